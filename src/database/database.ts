@@ -1,0 +1,33 @@
+import type { Prisma, PrismaClient } from './generated/client/client.ts'
+import type { SqlMigrationAwareDriverAdapterFactory } from '@prisma/driver-adapter-utils'
+
+/** A hot read: its text is the same on both engines, its name is what PostgreSQL keeps the prepared plan under. */
+export interface Statement {
+  readonly name: string
+  readonly text: string
+}
+
+/** What the client offers inside a transaction. */
+export type Transaction = Prisma.TransactionClient
+
+/** A value a statement can be given; dates and floats have no place in the read model. */
+export type Value = string | number | boolean | null | readonly string[] | readonly number[]
+
+/** The embedded PGlite or a PostgreSQL: what differs between them is below this. */
+export interface Database {
+  readonly engine: 'pglite' | 'postgresql'
+  /** For what is written, and what is read seldom. */
+  readonly prisma: PrismaClient
+  /** Runs a hot read and gives its rows. */
+  query<Row>(statement: Statement, values: readonly Value[]): Promise<Row[]>
+  /** Runs work in one transaction; what it throws rolls all of it back. */
+  transaction<Result>(work: (transaction: Transaction) => Promise<Result>): Promise<Result>
+  /** Runs work while no other process that asks for the same does. */
+  exclusively<Result>(work: () => Promise<Result>): Promise<Result>
+  /** For Prisma's schema engine. */
+  readonly adapter: SqlMigrationAwareDriverAdapterFactory
+  close(): Promise<void>
+}
+
+/** Long enough for the largest batch on a slow disk; Prisma's default of 5 s is for requests. */
+export const transactionLimits = { timeout: 120_000, maxWait: 120_000 } as const

@@ -1,0 +1,83 @@
+import { readdir, readFile } from 'node:fs/promises'
+import path from 'node:path'
+import type { DiffResult, MigrationList } from '@prisma/schema-engine-wasm'
+import type { Database } from './database.ts'
+import { startSchemaEngine } from './schema-engine.ts'
+
+const prismaFolder = path.resolve(import.meta.dirname, '../../prisma')
+const migrationsFolder = path.join(prismaFolder, 'migrations')
+const filters = { externalTables: [], externalEnums: [] }
+
+/**
+ * Applies what is missing of prisma/migrations, by Prisma's own schema engine; several processes may do so at once.
+ * @returns the names of the migrations that were applied
+ */
+export async function migrate(database: Database): Promise<string[]> {
+  const migrationsList = await readMigrations()
+  const names = migrationsList.migrationDirectories.map(({ path: name }) => name)
+  if (await areApplied(database, names)) return []
+  const engine = await startSchemaEngine(database.adapter, await readDatamodel())
+  return database.exclusively(async () => {
+    const { appliedMigrationNames } = await engine.applyMigrations({ migrationsList, filters })
+    return appliedMigrationNames
+  })
+}
+
+/**
+ * The SQL that schema.prisma wants and the migrations don't give; empty where they agree.
+ * @param database one with all migrations applied
+ */
+export async function drift(database: Database): Promise<string> {
+  const content = await readDatamodel()
+  const engine = await startSchemaEngine(database.adapter, content)
+  const files = [{ path: 'schema.prisma', content }]
+  const { stdout }: DiffResult = await engine.diff({
+    from: { tag: 'migrations', ...(await readMigrations()) },
+    to: { tag: 'schemaDatamodel', files },
+    script: true,
+    exitCode: null,
+    filters,
+  })
+  return (stdout ?? '').replace('-- This is an empty migration.', '').trim()
+}
+
+/** Spares the engine's start, which is most of a warm one. */
+async function areApplied(database: Database, names: readonly string[]): Promise<boolean> {
+  const [table] = await database.query<{ exists: boolean }>(
+    { name: 'migrations_table', text: `select to_regclass('_prisma_migrations') is not null as exists` },
+    [],
+  )
+  if (table?.exists !== true) return false
+  const applied = await database.query<{ name: string }>(
+    {
+      name: 'migrations_applied',
+      text: 'select migration_name as name from _prisma_migrations where finished_at is not null and rolled_back_at is null',
+    },
+    [],
+  )
+  return names.every((name) => applied.some((row) => row.name === name))
+}
+
+async function readMigrations(): Promise<MigrationList> {
+  const entries = await readdir(migrationsFolder, { withFileTypes: true })
+  const names = entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name).sort()
+  const script = (name: string) => readFile(path.join(migrationsFolder, name, 'migration.sql'), 'utf8')
+  return {
+    baseDir: migrationsFolder,
+    lockfile: {
+      path: 'migration_lock.toml',
+      content: await readFile(path.join(migrationsFolder, 'migration_lock.toml'), 'utf8'),
+    },
+    shadowDbInitScript: '',
+    migrationDirectories: await Promise.all(
+      names.map(async (name) => ({
+        path: name,
+        migrationFile: { path: 'migration.sql', content: { tag: 'ok' as const, value: await script(name) } },
+      })),
+    ),
+  }
+}
+
+function readDatamodel(): Promise<string> {
+  return readFile(path.join(prismaFolder, 'schema.prisma'), 'utf8')
+}

@@ -1,0 +1,45 @@
+import { PrismaPg } from '@prisma/adapter-pg'
+import pg from 'pg'
+import { transactionLimits, type Database } from './database.ts'
+import { PrismaClient } from './generated/client/client.ts'
+
+/** Any number that no other user of advisory locks in this database takes. */
+const startLock = 7_261_190_411
+
+/**
+ * Opens a PostgreSQL (14 or newer).
+ * @param url postgres://user:password@host:port/database
+ */
+export async function openPostgreSql(url: string, connections: number): Promise<Database> {
+  const pool = new pg.Pool({ connectionString: url, max: connections })
+  // Without a listener an idle connection that breaks would end the process; the next query opens a new one.
+  pool.on('error', () => undefined)
+  await pool.query('select 1')
+  const adapter = new PrismaPg(pool)
+  const prisma = new PrismaClient({ adapter })
+  return {
+    engine: 'postgresql',
+    prisma,
+    adapter,
+    query: async <Row>(statement: { name: string; text: string }, values: readonly unknown[]) =>
+      (await pool.query({ ...statement, values: [...values] })).rows as Row[],
+    transaction: (work) => prisma.$transaction(work, transactionLimits),
+    exclusively: (work) => withAdvisoryLock(url, work),
+    close: async () => {
+      await prisma.$disconnect()
+      await pool.end()
+    },
+  }
+}
+
+/** On a connection of its own, so that the lock goes with the process. */
+async function withAdvisoryLock<Result>(url: string, work: () => Promise<Result>): Promise<Result> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    await client.query('select pg_advisory_lock($1)', [startLock])
+    return await work()
+  } finally {
+    await client.end()
+  }
+}

@@ -1,0 +1,88 @@
+import { parse as parseJson } from 'lossless-json'
+import type { z } from 'zod'
+import { readNumber } from './decimal-text.ts'
+import type { Flaw } from './errors.ts'
+import { type Fact, factSchema } from './fact.ts'
+
+/** Longer than any real screen, short enough to hold. */
+export const maxLineBytes = 4 * 1024 * 1024
+
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+
+export type Parsed = { readonly ok: true; readonly fact: Fact } | { readonly ok: false; readonly flaw: Flaw }
+
+/** Checks the bytes of one line. */
+export function parseFact(bytes: Uint8Array): Parsed {
+  if (bytes.length > maxLineBytes) return bad(null, `the line has more than ${maxLineBytes} bytes`)
+  const text = decode(bytes)
+  if (text === null) return bad(null, 'the line is not UTF-8')
+  let value: unknown
+  try {
+    value = parseJson(text, undefined, { parseNumber: readNumber })
+  } catch (error) {
+    return bad(null, `the line is not JSON: ${(error as Error).message}`)
+  }
+  return checkFact(value)
+}
+
+/** Checks a fact that comes as a value: what a line's JSON says, or what a producer in this process made. */
+export function checkFact(value: unknown): Parsed {
+  const checked = factSchema.safeParse(value, { error: describe })
+  if (checked.success) return { ok: true, fact: checked.data }
+  const [issue] = checked.error.issues
+  return issue === undefined ? bad(null, 'the line is not a fact') : bad(keyOf(issue), issue.message)
+}
+
+function bad(key: string | null, reason: string): Parsed {
+  return { ok: false, flaw: { key, reason } }
+}
+
+function decode(bytes: Uint8Array): string | null {
+  try {
+    return utf8.decode(bytes)
+  } catch {
+    return null
+  }
+}
+
+/** The path to what is wrong, as it would be written: `positions[0].range.lower`. */
+function keyOf(issue: z.core.$ZodIssue): string | null {
+  const path = issue.code === 'unrecognized_keys' ? [...issue.path, issue.keys[0] ?? ''] : issue.path
+  if (path.length === 0) return null
+  return path
+    .map((step, index) => (typeof step === 'number' ? `[${step}]` : `${index === 0 ? '' : '.'}${String(step)}`))
+    .join('')
+}
+
+/** What zod found, in the words of the feed's documentation. */
+function describe(issue: z.core.$ZodRawIssue): string | undefined {
+  if (issue.code === 'unrecognized_keys') return 'is not a key of this kind of fact'
+  if (issue.code === 'invalid_union') return describeUnion(issue)
+  if (issue.input === undefined) return 'is missing'
+  if (issue.code === 'invalid_type') return `is ${typeName(issue.input)}, not ${article(issue.expected)}`
+  if (issue.code === 'invalid_value') return `is ${shown(issue.input)}, not ${issue.values.map(shown).join(' or ')}`
+  if (issue.code === 'too_small') return issue.origin === 'string' ? 'is empty' : `is ${shown(issue.input)}, less than ${issue.minimum}`
+  if (issue.code === 'too_big') return issue.origin === 'string' ? `has more than ${issue.maximum} characters` : `is ${shown(issue.input)}, more than ${issue.maximum}`
+  return undefined
+}
+
+function describeUnion(issue: z.core.$ZodRawIssue<z.core.$ZodIssueInvalidUnion>): string {
+  const input = issue.input as Record<string, unknown> | null
+  if (typeof input !== 'object' || input === null || Array.isArray(input)) return 'the line is not a JSON object'
+  const key = issue.discriminator ?? 'kind'
+  return key in input ? `is ${shown(input[key])}, which is no ${key} of fact` : 'is missing'
+}
+
+function typeName(value: unknown): string {
+  if (value === null) return 'null'
+  if (Array.isArray(value)) return 'an array'
+  return typeof value === 'object' && value.constructor.name === 'NumberText' ? 'no whole number' : article(typeof value)
+}
+
+function article(noun: string): string {
+  return noun === 'int' ? 'a whole number' : /^[aeio]/.test(noun) ? `an ${noun}` : `a ${noun}`
+}
+
+function shown(value: unknown): string {
+  return (JSON.stringify(value) ?? String(value)).slice(0, 60)
+}
