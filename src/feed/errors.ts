@@ -1,3 +1,5 @@
+import { DomainError } from '../domain/errors.ts'
+
 /** A line of a feed that isn't a fact, or a fact that can't be: where it stands, and which key is wrong in what way. */
 export class BadFact extends Error {
   constructor(
@@ -27,4 +29,37 @@ export class UnreadableFeed extends Error {
 export interface Flaw {
   readonly key: string | null
   readonly reason: string
+}
+
+/** A fact whose identity is known already, with other contents. */
+export class KnownOtherwise extends DomainError {
+  constructor(key: string, identity: string) {
+    super(key, `is that of a known ${identity}, which has other contents`)
+  }
+}
+
+/** A new fact older than the newest of what it is about. */
+export class OutOfOrder extends DomainError {
+  constructor(
+    readonly tsSeconds: number,
+    readonly newestSeconds: number,
+    what: string,
+  ) {
+    super('ts', `is ${tsSeconds}, older than the ${what}'s newest fact, ${newestSeconds}`)
+  }
+}
+
+export class UnknownStrategy extends DomainError {
+  constructor(
+    key: string,
+    readonly strategy: string,
+  ) {
+    super(key, `names ${JSON.stringify(strategy)}, a strategy that no fact has published`)
+  }
+}
+
+export class UnknownVault extends DomainError {
+  constructor(readonly address: string) {
+    super('vault', `is ${address}, a vault that no fact has opened`)
+  }
 }

@@ -18,15 +18,15 @@ const seconds = integer(0, maxSeconds)
 const tick = integer(-maxInt32, maxInt32)
 
 /** PostgreSQL can't store NUL, nor UTF-8 a lone surrogate: both would be lost on the way. */
-const text = (most: number) =>
+const text = (least: number, most: number) =>
   z
     .string()
-    .min(1)
+    .min(least)
     .max(most)
     .refine((value) => value.isWellFormed() && !value.includes('\0'), 'holds a NUL or half a surrogate pair')
 
-const name = text(200)
-const prose = text(10_000)
+const name = text(1, 200)
+const prose = text(0, 10_000)
 const address = z.string().transform((value, context) => {
   try {
     return toAddress(value)

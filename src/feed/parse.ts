@@ -1,6 +1,6 @@
 import { parse as parseJson } from 'lossless-json'
 import type { z } from 'zod'
-import { readNumber } from './decimal-text.ts'
+import { NumberText, readNumber } from './decimal-text.ts'
 import type { Flaw } from './errors.ts'
 import { type Fact, factSchema } from './fact.ts'
 
@@ -13,7 +13,6 @@ export type Parsed = { readonly ok: true; readonly fact: Fact } | { readonly ok:
 
 /** Checks the bytes of one line. */
 export function parseFact(bytes: Uint8Array): Parsed {
-  if (bytes.length > maxLineBytes) return bad(null, `the line has more than ${maxLineBytes} bytes`)
   const text = decode(bytes)
   if (text === null) return bad(null, 'the line is not UTF-8')
   let value: unknown
@@ -59,7 +58,7 @@ function describe(issue: z.core.$ZodRawIssue): string | undefined {
   if (issue.code === 'unrecognized_keys') return 'is not a key of this kind of fact'
   if (issue.code === 'invalid_union') return describeUnion(issue)
   if (issue.input === undefined) return 'is missing'
-  if (issue.code === 'invalid_type') return `is ${typeName(issue.input)}, not ${article(issue.expected)}`
+  if (issue.code === 'invalid_type') return `is ${typeName(issue.input)}, not ${expected(issue.expected)}`
   if (issue.code === 'invalid_value') return `is ${shown(issue.input)}, not ${issue.values.map(shown).join(' or ')}`
   if (issue.code === 'too_small') return issue.origin === 'string' ? 'is empty' : `is ${shown(issue.input)}, less than ${issue.minimum}`
   if (issue.code === 'too_big') return issue.origin === 'string' ? `has more than ${issue.maximum} characters` : `is ${shown(issue.input)}, more than ${issue.maximum}`
@@ -76,11 +75,15 @@ function describeUnion(issue: z.core.$ZodRawIssue<z.core.$ZodIssueInvalidUnion>)
 function typeName(value: unknown): string {
   if (value === null) return 'null'
   if (Array.isArray(value)) return 'an array'
-  return typeof value === 'object' && value.constructor.name === 'NumberText' ? 'no whole number' : article(typeof value)
+  return value instanceof NumberText ? value.text : article(typeof value)
+}
+
+function expected(type: string): string {
+  return type === 'number' || type === 'int' ? 'a whole number' : article(type === 'record' ? 'object' : type)
 }
 
 function article(noun: string): string {
-  return noun === 'int' ? 'a whole number' : /^[aeio]/.test(noun) ? `an ${noun}` : `a ${noun}`
+  return /^[aeio]/.test(noun) ? `an ${noun}` : `a ${noun}`
 }
 
 function shown(value: unknown): string {

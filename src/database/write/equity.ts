@@ -1,0 +1,92 @@
+import type { Decimal } from '../../domain/decimal.ts'
+import { usdText } from '../../domain/flows.ts'
+import type { VaultDay } from '../../domain/returns.ts'
+import { netUsd, type VaultState } from '../../domain/vault.ts'
+import type { Transaction } from '../database.ts'
+import { insertSet } from './sets.ts'
+
+/** What a flow or mark leaves behind: the vault's equity after it. */
+export interface RecordedPoint {
+  readonly vault: string
+  readonly ts: number
+  readonly state: Pick<VaultState, 'valueUsd' | 'capitalInUsd' | 'capitalOutUsd'>
+  /** Digest of the mark of this second, where there was one. */
+  readonly markDigest: string | null
+}
+
+export interface RecordedDay {
+  readonly vault: string
+  readonly day: VaultDay
+  readonly endUsd: Decimal
+}
+
+const upsertPoints = insertSet(
+  'equity_point',
+  {
+    vault_address: 'text',
+    ts: 'bigint',
+    value_usd: 'numeric',
+    capital_in_usd: 'numeric',
+    capital_out_usd: 'numeric',
+    net_usd: 'numeric',
+    mark_digest: 'text',
+  },
+  `on conflict (vault_address, ts) do update set value_usd = excluded.value_usd,
+    capital_in_usd = excluded.capital_in_usd, capital_out_usd = excluded.capital_out_usd, net_usd = excluded.net_usd,
+    mark_digest = coalesce(excluded.mark_digest, equity_point.mark_digest)`,
+)
+
+const upsertDays = insertSet(
+  'vault_day',
+  { vault_address: 'text', day: 'integer', start_usd: 'numeric', end_usd: 'numeric', growth: 'numeric' },
+  `on conflict (vault_address, day) do update set end_usd = excluded.end_usd, growth = excluded.growth`,
+)
+
+/** Writes equity points; the last of a second stands. */
+export function savePoints(transaction: Transaction, points: readonly RecordedPoint[]): Promise<void> {
+  return upsertPoints(
+    transaction,
+    points.map(({ vault, ts, state, markDigest }) => ({
+      vault_address: vault,
+      ts,
+      value_usd: usdText(state.valueUsd),
+      capital_in_usd: usdText(state.capitalInUsd),
+      capital_out_usd: usdText(state.capitalOutUsd),
+      net_usd: usdText(netUsd(state)),
+      mark_digest: markDigest,
+    })),
+  )
+}
+
+export function saveDays(transaction: Transaction, days: readonly RecordedDay[]): Promise<void> {
+  return upsertDays(
+    transaction,
+    days.map(({ vault, day, endUsd }) => ({
+      vault_address: vault,
+      day: day.day,
+      start_usd: usdText(day.startUsd),
+      end_usd: usdText(endUsd),
+      growth: day.growth.toFixed(),
+    })),
+  )
+}
+
+export interface MarkIdentity {
+  readonly vault: string
+  readonly ts: number
+}
+
+/** Which of these marks are known, with the digests of their contents. */
+export function knownMarks(
+  transaction: Transaction,
+  marks: readonly MarkIdentity[],
+): Promise<(MarkIdentity & { digest: string })[]> {
+  if (marks.length === 0) return Promise.resolve([])
+  return transaction.$queryRawUnsafe(
+    `select vault_address as vault, ts::float8 as ts, mark_digest as digest
+     from equity_point join unnest($1::text[], $2::bigint[]) as wanted(vault, at) on vault_address = vault and ts = at
+     where mark_digest is not null`,
+    marks.map(({ vault }) => vault),
+    marks.map(({ ts }) => ts),
+  )
+}

@@ -1,0 +1,20 @@
+import type { Transaction } from '../database.ts'
+
+/** How far a feed has been applied. */
+export interface FeedPosition {
+  /** Lines applied. */
+  readonly line: number
+  /** Bytes (unpacked) up to the end of the last of them. */
+  readonly byte: number
+  /** Digest of the last of them. */
+  readonly fingerprint: string
+}
+
+export async function readFeedPosition(transaction: Pick<Transaction, 'feed'>, name: string): Promise<FeedPosition | null> {
+  const stored = await transaction.feed.findUnique({ where: { name } })
+  return stored && { line: Number(stored.line), byte: Number(stored.byte), fingerprint: stored.fingerprint }
+}
+
+export async function saveFeedPosition(transaction: Transaction, name: string, position: FeedPosition): Promise<void> {
+  await transaction.feed.upsert({ where: { name }, create: { name, ...position }, update: position })
+}

@@ -1,0 +1,69 @@
+import type { Decimal } from '../../domain/decimal.ts'
+import { usdText } from '../../domain/flows.ts'
+import type { EventType } from '../../domain/ledger.ts'
+import type { Transaction } from '../database.ts'
+import { insertSet } from './sets.ts'
+
+/** What an event is known by. */
+export interface EventIdentity {
+  readonly vault: string
+  readonly txHash: string
+  readonly logIndex: number
+}
+
+export interface RecordedEvent extends EventIdentity {
+  readonly block: number
+  readonly ts: number
+  readonly type: EventType
+  readonly amountUsd: Decimal | null
+  readonly positionId: string | null
+  readonly reason: string | null
+  readonly digest: string
+}
+
+const insertRows = insertSet('ledger_row', {
+  vault_address: 'text',
+  tx_hash: 'text',
+  log_index: 'integer',
+  block: 'bigint',
+  ts: 'bigint',
+  type: 'event_type',
+  amount_usd: 'numeric',
+  position_id: 'text',
+  reason: 'text',
+  digest: 'text',
+})
+
+export function saveEvents(transaction: Transaction, events: readonly RecordedEvent[]): Promise<void> {
+  return insertRows(
+    transaction,
+    events.map((event) => ({
+      vault_address: event.vault,
+      tx_hash: event.txHash,
+      log_index: event.logIndex,
+      block: event.block,
+      ts: event.ts,
+      type: event.type,
+      amount_usd: event.amountUsd === null ? null : usdText(event.amountUsd),
+      position_id: event.positionId,
+      reason: event.reason,
+      digest: event.digest,
+    })),
+  )
+}
+
+/** Which of these events are known, with the digests of their contents. */
+export function knownEvents(
+  transaction: Transaction,
+  events: readonly EventIdentity[],
+): Promise<(EventIdentity & { digest: string })[]> {
+  if (events.length === 0) return Promise.resolve([])
+  return transaction.$queryRawUnsafe(
+    `select vault_address as vault, tx_hash as "txHash", log_index as "logIndex", digest
+     from ledger_row join unnest($1::text[], $2::text[], $3::integer[]) as wanted(vault, hash, index)
+       on vault_address = vault and tx_hash = hash and log_index = index`,
+    events.map(({ vault }) => vault),
+    events.map(({ txHash }) => txHash),
+    events.map(({ logIndex }) => logIndex),
+  )
+}

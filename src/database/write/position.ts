@@ -1,0 +1,65 @@
+import type { Decimal } from '../../domain/decimal.ts'
+import { usdText } from '../../domain/flows.ts'
+import { isInRange, type Range } from '../../domain/position.ts'
+import type { Transaction } from '../database.ts'
+import { insertSet } from './sets.ts'
+
+/** An open position as a mark shows it. */
+export interface RecordedPosition {
+  readonly id: string
+  readonly pool: { readonly a: string; readonly b: string; readonly venue: string; readonly feeTier: number }
+  readonly range: Range<Decimal>
+  readonly ticks: Range<number> | null
+  readonly pendingRewardsUsd: Decimal
+}
+
+const insertPositions = insertSet('position', {
+  vault_address: 'text',
+  id: 'text',
+  ordinal: 'integer',
+  a: 'text',
+  b: 'text',
+  venue: 'text',
+  fee_tier: 'integer',
+  price_lower: 'numeric',
+  price_upper: 'numeric',
+  price_current: 'numeric',
+  tick_lower: 'integer',
+  tick_upper: 'integer',
+  tick_current: 'integer',
+  in_range: 'boolean',
+  pending_rewards_usd: 'numeric',
+})
+
+/** Replaces the positions of each of these vaults. */
+export async function replacePositions(
+  transaction: Transaction,
+  shown: ReadonlyMap<string, readonly RecordedPosition[]>,
+): Promise<void> {
+  if (shown.size === 0) return
+  await transaction.position.deleteMany({ where: { vaultAddress: { in: [...shown.keys()] } } })
+  await insertPositions(
+    transaction,
+    [...shown].flatMap(([vault, positions]) => positions.map((position, ordinal) => positionRow(vault, ordinal, position))),
+  )
+}
+
+function positionRow(vault: string, ordinal: number, { id, pool, range, ticks, pendingRewardsUsd }: RecordedPosition) {
+  return {
+    vault_address: vault,
+    id,
+    ordinal,
+    a: pool.a,
+    b: pool.b,
+    venue: pool.venue,
+    fee_tier: pool.feeTier,
+    price_lower: range.lower.toFixed(),
+    price_upper: range.upper.toFixed(),
+    price_current: range.current.toFixed(),
+    tick_lower: ticks?.lower ?? null,
+    tick_upper: ticks?.upper ?? null,
+    tick_current: ticks?.current ?? null,
+    in_range: isInRange(range, ticks),
+    pending_rewards_usd: usdText(pendingRewardsUsd),
+  }
+}

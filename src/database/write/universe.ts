@@ -1,0 +1,83 @@
+import type { Decimal } from '../../domain/decimal.ts'
+import { usdText } from '../../domain/flows.ts'
+import type { AssetCategory } from '../../domain/universe.ts'
+import type { Transaction } from '../database.ts'
+import { insertSet } from './sets.ts'
+
+interface PairOfVenues {
+  readonly a: string
+  readonly b: string
+  readonly venues: readonly string[]
+}
+
+/** A screen fact as it is stored: lists in the screen's order. */
+export interface RecordedScreen {
+  readonly ts: number
+  readonly digest: string
+  readonly assets: readonly {
+    readonly symbol: string
+    readonly name: string
+    readonly category: AssetCategory
+    readonly venues: readonly string[]
+    readonly liquidityUsd: Decimal
+  }[]
+  readonly pairs: readonly (PairOfVenues & { readonly tvlUsd: Decimal; readonly emissions: boolean })[]
+  readonly strategies: Readonly<Record<string, readonly PairOfVenues[]>>
+}
+
+const insertAssets = insertSet('universe_asset', {
+  ordinal: 'integer',
+  symbol: 'text',
+  name: 'text',
+  category: 'asset_category',
+  venues: 'text[]',
+  liquidity_usd: 'numeric',
+})
+const insertPairs = insertSet('universe_pair', {
+  ordinal: 'integer',
+  a: 'text',
+  b: 'text',
+  venues: 'text[]',
+  tvl_usd: 'numeric',
+  emissions: 'boolean',
+})
+const insertStrategyPairs = insertSet('strategy_pair', {
+  strategy_id: 'text',
+  ordinal: 'integer',
+  a: 'text',
+  b: 'text',
+  venues: 'text[]',
+})
+const insertScreens = insertSet('screen', { ts: 'bigint', digest: 'text' })
+
+/** Which screens are known: those of the given times, and the newest. */
+export function knownScreens(transaction: Transaction, times: readonly number[]): Promise<{ ts: number; digest: string }[]> {
+  return transaction.$queryRawUnsafe(
+    'select ts::float8 as ts, digest from screen where ts = any($1::bigint[]) or ts = (select max(ts) from screen)',
+    times,
+  )
+}
+
+/** Replaces the universe and every strategy's live pairs by the newest of these screens; all are known from now on. */
+export async function saveScreens(transaction: Transaction, screens: readonly RecordedScreen[]): Promise<void> {
+  const newest = screens.at(-1)
+  if (newest === undefined) return
+  await insertScreens(transaction, screens.map(({ ts, digest }) => ({ ts, digest })))
+  await transaction.universeAsset.deleteMany()
+  await transaction.universePair.deleteMany()
+  await transaction.strategyPair.deleteMany()
+  await insertAssets(
+    transaction,
+    newest.assets.map(({ liquidityUsd, ...asset }, ordinal) => ({ ...asset, ordinal, liquidity_usd: usdText(liquidityUsd) })),
+  )
+  await insertPairs(
+    transaction,
+    newest.pairs.map(({ tvlUsd, ...pair }, ordinal) => ({ ...pair, ordinal, tvl_usd: usdText(tvlUsd) })),
+  )
+  await insertStrategyPairs(
+    transaction,
+    Object.entries(newest.strategies).flatMap(([id, pairs]) =>
+      pairs.map((pair, ordinal) => ({ ...pair, ordinal, strategy_id: id })),
+    ),
+  )
+}

@@ -1,0 +1,25 @@
+import type { Fact } from './fact.ts'
+
+/** What each kind of fact is known by: feeding it again changes nothing. */
+export const identity = {
+  strategy: (id: string, ts: number | bigint) => `strategy ${id} at ${ts}`,
+  screen: (ts: number) => `screen at ${ts}`,
+  vault: (vault: string) => `vault ${vault}`,
+  mark: (vault: string, ts: number) => `mark of ${vault} at ${ts}`,
+  event: (vault: string, txHash: string, logIndex: number) => `event ${txHash} ${logIndex} of ${vault}`,
+} as const
+
+export function identityOf(fact: Fact): string {
+  switch (fact.kind) {
+    case 'strategy':
+      return identity.strategy(fact.id, fact.ts)
+    case 'screen':
+      return identity.screen(fact.ts)
+    case 'vault':
+      return identity.vault(fact.vault)
+    case 'mark':
+      return identity.mark(fact.vault, fact.ts)
+    case 'event':
+      return identity.event(fact.vault, fact.txHash, fact.logIndex)
+  }
+}

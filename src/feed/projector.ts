@@ -1,0 +1,140 @@
+import type { Database, Transaction } from '../database/database.ts'
+import { isConflict } from '../database/conflict.ts'
+import { knownMarks, saveDays, savePoints } from '../database/write/equity.ts'
+import { type FeedPosition, saveFeedPosition } from '../database/write/feed.ts'
+import { knownEvents, saveEvents } from '../database/write/ledger.ts'
+import { replacePositions } from '../database/write/position.ts'
+import { knownStrategies, refreshFigures, saveStrategies, shareStrategies } from '../database/write/strategy.ts'
+import { knownScreens, saveScreens } from '../database/write/universe.ts'
+import { lockVaults, saveVaults, type VaultRecord } from '../database/write/vault.ts'
+import { DomainError } from '../domain/errors.ts'
+import { dayOf } from '../domain/returns.ts'
+import { digestOf } from './digest.ts'
+import type { Flaw } from './errors.ts'
+import type { EventFact, Fact, FactKind, MarkFact } from './fact.ts'
+import { identity } from './identity.ts'
+import { type Known, Projection } from './projection.ts'
+
+/** A checked fact, or what is wrong with it, and how far its feed is with it. */
+export type Candidate = { readonly position: FeedPosition } & ({ readonly fact: Fact } | { readonly flaw: Flaw })
+
+/** What became of a line. */
+export type Fate =
+  | { readonly fate: 'applied' | 'skipped'; readonly kind: FactKind }
+  | { readonly fate: 'rejected'; readonly kind: FactKind | null; readonly flaw: Flaw }
+
+export interface BatchOptions {
+  /** Goes on past a bad fact; without it the batch ends before the first one. */
+  readonly skipBad: boolean
+  /** Is told what became of the lines while nothing of it is final yet. */
+  readonly beforeCommit?: (fates: readonly Fate[]) => Promise<void>
+}
+
+const mostAttempts = 5
+
+/**
+ * Applies a batch of facts and the feed's position in one transaction.
+ * @returns the fate of each candidate taken, in order; where the batch stopped, the last is the bad one's
+ */
+export async function applyBatch(
+  database: Database,
+  feed: string,
+  batch: readonly Candidate[],
+  options: BatchOptions,
+): Promise<readonly Fate[]> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await database.transaction((transaction) => applyOnce(transaction, feed, batch, options))
+    } catch (error) {
+      // Another writer opened the same vault or turned the same day at once: what it wrote is known on the next try.
+      if (attempt === mostAttempts || !isConflict(error)) throw error
+    }
+  }
+}
+
+async function applyOnce(
+  transaction: Transaction,
+  feed: string,
+  batch: readonly Candidate[],
+  { skipBad, beforeCommit }: BatchOptions,
+): Promise<readonly Fate[]> {
+  const facts = batch.flatMap((candidate) => ('fact' in candidate ? [candidate.fact] : []))
+  const projection = new Projection(await load(transaction, facts))
+  const fates: Fate[] = []
+  let position: FeedPosition | undefined
+  for (const candidate of batch) {
+    const fate = fateOf(projection, candidate)
+    fates.push(fate)
+    if (fate.fate === 'rejected' && !skipBad) break
+    position = candidate.position
+  }
+  await save(transaction, projection)
+  if (position !== undefined) await saveFeedPosition(transaction, feed, position)
+  await beforeCommit?.(fates)
+  return fates
+}
+
+function fateOf(projection: Projection, candidate: Candidate): Fate {
+  if ('flaw' in candidate) return { fate: 'rejected', kind: null, flaw: candidate.flaw }
+  const { fact } = candidate
+  try {
+    return { fate: projection.apply(fact, digestOf(fact)) ? 'applied' : 'skipped', kind: fact.kind }
+  } catch (error) {
+    if (!(error instanceof DomainError)) throw error
+    return { fate: 'rejected', kind: fact.kind, flaw: { key: error.key, reason: error.message } }
+  }
+}
+
+/** Reads what these facts are about, and keeps other writers off those vaults. */
+async function load(transaction: Transaction, facts: readonly Fact[]): Promise<Known> {
+  const ofKind = <Kind extends FactKind>(kind: Kind) =>
+    facts.filter((fact): fact is Extract<Fact, { kind: Kind }> => fact.kind === kind)
+  const marks = ofKind('mark')
+  const events: EventFact[] = ofKind('event')
+  const touching: (MarkFact | EventFact)[] = [...marks, ...events]
+  const addresses = new Set([...touching, ...ofKind('vault')].map(({ vault }) => vault))
+  const strategies = await knownStrategies(transaction, ofKind('strategy').map(({ id }) => id))
+  const screens = ofKind('screen').length === 0 ? [] : await knownScreens(transaction, ofKind('screen').map(({ ts }) => ts))
+  const vaults = addresses.size === 0 ? [] : await lockVaults(transaction, [...addresses].sort())
+  const digests = new Map<string, string>()
+  for (const { strategyId, ts, digest } of strategies.revisions) digests.set(identity.strategy(strategyId, ts), digest)
+  for (const { ts, digest } of screens) digests.set(identity.screen(ts), digest)
+  for (const { address, digest } of vaults) digests.set(identity.vault(address), digest)
+  for (const { vault, ts, digest } of await knownMarks(transaction, marks)) digests.set(identity.mark(vault, ts), digest)
+  for (const { vault, txHash, logIndex, digest } of await knownEvents(transaction, events)) {
+    digests.set(identity.event(vault, txHash, logIndex), digest)
+  }
+  return {
+    strategies: strategies.publishedAt,
+    newestScreen: screens.length === 0 ? null : Math.max(...screens.map(({ ts }) => ts)),
+    vaults: new Map(vaults.map((vault) => [vault.address, vault])),
+    digests,
+  }
+}
+
+async function save(transaction: Transaction, { known, changes }: Projection): Promise<void> {
+  const touched = [...changes.touched].map((address) => known.vaults.get(address) as VaultRecord)
+  await saveStrategies(transaction, changes.strategies)
+  await saveScreens(transaction, changes.screens)
+  await shareStrategies(transaction, [...new Set(touched.map(({ strategyId }) => strategyId))])
+  await saveVaults(
+    transaction,
+    touched.filter(({ address }) => changes.opened.has(address)),
+    touched.filter(({ address }) => !changes.opened.has(address)),
+  )
+  await savePoints(transaction, [...changes.points.values()])
+  await saveDays(transaction, [...changes.days.values()])
+  await saveEvents(transaction, changes.events)
+  await replacePositions(transaction, changes.positions)
+  await refreshFigures(transaction, changedDays(known, changes))
+}
+
+/** The oldest day that each strategy's vaults were valued on. */
+function changedDays(known: Known, { points }: Projection['changes']): Map<string, number> {
+  const oldest = new Map<string, number>()
+  for (const { vault, ts } of points.values()) {
+    const strategy = known.vaults.get(vault)?.strategyId
+    if (strategy !== undefined) oldest.set(strategy, Math.min(dayOf(ts), oldest.get(strategy) ?? Infinity))
+  }
+  return oldest
+}

@@ -1,0 +1,126 @@
+import { createReadStream } from 'node:fs'
+import { type FileHandle, open } from 'node:fs/promises'
+import path from 'node:path'
+import { Readable, pipeline } from 'node:stream'
+import { setTimeout as wait } from 'node:timers/promises'
+import { createGunzip } from 'node:zlib'
+import type { FeedPosition } from '../database/write/feed.ts'
+import { lineDigest } from './digest.ts'
+import { UnreadableFeed } from './errors.ts'
+import type { Start } from './lines.ts'
+import { maxLineBytes } from './parse.ts'
+
+const chunkBytes = 1024 * 1024
+const pollMilliseconds = 200
+const beginning: Start = { line: 0, byte: 0 }
+
+/** Where facts come from: unpacked bytes, and how much of them there is. */
+export interface Source {
+  /** What its position is kept under, and what messages call it. */
+  readonly name: string
+  /** Where its first chunk begins. */
+  readonly start: Start
+  readonly chunks: AsyncIterable<Buffer>
+  /** How much of it has been read, in packed bytes. */
+  readonly progress: { bytesRead: number; readonly bytesTotal: number | null }
+}
+
+/** A file, plain or gzipped, from its beginning to its end. */
+export async function fileSource(file: string): Promise<Source> {
+  const name = path.resolve(file)
+  const handle = await openFeed(name)
+  const progress = { bytesRead: 0, bytesTotal: (await handle.stat()).size }
+  const packed = createReadStream(name, { fd: handle, highWaterMark: chunkBytes })
+  return { name, start: beginning, chunks: unpacked(counted(packed, progress), name), progress }
+}
+
+/** Standard input, plain or gzipped, to its end. */
+export function inputSource(input: Readable): Source {
+  const name = 'standard input'
+  const progress = { bytesRead: 0, bytesTotal: null }
+  return { name, start: beginning, chunks: unpacked(counted(input, progress), name), progress }
+}
+
+/**
+ * A plain file, from where it has been applied to, and on as it grows. A file whose applied part was replaced is read
+ * from its beginning again. A gzipped file can't grow, so it is read to its end.
+ * @param applied how far it has been applied before
+ * @param signal ends it
+ */
+export async function followedSource(file: string, applied: FeedPosition | null, signal: AbortSignal): Promise<Source> {
+  const name = path.resolve(file)
+  const handle = await openFeed(name)
+  if (isGzip((await handle.read(Buffer.alloc(2), 0, 2, 0)).buffer)) {
+    await handle.close()
+    return fileSource(file)
+  }
+  const start = applied !== null && (await isUnchanged(handle, applied)) ? applied : beginning
+  const progress = { bytesRead: 0, bytesTotal: null }
+  return { name, start, chunks: counted(growing(handle, name, start.byte, signal), progress), progress }
+}
+
+async function openFeed(name: string): Promise<FileHandle> {
+  try {
+    const handle = await open(name, 'r')
+    if ((await handle.stat()).isFile()) return handle
+    await handle.close()
+  } catch (error) {
+    throw new UnreadableFeed(name, `can't be opened: ${(error as Error).message}`)
+  }
+  throw new UnreadableFeed(name, 'is not a file')
+}
+
+async function* growing(handle: FileHandle, name: string, from: number, signal: AbortSignal): AsyncGenerator<Buffer> {
+  let at = from
+  try {
+    while (!signal.aborted) {
+      const { bytesRead, buffer } = await handle.read(Buffer.alloc(chunkBytes), 0, chunkBytes, at)
+      at += bytesRead
+      if (bytesRead > 0) yield buffer.subarray(0, bytesRead)
+      else if ((await handle.stat()).size < at) throw new UnreadableFeed(name, 'has become shorter than what was read')
+      else await wait(pollMilliseconds, undefined, { signal }).catch(() => undefined)
+    }
+  } finally {
+    await handle.close()
+  }
+}
+
+/** Whether the line that was applied last still stands where it stood. */
+async function isUnchanged(handle: FileHandle, { byte, fingerprint }: FeedPosition): Promise<boolean> {
+  const from = Math.max(0, byte - maxLineBytes - 2)
+  const { bytesRead, buffer } = await handle.read(Buffer.alloc(byte - from), 0, byte - from, from)
+  if (bytesRead < byte - from) return false
+  const end = buffer.at(-1) === 0x0a ? buffer.length - 1 : buffer.length
+  return lineDigest(buffer.subarray(buffer.subarray(0, end).lastIndexOf(0x0a) + 1, end)) === fingerprint
+}
+
+async function* counted(chunks: AsyncIterable<Buffer>, progress: { bytesRead: number }): AsyncGenerator<Buffer> {
+  for await (const chunk of chunks) {
+    progress.bytesRead += chunk.length
+    yield chunk
+  }
+}
+
+/** The bytes themselves, or what they unpack to where they begin as gzip does. */
+async function* unpacked(chunks: AsyncGenerator<Buffer>, name: string): AsyncGenerator<Buffer> {
+  const first = await chunks.next()
+  if (first.done === true) return
+  const all = startingWith(first.value, chunks)
+  if (!isGzip(first.value)) return yield* all
+  const gunzip = createGunzip({ chunkSize: chunkBytes })
+  pipeline(Readable.from(all), gunzip, () => undefined)
+  try {
+    yield* gunzip as AsyncIterable<Buffer>
+  } catch (error) {
+    throw new UnreadableFeed(name, `can't be unpacked to its end: ${(error as Error).message}`)
+  }
+}
+
+async function* startingWith(first: Buffer, rest: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  yield first
+  yield* rest
+}
+
+function isGzip(bytes: Buffer): boolean {
+  return bytes[0] === 0x1f && bytes[1] === 0x8b
+}
