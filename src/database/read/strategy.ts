@@ -1,0 +1,32 @@
+import type { Database, Statement } from '../database.ts'
+import type { StrategyPairRow, StrategyRow } from './rows.ts'
+
+const columns = 'id, ordinal, name, tagline, description, live_apr as "liveApr", sigma'
+
+const catalogue: Statement = { name: 'strategies', text: `select ${columns} from strategy order by ordinal` }
+
+const strategiesById: Statement = {
+  name: 'strategies_by_id',
+  text: `select ${columns} from strategy where id = any($1::text[])`,
+}
+
+const pairsByStrategy: Statement = {
+  name: 'pairs_by_strategy',
+  text: `select strategy_id as "strategyId", a, b, venues from strategy_pair
+    where strategy_id = any($1::text[]) order by strategy_id, ordinal`,
+}
+
+/** All strategies, in the order of their first publication. */
+export function readCatalogue(database: Database): Promise<StrategyRow[]> {
+  return database.query(catalogue, [])
+}
+
+/** Strategies by id, in no order; those that aren't known are left out. */
+export function readStrategies(database: Database, ids: readonly string[]): Promise<StrategyRow[]> {
+  return database.query(strategiesById, [ids])
+}
+
+/** The live pairs of strategies, each strategy's in the screen's order. */
+export function readStrategyPairs(database: Database, ids: readonly string[]): Promise<StrategyPairRow[]> {
+  return database.query(pairsByStrategy, [ids])
+}

@@ -1,0 +1,24 @@
+import type { Window } from '../database/read/equity.ts'
+import { InvalidArgument } from '../domain/errors.ts'
+import { maxUnixTime } from './bounds.ts'
+
+interface Bound {
+  readonly least: number
+  readonly most: number
+}
+
+/** @throws {InvalidArgument} where a number is out of its bounds */
+export function within(argument: string, value: number, { least, most }: Bound): number {
+  if (value >= least && value <= most) return value
+  throw new InvalidArgument(argument, `is ${value}, not from ${least} to ${most}`)
+}
+
+/**
+ * The span of time of `since` (included) and `until` (not included).
+ * @throws {InvalidArgument} where since is after until
+ */
+export function windowOf(since: number | null | undefined, until: number | null | undefined): Window {
+  const window = { since: since ?? 0, until: until ?? maxUnixTime + 1 }
+  if (window.since <= window.until) return window
+  throw new InvalidArgument('since', `is ${window.since}, after until, ${window.until}`)
+}

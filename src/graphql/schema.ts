@@ -1,0 +1,11 @@
+import './scalars.ts'
+import './vault.ts'
+import './equity.ts'
+import './ledger.ts'
+import './strategy.ts'
+import './vaults.ts'
+import './universe.ts'
+import { builder } from './builder.ts'
+
+/** The gateway's schema. */
+export const schema = builder.toSchema({ sortSchema: true })

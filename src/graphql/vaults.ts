@@ -1,0 +1,136 @@
+import {
+  countVaults,
+  type PagedVaultRow,
+  readVaultPages,
+  type VaultCursor,
+  type VaultFilter,
+  vaultOrders,
+  type VaultOrder,
+  type VaultPage,
+} from '../database/read/vault.ts'
+import type { VaultRow } from '../database/read/rows.ts'
+import { within } from './arguments.ts'
+import { bounds } from './bounds.ts'
+import { builder } from './builder.ts'
+import { connectionType, decodeCursor, encodeCursor, type Page, pageOf } from './connection.ts'
+import type { Context } from './context.ts'
+import { groupBy, loader } from './loader.ts'
+import { VaultStatus, VaultType } from './vault.ts'
+
+/** A list is of one strategy's vaults, or of all. */
+type List = string | null
+
+const loadPage = loader(async (database, lists: readonly List[], page: VaultPage) =>
+  groupBy(lists, await readVaultPages(database, lists, page), (vault) => vault.list),
+)
+
+const loadCount = loader(async (database, lists: readonly List[], filter: VaultFilter) => {
+  const counts = await countVaults(database, lists, filter)
+  return new Map(counts.map(({ list, count }) => [list, count]))
+})
+
+const VaultConnection = connectionType<VaultRow>('Vault', VaultType, 'vaults')
+
+const VaultWhere = builder.inputType('VaultWhere', {
+  description: 'Which vaults: those that match every key given, by any of its values.',
+  fields: (t) => ({
+    status: t.field({ type: [VaultStatus], description: 'Vaults in one of these states.' }),
+    strategy: t.idList({ description: 'Vaults that run one of these strategies, by id.' }),
+    owner: t.field({ type: ['Address'], description: 'Vaults of one of these owners.' }),
+  }),
+})
+
+const VaultOrderField = builder.enumType('VaultOrderField', {
+  description: 'What vaults can be ordered by.',
+  values: {
+    VALUE_USD: { description: 'What they are worth now, in USD.' },
+    NET_USD: { description: 'Their gain net of flows, in USD.' },
+    UPDATED_AT: { description: 'Time of their newest fact.' },
+    ADDRESS: { description: 'Their address.' },
+  } satisfies Record<VaultOrder, unknown>,
+})
+
+const Direction = builder.enumType('Direction', {
+  description: 'Which way an order goes.',
+  values: { ASC: { description: 'The least first.' }, DESC: { description: 'The greatest first.' } },
+})
+
+const VaultOrderInput = builder.inputType('VaultOrder', {
+  description: 'The order of vaults; between equals the address decides.',
+  fields: (t) => ({
+    field: t.field({ type: VaultOrderField, required: true, description: 'What to order by.' }),
+    direction: t.field({ type: Direction, required: true, defaultValue: 'DESC', description: 'Which way.' }),
+  }),
+})
+
+const pageArguments = builder.args((t) => ({
+  first: t.int({
+    required: true,
+    defaultValue: bounds.vaults.default,
+    description: `How many vaults at most, ${bounds.vaults.least} to ${bounds.vaults.most}.`,
+  }),
+  after: t.string({ description: 'The cursor of the vault before the page.' }),
+  where: t.field({ type: VaultWhere, description: 'Only vaults that match.' }),
+  orderBy: t.field({
+    type: VaultOrderInput,
+    required: true,
+    defaultValue: { field: 'VALUE_USD', direction: 'DESC' },
+    description: 'In which order.',
+  }),
+}))
+
+interface PageArguments {
+  first: number
+  after?: string | null | undefined
+  where?: { [Key in keyof VaultFilter]?: VaultFilter[Key] | undefined } | null | undefined
+  orderBy: { field: VaultOrder; direction: 'ASC' | 'DESC' }
+}
+
+async function vaultPage(context: Context, list: List, args: PageArguments): Promise<Page<VaultRow>> {
+  const { field: orderBy, direction } = args.orderBy
+  const filter: VaultFilter = {
+    status: args.where?.status ?? null,
+    strategy: args.where?.strategy ?? null,
+    owner: args.where?.owner ?? null,
+  }
+  const first = within('first', args.first, bounds.vaults)
+  const after = args.after == null ? null : readCursor(args.after, orderBy)
+  const rows = await loadPage(context, list, { filter, orderBy, direction, first, after })
+  return pageOf<PagedVaultRow>({
+    rows: rows ?? [],
+    first,
+    after: args.after,
+    cursorOf: (vault) => encodeCursor([orderBy, vault.orderValue, vault.address]),
+    totalCount: async () => (await loadCount(context, list, filter)) ?? 0,
+  })
+}
+
+function readCursor(cursor: string, orderBy: VaultOrder): VaultCursor {
+  const isOurs = (parts: unknown[]): parts is [VaultOrder, string, string] =>
+    parts.length === 3 && parts[0] === orderBy && isOrderValue(orderBy, parts[1]) && typeof parts[2] === 'string'
+  const [, value, address] = decodeCursor(cursor, isOurs)
+  return { value, address }
+}
+
+function isOrderValue(orderBy: VaultOrder, value: unknown): boolean {
+  if (typeof value !== 'string') return false
+  return vaultOrders[orderBy].type === 'text' || /^-?\d{1,32}(\.\d{1,6})?$/.test(value)
+}
+
+builder.queryField('vaults', (t) =>
+  t.field({
+    type: VaultConnection,
+    description: 'Vaults, the most valuable first unless another order is asked for.',
+    args: pageArguments,
+    resolve: (_, args, context) => vaultPage(context, null, args),
+  }),
+)
+
+builder.prismaObjectField('Strategy', 'vaults', (t) =>
+  t.field({
+    type: VaultConnection,
+    description: 'The vaults that run the strategy, the most valuable first unless another order is asked for.',
+    args: pageArguments,
+    resolve: (strategy, args, context) => vaultPage(context, strategy.id, args),
+  }),
+)
