@@ -19,6 +19,13 @@ export class InvalidAddress extends DomainError {
   }
 }
 
+/** A value that isn't a time in Unix seconds. */
+export class InvalidTime extends DomainError {
+  constructor(value: unknown, latest: number) {
+    super('time', `${JSON.stringify(value)} is not a time in Unix seconds, a whole number from 0 to ${latest}`)
+  }
+}
+
 /** An argument of a query that is out of its bounds or contradicts another. */
 export class InvalidArgument extends DomainError {
   constructor(argument: string, flaw: string) {

@@ -1,8 +1,6 @@
 import { z } from 'zod'
 import { Decimal } from '../domain/decimal.ts'
 
-export type JsonDecimal = Decimal
-
 /** A JSON number that isn't a safe integer, as it was written: no float ever stands for it. */
 export class NumberText {
   constructor(readonly text: string) {}

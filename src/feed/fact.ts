@@ -1,7 +1,8 @@
 import { z } from 'zod'
-import { toAddress } from '../domain/address.ts'
+import { type Address, toAddress } from '../domain/address.ts'
 import { assetCategories } from '../domain/universe.ts'
-import { decimal, type JsonDecimal } from './decimal-text.ts'
+import type { Decimal } from '../domain/decimal.ts'
+import { decimal } from './decimal-text.ts'
 
 /** Beyond the year 9999 a time is surely milliseconds. */
 const maxSeconds = 253_402_300_799
@@ -158,7 +159,7 @@ export type FactKind = Fact['kind']
 /** A fact as a producer writes it: decimals as text. */
 export type FactInput = Written<z.output<typeof factSchema>>
 
-type Written<Value> = Value extends JsonDecimal
+type Written<Value> = Value extends Decimal | Address
   ? string
   : Value extends readonly (infer Item)[]
     ? Written<Item>[]

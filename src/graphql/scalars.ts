@@ -1,5 +1,6 @@
-import { GraphQLError, Kind } from 'graphql'
+import { GraphQLError, Kind, print } from 'graphql'
 import { toAddress } from '../domain/address.ts'
+import { InvalidAddress, InvalidTime } from '../domain/errors.ts'
 import { maxUnixTime } from './bounds.ts'
 import { builder } from './builder.ts'
 import { exactNumber, type ExactNumber } from './exact-number.ts'
@@ -9,7 +10,7 @@ builder.scalarType('Address', {
   specifiedByURL: 'https://eips.ethereum.org/EIPS/eip-55',
   serialize: (address) => address,
   parseValue: (value) => {
-    if (typeof value !== 'string') throw new GraphQLError(`an address is a string, not ${JSON.stringify(value)}`)
+    if (typeof value !== 'string') throw new InvalidAddress(JSON.stringify(value), 'it is not a string')
     return toAddress(value)
   },
 })
@@ -26,7 +27,7 @@ builder.scalarType('UnixTime', {
   specifiedByURL: 'https://pubs.opengroup.org/onlinepubs/9799919799/basedefs/V1_chap04.html#tag_04_19',
   serialize: (seconds) => seconds,
   parseValue: toUnixTime,
-  parseLiteral: (node) => toUnixTime(node.kind === Kind.INT ? Number(node.value) : NaN),
+  parseLiteral: (node) => toUnixTime(node.kind === Kind.INT ? Number(node.value) : print(node)),
 })
 
 builder.scalarType('BlockNumber', {
@@ -49,7 +50,7 @@ builder.scalarType('Price', {
 
 function toUnixTime(value: unknown): number {
   if (typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= maxUnixTime) return value
-  throw new GraphQLError(`a time is Unix seconds, a whole number from 0 to ${maxUnixTime}`)
+  throw new InvalidTime(value, maxUnixTime)
 }
 
 /** No argument has this type. */

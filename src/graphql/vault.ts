@@ -99,6 +99,7 @@ export const VaultType = builder.prismaObject('Vault', {
   fields: (t) => ({
     address: t.expose('address', { type: 'Address', description: 'Address of the vault.' }),
     owner: t.expose('owner', { type: 'Address', description: "Address of the vault's owner." }),
+    strategyId: t.exposeID('strategyId', { description: 'Identifier of the strategy it runs.' }),
     status: t.expose('status', { type: VaultStatus, description: 'Its state, derived from its facts.' }),
     valueUsd: t.expose('valueUsd', { type: 'Usd', description: 'What it is worth now, in USD.' }),
     capitalInUsd: t.expose('capitalInUsd', { type: 'Usd', description: 'Capital deposited so far, in USD.' }),

@@ -1,0 +1,18 @@
+// Writes the Prisma client and the types of the schema's models where they are missing or older than schema.prisma.
+// They are not committed, and a package's install scripts may be forbidden: so every command that needs them asks here.
+import { execFileSync } from 'node:child_process'
+import { existsSync, rmSync, statSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import path from 'node:path'
+
+const generated = path.join(import.meta.dirname, '../src/database/generated')
+const newest = path.join(generated, 'pothos.ts')
+const schema = path.join(import.meta.dirname, 'schema.prisma')
+
+if (!existsSync(newest) || statSync(newest).mtimeMs < statSync(schema).mtimeMs) {
+  rmSync(generated, { recursive: true, force: true })
+  const cli = createRequire(import.meta.url).resolve('prisma/build/index.js')
+  const config = path.join(import.meta.dirname, 'prisma.config.ts')
+  const env = { ...process.env, CHECKPOINT_DISABLE: '1', PRISMA_HIDE_UPDATE_MESSAGE: '1' }
+  execFileSync(process.execPath, [cli, 'generate', '--config', config], { env, stdio: ['ignore', 'ignore', 'inherit'] })
+}

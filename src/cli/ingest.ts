@@ -1,0 +1,78 @@
+import path from 'node:path'
+import type { Readable } from 'node:stream'
+import { SingleBar } from 'cli-progress'
+import type { Database } from '../database/database.ts'
+import { ingest, type Summary, type Tally } from '../feed/ingest.ts'
+import { rejectsFile } from '../feed/rejects.ts'
+import { fileSource, inputSource, type Source } from '../feed/source.ts'
+
+export interface IngestCommand {
+  readonly database: Database
+  readonly feed: string
+  readonly skipBad: boolean
+  readonly input: Readable
+  readonly output: NodeJS.WriteStream
+  readonly signal: AbortSignal
+}
+
+/**
+ * Applies a feed and tells how it went.
+ * @returns the exit status: 0, or 1 where bad lines were set aside
+ * @throws {BadFact} at the first bad line, unless bad lines are to be skipped
+ */
+export async function runIngest({ database, feed, skipBad, input, output, signal }: IngestCommand): Promise<0 | 1> {
+  const source = feed === '-' ? inputSource(input) : await fileSource(feed)
+  const rejects = skipBad ? rejectsFile(`${feed === '-' ? 'stdin' : path.resolve(feed)}.rejects.ndjson`, 'w') : undefined
+  const progress = showProgress(source, output)
+  let summary: Summary = { applied: {}, skipped: {}, rejected: {} }
+  try {
+    const onProgress = (current: Summary): void => {
+      summary = current
+      progress.update(current)
+    }
+    await ingest({ database, source, onProgress, signal, ...(rejects === undefined ? {} : { rejects }) })
+  } finally {
+    progress.stop()
+    await rejects?.close()
+    output.write(`${summarize(summary)}\n`)
+  }
+  if (total(summary.rejected) === 0) return 0
+  output.write(`Bad lines are set aside, with their reasons, in ${rejects?.file ?? ''}\n`)
+  return 1
+}
+
+/** Counts by kind, a line each for what was applied, skipped and rejected. */
+export function summarize({ applied, skipped, rejected }: Summary): string {
+  return [line('applied', applied), line('skipped', skipped), line('rejected', rejected)].join('\n')
+}
+
+function line(name: string, tally: Tally): string {
+  const kinds = Object.entries(tally).map(([kind, count]) => `${kind} ${count}`)
+  return `${name.padEnd(8)} ${String(total(tally)).padStart(9)}${kinds.length === 0 ? '' : `  (${kinds.join(', ')})`}`
+}
+
+function total(tally: Tally): number {
+  return Object.values(tally).reduce((sum, count) => sum + count, 0)
+}
+
+/** On a terminal: how far it is, facts applied and a second, time left. */
+function showProgress({ progress }: Source, output: NodeJS.WriteStream): { update(summary: Summary): void; stop(): void } {
+  if (!output.isTTY) return { update: () => undefined, stop: () => undefined }
+  const known = progress.bytesTotal !== null
+  const bar = new SingleBar({
+    stream: output,
+    format: `${known ? '{bar} {percentage}% | ' : ''}{applied} applied, {rate}/s${known ? ' | {eta_formatted} left' : ''}`,
+    hideCursor: true,
+    etaBuffer: 50,
+  })
+  const started = performance.now()
+  bar.start(progress.bytesTotal ?? 0, 0, { applied: 0, rate: 0 })
+  return {
+    update: ({ applied }) => {
+      const facts = total(applied)
+      const rate = Math.round((facts * 1000) / (performance.now() - started))
+      bar.update(progress.bytesRead, { applied: facts, rate })
+    },
+    stop: () => bar.stop(),
+  }
+}

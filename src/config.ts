@@ -1,0 +1,81 @@
+import { z } from 'zod'
+
+/** What the environment configures, checked. */
+export interface Config {
+  readonly port: number
+  /** Null listens on all addresses. */
+  readonly host: string | null
+  readonly database: DatabaseConfig
+  /** Whether an empty database is filled with the demo world. */
+  readonly demo: boolean
+  readonly apiKeys: readonly string[]
+  readonly rateLimit: { readonly requests: number; readonly seconds: number } | null
+  readonly trustedProxies: number
+}
+
+export type DatabaseConfig =
+  | { readonly engine: 'pglite'; readonly dataDir: string }
+  | { readonly engine: 'postgresql'; readonly url: string; readonly connections: number }
+
+/** Everything that is wrong with the environment, a line each. */
+export class BadConfig extends Error {
+  constructor(readonly problems: readonly string[]) {
+    super(`The configuration can't be used:\n${problems.map((problem) => `  ${problem}`).join('\n')}`)
+    this.name = 'BadConfig'
+  }
+}
+
+const wholeNumber = (least: number, most: number) =>
+  z
+    .string()
+    .regex(/^\d+$/, 'is not a whole number')
+    .transform(Number)
+    .refine((value) => value >= least && value <= most, `is not from ${least} to ${most}`)
+
+const list = z.string().transform((text) => text.split(',').map((item) => item.trim()).filter((item) => item !== ''))
+
+const environment = z.object({
+  PORT: wholeNumber(0, 65_535).default(4_000),
+  HOST: z.string().min(1).nullable().default(null),
+  DATA_DIR: z.string().min(1).default('.data'),
+  DATABASE_URL: z
+    .string()
+    .regex(/^postgres(ql)?:\/\//, 'is not a postgres:// address')
+    .optional(),
+  DATABASE_CONNECTIONS: wholeNumber(2, 1_000).default(10),
+  DEMO: z.enum(['0', '1'], 'is neither 0 nor 1').default('1'),
+  API_KEYS: list.refine((keys) => keys.every((key) => /^\S{16,}$/.test(key)), 'has a key of fewer than 16 characters').default([]),
+  RATE_LIMIT: z
+    .string()
+    .regex(/^[1-9]\d{0,6}\/[1-9]\d{0,4}$/, 'is not requests/seconds, such as 100/60')
+    .transform((text) => {
+      const [requests = 0, seconds = 0] = text.split('/').map(Number)
+      return { requests, seconds }
+    })
+    .nullable()
+    .default(null),
+  TRUSTED_PROXIES: wholeNumber(0, 16).default(0),
+})
+
+/**
+ * Reads the configuration from the environment. An empty variable counts as unset.
+ * @throws {BadConfig} naming every problem
+ */
+export function readConfig(variables: Readonly<Record<string, string | undefined>>): Config {
+  const set = Object.fromEntries(Object.entries(variables).filter(([, value]) => value !== undefined && value !== ''))
+  const read = environment.safeParse(set)
+  if (!read.success) throw new BadConfig(read.error.issues.map(({ path, message }) => `${path.join('.')} ${message}`))
+  const { data } = read
+  return {
+    port: data.PORT,
+    host: data.HOST,
+    database:
+      data.DATABASE_URL === undefined
+        ? { engine: 'pglite', dataDir: data.DATA_DIR }
+        : { engine: 'postgresql', url: data.DATABASE_URL, connections: data.DATABASE_CONNECTIONS },
+    demo: data.DEMO === '1',
+    apiKeys: data.API_KEYS,
+    rateLimit: data.RATE_LIMIT,
+    trustedProxies: data.TRUSTED_PROXIES,
+  }
+}

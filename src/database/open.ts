@@ -1,0 +1,26 @@
+import type { Database } from './database.ts'
+import { migrate } from './migrations.ts'
+
+export type DatabaseChoice =
+  | { readonly engine: 'pglite'; readonly dataDir: string }
+  | { readonly engine: 'postgresql'; readonly url: string; readonly connections: number }
+
+/**
+ * Opens the database that was chosen, with all migrations applied. Only the engine in use is loaded.
+ * @throws {DataDirInUse} where another process has the embedded one
+ */
+export async function openDatabase(choice: DatabaseChoice): Promise<Database> {
+  const database = await open(choice)
+  try {
+    await migrate(database)
+    return database
+  } catch (error) {
+    await database.close()
+    throw error
+  }
+}
+
+async function open(choice: DatabaseChoice): Promise<Database> {
+  if (choice.engine === 'pglite') return (await import('./pglite.ts')).openPGlite(choice.dataDir)
+  return (await import('./postgresql.ts')).openPostgreSql(choice.url, choice.connections)
+}

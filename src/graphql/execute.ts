@@ -1,0 +1,29 @@
+import { type DocumentNode, execute, type ExecutionResult, parse, validate } from 'graphql'
+import type { Database } from '../database/database.ts'
+import { publicError, type ReportUnplanned } from './failures.ts'
+import { schema } from './schema.ts'
+
+/** Runs one of the gateway's own documents, in process. */
+export type ExecuteDocument = (
+  document: { toString(): string },
+  variables: Record<string, unknown>,
+) => Promise<ExecutionResult>
+
+/** An executor over a database. A document is parsed and validated when it first runs, once. */
+export function createExecutor(database: Database, report: ReportUnplanned): ExecuteDocument {
+  const parsed = new WeakMap<object, DocumentNode>()
+  return async (document, variables) => {
+    const known = parsed.get(document) ?? parseValid(document.toString())
+    parsed.set(document, known)
+    const result = await execute({ schema, document: known, variableValues: variables, contextValue: { database } })
+    if (result.errors === undefined) return result
+    return { ...result, errors: result.errors.map((error) => publicError(error, report)) }
+  }
+}
+
+function parseValid(source: string): DocumentNode {
+  const document = parse(source)
+  const [error] = validate(schema, document)
+  if (error !== undefined) throw error
+  return document
+}

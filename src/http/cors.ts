@@ -1,0 +1,8 @@
+/** The data is public and read-only, so that pages of any origin may read it. */
+export const corsHeaders: Readonly<Record<string, string>> = {
+  'access-control-allow-origin': '*',
+  'access-control-allow-methods': 'GET, HEAD, OPTIONS, POST',
+  'access-control-allow-headers': 'authorization, content-type, if-none-match',
+  'access-control-expose-headers': 'etag, link, ratelimit, ratelimit-policy, retry-after',
+  'access-control-max-age': '86400',
+}

@@ -1,0 +1,20 @@
+import type { Answer } from '../rest/problem.ts'
+
+export type { Answer }
+
+/** A request as the concerns of this folder see it, whether it came by a socket or by fetch. */
+export interface Inbound {
+  readonly method: string
+  /** As it was sent, percent-encoded. */
+  readonly path: string
+  readonly query: URLSearchParams
+  readonly header: (name: string) => string | null
+  /** Address of the socket's other end; null where there is no socket. */
+  readonly remoteAddress: string | null
+}
+
+/** What a concern says to a request: headers for its answer, and the answer itself where it goes no further. */
+export interface Verdict {
+  readonly headers: Readonly<Record<string, string>>
+  readonly refusal?: Answer
+}

@@ -1,0 +1,128 @@
+import { createHash } from 'node:crypto'
+import { BadParameter, readParameters } from './parameters.ts'
+import { type Answer, problem } from './problem.ts'
+import { type Document, type Route, routes } from './routes.ts'
+
+/** What of a request a path needs to know. */
+export interface RestRequest {
+  readonly method: string
+  /** As it was sent, percent-encoded. */
+  readonly path: string
+  readonly query: URLSearchParams
+  readonly ifNoneMatch: string | null
+}
+
+/** An error of the schema, as the gateway makes it known. */
+export interface ExecutionError {
+  readonly message: string
+  readonly extensions?: Readonly<Record<string, unknown>>
+}
+
+export interface Execution {
+  readonly data?: unknown
+  readonly errors?: readonly ExecutionError[]
+}
+
+/** Runs a document through the gateway's own schema. */
+export type Execute = (document: Document, variables: Record<string, unknown>) => Promise<Execution>
+
+export interface RestOptions {
+  readonly execute: Execute
+  /** JSON text of an answer's data. */
+  readonly stringify: (value: unknown) => string
+}
+
+/** Answers the six paths; null where the path is none of them. */
+export type Rest = (request: RestRequest) => Promise<Answer> | null
+
+export const allowedMethods = 'GET, HEAD, OPTIONS'
+
+export function createRest(options: RestOptions): Rest {
+  const matchers = routes.map((route) => ({ route, match: matcher(route) }))
+  return (request) => {
+    for (const { route, match } of matchers) {
+      const segments = match(request.path)
+      if (segments !== null) return answer(options, route, segments, request)
+    }
+    return null
+  }
+}
+
+type Segments = Readonly<Record<string, string>>
+
+function matcher({ path }: Route): (path: string) => Segments | null {
+  const pattern = new RegExp(`^${path.replace(/:(\w+)/g, '(?<$1>[^/]+)')}$`)
+  return (requested) => {
+    const found = pattern.exec(requested)
+    return found && { ...found.groups }
+  }
+}
+
+async function answer(options: RestOptions, route: Route, segments: Segments, request: RestRequest): Promise<Answer> {
+  if (request.method === 'OPTIONS') return { status: 204, headers: { allow: allowedMethods }, body: '' }
+  if (request.method !== 'GET' && request.method !== 'HEAD') {
+    const refusal = problem('METHOD_NOT_ALLOWED', `${request.method} is not allowed, only ${allowedMethods}`)
+    return { ...refusal, headers: { ...refusal.headers, allow: allowedMethods } }
+  }
+  return tagged(await run(options, route, segments, request), request.ifNoneMatch)
+}
+
+async function run({ execute, stringify }: RestOptions, route: Route, segments: Segments, request: RestRequest): Promise<Answer> {
+  try {
+    const variables = { ...decoded(segments), ...readParameters(route.parameters, request.query) }
+    const { data, errors } = await execute(route.document, variables)
+    const [error] = errors ?? []
+    if (error !== undefined) return failure(route, error)
+    const shaped = route.shape(data as never)
+    if (shaped === null) return problem('VAULT_NOT_FOUND', `no vault is known at ${String(variables['address'])}`)
+    return { status: 200, headers: headersOf(request, shaped.next), body: stringify(shaped.body) }
+  } catch (error) {
+    if (error instanceof BadParameter) return problem('BAD_PARAMETER', error.message, error.parameter)
+    throw error
+  }
+}
+
+function decoded(segments: Segments): Record<string, string> {
+  const decode = ([name, value]: [string, string]): [string, string] => {
+    try {
+      return [name, decodeURIComponent(value)]
+    } catch {
+      throw new BadParameter(name, 'is not percent-encoded UTF-8')
+    }
+  }
+  return Object.fromEntries(Object.entries(segments).map(decode))
+}
+
+function headersOf({ path, query }: RestRequest, next: string | null | undefined): Record<string, string> {
+  const headers = { 'content-type': 'application/json; charset=utf-8' }
+  if (next == null) return headers
+  const following = new URLSearchParams(query)
+  following.set('cursor', next)
+  return { ...headers, link: `<${path}?${following.toString()}>; rel="next"` }
+}
+
+/** The schema names the argument at fault; the path's user knows it as a parameter. */
+function failure({ parameters }: Route, { message, extensions }: ExecutionError): Answer {
+  const argument = extensions?.['argument']
+  if (extensions?.['code'] !== 'BAD_USER_INPUT') return problem('INTERNAL', message)
+  if (typeof argument !== 'string') return problem('BAD_PARAMETER', message)
+  const [name = argument] = Object.entries(parameters).find(([, { variable }]) => variable === argument) ?? []
+  const detail = message.startsWith(`${argument} `) ? name + message.slice(argument.length) : message
+  return problem('BAD_PARAMETER', detail, name)
+}
+
+/** Adds the content's own strong ETag, and answers 304 where the client has it. */
+function tagged(whole: Answer, ifNoneMatch: string | null): Answer {
+  const etag = `"${createHash('sha256').update(whole.body).digest('base64url').slice(0, 27)}"`
+  const headers = { ...whole.headers, etag, 'cache-control': 'no-cache' }
+  if (whole.status !== 200 || !matches(ifNoneMatch, etag)) return { ...whole, headers }
+  const { 'content-type': _, ...kept } = headers as Record<string, string>
+  return { status: 304, headers: kept, body: '' }
+}
+
+/** If-None-Match compares weakly: a cache on the way may have weakened the tag. */
+function matches(ifNoneMatch: string | null, etag: string): boolean {
+  if (ifNoneMatch === null) return false
+  const tags = ifNoneMatch.split(',').map((tag) => tag.trim().replace(/^W\//, ''))
+  return tags.includes('*') || tags.includes(etag)
+}

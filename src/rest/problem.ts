@@ -1,0 +1,32 @@
+/** The kinds of problem that an answer can be, by their code. */
+export const problems = {
+  BAD_PARAMETER: { status: 400, title: 'A parameter is not what it can be' },
+  UNAUTHENTICATED: { status: 401, title: 'An API key is required' },
+  VAULT_NOT_FOUND: { status: 404, title: 'No such vault' },
+  PATH_NOT_FOUND: { status: 404, title: 'No such path' },
+  METHOD_NOT_ALLOWED: { status: 405, title: 'The interface is read-only' },
+  RATE_LIMITED: { status: 429, title: 'Too many requests' },
+  INTERNAL: { status: 500, title: 'Something went wrong here' },
+} as const
+export type ProblemCode = keyof typeof problems
+
+/** An answer as bytes are: what an adapter writes to a socket or a Response. */
+export interface Answer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}
+
+/**
+ * An error as RFC 9457 writes it.
+ * @param parameter the one at fault
+ */
+export function problem(code: ProblemCode, detail: string, parameter?: string): Answer {
+  const { status, title } = problems[code]
+  const type = `urn:vault-gateway:problem:${code.toLowerCase().replaceAll('_', '-')}`
+  return {
+    status,
+    headers: { 'content-type': 'application/problem+json; charset=utf-8' },
+    body: JSON.stringify({ type, title, status, detail, ...(parameter === undefined ? {} : { parameter }) }),
+  }
+}
