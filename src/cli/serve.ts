@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
 import type { Config } from '../config.ts'
 import type { Database } from '../database/database.ts'
-import { readVaultPages } from '../database/read/vault.ts'
+import { allStrategies, readVaultPages } from '../database/read/vault.ts'
 import { readFeedPosition } from '../database/write/feed.ts'
 import { demoFacts } from '../feed/demo.ts'
 import { ingest } from '../feed/ingest.ts'
@@ -65,7 +65,7 @@ export async function serve(command: ServeCommand): Promise<Gateway> {
 export async function greeting(database: Database, port: number): Promise<string> {
   const base = `http://localhost:${port}`
   const page = { filter: { status: null, strategy: null, owner: null }, orderBy: 'VALUE_USD', direction: 'DESC' } as const
-  const [vault] = await readVaultPages(database, [null], { ...page, first: 1, after: null })
+  const [vault] = await readVaultPages(database, [allStrategies], { ...page, first: 1, after: null })
   const address = vault?.address ?? ':address'
   const paths = [
     `/vault/${address}/snapshot`,
@@ -81,9 +81,8 @@ export async function greeting(database: Database, port: number): Promise<string
 async function fillWithDemo({ database, log, nowSeconds }: ServeCommand): Promise<void> {
   await database.exclusively(async () => {
     if ((await database.prisma.strategy.count()) > 0) return
-    const feed = demoFacts(nowSeconds).map((fact) => `${JSON.stringify(fact)}\n`)
-    const source = { ...inputSource(Readable.from(feed.map((line) => Buffer.from(line)))), name: 'demo world' }
-    await ingest({ database, source })
+    const lines = demoFacts(nowSeconds).map((fact) => `${JSON.stringify(fact)}\n`)
+    await ingest({ database, source: { ...inputSource(Readable.from([Buffer.from(lines.join(''))])), name: 'demo world' } })
     log.info('The database was empty: it is filled with a demo world (DEMO=0 starts empty)')
   })
 }

@@ -156,7 +156,7 @@ function vaultFacts(vault: DemoVault, market: Market, end: number): FactInput[] 
 function step(course: Course, vault: DemoVault, move: number): void {
   const inRange = course.outsideSince === null
   course.valueUsd *= 1 + move * 0.5
-  const earned = inRange ? course.valueUsd * (0.00006 / vault.width) * (markEvery / hour / 6) : 0
+  const earned = inRange ? course.valueUsd * 0.00012 * Math.sqrt(0.1 / vault.width) : 0
   course.rewardsUsd += earned
   course.valueUsd += earned
 }

@@ -1,4 +1,5 @@
 import {
+  allStrategies,
   countVaults,
   type PagedVaultRow,
   readVaultPages,
@@ -17,14 +18,11 @@ import type { Context } from './context.ts'
 import { groupBy, loader } from './loader.ts'
 import { VaultStatus, VaultType } from './vault.ts'
 
-/** A list is of one strategy's vaults, or of all. */
-type List = string | null
-
-const loadPage = loader(async (database, lists: readonly List[], page: VaultPage) =>
+const loadPage = loader(async (database, lists: readonly string[], page: VaultPage) =>
   groupBy(lists, await readVaultPages(database, lists, page), (vault) => vault.list),
 )
 
-const loadCount = loader(async (database, lists: readonly List[], filter: VaultFilter) => {
+const loadCount = loader(async (database, lists: readonly string[], filter: VaultFilter) => {
   const counts = await countVaults(database, lists, filter)
   return new Map(counts.map(({ list, count }) => [list, count]))
 })
@@ -86,7 +84,7 @@ interface PageArguments {
   orderBy: { field: VaultOrder; direction: 'ASC' | 'DESC' }
 }
 
-async function vaultPage(context: Context, list: List, args: PageArguments): Promise<Page<VaultRow>> {
+async function vaultPage(context: Context, list: string, args: PageArguments): Promise<Page<VaultRow>> {
   const { field: orderBy, direction } = args.orderBy
   const filter: VaultFilter = {
     status: args.where?.status ?? null,
@@ -122,7 +120,7 @@ builder.queryField('vaults', (t) =>
     type: VaultConnection,
     description: 'Vaults, the most valuable first unless another order is asked for.',
     args: pageArguments,
-    resolve: (_, args, context) => vaultPage(context, null, args),
+    resolve: (_, args, context) => vaultPage(context, allStrategies, args),
   }),
 )
 

@@ -1,6 +1,6 @@
 import type { GraphiQLOptions } from 'graphql-yoga'
 import type { Database } from '../database/database.ts'
-import { readVaultPages } from '../database/read/vault.ts'
+import { allStrategies, readVaultPages } from '../database/read/vault.ts'
 
 const richest = {
   filter: { status: null, strategy: null, owner: null },
@@ -14,7 +14,7 @@ const nobody = '0x0000000000000000000000000000000000000000'
 
 /** What GraphiQL opens with: example queries that answer from what is there now. */
 export async function graphiqlOptions(database: Database): Promise<GraphiQLOptions> {
-  const [vault] = await readVaultPages(database, [null], richest)
+  const [vault] = await readVaultPages(database, [allStrategies], richest)
   return {
     title: 'vault-gateway',
     defaultTabs: exampleQueries(vault?.address ?? nobody).map((query) => ({ query })),

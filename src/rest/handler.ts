@@ -60,11 +60,13 @@ function matcher({ path }: Route): (path: string) => Segments | null {
 
 async function answer(options: RestOptions, route: Route, segments: Segments, request: RestRequest): Promise<Answer> {
   if (request.method === 'OPTIONS') return { status: 204, headers: { allow: allowedMethods }, body: '' }
-  if (request.method !== 'GET' && request.method !== 'HEAD') {
-    const refusal = problem('METHOD_NOT_ALLOWED', `${request.method} is not allowed, only ${allowedMethods}`)
-    return { ...refusal, headers: { ...refusal.headers, allow: allowedMethods } }
-  }
-  return tagged(await run(options, route, segments, request), request.ifNoneMatch)
+  const isRead = request.method === 'GET' || request.method === 'HEAD'
+  return tagged(isRead ? await run(options, route, segments, request) : notAllowed(request), request.ifNoneMatch)
+}
+
+function notAllowed({ method }: RestRequest): Answer {
+  const refusal = problem('METHOD_NOT_ALLOWED', `${method} is not allowed, only ${allowedMethods}`)
+  return { ...refusal, headers: { ...refusal.headers, allow: allowedMethods } }
 }
 
 async function run({ execute, stringify }: RestOptions, route: Route, segments: Segments, request: RestRequest): Promise<Answer> {
@@ -107,8 +109,13 @@ function failure({ parameters }: Route, { message, extensions }: ExecutionError)
   if (extensions?.['code'] !== 'BAD_USER_INPUT') return problem('INTERNAL', message)
   if (typeof argument !== 'string') return problem('BAD_PARAMETER', message)
   const [name = argument] = Object.entries(parameters).find(([, { variable }]) => variable === argument) ?? []
-  const detail = message.startsWith(`${argument} `) ? name + message.slice(argument.length) : message
-  return problem('BAD_PARAMETER', detail, name)
+  return problem('BAD_PARAMETER', inWordsOf(name, argument, message), name)
+}
+
+function inWordsOf(parameter: string, argument: string, message: string): string {
+  if (message.startsWith(`${argument} `)) return parameter + message.slice(argument.length)
+  // What graphql-js says of a variable that it can't coerce: its name and value, then the reason.
+  return message.startsWith('Variable "$') ? `${parameter}: ${message.slice(message.indexOf('; ') + 2)}` : message
 }
 
 /** Adds the content's own strong ETag, and answers 304 where the client has it. */

@@ -66,14 +66,17 @@ export interface VaultPage {
   readonly after: VaultCursor | null
 }
 
+/** The list of all vaults, beside those of each strategy's: no strategy has an empty id. */
+export const allStrategies = ''
+
 /** A vault in a page: which list it is in, and what its cursor is made of. */
 export interface PagedVaultRow extends VaultRow {
-  /** Null where the list is of all strategies. */
-  readonly list: string | null
+  /** The strategy that the list is of, or `allStrategies`. */
+  readonly list: string
   readonly orderValue: string
 }
 
-const matches = `(list.strategy is null or vault.strategy_id = list.strategy)
+const matches = `(list.strategy = '${allStrategies}' or vault.strategy_id = list.strategy)
   and ($2::vault_status[] is null or vault.status = any($2::vault_status[]))
   and ($3::text[] is null or vault.strategy_id = any($3::text[]))
   and ($4::text[] is null or vault.owner = any($4::text[]))`
@@ -98,17 +101,17 @@ const countStatement: Statement = {
 
 /**
  * A page of each of several lists of vaults.
- * @param lists the strategy that each list is of, null for all
+ * @param lists the strategy that each list is of, or `allStrategies`
  * @returns their rows, each list's in order, one more than asked for where there is one
  */
 export function readVaultPages(
   database: Database,
-  lists: readonly (string | null)[],
+  lists: readonly string[],
   page: VaultPage,
 ): Promise<PagedVaultRow[]> {
   const { filter, after, first } = page
   return database.query(pageStatement(page), [
-    lists as readonly string[],
+    lists,
     filter.status,
     filter.strategy,
     filter.owner,
@@ -120,8 +123,8 @@ export function readVaultPages(
 
 export function countVaults(
   database: Database,
-  lists: readonly (string | null)[],
+  lists: readonly string[],
   filter: VaultFilter,
-): Promise<{ list: string | null; count: number }[]> {
-  return database.query(countStatement, [lists as readonly string[], filter.status, filter.strategy, filter.owner])
+): Promise<{ list: string; count: number }[]> {
+  return database.query(countStatement, [lists, filter.status, filter.strategy, filter.owner])
 }

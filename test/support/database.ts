@@ -1,0 +1,65 @@
+import pg from 'pg'
+import type { Database, Statement, Value } from '../../src/database/database.ts'
+import { migrate } from '../../src/database/migrations.ts'
+import { openPGlite } from '../../src/database/pglite.ts'
+import { openPostgreSql } from '../../src/database/postgresql.ts'
+
+/** The engine that the suite runs on: PGlite, or the PostgreSQL at this address, in databases of its own. */
+export const postgresUrl = process.env['TEST_DATABASE_URL']
+
+/** A database that counts the hot reads sent to it. */
+export interface TestDatabase extends Database {
+  /** Names of the statements sent since the last time this was asked. */
+  takeStatements(): string[]
+}
+
+let shared: Promise<TestDatabase> | undefined
+
+/** This process's database, with all migrations and no rows. */
+export async function emptyDatabase(): Promise<TestDatabase> {
+  const database = await (shared ??= createDatabase())
+  const tables = await database.query<{ name: string }>(
+    {
+      name: 'tables',
+      text: `select tablename::text as name from pg_tables where schemaname = 'public' and tablename <> '_prisma_migrations'`,
+    },
+    [],
+  )
+  const names = tables.map(({ name }) => `"${name}"`).join(', ')
+  await database.prisma.$executeRawUnsafe(`truncate ${names} restart identity cascade`)
+  database.takeStatements()
+  return database
+}
+
+/** A new database, which the caller closes. */
+export async function createDatabase(): Promise<TestDatabase> {
+  const database = postgresUrl === undefined ? await openPGlite() : await openPostgreSql(await createOnServer(postgresUrl), 5)
+  await migrate(database)
+  return counting(database)
+}
+
+/** The address of a new, empty database on a PostgreSQL server. */
+export async function createOnServer(url: string): Promise<string> {
+  const name = `test_${process.pid}_${Math.random().toString(36).slice(2, 10)}`
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  await client.query(`create database ${name}`)
+  await client.end()
+  return Object.assign(new URL(url), { pathname: `/${name}` }).toString()
+}
+
+function counting(database: Database): TestDatabase {
+  let sent: string[] = []
+  return {
+    ...database,
+    query: <Row>(statement: Statement, values: readonly Value[]) => {
+      sent.push(statement.name)
+      return database.query<Row>(statement, values)
+    },
+    takeStatements: () => {
+      const taken = sent
+      sent = []
+      return taken
+    },
+  }
+}

@@ -1,0 +1,16 @@
+import { defineConfig } from 'vitest/config'
+
+export default defineConfig({
+  // One copy of graphql: Vite would take its ES module, and the libraries, loaded by Node, its CommonJS one.
+  resolve: { alias: { graphql: 'graphql/index.js' } },
+  test: {
+    root: import.meta.dirname,
+    include: ['**/*.test.ts'],
+    // One process a core, each with one database that its test files share and empty.
+    pool: 'forks',
+    maxWorkers: 2,
+    isolate: false,
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+  },
+})
