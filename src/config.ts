@@ -57,6 +57,9 @@ const environment = z.object({
   TRUSTED_PROXIES: wholeNumber(0, 16).default(0),
 })
 
+/** The names of the variables that are read. */
+export const environmentVariables: readonly string[] = Object.keys(environment.shape)
+
 /**
  * Reads the configuration from the environment. An empty variable counts as unset.
  * @throws {BadConfig} naming every problem

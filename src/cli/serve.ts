@@ -1,5 +1,6 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import path from 'node:path'
 import { Readable } from 'node:stream'
 import type { Config } from '../config.ts'
 import type { Database } from '../database/database.ts'
@@ -8,7 +9,7 @@ import { readFeedPosition } from '../database/write/feed.ts'
 import { demoFacts } from '../feed/demo.ts'
 import { ingest } from '../feed/ingest.ts'
 import { rejectsFile } from '../feed/rejects.ts'
-import { followedSource, inputSource } from '../feed/source.ts'
+import { followedSource, inputSource, type Source } from '../feed/source.ts'
 import { createApp } from '../http/app.ts'
 
 /** Where the gateway tells what it does. */
@@ -90,8 +91,7 @@ async function fillWithDemo({ database, log, nowSeconds }: ServeCommand): Promis
 async function follow({ database, skipBad, input, log }: ServeCommand, feed: string, signal: AbortSignal): Promise<void> {
   const rejects = skipBad ? rejectsFile(`${feed === '-' ? 'stdin' : feed}.rejects.ndjson`, 'a') : undefined
   try {
-    const applied = await readFeedPosition(database.prisma, feed)
-    const source = feed === '-' ? inputSource(input) : await followedSource(feed, applied, signal)
+    const source = feed === '-' ? inputSource(input) : await followedFile(database, feed, signal)
     await ingest({ database, source, signal, ...(rejects === undefined ? {} : { rejects }) })
     if (!signal.aborted) log.info(`${source.name} is read to its end`)
   } catch (error) {
@@ -99,6 +99,11 @@ async function follow({ database, skipBad, input, log }: ServeCommand, feed: str
   } finally {
     await rejects?.close()
   }
+}
+
+async function followedFile(database: Database, feed: string, signal: AbortSignal): Promise<Source> {
+  const file = path.resolve(feed)
+  return followedSource(file, await readFeedPosition(database.prisma, file), signal)
 }
 
 function listen(server: Server, { port, host }: Config): Promise<number> {

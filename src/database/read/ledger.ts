@@ -16,7 +16,7 @@ export interface LedgerPage extends LedgerFilter {
 const newest: LedgerKey = { block: Number.MAX_SAFE_INTEGER, logIndex: 2_147_483_647, txHash: 'g' }
 
 const inWindow = `vault_address = list.vault and ts >= $2::bigint and ts < $3::bigint`
-const ofType = 'and type = any($4::event_type[])'
+const ofType = 'and type = any($4::text[]::event_type[])'
 const ofAnyType = 'and $4::text[] is null'
 
 /** Two texts, so that each is planned with the index that serves it. */

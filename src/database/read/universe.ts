@@ -5,7 +5,7 @@ import type { AssetRow, PairRow } from './rows.ts'
 const assets: Statement = {
   name: 'universe_assets',
   text: `select symbol, name, category::text as category, venues, liquidity_usd::text as "liquidityUsd" from universe_asset
-    where ($1::asset_category is null or category = $1::asset_category) and ($2::text is null or $2::text = any(venues))
+    where ($1::text is null or category = $1::text::asset_category) and ($2::text is null or $2::text = any(venues))
     order by ordinal`,
 }
 

@@ -77,7 +77,7 @@ export interface PagedVaultRow extends VaultRow {
 }
 
 const matches = `(list.strategy = '${allStrategies}' or vault.strategy_id = list.strategy)
-  and ($2::vault_status[] is null or vault.status = any($2::vault_status[]))
+  and ($2::text[] is null or vault.status = any($2::text[]::vault_status[]))
   and ($3::text[] is null or vault.strategy_id = any($3::text[]))
   and ($4::text[] is null or vault.owner = any($4::text[]))`
 
