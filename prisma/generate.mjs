@@ -12,7 +12,17 @@ const schema = path.join(import.meta.dirname, 'schema.prisma')
 if (!existsSync(newest) || statSync(newest).mtimeMs < statSync(schema).mtimeMs) {
   rmSync(generated, { recursive: true, force: true })
   const cli = createRequire(import.meta.url).resolve('prisma/build/index.js')
-  const config = path.join(import.meta.dirname, 'prisma.config.ts')
-  const env = { ...process.env, CHECKPOINT_DISABLE: '1', PRISMA_HIDE_UPDATE_MESSAGE: '1' }
-  execFileSync(process.execPath, [cli, 'generate', '--config', config], { env, stdio: ['ignore', 'ignore', 'inherit'] })
+  const generators = path.join(import.meta.dirname, '../node_modules/.bin')
+  const env = {
+    ...process.env,
+    PATH: `${generators}${path.delimiter}${process.env.PATH}`,
+    // The CLI would ask its maker for newer versions.
+    CHECKPOINT_DISABLE: '1',
+    PRISMA_HIDE_UPDATE_MESSAGE: '1',
+  }
+  // What the CLI prints goes into the error that a failure throws.
+  execFileSync(process.execPath, [cli, 'generate', '--config', path.join(import.meta.dirname, 'prisma.config.ts')], {
+    env,
+    stdio: 'pipe',
+  })
 }
