@@ -18,36 +18,56 @@ export async function migrate(database: Database): Promise<string[]> {
   if (await areApplied(database, names)) return []
   const engine = await startSchemaEngine(database.adapter, await readDatamodel())
   return database.exclusively(async () => {
+    await forgetInterrupted(database)
     const { appliedMigrationNames } = await engine.applyMigrations({ migrationsList, filters })
     return appliedMigrationNames
   })
 }
 
 /**
- * The SQL that schema.prisma wants and the migrations don't give; empty where they agree.
- * @param database one with all migrations applied
+ * The SQL that schema.prisma wants and the migrations don't give; empty where they agree. It is found on an embedded
+ * database, whichever engine is in use: the adapter for PostgreSQL can't read what the engine asks about one.
+ * @param datamodel the text of schema.prisma, where it is another than the file's
  */
-export async function drift(database: Database): Promise<string> {
-  const content = await readDatamodel()
-  const engine = await startSchemaEngine(database.adapter, content)
-  const files = [{ path: 'schema.prisma', content }]
-  const { stdout }: DiffResult = await engine.diff({
-    from: { tag: 'migrations', ...(await readMigrations()) },
-    to: { tag: 'schemaDatamodel', files },
-    script: true,
-    exitCode: null,
-    filters,
-  })
-  return (stdout ?? '').replace('-- This is an empty migration.', '').trim()
+export async function drift(datamodel?: string): Promise<string> {
+  const { openPGlite } = await import('./pglite.ts')
+  const database = await openPGlite()
+  try {
+    await migrate(database)
+    const files = [{ path: 'schema.prisma', content: datamodel ?? (await readDatamodel()) }]
+    const engine = await startSchemaEngine(database.adapter, await readDatamodel())
+    const { stdout }: DiffResult = await engine.diff({
+      from: { tag: 'schemaDatasource', files, configDir: prismaFolder },
+      to: { tag: 'schemaDatamodel', files },
+      script: true,
+      exitCode: null,
+      filters,
+    })
+    return (stdout ?? '').replace('-- This is an empty migration.', '').trim()
+  } finally {
+    await database.close()
+  }
 }
 
-/** Spares the engine's start, which is most of a warm one. */
-async function areApplied(database: Database, names: readonly string[]): Promise<boolean> {
+/** A migration that was begun and not finished left nothing behind, since its script is one transaction. */
+async function forgetInterrupted(database: Database): Promise<void> {
+  if (!(await isTableThere(database))) return
+  await database.prisma.$executeRawUnsafe(
+    'update _prisma_migrations set rolled_back_at = now() where finished_at is null and rolled_back_at is null',
+  )
+}
+
+async function isTableThere(database: Database): Promise<boolean> {
   const [table] = await database.query<{ exists: boolean }>(
     { name: 'migrations_table', text: `select to_regclass('_prisma_migrations') is not null as exists` },
     [],
   )
-  if (table?.exists !== true) return false
+  return table?.exists === true
+}
+
+/** Spares the engine's start, which is most of a warm one. */
+async function areApplied(database: Database, names: readonly string[]): Promise<boolean> {
+  if (!(await isTableThere(database))) return false
   const applied = await database.query<{ name: string }>(
     {
       name: 'migrations_applied',

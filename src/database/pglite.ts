@@ -1,7 +1,9 @@
-import { mkdir, realpath } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { mkdir, realpath, rm, writeFile } from 'node:fs/promises'
+import path from 'node:path'
 import { PGlite } from '@electric-sql/pglite'
-import type { SqlMigrationAwareDriverAdapterFactory } from '@prisma/driver-adapter-utils'
 import { PrismaPGlite } from 'pglite-prisma-adapter'
+import { atomicScripts } from './atomic-scripts.ts'
 import { transactionLimits, type Database } from './database.ts'
 import { PrismaClient } from './generated/client/client.ts'
 import { lockFolder } from './lock.ts'
@@ -16,16 +18,27 @@ export async function openPGlite(dataDir?: string): Promise<Database> {
   await mkdir(dataDir, { recursive: true })
   const release = await lockFolder(await realpath(dataDir))
   try {
-    return onPGlite(await PGlite.create({ dataDir }), release)
+    return onPGlite(await openCluster(path.join(dataDir, 'pglite')), release)
   } catch (error) {
     await release()
     throw error
   }
 }
 
+/** While a new cluster is being made a file beside it says so: a killed process leaves half of one, to be made anew. */
+async function openCluster(folder: string): Promise<PGlite> {
+  const unfinished = `${folder}.unfinished`
+  if (existsSync(unfinished)) await rm(folder, { recursive: true, force: true })
+  else if (existsSync(folder)) return PGlite.create({ dataDir: folder })
+  await writeFile(unfinished, 'The folder beside this file is being made, or its making was cut short.\n')
+  const pglite = await PGlite.create({ dataDir: folder })
+  await rm(unfinished)
+  return pglite
+}
+
 /** The interface over a PGlite that is open already. */
 export function onPGlite(pglite: PGlite, release: () => Promise<void>): Database {
-  const adapter = awaitScripts(new PrismaPGlite(pglite), pglite)
+  const adapter = atomicScripts(new PrismaPGlite(pglite), (sql) => pglite.exec(sql))
   const prisma = new PrismaClient({ adapter })
   return {
     engine: 'pglite',
@@ -39,25 +52,6 @@ export function onPGlite(pglite: PGlite, release: () => Promise<void>): Database
       await prisma.$disconnect()
       await pglite.close()
       await release()
-    },
-  }
-}
-
-/** The adapter starts a script without awaiting it, so that a failing migration would end the process unexplained. */
-function awaitScripts(
-  factory: SqlMigrationAwareDriverAdapterFactory,
-  pglite: PGlite,
-): SqlMigrationAwareDriverAdapterFactory {
-  return {
-    provider: factory.provider,
-    adapterName: factory.adapterName,
-    connectToShadowDb: () => factory.connectToShadowDb(),
-    connect: async () => {
-      const connection = await factory.connect()
-      connection.executeScript = async (script) => {
-        await pglite.exec(script)
-      }
-      return connection
     },
   }
 }

@@ -1,5 +1,6 @@
 import { PrismaPg } from '@prisma/adapter-pg'
 import pg from 'pg'
+import { atomicScripts } from './atomic-scripts.ts'
 import { transactionLimits, type Database } from './database.ts'
 import { PrismaClient } from './generated/client/client.ts'
 
@@ -15,7 +16,7 @@ export async function openPostgreSql(url: string, connections: number): Promise<
   // Without a listener an idle connection that breaks would end the process; the next query opens a new one.
   pool.on('error', () => undefined)
   await pool.query('select 1')
-  const adapter = new PrismaPg(pool)
+  const adapter = atomicScripts(new PrismaPg(pool), (sql) => pool.query(sql))
   const prisma = new PrismaClient({ adapter })
   return {
     engine: 'postgresql',

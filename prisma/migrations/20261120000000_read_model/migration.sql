@@ -237,7 +237,6 @@ ALTER TABLE "ledger_row" ADD CONSTRAINT "ledger_row_vault_address_fkey" FOREIGN 
 
 
 -- What follows keeps wrong states out, and is beyond what schema.prisma can say.
--- No semicolon may stand inside a statement or comment: Prisma's adapter for PostgreSQL splits the script at each.
 
 -- Identities are written in one way only
 ALTER TABLE "vault" ADD CONSTRAINT "vault_address_form" CHECK ("address" ~ '^0x[0-9a-fA-F]{40}$' AND "owner" ~ '^0x[0-9a-fA-F]{40}$');

@@ -2,7 +2,7 @@ import { emptyBenchmark } from '../../domain/attribution.ts'
 import { Decimal } from '../../domain/decimal.ts'
 import { usdText } from '../../domain/flows.ts'
 import type { Address } from '../../domain/address.ts'
-import { netUsd, statusOf, strategyDeltaUsd, type VaultPhase, type VaultState } from '../../domain/vault.ts'
+import { netUsd, statusOf, strategyDeltaUsd, type VaultState } from '../../domain/vault.ts'
 import type { Transaction } from '../database.ts'
 import { insertSet, updateSet } from './sets.ts'
 
@@ -88,7 +88,7 @@ function toState(stored: StoredVault, day: StoredDay | undefined): VaultState {
       paidOutUsd: exact(stored.benchmarkPaidOutUsd),
     },
     day: day === undefined ? null : { day: day.day, startUsd: new Decimal(day.start_usd), growth: new Decimal(day.growth) },
-    phase: stored.phase as VaultPhase | null,
+    phase: stored.phase,
     suspension:
       stored.suspensionReason === null
         ? null
