@@ -1,9 +1,10 @@
 import { runIngest } from './cli/ingest.ts'
-import { greeting, type Log, serve } from './cli/serve.ts'
+import { CannotListen, greeting, type Log, serve } from './cli/serve.ts'
 import { BadUsage, type Command, readCommand, usage } from './cli/usage.ts'
 import { BadConfig, type Config, readConfig } from './config.ts'
 import { DataDirInUse } from './database/lock.ts'
 import { openDatabase } from './database/open.ts'
+import { DatabaseUnreachable } from './database/unreachable.ts'
 import { BadFact, UnreadableFeed } from './feed/errors.ts'
 
 const log: Log = {
@@ -47,14 +48,19 @@ async function ingestFeed(config: Config, command: Extract<Command, { name: 'ing
 
 async function serveUntilStopped(config: Config, command: Extract<Command, { name: 'serve' }>): Promise<void> {
   const database = await openDatabase(config.database)
-  const nowSeconds = Math.floor(Date.now() / 1000)
-  const gateway = await serve({ ...command, config, database, input: process.stdin, log, nowSeconds })
-  log.info(await greeting(database, gateway.port))
-  if (!stopping.signal.aborted) await new Promise((resolve) => stopping.signal.addEventListener('abort', resolve))
-  await gateway.close()
+  try {
+    const nowSeconds = Math.floor(Date.now() / 1000)
+    const gateway = await serve({ ...command, config, database, input: process.stdin, log, nowSeconds })
+    log.info(await greeting(database, gateway.port))
+    if (!stopping.signal.aborted) await new Promise((resolve) => stopping.signal.addEventListener('abort', resolve))
+    await gateway.close()
+  } finally {
+    await database.close()
+  }
 }
 
 /** Errors whose message says all that their reader needs. */
 function isExplained(error: unknown): error is Error {
-  return [BadUsage, BadConfig, DataDirInUse, BadFact, UnreadableFeed].some((kind) => error instanceof kind)
+  const explained = [BadUsage, BadConfig, DataDirInUse, DatabaseUnreachable, CannotListen, BadFact, UnreadableFeed]
+  return explained.some((kind) => error instanceof kind)
 }

@@ -17,11 +17,11 @@ export interface IngestCommand {
 
 /**
  * Applies a feed and tells how it went.
- * @returns the exit status: 0, or 1 where bad lines were set aside
+ * @returns the exit status: 0, or 1 where bad lines were set aside or the run was stopped
  * @throws {BadFact} at the first bad line, unless bad lines are to be skipped
  */
 export async function runIngest({ database, feed, skipBad, input, output, signal }: IngestCommand): Promise<0 | 1> {
-  const source = feed === '-' ? inputSource(input) : await fileSource(feed)
+  const source = feed === '-' ? inputSource(input, signal) : await fileSource(feed)
   const rejects = skipBad ? rejectsFile(`${feed === '-' ? 'stdin' : path.resolve(feed)}.rejects.ndjson`, 'w') : undefined
   const progress = showProgress(source, output)
   let summary: Summary = { applied: {}, skipped: {}, rejected: {} }
@@ -36,9 +36,11 @@ export async function runIngest({ database, feed, skipBad, input, output, signal
     await rejects?.close()
     output.write(`${summarize(summary)}\n`)
   }
-  if (total(summary.rejected) === 0) return 0
-  output.write(`Bad lines are set aside, with their reasons, in ${rejects?.file ?? ''}\n`)
-  return 1
+  if (total(summary.rejected) > 0) {
+    output.write(`Bad lines are set aside, with their reasons, in ${rejects?.file ?? ''}\n`)
+  }
+  if (signal.aborted) output.write('Stopped before the end of the feed: the same command does the rest\n')
+  return total(summary.rejected) > 0 || signal.aborted ? 1 : 0
 }
 
 /** Counts by kind, a line each for what was applied, skipped and rejected. */

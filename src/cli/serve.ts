@@ -35,6 +35,17 @@ export interface ServeCommand {
   readonly nowSeconds: number
 }
 
+/** The address to serve on can't be had. */
+export class CannotListen extends Error {
+  constructor(
+    readonly port: number,
+    reason: string,
+  ) {
+    super(`The gateway can't listen on port ${port}: ${reason}. Set PORT to another one, or to 0 for any that is free.`)
+    this.name = 'CannotListen'
+  }
+}
+
 /** Serves a database, and follows a feed into it. */
 export async function serve(command: ServeCommand): Promise<Gateway> {
   const { config, database, log } = command
@@ -57,7 +68,6 @@ export async function serve(command: ServeCommand): Promise<Gateway> {
       server.close()
       server.closeAllConnections()
       await feedEnded
-      await database.close()
     },
   }
 }
@@ -91,7 +101,7 @@ async function fillWithDemo({ database, log, nowSeconds }: ServeCommand): Promis
 async function follow({ database, skipBad, input, log }: ServeCommand, feed: string, signal: AbortSignal): Promise<void> {
   const rejects = skipBad ? rejectsFile(`${feed === '-' ? 'stdin' : feed}.rejects.ndjson`, 'a') : undefined
   try {
-    const source = feed === '-' ? inputSource(input) : await followedFile(database, feed, signal)
+    const source = feed === '-' ? inputSource(input, signal) : await followedFile(database, feed, signal)
     await ingest({ database, source, signal, ...(rejects === undefined ? {} : { rejects }) })
     if (!signal.aborted) log.info(`${source.name} is read to its end`)
   } catch (error) {
@@ -108,9 +118,10 @@ async function followedFile(database: Database, feed: string, signal: AbortSigna
 
 function listen(server: Server, { port, host }: Config): Promise<number> {
   return new Promise((resolve, reject) => {
-    server.once('error', reject)
+    const fail = (error: Error): void => reject(new CannotListen(port, error.message))
+    server.once('error', fail)
     server.listen({ port, ...(host === null ? {} : { host }) }, () => {
-      server.off('error', reject)
+      server.off('error', fail)
       resolve((server.address() as AddressInfo).port)
     })
   })

@@ -30,7 +30,8 @@ export async function lockFolder(folder: string): Promise<() => Promise<void>> {
   if (!(await listen(server, address))) {
     const holder = await askHolder(address)
     if (holder !== null) throw new DataDirInUse(folder, holder)
-    await rm(address, { force: true })
+    // The holder has just let go or was killed: only a file would still stand in the way.
+    if (isFile(address)) await rm(address, { force: true })
     if (!(await listen(server, address))) throw new DataDirInUse(folder, 'started at the same moment')
   }
   server.unref()
@@ -42,6 +43,10 @@ function socketAddress(folder: string): string {
   const name = `vault-gateway-${createHash('sha256').update(folder).digest('hex').slice(0, 32)}`
   if (process.platform === 'linux') return `\0${name}`
   return process.platform === 'win32' ? `\\\\.\\pipe\\${name}` : path.join(tmpdir(), `${name}.sock`)
+}
+
+function isFile(address: string): boolean {
+  return address.endsWith('.sock')
 }
 
 /** False where the address is taken. */
@@ -63,11 +68,15 @@ function listen(server: Server, address: string): Promise<boolean> {
 function askHolder(address: string): Promise<string | null> {
   return new Promise((resolve) => {
     let answer = ''
-    connect(address)
+    const socket = connect(address)
       .setEncoding('utf8')
-      .setTimeout(1_000, () => resolve('which does not say who it is'))
+      .setTimeout(1_000, () => {
+        resolve('which does not say who it is')
+        // A busy holder would keep this process waiting for its answer.
+        socket.destroy()
+      })
       .on('data', (text: string) => (answer += text))
-      .on('end', () => resolve(answer))
+      .on('end', () => resolve(answer === '' ? null : answer))
       .on('error', () => resolve(null))
   })
 }

@@ -3,6 +3,7 @@ import pg from 'pg'
 import { atomicScripts } from './atomic-scripts.ts'
 import { transactionLimits, type Database } from './database.ts'
 import { PrismaClient } from './generated/client/client.ts'
+import { DatabaseUnreachable } from './unreachable.ts'
 
 /** Any number that no other user of advisory locks in this database takes. */
 const startLock = 7_261_190_411
@@ -10,12 +11,13 @@ const startLock = 7_261_190_411
 /**
  * Opens a PostgreSQL (14 or newer).
  * @param url postgres://user:password@host:port/database
+ * @throws {DatabaseUnreachable}
  */
 export async function openPostgreSql(url: string, connections: number): Promise<Database> {
   const pool = new pg.Pool({ connectionString: url, max: connections })
   // Without a listener an idle connection that breaks would end the process; the next query opens a new one.
   pool.on('error', () => undefined)
-  await pool.query('select 1')
+  await connectOnce(pool, url)
   const adapter = atomicScripts(new PrismaPg(pool), (sql) => pool.query(sql))
   const prisma = new PrismaClient({ adapter })
   return {
@@ -30,6 +32,17 @@ export async function openPostgreSql(url: string, connections: number): Promise<
       await prisma.$disconnect()
       await pool.end()
     },
+  }
+}
+
+async function connectOnce(pool: pg.Pool, url: string): Promise<void> {
+  try {
+    await pool.query('select 1')
+  } catch (error) {
+    await pool.end()
+    // A refused connection to several addresses of a name has a code and no message.
+    const { message, code } = error as { message: string; code?: string }
+    throw new DatabaseUnreachable(new URL(url).host, message === '' ? String(code) : message)
   }
 }
 

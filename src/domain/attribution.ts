@@ -1,4 +1,4 @@
-import { Decimal, roundFine, roundUsd, zero } from './decimal.ts'
+import { type Decimal, roundFine, roundUsd, zero } from './decimal.ts'
 import { PriceMissing } from './errors.ts'
 
 /** USD for one unit of an asset, by symbol. */
@@ -37,10 +37,7 @@ export function depositToBenchmark(benchmark: Benchmark, assets: readonly AssetA
   return { ...benchmark, holdings }
 }
 
-/**
- * Takes the fraction amount / valueBefore of every quantity, and pays out that fraction of the benchmark's value.
- * It multiplies before it divides, so that a fraction such as a third of three is exact.
- */
+/** Takes the fraction amount / valueBefore of every quantity, and pays out that fraction of the benchmark's value. */
 export function withdrawFromBenchmark(
   benchmark: Benchmark,
   amountUsd: Decimal,

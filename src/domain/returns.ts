@@ -76,7 +76,9 @@ export function realisedFigures(days: readonly StrategyDay[], lastDay: number): 
   const liveApr = growth.minus(1).times(daysPerYear).div(windowDays).toNumber()
   if (growths.some((value) => value.isZero())) return { liveApr, sigma: null }
   const deviation = sampleDeviation(growths.map((value) => value.ln()))
-  return { liveApr, sigma: deviation.times(new Figure(daysPerYear).sqrt()).toNumber() }
+  const sigma = deviation.times(new Figure(daysPerYear).sqrt())
+  // Below the last digits of the logarithms there is only their rounding: constant returns have no deviation.
+  return { liveApr, sigma: sigma.toDecimalPlaces(30).toNumber() }
 }
 
 function sampleDeviation(values: readonly Decimal[]): Decimal {

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { Decimal } from '../domain/decimal.ts'
+import { shown } from './shown.ts'
 
 /** A JSON number that isn't a safe integer, as it was written: no float ever stands for it. */
 export class NumberText {
@@ -24,7 +25,7 @@ export function decimal(bounds: DecimalBounds): z.ZodType<Decimal> {
     if (typeof result !== 'string') return result
     context.addIssue({ code: 'custom', message: result })
     return z.NEVER
-  }) as unknown as z.ZodType<Decimal>
+  })
 }
 
 /** The decimal, or what is wrong with it. */
@@ -36,10 +37,11 @@ function readDecimal(value: unknown, { integerDigits, decimals }: DecimalBounds)
   // Past this length an exponent could make a number of any size.
   if (text.length > 120) return 'has more than 120 characters'
   const number = new Decimal(text)
-  if (number.decimalPlaces() > decimals || fractionDigits(text) > decimals) {
+  const vanished = number.isZero() && /[1-9]/.test(mantissa(text))
+  if (vanished || number.decimalPlaces() > decimals || fractionDigits(text) > decimals) {
     return `is ${text}, which has more than ${decimals} decimals`
   }
-  if (number.e >= integerDigits) return `is ${text}, which has more than ${integerDigits} digits before the point`
+  if (!number.isFinite() || number.e >= integerDigits) return `is ${text}, which has more than ${integerDigits} digits before the point`
   return number
 }
 
@@ -49,10 +51,10 @@ function decimalText(value: unknown): string | null {
   return typeof value === 'string' && /^-?\d+(\.\d+)?$/.test(value) ? value : null
 }
 
-function fractionDigits(text: string): number {
-  return /^\d+\.(\d+)$/.exec(text)?.[1]?.length ?? 0
+function mantissa(text: string): string {
+  return text.split(/e/i, 1)[0] ?? ''
 }
 
-function shown(value: unknown): string {
-  return (JSON.stringify(value) ?? String(value)).slice(0, 60)
+function fractionDigits(text: string): number {
+  return /^\d+\.(\d+)$/.exec(text)?.[1]?.length ?? 0
 }

@@ -45,8 +45,8 @@ const prices = z.record(name, price)
 const pair = { a: name, b: name, venues: z.array(name) }
 
 /** No two entries of a list may have the same key. */
-const unique = <Entry extends Record<Key, unknown>, Key extends string>(key: Key, what: string) =>
-  function check(entries: Entry[], context: z.RefinementCtx): void {
+const unique = <Key extends string>(key: Key, what: string) =>
+  function check(entries: Record<Key, unknown>[], context: z.RefinementCtx): void {
     const seen = new Set<unknown>()
     entries.forEach((entry, index) => {
       if (seen.has(entry[key])) {

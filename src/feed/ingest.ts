@@ -24,7 +24,7 @@ export interface IngestOptions {
   readonly source: Source
   /** Where bad lines are set aside; without it the first one ends the run. */
   readonly rejects?: Rejects
-  /** Is told after each batch. */
+  /** Is told after each batch, also after one that ends with a bad line. */
   readonly onProgress?: (summary: Summary) => void
   /** Ends the run at the next committed batch. */
   readonly signal?: AbortSignal
@@ -41,8 +41,11 @@ export async function ingest(options: IngestOptions): Promise<Summary> {
   for await (const lines of readLines(source.chunks, source.start)) {
     for (let from = 0; from < lines.length; from += batchLines) {
       if (signal?.aborted === true) return summary
-      await applyLines(options, lines.slice(from, from + batchLines), summary)
-      onProgress?.(summary)
+      try {
+        await applyLines(options, lines.slice(from, from + batchLines), summary)
+      } finally {
+        onProgress?.(summary)
+      }
     }
   }
   return summary

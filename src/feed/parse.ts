@@ -3,6 +3,7 @@ import type { z } from 'zod'
 import { NumberText, readNumber } from './decimal-text.ts'
 import type { Flaw } from './errors.ts'
 import { type Fact, factSchema } from './fact.ts'
+import { shown } from './shown.ts'
 
 /** Longer than any real screen, short enough to hold. */
 export const maxLineBytes = 4 * 1024 * 1024
@@ -21,7 +22,7 @@ export function parseFact(bytes: Uint8Array): Parsed {
   } catch (error) {
     return bad(null, `the line is not JSON: ${(error as Error).message}`)
   }
-  return checkFact(value)
+  return value instanceof NumberText ? bad(null, 'the line is not a JSON object') : checkFact(value)
 }
 
 /** Checks a fact that comes as a value: what a line's JSON says, or what a producer in this process made. */
@@ -58,6 +59,8 @@ function describe(issue: z.core.$ZodRawIssue): string | undefined {
   if (issue.code === 'unrecognized_keys') return 'is not a key of this kind of fact'
   if (issue.code === 'invalid_union') return describeUnion(issue)
   if (issue.input === undefined) return 'is missing'
+  if (issue.code === 'invalid_key') return 'is not a name of 1 to 200 characters without NUL'
+  if (issue.code === 'invalid_type' && (issue.path ?? []).length === 0) return 'the line is not a JSON object'
   if (issue.code === 'invalid_type') return `is ${typeName(issue.input)}, not ${expected(issue.expected)}`
   if (issue.code === 'invalid_value') return `is ${shown(issue.input)}, not ${issue.values.map(shown).join(' or ')}`
   if (issue.code === 'too_small') return issue.origin === 'string' ? 'is empty' : `is ${shown(issue.input)}, less than ${issue.minimum}`
@@ -66,10 +69,9 @@ function describe(issue: z.core.$ZodRawIssue): string | undefined {
 }
 
 function describeUnion(issue: z.core.$ZodRawIssue<z.core.$ZodIssueInvalidUnion>): string {
-  const input = issue.input as Record<string, unknown> | null
-  if (typeof input !== 'object' || input === null || Array.isArray(input)) return 'the line is not a JSON object'
+  const input = issue.input as Record<string, unknown>
   const key = issue.discriminator ?? 'kind'
-  return key in input ? `is ${shown(input[key])}, which is no ${key} of fact` : 'is missing'
+  return key in input ? `is ${shown(input[key])}, which is no ${key} of ${key === 'kind' ? 'fact' : 'event'}` : 'is missing'
 }
 
 function typeName(value: unknown): string {
@@ -84,8 +86,4 @@ function expected(type: string): string {
 
 function article(noun: string): string {
   return /^[aeio]/.test(noun) ? `an ${noun}` : `a ${noun}`
-}
-
-function shown(value: unknown): string {
-  return (JSON.stringify(value) ?? String(value)).slice(0, 60)
 }

@@ -4,7 +4,13 @@ import { knownMarks, saveDays, savePoints } from '../database/write/equity.ts'
 import { type FeedPosition, saveFeedPosition } from '../database/write/feed.ts'
 import { knownEvents, saveEvents } from '../database/write/ledger.ts'
 import { replacePositions } from '../database/write/position.ts'
-import { knownStrategies, refreshFigures, saveStrategies, shareStrategies } from '../database/write/strategy.ts'
+import {
+  type ChangedDays,
+  knownStrategies,
+  lockStrategies,
+  refreshFigures,
+  saveStrategies,
+} from '../database/write/strategy.ts'
 import { knownScreens, saveScreens } from '../database/write/universe.ts'
 import { lockVaults, saveVaults, type VaultRecord } from '../database/write/vault.ts'
 import { DomainError } from '../domain/errors.ts'
@@ -116,7 +122,7 @@ async function save(transaction: Transaction, { known, changes }: Projection): P
   const touched = [...changes.touched].map((address) => known.vaults.get(address) as VaultRecord)
   await saveStrategies(transaction, changes.strategies)
   await saveScreens(transaction, changes.screens)
-  await shareStrategies(transaction, [...new Set(touched.map(({ strategyId }) => strategyId))])
+  const stale = await lockStrategies(transaction, changedDays(known, changes))
   await saveVaults(
     transaction,
     touched.filter(({ address }) => changes.opened.has(address)),
@@ -126,15 +132,20 @@ async function save(transaction: Transaction, { known, changes }: Projection): P
   await saveDays(transaction, [...changes.days.values()])
   await saveEvents(transaction, changes.events)
   await replacePositions(transaction, changes.positions)
-  await refreshFigures(transaction, changedDays(known, changes))
+  await refreshFigures(transaction, stale)
 }
 
-/** The oldest day that each strategy's vaults were valued on. */
-function changedDays(known: Known, { points }: Projection['changes']): Map<string, number> {
-  const oldest = new Map<string, number>()
+/** Which days of each strategy this batch changes. */
+function changedDays(known: Known, { points }: Projection['changes']): Map<string, ChangedDays> {
+  const changed = new Map<string, ChangedDays>()
   for (const { vault, ts } of points.values()) {
     const strategy = known.vaults.get(vault)?.strategyId
-    if (strategy !== undefined) oldest.set(strategy, Math.min(dayOf(ts), oldest.get(strategy) ?? Infinity))
+    if (strategy === undefined) continue
+    const { oldestDay, newestSeconds } = changed.get(strategy) ?? { oldestDay: Infinity, newestSeconds: 0 }
+    changed.set(strategy, {
+      oldestDay: Math.min(oldestDay, dayOf(ts)),
+      newestSeconds: Math.max(newestSeconds, ts),
+    })
   }
-  return oldest
+  return changed
 }

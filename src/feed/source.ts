@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 import path from 'node:path'
-import { Readable, pipeline } from 'node:stream'
+import { addAbortSignal, Readable, pipeline } from 'node:stream'
 import { setTimeout as wait } from 'node:timers/promises'
 import { createGunzip } from 'node:zlib'
 import type { FeedPosition } from '../database/write/feed.ts'
@@ -34,11 +34,15 @@ export async function fileSource(file: string): Promise<Source> {
   return { name, start: beginning, chunks: unpacked(counted(packed, progress), name), progress }
 }
 
-/** Standard input, plain or gzipped, to its end. */
-export function inputSource(input: Readable): Source {
+/**
+ * Standard input, plain or gzipped, to its end.
+ * @param signal ends it while it waits for more
+ */
+export function inputSource(input: Readable, signal?: AbortSignal): Source {
   const name = 'standard input'
   const progress = { bytesRead: 0, bytesTotal: null }
-  return { name, start: beginning, chunks: unpacked(counted(input, progress), name), progress }
+  const chunks = signal === undefined ? input : endedBy(signal, input)
+  return { name, start: beginning, chunks: unpacked(counted(chunks, progress), name), progress }
 }
 
 /**
@@ -70,6 +74,14 @@ async function openFeed(name: string): Promise<FileHandle> {
   throw new UnreadableFeed(name, 'is not a file')
 }
 
+async function* endedBy(signal: AbortSignal, input: Readable): AsyncGenerator<Buffer> {
+  try {
+    yield* addAbortSignal(signal, input) as AsyncIterable<Buffer>
+  } catch (error) {
+    if (!signal.aborted) throw error
+  }
+}
+
 async function* growing(handle: FileHandle, name: string, from: number, signal: AbortSignal): AsyncGenerator<Buffer> {
   let at = from
   try {
@@ -85,13 +97,16 @@ async function* growing(handle: FileHandle, name: string, from: number, signal: 
   }
 }
 
-/** Whether the line that was applied last still stands where it stood. */
+/**
+ * Whether the line that was applied last still stands where it stood. One that had no newline yet may have been half
+ * of a line, so it doesn't count.
+ */
 async function isUnchanged(handle: FileHandle, { byte, fingerprint }: FeedPosition): Promise<boolean> {
   const from = Math.max(0, byte - maxLineBytes - 2)
   const { bytesRead, buffer } = await handle.read(Buffer.alloc(byte - from), 0, byte - from, from)
-  if (bytesRead < byte - from) return false
-  const end = buffer.at(-1) === 0x0a ? buffer.length - 1 : buffer.length
-  return lineDigest(buffer.subarray(buffer.subarray(0, end).lastIndexOf(0x0a) + 1, end)) === fingerprint
+  if (bytesRead < byte - from || buffer.at(-1) !== 0x0a) return false
+  const line = buffer.subarray(0, -1)
+  return lineDigest(line.subarray(line.lastIndexOf(0x0a) + 1)) === fingerprint
 }
 
 async function* counted(chunks: AsyncIterable<Buffer>, progress: { bytesRead: number }): AsyncGenerator<Buffer> {
@@ -103,10 +118,9 @@ async function* counted(chunks: AsyncIterable<Buffer>, progress: { bytesRead: nu
 
 /** The bytes themselves, or what they unpack to where they begin as gzip does. */
 async function* unpacked(chunks: AsyncGenerator<Buffer>, name: string): AsyncGenerator<Buffer> {
-  const first = await chunks.next()
-  if (first.done === true) return
-  const all = startingWith(first.value, chunks)
-  if (!isGzip(first.value)) return yield* all
+  const first = await firstBytes(chunks)
+  const all = startingWith(first, chunks)
+  if (!isGzip(first)) return yield* all
   const gunzip = createGunzip({ chunkSize: chunkBytes })
   pipeline(Readable.from(all), gunzip, () => undefined)
   try {
@@ -116,7 +130,18 @@ async function* unpacked(chunks: AsyncGenerator<Buffer>, name: string): AsyncGen
   }
 }
 
-async function* startingWith(first: Buffer, rest: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+/** As much of the beginning as it takes to tell how it is packed: a pipe may give a byte at a time. */
+async function firstBytes(chunks: AsyncGenerator<Buffer>): Promise<Buffer> {
+  let first = Buffer.alloc(0)
+  while (first.length < 2) {
+    const next = await chunks.next()
+    if (next.done === true) break
+    first = Buffer.concat([first, next.value])
+  }
+  return first
+}
+
+async function* startingWith(first: Buffer, rest: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void> {
   yield first
   yield* rest
 }

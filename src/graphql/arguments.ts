@@ -14,6 +14,15 @@ export function within(argument: string, value: number, { least, most }: Bound):
 }
 
 /**
+ * Text that the read model can be searched for: PostgreSQL knows no NUL.
+ * @throws {InvalidArgument} where there is one
+ */
+export function searchable(argument: string, text: string): string {
+  if (!text.includes('\0')) return text
+  throw new InvalidArgument(argument, 'holds a NUL, which is in no text')
+}
+
+/**
  * The span of time of `since` (included) and `until` (not included).
  * @throws {InvalidArgument} where since is after until
  */

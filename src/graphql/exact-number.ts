@@ -8,8 +8,8 @@ export class ExactNumber {
   }
 }
 
-/** 15 digits, a sign and a point: any such text is what its float prints. */
-const surelyExact = 16
+/** So many digits any float keeps. */
+const surelyExact = 15
 
 /** The float that prints as this decimal, or the decimal itself where there is none. */
 export function exactNumber(decimal: string): number | ExactNumber {

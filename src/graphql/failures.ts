@@ -4,6 +4,20 @@ import { DomainError } from '../domain/errors.ts'
 /** Is told of an error that nobody planned for. */
 export type ReportUnplanned = (error: unknown) => void
 
+/** Tells of each error once, however many fields failed by it. */
+export function reportOnce(report: ReportUnplanned): ReportUnplanned {
+  const told = new WeakSet<object>()
+  return (error) => {
+    const known = typeof error === 'object' && error !== null ? error : { error }
+    if (told.has(known)) return
+    told.add(known)
+    report(error)
+  }
+}
+
+/** Of a request that never began to run, as GraphQL over HTTP has it; the older `application/json` is answered 200. */
+const badRequest = { http: { status: 400, spec: true } }
+
 /**
  * An error as its asker may know it: a broken rule by its code and argument, an invalid query as it is, and anything
  * else masked, and reported to the operator.
@@ -12,13 +26,15 @@ export function publicError(error: unknown, report: ReportUnplanned): GraphQLErr
   const broken = causeOf(error)
   const at = error instanceof GraphQLError ? error : undefined
   if (broken instanceof DomainError) {
+    const variable = variableOf(at)
     return new GraphQLError(broken.message, {
       ...(at?.nodes === undefined ? {} : { nodes: at.nodes }),
       ...(at?.path === undefined ? {} : { path: at.path }),
-      extensions: { code: 'BAD_USER_INPUT', argument: variableOf(at) ?? broken.key },
+      extensions: { code: 'BAD_USER_INPUT', argument: variable ?? broken.key, ...(variable && badRequest) },
     })
   }
-  if (at !== undefined && broken === undefined) return withCode(at)
+  // With a path it is of a field that ran: what that couldn't serve is ours to mend.
+  if (at !== undefined && broken === undefined && at.path === undefined) return withCode(at)
   report(broken ?? error)
   return new GraphQLError('Something went wrong here.', {
     ...(at?.path === undefined ? {} : { path: at.path }),
@@ -40,10 +56,13 @@ function variableOf(error: GraphQLError | undefined): string | undefined {
 }
 
 function withCode(error: GraphQLError): GraphQLError {
+  if (error.extensions['code'] !== undefined) return error
   const argument = variableOf(error)
-  if (error.extensions['code'] !== undefined || argument === undefined) return error
   return new GraphQLError(error.message, {
     ...(error.nodes === undefined ? {} : { nodes: error.nodes }),
-    extensions: { ...error.extensions, code: 'BAD_USER_INPUT', argument },
+    extensions:
+      argument === undefined
+        ? { ...badRequest, code: 'BAD_REQUEST' }
+        : { ...badRequest, code: 'BAD_USER_INPUT', argument },
   })
 }

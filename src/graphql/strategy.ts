@@ -1,4 +1,5 @@
 import { readCatalogue, readStrategies, readStrategyPairs } from '../database/read/strategy.ts'
+import { searchable } from './arguments.ts'
 import { builder } from './builder.ts'
 import { groupBy, loader } from './loader.ts'
 
@@ -67,6 +68,6 @@ builder.queryFields((t) => ({
     nullable: true,
     description: 'The strategy with an id; null where none is known.',
     args: { id: t.arg.id({ required: true, description: 'Identifier of the strategy.' }) },
-    resolve: (_, { id }, context) => loadStrategy(context, id, null),
+    resolve: (_, { id }, context) => loadStrategy(context, searchable('id', id), null),
   }),
 }))

@@ -1,4 +1,5 @@
 import { readAssets, readPairs, readScreenedAt } from '../database/read/universe.ts'
+import { searchable } from './arguments.ts'
 import { builder } from './builder.ts'
 
 const AssetCategory = builder.enumType('AssetCategory', {
@@ -44,7 +45,7 @@ const Universe = builder.objectRef<object>('Universe').implement({
         venue: t.arg.string({ description: 'Only assets traded at this venue.' }),
       },
       resolve: (_, { category, venue }, { database }) =>
-        readAssets(database, { category: category ?? null, venue: venue ?? null }),
+        readAssets(database, { category: category ?? null, venue: searched('venue', venue) }),
     }),
     pairs: t.field({
       type: [UniversePair],
@@ -53,7 +54,8 @@ const Universe = builder.objectRef<object>('Universe').implement({
         asset: t.arg.string({ description: 'Only pairs with this asset on either side, by symbol.' }),
         venue: t.arg.string({ description: 'Only pairs traded at this venue.' }),
       },
-      resolve: (_, { asset, venue }, { database }) => readPairs(database, { asset: asset ?? null, venue: venue ?? null }),
+      resolve: (_, { asset, venue }, { database }) =>
+        readPairs(database, { asset: searched('asset', asset), venue: searched('venue', venue) }),
     }),
     screenedAt: t.field({
       type: 'UnixTime',
@@ -67,3 +69,7 @@ const Universe = builder.objectRef<object>('Universe').implement({
 builder.queryField('universe', (t) =>
   t.field({ type: Universe, description: 'What passes the eligibility screen now.', resolve: () => ({}) }),
 )
+
+function searched(argument: string, text: string | null | undefined): string | null {
+  return text == null ? null : searchable(argument, text)
+}

@@ -5,12 +5,11 @@ import {
   readVaultPages,
   type VaultCursor,
   type VaultFilter,
-  vaultOrders,
   type VaultOrder,
   type VaultPage,
 } from '../database/read/vault.ts'
 import type { VaultRow } from '../database/read/rows.ts'
-import { within } from './arguments.ts'
+import { searchable, within } from './arguments.ts'
 import { bounds } from './bounds.ts'
 import { builder } from './builder.ts'
 import { connectionType, decodeCursor, encodeCursor, type Page, pageOf } from './connection.ts'
@@ -88,7 +87,7 @@ async function vaultPage(context: Context, list: string, args: PageArguments): P
   const { field: orderBy, direction } = args.orderBy
   const filter: VaultFilter = {
     status: args.where?.status ?? null,
-    strategy: args.where?.strategy ?? null,
+    strategy: args.where?.strategy?.map((id) => searchable('strategy', id)) ?? null,
     owner: args.where?.owner ?? null,
   }
   const first = within('first', args.first, bounds.vaults)
@@ -105,14 +104,18 @@ async function vaultPage(context: Context, list: string, args: PageArguments): P
 
 function readCursor(cursor: string, orderBy: VaultOrder): VaultCursor {
   const isOurs = (parts: unknown[]): parts is [VaultOrder, string, string] =>
-    parts.length === 3 && parts[0] === orderBy && isOrderValue(orderBy, parts[1]) && typeof parts[2] === 'string'
-  const [, value, address] = decodeCursor(cursor, isOurs)
-  return { value, address }
+    parts.length === 3 && parts[0] === orderBy && isLike(orderValues[orderBy], parts[1]) && isLike(address, parts[2])
+  const [, value, vault] = decodeCursor(cursor, isOurs)
+  return { value, address: vault }
 }
 
-function isOrderValue(orderBy: VaultOrder, value: unknown): boolean {
-  if (typeof value !== 'string') return false
-  return vaultOrders[orderBy].type === 'text' || /^-?\d{1,32}(\.\d{1,6})?$/.test(value)
+const amount = /^-?\d{1,32}(\.\d{1,6})?$/
+const address = /^0x[0-9a-fA-F]{40}$/
+/** What the database can compare with each order's column. */
+const orderValues: Record<VaultOrder, RegExp> = { VALUE_USD: amount, NET_USD: amount, UPDATED_AT: /^\d{1,12}$/, ADDRESS: address }
+
+function isLike(pattern: RegExp, value: unknown): boolean {
+  return typeof value === 'string' && pattern.test(value)
 }
 
 builder.queryField('vaults', (t) =>

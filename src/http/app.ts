@@ -2,12 +2,13 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Database } from '../database/database.ts'
 import { stringify } from '../graphql/exact-number.ts'
 import { createExecutor } from '../graphql/execute.ts'
-import type { ReportUnplanned } from '../graphql/failures.ts'
+import { reportOnce, type ReportUnplanned } from '../graphql/failures.ts'
 import { createRest } from '../rest/handler.ts'
 import { problem } from '../rest/problem.ts'
+import { tagged } from './caching.ts'
 import { corsHeaders } from './cors.ts'
 import type { Answer, Inbound, Verdict } from './exchange.ts'
-import { createGraphql, graphqlPath } from './graphql.ts'
+import { createGraphql, graphqlPath, preflightAnswer } from './graphql.ts'
 import { keyCheck } from './keys.ts'
 import { type RateLimit, rateLimiter, senderOf } from './rate-limit.ts'
 
@@ -27,8 +28,9 @@ export interface App {
   listener(request: IncomingMessage, response: ServerResponse): Promise<void>
 }
 
-export function createApp({ database, apiKeys, rateLimit, trustedProxies, report }: AppOptions): App {
-  const graphql = createGraphql(database, report)
+export function createApp({ database, apiKeys, rateLimit, trustedProxies, ...options }: AppOptions): App {
+  const report = reportOnce(options.report)
+  const graphql = createGraphql({ database, report, isOpen: apiKeys.length === 0 })
   const rest = createRest({ execute: createExecutor(database, report), stringify })
   const checkKey = keyCheck(apiKeys)
   const countRequest = rateLimiter(rateLimit)
@@ -41,12 +43,15 @@ export function createApp({ database, apiKeys, rateLimit, trustedProxies, report
     return countRequest(keyDigest ?? senderOf(request, trustedProxies))
   }
 
-  async function answer(request: Inbound): Promise<Answer> {
-    const { method, path, query } = request
-    const ifNoneMatch = request.header('if-none-match')
+  async function answer(request: Inbound, verdict: Verdict): Promise<Answer> {
+    return tagged(refused(request, verdict) ?? (await run(request)), request.header('if-none-match'))
+  }
+
+  async function run(request: Inbound): Promise<Answer> {
+    const { path } = request
+    if (isGraphql(request)) return preflightAnswer
     try {
-      const answered = rest({ method, path, query, ifNoneMatch })
-      return (await answered) ?? problem('PATH_NOT_FOUND', `${path} is none of the paths of this interface`)
+      return (await rest(request)) ?? problem('PATH_NOT_FOUND', `${path} is none of the paths of this interface`)
     } catch (error) {
       report(error)
       return problem('INTERNAL', 'Something went wrong here.')
@@ -58,8 +63,8 @@ export function createApp({ database, apiKeys, rateLimit, trustedProxies, report
       const inbound = fromFetch(request)
       const verdict = await admit(inbound)
       const headers = { ...corsHeaders, ...verdict.headers }
-      if (isGraphql(inbound) && verdict.refusal === undefined) return withHeaders(await graphql.fetch(request), headers)
-      const { status, body, ...rest } = refused(inbound, verdict) ?? (await answer(inbound))
+      if (isForGraphql(inbound, verdict)) return withHeaders(await graphql.fetch(request), headers)
+      const { status, body, ...rest } = await answer(inbound, verdict)
       const bodiless = inbound.method === 'HEAD' || status === 204 || status === 304
       return new Response(bodiless ? null : body, { status, headers: { ...rest.headers, ...headers } })
     },
@@ -68,8 +73,8 @@ export function createApp({ database, apiKeys, rateLimit, trustedProxies, report
       const inbound = fromSocket(request)
       const verdict = await admit(inbound)
       for (const [name, value] of Object.entries({ ...corsHeaders, ...verdict.headers })) response.setHeader(name, value)
-      if (isGraphql(inbound) && verdict.refusal === undefined) return void (await graphql(request, response))
-      write(response, inbound, refused(inbound, verdict) ?? (await answer(inbound)))
+      if (isForGraphql(inbound, verdict)) return void (await graphql(request, response))
+      write(response, inbound, await answer(inbound, verdict))
     },
   }
 }
@@ -78,9 +83,14 @@ function isGraphql({ path }: Inbound): boolean {
   return path === graphqlPath
 }
 
+/** Whether the request goes on to GraphQL over HTTP, which knows no OPTIONS. */
+function isForGraphql(request: Inbound, { refusal }: Verdict): boolean {
+  return isGraphql(request) && request.method !== 'OPTIONS' && refusal === undefined
+}
+
 function isGraphiqlPage(request: Inbound): boolean {
   const accepts = request.header('accept') ?? ''
-  return isGraphql(request) && request.method === 'GET' && accepts.includes('text/html') && !request.query.has('query')
+  return isGraphql(request) && request.method === 'GET' && accepts.includes('text/html')
 }
 
 /** A refusal as the path's clients expect it: a problem, or a GraphQL error. */

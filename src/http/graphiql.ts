@@ -1,6 +1,7 @@
 import type { GraphiQLOptions } from 'graphql-yoga'
 import type { Database } from '../database/database.ts'
 import { allStrategies, readVaultPages } from '../database/read/vault.ts'
+import type { ReportUnplanned } from '../graphql/failures.ts'
 
 const richest = {
   filter: { status: null, strategy: null, owner: null },
@@ -12,20 +13,37 @@ const richest = {
 
 const nobody = '0x0000000000000000000000000000000000000000'
 
-/** What GraphiQL opens with: example queries that answer from what is there now. */
-export async function graphiqlOptions(database: Database): Promise<GraphiQLOptions> {
-  const [vault] = await readVaultPages(database, [allStrategies], richest)
+/**
+ * What GraphiQL opens with: the query of its link, or else example queries.
+ * @param address of a vault that is there, so that the first of them answers; null shows none
+ */
+export function graphiqlOptions(link: URL, address: string | null): GraphiQLOptions {
+  const queries = exampleQueries(address ?? nobody)
+  const [first = ''] = queries
   return {
     title: 'vault-gateway',
-    defaultTabs: exampleQueries(vault?.address ?? nobody).map((query) => ({ query })),
+    defaultTabs: queries.map((query) => ({ query })),
+    // The page itself reads the link's query: in these options, which become a script, a stranger's text would run.
+    ...(link.searchParams.has('query') ? {} : { query: first }),
     defaultEditorToolsVisibility: false,
+  }
+}
+
+/** The most valuable vault's; where the database fails, the page opens all the same. */
+export async function exampleAddress(database: Database, report: ReportUnplanned): Promise<string | null> {
+  try {
+    const [vault] = await readVaultPages(database, [allStrategies], richest)
+    return vault?.address ?? null
+  } catch (error) {
+    report(error)
+    return null
   }
 }
 
 /** @param address of the vault that the first example asks for */
 export function exampleQueries(address: string): string[] {
   return [
-    `# One vault: what it is worth, what it gained net of flows, and who made it.
+    `# What a vault is worth, and what it gained.
 query Vault {
   vault(address: "${address}") {
     status
@@ -35,26 +53,48 @@ query Vault {
     netUsd
     strategyDeltaUsd
     marketDeltaUsd
-    strategy { name liveApr sigma pairs { a b venues } }
-    positions { id pool { a b venue feeTier } range { lower current upper } inRange pendingRewardsUsd }
+    strategy { name liveApr sigma }
+    positions {
+      pool { a b venue feeTier }
+      range { lower current upper }
+      inRange
+      pendingRewardsUsd
+    }
     suspension { reason since exitsAvailable }
-    equity(points: 10) { ts valueUsd netUsd changeUsd }
-    events(first: 5) { nodes { ts type amountUsd txHash } pageInfo { hasNextPage endCursor } }
+    equity(points: 10) { ts netUsd changeUsd }
+    events(first: 5) {
+      nodes { ts type amountUsd txHash }
+      pageInfo { hasNextPage endCursor }
+    }
   }
 }
 `,
     `# All vaults, the greatest gain first.
 query Vaults {
-  vaults(first: 10, orderBy: { field: NET_USD, direction: DESC }) {
+  vaults(first: 10, orderBy: { field: NET_USD }) {
     totalCount
-    nodes { address status valueUsd netUsd strategy { name } positions { inRange } }
+    nodes {
+      address
+      status
+      valueUsd
+      netUsd
+      strategy { name }
+      positions { inRange }
+    }
     pageInfo { hasNextPage endCursor }
   }
 }
 `,
     `# The strategies and the universe they choose from.
 query Catalogue {
-  strategies { id name tagline liveApr sigma pairs { a b } vaults(first: 3) { totalCount nodes { address valueUsd } } }
+  strategies {
+    name
+    tagline
+    liveApr
+    sigma
+    pairs { a b venues }
+    vaults(first: 3) { totalCount nodes { address valueUsd } }
+  }
   universe {
     screenedAt
     assets(category: MAJOR) { symbol name venues liquidityUsd }

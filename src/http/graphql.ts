@@ -1,36 +1,54 @@
 import { renderGraphiQL } from '@graphql-yoga/render-graphiql'
+import { execute } from 'graphql'
 import { createYoga, type Plugin, type YogaServerInstance } from 'graphql-yoga'
 import type { Database } from '../database/database.ts'
 import type { Context } from '../graphql/context.ts'
 import { stringify } from '../graphql/exact-number.ts'
 import { publicError, type ReportUnplanned } from '../graphql/failures.ts'
 import { schema } from '../graphql/schema.ts'
-import { graphiqlOptions } from './graphiql.ts'
+import type { Answer } from './exchange.ts'
+import { exampleAddress, graphiqlOptions } from './graphiql.ts'
 
 export const graphqlPath = '/graphql'
 
+/** What OPTIONS, and so a preflight, is answered. */
+export const preflightAnswer: Answer = { status: 204, headers: { allow: 'GET, POST, OPTIONS' }, body: '' }
+
+export interface GraphqlOptions {
+  readonly database: Database
+  readonly report: ReportUnplanned
+  /** Whether anybody may see the data: GraphiQL's page, which is open to all, shows an address only then. */
+  readonly isOpen: boolean
+}
+
 /** GraphQL over HTTP, and GraphiQL for browsers. */
-export function createGraphql(database: Database, report: ReportUnplanned): YogaServerInstance<object, Context> {
+export function createGraphql({ database, report, isOpen }: GraphqlOptions): YogaServerInstance<object, Context> {
   return createYoga<object, Context>({
     schema,
     graphqlEndpoint: graphqlPath,
     context: () => ({ database }),
     maskedErrors: { maskError: (error) => publicError(error, report) },
     renderGraphiQL,
-    graphiql: () => graphiqlOptions(database),
+    graphiql: async ({ url }) => graphiqlOptions(new URL(url), isOpen ? await exampleAddress(database, report) : null),
     landingPage: false,
     // Cross-origin headers are those of every answer, and logging is the gateway's.
     cors: false,
     logging: false,
-    plugins: [exactNumbers],
+    plugins: [sameWayOut],
   })
 }
 
-/** Amounts leave as the exact numbers they are, on this way out as on the other. */
-const exactNumbers: Plugin<Context> = {
-  onExecute: () => ({
-    onExecuteDone: ({ result, setResult }) => {
-      if ('data' in result) setResult({ ...result, stringify } as typeof result)
-    },
-  }),
+/**
+ * What the other way out does too: graphql-js executes, which answers in the order of the query's fields, and amounts
+ * leave as the exact numbers they are.
+ */
+const sameWayOut: Plugin<Context> = {
+  onExecute: ({ setExecuteFn }) => {
+    setExecuteFn(execute)
+    return {
+      onExecuteDone: ({ result, setResult }) => {
+        if ('data' in result) setResult({ ...result, stringify } as typeof result)
+      },
+    }
+  },
 }

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { BadParameter, readParameters } from './parameters.ts'
 import { type Answer, problem } from './problem.ts'
 import { type Document, type Route, routes } from './routes.ts'
@@ -9,7 +8,6 @@ export interface RestRequest {
   /** As it was sent, percent-encoded. */
   readonly path: string
   readonly query: URLSearchParams
-  readonly ifNoneMatch: string | null
 }
 
 /** An error of the schema, as the gateway makes it known. */
@@ -61,7 +59,7 @@ function matcher({ path }: Route): (path: string) => Segments | null {
 async function answer(options: RestOptions, route: Route, segments: Segments, request: RestRequest): Promise<Answer> {
   if (request.method === 'OPTIONS') return { status: 204, headers: { allow: allowedMethods }, body: '' }
   const isRead = request.method === 'GET' || request.method === 'HEAD'
-  return tagged(isRead ? await run(options, route, segments, request) : notAllowed(request), request.ifNoneMatch)
+  return isRead ? run(options, route, segments, request) : notAllowed(request)
 }
 
 function notAllowed({ method }: RestRequest): Answer {
@@ -116,20 +114,4 @@ function inWordsOf(parameter: string, argument: string, message: string): string
   if (message.startsWith(`${argument} `)) return parameter + message.slice(argument.length)
   // What graphql-js says of a variable that it can't coerce: its name and value, then the reason.
   return message.startsWith('Variable "$') ? `${parameter}: ${message.slice(message.indexOf('; ') + 2)}` : message
-}
-
-/** Adds the content's own strong ETag, and answers 304 where the client has it. */
-function tagged(whole: Answer, ifNoneMatch: string | null): Answer {
-  const etag = `"${createHash('sha256').update(whole.body).digest('base64url').slice(0, 27)}"`
-  const headers = { ...whole.headers, etag, 'cache-control': 'no-cache' }
-  if (whole.status !== 200 || !matches(ifNoneMatch, etag)) return { ...whole, headers }
-  const { 'content-type': _, ...kept } = headers as Record<string, string>
-  return { status: 304, headers: kept, body: '' }
-}
-
-/** If-None-Match compares weakly: a cache on the way may have weakened the tag. */
-function matches(ifNoneMatch: string | null, etag: string): boolean {
-  if (ifNoneMatch === null) return false
-  const tags = ifNoneMatch.split(',').map((tag) => tag.trim().replace(/^W\//, ''))
-  return tags.includes('*') || tags.includes(etag)
 }

@@ -18,6 +18,13 @@ let shared: Promise<TestDatabase> | undefined
 /** This process's database, with all migrations and no rows. */
 export async function emptyDatabase(): Promise<TestDatabase> {
   const database = await (shared ??= createDatabase())
+  await empty(database)
+  database.takeStatements()
+  return database
+}
+
+/** Takes all rows out. */
+export async function empty(database: Database): Promise<void> {
   const tables = await database.query<{ name: string }>(
     {
       name: 'tables',
@@ -27,23 +34,22 @@ export async function emptyDatabase(): Promise<TestDatabase> {
   )
   const names = tables.map(({ name }) => `"${name}"`).join(', ')
   await database.prisma.$executeRawUnsafe(`truncate ${names} restart identity cascade`)
-  database.takeStatements()
-  return database
 }
 
 /** A new database, which the caller closes. */
 export async function createDatabase(): Promise<TestDatabase> {
-  const database = postgresUrl === undefined ? await openPGlite() : await openPostgreSql(await createOnServer(postgresUrl), 5)
+  const database =
+    postgresUrl === undefined ? await openPGlite() : await openPostgreSql(await createOnServer(postgresUrl), 5)
   await migrate(database)
   return counting(database)
 }
 
-/** The address of a new, empty database on a PostgreSQL server. */
-export async function createOnServer(url: string): Promise<string> {
+/** The address of a new database on a PostgreSQL server: empty, or a copy of another that nobody has open. */
+export async function createOnServer(url: string, template = 'template1'): Promise<string> {
   const name = `test_${process.pid}_${Math.random().toString(36).slice(2, 10)}`
   const client = new pg.Client({ connectionString: url })
   await client.connect()
-  await client.query(`create database ${name}`)
+  await client.query(`create database ${name} template ${template}`)
   await client.end()
   return Object.assign(new URL(url), { pathname: `/${name}` }).toString()
 }

@@ -27,6 +27,11 @@ export const vaultA = `0x${'a1'.repeat(20)}`
 export const vaultB = `0x${'b2'.repeat(20)}`
 export const owner = `0x${'0e'.repeat(20)}`
 
+/** The address with this number: of decimal digits alone, so that it is its own checksummed form. */
+export function addressOf(number: number): string {
+  return `0x${String(number).padStart(40, '0')}`
+}
+
 type Event = Extract<FactInput, { kind: 'event' }>
 type Mark = Extract<FactInput, { kind: 'mark' }>
 type Details<Fact> = Fact extends unknown ? Omit<Fact, 'kind' | 'ts' | 'vault' | 'block' | 'txHash' | 'logIndex'> : never
@@ -41,7 +46,7 @@ export function opened(vault: string, strategyId: string, ts = midnight): FactIn
 
 export function event(vault: string, ts: number, details: Details<Event>): FactInput {
   const logIndex = ts % 1_000
-  return { kind: 'event', ts, vault, block: ts, txHash: `0x${ts.toString(16).padStart(64, '0')}`, logIndex, ...details } as Event
+  return { kind: 'event', ts, vault, block: ts, txHash: `0x${ts.toString(16).padStart(64, '0')}`, logIndex, ...details }
 }
 
 /** A deposit of USDC at 1. */

@@ -1,5 +1,6 @@
 import { Decimal } from '../../domain/decimal.ts'
 import { newestCompleteDay, realisedFigures, type StrategyDay, windowStart } from '../../domain/returns.ts'
+import { WriteConflict } from '../conflict.ts'
 import type { Transaction } from '../database.ts'
 import { insertSet } from './sets.ts'
 
@@ -55,28 +56,45 @@ export async function saveStrategies(transaction: Transaction, facts: readonly R
   )
 }
 
-/**
- * Lets several writers add to a strategy's vaults at once, and keeps the one that computes its figures off until they
- * are done: else it would compute them without their days.
- */
-export async function shareStrategies(transaction: Transaction, ids: readonly string[]): Promise<void> {
-  await transaction.$executeRawUnsafe('select from strategy where id = any($1::text[]) order by id for share', ids)
+/** What a batch changes of a strategy's days: the oldest day that a vault was valued on, and the newest time. */
+export interface ChangedDays {
+  readonly oldestDay: number
+  readonly newestSeconds: number
 }
 
 /**
- * Brings liveApr and sigma up to date where a complete day has changed.
- * @param changed the strategies whose vaults were valued, with the oldest day that this changed
+ * Lets several writers add to a strategy's vaults at once, unless a batch changes a complete day: its figures have to be
+ * computed anew, by one writer while no other has days that it can't see.
+ * @returns the strategies whose figures this transaction has to refresh
+ * @throws {WriteConflict} where another writer has completed a day meanwhile
  */
-export async function refreshFigures(transaction: Transaction, changed: ReadonlyMap<string, number>): Promise<void> {
-  const ids = [...changed.keys()]
-  if (ids.length === 0) return
-  const stale = (await figureDays(transaction, ids)).filter(
-    ({ id, newest, figuresDay }) => newestCompleteDay(newest) > (figuresDay ?? -1) || (changed.get(id) ?? 0) <= newestCompleteDay(newest),
-  )
-  if (stale.length === 0) return
-  const staleIds = stale.map(({ id }) => id)
-  await transaction.$executeRawUnsafe('select from strategy where id = any($1::text[]) order by id for update', staleIds)
-  for (const { id, newest } of await figureDays(transaction, staleIds)) {
+export async function lockStrategies(
+  transaction: Transaction,
+  changed: ReadonlyMap<string, ChangedDays>,
+): Promise<string[]> {
+  const stale = await staleStrategies(transaction, changed)
+  for (const id of [...changed.keys()].sort()) {
+    const strength = stale.includes(id) ? 'no key update' : 'share'
+    await transaction.$executeRawUnsafe(`select from strategy where id = $1 for ${strength}`, id)
+  }
+  const staleNow = await staleStrategies(transaction, changed)
+  if (staleNow.some((id) => !stale.includes(id))) throw new WriteConflict('another writer has completed a day')
+  return stale
+}
+
+async function staleStrategies(transaction: Transaction, changed: ReadonlyMap<string, ChangedDays>): Promise<string[]> {
+  const known = new Map((await figureDays(transaction, [...changed.keys()])).map((figures) => [figures.id, figures]))
+  const isStale = ([id, { oldestDay, newestSeconds }]: [string, ChangedDays]): boolean => {
+    const { newest = 0, figuresDay = null } = known.get(id) ?? {}
+    const lastDay = newestCompleteDay(Math.max(newest, newestSeconds))
+    return oldestDay <= lastDay || lastDay > (figuresDay ?? -1)
+  }
+  return [...changed].filter(isStale).map(([id]) => id)
+}
+
+/** Brings liveApr and sigma of strategies up to date with what this transaction has written. */
+export async function refreshFigures(transaction: Transaction, ids: readonly string[]): Promise<void> {
+  for (const { id, newest } of await figureDays(transaction, ids)) {
     const lastDay = newestCompleteDay(newest)
     const figures = realisedFigures(await strategyDays(transaction, id, lastDay), lastDay)
     await transaction.strategy.update({ where: { id }, data: { ...figures, figuresDay: lastDay } })
@@ -90,7 +108,8 @@ interface FigureDay {
   figuresDay: number | null
 }
 
-function figureDays(transaction: Transaction, ids: readonly string[]): Promise<FigureDay[]> {
+async function figureDays(transaction: Transaction, ids: readonly string[]): Promise<FigureDay[]> {
+  if (ids.length === 0) return []
   return transaction.$queryRawUnsafe(
     `select strategy.id, max(vault.equity_at)::float8 as newest, strategy.figures_day as "figuresDay"
      from strategy join vault on vault.strategy_id = strategy.id

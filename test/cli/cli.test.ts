@@ -1,0 +1,263 @@
+import { appendFile, mkdtemp, readFile, symlink, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { beforeEach, describe, expect, test, vi } from 'vitest'
+import { BadUsage, readCommand, usage } from '../../src/cli/usage.ts'
+import { demoFacts } from '../../src/feed/demo.ts'
+import { feedText } from '../support/feeds.ts'
+import { prepareHomes, type Home } from '../support/home.ts'
+import { commandLine, type Environment, type Running } from '../support/process.ts'
+import { deposit, mark, midnight, opened, position, strategy, vaultA } from '../support/world.ts'
+
+const homes = prepareHomes()
+const { start, run } = commandLine()
+
+const facts = [
+  strategy('one'),
+  strategy('two'),
+  opened(vaultA, 'one'),
+  deposit(vaultA, midnight + 10, '100'),
+  mark(vaultA, midnight + 20, '101', { positions: [position('p')] }),
+]
+const nextMark = feedText([mark(vaultA, midnight + 30, '102.5', { positions: [position('p')] })])
+const badLine = `${JSON.stringify({ kind: 'trade' })}\n`
+
+let folder: string
+let feed: string
+
+beforeEach(async () => {
+  folder = await mkdtemp(path.join(homes.folder, 'files-'))
+  feed = path.join(folder, 'feed.ndjson')
+  await writeFile(feed, feedText(facts))
+})
+
+describe('the command line is read as', () => {
+  test.each([
+    [['serve'], { name: 'serve', feed: null, skipBad: false }],
+    [['serve', '--feed', 'f', '--skip-bad'], { name: 'serve', feed: 'f', skipBad: true }],
+    [['ingest', 'f'], { name: 'ingest', feed: 'f', skipBad: false }],
+    [['ingest', '--skip-bad', '-'], { name: 'ingest', feed: '-', skipBad: true }],
+    [['--help'], { name: 'help' }],
+    [['serve', '-h'], { name: 'help' }],
+  ])('%j', (args, command) => {
+    expect(readCommand(args)).toEqual(command)
+  })
+
+  test.each([
+    [[], 'There is nothing to do'],
+    [['dance'], 'There is nothing to do'],
+    [['serve', 'feed'], 'There is nothing to do with feed.'],
+    [['ingest'], 'Name one feed.'],
+    [['ingest', 'a', 'b'], 'Name one feed.'],
+    [['ingest', 'a', '--feed', 'b'], 'Name one feed.'],
+    [['serve', '--feed'], '--feed'],
+    [['ingest', 'a', '--fast'], '--fast'],
+  ])('a mistake where it is %j', (args, message) => {
+    expect(() => readCommand(args)).toThrow(BadUsage)
+    expect(() => readCommand(args)).toThrow(message)
+    expect(() => readCommand(args)).toThrow(usage)
+  })
+})
+
+describe('ingest', () => {
+  let home: Home
+
+  beforeEach(async () => {
+    home = await homes.create()
+  })
+
+  test('ends with 0 and says what it applied, then what it skipped', async () => {
+    expect(await run(['ingest', feed], home.env)).toEqual({
+      status: 0,
+      signal: null,
+      stdout: '',
+      stderr: 'applied          5  (strategy 2, vault 1, event 1, mark 1)\nskipped          0\nrejected         0\n',
+    })
+    expect(await run(['ingest', feed], home.env)).toMatchObject({
+      status: 0,
+      stderr: 'applied          0\nskipped          5  (strategy 2, vault 1, event 1, mark 1)\nrejected         0\n',
+    })
+  })
+
+  test('ends with 1 at a bad fact, which it names, and says what it had applied', async () => {
+    await appendFile(feed, badLine + nextMark)
+    const { status, stderr } = await run(['ingest', feed], home.env)
+    expect(status).toBe(1)
+    expect(stderr).toBe(
+      'applied          5  (strategy 2, vault 1, event 1, mark 1)\nskipped          0\nrejected         1  (unreadable 1)\n' +
+        `${feed}, line 6: kind is "trade", which is no kind of fact\n`,
+    )
+  })
+
+  test('ends with 1 where it set bad facts aside, and says where', async () => {
+    await appendFile(feed, badLine + nextMark)
+    const { status, stderr } = await run(['ingest', '--skip-bad', feed], home.env)
+    expect(status).toBe(1)
+    expect(stderr).toBe(
+      'applied          6  (strategy 2, vault 1, event 1, mark 2)\nskipped          0\nrejected         1  (unreadable 1)\n' +
+        `Bad lines are set aside, with their reasons, in ${feed}.rejects.ndjson\n`,
+    )
+    const [rejected = '', ...rest] = (await readFile(`${feed}.rejects.ndjson`, 'utf8')).split('\n')
+    expect(JSON.parse(rejected)).toMatchObject({ line: 6, key: 'kind', text: badLine.trimEnd() })
+    expect(rest).toEqual([''])
+  })
+
+  test.each<[string, string | Uint8Array]>([
+    ['plain', feedText(facts)],
+    ['gzipped', gzipSync(feedText(facts))],
+  ])('reads standard input where the feed is -, %s', async (_name, input) => {
+    const { status, stderr } = await run(['ingest', '-'], home.env, input)
+    expect(stderr).toMatch(/^applied {10}5 /)
+    expect(status).toBe(0)
+  })
+
+  test('ends with 1 and one line where there is no such feed', async () => {
+    const { status, stderr } = await run(['ingest', `${feed}.none`], home.env)
+    expect(status).toBe(1)
+    expect(stderr).toMatch(/^\S+feed\.ndjson\.none can't be opened: ENOENT[^\n]*\n$/)
+  })
+
+  test('ends with 1 on SIGTERM, for the feed may have more, and the next run does the rest', async () => {
+    const demo = feedText(demoFacts(midnight))
+    const running = start(['ingest', '-'], home.env)
+    // More than a pipe holds: once it is written the process reads.
+    await new Promise((resolve) => running.input.write(demo, resolve))
+    running.kill('SIGTERM')
+    const { status, stderr } = await running.ended
+    expect(stderr).toMatch(/rejected +0\nStopped before the end of the feed: the same command does the rest\n$/)
+    expect(status).toBe(1)
+    expect(await run(['ingest', '-'], home.env, demo)).toMatchObject({ status: 0 })
+  })
+})
+
+describe('a mistake ends with 2:', () => {
+  test('a command that is none, with the usage', async () => {
+    expect(await run(['ingest'], {})).toEqual({
+      status: 2,
+      signal: null,
+      stdout: '',
+      stderr: `Name one feed.\n\n${usage}\n`,
+    })
+  })
+
+  test('a bad configuration, with all that is wrong with it', async () => {
+    const { status, stderr } = await run(['serve'], {
+      PORT: 'no',
+      DEMO: 'yes',
+      DATABASE_URL: 'mysql://',
+      RATE_LIMIT: '5',
+    })
+    expect(status).toBe(2)
+    expect(stderr.trimEnd().split('\n')).toEqual([
+      "The configuration can't be used:",
+      '  PORT is not a whole number',
+      '  DATABASE_URL is not a postgres:// address',
+      '  DEMO is neither 0 nor 1',
+      '  RATE_LIMIT is not requests/seconds, such as 100/60',
+    ])
+  })
+})
+
+describe('serve', () => {
+  const listening = async (args: readonly string[], env: Environment): Promise<{ gateway: Running; base: string }> => {
+    const gateway = start(['serve', ...args], { PORT: '0', ...env })
+    const [, base = ''] = await gateway.says(/GraphiQL {2}(http:\/\/localhost:\d+)\/graphql/)
+    await gateway.says(/universe\/pairs\n/)
+    return { gateway, base }
+  }
+  const json = async (address: string): Promise<unknown> => (await fetch(address)).json()
+  const valueUsd = async (base: string): Promise<unknown> => {
+    const snapshot = (await json(`${base}/vault/${vaultA}/snapshot`)) as { valueUsd?: number }
+    return snapshot.valueUsd
+  }
+  const stop = async (gateway: Running): Promise<void> => {
+    gateway.kill('SIGTERM')
+    expect(await gateway.ended).toMatchObject({ status: 0, signal: null })
+  }
+
+  test('fills an empty database, says where to look first, and ends with 0 on SIGTERM', async () => {
+    const { gateway } = await listening([], (await homes.create()).env)
+    const [said] = await gateway.says(/GraphiQL.*[^]*$/)
+    const [graphiql = '', ...curls] = said.trimEnd().split('\n')
+    const page = await fetch(graphiql.replace(/^GraphiQL */, ''), { headers: { accept: 'text/html' } })
+    expect(await page.text()).toContain('GraphiQL')
+    expect(
+      curls.map((line) => line.replace(/^curl -s http:\/\/localhost:\d+/, '').replace(/0x\w{40}/, 'ADDRESS')),
+    ).toEqual([
+      '/vault/ADDRESS/snapshot',
+      '/vault/ADDRESS/equity',
+      '/vault/ADDRESS/events',
+      '/strategies',
+      '/universe',
+      '/universe/pairs',
+    ])
+    for (const line of curls) {
+      const answer = await fetch(line.replace('curl -s ', ''))
+      expect(answer.status, line).toBe(200)
+      expect(JSON.stringify(await answer.json()).length, line).toBeGreaterThan(100)
+    }
+    await stop(gateway)
+  })
+
+  test('starts empty with DEMO=0', async () => {
+    const { gateway, base } = await listening([], { DEMO: '0', ...(await homes.create()).env })
+    expect(await json(`${base}/strategies`)).toEqual([])
+    expect((await gateway.says(/curl -s \S+snapshot/))[0]).toContain('/vault/:address/snapshot')
+    await stop(gateway)
+  })
+
+  test('follows a feed as it grows, and again where it was', async () => {
+    const { env } = await homes.create()
+    const first = await listening(['--feed', path.relative(process.cwd(), feed)], env)
+    await vi.waitFor(async () => expect(await valueUsd(first.base)).toBe(101), { timeout: 10_000 })
+    await appendFile(feed, nextMark)
+    await vi.waitFor(async () => expect(await valueUsd(first.base)).toBe(102.5), { timeout: 10_000 })
+    expect(await json(`${first.base}/strategies`)).toHaveLength(2)
+    await stop(first.gateway)
+
+    await appendFile(feed, badLine)
+    const second = await listening(['--feed', feed], env)
+    await second.gateway.says(/The feed is stopped: \S+feed\.ndjson, line 7: kind is "trade"/)
+    expect(await valueUsd(second.base)).toBe(102.5)
+    await stop(second.gateway)
+  })
+
+  test('ends with 0 on SIGTERM while the feed on its standard input is still open', async () => {
+    const { gateway, base } = await listening(['--feed', '-'], (await homes.create()).env)
+    gateway.input.write(feedText(facts))
+    await vi.waitFor(async () => expect(await valueUsd(base)).toBe(101), { timeout: 10_000 })
+    await stop(gateway)
+  })
+
+  test('ends with 1 and one line where the port is taken', async () => {
+    const { gateway, base } = await listening([], { DEMO: '0', ...(await homes.create()).env })
+    const { status, stderr } = await run(['serve'], { PORT: new URL(base).port, ...(await homes.create()).env })
+    expect(status).toBe(1)
+    expect(stderr).toMatch(/^The gateway can't listen on port \d+: .*EADDRINUSE.* Set PORT to another one, .*\n$/)
+    await stop(gateway)
+  })
+})
+
+describe('a folder belongs to one process:', () => {
+  test('a second one is refused with what to do, and one after a killed one starts', async () => {
+    const { dataDir, env } = await homes.createInFolder()
+    const link = path.join(folder, 'link')
+    await symlink(dataDir, link)
+    const first = start(['serve'], { ...env, PORT: '0', DEMO: '0' })
+    await first.says(/GraphiQL/)
+
+    const second = await run(['ingest', feed], { DATA_DIR: link })
+    expect(second).toEqual({
+      status: 1,
+      signal: null,
+      stdout: '',
+      stderr:
+        `The embedded database in ${dataDir} is open in another process (process ${first.pid}), and belongs to one at a ` +
+        'time. Stop that process, give this one a DATA_DIR of its own, or let both share a PostgreSQL by DATABASE_URL.\n',
+    })
+
+    first.kill('SIGKILL')
+    expect(await first.ended).toMatchObject({ signal: 'SIGKILL' })
+    expect(await run(['ingest', feed], env)).toMatchObject({ status: 0 })
+  })
+})

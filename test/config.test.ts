@@ -1,0 +1,110 @@
+import { describe, expect, test } from 'vitest'
+import { BadConfig, readConfig } from '../src/config.ts'
+
+const defaults = {
+  port: 4_000,
+  host: null,
+  database: { engine: 'pglite', dataDir: '.data' },
+  demo: true,
+  apiKeys: [],
+  rateLimit: null,
+  trustedProxies: 0,
+}
+const url = 'postgres://user@host/name'
+const variables = [
+  'PORT',
+  'HOST',
+  'DATA_DIR',
+  'DATABASE_URL',
+  'DATABASE_CONNECTIONS',
+  'DEMO',
+  'API_KEYS',
+  'RATE_LIMIT',
+  'TRUSTED_PROXIES',
+]
+
+function problemsOf(environment: Record<string, string>): readonly string[] {
+  try {
+    readConfig(environment)
+  } catch (error) {
+    if (error instanceof BadConfig) return error.problems
+    throw error
+  }
+  throw new Error('It was accepted')
+}
+
+describe('the configuration', () => {
+  test('has a default for everything', () => {
+    expect(readConfig({})).toEqual(defaults)
+  })
+
+  test('takes an empty variable as unset, and leaves others alone', () => {
+    const empty = Object.fromEntries(variables.map((name) => [name, '']))
+    expect(readConfig({ ...empty, PATH: '/bin', DEMO_X: 'x', HOME: undefined })).toEqual(defaults)
+  })
+
+  test.each<[string, Record<string, string>, object]>([
+    ['the port', { PORT: '80' }, { port: 80 }],
+    ['any free port', { PORT: '0' }, { port: 0 }],
+    ['the host', { HOST: '127.0.0.1' }, { host: '127.0.0.1' }],
+    ["the embedded database's folder", { DATA_DIR: '/data' }, { database: { engine: 'pglite', dataDir: '/data' } }],
+    ['a PostgreSQL', { DATABASE_URL: url }, { database: { engine: 'postgresql', url, connections: 10 } }],
+    [
+      'a PostgreSQL, even beside a folder, with its connections',
+      { DATABASE_URL: 'postgresql://host/name', DATABASE_CONNECTIONS: '25', DATA_DIR: '/data' },
+      { database: { engine: 'postgresql', url: 'postgresql://host/name', connections: 25 } },
+    ],
+    ['no demo world', { DEMO: '0' }, { demo: false }],
+    ['a demo world', { DEMO: '1' }, { demo: true }],
+    [
+      'keys, with blanks around them',
+      { API_KEYS: ' key-of-16-letters , another-one-of-20-xx,' },
+      { apiKeys: ['key-of-16-letters', 'another-one-of-20-xx'] },
+    ],
+    ['a rate limit', { RATE_LIMIT: '100/60' }, { rateLimit: { requests: 100, seconds: 60 } }],
+    ['proxies', { TRUSTED_PROXIES: '2' }, { trustedProxies: 2 }],
+  ])('takes %s', (_what, environment, expected) => {
+    expect(readConfig(environment)).toEqual({ ...defaults, ...expected })
+  })
+
+  test.each([
+    ['PORT', '65536', 'PORT is not from 0 to 65535'],
+    ['PORT', '-1', 'PORT is not a whole number'],
+    ['PORT', '80.5', 'PORT is not a whole number'],
+    ['PORT', '0x50', 'PORT is not a whole number'],
+    ['DATABASE_URL', 'mysql://host/name', 'DATABASE_URL is not a postgres:// address'],
+    ['DATABASE_CONNECTIONS', '1', 'DATABASE_CONNECTIONS is not from 2 to 1000'],
+    ['DATABASE_CONNECTIONS', '1001', 'DATABASE_CONNECTIONS is not from 2 to 1000'],
+    ['DEMO', 'true', 'DEMO is neither 0 nor 1'],
+    ['API_KEYS', 'key-of-16-letters,short', 'API_KEYS has a key of fewer than 16 characters'],
+    ['RATE_LIMIT', '100', 'RATE_LIMIT is not requests/seconds, such as 100/60'],
+    ['RATE_LIMIT', '0/60', 'RATE_LIMIT is not requests/seconds, such as 100/60'],
+    ['RATE_LIMIT', '100/0', 'RATE_LIMIT is not requests/seconds, such as 100/60'],
+    ['TRUSTED_PROXIES', '17', 'TRUSTED_PROXIES is not from 0 to 16'],
+    ['TRUSTED_PROXIES', 'all', 'TRUSTED_PROXIES is not a whole number'],
+  ])('refuses %s=%s', (name, value, problem) => {
+    expect(problemsOf({ [name]: value })).toEqual([problem])
+  })
+
+  test('tells every problem at once, a line each', () => {
+    const environment = {
+      PORT: 'x',
+      DATABASE_URL: 'x',
+      DATABASE_CONNECTIONS: 'x',
+      DEMO: 'x',
+      API_KEYS: 'x',
+      RATE_LIMIT: 'x',
+      TRUSTED_PROXIES: 'x',
+    }
+    const problems = problemsOf(environment)
+    expect(problems.map((problem) => problem.split(' ')[0])).toEqual(Object.keys(environment))
+    expect(() => readConfig(environment)).toThrow(
+      `The configuration can't be used:\n${problems.map((problem) => `  ${problem}`).join('\n')}`,
+    )
+  })
+
+  test('never shows a value, which may be a secret', () => {
+    const secret = 'postgress://user:secret@host'
+    expect(problemsOf({ DATABASE_URL: secret, API_KEYS: 'secret' }).join()).not.toContain('secret')
+  })
+})

@@ -1,0 +1,152 @@
+import { execFile } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { copyFile, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { drift, migrate } from '../../src/database/migrations.ts'
+import { openPostgreSql } from '../../src/database/postgresql.ts'
+import { createDatabase, createOnServer, postgresUrl, type TestDatabase } from '../support/database.ts'
+
+const root = path.resolve(import.meta.dirname, '../..')
+const migrations = path.join(root, 'prisma/migrations')
+
+describe('what is generated and committed', () => {
+  test('is what codegen.ts would write', async () => {
+    expect(await checkCodegen(root)).toEqual({ code: 0, stderr: '' })
+  })
+
+  test('is told apart from what it would not, with the command that mends it', async () => {
+    const copy = await mkdtemp(path.join(tmpdir(), 'codegen-'))
+    await copyFile(path.join(root, 'codegen.ts'), path.join(copy, 'codegen.ts'))
+    for (const name of ['src', 'node_modules', 'package.json'])
+      await symlink(path.join(root, name), path.join(copy, name))
+    await writeFile(path.join(copy, 'schema.graphql'), 'type Query {\n  nothing: String\n}\n')
+    const { code, stderr } = await checkCodegen(copy)
+    await rm(copy, { recursive: true })
+    expect(code).toBe(1)
+    expect(stderr).toBe('schema.graphql is not what the schema says: run npm run codegen, and commit it\n')
+  })
+})
+
+describe('the migrations', () => {
+  let database: TestDatabase
+
+  beforeAll(async () => {
+    database = await createDatabase()
+  })
+
+  afterAll(() => database.close())
+
+  test('give what schema.prisma wants', async () => {
+    expect(await drift()).toBe('')
+  })
+
+  test('are told to lack a column that schema.prisma has more', async () => {
+    const datamodel = await readFile(path.join(root, 'prisma/schema.prisma'), 'utf8')
+    const more = datamodel.replace('\nmodel Screen {\n', '\nmodel Screen {\n  remark String?\n')
+    expect(more).not.toBe(datamodel)
+    expect(await drift(more)).toBe('-- AlterTable\nALTER TABLE "screen" ADD COLUMN     "remark" TEXT;')
+  })
+
+  test("are known as finished in Prisma's own table, with the checksums its CLI would compute", async () => {
+    const entries = await readdir(migrations, { withFileTypes: true })
+    const names = entries.flatMap((entry) => (entry.isDirectory() ? [entry.name] : [])).sort()
+    expect(names).not.toEqual([])
+    const finished = await Promise.all(
+      names.map(async (name) => ({
+        migration_name: name,
+        checksum: sha256(await readFile(path.join(migrations, name, 'migration.sql'))),
+        finished: true,
+        rolled_back: false,
+        applied_steps_count: 1,
+      })),
+    )
+    expect(await appliedMigrations(database)).toEqual(finished)
+  })
+
+  test('are applied once, however often the database is opened', async () => {
+    const before = await appliedMigrations(database)
+    expect(await migrate(database)).toEqual([])
+    expect(await appliedMigrations(database)).toEqual(before)
+  })
+
+  test.runIf(postgresUrl !== undefined)('are applied once by several processes that start at once', async () => {
+    const url = await createOnServer(postgresUrl ?? '')
+    const outcomes = await Promise.all(Array.from({ length: 3 }, () => migrateElsewhere(url)))
+    expect(outcomes).toEqual(Array.from({ length: 3 }, () => ({ code: 0, stderr: '' })))
+    const migrated = await openPostgreSql(url, 2)
+    expect(await appliedMigrations(migrated)).toEqual(await appliedMigrations(database))
+    expect(await migrate(migrated)).toEqual([])
+    await migrated.close()
+  })
+
+  test.runIf(postgresUrl !== undefined)('wait for another process that is at work on them', async () => {
+    const url = await createOnServer(postgresUrl ?? '')
+    const [first, second] = await Promise.all([openPostgreSql(url, 2), openPostgreSql(url, 2)])
+    let migrating = Promise.resolve<string[]>([])
+    await first.exclusively(async () => {
+      migrating = migrate(second)
+      const outcome = await Promise.race([migrating, someoneWaits(first)])
+      expect(outcome).toBe('someone waits')
+    })
+    expect(await migrating).not.toEqual([])
+    await Promise.all([first.close(), second.close()])
+  })
+})
+
+interface Outcome {
+  readonly code: number
+  readonly stderr: string
+}
+
+function checkCodegen(folder: string): Promise<Outcome> {
+  return runNode(folder, ['--import', 'tsx', 'codegen.ts', '--check'])
+}
+
+/** A process that opens a PostgreSQL as the gateway does, and ends. */
+function migrateElsewhere(url: string): Promise<Outcome> {
+  const open = pathToFileURL(path.join(root, 'src/database/open.ts')).href
+  const script = `
+    import { openDatabase } from ${JSON.stringify(open)}
+    await (await openDatabase({ engine: 'postgresql', url: ${JSON.stringify(url)}, connections: 2 })).close()`
+  return runNode(root, ['--import', 'tsx', '--input-type=module', '--eval', script])
+}
+
+/** Resolves as soon as a process waits for a lock that another one has. */
+async function someoneWaits(database: Pick<TestDatabase, 'query'>): Promise<'someone waits'> {
+  const text = `select from pg_locks join pg_database on pg_database.oid = database
+    where datname = current_database() and locktype = 'advisory' and not granted`
+  for (;;) {
+    if ((await database.query({ name: 'waiting', text }, [])).length > 0) return 'someone waits'
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+}
+
+async function runNode(cwd: string, args: readonly string[]): Promise<Outcome> {
+  try {
+    const { stderr } = await promisify(execFile)(process.execPath, args, { cwd })
+    return { code: 0, stderr }
+  } catch (error) {
+    const { code, stderr } = error as Outcome
+    return { code, stderr }
+  }
+}
+
+function appliedMigrations(database: Pick<TestDatabase, 'query'>): Promise<object[]> {
+  return database.query(
+    {
+      name: 'applied_migrations',
+      text: `select migration_name, checksum, finished_at is not null as finished, rolled_back_at is not null as rolled_back,
+          applied_steps_count
+        from _prisma_migrations order by migration_name`,
+    },
+    [],
+  )
+}
+
+function sha256(bytes: Buffer): string {
+  return createHash('sha256').update(bytes).digest('hex')
+}

@@ -1,0 +1,270 @@
+import { beforeAll, describe, expect, test } from 'vitest'
+import { emptyDatabase, type TestDatabase } from '../support/database.ts'
+import { apply, deposit, event, mark, midnight, opened, position, strategy, vaultA } from '../support/world.ts'
+
+/** What each check of the migrations refuses. */
+const refused: Readonly<Record<string, readonly string[]>> = {
+  vault_address_form: [
+    `update vault set owner = 'nobody'`,
+    `update vault set owner = owner || '00'`,
+    `update vault set owner = replace(owner, '0x', '0X')`,
+    `insert into vault ${vaultWith("address = left(address, 41) || 'g'")}`,
+  ],
+  vault_amounts: [
+    `update vault set value_usd = -1, net_usd = -101, strategy_delta_usd = -101`,
+    `update vault set capital_in_usd = -1, net_usd = 102, strategy_delta_usd = 102`,
+    `update vault set capital_out_usd = -1, net_usd = 0, strategy_delta_usd = 0`,
+    ...['benchmark_paid_out', 'fees_contributed', 'fees_withdrawn', 'fees_taxed', 'fees_high_water'].map(
+      (amount) => `update vault set ${amount}_usd = -0.000001`,
+    ),
+  ],
+  vault_net: [
+    `update vault set net_usd = net_usd + 0.000001, strategy_delta_usd = strategy_delta_usd + 0.000001`,
+    `update vault set value_usd = value_usd + 1`,
+    `update vault set capital_in_usd = capital_in_usd + 1`,
+    `update vault set capital_out_usd = capital_out_usd + 1`,
+  ],
+  vault_split: [
+    `update vault set strategy_delta_usd = strategy_delta_usd + 0.000001`,
+    `update vault set market_delta_usd = market_delta_usd + 0.000001`,
+  ],
+  vault_status_derived: [
+    ...['idle', 'planting', 'attention', 'exiting', 'suspended'].map(
+      (status) => `update vault set status = '${status}'`,
+    ),
+    `update vault set suspended_at = 1, suspension_reason = 'why'`,
+    `update vault set suspended_at = 1, suspension_reason = 'why', phase = 'exiting', status = 'exiting'`,
+    `update vault set phase = 'exiting'`,
+    `update vault set phase = 'planting'`,
+    `update vault set out_of_range_count = 1`,
+    `update vault set position_count = 0`,
+    `update vault set position_count = 0, status = 'idle'`,
+    `update vault set position_count = 0, value_usd = 0, net_usd = -100, strategy_delta_usd = -100, status = 'planting'`,
+  ],
+  vault_exit_ends_empty: [
+    `update vault set position_count = 0, value_usd = 0, net_usd = -100, strategy_delta_usd = -100, status = 'exiting',
+      phase = 'exiting'`,
+  ],
+  vault_suspension_whole: [
+    `update vault set suspension_reason = 'why'`,
+    `update vault set suspended_at = 1, status = 'suspended'`,
+  ],
+  vault_position_counts: [
+    `update vault set out_of_range_count = -1`,
+    `update vault set out_of_range_count = position_count + 1, status = 'attention'`,
+  ],
+  equity_point_amounts: [
+    `update equity_point set value_usd = -1, net_usd = capital_out_usd - capital_in_usd - 1`,
+    `update equity_point set capital_in_usd = -1, net_usd = value_usd + capital_out_usd + 1`,
+    `update equity_point set capital_out_usd = -1, net_usd = value_usd - capital_in_usd - 1`,
+  ],
+  equity_point_net: [
+    `update equity_point set net_usd = net_usd + 0.000001`,
+    `update equity_point set value_usd = value_usd + 1`,
+  ],
+  vault_day_amounts: [
+    `update vault_day set start_usd = -1`,
+    `update vault_day set end_usd = -1`,
+    `update vault_day set growth = -1`,
+  ],
+  benchmark_holding_amounts: [
+    `update benchmark_holding set quantity = 0`,
+    `update benchmark_holding set quantity = -1`,
+  ],
+  position_amounts: [
+    `update position set pending_rewards_usd = -1`,
+    `update position set price_lower = -1 where id = 'by prices'`,
+    `update position set price_lower = price_upper + 1, in_range = false where id = 'by prices'`,
+    `update position set price_current = -1, in_range = false where id = 'by prices'`,
+  ],
+  position_ticks_whole: [
+    `update position set tick_lower = 1 where id = 'by prices'`,
+    `update position set tick_lower = null where id = 'by ticks'`,
+    `update position set tick_current = null where id = 'by ticks'`,
+  ],
+  position_in_range_derived: [
+    `update position set in_range = false where id = 'by prices'`,
+    `update position set price_current = price_upper where id = 'by prices'`,
+    `update position set price_current = price_lower - 1 where id = 'by prices'`,
+    `update position set in_range = false where id = 'by ticks'`,
+    `update position set tick_current = tick_upper where id = 'by ticks'`,
+    `update position set tick_current = tick_lower - 1 where id = 'by ticks'`,
+  ],
+  ledger_row_tx_hash_form: [
+    `update ledger_row set tx_hash = upper(tx_hash)`,
+    `update ledger_row set tx_hash = left(tx_hash, 65)`,
+    `update ledger_row set log_index = -1`,
+    `update ledger_row set block = -1`,
+  ],
+  ledger_row_by_type: [
+    ...['deposit', 'withdraw', 'fee'].flatMap((type) => [
+      `update ledger_row set type = '${type}', amount_usd = null where type = 'deposit'`,
+      `update ledger_row set type = '${type}', amount_usd = -1 where type = 'deposit'`,
+      `update ledger_row set type = '${type}', position_id = 'p' where type = 'deposit'`,
+      `update ledger_row set type = '${type}', reason = 'why' where type = 'deposit'`,
+    ]),
+    ...['plant', 'exit'].flatMap((type) => [
+      `update ledger_row set type = '${type}', amount_usd = 1 where type = 'plant'`,
+      `update ledger_row set type = '${type}', position_id = null where type = 'plant'`,
+      `update ledger_row set type = '${type}', reason = 'why' where type = 'plant'`,
+    ]),
+    ...['rebalance', 'harvest'].flatMap((type) => [
+      `update ledger_row set type = '${type}', amount_usd = -1 where type = 'plant'`,
+      `update ledger_row set type = '${type}', position_id = null where type = 'plant'`,
+      `update ledger_row set type = '${type}', reason = 'why' where type = 'plant'`,
+    ]),
+    `update ledger_row set reason = null where type = 'suspend'`,
+    `update ledger_row set amount_usd = 1 where type = 'suspend'`,
+    `update ledger_row set position_id = 'p' where type = 'suspend'`,
+    `update ledger_row set type = 'resume' where type = 'suspend'`,
+    `update ledger_row set type = 'resume', reason = null, amount_usd = 1 where type = 'suspend'`,
+  ],
+  universe_asset_amounts: [`update universe_asset set liquidity_usd = -1`],
+  universe_pair_amounts: [`update universe_pair set tvl_usd = -1`],
+}
+
+/** What can't be there twice. */
+const doubled: Readonly<Record<string, string>> = {
+  ledger_row_pkey: `insert into ledger_row select * from ledger_row where type = 'deposit'`,
+  equity_point_pkey: `insert into equity_point select * from equity_point limit 1`,
+  vault_day_pkey: `insert into vault_day select * from vault_day limit 1`,
+  vault_pkey: `insert into vault select * from vault`,
+  benchmark_holding_pkey: `insert into benchmark_holding select * from benchmark_holding`,
+  position_pkey: `insert into position select * from position where id = 'by ticks'`,
+  position_vault_address_ordinal_key: `update position set ordinal = 0`,
+  strategy_pkey: `insert into strategy select * from strategy where id = 'one'`,
+  strategy_ordinal_key: `update strategy set ordinal = 1`,
+  strategy_revision_pkey: `insert into strategy_revision select * from strategy_revision limit 1`,
+  strategy_pair_pkey: `insert into strategy_pair select * from strategy_pair`,
+  screen_pkey: `insert into screen select * from screen`,
+  universe_asset_pkey: `insert into universe_asset select * from universe_asset limit 1`,
+  universe_asset_symbol_key: `update universe_asset set symbol = 'WETH'`,
+  universe_pair_pkey: `insert into universe_pair select * from universe_pair`,
+  feed_pkey: `insert into feed select * from feed`,
+}
+
+/** What can't be said of something that isn't there. */
+const missing: Readonly<Record<string, string>> = {
+  vault_strategy_id_fkey: `update vault set strategy_id = 'unknown'`,
+  strategy_revision_strategy_id_fkey: `update strategy_revision set strategy_id = 'unknown' where strategy_id = 'one'`,
+  strategy_pair_strategy_id_fkey: `update strategy_pair set strategy_id = 'unknown'`,
+  benchmark_holding_vault_address_fkey: `update benchmark_holding set vault_address = 'unknown'`,
+  position_vault_address_fkey: `update position set vault_address = 'unknown'`,
+  equity_point_vault_address_fkey: `update equity_point set vault_address = 'unknown'`,
+  vault_day_vault_address_fkey: `update vault_day set vault_address = 'unknown'`,
+  ledger_row_vault_address_fkey: `update ledger_row set vault_address = 'unknown'`,
+}
+
+/** What looks like the refused, and is right. */
+const taken = [
+  `update vault set value_usd = 102, net_usd = 2, strategy_delta_usd = 2`,
+  `update vault set market_delta_usd = -1, strategy_delta_usd = 2`,
+  `update vault set suspended_at = 1, suspension_reason = 'why', status = 'suspended', phase = 'exiting'`,
+  `update vault set out_of_range_count = 2, status = 'attention'`,
+  `update position set price_current = price_lower where id = 'by prices'`,
+  `update position set price_current = price_upper, in_range = false where id = 'by prices'`,
+  `update position set price_current = price_upper where id = 'by ticks'`,
+  `update position set tick_current = tick_lower where id = 'by ticks'`,
+  `update ledger_row set type = 'harvest', amount_usd = 1 where type = 'plant'`,
+  `update ledger_row set type = 'resume', reason = null where type = 'suspend'`,
+]
+
+describe('what can not be stored', () => {
+  let database: TestDatabase
+
+  beforeAll(async () => {
+    database = await emptyDatabase()
+    const byTicks = { ...position('by ticks'), ticks: { lower: -10, upper: 10, current: 0 } }
+    const pool = { a: 'WETH', b: 'USDC', venues: ['uniswap-v3'] }
+    const asset = (symbol: string) => ({
+      symbol,
+      name: symbol,
+      category: 'major' as const,
+      venues: [],
+      liquidityUsd: '1',
+    })
+    const summary = await apply(database, [
+      strategy('one'),
+      strategy('two'),
+      {
+        kind: 'screen',
+        ts: midnight,
+        assets: [asset('WETH'), asset('WBTC')],
+        pairs: [{ ...pool, tvlUsd: '1', emissions: false }],
+        strategies: { one: [pool] },
+      },
+      opened(vaultA, 'one'),
+      deposit(vaultA, midnight + 10, '100'),
+      event(vaultA, midnight + 20, { type: 'plant', positionId: 'p' }),
+      event(vaultA, midnight + 30, { type: 'suspend', reason: 'why' }),
+      event(vaultA, midnight + 40, { type: 'resume' }),
+      mark(vaultA, midnight + 50, '101', { positions: [position('by prices'), byTicks] }),
+    ])
+    expect(summary).toMatchObject({ skipped: {}, rejected: {} })
+  })
+
+  test.each(statementsOf(refused))('%s: %s', async (constraint, statement) => {
+    expect(await refusal(database, undone(statement))).toEqual({ code: '23514', constraint })
+  })
+
+  test.each(Object.entries(doubled))('is there once already, says %s: %s', async (constraint, statement) => {
+    expect(await refusal(database, undone(statement))).toEqual({ code: '23505', constraint })
+  })
+
+  test.each(Object.entries(missing))('belongs to nothing there is, says %s: %s', async (constraint, statement) => {
+    expect(await refusal(database, statement)).toEqual({ code: '23503', constraint })
+  })
+
+  test.each(taken)('is none of this: %s', async (statement) => {
+    expect(await refusal(database, undone(statement))).toBeNull()
+  })
+
+  test('is told here for every constraint that there is', async () => {
+    const constraints = await database.query<{ name: string }>(
+      {
+        name: 'constraints',
+        text: `select conname::text as name from pg_constraint join pg_class on pg_class.oid = conrelid
+          where connamespace = 'public'::regnamespace and relname <> '_prisma_migrations' and contype <> 'n'
+          union select relname::text from pg_index join pg_class on pg_class.oid = indexrelid
+          where indisunique and relnamespace = 'public'::regnamespace and relname not like '\\_prisma%'`,
+      },
+      [],
+    )
+    const told = [refused, doubled, missing].flatMap((constraint) => Object.keys(constraint))
+    expect(constraints.map(({ name }) => name).sort()).toEqual(told.sort())
+  })
+})
+
+function statementsOf(
+  refusals: Readonly<Record<string, readonly string[]>>,
+): [constraint: string, statement: string][] {
+  return Object.entries(refusals).flatMap(([constraint, statements]) =>
+    statements.map((statement): [string, string] => [constraint, statement]),
+  )
+}
+
+/** The query of a copy of the vault with one column changed. */
+function vaultWith(change: string): string {
+  const [column, value] = change.split(' = ')
+  return `select (jsonb_populate_record(vault, jsonb_build_object('${column}', ${value}))).* from vault`
+}
+
+let sent = 0
+
+/** What the database says against a statement; null where it has nothing to say. */
+async function refusal(database: TestDatabase, text: string): Promise<{ code: unknown; constraint: unknown } | null> {
+  try {
+    await database.query({ name: `statement_${sent++}`, text }, [])
+    return null
+  } catch (error) {
+    const { code, constraint } = error as { code: unknown; constraint: unknown }
+    return code === divisionByZero ? null : { code, constraint }
+  }
+}
+
+const divisionByZero = '22012'
+
+/** The statement with a division by zero after it, so that it leaves nothing behind where it is taken. */
+function undone(statement: string): string {
+  return `with done as (${statement} returning 1) select 1 / (count(*) - count(*)) from done`
+}

@@ -1,0 +1,272 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import {
+  assetsValueUsd,
+  type Benchmark,
+  depositToBenchmark,
+  emptyBenchmark,
+  marketDeltaUsd,
+  type Prices,
+  withdrawFromBenchmark,
+} from '../../src/domain/attribution.ts'
+import { Decimal, roundUsd, zero } from '../../src/domain/decimal.ts'
+import { PriceMissing } from '../../src/domain/errors.ts'
+import { netUsd, openedVault, strategyDeltaUsd, type VaultState } from '../../src/domain/vault.ts'
+import {
+  amountOf,
+  assets,
+  decimals,
+  flow,
+  life,
+  live,
+  prices,
+  share,
+  stepOf,
+  symbols,
+  take,
+  usd,
+} from '../support/arbitraries.ts'
+
+const micro = new Decimal('0.000001')
+
+/** What carries a benchmark that deposits have filled. */
+const filled = assets.map((added) => depositToBenchmark(emptyBenchmark, added))
+const worth = usd.map((value) => value.plus(micro))
+
+function valueUsd(benchmark: Benchmark, at: Prices): Decimal {
+  return assetsValueUsd(benchmark.holdings, at)
+}
+
+function isNear(a: Decimal, b: Decimal, within: Decimal | string): boolean {
+  return a.minus(b).abs().lessThanOrEqualTo(within)
+}
+
+describe("the market's part", () => {
+  test('is nothing where only the quote asset came in, at a price of 1: all gain is the strategy', () => {
+    const amounts = fc.record({ found: usd, deposited: usd, share, flows: fc.constantFrom('in', 'out', 'none') })
+    fc.assert(
+      fc.property(fc.array(amounts, { maxLength: 12 }), fc.boolean(), (steps, gains) => {
+        let vault = openedVault
+        const unit = new Map([['USDC', new Decimal(1)]])
+        steps.forEach(({ found, deposited, share, flows }, index) => {
+          const before = { tsSeconds: index * 20_000, valueUsd: gains ? found : vault.valueUsd, prices: unit }
+          const added = { type: 'deposit', assets: [{ symbol: 'USDC', amount: deposited }] } as const
+          vault = take(vault, before, flows === 'none' ? null : flows === 'in' ? added : { type: 'withdraw', share })
+          expect(vault.marketDeltaUsd.isZero()).toBe(true)
+          expect(strategyDeltaUsd(vault).equals(netUsd(vault))).toBe(true)
+          if (!gains) expect(netUsd(vault).isZero()).toBe(true)
+        })
+      }),
+    )
+  })
+
+  test('is all of netUsd where the vault is worth what its deposits would be, simply held', () => {
+    const unvalued = fc.array(stepOf(fc.constant(zero)), { minLength: 1, maxLength: 12 })
+    fc.assert(
+      fc.property(unvalued, (steps) => {
+        let vault = openedVault
+        let rounding = micro
+        steps.forEach(({ prices: at, flow: moved }, index) => {
+          const before = { tsSeconds: index * 20_000, valueUsd: roundUsd(valueUsd(vault.benchmark, at)), prices: at }
+          vault = take(vault, before, moved)
+          // A withdrawal's share is of a value that is rounded, and so pays out the benchmark up to half a micro-dollar off.
+          if (moved?.type === 'withdraw') rounding = rounding.plus('0.0000005')
+          const bound = moved?.type === 'deposit' ? rounding.plus('0.0000005') : rounding
+          expect(isNear(vault.marketDeltaUsd, netUsd(vault), bound)).toBe(true)
+        })
+      }),
+    )
+  })
+
+  test('is what an account kept in floats says, through any life', () => {
+    fc.assert(
+      fc.property(life, (steps) => {
+        const states = live(openedVault, steps)
+        let held = symbols.map(() => 0)
+        let paidOut = 0
+        let capitalIn = 0
+        steps.forEach(({ foundUsd, prices: at, flow: moved }, index) => {
+          const total = () =>
+            symbols.reduce((sum, symbol, which) => sum + (held[which] ?? 0) * Number(at.get(symbol)), 0)
+          const amount =
+            moved === null ? 0 : amountOf(moved, { tsSeconds: 0, valueUsd: foundUsd, prices: at }).toNumber()
+          if (moved?.type === 'deposit') {
+            capitalIn += amount
+            held = held.map((quantity, which) =>
+              moved.assets
+                .filter(({ symbol }) => symbol === symbols[which])
+                .reduce((sum, added) => sum + added.amount.toNumber(), quantity),
+            )
+          } else if (amount > 0) {
+            const fraction = amount / foundUsd.toNumber()
+            paidOut += total() * fraction
+            held = held.map((quantity) => quantity * (1 - fraction))
+          }
+          const expected = total() + paidOut - capitalIn
+          const scale = 1 + total() + paidOut + capitalIn
+          const { marketDeltaUsd: delta } = states[index + 1] as VaultState
+          expect(Math.abs(delta.toNumber() - expected)).toBeLessThanOrEqual(1e-6 * steps.length + 1e-12 * scale)
+        })
+      }),
+    )
+  })
+
+  test('is left by a flow where its valuation put it, up to the rounding of its amount', () => {
+    fc.assert(
+      fc.property(life, prices, usd, flow, (steps, at, found, moved) => {
+        const vault = live(openedVault, steps).at(-1) as VaultState
+        const before = { tsSeconds: 1_800_000_000, valueUsd: found, prices: at }
+        const delta = take(vault, before, null).marketDeltaUsd
+        expect(isNear(take(vault, before, moved).marketDeltaUsd, delta, micro)).toBe(true)
+      }),
+    )
+  })
+
+  test('no longer moves once all is withdrawn', () => {
+    fc.assert(
+      fc.property(life, prices, prices, worth, (steps, at, later, found) => {
+        const vault = live(openedVault, steps).at(-1) as VaultState
+        const out = take(
+          vault,
+          { tsSeconds: 1_800_000_000, valueUsd: found, prices: at },
+          { type: 'withdraw', share: 1_000_000 },
+        )
+        const delta = (prices: Prices) => marketDeltaUsd(out.benchmark, out.capitalInUsd, prices)
+        expect(delta(later).equals(delta(at))).toBe(true)
+        expect(delta(new Map()).equals(delta(at))).toBe(true)
+      }),
+    )
+  })
+
+  test('is rounded once, half-even', () => {
+    const benchmark = (usdc: string): Benchmark => ({
+      ...emptyBenchmark,
+      holdings: new Map([['USDC', new Decimal(usdc)]]),
+    })
+    const unit = new Map([['USDC', new Decimal(1)]])
+    expect(marketDeltaUsd(benchmark('1.0000005'), new Decimal(1), unit).toFixed()).toBe('0')
+    expect(marketDeltaUsd(benchmark('1.0000015'), new Decimal(1), unit).toFixed()).toBe('0.000002')
+    // 0.0000005 held and 0.0000005 paid out: rounded one by one they would be nothing.
+    const both = { ...benchmark('0.0000005'), paidOutUsd: new Decimal('0.0000005') }
+    expect(marketDeltaUsd(both, zero, unit).toFixed()).toBe('0.000001')
+  })
+})
+
+describe('a deposit to the benchmark', () => {
+  test('adds its quantities exactly, whether at once or one after another', () => {
+    fc.assert(
+      fc.property(filled, assets, assets, (benchmark, first, second) => {
+        const apart = depositToBenchmark(depositToBenchmark(benchmark, first), second)
+        const together = depositToBenchmark(benchmark, [...second, ...first])
+        for (const symbol of symbols) {
+          const added = [...first, ...second].filter((asset) => asset.symbol === symbol)
+          const expected = added.reduce((sum, { amount }) => sum.plus(amount), benchmark.holdings.get(symbol) ?? zero)
+          expect((apart.holdings.get(symbol) ?? zero).equals(expected)).toBe(true)
+          expect((together.holdings.get(symbol) ?? zero).equals(expected)).toBe(true)
+        }
+        expect(apart.paidOutUsd).toBe(benchmark.paidOutUsd)
+      }),
+    )
+  })
+
+  test('of nothing holds nothing', () => {
+    expect(depositToBenchmark(emptyBenchmark, [{ symbol: 'USDC', amount: zero }]).holdings.size).toBe(0)
+  })
+})
+
+describe('a withdrawal from the benchmark', () => {
+  test('of all empties it, and pays out all it was worth', () => {
+    fc.assert(
+      fc.property(filled, worth, prices, (benchmark, before, at) => {
+        const out = withdrawFromBenchmark(benchmark, before, before, at)
+        expect(out.holdings.size).toBe(0)
+        expect(isNear(out.paidOutUsd, valueUsd(benchmark, at), '1e-40')).toBe(true)
+      }),
+    )
+  })
+
+  test('of nothing leaves it as it is, even where the vault holds nothing', () => {
+    fc.assert(
+      fc.property(filled, usd, prices, (benchmark, before, at) => {
+        expect(withdrawFromBenchmark(benchmark, zero, before, at)).toEqual(benchmark)
+        expect(withdrawFromBenchmark(benchmark, zero, zero, at)).toEqual(benchmark)
+      }),
+    )
+  })
+
+  test('takes the same fraction of each quantity, and pays out that fraction of the value', () => {
+    fc.assert(
+      fc.property(filled, worth, share, prices, (benchmark, before, taken, at) => {
+        const out = withdrawFromBenchmark(benchmark, before.times(taken).div(1_000_000), before, at)
+        for (const [symbol, quantity] of benchmark.holdings) {
+          const left = quantity.times(1_000_000 - taken).div(1_000_000)
+          expect(isNear(out.holdings.get(symbol) ?? zero, left, '1e-39')).toBe(true)
+        }
+        expect(isNear(out.paidOutUsd, valueUsd(benchmark, at).times(taken).div(1_000_000), '1e-39')).toBe(true)
+      }),
+    )
+  })
+
+  test('loses no value: what is left and what is paid out are what was held', () => {
+    fc.assert(
+      fc.property(filled, worth, decimals(7, 6), prices, (benchmark, before, amount, at) => {
+        const out = withdrawFromBenchmark(benchmark, Decimal.min(amount, before), before, at)
+        const after = valueUsd(out, at).plus(out.paidOutUsd)
+        expect(isNear(after, valueUsd(benchmark, at).plus(benchmark.paidOutUsd), '1e-33')).toBe(true)
+      }),
+    )
+  })
+
+  test('in two parts is one of both', () => {
+    fc.assert(
+      fc.property(filled, worth, fc.nat(1_000_000), fc.nat(1_000_000), prices, (benchmark, before, a, b, at) => {
+        const [first, second] = [before.times(a).div(2_000_000), before.times(b).div(2_000_000)]
+        const remaining = before.minus(first)
+        const apart = withdrawFromBenchmark(withdrawFromBenchmark(benchmark, first, before, at), second, remaining, at)
+        const together = withdrawFromBenchmark(benchmark, first.plus(second), before, at)
+        for (const symbol of symbols) {
+          expect(isNear(apart.holdings.get(symbol) ?? zero, together.holdings.get(symbol) ?? zero, '1e-38')).toBe(true)
+        }
+        expect(isNear(apart.paidOutUsd, together.paidOutUsd, '1e-33')).toBe(true)
+      }),
+    )
+  })
+
+  test('multiplies before it divides: a third of three is exactly one', () => {
+    const three = depositToBenchmark(emptyBenchmark, [{ symbol: 'WETH', amount: new Decimal(3) }])
+    const out = withdrawFromBenchmark(three, new Decimal(1), new Decimal(3), new Map([['WETH', new Decimal(2_000)]]))
+    expect(out.holdings.get('WETH')?.toFixed()).toBe('2')
+    expect(out.paidOutUsd.toFixed()).toBe('2000')
+  })
+
+  test('carries 40 decimals of what does not end', () => {
+    const one = depositToBenchmark(emptyBenchmark, [{ symbol: 'WETH', amount: new Decimal(1) }])
+    const out = withdrawFromBenchmark(one, new Decimal(1), new Decimal(3), new Map([['WETH', new Decimal(2)]]))
+    expect(out.holdings.get('WETH')?.toFixed()).toBe(`0.${'6'.repeat(39)}7`)
+    expect(out.paidOutUsd.toFixed()).toBe(`0.${'6'.repeat(39)}7`)
+  })
+})
+
+describe('the worth of assets', () => {
+  test('is the sum of amount x price, not rounded', () => {
+    const units = fc.bigInt({ min: 0n, max: 10n ** 58n })
+    fc.assert(
+      fc.property(fc.array(fc.tuple(units, units), { maxLength: 5 }), (list) => {
+        const held = list.map(([amount], index) => [`A${index}`, new Decimal(`${amount}e-18`)] as const)
+        const at = new Map(list.map(([, price], index) => [`A${index}`, new Decimal(`${price}e-18`)]))
+        const exact = list.reduce((sum, [amount, price]) => sum + amount * price, 0n)
+        expect(assetsValueUsd(held, at).times('1e36').toFixed()).toBe(`${exact}`)
+      }),
+    )
+  })
+
+  test('needs a price of each, and names the one that is missing', () => {
+    const held = [
+      ['USDC', new Decimal(1)],
+      ['WETH', new Decimal(1)],
+    ] as const
+    const at = new Map([['USDC', new Decimal(1)]])
+    expect(() => assetsValueUsd(held, at)).toThrow(PriceMissing)
+    expect(() => assetsValueUsd(held, at)).toThrow(expect.objectContaining({ symbol: 'WETH', key: 'prices.WETH' }))
+  })
+})

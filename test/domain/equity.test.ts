@@ -1,0 +1,117 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { type Curve, downsample } from '../../src/domain/equity.ts'
+
+interface Point {
+  readonly x: number
+  readonly y: number
+}
+
+/** Whole numbers, small enough for every product of them to be exact. */
+const points = (least: number) =>
+  fc
+    .array(fc.record({ step: fc.integer({ min: 1, max: 50 }), y: fc.integer({ min: -10_000, max: 10_000 }) }), {
+      minLength: least,
+      maxLength: 200,
+    })
+    .map((steps) => {
+      let x = 0
+      return steps.map(({ step, y }): Point => ({ x: (x += step), y }))
+    })
+
+const count = fc.integer({ min: 2, max: 60 })
+
+function curveOf(list: readonly Point[]): Curve {
+  const at = (index: number): Point => list[index] as Point
+  return { length: list.length, x: (index) => at(index).x, y: (index) => at(index).y }
+}
+
+/** The points of each bucket between the first and the last, by index. */
+function bucketsOf(length: number, count: number): number[][] {
+  const edge = (bucket: number): number => Math.floor((bucket * (length - 2)) / (count - 2)) + 1
+  return Array.from({ length: count - 2 }, (_, bucket) =>
+    Array.from({ length: edge(bucket + 1) - edge(bucket) }, (_, index) => edge(bucket) + index),
+  )
+}
+
+/** Twice the triangle of two points and the mean of some others, times how many these are: a whole number. */
+function triangle(a: Point, b: Point, others: readonly Point[]): number {
+  const doubled = others.map((c) => (b.x - a.x) * (c.y - a.y) - (c.x - a.x) * (b.y - a.y))
+  return Math.abs(doubled.reduce((sum, area) => sum + area, 0))
+}
+
+describe('a downsampled curve', () => {
+  test('that is not longer than what is asked for is whole', () => {
+    fc.assert(
+      fc.property(points(0), fc.nat(20), (list, more) => {
+        const asked = Math.max(2, list.length + more)
+        expect(downsample(curveOf(list), asked)).toEqual(list.map((_, index) => index))
+      }),
+    )
+  })
+
+  test('has as many points as are asked for, recorded ones, in order, with the first and the last', () => {
+    fc.assert(
+      fc.property(points(2), count, (list, asked) => {
+        const kept = downsample(curveOf(list), asked)
+        expect(kept).toHaveLength(Math.min(asked, list.length))
+        expect(kept[0]).toBe(0)
+        expect(kept.at(-1)).toBe(list.length - 1)
+        kept.forEach((index, order) => {
+          expect(list[index]).toBeDefined()
+          if (order > 0) expect(index).toBeGreaterThan(kept[order - 1] as number)
+        })
+      }),
+    )
+  })
+
+  test('keeps the point of each bucket that spans the largest triangle', () => {
+    fc.assert(
+      fc.property(points(4), count, (list, asked) => {
+        fc.pre(asked > 2 && asked < list.length)
+        const kept = downsample(curveOf(list), asked)
+        const at = (index: number | undefined): Point => list[index as number] as Point
+        const buckets = bucketsOf(list.length, asked)
+        buckets.forEach((bucket, order) => {
+          const next = (buckets[order + 1] ?? [list.length - 1]).map(at)
+          const areas = bucket.map((index) => triangle(at(kept[order]), at(index), next))
+          const chosen = kept[order + 1] as number
+          expect(bucket).toContain(chosen)
+          expect(areas[bucket.indexOf(chosen)]).toBe(Math.max(...areas))
+        })
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  test('keeps a single spike, however small and wherever it stands', () => {
+    const place = fc.tuple(fc.integer({ min: 5, max: 2_000 }), count, fc.nat()).map(([length, asked, at]) => ({
+      length,
+      asked: Math.max(3, asked),
+      at: 1 + (at % (length - 2)),
+    }))
+    fc.assert(
+      fc.property(place, fc.constantFrom(-1e9, -0.01, 0.000001, 1, 1e12), ({ length, asked, at }, height) => {
+        const x = (index: number): number => 1_700_000_000 + 3_600 * index
+        const kept = downsample({ length, x, y: (index) => (index === at ? height : 0) }, asked)
+        expect(kept).toContain(at)
+      }),
+    )
+  })
+
+  test('of two points is the first and the last', () => {
+    fc.assert(
+      fc.property(points(2), (list) => {
+        expect(downsample(curveOf(list), 2)).toEqual([0, list.length - 1])
+      }),
+    )
+  })
+
+  test('is the one worked out by hand', () => {
+    const y = [0, 5, 1, -9, 2, 3, 8, 0]
+    // From (0, 0): the buckets 1-3 and 4-6; (3, -9) spans more than (1, 5) with the mean (5, 13/3), then (6, 8).
+    expect(downsample({ length: y.length, x: (index) => index, y: (index) => y[index] as number }, 4)).toEqual([
+      0, 3, 6, 7,
+    ])
+  })
+})

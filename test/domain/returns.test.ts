@@ -1,0 +1,297 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { Decimal, one, zero } from '../../src/domain/decimal.ts'
+import {
+  dayOf,
+  enterDay,
+  grow,
+  newestCompleteDay,
+  realisedFigures,
+  type StrategyDay,
+  strategyReturn,
+  windowStart,
+} from '../../src/domain/returns.ts'
+import { decimals, usd } from '../support/arbitraries.ts'
+
+const secondsPerDay = 86_400
+const lastDay = 20_000
+const none = { liveApr: null, sigma: null }
+
+const worth = usd.map((value) => value.plus('0.000001'))
+const dayNumber = fc.integer({ min: 0, max: 100_000 })
+
+/** Within a billionth of what it should be. */
+function expectNear(actual: number | null, expected: number): void {
+  expect(actual).not.toBeNull()
+  expect(Math.abs((actual as number) - expected)).toBeLessThanOrEqual(1e-9 * Math.abs(expected))
+}
+
+/** The days up to the last, one for each growth. */
+function daysOf(growths: readonly (number | string)[], startUsd = '1000'): StrategyDay[] {
+  return growths.map((growth, index) => ({
+    day: lastDay - growths.length + 1 + index,
+    startUsd: new Decimal(startUsd),
+    grownUsd: new Decimal(startUsd).times(growth),
+  }))
+}
+
+describe('a day', () => {
+  test.each([
+    [1, 0],
+    [secondsPerDay - 1, 0],
+    [secondsPerDay, 0],
+    [secondsPerDay + 1, 1],
+    [2 * secondsPerDay, 1],
+  ])('has second %i in day %i', (second, day) => {
+    expect(dayOf(second)).toBe(day)
+  })
+
+  test('begins after a midnight and ends with the next, which belongs to it', () => {
+    fc.assert(
+      fc.property(dayNumber, fc.integer({ min: 1, max: secondsPerDay }), (day, second) => {
+        expect(dayOf(day * secondsPerDay + second)).toBe(day)
+      }),
+    )
+  })
+
+  test('is complete from the midnight that ends it on', () => {
+    fc.assert(
+      fc.property(dayNumber, fc.integer({ min: 1, max: secondsPerDay }), (day, second) => {
+        const complete = second === secondsPerDay ? day : day - 1
+        expect(newestCompleteDay(day * secondsPerDay + second)).toBe(complete)
+      }),
+    )
+  })
+
+  test('keeps what it began with until the next one, which starts with the value carried', () => {
+    fc.assert(
+      fc.property(
+        dayNumber,
+        fc.nat(3),
+        fc.nat(secondsPerDay - 1),
+        worth,
+        worth,
+        (day, later, second, start, carried) => {
+          const first = enterDay(null, day * secondsPerDay + 1, start)
+          expect(first).toEqual({ day, startUsd: start, growth: one })
+          const grown = grow(first, start, carried)
+          const next = enterDay(grown, (day + later) * secondsPerDay + 1 + second, carried)
+          expect(next).toEqual(later === 0 ? grown : { day: day + later, startUsd: carried, growth: one })
+        },
+      ),
+    )
+  })
+})
+
+describe("a day's growth", () => {
+  const day = { day: 1, startUsd: one, growth: one }
+
+  test('is last over first where nothing flows between', () => {
+    fc.assert(
+      fc.property(fc.array(worth, { minLength: 2, maxLength: 10 }), (values) => {
+        const grown = values
+          .slice(1)
+          .reduce((current, found, index) => grow(current, values[index] as Decimal, found), day)
+        const [first, last] = [values[0] as Decimal, values.at(-1) as Decimal]
+        // Each step is rounded to 40 decimals, and what it lacks may grow with what follows, at most 10^13 times.
+        expect(grown.growth.minus(last.div(first)).abs().lessThan('1e-25')).toBe(true)
+      }),
+    )
+  })
+
+  test('is the product of what each valuation found over what was carried', () => {
+    const valuations = fc.array(fc.record({ carried: fc.integer({ min: 1, max: 1_000 }), found: fc.nat(1_000) }), {
+      maxLength: 10,
+    })
+    fc.assert(
+      fc.property(valuations, (list) => {
+        const grown = list.reduce(
+          (current, { carried, found }) => grow(current, new Decimal(carried), new Decimal(found)),
+          day,
+        )
+        const product = list.reduce((growth, { carried, found }) => growth * (found / carried), 1)
+        expect(Math.abs(grown.growth.toNumber() - product)).toBeLessThanOrEqual(1e-12 * product)
+      }),
+    )
+  })
+
+  test('stays where no value was carried', () => {
+    fc.assert(
+      fc.property(worth, usd, (growth, found) => {
+        const before = { ...day, growth }
+        expect(grow(before, zero, found)).toEqual(before)
+      }),
+    )
+  })
+
+  test('is zero for good once all is lost', () => {
+    fc.assert(
+      fc.property(worth, worth, worth, (carried, deposited, found) => {
+        const lost = grow(day, carried, zero)
+        expect(lost.growth.isZero()).toBe(true)
+        expect(grow(lost, deposited, found).growth.isZero()).toBe(true)
+      }),
+    )
+  })
+
+  test('leaves the day and its start alone', () => {
+    fc.assert(
+      fc.property(dayNumber, worth, worth, usd, (number, startUsd, carried, found) => {
+        const grown = grow({ day: number, startUsd, growth: one }, carried, found)
+        expect({ ...grown, growth: one }).toEqual({ day: number, startUsd, growth: one })
+      }),
+    )
+  })
+})
+
+describe("a strategy's return of a day", () => {
+  test("is the mean of its vaults' growth - 1, weighted by their value at the day's start", () => {
+    const vaults = fc.array(fc.record({ start: fc.nat(1_000_000), growth: decimals(1, 6) }), {
+      minLength: 1,
+      maxLength: 8,
+    })
+    fc.assert(
+      fc.property(vaults, (list) => {
+        const total = list.reduce((sum, { start }) => sum + start, 0)
+        const result = strategyReturn({
+          day: 1,
+          startUsd: new Decimal(total),
+          grownUsd: list.reduce((sum, { start, growth }) => sum.plus(growth.times(start)), zero),
+        })
+        if (total === 0) return expect(result).toBeNull()
+        const mean = list.reduce((sum, { start, growth }) => sum + (start / total) * (growth.toNumber() - 1), 0)
+        expect(Math.abs((result as Decimal).toNumber() - mean)).toBeLessThanOrEqual(1e-12)
+      }),
+    )
+  })
+
+  test.each([
+    ['100', '110', '0.1'],
+    ['100', '100', '0'],
+    ['100', '0', '-1'],
+    ['0.000001', '0.000003', '2'],
+  ])('of %s that grew to %s is %s', (startUsd, grownUsd, expected) => {
+    const day = { day: 1, startUsd: new Decimal(startUsd), grownUsd: new Decimal(grownUsd) }
+    expect(strategyReturn(day)?.toFixed()).toBe(expected)
+  })
+})
+
+describe('realised figures', () => {
+  const growth = fc.integer({ min: 500_000, max: 2_000_000 }).map((millionths) => millionths / 1_000_000)
+  const thirty = fc.array(growth, { minLength: 30, maxLength: 30 })
+
+  test('are null below 30 complete days', () => {
+    fc.assert(
+      fc.property(fc.array(growth, { maxLength: 29 }), (growths) => {
+        expect(realisedFigures(daysOf(growths), lastDay)).toEqual(none)
+      }),
+    )
+  })
+
+  test('are null where a day of the 30 has no return, or is not there', () => {
+    fc.assert(
+      fc.property(thirty, fc.nat(29), (growths, missing) => {
+        const days = daysOf(growths)
+        const empty = days.map((day, index) => (index === missing ? { ...day, startUsd: zero, grownUsd: zero } : day))
+        expect(realisedFigures(empty, lastDay)).toEqual(none)
+        expect(realisedFigures(days.toSpliced(missing, 1), lastDay)).toEqual(none)
+      }),
+    )
+  })
+
+  test('are those of the 30 days that end with the last complete one, whatever was before or after', () => {
+    fc.assert(
+      fc.property(
+        thirty,
+        fc.array(growth, { maxLength: 5 }),
+        fc.array(growth, { maxLength: 5 }),
+        (growths, before, after) => {
+          const all = daysOf([...before, ...growths, ...after]).map(({ day, ...rest }) => ({
+            ...rest,
+            day: day + after.length,
+          }))
+          expect(realisedFigures(all, lastDay)).toEqual(realisedFigures(daysOf(growths), lastDay))
+        },
+      ),
+    )
+    expect(windowStart(lastDay)).toBe(lastDay - 29)
+  })
+
+  test('are not made up from older days where one of the 30 is missing', () => {
+    const days = daysOf(Array.from({ length: 60 }, () => 1.01))
+    expect(
+      realisedFigures(
+        days.filter(({ day }) => day !== lastDay),
+        lastDay,
+      ),
+    ).toEqual(none)
+    expect(
+      realisedFigures(
+        days.filter(({ day }) => day !== lastDay - 29),
+        lastDay,
+      ),
+    ).toEqual(none)
+    expect(
+      realisedFigures(
+        days.filter(({ day }) => day !== lastDay - 30),
+        lastDay,
+      ),
+    ).not.toEqual(none)
+  })
+
+  test('of constant growth are that growth compounded, at no risk', () => {
+    fc.assert(
+      fc.property(growth, (constant) => {
+        const { liveApr, sigma } = realisedFigures(daysOf(Array.from({ length: 30 }, () => constant)), lastDay)
+        // Absolute too: growth near 1 leaves few digits after 1 is taken from it.
+        const expected = ((constant ** 30 - 1) * 365) / 30
+        expect(Math.abs((liveApr as number) - expected)).toBeLessThanOrEqual(1e-9 * Math.abs(expected) + 1e-12)
+        // The mean of 30 logarithms of 40 digits can miss them by the last digit.
+        expect(sigma).toBeLessThan(1e-30)
+      }),
+    )
+  })
+
+  test('of 30 days without gain or loss are 0, not null', () => {
+    expect(realisedFigures(daysOf(Array.from({ length: 30 }, () => 1)), lastDay)).toEqual({ liveApr: 0, sigma: 0 })
+  })
+
+  test('are those worked out in floats for a known month', () => {
+    const returns = Array.from({ length: 30 }, (_, index) => ((index * 7) % 11) / 1_000 - 0.004)
+    const product = returns.reduce((total, value) => total * (1 + value), 1)
+    const logs = returns.map((value) => Math.log(1 + value))
+    const mean = logs.reduce((total, value) => total + value, 0) / 30
+    const variance = logs.reduce((total, value) => total + (value - mean) ** 2, 0) / 29
+    const { liveApr, sigma } = realisedFigures(daysOf(returns.map((value) => (1 + value).toFixed(3))), lastDay)
+    expectNear(liveApr, ((product - 1) * 365) / 30)
+    expectNear(sigma, Math.sqrt(variance) * Math.sqrt(365))
+  })
+
+  test('of two days in turn have the deviation of a coin', () => {
+    // Half of the logarithms are ln(1.02), half are 0: each is ln(1.02) / 2 from the mean.
+    const { liveApr, sigma } = realisedFigures(
+      daysOf(Array.from({ length: 30 }, (_, index) => (index % 2 ? '1.02' : '1'))),
+      lastDay,
+    )
+    expectNear(liveApr, ((1.02 ** 15 - 1) * 365) / 30)
+    expectNear(sigma, (Math.log(1.02) / 2) * Math.sqrt(30 / 29) * Math.sqrt(365))
+  })
+
+  test('do not depend on how much the strategy holds, nor on the order of its days', () => {
+    fc.assert(
+      fc.property(thirty, fc.constantFrom('0.5', '1000000000', '1e25'), (growths, startUsd) => {
+        const figures = realisedFigures(daysOf(growths), lastDay)
+        expect(realisedFigures(daysOf(growths, startUsd), lastDay)).toEqual(figures)
+        expect(realisedFigures(daysOf(growths).reverse(), lastDay)).toEqual(figures)
+      }),
+    )
+  })
+
+  test('of a month with a day lost wholly have a loss of all and no sigma', () => {
+    fc.assert(
+      fc.property(thirty, fc.nat(29), (growths, lost) => {
+        expect(realisedFigures(daysOf(growths.with(lost, 0)), lastDay)).toEqual({ liveApr: -365 / 30, sigma: null })
+      }),
+    )
+  })
+})

@@ -1,0 +1,218 @@
+import { appendFile, mkdtemp, rm, truncate, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { readFeedPosition } from '../../src/database/write/feed.ts'
+import { UnreadableFeed } from '../../src/feed/errors.ts'
+import type { FactInput } from '../../src/feed/fact.ts'
+import { ingest, type Summary } from '../../src/feed/ingest.ts'
+import { fileSource, followedSource, type Source } from '../../src/feed/source.ts'
+import { emptyDatabase, type TestDatabase } from '../support/database.ts'
+import { dumpReadModel } from '../support/dump.ts'
+import { feedText } from '../support/feeds.ts'
+import { apply, deposit, mark, midnight, opened, strategy, vaultA, vaultB } from '../support/world.ts'
+
+const start: FactInput[] = [strategy('one'), opened(vaultA, 'one'), deposit(vaultA, midnight + 10, '100')]
+const marks = [101, 102, 103, 104].map((valueUsd, index) => mark(vaultA, midnight + 20 + index, `${valueUsd}`))
+const [first, second, third] = marks as [FactInput, FactInput, FactInput, FactInput]
+const lineOf = (fact: FactInput): string => feedText([fact])
+
+let folder: string
+let feed: string
+let database: TestDatabase
+let feeds = 0
+let running: Following[] = []
+
+beforeAll(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'follow-'))
+})
+beforeEach(async () => {
+  database = await emptyDatabase()
+  feed = path.join(folder, `${feeds++}.ndjson`)
+  await writeFile(feed, feedText(start))
+})
+afterEach(async () => {
+  await Promise.allSettled(running.map((following) => following.stop()))
+  running = []
+})
+afterAll(() => rm(folder, { recursive: true }))
+
+/** A feed that is followed in the background. */
+interface Following {
+  readonly source: Source
+  readonly ended: Promise<Summary>
+  stop(): Promise<Summary>
+}
+
+async function follow(): Promise<Following> {
+  const stopping = new AbortController()
+  const source = await followedSource(feed, await readFeedPosition(database.prisma, feed), stopping.signal)
+  const ended = ingest({ database, source, signal: stopping.signal })
+  ended.catch(() => undefined)
+  const following: Following = {
+    source,
+    ended,
+    stop: () => {
+      stopping.abort()
+      return ended
+    },
+  }
+  running.push(following)
+  return following
+}
+
+async function valueUsd(): Promise<string | undefined> {
+  const vault = await database.prisma.vault.findFirst()
+  return vault?.valueUsd.toFixed(0)
+}
+
+function eventually(check: () => Promise<void> | void): Promise<void> {
+  return vi.waitFor(check, { timeout: 10_000, interval: 20 })
+}
+
+const becomes = (expected: string): Promise<void> => eventually(async () => expect(await valueUsd()).toBe(expected))
+const isReadTo = ({ source }: Following, bytes: number): Promise<void> =>
+  eventually(() => expect(source.progress.bytesRead).toBe(bytes))
+
+describe('a feed that is followed', () => {
+  test('is applied from its beginning, and on as lines are appended', async () => {
+    const following = await follow()
+    await becomes('100')
+    await appendFile(feed, lineOf(first))
+    await becomes('101')
+    await appendFile(feed, lineOf(second) + lineOf(third))
+    await becomes('103')
+    expect(await following.stop()).toEqual({
+      applied: { strategy: 1, vault: 1, event: 1, mark: 3 },
+      skipped: {},
+      rejected: {},
+    })
+  })
+
+  test('waits for the rest of half a line', async () => {
+    const following = await follow()
+    const line = lineOf(first)
+    await appendFile(feed, line.slice(0, 40))
+    await isReadTo(following, feedText(start).length + 40)
+    await appendFile(feed, line.slice(40, -1))
+    await isReadTo(following, feedText(start).length + line.length - 1)
+    expect(await valueUsd()).toBe('100')
+    await appendFile(feed, '\n')
+    await becomes('101')
+  })
+
+  test('leaves half a line for the next run where it is stopped', async () => {
+    const following = await follow()
+    await appendFile(feed, lineOf(first).slice(0, -1))
+    await isReadTo(following, feedText(start).length + lineOf(first).length - 1)
+    expect((await following.stop()).applied).toEqual({ strategy: 1, vault: 1, event: 1 })
+    expect(await valueUsd()).toBe('100')
+
+    const next = await follow()
+    await appendFile(feed, '\n')
+    await becomes('101')
+    expect(await next.stop()).toEqual({ applied: { mark: 1 }, skipped: {}, rejected: {} })
+  })
+
+  test('ends in what it would be applied in one go', async () => {
+    const following = await follow()
+    for (const fact of marks) await appendFile(feed, lineOf(fact))
+    await becomes('104')
+    await following.stop()
+    const followed = await dumpReadModel(database)
+    await emptyDatabase()
+    await apply(database, [...start, ...marks])
+    expect(await dumpReadModel(database)).toEqual(followed)
+  })
+
+  test('is read to its end where it is gzipped, for it cannot grow', async () => {
+    await writeFile(feed, gzipSync(feedText([...start, first])))
+    expect((await (await follow()).ended).applied).toEqual({ strategy: 1, vault: 1, event: 1, mark: 1 })
+    expect(await valueUsd()).toBe('101')
+  })
+
+  test('may be empty at first', async () => {
+    await writeFile(feed, '')
+    await follow()
+    await appendFile(feed, feedText([...start, first]))
+    await becomes('101')
+  })
+
+  test('stops at a bad line with its number', async () => {
+    const following = await follow()
+    await appendFile(feed, `\n${lineOf(first)}{"kind":"trade"}\n${lineOf(second)}`)
+    await expect(following.ended).rejects.toThrow(`${feed}, line 6: kind is "trade", which is no kind of fact`)
+    expect(await valueUsd()).toBe('101')
+  })
+
+  test('is an error that says so where it shrinks', async () => {
+    const following = await follow()
+    await becomes('100')
+    await truncate(feed, 10)
+    await expect(following.ended).rejects.toThrow(new UnreadableFeed(feed, 'has become shorter than what was read'))
+    expect(await valueUsd()).toBe('100')
+  })
+})
+
+describe('a feed that is followed again', () => {
+  test('resumes where it was applied to', async () => {
+    const following = await follow()
+    await becomes('100')
+    await following.stop()
+    await appendFile(feed, lineOf(first))
+    const next = await follow()
+    await becomes('101')
+    expect(next.source.start).toMatchObject({ line: start.length, byte: feedText(start).length })
+    expect(next.source.progress.bytesRead).toBe(lineOf(first).length)
+    expect((await next.stop()).skipped).toEqual({})
+  })
+
+  test('resumes where a run without following ended', async () => {
+    await ingest({ database, source: await fileSource(feed) })
+    await appendFile(feed, lineOf(first))
+    const next = await follow()
+    await becomes('101')
+    expect(await next.stop()).toEqual({ applied: { mark: 1 }, skipped: {}, rejected: {} })
+  })
+
+  test('counts its lines on, also where its last one had no newline yet', async () => {
+    await writeFile(feed, feedText(start).trimEnd())
+    await ingest({ database, source: await fileSource(feed) })
+    await appendFile(feed, `\n${lineOf(first)}{}\n`)
+    await expect((await follow()).ended).rejects.toThrow(`${feed}, line 5: kind is missing`)
+    expect(await valueUsd()).toBe('101')
+  })
+
+  test('takes a line whole of which half was set aside before', async () => {
+    const half = lineOf(first).slice(0, 40)
+    await appendFile(feed, half)
+    const rejects = { file: '', add: () => Promise.resolve(), close: () => Promise.resolve() }
+    expect((await ingest({ database, source: await fileSource(feed), rejects })).rejected).toEqual({ unreadable: 1 })
+    await appendFile(feed, lineOf(first).slice(40))
+    const next = await follow()
+    await becomes('101')
+    expect((await next.stop()).rejected).toEqual({})
+  })
+
+  const others: FactInput[] = [strategy('two'), opened(vaultB, 'two'), deposit(vaultB, midnight + 10, '100')]
+
+  test.each<[string, FactInput[]]>([
+    ['is shorter', others.slice(0, 1)],
+    ['is as long', others],
+    ['is longer', [...others, mark(vaultB, midnight + 20, '1')]],
+  ])('is read from its start where it was replaced by one that %s', async (_name, replacement) => {
+    await ingest({ database, source: await fileSource(feed) })
+    await writeFile(feed, feedText(replacement))
+    const next = await follow()
+    await eventually(async () => {
+      expect(await database.prisma.strategy.findUnique({ where: { id: 'two' } })).not.toBeNull()
+      const position = await readFeedPosition(database.prisma, feed)
+      expect(position).toMatchObject({ line: replacement.length, byte: feedText(replacement).length })
+    })
+    expect(next.source.start).toEqual({ line: 0, byte: 0 })
+    const { applied, skipped } = await next.stop()
+    expect(Object.values(applied)).toHaveLength(replacement.length)
+    expect(skipped).toEqual({})
+  })
+})

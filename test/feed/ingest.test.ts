@@ -1,0 +1,278 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { Readable } from 'node:stream'
+import { gunzipSync, gzipSync } from 'node:zlib'
+import fc from 'fast-check'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { toAddress } from '../../src/domain/address.ts'
+import { demoFacts } from '../../src/feed/demo.ts'
+import { UnreadableFeed } from '../../src/feed/errors.ts'
+import type { FactInput } from '../../src/feed/fact.ts'
+import { ingest, type Summary, type Tally } from '../../src/feed/ingest.ts'
+import { fileSource, inputSource, type Source } from '../../src/feed/source.ts'
+import { emptyDatabase, type TestDatabase } from '../support/database.ts'
+import { type Dump, dump, dumpReadModel } from '../support/dump.ts'
+import { feedText } from '../support/feeds.ts'
+import { apply, deposit, event, feedOf, mark, midnight, opened, position, strategy, vaultA } from '../support/world.ts'
+
+const demo = demoFacts(midnight)
+const text = feedText(demo)
+
+/** A stream of bytes in pieces of these sizes, over and over. */
+function inPieces(bytes: Buffer, sizes: readonly number[], name = 'pieces'): Source {
+  function* pieces(): Generator<Buffer> {
+    for (let from = 0, index = 0; from < bytes.length; index++) {
+      const to = from + (sizes[index % sizes.length] ?? bytes.length)
+      yield bytes.subarray(from, to)
+      from = to
+    }
+  }
+  return { ...inputSource(Readable.from(pieces())), name }
+}
+
+function total(tally: Tally): number {
+  return Object.values(tally).reduce((sum, count) => sum + count, 0)
+}
+
+let database: TestDatabase
+/** What the demo world ends in, applied in one go. */
+let whole: Dump
+let summary: Summary
+
+beforeAll(async () => {
+  database = await emptyDatabase()
+  summary = await ingest({ database, source: feedOf(demo) })
+  whole = await dumpReadModel(database)
+})
+
+test('counts what was applied by kind', () => {
+  const kinds = demo.reduce<Tally>((tally, { kind }) => ({ ...tally, [kind]: (tally[kind] ?? 0) + 1 }), {})
+  expect(summary).toEqual({ applied: kinds, skipped: {}, rejected: {} })
+  for (const table of ['strategy', 'universe_pair', 'vault', 'position', 'equity_point', 'vault_day', 'ledger_row']) {
+    expect(whole[table], table).not.toHaveLength(0)
+  }
+})
+
+describe('a feed that is known already', () => {
+  test('changes nothing and is skipped whole', async () => {
+    await emptyDatabase()
+    await ingest({ database, source: feedOf(demo) })
+    const before = await dump(database)
+    expect(await ingest({ database, source: feedOf(demo) })).toEqual({
+      applied: {},
+      skipped: summary.applied,
+      rejected: {},
+    })
+    expect(await dump(database)).toEqual(before)
+  })
+
+  const facts: FactInput[] = [
+    strategy('one'),
+    opened(vaultA, 'one'),
+    deposit(vaultA, midnight + 10, '100'),
+    mark(vaultA, midnight + 20, '101.5', {
+      positions: [{ ...position('p'), ticks: { lower: -5, upper: 5, current: 0 } }],
+      fees: { contributedUsd: '1', withdrawnUsd: '2', taxedUsd: '3', highWaterUsd: '100' },
+    }),
+    event(vaultA, midnight + 30, { type: 'harvest', positionId: 'p', amountUsd: '7' }),
+  ]
+  const amounts = /"(\w+Usd|amount|USDC|lower|upper|current)":"(\d+(?:\.\d+)?)"/g
+  const rewritings: [name: string, rewrite: (line: string) => string][] = [
+    ['keys in another order', (line) => JSON.stringify(reversed(JSON.parse(line)))],
+    [
+      'zeros behind the point',
+      (line) => line.replace(amounts, (_, key: string, digits: string) => `"${key}":"${padded(digits)}"`),
+    ],
+    ['zeros in front', (line) => line.replace(amounts, '"$1":"00$2"')],
+    ['numbers for texts', (line) => line.replace(amounts, '"$1":$2')],
+    ['numbers with exponents', (line) => line.replace(amounts, '"$1":$2e0')],
+    ['addresses with a checksum', (line) => line.replaceAll(vaultA, toAddress(vaultA))],
+    ['addresses in capitals', (line) => line.replaceAll(vaultA, `0x${vaultA.slice(2).toUpperCase()}`)],
+    ['hashes in capitals', (line) => line.replace(/[0-9a-f]{64}/, (digits) => digits.toUpperCase())],
+    ['blanks between', (line) => `  ${line.replaceAll(',"', ' ,\t"').replaceAll('":', '" : ')} \r`],
+    ['letters escaped', (line) => line.replaceAll('USDC', '\\u0055SDC')],
+  ]
+
+  test.each(rewritings)('is known with %s', async (_name, rewrite) => {
+    await emptyDatabase()
+    await apply(database, facts)
+    const before = await dumpReadModel(database)
+    const rewritten = facts.map((fact) => rewrite(JSON.stringify(fact)))
+    expect(rewritten).not.toEqual(facts.map((fact) => JSON.stringify(fact)))
+    expect(await apply(database, rewritten)).toMatchObject({ applied: {}, rejected: {} })
+    expect(await dumpReadModel(database)).toEqual(before)
+  })
+
+  function reversed(value: unknown): unknown {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+      return Array.isArray(value) ? value.map(reversed) : value
+    }
+    return Object.fromEntries(
+      Object.entries(value)
+        .reverse()
+        .map(([key, inner]) => [key, reversed(inner)]),
+    )
+  }
+
+  function padded(digits: string): string {
+    return digits.includes('.') ? `${digits}0` : `${digits}.00`
+  }
+})
+
+describe('the way in makes no difference:', () => {
+  let folder: string
+  const file = (name: string): string => path.join(folder, name)
+  const packed = gzipSync(text)
+  const middle = text.indexOf('\n', text.length / 2) + 7
+
+  beforeAll(async () => {
+    folder = await mkdtemp(path.join(tmpdir(), 'ingest-'))
+    await writeFile(file('plain.ndjson'), text)
+    await writeFile(file('packed.ndjson.gz'), packed)
+    await writeFile(file('no-newline.ndjson'), text.trimEnd())
+    await writeFile(
+      file('two-parts.gz'),
+      Buffer.concat([gzipSync(text.slice(0, middle)), gzipSync(text.slice(middle))]),
+    )
+  })
+  beforeEach(async () => {
+    await emptyDatabase()
+  })
+  afterAll(() => rm(folder, { recursive: true }))
+
+  test.each<[string, () => Source | Promise<Source>]>([
+    ['a plain file', () => fileSource(file('plain.ndjson'))],
+    ['a gzipped file', () => fileSource(file('packed.ndjson.gz'))],
+    ['a file without its last newline', () => fileSource(file('no-newline.ndjson'))],
+    ['a file gzipped in parts', () => fileSource(file('two-parts.gz'))],
+    ['standard input', () => inputSource(Readable.from([Buffer.from(text)]))],
+    ['standard input that begins with an empty piece', () => inPieces(Buffer.from(text), [0, 100_000])],
+    ['gzipped standard input', () => inPieces(packed, [9_999])],
+    ['gzipped standard input, byte by byte', () => inPieces(packed, [1])],
+  ])('%s', async (_name, source) => {
+    expect(await ingest({ database, source: await source() })).toEqual(summary)
+    expect(await dumpReadModel(database)).toEqual(whole)
+  })
+
+  test('any pieces, and so any batches', async () => {
+    const sizes = fc.array(fc.integer({ min: 1, max: 20_000 }), { minLength: 1, maxLength: 100 })
+    await fc.assert(
+      fc.asyncProperty(sizes, async (some) => {
+        await emptyDatabase()
+        expect(await ingest({ database, source: inPieces(Buffer.from(text), [...some, 4_000]) })).toEqual(summary)
+        expect(await dumpReadModel(database)).toEqual(whole)
+      }),
+      { numRuns: 4, endOnFailure: true },
+    )
+  })
+
+  test('line by line', async () => {
+    const lines = demo.slice(0, 200).map((fact) => `${JSON.stringify(fact)}\n`)
+    await ingest({ database, source: inputSource(Readable.from([Buffer.from(lines.join(''))])) })
+    const atOnce = await dumpReadModel(database)
+    await emptyDatabase()
+    await ingest({ database, source: inputSource(Readable.from(lines.map((line) => Buffer.from(line)))) })
+    expect(await dumpReadModel(database)).toEqual(atOnce)
+  })
+
+  describe('but a feed that cannot be read is refused by its name:', () => {
+    test.each<[string, Buffer]>([
+      ['a torn gzip', packed.subarray(0, packed.length / 2)],
+      ['a gzip torn within its last bytes', packed.subarray(0, -3)],
+      [
+        'a gzip that is damaged',
+        Buffer.concat([packed.subarray(0, 5_000), Buffer.alloc(500, 7), packed.subarray(5_500)]),
+      ],
+    ])('%s', async (_name, bytes) => {
+      expect(() => gunzipSync(bytes)).toThrow()
+      await writeFile(file('bad.gz'), bytes)
+      const error: unknown = await fileSource(file('bad.gz'))
+        .then((source) => ingest({ database, source }))
+        .catch((thrown: unknown) => thrown)
+      expect(error).toBeInstanceOf(UnreadableFeed)
+      expect((error as Error).message).toMatch(`${file('bad.gz')} can't be unpacked to its end: `)
+
+      await ingest({ database, source: await fileSource(file('packed.ndjson.gz')) })
+      expect(await dumpReadModel(database)).toEqual(whole)
+    })
+
+    test('a file that is not there', async () => {
+      await expect(fileSource(file('none'))).rejects.toThrow(`${file('none')} can't be opened: ENOENT`)
+    })
+
+    test('a folder', async () => {
+      await expect(fileSource(folder)).rejects.toThrow(new UnreadableFeed(folder, 'is not a file'))
+    })
+  })
+})
+
+describe('two feeds of different vaults of one strategy at once', () => {
+  const catalogue = demo.filter((fact) => !('vault' in fact))
+  const addresses = demo.flatMap((fact) => (fact.kind === 'vault' && fact.strategy === 'eth-core' ? [fact.vault] : []))
+  const feeds = addresses.map((address) => {
+    const facts = demo.filter((fact) => 'vault' in fact && fact.vault === address)
+    return Buffer.from(feedText([...catalogue, ...facts]))
+  })
+  const sourceOf = (bytes: Buffer, index: number): Source => inPieces(bytes, [12_000], `feed ${index}`)
+
+  test('end as one after the other', async () => {
+    expect(feeds.length).toBeGreaterThan(1)
+    await emptyDatabase()
+    for (const [index, bytes] of feeds.entries()) await ingest({ database, source: sourceOf(bytes, index) })
+    const oneByOne = await dump(database)
+
+    await emptyDatabase()
+    const summaries = await Promise.all(
+      feeds.map((bytes, index) => ingest({ database, source: sourceOf(bytes, index) })),
+    )
+    expect(await dump(database)).toEqual(oneByOne)
+    const applied = summaries.reduce((sum, each) => sum + total(each.applied), 0)
+    expect(applied).toBe(demo.filter((fact) => !('vault' in fact) || addresses.includes(fact.vault)).length)
+  })
+
+  test('and one feed twice at once ends as once', async () => {
+    await emptyDatabase()
+    const sources = [0, 1].map((index) => inPieces(Buffer.from(text), [20_000], `feed ${index}`))
+    const summaries = await Promise.all(sources.map((source) => ingest({ database, source })))
+    expect(await dumpReadModel(database)).toEqual(whole)
+    const counts = summaries.map(({ applied, skipped }) => [total(applied), total(skipped)] as const)
+    expect(counts.reduce((sum, [applied]) => sum + applied, 0)).toBe(demo.length)
+    expect(counts.reduce((sum, [, skipped]) => sum + skipped, 0)).toBe(demo.length)
+  })
+})
+
+describe('a JSON number is read through its own text', () => {
+  test.each([
+    ['with more digits than a float has', '12345678901234567890.123456', '12345678901234567890.123456'],
+    ['that no float equals', '0.1', '0.100000'],
+    ['with an exponent', '1.5e3', '1500.000000'],
+    ['beyond the safe integers', '9007199254740993', '9007199254740993.000000'],
+  ])('%s', async (_name, number, stored) => {
+    await emptyDatabase()
+    const line = JSON.stringify(mark(vaultA, midnight + 1, 'VALUE')).replace('"VALUE"', number)
+    await apply(database, [strategy('one'), opened(vaultA, 'one'), line])
+    const { vault = [], equity_point: points = [] } = await dump(database)
+    expect(vault).toEqual([expect.stringContaining(`"value_usd": ${stored}`)])
+    expect(points).toEqual([expect.stringContaining(`"value_usd": ${stored}`)])
+  })
+})
+
+test('a run that is stopped ends at a committed batch, and the next one does the rest', async () => {
+  await emptyDatabase()
+  const stopping = new AbortController()
+  const onProgress = ({ applied }: Summary): void => {
+    if (total(applied) > 300) stopping.abort()
+  }
+  const first = await ingest({
+    database,
+    source: inPieces(Buffer.from(text), [20_000]),
+    onProgress,
+    signal: stopping.signal,
+  })
+  expect(total(first.applied)).toBeGreaterThan(300)
+  expect(total(first.applied)).toBeLessThan(demo.length)
+  const second = await ingest({ database, source: inPieces(Buffer.from(text), [20_000]) })
+  expect(total(second.skipped)).toBe(total(first.applied))
+  expect(await dumpReadModel(database)).toEqual(whole)
+})

@@ -1,0 +1,410 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { toAddress } from '../../src/domain/address.ts'
+import { BadFact } from '../../src/feed/errors.ts'
+import type { FactInput } from '../../src/feed/fact.ts'
+import { rejectsFile } from '../../src/feed/rejects.ts'
+import { type Dump, dump } from '../support/dump.ts'
+import { emptyDatabase, type TestDatabase } from '../support/database.ts'
+import { apply, deposit, event, mark, midnight, opened, position, strategy, vaultA, vaultB } from '../support/world.ts'
+
+type Line = FactInput | string | Buffer
+
+const checksummedA = toAddress(vaultA)
+const screen: FactInput = {
+  kind: 'screen',
+  ts: midnight,
+  assets: [{ symbol: 'WETH', name: 'Wrapped Ether', category: 'major', venues: ['dex'], liquidityUsd: '5' }],
+  pairs: [{ a: 'WETH', b: 'USDC', venues: ['dex'], tvlUsd: '7', emissions: false }],
+  strategies: { one: [{ a: 'WETH', b: 'USDC', venues: ['dex'] }] },
+}
+const firstMark = mark(vaultA, midnight + 20, '101', { positions: [position('p')] })
+
+/** A blank line is no fact, but it counts. */
+const before: readonly Line[] = [
+  strategy('one'),
+  screen,
+  '',
+  opened(vaultA, 'one'),
+  deposit(vaultA, midnight + 10, '100'),
+  firstMark,
+]
+const badLine = before.length + 1
+const after = mark(vaultA, midnight + 90, '103')
+const soon = midnight + 30
+
+/** A fact with some keys as its producer may not write them; undefined leaves the key out. */
+function altered(fact: FactInput, changes: Record<string, unknown>): string {
+  return JSON.stringify({ ...fact, ...changes })
+}
+
+const marked = (changes: Record<string, unknown>) => altered(mark(vaultA, soon, '102'), changes)
+const placed = (changes: Record<string, unknown>) => marked({ positions: [{ ...position('p'), ...changes }] })
+const deposited = (changes: Record<string, unknown>) => altered(deposit(vaultA, soon, '50', '100'), changes)
+const withdrawal = (amountUsd: string, valueBeforeUsd: string) =>
+  event(vaultA, soon, { type: 'withdraw', amountUsd, valueBeforeUsd, prices: { USDC: '1' } })
+const screened = (changes: Record<string, unknown>) => altered({ ...screen, ts: soon }, changes)
+const ofSize = (bytes: number) => marked({}).padEnd(bytes)
+
+type Case = [flaw: string, line: Line, key: string | null, reason: string | RegExp]
+
+const badJson: Case[] = [
+  ['broken JSON', '{"kind":"mark",', null, /^the line is not JSON: .*end/],
+  ['the half of a line', marked({}).slice(0, 40), null, /^the line is not JSON: /],
+  ['text after the object', `${marked({})} {}`, null, /^the line is not JSON: /],
+  ['a key that stands twice', '{"kind":"mark","ts":1,"ts":2}', null, /^the line is not JSON: Duplicate key 'ts'/],
+  ['an array', '[]', null, 'the line is not a JSON object'],
+  ['null', 'null', null, 'the line is not a JSON object'],
+  ['bytes that are no UTF-8', Buffer.from([0x7b, 0x22, 0xff, 0xfe, 0x22, 0x7d]), null, 'the line is not UTF-8'],
+  ['10 MB', ofSize(10_000_000), null, 'the line has 10000000 bytes, more than 4194304'],
+  ['more than is held', ofSize(40_000_000), null, 'the line has 40000000 bytes, more than 4194304'],
+]
+
+const badShape: Case[] = [
+  ['no kind', '{"ts":1}', 'kind', 'is missing'],
+  ['an unknown kind', marked({ kind: 'trade' }), 'kind', 'is "trade", which is no kind of fact'],
+  ['no type', deposited({ type: undefined }), 'type', 'is missing'],
+  ['an unknown type', deposited({ type: 'borrow' }), 'type', 'is "borrow", which is no type of event'],
+  ['a missing key', marked({ valueUsd: undefined }), 'valueUsd', 'is missing'],
+  ['a missing list', marked({ positions: undefined }), 'positions', 'is missing'],
+  [
+    'a missing key inside',
+    placed({ pool: { a: 'A', b: 'B', venue: 'dex' } }),
+    'positions[0].pool.feeTier',
+    'is missing',
+  ],
+  ['an unknown key', marked({ score: 1 }), 'score', 'is not a key of this kind of fact'],
+  ['an unknown key inside', placed({ weight: 1 }), 'positions[0].weight', 'is not a key of this kind of fact'],
+  ['a rank in the screen', screened({ rank: [] }), 'rank', 'is not a key of this kind of fact'],
+  ["another type's key", deposited({ positionId: 'p' }), 'positionId', 'is not a key of this kind of fact'],
+  ['a time as text', marked({ ts: '30' }), 'ts', 'is a string, not a whole number'],
+  ['a time that is not whole', marked({ ts: 0 }).replace('"ts":0', '"ts":1.5'), 'ts', 'is 1.5, not a whole number'],
+  ['a time in milliseconds', marked({ ts: soon * 1000 }), 'ts', `is ${soon * 1000}, more than 253402300799`],
+  ['a time before 1970', marked({ ts: -1 }), 'ts', 'is -1, less than 0'],
+  ['an object for a list', marked({ positions: {} }), 'positions', 'is an object, not an array'],
+  ['a list for an object', marked({ prices: [] }), 'prices', 'is an array, not an object'],
+  ['null for text', altered(strategy('two'), { name: null }), 'name', 'is null, not a string'],
+  ['empty text', altered(strategy('two'), { id: '' }), 'id', 'is empty'],
+  [
+    'text that cannot be stored',
+    altered(strategy('two'), { name: 'a\0b' }),
+    'name',
+    'holds a NUL or half a surrogate pair',
+  ],
+  [
+    'a word for a truth',
+    screened({ pairs: [{ a: 'A', b: 'B', venues: [], tvlUsd: '1', emissions: 'no' }] }),
+    'pairs[0].emissions',
+    'is a string, not a boolean',
+  ],
+  [
+    'an unknown category',
+    screened({ assets: [{ ...screen.assets[0], category: 'bond' }] }),
+    'assets[0].category',
+    'is "bond", not "major" or "stable" or "stock token" or "meme"',
+  ],
+  [
+    'a position twice',
+    marked({ positions: [position('p'), position('p')] }),
+    'positions[1].id',
+    'is that of another position too',
+  ],
+  [
+    'an asset twice',
+    screened({ assets: [screen.assets[0], screen.assets[0]] }),
+    'assets[1].symbol',
+    'is that of another asset too',
+  ],
+  [
+    'a range upside down',
+    placed({ range: { lower: '2', upper: '1', current: '1' } }),
+    'positions[0].range.lower',
+    'is above upper',
+  ],
+  ['a short hash', deposited({ txHash: '0x12' }), 'txHash', 'is not 0x and 64 hex digits'],
+]
+
+const badAddresses: Case[] = [
+  ['a short address', marked({ vault: '0xa1' }), 'vault', '"0xa1" is not an address: it is not 0x and 40 hex digits'],
+  [
+    'a long one',
+    marked({ vault: `${vaultA}0` }),
+    'vault',
+    `"${vaultA}0" is not an address: it is not 0x and 40 hex digits`,
+  ],
+  ['one without 0x', marked({ vault: vaultA.slice(2) }), 'vault', /it is not 0x and 40 hex digits$/],
+  [
+    'a wrong checksum',
+    marked({ vault: '0x5AAeb6053F3E94C9b9A09f33669435E7Ef1BeAed' }),
+    'vault',
+    /its EIP-55 checksum is wrong$/,
+  ],
+  [
+    "a bad owner's",
+    altered(opened(vaultB, 'one'), { owner: '0x' }),
+    'owner',
+    '"0x" is not an address: it is not 0x and 40 hex digits',
+  ],
+]
+
+const badAmounts: Case[] = [
+  ['a negative amount', marked({ valueUsd: '-0.01' }), 'valueUsd', 'is -0.01, less than 0'],
+  ['a negative number', marked({ valueUsd: -5 }), 'valueUsd', 'is -5, less than 0'],
+  [
+    '7 decimals of a dollar',
+    marked({ valueUsd: '1.1234567' }),
+    'valueUsd',
+    'is 1.1234567, which has more than 6 decimals',
+  ],
+  [
+    '7 decimals as a number',
+    marked({ valueUsd: 1.1234567 }),
+    'valueUsd',
+    'is 1.1234567, which has more than 6 decimals',
+  ],
+  [
+    '19 decimals of a price',
+    marked({ prices: { USDC: `1.${'1'.repeat(19)}` } }),
+    'prices.USDC',
+    /which has more than 18 decimals$/,
+  ],
+  [
+    '19 decimals of a token',
+    deposited({ assets: [{ symbol: 'USDC', amount: `1.${'1'.repeat(19)}` }] }),
+    'assets[0].amount',
+    /which has more than 18 decimals$/,
+  ],
+  [
+    'more than can be stored',
+    marked({ valueUsd: '1'.repeat(33) }),
+    'valueUsd',
+    /which has more than 32 digits before the point$/,
+  ],
+  [
+    'an exponent out of all bounds',
+    marked({ valueUsd: 0 }).replace('"valueUsd":0', '"valueUsd":1e999999'),
+    'valueUsd',
+    'is 1e999999, which has more than 32 digits before the point',
+  ],
+  ['words', marked({ valueUsd: 'much' }), 'valueUsd', 'is "much", not a decimal such as "1234.5"'],
+  ['an exponent as text', marked({ valueUsd: '1e3' }), 'valueUsd', 'is "1e3", not a decimal such as "1234.5"'],
+  ['no amount at all', marked({ valueUsd: '' }), 'valueUsd', 'is "", not a decimal such as "1234.5"'],
+]
+
+const contradictions: Case[] = [
+  [
+    'a vault of an unknown strategy',
+    opened(vaultB, 'two'),
+    'strategy',
+    'names "two", a strategy that no fact has published',
+  ],
+  [
+    'a screen of an unknown strategy',
+    screened({ strategies: { two: [] } }),
+    'strategies.two',
+    'names "two", a strategy that no fact has published',
+  ],
+  ['a mark of an unknown vault', mark(vaultB, soon, '1'), 'vault', /^is 0x[bB2]{40}, a vault that no fact has opened$/],
+  [
+    'an event of an unknown vault',
+    deposit(vaultB, soon, '1'),
+    'vault',
+    /^is 0x[bB2]{40}, a vault that no fact has opened$/,
+  ],
+  [
+    "a deposit that isn't its assets' worth",
+    deposited({ amountUsd: '50.000001' }),
+    'amountUsd',
+    'is 50.000001, but the assets at these prices are worth 50',
+  ],
+  [
+    'a withdrawal over the value',
+    withdrawal('101.000001', '101'),
+    'amountUsd',
+    'is 101.000001, more than the 101 the vault holds',
+  ],
+  [
+    'a mark without the price of a held asset',
+    marked({ prices: { WETH: '2000' } }),
+    'prices.USDC',
+    "is missing: the vault's deposits have brought in USDC",
+  ],
+  ['a deposit without the price of its asset', deposited({ prices: {} }), 'prices.USDC', /^is missing/],
+  [
+    'an older strategy',
+    strategy('one', midnight - 1),
+    'ts',
+    `is ${midnight - 1}, older than the strategy's newest fact, ${midnight}`,
+  ],
+  [
+    'an older screen',
+    screened({ ts: midnight - 1 }),
+    'ts',
+    `is ${midnight - 1}, older than the screen's newest fact, ${midnight}`,
+  ],
+  [
+    'an older mark',
+    mark(vaultA, midnight + 19, '101'),
+    'ts',
+    `is ${midnight + 19}, older than the vault's newest fact, ${midnight + 20}`,
+  ],
+  [
+    'an older event',
+    deposit(vaultA, midnight + 19, '1', '101'),
+    'ts',
+    `is ${midnight + 19}, older than the vault's newest fact, ${midnight + 20}`,
+  ],
+]
+
+const knownOtherwise: Case[] = [
+  [
+    'strategy',
+    altered(strategy('one'), { name: 'Other' }),
+    'ts',
+    `is that of a known strategy one at ${midnight}, which has other contents`,
+  ],
+  [
+    'screen',
+    screened({ ts: midnight, pairs: [] }),
+    'ts',
+    `is that of a known screen at ${midnight}, which has other contents`,
+  ],
+  [
+    'vault',
+    altered(opened(vaultA, 'one'), { owner: vaultB }),
+    'vault',
+    `is that of a known vault ${checksummedA}, which has other contents`,
+  ],
+  [
+    'mark',
+    altered(firstMark, { valueUsd: '101.5' }),
+    'ts',
+    `is that of a known mark of ${checksummedA} at ${midnight + 20}, which has other contents`,
+  ],
+  [
+    'event',
+    altered(deposit(vaultA, midnight + 10, '100'), { block: 1 }),
+    'logIndex',
+    /^is that of a known event 0x\w{64} 410 of 0x\w{40}, which/,
+  ],
+]
+
+describe('a feed is refused at its first bad line, and all before it is committed:', () => {
+  let database: TestDatabase
+  let applied: Dump
+
+  beforeAll(async () => {
+    database = await emptyDatabase()
+    await apply(database, before)
+    applied = await dump(database)
+  })
+  beforeEach(async () => {
+    await emptyDatabase()
+  })
+
+  const refuses = async (_flaw: string, line: Line, key: string | null, reason: string | RegExp): Promise<void> => {
+    const error: unknown = await apply(database, [...before, line, after]).catch((thrown: unknown) => thrown)
+    expect(error).toBeInstanceOf(BadFact)
+    const flaw = error as BadFact
+    expect({ line: flaw.line, key: flaw.key }).toEqual({ line: badLine, key })
+    if (typeof reason === 'string') expect(flaw.reason).toBe(reason)
+    else expect(flaw.reason).toMatch(reason)
+    expect(flaw.message).toBe(`standard input, line ${badLine}: ${key === null ? '' : `${key} `}${flaw.reason}`)
+    expect(await dump(database)).toEqual(applied)
+  }
+
+  describe('a line that is no object', () => test.each(badJson)('%s', refuses))
+  describe('a fact of the wrong shape', () => test.each(badShape)('%s', refuses))
+  describe('an address', () => test.each(badAddresses)('%s', refuses))
+  describe('an amount', () => test.each(badAmounts)('%s', refuses))
+  describe('a fact that contradicts what is known', () => test.each(contradictions)('%s', refuses))
+  describe('a known identity with other contents', () => test.each(knownOtherwise)('of kind %s', refuses))
+
+  test('the first line too', async () => {
+    await expect(apply(database, [opened(vaultA, 'one'), ...before])).rejects.toThrow(
+      'standard input, line 1: strategy',
+    )
+    expect(Object.values(await dump(database)).flat()).toEqual([])
+  })
+
+  test('a contradiction within the same batch as within an earlier one', async () => {
+    await apply(database, before)
+    await expect(apply(database, [strategy('two'), altered(strategy('one'), { name: 'Other' })])).rejects.toMatchObject(
+      {
+        line: 2,
+        key: 'ts',
+      },
+    )
+    const { strategy: strategies = [] } = await dump(database)
+    expect(strategies).toHaveLength(2)
+  })
+})
+
+describe('a feed with rejects', () => {
+  let folder: string
+  let database: TestDatabase
+
+  beforeAll(async () => {
+    folder = await mkdtemp(path.join(tmpdir(), 'rejects-'))
+  })
+  beforeEach(async () => {
+    database = await emptyDatabase()
+  })
+  afterAll(() => rm(folder, { recursive: true }))
+
+  const applySkipping = async (name: string, lines: readonly Line[]) => {
+    const file = path.join(folder, name)
+    const rejects = rejectsFile(file, 'w')
+    const summary = await apply(database, lines, { rejects })
+    await rejects.close()
+    return { file, summary }
+  }
+
+  test('sets bad lines aside whole with their reasons, and applies the rest', async () => {
+    const notUtf8 = Buffer.from([0x22, 0xff, 0x22])
+    const bad = [marked({ score: 1 }), '{"kind":', notUtf8, JSON.stringify(mark(vaultB, soon, '1')), '{"kind":"trade"}']
+    const { file, summary } = await applySkipping('some.ndjson', [...before, ...bad, after])
+    expect(summary).toEqual({
+      applied: { strategy: 1, screen: 1, vault: 1, event: 1, mark: 2 },
+      skipped: {},
+      rejected: { unreadable: 4, mark: 1 },
+    })
+    const entries = (await readFile(file, 'utf8'))
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as unknown)
+    expect(entries).toEqual([
+      { line: badLine, key: 'score', reason: 'is not a key of this kind of fact', text: bad[0] },
+      { line: badLine + 1, key: null, reason: expect.stringMatching(/^the line is not JSON/) as string, text: bad[1] },
+      { line: badLine + 2, key: null, reason: 'the line is not UTF-8', base64: notUtf8.toString('base64') },
+      { line: badLine + 3, key: 'vault', reason: expect.stringMatching(/no fact has opened$/) as string, text: bad[3] },
+      { line: badLine + 4, key: 'kind', reason: 'is "trade", which is no kind of fact', text: bad[4] },
+    ])
+
+    const withBad = await dump(database)
+    await emptyDatabase()
+    const blank = bad.map(() => '')
+    await apply(database, [...before, ...blank, after])
+    const { feed: _, ...rest } = withBad
+    expect(await dump(database)).toMatchObject(rest)
+  })
+
+  test('keeps a line of 10 MB whole, and says where a longer one is cut', async () => {
+    const { file } = await applySkipping('long.ndjson', [ofSize(10_000_000), ofSize(40_000_000)])
+    const [whole = '', cut = ''] = (await readFile(file, 'utf8')).split('\n')
+    const first = JSON.parse(whole) as { text: string; cutFromBytes?: number }
+    const second = JSON.parse(cut) as { text: string; cutFromBytes?: number }
+    expect(first.text === ofSize(10_000_000)).toBe(true)
+    expect(first.cutFromBytes).toBeUndefined()
+    expect(second.text === ofSize(32 * 1024 * 1024)).toBe(true)
+    expect(second.cutFromBytes).toBe(40_000_000)
+  })
+
+  test('leaves no file where no line is bad', async () => {
+    const { file, summary } = await applySkipping('none.ndjson', before)
+    expect(summary.rejected).toEqual({})
+    await expect(readFile(file)).rejects.toThrow('ENOENT')
+  })
+})

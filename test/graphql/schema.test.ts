@@ -1,0 +1,136 @@
+import {
+  getNamedType,
+  type GraphQLNamedType,
+  isEnumType,
+  isInputObjectType,
+  isIntrospectionType,
+  isObjectType,
+  isSpecifiedScalarType,
+} from 'graphql'
+import { describe, expect, test } from 'vitest'
+import { schema } from '../../src/graphql/schema.ts'
+
+/** A field, an argument or an input field, by its coordinate. */
+interface Member {
+  readonly at: string
+  readonly name: string
+  readonly type: string
+  readonly description: string
+}
+
+interface Named {
+  readonly name: string
+  readonly type: Parameters<typeof getNamedType>[0]
+  readonly description?: string | null | undefined
+}
+
+const types = Object.values(schema.getTypeMap()).filter(
+  (type) => !isIntrospectionType(type) && !isSpecifiedScalarType(type),
+)
+
+function member(at: string, { name, type, description }: Named): Member {
+  return { at, name, type: String(getNamedType(type)), description: description ?? '' }
+}
+
+const fields = types.filter(isObjectType).flatMap((type) =>
+  Object.values(type.getFields()).map((field) => ({
+    ...member(`${type.name}.${field.name}`, field),
+    args: field.args,
+  })),
+)
+const args = fields.flatMap(({ at, args }) => args.map((arg) => member(`${at}(${arg.name}:)`, arg)))
+const inputFields = types
+  .filter(isInputObjectType)
+  .flatMap((type) => Object.values(type.getFields()).map((field) => member(`${type.name}.${field.name}`, field)))
+const enumValues = types
+  .filter(isEnumType)
+  .flatMap((type) =>
+    type.getValues().map(({ name, description }) => ({ at: `${type.name}.${name}`, name, description })),
+  )
+const members: Member[] = [...fields, ...args, ...inputFields]
+
+/** Coordinates of what does not hold; the test shows them all. */
+function offenders<Item extends { at: string }>(items: readonly Item[], holds: (item: Item) => boolean): string[] {
+  expect(items.length).toBeGreaterThan(0)
+  return items.filter((item) => !holds(item)).map(({ at }) => at)
+}
+
+const isSentence = (text: string | null | undefined): boolean => /^[A-Z0-9].*\.$/s.test(text ?? '')
+
+describe('the description', () => {
+  test('of each type is a sentence', () => {
+    const described = types.map((type: GraphQLNamedType) => ({ at: type.name, description: type.description }))
+    expect(offenders(described, ({ description }) => isSentence(description))).toEqual([])
+  })
+
+  test.each([
+    ['field', fields as readonly Member[]],
+    ['argument', args],
+    ['input field', inputFields],
+  ])('of each %s is a sentence', (_, items) => {
+    expect(offenders(items, ({ description }) => isSentence(description))).toEqual([])
+  })
+
+  test('of each value of an enum is a sentence', () => {
+    expect(offenders(enumValues, ({ description }) => isSentence(description))).toEqual([])
+  })
+
+  test('of each amount names its unit', () => {
+    const amounts = fields.filter(({ name, type }) => type === 'Usd' || name.endsWith('Usd'))
+    expect(offenders(amounts, ({ type, description }) => type === 'Usd' && /\bUSD\b/.test(description))).toEqual([])
+  })
+
+  test('of each price names its unit', () => {
+    const prices = fields.filter(({ type }) => type === 'Price')
+    expect(offenders(prices, ({ description }) => description.includes('units of b for one a'))).toEqual([])
+  })
+
+  test('of each return names its unit', () => {
+    const returns = fields.filter(({ type }) => type === 'Float')
+    expect(returns.map(({ at }) => at)).toEqual(['Strategy.liveApr', 'Strategy.sigma'])
+    expect(offenders(returns, ({ description }) => description.includes('annualised fraction'))).toEqual([])
+  })
+
+  test('of each time and fee names its unit', () => {
+    const times = fields.filter(({ type }) => type === 'UnixTime')
+    expect(offenders(times, ({ description }) => description.includes('Unix seconds'))).toEqual([])
+    const tiers = fields.filter(({ name }) => name === 'feeTier')
+    expect(offenders(tiers, ({ description }) => description.includes('hundredths of a basis point'))).toEqual([])
+  })
+})
+
+describe('the schema', () => {
+  test('is only read', () => {
+    expect([schema.getMutationType(), schema.getSubscriptionType()]).toEqual([undefined, undefined])
+    expect(schema.getQueryType()?.name).toBe('Query')
+  })
+
+  test('has no Int for a time or a block, which 32 bits do not hold', () => {
+    const times = members.filter(({ name }) => /^ts$|at$|since|until|time/i.test(name) && name !== 'format')
+    expect(offenders(times, ({ type }) => type === 'UnixTime')).toEqual([])
+    const blocks = members.filter(({ name }) => /block/i.test(name))
+    expect(offenders(blocks, ({ type }) => type === 'BlockNumber')).toEqual([])
+    const ints = members.filter(({ type }) => type === 'Int').map(({ name }) => name)
+    expect([...new Set(ints)].sort()).toEqual(
+      ['current', 'feeTier', 'first', 'logIndex', 'lower', 'points', 'totalCount', 'upper'].sort(),
+    )
+  })
+
+  test("names nothing after the screen's model", () => {
+    const named = [...members, ...enumValues, ...types.map(({ name }) => ({ at: name, name }))]
+    const ofModel = /scor|rank|weight|model|signal|factor|rating|confiden|priorit|ordinal/i
+    expect(offenders(named, ({ name }) => !ofModel.test(name))).toEqual([])
+  })
+
+  test('gives of the universe what the screen let pass, and no more', () => {
+    const namesOf = (type: string): string[] =>
+      fields.filter(({ at }) => at.startsWith(`${type}.`)).map(({ name }) => name)
+    expect(namesOf('Universe')).toEqual(['assets', 'pairs', 'screenedAt'])
+    expect(namesOf('UniverseAsset')).toEqual(['category', 'liquidityUsd', 'name', 'symbol', 'venues'])
+    expect(namesOf('UniversePair')).toEqual(['a', 'b', 'emissions', 'tvlUsd', 'venues'])
+  })
+
+  test('has enums in capitals', () => {
+    expect(offenders(enumValues, ({ name }) => /^[A-Z][A-Z_]*$/.test(name))).toEqual([])
+  })
+})

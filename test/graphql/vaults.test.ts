@@ -1,0 +1,190 @@
+import { beforeAll, describe, expect, test } from 'vitest'
+import { emptyDatabase, type TestDatabase } from '../support/database.ts'
+import { ann, bob, fleet, fleetFacts, type Listed } from '../support/fleet.ts'
+import { gatewayOn, type TestGateway } from '../support/gateway.ts'
+import { type Connection, connectionPages, pageInfo } from '../support/pages.ts'
+import { errorOf } from '../support/problem.ts'
+import { addressOf, apply, mark, midnight } from '../support/world.ts'
+
+type Vaults = Connection<{ readonly address: string }> & { readonly totalCount: number }
+
+const list = `query ($where: VaultWhere, $orderBy: VaultOrder = { field: ADDRESS, direction: ASC }, $first: Int! = 50, $after: String) {
+  vaults(where: $where, orderBy: $orderBy, first: $first, after: $after) { totalCount nodes { address } ${pageInfo} }
+}`
+
+let database: TestDatabase
+let gateway: TestGateway
+
+beforeAll(async () => {
+  database = await emptyDatabase()
+  await apply(database, fleetFacts)
+  gateway = gatewayOn(database)
+})
+
+async function ask(variables: Record<string, unknown> = {}): Promise<Vaults> {
+  return (await gateway.query<{ vaults: Vaults }>(list, variables)).vaults
+}
+
+const addresses = (nodes: readonly { readonly address: string }[]): string[] => nodes.map(({ address }) => address)
+
+describe('where', () => {
+  test.each<[string, object | null, (vault: Listed) => boolean]>([
+    ['nothing', null, () => true],
+    ['an empty object', {}, () => true],
+    ['null for each key', { status: null, strategy: null, owner: null }, () => true],
+    ['one status', { status: ['EARNING'] }, ({ status }) => status === 'EARNING'],
+    ['several statuses', { status: ['IDLE', 'EXITING'] }, ({ status }) => ['IDLE', 'EXITING'].includes(status)],
+    ['no status', { status: [] }, () => false],
+    ['a strategy', { strategy: ['two'] }, ({ strategy }) => strategy === 'two'],
+    ['several strategies', { strategy: ['one', 'two'] }, () => true],
+    ['an unknown strategy', { strategy: ['three'] }, () => false],
+    ['an owner', { owner: [bob] }, ({ owner }) => owner === bob],
+    ['several owners', { owner: [ann, bob] }, () => true],
+    ['an unknown owner', { owner: [addressOf(999)] }, () => false],
+    [
+      'all of them',
+      { status: ['EARNING', 'IDLE'], strategy: ['one'], owner: [ann] },
+      ({ status, strategy, owner }) => ['EARNING', 'IDLE'].includes(status) && strategy === 'one' && owner === ann,
+    ],
+    ['what no vault is at once', { status: ['EXITING'], strategy: ['one'] }, () => false],
+  ])('with %s leaves the vaults that match, and counts them', async (_, where, matches) => {
+    const { totalCount, nodes } = await ask({ where })
+    const expected = addresses(fleet.filter(matches))
+    expect(addresses(nodes)).toEqual(expected)
+    expect(totalCount).toBe(expected.length)
+  })
+
+  test('takes an owner in any case', async () => {
+    const { totalCount } = await ask({ where: { owner: [ann.toLowerCase()] } })
+    expect(totalCount).toBe(5)
+  })
+})
+
+const orders: readonly [string, (vault: Listed) => number | string][] = [
+  ['VALUE_USD', ({ valueUsd }) => valueUsd],
+  ['NET_USD', ({ netUsd }) => netUsd],
+  ['UPDATED_AT', ({ updatedAt }) => updatedAt],
+  ['ADDRESS', ({ address }) => address],
+]
+const directions = ['ASC', 'DESC']
+
+function sorted(field: (typeof orders)[number][1], direction: string): string[] {
+  const sign = direction === 'ASC' ? 1 : -1
+  const compare = (a: number | string, b: number | string): number => (a < b ? -sign : a > b ? sign : 0)
+  return addresses([...fleet].sort((a, b) => compare(field(a), field(b)) || compare(a.address, b.address)))
+}
+
+describe('orderBy', () => {
+  test.each(orders.flatMap(([name, field]) => directions.map((direction) => [name, direction, field] as const)))(
+    '%s %s orders them, between equals by address',
+    async (name, direction, field) => {
+      const { nodes } = await ask({ orderBy: { field: name, direction } })
+      expect(addresses(nodes)).toEqual(sorted(field, direction))
+    },
+  )
+
+  test('is the greatest value first unless told', async () => {
+    const { vaults } = await gateway.query<{ vaults: Vaults }>('{ vaults { nodes { address } } }')
+    expect(addresses(vaults.nodes)).toEqual(sorted(({ valueUsd }) => valueUsd, 'DESC'))
+  })
+
+  test('is the greatest first unless a direction is told', async () => {
+    const { nodes } = await ask({ orderBy: { field: 'NET_USD' } })
+    expect(addresses(nodes)).toEqual(sorted(({ netUsd }) => netUsd, 'DESC'))
+  })
+})
+
+describe('pages', () => {
+  test.each(orders.flatMap(([name, field]) => directions.map((direction) => [name, direction, field] as const)))(
+    'ordered by %s %s give each vault once',
+    async (name, direction, field) => {
+      const orderBy = { field: name, direction }
+      for (const first of [1, 3, 8]) {
+        const pages = await connectionPages((after) => ask({ orderBy, first, after }))
+        expect(pages).toHaveLength(Math.ceil(fleet.length / first))
+        expect(addresses(pages.flatMap(({ nodes }) => nodes))).toEqual(sorted(field, direction))
+      }
+    },
+  )
+
+  test('of a filter give what matches, and count all of it on each', async () => {
+    const where = { owner: [ann] }
+    const counts: number[] = []
+    const pages = await connectionPages(async (after) => {
+      const { totalCount, ...page } = await ask({ where, first: 2, after })
+      counts.push(totalCount)
+      return page
+    })
+    expect(addresses(pages.flatMap(({ nodes }) => nodes))).toEqual(
+      addresses(fleet.filter(({ owner }) => owner === ann)),
+    )
+    expect(counts).toEqual([5, 5, 5])
+  })
+
+  test('say where they stand', async () => {
+    const [first, second, third, ...more] = await connectionPages((after) => ask({ first: 3, after }))
+    expect(more).toEqual([])
+    expect(first.pageInfo).toMatchObject({ hasNextPage: true, hasPreviousPage: false })
+    expect(second?.pageInfo).toMatchObject({ hasNextPage: true, hasPreviousPage: true })
+    expect(third?.pageInfo).toMatchObject({ hasNextPage: false, hasPreviousPage: true })
+    expect(first.pageInfo.startCursor).not.toBe(first.pageInfo.endCursor)
+  })
+
+  test('begin and end with the cursors of their edges', async () => {
+    interface Edges {
+      vaults: { edges: { cursor: string; node: { address: string } }[] } & Pick<Vaults, 'pageInfo' | 'nodes'>
+    }
+    const { vaults } = await gateway.query<Edges>(
+      `{ vaults(first: 3) { edges { cursor node { address } } nodes { address } ${pageInfo} } }`,
+    )
+    expect(vaults.edges.map(({ node }) => node)).toEqual(vaults.nodes)
+    const { startCursor, endCursor } = vaults.pageInfo
+    expect([startCursor, endCursor]).toEqual([vaults.edges[0]?.cursor, vaults.edges[2]?.cursor])
+  })
+
+  test('that are empty have no cursors', async () => {
+    const { pageInfo: info, totalCount } = await ask({ where: { status: [] } })
+    expect(info).toEqual({ hasNextPage: false, hasPreviousPage: false, startCursor: null, endCursor: null })
+    expect(totalCount).toBe(0)
+  })
+
+  test('go on where they were while a vault before them changes', async () => {
+    const orderBy = { field: 'UPDATED_AT', direction: 'ASC' }
+    const first = await ask({ orderBy, first: 4 })
+    const rest = sorted(({ updatedAt }) => updatedAt, 'ASC').slice(4)
+    const [changed] = first.nodes
+    await apply(database, [mark(changed?.address ?? '', midnight + 60, '1')])
+    const second = await ask({ orderBy, first: 50, after: first.pageInfo.endCursor })
+    expect(addresses(second.nodes)).toEqual([...rest, changed?.address])
+  })
+})
+
+describe('bad arguments', () => {
+  const forged = (parts: unknown): string => Buffer.from(JSON.stringify(parts)).toString('base64url')
+
+  test.each([
+    ['first', { first: 0 }],
+    ['first', { first: 201 }],
+    ['first', { first: -1 }],
+    ['first', { first: 1.5 }],
+    ['first', { first: null }],
+    ['after', { after: '' }],
+    ['after', { after: 'abc' }],
+    ['after', { after: forged(['VALUE_USD', '1', addressOf(1)]) }],
+    ['after', { after: forged(['ADDRESS', '\0', addressOf(1)]) }],
+    ['after', { after: forged(['ADDRESS', addressOf(1), '\0']) }],
+    ['after', { after: forged(['UPDATED_AT', '1.5', addressOf(1)]), orderBy: { field: 'UPDATED_AT' } }],
+    ['after', { after: forged(['UPDATED_AT', '9'.repeat(32), addressOf(1)]), orderBy: { field: 'UPDATED_AT' } }],
+    ['after', { after: forged(['NET_USD', 'NaN', addressOf(1)]), orderBy: { field: 'NET_USD' } }],
+    ['after', { after: forged(['NET_USD', 1, addressOf(1)]), orderBy: { field: 'NET_USD' } }],
+    ['strategy', { where: { strategy: ['\0'] } }],
+    ['where', { where: { owner: ['0x12'] } }],
+    ['where', { where: { status: ['RICH'] } }],
+    ['orderBy', { orderBy: { field: 'APR' } }],
+    ['orderBy', { orderBy: { field: 'ADDRESS', direction: 'UP' } }],
+  ])('%s is named: %j', async (argument, variables) => {
+    const error = await errorOf(await gateway.post(list, variables))
+    expect(error.extensions).toEqual({ code: 'BAD_USER_INPUT', argument })
+    expect(gateway.reported).toEqual([])
+  })
+})

@@ -1,0 +1,39 @@
+import type { Database } from '../../src/database/database.ts'
+
+/** All rows of every table, by table, in the order of their text. */
+export type Dump = Record<string, string[]>
+
+/** What the database holds: equal where two databases are the same to whoever reads them. */
+export async function dump(database: Database): Promise<Dump> {
+  const tables = await database.query<{ name: string }>(
+    {
+      name: 'dump_tables',
+      text: `select tablename::text as name from pg_tables
+        where schemaname = 'public' and tablename <> '_prisma_migrations' order by 1`,
+    },
+    [],
+  )
+  const all: Dump = {}
+  for (const { name } of tables) all[name] = await rowsOf(database, name)
+  return all
+}
+
+/** The same without the positions of the feeds, which go by where a feed lies and how it is packed. */
+export async function dumpReadModel(database: Database): Promise<Dump> {
+  const { feed: _, ...readModel } = await dump(database)
+  return readModel
+}
+
+async function rowsOf(database: Database, table: string): Promise<string[]> {
+  const rows = await database.query<{ row: string }>(
+    { name: `dump_${table}`, text: `select (${rowAsJson(table)})::text as row from "${table}"` },
+    [],
+  )
+  return rows.map(({ row }) => row).sort()
+}
+
+/** A strategy's ordinal comes from a sequence, which leaves gaps: only the order that it gives is read. */
+function rowAsJson(table: string): string {
+  const row = `to_jsonb("${table}")`
+  return table === 'strategy' ? `${row} || jsonb_build_object('ordinal', rank() over (order by ordinal))` : row
+}

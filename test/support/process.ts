@@ -1,0 +1,99 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import path from 'node:path'
+import type { Writable } from 'node:stream'
+import { afterEach } from 'vitest'
+
+const root = path.resolve(import.meta.dirname, '../..')
+
+/** How a process ended, and what it had said. */
+export interface Outcome {
+  readonly status: number | null
+  readonly signal: NodeJS.Signals | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** A process of the command line that runs. */
+export interface Running {
+  readonly pid: number
+  readonly input: Writable
+  readonly ended: Promise<Outcome>
+  /** Resolves when it has said this; fails where it ends without. */
+  says(words: RegExp): Promise<RegExpExecArray>
+  kill(signal: NodeJS.Signals): void
+}
+
+export type Environment = Readonly<Record<string, string>>
+
+export interface CommandLine {
+  start(args: readonly string[], env: Environment): Running
+  /** Starts it, gives it its whole input, and waits for its end. */
+  run(args: readonly string[], env: Environment, input?: string | Uint8Array): Promise<Outcome>
+}
+
+/** The project's command line, as processes; those that a test leaves running are killed after it. */
+export function commandLine(): CommandLine {
+  const running = new Set<Running>()
+  const start = (args: readonly string[], env: Environment): Running => {
+    const started = startProcess(args, env)
+    running.add(started)
+    void started.ended.then(() => running.delete(started))
+    return started
+  }
+  afterEach(async () => {
+    const left = [...running]
+    for (const each of left) each.kill('SIGKILL')
+    await Promise.all(left.map(({ ended }) => ended))
+  })
+  return {
+    start,
+    run: (args, env, input = '') => {
+      const started = start(args, env)
+      started.input.end(input)
+      return started.ended
+    },
+  }
+}
+
+/** Nothing of this process's environment configures the other one. */
+function startProcess(args: readonly string[], env: Environment): Running {
+  const child = spawn(process.execPath, ['--import', 'tsx', 'src/main.ts', ...args], {
+    cwd: root,
+    env: { PATH: process.env['PATH'] ?? '', ...env },
+  })
+  const said = { stdout: '', stderr: '' }
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name].setEncoding('utf8').on('data', (words: string) => (said[name] += words))
+  }
+  // One that ends without reading its input breaks the pipe, which is not what a test is about.
+  child.stdin.on('error', () => undefined)
+  const ended = new Promise<Outcome>((resolve, reject) => {
+    child.once('error', reject)
+    child.once('close', (status, signal) => resolve({ status, signal, ...said }))
+  })
+  return {
+    pid: child.pid as number,
+    input: child.stdin,
+    ended,
+    says: (words) => saying(child, ended, words, () => said.stdout + said.stderr),
+    kill: (signal) => void child.kill(signal),
+  }
+}
+
+function saying(
+  child: ChildProcess,
+  ended: Promise<Outcome>,
+  words: RegExp,
+  said: () => string,
+): Promise<RegExpExecArray> {
+  return new Promise((resolve, reject) => {
+    const look = (): void => {
+      const found = words.exec(said())
+      if (found !== null) resolve(found)
+    }
+    child.stdout?.on('data', look)
+    child.stderr?.on('data', look)
+    look()
+    void ended.then(() => reject(new Error(`It ended and never said ${words.source}, but:\n${said()}`)))
+  })
+}
