@@ -32,7 +32,12 @@ const wholeNumber = (least: number, most: number) =>
     .transform(Number)
     .refine((value) => value >= least && value <= most, `is not from ${least} to ${most}`)
 
-const list = z.string().transform((text) => text.split(',').map((item) => item.trim()).filter((item) => item !== ''))
+const list = z.string().transform((text) =>
+  text
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== ''),
+)
 
 const environment = z.object({
   PORT: wholeNumber(0, 65_535).default(4_000),
@@ -44,7 +49,9 @@ const environment = z.object({
     .optional(),
   DATABASE_CONNECTIONS: wholeNumber(2, 1_000).default(10),
   DEMO: z.enum(['0', '1'], 'is neither 0 nor 1').default('1'),
-  API_KEYS: list.refine((keys) => keys.every((key) => /^\S{16,}$/.test(key)), 'has a key of fewer than 16 characters').default([]),
+  API_KEYS: list
+    .refine((keys) => keys.every((key) => /^\S{16,}$/.test(key)), 'has a key of fewer than 16 characters')
+    .default([]),
   RATE_LIMIT: z
     .string()
     .regex(/^[1-9]\d{0,6}\/[1-9]\d{0,4}$/, 'is not requests/seconds, such as 100/60')

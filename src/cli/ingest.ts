@@ -22,7 +22,9 @@ export interface IngestCommand {
  */
 export async function runIngest({ database, feed, skipBad, input, output, signal }: IngestCommand): Promise<0 | 1> {
   const source = feed === '-' ? inputSource(input, signal) : await fileSource(feed)
-  const rejects = skipBad ? rejectsFile(`${feed === '-' ? 'stdin' : path.resolve(feed)}.rejects.ndjson`, 'w') : undefined
+  const rejects = skipBad
+    ? rejectsFile(`${feed === '-' ? 'stdin' : path.resolve(feed)}.rejects.ndjson`, 'w')
+    : undefined
   const progress = showProgress(source, output)
   let summary: Summary = { applied: {}, skipped: {}, rejected: {} }
   try {
@@ -58,7 +60,10 @@ function total(tally: Tally): number {
 }
 
 /** On a terminal: how far it is, facts applied and a second, time left. */
-function showProgress({ progress }: Source, output: NodeJS.WriteStream): { update(summary: Summary): void; stop(): void } {
+function showProgress(
+  { progress }: Source,
+  output: NodeJS.WriteStream,
+): { update(summary: Summary): void; stop(): void } {
   if (!output.isTTY) return { update: () => undefined, stop: () => undefined }
   const known = progress.bytesTotal !== null
   const bar = new SingleBar({

@@ -75,7 +75,11 @@ export async function serve(command: ServeCommand): Promise<Gateway> {
 /** What a newcomer can ask for first. */
 export async function greeting(database: Database, port: number): Promise<string> {
   const base = `http://localhost:${port}`
-  const page = { filter: { status: null, strategy: null, owner: null }, orderBy: 'VALUE_USD', direction: 'DESC' } as const
+  const page = {
+    filter: { status: null, strategy: null, owner: null },
+    orderBy: 'VALUE_USD',
+    direction: 'DESC',
+  } as const
   const [vault] = await readVaultPages(database, [allStrategies], { ...page, first: 1, after: null })
   const address = vault?.address ?? ':address'
   const paths = [
@@ -93,12 +97,19 @@ async function fillWithDemo({ database, log, nowSeconds }: ServeCommand): Promis
   await database.exclusively(async () => {
     if ((await database.prisma.strategy.count()) > 0) return
     const lines = demoFacts(nowSeconds).map((fact) => `${JSON.stringify(fact)}\n`)
-    await ingest({ database, source: { ...inputSource(Readable.from([Buffer.from(lines.join(''))])), name: 'demo world' } })
+    await ingest({
+      database,
+      source: { ...inputSource(Readable.from([Buffer.from(lines.join(''))])), name: 'demo world' },
+    })
     log.info('The database was empty: it is filled with a demo world (DEMO=0 starts empty)')
   })
 }
 
-async function follow({ database, skipBad, input, log }: ServeCommand, feed: string, signal: AbortSignal): Promise<void> {
+async function follow(
+  { database, skipBad, input, log }: ServeCommand,
+  feed: string,
+  signal: AbortSignal,
+): Promise<void> {
   const rejects = skipBad ? rejectsFile(`${feed === '-' ? 'stdin' : feed}.rejects.ndjson`, 'a') : undefined
   try {
     const source = feed === '-' ? inputSource(input, signal) : await followedFile(database, feed, signal)

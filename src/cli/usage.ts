@@ -30,8 +30,11 @@ export function readCommand(args: readonly string[]): Command {
   const skipBad = values['skip-bad'] ?? false
   if (values.help === true) return { name: 'help' }
   if (name === 'serve' && feed === undefined) return { name, feed: values.feed ?? null, skipBad }
-  if (name === 'ingest' && feed !== undefined && more.length === 0 && values.feed === undefined) return { name, feed, skipBad }
-  throw new BadUsage(name === 'ingest' ? 'Name one feed.' : `There is nothing to do with ${positionals.slice(1).join(' ')}.`)
+  if (name === 'ingest' && feed !== undefined && more.length === 0 && values.feed === undefined)
+    return { name, feed, skipBad }
+  throw new BadUsage(
+    name === 'ingest' ? 'Name one feed.' : `There is nothing to do with ${positionals.slice(1).join(' ')}.`,
+  )
 }
 
 function parse(args: readonly string[]) {

@@ -80,7 +80,10 @@ async function areApplied(database: Database, names: readonly string[]): Promise
 
 async function readMigrations(): Promise<MigrationList> {
   const entries = await readdir(migrationsFolder, { withFileTypes: true })
-  const names = entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name).sort()
+  const names = entries
+    .filter((entry) => entry.isDirectory())
+    .map((entry) => entry.name)
+    .sort()
   const script = (name: string) => readFile(path.join(migrationsFolder, name, 'migration.sql'), 'utf8')
   return {
     baseDir: migrationsFolder,

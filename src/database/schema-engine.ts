@@ -48,9 +48,20 @@ async function instantiate(): Promise<EngineBindings> {
   const bytes = await readFile(path.replace(/\.js$/, '.wasm'))
   const loaded = bindings as unknown as EngineBindings
   const { instance } = await WebAssembly.instantiate(bytes, {
-    './schema_engine_bg.js': bindings,
+    './schema_engine_bg.js': { ...bindings, ...unheldTimers() },
   })
   loaded.__wbg_set_wasm(instance.exports)
   ;(instance.exports['__wbindgen_start'] as () => void)()
   return loaded
+}
+
+/** The engine never clears the 10 s limit on its lock: it must not keep a process that is done from ending. */
+function unheldTimers(): Record<string, unknown> {
+  const timers = Object.entries(bindings).filter(([name]) => name.startsWith('__wbg_setTimeout_'))
+  return Object.fromEntries(
+    timers.map(([name, start]) => [
+      name,
+      (...args: unknown[]) => (start as (...args: unknown[]) => NodeJS.Timeout)(...args).unref(),
+    ]),
+  )
 }

@@ -19,7 +19,10 @@ export function downsample(curve: Curve, count: number): number[] {
   const bound = (bucket: number): number => 1 + Math.floor((bucket * (curve.length - 2)) / buckets)
   const kept = [0]
   for (let bucket = 0; bucket < buckets; bucket++) {
-    const next = bucket === buckets - 1 ? { x: curve.x(last), y: curve.y(last) } : mean(curve, bound(bucket + 1), bound(bucket + 2))
+    const next =
+      bucket === buckets - 1
+        ? { x: curve.x(last), y: curve.y(last) }
+        : mean(curve, bound(bucket + 1), bound(bucket + 2))
     kept.push(largestTriangle(curve, kept.at(-1) ?? 0, bound(bucket), bound(bucket + 1), next))
   }
   kept.push(last)

@@ -43,7 +43,12 @@ export function deposit(
   amountUsd: Decimal,
   assets: readonly AssetAmount[],
 ): VaultState {
-  const worthUsd = roundUsd(assetsValueUsd(assets.map(({ symbol, amount }) => [symbol, amount]), before.prices))
+  const worthUsd = roundUsd(
+    assetsValueUsd(
+      assets.map(({ symbol, amount }) => [symbol, amount]),
+      before.prices,
+    ),
+  )
   if (!worthUsd.equals(amountUsd)) throw new AmountMismatch(amountUsd.toFixed(), worthUsd.toFixed())
   const valued = revalue(vault, before)
   const benchmark = depositToBenchmark(valued.benchmark, assets)

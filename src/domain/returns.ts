@@ -84,7 +84,9 @@ export function realisedFigures(days: readonly StrategyDay[], lastDay: number): 
 function sampleDeviation(values: readonly Decimal[]): Decimal {
   const mean = sum(values).div(values.length)
   const squares = values.map((value) => value.minus(mean).pow(2))
-  return sum(squares).div(values.length - 1).sqrt()
+  return sum(squares)
+    .div(values.length - 1)
+    .sqrt()
 }
 
 function sum(values: readonly Decimal[]): Decimal {

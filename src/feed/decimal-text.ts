@@ -41,7 +41,8 @@ function readDecimal(value: unknown, { integerDigits, decimals }: DecimalBounds)
   if (vanished || number.decimalPlaces() > decimals || fractionDigits(text) > decimals) {
     return `is ${text}, which has more than ${decimals} decimals`
   }
-  if (!number.isFinite() || number.e >= integerDigits) return `is ${text}, which has more than ${integerDigits} digits before the point`
+  if (!number.isFinite() || number.e >= integerDigits)
+    return `is ${text}, which has more than ${integerDigits} digits before the point`
   return number
 }
 

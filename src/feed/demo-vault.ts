@@ -65,9 +65,17 @@ class Life {
     ].filter(({ amount }) => amount !== '0')
     this.facts.push(
       { kind: 'vault', ts: opened, vault: this.#address, owner, strategy },
-      { ...this.#event(this.ts), type: 'deposit', amountUsd: this.#depositUsd, assets, valueBeforeUsd: '0', prices: this.#prices },
+      {
+        ...this.#event(this.ts),
+        type: 'deposit',
+        amountUsd: this.#depositUsd,
+        assets,
+        valueBeforeUsd: '0',
+        prices: this.#prices,
+      },
     )
-    if (ending !== 'planting') this.facts.push({ ...this.#event(this.ts + 600), type: 'plant', positionId: this.#positionId })
+    if (ending !== 'planting')
+      this.facts.push({ ...this.#event(this.ts + 600), type: 'plant', positionId: this.#positionId })
   }
 
   step(ts: number, lastMark: number): void {
@@ -85,7 +93,10 @@ class Life {
   }
 
   #earn(move: number): void {
-    const rate = this.#outsideSince === null && this.#vault.ending !== 'planting' ? 0.00012 * Math.sqrt(0.1 / this.#vault.width) : 0
+    const rate =
+      this.#outsideSince === null && this.#vault.ending !== 'planting'
+        ? 0.00012 * Math.sqrt(0.1 / this.#vault.width)
+        : 0
     this.#valueUsd *= 1 + move * 0.5
     this.#rewardsUsd += this.#valueUsd * rate
     this.#valueUsd *= 1 + rate
@@ -152,7 +163,13 @@ class Life {
     const amountUsd = fixed(this.#valueUsd)
     this.facts.push({ ...this.#event(this.ts + hour), type: 'exit', positionId: this.#positionId })
     this.ts += 2 * hour
-    this.facts.push({ ...this.#event(this.ts), type: 'withdraw', amountUsd, valueBeforeUsd: amountUsd, prices: this.#prices })
+    this.facts.push({
+      ...this.#event(this.ts),
+      type: 'withdraw',
+      amountUsd,
+      valueBeforeUsd: amountUsd,
+      prices: this.#prices,
+    })
     this.ts += hour
     this.#mark(0, true)
   }

@@ -28,9 +28,24 @@ export function demoFacts(nowSeconds: number): FactInput[] {
 
 function catalogue(ts: number): FactInput[] {
   const entries = [
-    ['eth-core', 'Ether Core', 'A wide range around the market, moved seldom.', 'Provides WETH/USDC liquidity in a broad band.'],
-    ['eth-tight', 'Ether Tight', 'A narrow range that follows the price.', 'Provides WETH/USDC liquidity in a narrow band.'],
-    ['eth-wide', 'Ether Wide', 'Started lately; no realised figures yet.', 'Provides WETH/USDC liquidity in a very wide band.'],
+    [
+      'eth-core',
+      'Ether Core',
+      'A wide range around the market, moved seldom.',
+      'Provides WETH/USDC liquidity in a broad band.',
+    ],
+    [
+      'eth-tight',
+      'Ether Tight',
+      'A narrow range that follows the price.',
+      'Provides WETH/USDC liquidity in a narrow band.',
+    ],
+    [
+      'eth-wide',
+      'Ether Wide',
+      'Started lately; no realised figures yet.',
+      'Provides WETH/USDC liquidity in a very wide band.',
+    ],
   ] as const
   return entries.map(([id, name, tagline, description]) => ({ kind: 'strategy', ts, id, name, tagline, description }))
 }
@@ -45,7 +60,13 @@ function screen(ts: number): FactInput {
       { symbol: 'WETH', name: 'Wrapped Ether', category: 'major', venues: both, liquidityUsd: '184220113.51' },
       { symbol: 'USDC', name: 'USD Coin', category: 'stable', venues: both, liquidityUsd: '143880021.07' },
       { symbol: 'WBTC', name: 'Wrapped Bitcoin', category: 'major', venues: ['uniswap-v3'], liquidityUsd: '61200450' },
-      { symbol: 'AAPLx', name: 'Apple tokenized', category: 'stock token', venues: ['aerodrome'], liquidityUsd: '2100340.5' },
+      {
+        symbol: 'AAPLx',
+        name: 'Apple tokenized',
+        category: 'stock token',
+        venues: ['aerodrome'],
+        liquidityUsd: '2100340.5',
+      },
       { symbol: 'PEPE', name: 'Pepe', category: 'meme', venues: ['uniswap-v3'], liquidityUsd: '910022.25' },
     ],
     pairs: [
@@ -54,6 +75,10 @@ function screen(ts: number): FactInput {
       { a: 'AAPLx', b: 'USDC', venues: ['aerodrome'], tvlUsd: '1900220.75', emissions: true },
       { a: 'PEPE', b: 'WETH', venues: ['uniswap-v3'], tvlUsd: '700100', emissions: false },
     ],
-    strategies: { 'eth-core': ether, 'eth-tight': ether, 'eth-wide': [...ether, { a: 'WBTC', b: 'WETH', venues: ['uniswap-v3'] }] },
+    strategies: {
+      'eth-core': ether,
+      'eth-tight': ether,
+      'eth-wide': [...ether, { a: 'WBTC', b: 'WETH', venues: ['uniswap-v3'] }],
+    },
   }
 }

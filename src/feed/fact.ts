@@ -111,9 +111,7 @@ const mark = z.strictObject({
   valueUsd: usd,
   prices,
   positions: z.array(position).superRefine(unique('id', 'position')),
-  fees: z
-    .strictObject({ contributedUsd: usd, withdrawnUsd: usd, taxedUsd: usd, highWaterUsd: usd })
-    .optional(),
+  fees: z.strictObject({ contributedUsd: usd, withdrawnUsd: usd, taxedUsd: usd, highWaterUsd: usd }).optional(),
 })
 
 const event = {

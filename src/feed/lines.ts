@@ -74,7 +74,8 @@ class LineCutter {
   #cut(lines: Line[]): void {
     const bytes = this.#held.length === 1 ? (this.#held[0] as Buffer) : Buffer.concat(this.#held)
     this.#line++
-    if (bytes.length < this.#length || !isBlank(bytes)) lines.push({ number: this.#line, endByte: this.#byte, bytes, length: this.#length })
+    if (bytes.length < this.#length || !isBlank(bytes))
+      lines.push({ number: this.#line, endByte: this.#byte, bytes, length: this.#length })
     this.#held = []
     this.#heldBytes = 0
     this.#length = 0

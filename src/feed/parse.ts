@@ -63,15 +63,21 @@ function describe(issue: z.core.$ZodRawIssue): string | undefined {
   if (issue.code === 'invalid_type' && (issue.path ?? []).length === 0) return 'the line is not a JSON object'
   if (issue.code === 'invalid_type') return `is ${typeName(issue.input)}, not ${expected(issue.expected)}`
   if (issue.code === 'invalid_value') return `is ${shown(issue.input)}, not ${issue.values.map(shown).join(' or ')}`
-  if (issue.code === 'too_small') return issue.origin === 'string' ? 'is empty' : `is ${shown(issue.input)}, less than ${issue.minimum}`
-  if (issue.code === 'too_big') return issue.origin === 'string' ? `has more than ${issue.maximum} characters` : `is ${shown(issue.input)}, more than ${issue.maximum}`
+  if (issue.code === 'too_small')
+    return issue.origin === 'string' ? 'is empty' : `is ${shown(issue.input)}, less than ${issue.minimum}`
+  if (issue.code === 'too_big')
+    return issue.origin === 'string'
+      ? `has more than ${issue.maximum} characters`
+      : `is ${shown(issue.input)}, more than ${issue.maximum}`
   return undefined
 }
 
 function describeUnion(issue: z.core.$ZodRawIssue<z.core.$ZodIssueInvalidUnion>): string {
   const input = issue.input as Record<string, unknown>
   const key = issue.discriminator ?? 'kind'
-  return key in input ? `is ${shown(input[key])}, which is no ${key} of ${key === 'kind' ? 'fact' : 'event'}` : 'is missing'
+  return key in input
+    ? `is ${shown(input[key])}, which is no ${key} of ${key === 'kind' ? 'fact' : 'event'}`
+    : 'is missing'
 }
 
 function typeName(value: unknown): string {

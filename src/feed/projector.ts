@@ -99,14 +99,24 @@ async function load(transaction: Transaction, facts: readonly Fact[]): Promise<K
   const events: EventFact[] = ofKind('event')
   const touching: (MarkFact | EventFact)[] = [...marks, ...events]
   const addresses = new Set([...touching, ...ofKind('vault')].map(({ vault }) => vault))
-  const strategies = await knownStrategies(transaction, ofKind('strategy').map(({ id }) => id))
-  const screens = ofKind('screen').length === 0 ? [] : await knownScreens(transaction, ofKind('screen').map(({ ts }) => ts))
+  const strategies = await knownStrategies(
+    transaction,
+    ofKind('strategy').map(({ id }) => id),
+  )
+  const screens =
+    ofKind('screen').length === 0
+      ? []
+      : await knownScreens(
+          transaction,
+          ofKind('screen').map(({ ts }) => ts),
+        )
   const vaults = addresses.size === 0 ? [] : await lockVaults(transaction, [...addresses].sort())
   const digests = new Map<string, string>()
   for (const { strategyId, ts, digest } of strategies.revisions) digests.set(identity.strategy(strategyId, ts), digest)
   for (const { ts, digest } of screens) digests.set(identity.screen(ts), digest)
   for (const { address, digest } of vaults) digests.set(identity.vault(address), digest)
-  for (const { vault, ts, digest } of await knownMarks(transaction, marks)) digests.set(identity.mark(vault, ts), digest)
+  for (const { vault, ts, digest } of await knownMarks(transaction, marks))
+    digests.set(identity.mark(vault, ts), digest)
   for (const { vault, txHash, logIndex, digest } of await knownEvents(transaction, events)) {
     digests.set(identity.event(vault, txHash, logIndex), digest)
   }

@@ -39,7 +39,10 @@ export function encodeCursor(parts: readonly (string | number)[]): string {
  * @param isOurs whether its parts are those of this list
  * @throws {InvalidArgument} where they aren't
  */
-export function decodeCursor<Parts extends unknown[]>(cursor: string, isOurs: (parts: unknown[]) => parts is Parts): Parts {
+export function decodeCursor<Parts extends unknown[]>(
+  cursor: string,
+  isOurs: (parts: unknown[]) => parts is Parts,
+): Parts {
   try {
     const parts: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8'))
     if (Array.isArray(parts) && isOurs(parts)) return parts
@@ -90,14 +93,25 @@ export function connectionType<Node>(
   return builder.objectRef<Page<Node>>(`${name}Connection`).implement({
     description: `A page of ${what}.`,
     fields: (t) => ({
-      edges: t.field({ type: [Edge], description: `The page's ${what}, each with its cursor.`, resolve: (page) => page.edges }),
+      edges: t.field({
+        type: [Edge],
+        description: `The page's ${what}, each with its cursor.`,
+        resolve: (page) => page.edges,
+      }),
       nodes: t.field({
         type: [nodeType],
         description: `The page's ${what}.`,
         resolve: (page) => page.edges.map(({ node }) => node) as never,
       }),
-      pageInfo: t.field({ type: PageInfo, description: 'Where the page ends, and whether there is more.', resolve: (page) => page }),
-      totalCount: t.int({ description: `How many ${what} there are on all pages.`, resolve: (page) => page.totalCount() }),
+      pageInfo: t.field({
+        type: PageInfo,
+        description: 'Where the page ends, and whether there is more.',
+        resolve: (page) => page,
+      }),
+      totalCount: t.int({
+        description: `How many ${what} there are on all pages.`,
+        resolve: (page) => page.totalCount(),
+      }),
     }),
   })
 }

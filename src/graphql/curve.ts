@@ -10,6 +10,9 @@ export interface ServedPoint extends EquityRow {
 export function servedPoints(rows: readonly EquityRow[], count: number): ServedPoint[] {
   const at = (index: number): EquityRow => rows[index] as EquityRow
   const netUsd = Float64Array.from(rows, (row) => Number(row.netUsd))
-  const kept = downsample({ length: rows.length, x: (index) => at(index).ts, y: (index) => netUsd[index] as number }, count)
+  const kept = downsample(
+    { length: rows.length, x: (index) => at(index).ts, y: (index) => netUsd[index] as number },
+    count,
+  )
   return kept.map((index, order) => ({ ...at(index), before: order === 0 ? null : at(kept[order - 1] as number) }))
 }

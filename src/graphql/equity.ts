@@ -7,10 +7,12 @@ import { builder } from './builder.ts'
 import { type ServedPoint, servedPoints } from './curve.ts'
 import { groupBy, loader } from './loader.ts'
 
-const loadEquity = loader(async (database, vaults: readonly string[], { points, ...window }: Window & { points: number }) => {
-  const rows = groupBy(vaults, await readEquity(database, vaults, window), (row) => row.vaultAddress)
-  return new Map<string, ServedPoint[]>(Array.from(rows, ([vault, series]) => [vault, servedPoints(series, points)]))
-})
+const loadEquity = loader(
+  async (database, vaults: readonly string[], { points, ...window }: Window & { points: number }) => {
+    const rows = groupBy(vaults, await readEquity(database, vaults, window), (row) => row.vaultAddress)
+    return new Map<string, ServedPoint[]>(Array.from(rows, ([vault, series]) => [vault, servedPoints(series, points)]))
+  },
+)
 
 const EquityPoint = builder.prismaObject('EquityPoint', {
   description: "A vault's equity as a flow or a valuation left it: recorded, never averaged.",

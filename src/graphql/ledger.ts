@@ -44,8 +44,14 @@ const LedgerRowType = builder.prismaObject('LedgerRow', {
       nullable: true,
       description: 'The amount moved, in USD; null where the event moves none or its amount is not known.',
     }),
-    positionId: t.exposeString('positionId', { nullable: true, description: 'The position it is about; null where it is about none.' }),
-    reason: t.exposeString('reason', { nullable: true, description: 'Why the vault was suspended; null on other events.' }),
+    positionId: t.exposeString('positionId', {
+      nullable: true,
+      description: 'The position it is about; null where it is about none.',
+    }),
+    reason: t.exposeString('reason', {
+      nullable: true,
+      description: 'Why the vault was suspended; null on other events.',
+    }),
   }),
 })
 
@@ -64,7 +70,9 @@ builder.prismaObjectField('Vault', 'events', (t) =>
         defaultValue: bounds.events.default,
         description: `How many rows at most, ${bounds.events.least} to ${bounds.events.most}.`,
       }),
-      after: t.arg.string({ description: 'The cursor of the row before the page; without it, the newest row is first.' }),
+      after: t.arg.string({
+        description: 'The cursor of the row before the page; without it, the newest row is first.',
+      }),
     },
     resolve: async (vault, { type, since, until, ...args }, context) => {
       const filter = { types: type ?? null, ...windowOf(since, until) }

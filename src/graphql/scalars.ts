@@ -6,7 +6,8 @@ import { builder } from './builder.ts'
 import { exactNumber, type ExactNumber } from './exact-number.ts'
 
 builder.scalarType('Address', {
-  description: 'An EVM address: `0x` and 40 hex digits. Accepted in one case or with a right EIP-55 checksum; served checksummed.',
+  description:
+    'An EVM address: `0x` and 40 hex digits. Accepted in one case or with a right EIP-55 checksum; served checksummed.',
   specifiedByURL: 'https://eips.ethereum.org/EIPS/eip-55',
   serialize: (address) => address,
   parseValue: (value) => {
@@ -43,7 +44,8 @@ builder.scalarType('Usd', {
 })
 
 builder.scalarType('Price', {
-  description: 'A price: units of the quote asset for one unit of the base asset, adjusted for token decimals. A JSON number.',
+  description:
+    'A price: units of the quote asset for one unit of the base asset, adjusted for token decimals. A JSON number.',
   serialize: (text) => Number(text),
   parseValue: onlyServed('Price'),
 })

@@ -40,7 +40,8 @@ const StrategyType = builder.prismaObject('Strategy', {
     }),
     sigma: t.exposeFloat('sigma', {
       nullable: true,
-      description: 'Realised volatility over the same days, as an annualised fraction; null until all 30 have a return.',
+      description:
+        'Realised volatility over the same days, as an annualised fraction; null until all 30 have a return.',
     }),
   }),
 })

@@ -13,10 +13,14 @@ const loadPositions = loader(async (database, addresses: readonly string[]) =>
 )
 
 export const VaultStatus = builder.enumType('VaultStatus', {
-  description: 'The state of a vault: the first that applies of suspended, exiting, planting, idle, planting, attention, earning.',
+  description:
+    'The state of a vault: the first that applies of suspended, exiting, planting, idle, planting, attention, earning.',
   values: {
     IDLE: { value: 'idle', description: 'It holds no capital.' },
-    PLANTING: { value: 'planting', description: 'It puts capital into positions: begun, or with value and no position yet.' },
+    PLANTING: {
+      value: 'planting',
+      description: 'It puts capital into positions: begun, or with value and no position yet.',
+    },
     EARNING: { value: 'earning', description: 'All of its positions are in range.' },
     ATTENTION: { value: 'attention', description: 'At least one of its positions is out of range.' },
     EXITING: { value: 'exiting', description: 'It leaves its positions, until it is empty.' },
@@ -42,7 +46,10 @@ const Suspension = builder.objectRef<{ reason: string; since: number }>('Suspens
   fields: (t) => ({
     reason: t.exposeString('reason', { description: 'Why the vault was suspended.' }),
     since: t.expose('since', { type: 'UnixTime', description: 'Since when, in Unix seconds.' }),
-    exitsAvailable: t.boolean({ description: 'Always true: exits remain possible while suspended.', resolve: () => true }),
+    exitsAvailable: t.boolean({
+      description: 'Always true: exits remain possible while suspended.',
+      resolve: () => true,
+    }),
   }),
 })
 
@@ -61,7 +68,10 @@ const PriceRange = builder.objectRef<PositionRow>('PriceRange').implement({
   fields: (t) => ({
     lower: t.expose('priceLower', { type: 'Price', description: 'Lower bound, in units of b for one a.' }),
     upper: t.expose('priceUpper', { type: 'Price', description: 'Upper bound, in units of b for one a.' }),
-    current: t.expose('priceCurrent', { type: 'Price', description: "The pool's price at the newest mark, in units of b for one a." }),
+    current: t.expose('priceCurrent', {
+      type: 'Price',
+      description: "The pool's price at the newest mark, in units of b for one a.",
+    }),
   }),
 })
 
@@ -79,7 +89,11 @@ const PositionType = builder.prismaObject('Position', {
   fields: (t) => ({
     id: t.exposeID('id', { description: 'Identifier of the position.' }),
     pool: t.field({ type: Pool, description: 'Where it provides liquidity.', resolve: (position) => position }),
-    range: t.field({ type: PriceRange, description: 'Its bounds and the market, in prices.', resolve: (position) => position }),
+    range: t.field({
+      type: PriceRange,
+      description: 'Its bounds and the market, in prices.',
+      resolve: (position) => position,
+    }),
     ticks: t.field({
       type: TickRange,
       nullable: true,
@@ -90,7 +104,10 @@ const PositionType = builder.prismaObject('Position', {
     inRange: t.exposeBoolean('inRange', {
       description: 'Whether lower <= current < upper, by ticks where they are known, else by prices.',
     }),
-    pendingRewardsUsd: t.expose('pendingRewardsUsd', { type: 'Usd', description: 'Rewards not collected yet, in USD.' }),
+    pendingRewardsUsd: t.expose('pendingRewardsUsd', {
+      type: 'Usd',
+      description: 'Rewards not collected yet, in USD.',
+    }),
   }),
 })
 
@@ -110,7 +127,8 @@ export const VaultType = builder.prismaObject('Vault', {
     }),
     strategyDeltaUsd: t.expose('strategyDeltaUsd', {
       type: 'Usd',
-      description: "The strategy's part of netUsd, in USD: what the market's leaves, so that the two sum to it exactly.",
+      description:
+        "The strategy's part of netUsd, in USD: what the market's leaves, so that the two sum to it exactly.",
     }),
     marketDeltaUsd: t.expose('marketDeltaUsd', {
       type: 'Usd',
@@ -121,7 +139,11 @@ export const VaultType = builder.prismaObject('Vault', {
       description: "Its open positions, in the newest mark's order.",
       resolve: async (vault, _, context) => (await loadPositions(context, vault.address, null)) ?? [],
     }),
-    fees: t.field({ type: FeeSummary, description: 'Its fee summary, as its newest mark with one gave it.', resolve: (vault) => vault }),
+    fees: t.field({
+      type: FeeSummary,
+      description: 'Its fee summary, as its newest mark with one gave it.',
+      resolve: (vault) => vault,
+    }),
     suspension: t.field({
       type: Suspension,
       nullable: true,

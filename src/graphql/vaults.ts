@@ -112,7 +112,12 @@ function readCursor(cursor: string, orderBy: VaultOrder): VaultCursor {
 const amount = /^-?\d{1,32}(\.\d{1,6})?$/
 const address = /^0x[0-9a-fA-F]{40}$/
 /** What the database can compare with each order's column. */
-const orderValues: Record<VaultOrder, RegExp> = { VALUE_USD: amount, NET_USD: amount, UPDATED_AT: /^\d{1,12}$/, ADDRESS: address }
+const orderValues: Record<VaultOrder, RegExp> = {
+  VALUE_USD: amount,
+  NET_USD: amount,
+  UPDATED_AT: /^\d{1,12}$/,
+  ADDRESS: address,
+}
 
 function isLike(pattern: RegExp, value: unknown): boolean {
   return typeof value === 'string' && pattern.test(value)

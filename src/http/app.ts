@@ -72,7 +72,8 @@ export function createApp({ database, apiKeys, rateLimit, trustedProxies, ...opt
     async listener(request, response) {
       const inbound = fromSocket(request)
       const verdict = await admit(inbound)
-      for (const [name, value] of Object.entries({ ...corsHeaders, ...verdict.headers })) response.setHeader(name, value)
+      for (const [name, value] of Object.entries({ ...corsHeaders, ...verdict.headers }))
+        response.setHeader(name, value)
       if (isForGraphql(inbound, verdict)) return void (await graphql(request, response))
       write(response, inbound, await answer(inbound, verdict))
     },
@@ -97,7 +98,10 @@ function isGraphiqlPage(request: Inbound): boolean {
 function refused(request: Inbound, { refusal }: Verdict): Answer | undefined {
   if (refusal === undefined || !isGraphql(request)) return refusal
   const { title, detail, type } = JSON.parse(refusal.body) as { title: string; detail: string; type: string }
-  const code = type.slice(type.lastIndexOf(':') + 1).toUpperCase().replaceAll('-', '_')
+  const code = type
+    .slice(type.lastIndexOf(':') + 1)
+    .toUpperCase()
+    .replaceAll('-', '_')
   return {
     status: refusal.status,
     headers: { 'content-type': 'application/graphql-response+json; charset=utf-8' },

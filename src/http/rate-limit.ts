@@ -26,7 +26,10 @@ export function rateLimiter(limit: RateLimit | null): CountRequest {
   }
 }
 
-async function consume(limiter: RateLimiterMemory, sender: string): Promise<{ state: RateLimiterRes; refused: boolean }> {
+async function consume(
+  limiter: RateLimiterMemory,
+  sender: string,
+): Promise<{ state: RateLimiterRes; refused: boolean }> {
   try {
     return { state: await limiter.consume(sender), refused: false }
   } catch (rejected) {

@@ -67,7 +67,12 @@ function notAllowed({ method }: RestRequest): Answer {
   return { ...refusal, headers: { ...refusal.headers, allow: allowedMethods } }
 }
 
-async function run({ execute, stringify }: RestOptions, route: Route, segments: Segments, request: RestRequest): Promise<Answer> {
+async function run(
+  { execute, stringify }: RestOptions,
+  route: Route,
+  segments: Segments,
+  request: RestRequest,
+): Promise<Answer> {
   try {
     const variables = { ...decoded(segments), ...readParameters(route.parameters, request.query) }
     const { data, errors } = await execute(route.document, variables)

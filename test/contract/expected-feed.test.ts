@@ -41,7 +41,9 @@ const amounts = ['valueUsd', 'capitalInUsd', 'capitalOutUsd', 'netUsd', 'marketD
 if (!isThere) console.warn(`The expected figures are not tested: there is no ${feed}`)
 
 describe.runIf(isThere)('the real-market feed', async () => {
-  const expected = isThere ? (JSON.parse(await readFile(feed.replace('.ndjson.gz', '.expected.json'), 'utf8')) as Expected) : null
+  const expected = isThere
+    ? (JSON.parse(await readFile(feed.replace('.ndjson.gz', '.expected.json'), 'utf8')) as Expected)
+    : null
   const vaults = Object.entries(expected?.vaults ?? {})
   let database: TestDatabase
   let gateway: TestGateway
@@ -70,7 +72,12 @@ describe.runIf(isThere)('the real-market feed', async () => {
   test.each(vaults)('gives the equity of %s by REST', async (address, vault) => {
     type Point = { ts: number; valueUsd: number; capitalInUsd: number; capitalOutUsd: number }
     const points = await rest<Point[]>(`/vault/${address}/equity?points=2000`)
-    const rows = points.map(({ ts, valueUsd, capitalInUsd, capitalOutUsd }) => [ts, valueUsd, capitalInUsd, capitalOutUsd])
+    const rows = points.map(({ ts, valueUsd, capitalInUsd, capitalOutUsd }) => [
+      ts,
+      valueUsd,
+      capitalInUsd,
+      capitalOutUsd,
+    ])
     expect(points).toHaveLength(vault.equityPoints)
     expect(rows.slice(0, 3)).toEqual(vault.firstPoints.map((point) => point.map(Number)))
     expect(rows.at(-1)).toEqual(vault.lastPoint.map(Number))
@@ -98,7 +105,11 @@ describe.runIf(isThere)('the real-market feed', async () => {
     }
     const { vault: answer } = await gateway.query<{ vault: Answer }>(query, { address })
     for (const amount of amounts) expect(answer[amount], amount).toBe(Number(vault[amount]))
-    expect(answer).toMatchObject({ status: vault.status.toUpperCase(), updatedAt: vault.updatedAt, suspension: vault.suspension })
+    expect(answer).toMatchObject({
+      status: vault.status.toUpperCase(),
+      updatedAt: vault.updatedAt,
+      suspension: vault.suspension,
+    })
     expect(answer['strategy']).toEqual({ id: vault.strategy })
     expect(answer['fees']).toEqual(numbers(vault.fees))
     expect(answer['positions']).toEqual(numbers(vault.positions, ['id']))
@@ -112,7 +123,9 @@ describe.runIf(isThere)('the real-market feed', async () => {
   test('gives the figures of the strategies by REST and by GraphQL', async () => {
     type Figures = { id: string; liveApr: number | null; sigma: number | null }[]
     const byRest = await rest<Figures>('/strategies')
-    const { strategies: byGraphql } = await gateway.query<{ strategies: Figures }>('{ strategies { id liveApr sigma } }')
+    const { strategies: byGraphql } = await gateway.query<{ strategies: Figures }>(
+      '{ strategies { id liveApr sigma } }',
+    )
     for (const figures of [byRest, byGraphql]) {
       expect(figures.map(({ id }) => id).sort()).toEqual(Object.keys(expected?.strategies ?? {}).sort())
       for (const { id, ...figure } of figures) {

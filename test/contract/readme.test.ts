@@ -17,15 +17,22 @@ const readmeTime = 1_767_225_600
 
 const root = path.resolve(import.meta.dirname, '../..')
 const readme = await readFile(path.join(root, 'README.md'), 'utf8')
-const packageJson = JSON.parse(await readFile(path.join(root, 'package.json'), 'utf8')) as { scripts: Record<string, string> }
+const packageJson = JSON.parse(await readFile(path.join(root, 'package.json'), 'utf8')) as {
+  scripts: Record<string, string>
+}
 
 /** The fenced blocks, in their order. */
-const blocks = Array.from(readme.matchAll(/^```(\w+)\n(.*?)^```$/gms), ([, language = '', text = '']) => ({ language, text }))
+const blocks = Array.from(readme.matchAll(/^```(\w+)\n(.*?)^```$/gms), ([, language = '', text = '']) => ({
+  language,
+  text,
+}))
 const exampleFeed = blocks.find(({ language }) => language === 'ndjson')?.text ?? ''
 const commands = blocks.filter(({ language }) => language === 'sh').map(({ text }) => text.trim())
 
 /** Each question with the JSON that stands below it. */
-function answered(isQuestion: (block: { language: string; text: string }) => boolean): [question: string, answer: unknown][] {
+function answered(
+  isQuestion: (block: { language: string; text: string }) => boolean,
+): [question: string, answer: unknown][] {
   return blocks.flatMap((block, index) =>
     isQuestion(block) ? [[block.text.trim(), JSON.parse(blocks[index + 1]?.text ?? '')] as [string, unknown]] : [],
   )

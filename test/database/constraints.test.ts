@@ -17,6 +17,27 @@ const refused: Readonly<Record<string, readonly string[]>> = {
     ...['benchmark_paid_out', 'fees_contributed', 'fees_withdrawn', 'fees_taxed', 'fees_high_water'].map(
       (amount) => `update vault set ${amount}_usd = -0.000001`,
     ),
+    `update vault set value_usd = 'NaN', net_usd = 'NaN', strategy_delta_usd = 'NaN'`,
+    ...['benchmark_paid_out', 'fees_contributed', 'fees_withdrawn', 'fees_taxed', 'fees_high_water'].map(
+      (amount) => `update vault set ${amount}_usd = 'NaN'`,
+    ),
+  ],
+  vault_times: [
+    `update vault set opened_at = -1`,
+    `update vault set updated_at = opened_at - 1`,
+    `update vault set equity_at = updated_at + 1`,
+    `update vault set equity_at = opened_at - 1`,
+    `update vault set suspended_at = updated_at + 1, suspension_reason = 'why', status = 'suspended'`,
+  ],
+  equity_point_times: [`update equity_point set ts = -1 where ts = (select min(ts) from equity_point)`],
+  ledger_row_times: [`update ledger_row set ts = -1`],
+  strategy_figures: [
+    `update strategy set live_apr = 'NaN'`,
+    `update strategy set live_apr = 'Infinity'`,
+    `update strategy set live_apr = '-Infinity'`,
+    `update strategy set sigma = 'NaN'`,
+    `update strategy set sigma = 'Infinity'`,
+    `update strategy set sigma = -1`,
   ],
   vault_net: [
     `update vault set net_usd = net_usd + 0.000001, strategy_delta_usd = strategy_delta_usd + 0.000001`,
@@ -32,8 +53,8 @@ const refused: Readonly<Record<string, readonly string[]>> = {
     ...['idle', 'planting', 'attention', 'exiting', 'suspended'].map(
       (status) => `update vault set status = '${status}'`,
     ),
-    `update vault set suspended_at = 1, suspension_reason = 'why'`,
-    `update vault set suspended_at = 1, suspension_reason = 'why', phase = 'exiting', status = 'exiting'`,
+    `update vault set suspended_at = updated_at, suspension_reason = 'why'`,
+    `update vault set suspended_at = updated_at, suspension_reason = 'why', phase = 'exiting', status = 'exiting'`,
     `update vault set phase = 'exiting'`,
     `update vault set phase = 'planting'`,
     `update vault set out_of_range_count = 1`,
@@ -47,7 +68,7 @@ const refused: Readonly<Record<string, readonly string[]>> = {
   ],
   vault_suspension_whole: [
     `update vault set suspension_reason = 'why'`,
-    `update vault set suspended_at = 1, status = 'suspended'`,
+    `update vault set suspended_at = updated_at, status = 'suspended'`,
   ],
   vault_position_counts: [
     `update vault set out_of_range_count = -1`,
@@ -66,13 +87,19 @@ const refused: Readonly<Record<string, readonly string[]>> = {
     `update vault_day set start_usd = -1`,
     `update vault_day set end_usd = -1`,
     `update vault_day set growth = -1`,
+    `update vault_day set growth = 'NaN'`,
   ],
   benchmark_holding_amounts: [
     `update benchmark_holding set quantity = 0`,
     `update benchmark_holding set quantity = -1`,
+    `update benchmark_holding set quantity = 'NaN'`,
   ],
   position_amounts: [
     `update position set pending_rewards_usd = -1`,
+    `update position set pending_rewards_usd = 'NaN'`,
+    `update position set price_upper = 'NaN' where id = 'by prices'`,
+    `update position set fee_tier = -1`,
+    `update position set fee_tier = 1000001`,
     `update position set price_lower = -1 where id = 'by prices'`,
     `update position set price_lower = price_upper + 1, in_range = false where id = 'by prices'`,
     `update position set price_current = -1, in_range = false where id = 'by prices'`,
@@ -81,6 +108,7 @@ const refused: Readonly<Record<string, readonly string[]>> = {
     `update position set tick_lower = 1 where id = 'by prices'`,
     `update position set tick_lower = null where id = 'by ticks'`,
     `update position set tick_current = null where id = 'by ticks'`,
+    `update position set tick_lower = tick_upper + 1, in_range = false where id = 'by ticks'`,
   ],
   position_in_range_derived: [
     `update position set in_range = false where id = 'by prices'`,
@@ -129,6 +157,7 @@ const doubled: Readonly<Record<string, string>> = {
   equity_point_pkey: `insert into equity_point select * from equity_point limit 1`,
   vault_day_pkey: `insert into vault_day select * from vault_day limit 1`,
   vault_pkey: `insert into vault select * from vault`,
+  vault_address_in_any_case: `insert into vault ${vaultWith('address = lower(address)')}`,
   benchmark_holding_pkey: `insert into benchmark_holding select * from benchmark_holding`,
   position_pkey: `insert into position select * from position where id = 'by ticks'`,
   position_vault_address_ordinal_key: `update position set ordinal = 0`,
@@ -159,7 +188,7 @@ const missing: Readonly<Record<string, string>> = {
 const taken = [
   `update vault set value_usd = 102, net_usd = 2, strategy_delta_usd = 2`,
   `update vault set market_delta_usd = -1, strategy_delta_usd = 2`,
-  `update vault set suspended_at = 1, suspension_reason = 'why', status = 'suspended', phase = 'exiting'`,
+  `update vault set suspended_at = updated_at, suspension_reason = 'why', status = 'suspended', phase = 'exiting'`,
   `update vault set out_of_range_count = 2, status = 'attention'`,
   `update position set price_current = price_lower where id = 'by prices'`,
   `update position set price_current = price_upper, in_range = false where id = 'by prices'`,

@@ -89,7 +89,9 @@ describe('a fact', () => {
   test.each(keys)('%s with null for %s is refused, and names it', (name, key) => {
     expect(flawOf(lineWith(good[name], pathOf(key), null))).toMatchObject({
       key,
-      reason: expect.stringMatching(/^is null, (not (an? |"\w+"|[\w "]+)|which is no (kind of fact|type of event))/) as string,
+      reason: expect.stringMatching(
+        /^is null, (not (an? |"\w+"|[\w "]+)|which is no (kind of fact|type of event))/,
+      ) as string,
     })
   })
 

@@ -74,8 +74,15 @@ describe('the number of statements', () => {
 test('the demo world has a vault in each status', async () => {
   const database = await emptyDatabase()
   const facts = demoFacts(midnight)
-  expect(await apply(database, facts.map((fact) => JSON.stringify(fact)))).toMatchObject({ skipped: {}, rejected: {} })
-  const { vaults } = await gatewayOn(database).query<{ vaults: { nodes: { status: string }[] } }>('{ vaults { nodes { status } } }')
+  expect(
+    await apply(
+      database,
+      facts.map((fact) => JSON.stringify(fact)),
+    ),
+  ).toMatchObject({ skipped: {}, rejected: {} })
+  const { vaults } = await gatewayOn(database).query<{ vaults: { nodes: { status: string }[] } }>(
+    '{ vaults { nodes { status } } }',
+  )
   const statuses = vaults.nodes.map(({ status }) => status).sort()
   expect(statuses).toEqual(['ATTENTION', 'EARNING', 'EXITING', 'IDLE', 'PLANTING', 'SUSPENDED'])
 })

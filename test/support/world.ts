@@ -34,7 +34,9 @@ export function addressOf(number: number): string {
 
 type Event = Extract<FactInput, { kind: 'event' }>
 type Mark = Extract<FactInput, { kind: 'mark' }>
-type Details<Fact> = Fact extends unknown ? Omit<Fact, 'kind' | 'ts' | 'vault' | 'block' | 'txHash' | 'logIndex'> : never
+type Details<Fact> = Fact extends unknown
+  ? Omit<Fact, 'kind' | 'ts' | 'vault' | 'block' | 'txHash' | 'logIndex'>
+  : never
 
 export function strategy(id: string, ts = midnight): FactInput {
   return { kind: 'strategy', ts, id, name: `The ${id}`, tagline: `${id} in a line`, description: `What ${id} does` }

@@ -240,18 +240,34 @@ ALTER TABLE "ledger_row" ADD CONSTRAINT "ledger_row_vault_address_fkey" FOREIGN 
 
 -- Identities are written in one way only
 ALTER TABLE "vault" ADD CONSTRAINT "vault_address_form" CHECK ("address" ~ '^0x[0-9a-fA-F]{40}$' AND "owner" ~ '^0x[0-9a-fA-F]{40}$');
+CREATE UNIQUE INDEX "vault_address_in_any_case" ON "vault" (lower("address"));
 ALTER TABLE "ledger_row" ADD CONSTRAINT "ledger_row_tx_hash_form" CHECK ("tx_hash" ~ '^0x[0-9a-f]{64}$' AND "log_index" >= 0 AND "block" >= 0);
 
--- Amounts
+-- Amounts: the upper bound keeps NaN out, which is greater than any number
 ALTER TABLE "vault" ADD CONSTRAINT "vault_amounts" CHECK (
-  "value_usd" >= 0 AND "capital_in_usd" >= 0 AND "capital_out_usd" >= 0 AND "benchmark_paid_out_usd" >= 0
-  AND "fees_contributed_usd" >= 0 AND "fees_withdrawn_usd" >= 0 AND "fees_taxed_usd" >= 0 AND "fees_high_water_usd" >= 0);
-ALTER TABLE "equity_point" ADD CONSTRAINT "equity_point_amounts" CHECK ("value_usd" >= 0 AND "capital_in_usd" >= 0 AND "capital_out_usd" >= 0);
-ALTER TABLE "vault_day" ADD CONSTRAINT "vault_day_amounts" CHECK ("start_usd" >= 0 AND "end_usd" >= 0 AND "growth" >= 0);
-ALTER TABLE "benchmark_holding" ADD CONSTRAINT "benchmark_holding_amounts" CHECK ("quantity" > 0);
-ALTER TABLE "position" ADD CONSTRAINT "position_amounts" CHECK ("pending_rewards_usd" >= 0 AND "price_lower" >= 0 AND "price_lower" <= "price_upper" AND "price_current" >= 0);
-ALTER TABLE "universe_asset" ADD CONSTRAINT "universe_asset_amounts" CHECK ("liquidity_usd" >= 0);
-ALTER TABLE "universe_pair" ADD CONSTRAINT "universe_pair_amounts" CHECK ("tvl_usd" >= 0);
+  "value_usd" BETWEEN 0 AND 1e32 AND "capital_in_usd" BETWEEN 0 AND 1e32 AND "capital_out_usd" BETWEEN 0 AND 1e32
+  AND "benchmark_paid_out_usd" BETWEEN 0 AND 1e40
+  AND "fees_contributed_usd" BETWEEN 0 AND 1e32 AND "fees_withdrawn_usd" BETWEEN 0 AND 1e32
+  AND "fees_taxed_usd" BETWEEN 0 AND 1e32 AND "fees_high_water_usd" BETWEEN 0 AND 1e32);
+ALTER TABLE "equity_point" ADD CONSTRAINT "equity_point_amounts" CHECK (
+  "value_usd" BETWEEN 0 AND 1e32 AND "capital_in_usd" BETWEEN 0 AND 1e32 AND "capital_out_usd" BETWEEN 0 AND 1e32);
+ALTER TABLE "vault_day" ADD CONSTRAINT "vault_day_amounts" CHECK (
+  "start_usd" BETWEEN 0 AND 1e32 AND "end_usd" BETWEEN 0 AND 1e32 AND "growth" BETWEEN 0 AND 1e40);
+ALTER TABLE "benchmark_holding" ADD CONSTRAINT "benchmark_holding_amounts" CHECK ("quantity" > 0 AND "quantity" < 1e40);
+ALTER TABLE "position" ADD CONSTRAINT "position_amounts" CHECK (
+  "pending_rewards_usd" BETWEEN 0 AND 1e32 AND "price_lower" >= 0 AND "price_upper" BETWEEN "price_lower" AND 1e60
+  AND "price_current" BETWEEN 0 AND 1e60 AND "fee_tier" BETWEEN 0 AND 1000000);
+ALTER TABLE "universe_asset" ADD CONSTRAINT "universe_asset_amounts" CHECK ("liquidity_usd" BETWEEN 0 AND 1e32);
+ALTER TABLE "universe_pair" ADD CONSTRAINT "universe_pair_amounts" CHECK ("tvl_usd" BETWEEN 0 AND 1e32);
+ALTER TABLE "strategy" ADD CONSTRAINT "strategy_figures" CHECK (
+  "live_apr" > '-Infinity' AND "live_apr" < 'Infinity' AND "sigma" >= 0 AND "sigma" < 'Infinity');
+
+-- Times
+ALTER TABLE "vault" ADD CONSTRAINT "vault_times" CHECK (
+  "opened_at" >= 0 AND "updated_at" >= "opened_at" AND "equity_at" BETWEEN "opened_at" AND "updated_at"
+  AND "suspended_at" BETWEEN "opened_at" AND "updated_at");
+ALTER TABLE "equity_point" ADD CONSTRAINT "equity_point_times" CHECK ("ts" >= 0);
+ALTER TABLE "ledger_row" ADD CONSTRAINT "ledger_row_times" CHECK ("ts" >= 0);
 
 -- Net of flows
 ALTER TABLE "vault" ADD CONSTRAINT "vault_net" CHECK ("net_usd" = "value_usd" + "capital_out_usd" - "capital_in_usd");
@@ -272,7 +288,8 @@ ALTER TABLE "vault" ADD CONSTRAINT "vault_suspension_whole" CHECK (("suspension_
 ALTER TABLE "vault" ADD CONSTRAINT "vault_position_counts" CHECK ("out_of_range_count" >= 0 AND "out_of_range_count" <= "position_count");
 
 -- In range: lower <= current < upper, on the ticks where they are given
-ALTER TABLE "position" ADD CONSTRAINT "position_ticks_whole" CHECK (num_nulls("tick_lower", "tick_upper", "tick_current") IN (0, 3));
+ALTER TABLE "position" ADD CONSTRAINT "position_ticks_whole" CHECK (
+  num_nulls("tick_lower", "tick_upper", "tick_current") IN (0, 3) AND coalesce("tick_lower" <= "tick_upper", true));
 ALTER TABLE "position" ADD CONSTRAINT "position_in_range_derived" CHECK ("in_range" = CASE
   WHEN "tick_current" IS NOT NULL THEN "tick_lower" <= "tick_current" AND "tick_current" < "tick_upper"
   ELSE "price_lower" <= "price_current" AND "price_current" < "price_upper" END);

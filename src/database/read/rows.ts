@@ -19,7 +19,10 @@ type ServedValue<Value> = Value extends bigint
     : string
 
 export type VaultRow = Served<
-  Omit<Vault, 'openedAt' | 'digest' | 'phase' | 'benchmarkPaidOutUsd' | 'positionCount' | 'outOfRangeCount' | 'equityAt'>
+  Omit<
+    Vault,
+    'openedAt' | 'digest' | 'phase' | 'benchmarkPaidOutUsd' | 'positionCount' | 'outOfRangeCount' | 'equityAt'
+  >
 >
 export type PositionRow = Served<Omit<Position, 'ordinal'>>
 export type EquityRow = Served<Omit<EquityPoint, 'markDigest'>>

@@ -10,7 +10,10 @@ export interface FeedPosition {
   readonly fingerprint: string
 }
 
-export async function readFeedPosition(transaction: Pick<Transaction, 'feed'>, name: string): Promise<FeedPosition | null> {
+export async function readFeedPosition(
+  transaction: Pick<Transaction, 'feed'>,
+  name: string,
+): Promise<FeedPosition | null> {
   const stored = await transaction.feed.findUnique({ where: { name } })
   return stored && { line: Number(stored.line), byte: Number(stored.byte), fingerprint: stored.fingerprint }
 }

@@ -40,7 +40,9 @@ export async function replacePositions(
   await transaction.position.deleteMany({ where: { vaultAddress: { in: [...shown.keys()] } } })
   await insertPositions(
     transaction,
-    [...shown].flatMap(([vault, positions]) => positions.map((position, ordinal) => positionRow(vault, ordinal, position))),
+    [...shown].flatMap(([vault, positions]) =>
+      positions.map((position, ordinal) => positionRow(vault, ordinal, position)),
+    ),
   )
 }
 

@@ -19,7 +19,11 @@ export function insertSet<const Names extends Columns>(table: string, columns: N
 }
 
 /** One statement that updates any number of rows, found by their key. */
-export function updateSet<const Names extends Columns>(table: string, columns: Names, key: keyof Names & string): SetWriter<Names> {
+export function updateSet<const Names extends Columns>(
+  table: string,
+  columns: Names,
+  key: keyof Names & string,
+): SetWriter<Names> {
   const assignments = Object.keys(columns)
     .filter((name) => name !== key)
     .map((name) => `${name} = changed.${name}`)

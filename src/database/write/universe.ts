@@ -51,7 +51,10 @@ const insertStrategyPairs = insertSet('strategy_pair', {
 const insertScreens = insertSet('screen', { ts: 'bigint', digest: 'text' })
 
 /** Which screens are known: those of the given times, and the newest. */
-export function knownScreens(transaction: Transaction, times: readonly number[]): Promise<{ ts: number; digest: string }[]> {
+export function knownScreens(
+  transaction: Transaction,
+  times: readonly number[],
+): Promise<{ ts: number; digest: string }[]> {
   return transaction.$queryRawUnsafe(
     'select ts::float8 as ts, digest from screen where ts = any($1::bigint[]) or ts = (select max(ts) from screen)',
     times,
@@ -62,13 +65,20 @@ export function knownScreens(transaction: Transaction, times: readonly number[])
 export async function saveScreens(transaction: Transaction, screens: readonly RecordedScreen[]): Promise<void> {
   const newest = screens.at(-1)
   if (newest === undefined) return
-  await insertScreens(transaction, screens.map(({ ts, digest }) => ({ ts, digest })))
+  await insertScreens(
+    transaction,
+    screens.map(({ ts, digest }) => ({ ts, digest })),
+  )
   await transaction.universeAsset.deleteMany()
   await transaction.universePair.deleteMany()
   await transaction.strategyPair.deleteMany()
   await insertAssets(
     transaction,
-    newest.assets.map(({ liquidityUsd, ...asset }, ordinal) => ({ ...asset, ordinal, liquidity_usd: usdText(liquidityUsd) })),
+    newest.assets.map(({ liquidityUsd, ...asset }, ordinal) => ({
+      ...asset,
+      ordinal,
+      liquidity_usd: usdText(liquidityUsd),
+    })),
   )
   await insertPairs(
     transaction,

@@ -87,7 +87,10 @@ function toState(stored: StoredVault, day: StoredDay | undefined): VaultState {
       holdings: new Map(stored.holdings.map(({ symbol, quantity }) => [symbol, exact(quantity)])),
       paidOutUsd: exact(stored.benchmarkPaidOutUsd),
     },
-    day: day === undefined ? null : { day: day.day, startUsd: new Decimal(day.start_usd), growth: new Decimal(day.growth) },
+    day:
+      day === undefined
+        ? null
+        : { day: day.day, startUsd: new Decimal(day.start_usd), growth: new Decimal(day.growth) },
     phase: stored.phase,
     suspension:
       stored.suspensionReason === null
@@ -142,7 +145,9 @@ export async function saveVaults(
   await insertVaults(transaction, opened.map(vaultRow))
   await updateVaults(transaction, changed.map(vaultRow))
   const all = [...opened, ...changed]
-  await transaction.benchmarkHolding.deleteMany({ where: { vaultAddress: { in: changed.map((vault) => vault.address) } } })
+  await transaction.benchmarkHolding.deleteMany({
+    where: { vaultAddress: { in: changed.map((vault) => vault.address) } },
+  })
   await insertHoldings(transaction, all.flatMap(holdingRows))
 }
 
