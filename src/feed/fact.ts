@@ -153,6 +153,7 @@ export type VaultFact = z.output<typeof vault>
 export type MarkFact = z.output<typeof mark>
 export type EventFact = z.output<typeof eventFact>
 export type FactKind = Fact['kind']
+export const factKinds: readonly FactKind[] = ['strategy', 'screen', 'vault', 'event', 'mark']
 
 /** A fact as a producer writes it: decimals as text. */
 export type FactInput = Written<z.output<typeof factSchema>>

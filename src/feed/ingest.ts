@@ -76,8 +76,12 @@ function rejectedLines(lines: readonly Line[], fates: readonly Fate[]): { line: 
 function candidate({ number, endByte, bytes, length }: Line): Candidate {
   const position = { line: number, byte: endByte, fingerprint: lineDigest(bytes) }
   if (length > maxLineBytes) {
-    return { position, flaw: { key: null, reason: `the line has ${length} bytes, more than ${maxLineBytes}` } }
+    return {
+      position,
+      kind: null,
+      flaw: { key: null, reason: `the line has ${length} bytes, more than ${maxLineBytes}` },
+    }
   }
   const parsed = parseFact(bytes)
-  return parsed.ok ? { position, fact: parsed.fact } : { position, flaw: parsed.flaw }
+  return parsed.ok ? { position, fact: parsed.fact } : { position, kind: parsed.kind, flaw: parsed.flaw }
 }

@@ -2,7 +2,7 @@ import { parse as parseJson } from 'lossless-json'
 import type { z } from 'zod'
 import { NumberText, readNumber } from './decimal-text.ts'
 import type { Flaw } from './errors.ts'
-import { type Fact, factSchema } from './fact.ts'
+import { type Fact, type FactKind, factKinds, factSchema } from './fact.ts'
 import { shown } from './shown.ts'
 
 /** Longer than any real screen, short enough to hold. */
@@ -10,7 +10,10 @@ export const maxLineBytes = 4 * 1024 * 1024
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
-export type Parsed = { readonly ok: true; readonly fact: Fact } | { readonly ok: false; readonly flaw: Flaw }
+export type Parsed =
+  | { readonly ok: true; readonly fact: Fact }
+  /** Of a bad fact the kind is known where it says one there is. */
+  | { readonly ok: false; readonly flaw: Flaw; readonly kind: FactKind | null }
 
 /** Checks the bytes of one line. */
 export function parseFact(bytes: Uint8Array): Parsed {
@@ -30,11 +33,13 @@ export function checkFact(value: unknown): Parsed {
   const checked = factSchema.safeParse(value, { error: describe })
   if (checked.success) return { ok: true, fact: checked.data }
   const [issue] = checked.error.issues
-  return issue === undefined ? bad(null, 'the line is not a fact') : bad(keyOf(issue), issue.message)
+  const { kind } = Object(value) as { kind?: unknown }
+  const known = factKinds.find((one) => one === kind) ?? null
+  return issue === undefined ? bad(null, 'the line is not a fact', known) : bad(keyOf(issue), issue.message, known)
 }
 
-function bad(key: string | null, reason: string): Parsed {
-  return { ok: false, flaw: { key, reason } }
+function bad(key: string | null, reason: string, kind: FactKind | null = null): Parsed {
+  return { ok: false, flaw: { key, reason }, kind }
 }
 
 function decode(bytes: Uint8Array): string | null {

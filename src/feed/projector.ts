@@ -22,7 +22,9 @@ import { identity } from './identity.ts'
 import { type Known, Projection } from './projection.ts'
 
 /** A checked fact, or what is wrong with it, and how far its feed is with it. */
-export type Candidate = { readonly position: FeedPosition } & ({ readonly fact: Fact } | { readonly flaw: Flaw })
+export type Candidate = { readonly position: FeedPosition } & (
+  { readonly fact: Fact } | { readonly flaw: Flaw; readonly kind: FactKind | null }
+)
 
 /** What became of a line. */
 export type Fate =
@@ -81,7 +83,7 @@ async function applyOnce(
 }
 
 function fateOf(projection: Projection, candidate: Candidate): Fate {
-  if ('flaw' in candidate) return { fate: 'rejected', kind: null, flaw: candidate.flaw }
+  if ('flaw' in candidate) return { fate: 'rejected', kind: candidate.kind, flaw: candidate.flaw }
   const { fact } = candidate
   try {
     return { fate: projection.apply(fact, digestOf(fact)) ? 'applied' : 'skipped', kind: fact.kind }

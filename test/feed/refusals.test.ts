@@ -369,7 +369,7 @@ describe('a feed with rejects', () => {
     expect(summary).toEqual({
       applied: { strategy: 1, screen: 1, vault: 1, event: 1, mark: 2 },
       skipped: {},
-      rejected: { unreadable: 4, mark: 1 },
+      rejected: { mark: 2, unreadable: 3 },
     })
     const entries = (await readFile(file, 'utf8'))
       .trimEnd()
