@@ -3,8 +3,10 @@ import { execute } from 'graphql'
 import { createYoga, type Plugin, type YogaServerInstance } from 'graphql-yoga'
 import type { Database } from '../database/database.ts'
 import type { Context } from '../graphql/context.ts'
+import { queryBounds } from '../graphql/bounds.ts'
 import { stringify } from '../graphql/exact-number.ts'
 import { publicError, type ReportUnplanned } from '../graphql/failures.ts'
+import { checkExtent, checkText } from '../graphql/limits.ts'
 import { schema } from '../graphql/schema.ts'
 import type { Answer } from './exchange.ts'
 import { exampleAddress, graphiqlOptions } from './graphiql.ts'
@@ -34,8 +36,28 @@ export function createGraphql({ database, report, isOpen }: GraphqlOptions): Yog
     // Cross-origin headers are those of every answer, and logging is the gateway's.
     cors: false,
     logging: false,
-    plugins: [sameWayOut],
+    plugins: [bounded, sameWayOut],
   })
+}
+
+/** Refuses what is over its bounds before it is parsed, or before it runs, and tells what the rest costs. */
+const bounded: Plugin<Context> = {
+  onParams: ({ params, setResult }) => {
+    // What is no string is refused after this, in GraphQL over HTTP's own words.
+    const error = typeof params.query === 'string' ? checkText(params.query) : null
+    if (error !== null) setResult({ errors: [error] })
+  },
+  onExecute: ({ args, setResultAndStopExecution }) => {
+    const { document, operationName, variableValues } = args
+    const { figures, error } = checkExtent({ schema, document, operationName, variables: variableValues ?? {} })
+    if (error !== null) return setResultAndStopExecution({ errors: [error] })
+    const cost = { cost: { figure: figures.cost, most: queryBounds.cost } }
+    return {
+      onExecuteDone: ({ result, setResult }) => {
+        if ('data' in result) setResult({ ...result, extensions: { ...result.extensions, ...cost } })
+      },
+    }
+  },
 }
 
 /**

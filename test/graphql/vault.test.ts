@@ -103,7 +103,7 @@ describe('a vault', () => {
 
   test('that is not known is null', async () => {
     const response = await gateway.post(`{ vault(address: "${vaultB}") { address } }`)
-    expect([response.status, await response.json()]).toEqual([200, { data: { vault: null } }])
+    expect([response.status, await response.json()]).toMatchObject([200, { data: { vault: null } }])
   })
 })
 

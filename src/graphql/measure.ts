@@ -1,0 +1,166 @@
+import {
+  type DocumentNode,
+  type FieldNode,
+  type FragmentDefinitionNode,
+  getArgumentValues,
+  getNamedType,
+  getNullableType,
+  type GraphQLCompositeType,
+  type GraphQLField,
+  type GraphQLSchema,
+  isCompositeType,
+  isListType,
+  Kind,
+  Lexer,
+  type OperationDefinitionNode,
+  SchemaMetaFieldDef,
+  type SelectionSetNode,
+  Source,
+  TokenKind,
+  TypeMetaFieldDef,
+  TypeNameMetaFieldDef,
+  visit,
+} from 'graphql'
+import { assumedLengths } from './bounds.ts'
+
+/** What running a query would take, at most. */
+export interface QueryFigures {
+  /** Levels of fields. */
+  readonly depth: number
+  readonly aliases: number
+  readonly directives: number
+  /** Fields that the answer may have: a list counts its selection once for each item. */
+  readonly cost: number
+}
+
+export interface MeasuredQuery {
+  readonly schema: GraphQLSchema
+  /** A valid one. */
+  readonly document: DocumentNode
+  readonly operationName?: string | null | undefined
+  readonly variables: Readonly<Record<string, unknown>>
+}
+
+/** Tokens of a document; what can't be read ends the count, since parsing will refuse it there. */
+export function countTokens(source: string): number {
+  const lexer = new Lexer(new Source(source))
+  let tokens = 0
+  try {
+    while (lexer.advance().kind !== TokenKind.EOF) tokens++
+  } catch {
+    return tokens
+  }
+  return tokens
+}
+
+/** Measures the operation that would run, with the fragments it uses. */
+export function measure({ schema, document, operationName, variables }: MeasuredQuery): QueryFigures {
+  const operations = document.definitions.filter((node) => node.kind === Kind.OPERATION_DEFINITION)
+  const operation = operationName == null ? operations[0] : operations.find(({ name }) => name?.value === operationName)
+  if (operation === undefined) return { depth: 0, aliases: 0, directives: 0, cost: 0 }
+  const root = schema.getRootType(operation.operation)
+  const extent = root == null ? nothing : new Meter(schema, document, variables).selection(operation.selectionSet, root)
+  return { ...extent, ...countNodes(document, operation) }
+}
+
+/** How deep a selection goes and how many fields it gives, from where it stands. */
+interface Extent {
+  readonly depth: number
+  readonly cost: number
+}
+
+const nothing: Extent = { depth: 0, cost: 0 }
+
+class Meter {
+  readonly #fragments = new Map<string, FragmentDefinitionNode>()
+  /** A fragment is measured once, so that fragments in fragments take no more time than their text is long. */
+  readonly #measured = new Map<string, Extent>()
+
+  constructor(
+    readonly schema: GraphQLSchema,
+    document: DocumentNode,
+    readonly variables: Readonly<Record<string, unknown>>,
+  ) {
+    for (const node of document.definitions) {
+      if (node.kind === Kind.FRAGMENT_DEFINITION) this.#fragments.set(node.name.value, node)
+    }
+  }
+
+  selection({ selections }: SelectionSetNode, parent: GraphQLCompositeType): Extent {
+    let depth = 0
+    let cost = 0
+    for (const node of selections) {
+      const extent =
+        node.kind === Kind.FIELD
+          ? this.#field(node, parent)
+          : node.kind === Kind.FRAGMENT_SPREAD
+            ? this.#fragment(node.name.value)
+            : this.#conditional(node.selectionSet, node.typeCondition?.name.value, parent)
+      depth = Math.max(depth, extent.depth)
+      cost += extent.cost
+    }
+    return { depth, cost }
+  }
+
+  #fragment(name: string): Extent {
+    const known = this.#measured.get(name)
+    if (known !== undefined) return known
+    const fragment = this.#fragments.get(name)
+    const extent = fragment ? this.#conditional(fragment.selectionSet, fragment.typeCondition.name.value) : nothing
+    this.#measured.set(name, extent)
+    return extent
+  }
+
+  #conditional(selection: SelectionSetNode, typeName?: string, parent?: GraphQLCompositeType): Extent {
+    const type = typeName === undefined ? parent : this.schema.getType(typeName)
+    return isCompositeType(type) ? this.selection(selection, type) : nothing
+  }
+
+  #field(node: FieldNode, parent: GraphQLCompositeType): Extent {
+    const field = this.#definition(node.name.value, parent)
+    const type = field && getNamedType(field.type)
+    const inner = node.selectionSet && isCompositeType(type) ? this.selection(node.selectionSet, type) : nothing
+    const items = field === undefined ? 1 : this.#length(field, node)
+    return { depth: 1 + inner.depth, cost: 1 + items * (inner === nothing ? 0 : inner.cost) }
+  }
+
+  #definition(name: string, parent: GraphQLCompositeType): GraphQLField<unknown, unknown> | undefined {
+    if (name === TypeNameMetaFieldDef.name) return TypeNameMetaFieldDef
+    if (name === SchemaMetaFieldDef.name) return SchemaMetaFieldDef
+    if (name === TypeMetaFieldDef.name) return TypeMetaFieldDef
+    return 'getFields' in parent ? parent.getFields()[name] : undefined
+  }
+
+  /** Items of a list: what an argument says, or what is assumed; a connection's page is counted where it is asked for. */
+  #length(field: GraphQLField<unknown, unknown>, node: FieldNode): number {
+    const { first, points } = this.#arguments(field, node)
+    const asked = first ?? points
+    if (typeof asked === 'number') return Math.max(1, asked)
+    if (!isListType(getNullableType(field.type)) || field.name === 'nodes' || field.name === 'edges') return 1
+    return assumedLengths[field.name] ?? 10
+  }
+
+  #arguments(field: GraphQLField<unknown, unknown>, node: FieldNode): Record<string, unknown> {
+    try {
+      return getArgumentValues(field, node, this.variables)
+    } catch {
+      // A value that can't be is refused by the execution, before it reads anything.
+      return {}
+    }
+  }
+}
+
+function countNodes(
+  document: DocumentNode,
+  operation: OperationDefinitionNode,
+): { aliases: number; directives: number } {
+  let aliases = 0
+  let directives = 0
+  const count = {
+    Field: ({ alias }: FieldNode) => void (alias && aliases++),
+    Directive: () => void directives++,
+  }
+  visit(operation, count)
+  for (const node of document.definitions) if (node.kind === Kind.FRAGMENT_DEFINITION) visit(node, count)
+  return { aliases, directives }
+}
