@@ -1,15 +1,7 @@
 import type { GraphiQLOptions } from 'graphql-yoga'
-import type { Database } from '../database/database.ts'
-import { allStrategies, readVaultPages } from '../database/read/vault.ts'
-import type { ReportUnplanned } from '../graphql/failures.ts'
+import type { ExecuteDocument } from '../graphql/execute.ts'
 
-const richest = {
-  filter: { status: null, strategy: null, owner: null },
-  orderBy: 'VALUE_USD',
-  direction: 'DESC',
-  first: 1,
-  after: null,
-} as const
+const mostValuable = { toString: () => '{ vaults(first: 1) { nodes { address } } }' }
 
 const nobody = '0x0000000000000000000000000000000000000000'
 
@@ -29,15 +21,11 @@ export function graphiqlOptions(link: URL, address: string | null): GraphiQLOpti
   }
 }
 
-/** The most valuable vault's; where the database fails, the page opens all the same. */
-export async function exampleAddress(database: Database, report: ReportUnplanned): Promise<string | null> {
-  try {
-    const [vault] = await readVaultPages(database, [allStrategies], richest)
-    return vault?.address ?? null
-  } catch (error) {
-    report(error)
-    return null
-  }
+/** The most valuable vault's; null where there is none, or the database fails: the page opens all the same. */
+export async function exampleAddress(execute: ExecuteDocument): Promise<string | null> {
+  const { data } = await execute(mostValuable, {})
+  const { vaults } = (data ?? {}) as { vaults?: { nodes: { address: string }[] } | null }
+  return vaults?.nodes[0]?.address ?? null
 }
 
 /** @param address of the vault that the first example asks for */

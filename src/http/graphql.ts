@@ -1,10 +1,10 @@
 import { renderGraphiQL } from '@graphql-yoga/render-graphiql'
 import { execute } from 'graphql'
 import { createYoga, type Plugin, type YogaServerInstance } from 'graphql-yoga'
-import type { Database } from '../database/database.ts'
 import type { Context } from '../graphql/context.ts'
 import { queryBounds } from '../graphql/bounds.ts'
 import { stringify } from '../graphql/exact-number.ts'
+import { createExecutor } from '../graphql/execute.ts'
 import { publicError, type ReportUnplanned } from '../graphql/failures.ts'
 import { checkExtent, checkText } from '../graphql/limits.ts'
 import { schema } from '../graphql/schema.ts'
@@ -17,7 +17,7 @@ export const graphqlPath = '/graphql'
 export const preflightAnswer: Answer = { status: 204, headers: { allow: 'GET, POST, OPTIONS' }, body: '' }
 
 export interface GraphqlOptions {
-  readonly database: Database
+  readonly database: Context['database']
   readonly report: ReportUnplanned
   /** Whether anybody may see the data: GraphiQL's page, which is open to all, shows an address only then. */
   readonly isOpen: boolean
@@ -25,13 +25,14 @@ export interface GraphqlOptions {
 
 /** GraphQL over HTTP, and GraphiQL for browsers. */
 export function createGraphql({ database, report, isOpen }: GraphqlOptions): YogaServerInstance<object, Context> {
+  const executeDocument = createExecutor(database, report)
   return createYoga<object, Context>({
     schema,
     graphqlEndpoint: graphqlPath,
     context: () => ({ database }),
     maskedErrors: { maskError: (error) => publicError(error, report) },
     renderGraphiQL,
-    graphiql: async ({ url }) => graphiqlOptions(new URL(url), isOpen ? await exampleAddress(database, report) : null),
+    graphiql: async ({ url }) => graphiqlOptions(new URL(url), isOpen ? await exampleAddress(executeDocument) : null),
     landingPage: false,
     // Cross-origin headers are those of every answer, and logging is the gateway's.
     cors: false,
