@@ -24,8 +24,8 @@ export interface Database {
   transaction<Result>(work: (transaction: Transaction) => Promise<Result>): Promise<Result>
   /** Runs work while no other process that asks for the same does. */
   exclusively<Result>(work: () => Promise<Result>): Promise<Result>
-  /** For Prisma's schema engine. */
-  readonly adapter: SqlMigrationAwareDriverAdapterFactory
+  /** Runs work by Prisma's schema engine, on a connection that ends with it: the engine never gives back its lock. */
+  withEngineAdapter<Result>(work: (adapter: SqlMigrationAwareDriverAdapterFactory) => Promise<Result>): Promise<Result>
   close(): Promise<void>
 }
 

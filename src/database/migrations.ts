@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises'
 import path from 'node:path'
-import type { DiffResult, MigrationList } from '@prisma/schema-engine-wasm'
+import type { MigrationList } from '@prisma/schema-engine-wasm'
 import type { Database } from './database.ts'
 import { startSchemaEngine } from './schema-engine.ts'
 
@@ -16,11 +16,14 @@ export async function migrate(database: Database): Promise<string[]> {
   const migrationsList = await readMigrations()
   const names = migrationsList.migrationDirectories.map(({ path: name }) => name)
   if (await areApplied(database, names)) return []
-  const engine = await startSchemaEngine(database.adapter, await readDatamodel())
   return database.exclusively(async () => {
+    // Another process may have applied them while this one waited.
+    if (await areApplied(database, names)) return []
     await forgetInterrupted(database)
-    const { appliedMigrationNames } = await engine.applyMigrations({ migrationsList, filters })
-    return appliedMigrationNames
+    return database.withEngineAdapter(async (adapter) => {
+      const engine = await startSchemaEngine(adapter, await readDatamodel())
+      return (await engine.applyMigrations({ migrationsList, filters })).appliedMigrationNames
+    })
   })
 }
 
@@ -35,13 +38,10 @@ export async function drift(datamodel?: string): Promise<string> {
   try {
     await migrate(database)
     const files = [{ path: 'schema.prisma', content: datamodel ?? (await readDatamodel()) }]
-    const engine = await startSchemaEngine(database.adapter, await readDatamodel())
-    const { stdout }: DiffResult = await engine.diff({
-      from: { tag: 'schemaDatasource', files, configDir: prismaFolder },
-      to: { tag: 'schemaDatamodel', files },
-      script: true,
-      exitCode: null,
-      filters,
+    const { stdout } = await database.withEngineAdapter(async (adapter) => {
+      const engine = await startSchemaEngine(adapter, await readDatamodel())
+      const from = { tag: 'schemaDatasource' as const, files, configDir: prismaFolder }
+      return engine.diff({ from, to: { tag: 'schemaDatamodel', files }, script: true, exitCode: null, filters })
     })
     return (stdout ?? '').replace('-- This is an empty migration.', '').trim()
   } finally {
@@ -65,9 +65,21 @@ async function isTableThere(database: Database): Promise<boolean> {
   return table?.exists === true
 }
 
+/** The migrations that this code needs and the database hasn't. */
+export async function missingMigrations(database: Database): Promise<string[]> {
+  const { migrationDirectories } = await readMigrations()
+  const applied = await appliedMigrations(database)
+  return migrationDirectories.map(({ path: name }) => name).filter((name) => !applied.includes(name))
+}
+
 /** Spares the engine's start, which is most of a warm one. */
 async function areApplied(database: Database, names: readonly string[]): Promise<boolean> {
-  if (!(await isTableThere(database))) return false
+  const applied = await appliedMigrations(database)
+  return names.every((name) => applied.includes(name))
+}
+
+async function appliedMigrations(database: Database): Promise<string[]> {
+  if (!(await isTableThere(database))) return []
   const applied = await database.query<{ name: string }>(
     {
       name: 'migrations_applied',
@@ -75,7 +87,7 @@ async function areApplied(database: Database, names: readonly string[]): Promise
     },
     [],
   )
-  return names.every((name) => applied.some((row) => row.name === name))
+  return applied.map(({ name }) => name)
 }
 
 async function readMigrations(): Promise<MigrationList> {

@@ -43,7 +43,7 @@ export function onPGlite(pglite: PGlite, release: () => Promise<void>): Database
   return {
     engine: 'pglite',
     prisma,
-    adapter,
+    withEngineAdapter: (work) => work(adapter),
     query: async <Row>(statement: { text: string }, values: readonly unknown[]) =>
       (await pglite.query<Row>(statement.text, [...values])).rows,
     transaction: (work) => prisma.$transaction(work, transactionLimits),

@@ -1,4 +1,5 @@
 import { PrismaPg } from '@prisma/adapter-pg'
+import type { SqlMigrationAwareDriverAdapterFactory } from '@prisma/driver-adapter-utils'
 import pg from 'pg'
 import { atomicScripts } from './atomic-scripts.ts'
 import { transactionLimits, type Database } from './database.ts'
@@ -18,12 +19,11 @@ export async function openPostgreSql(url: string, connections: number): Promise<
   // Without a listener an idle connection that breaks would end the process; the next query opens a new one.
   pool.on('error', () => undefined)
   await connectOnce(pool, url)
-  const adapter = atomicScripts(new PrismaPg(pool), (sql) => pool.query(sql))
-  const prisma = new PrismaClient({ adapter })
+  const prisma = new PrismaClient({ adapter: new PrismaPg(pool) })
   return {
     engine: 'postgresql',
     prisma,
-    adapter,
+    withEngineAdapter: (work) => withOwnAdapter(url, work),
     query: async <Row>(statement: { name: string; text: string }, values: readonly unknown[]) =>
       (await pool.query({ ...statement, values: [...values] })).rows as Row[],
     transaction: (work) => prisma.$transaction(work, transactionLimits),
@@ -43,6 +43,18 @@ async function connectOnce(pool: pg.Pool, url: string): Promise<void> {
     // A refused connection to several addresses of a name has a code and no message.
     const { message, code } = error as { message: string; code?: string }
     throw new DatabaseUnreachable(new URL(url).host, message === '' ? String(code) : message)
+  }
+}
+
+async function withOwnAdapter<Result>(
+  url: string,
+  work: (adapter: SqlMigrationAwareDriverAdapterFactory) => Promise<Result>,
+): Promise<Result> {
+  const pool = new pg.Pool({ connectionString: url, max: 1 })
+  try {
+    return await work(atomicScripts(new PrismaPg(pool), (sql) => pool.query(sql)))
+  } finally {
+    await pool.end()
   }
 }
 

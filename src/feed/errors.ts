@@ -38,14 +38,13 @@ export class KnownOtherwise extends DomainError {
   }
 }
 
-/** A new fact older than the newest of what it is about. */
+/** A new fact older than its vault's newest. */
 export class OutOfOrder extends DomainError {
   constructor(
     readonly tsSeconds: number,
     readonly newestSeconds: number,
-    what: string,
   ) {
-    super('ts', `is ${tsSeconds}, older than the ${what}'s newest fact, ${newestSeconds}`)
+    super('ts', `is ${tsSeconds}, older than the vault's newest fact, ${newestSeconds}`)
   }
 }
 

@@ -14,9 +14,8 @@ import { identityOf } from './identity.ts'
 
 /** What the read model holds of what a batch of facts is about. */
 export interface Known {
-  /** Time of each strategy's newest fact, by id. */
-  readonly strategies: Map<string, number>
-  readonly newestScreen: number | null
+  /** Ids of all strategies. */
+  readonly strategies: Set<string>
   readonly vaults: Map<string, VaultRecord>
   /** Digests of known facts, by identity. */
   readonly digests: Map<string, string>
@@ -46,11 +45,8 @@ export class Projection {
     events: [],
     positions: new Map(),
   }
-  #newestScreen: number
 
-  constructor(readonly known: Known) {
-    this.#newestScreen = known.newestScreen ?? -1
-  }
+  constructor(readonly known: Known) {}
 
   /**
    * Takes one fact.
@@ -83,18 +79,13 @@ export class Projection {
   }
 
   #publish({ kind: _, ...strategy }: StrategyFact, digest: string): void {
-    const { id, ts } = strategy
-    const newest = this.known.strategies.get(id) ?? -1
-    if (ts < newest) throw new OutOfOrder(ts, newest, 'strategy')
-    this.known.strategies.set(id, ts)
+    this.known.strategies.add(strategy.id)
     this.changes.strategies.push({ ...strategy, digest })
   }
 
   #screen({ kind: _, ...screen }: ScreenFact, digest: string): void {
     const unknown = Object.keys(screen.strategies).find((id) => !this.known.strategies.has(id))
     if (unknown !== undefined) throw new UnknownStrategy(`strategies.${unknown}`, unknown)
-    if (screen.ts < this.#newestScreen) throw new OutOfOrder(screen.ts, this.#newestScreen, 'screen')
-    this.#newestScreen = screen.ts
     this.changes.screens.push({ ...screen, digest })
   }
 
@@ -148,7 +139,7 @@ export class Projection {
   #vaultOf({ vault: address, ts }: MarkFact | EventFact): VaultRecord {
     const vault = this.known.vaults.get(address)
     if (vault === undefined) throw new UnknownVault(address)
-    if (ts < vault.updatedAt) throw new OutOfOrder(ts, vault.updatedAt, 'vault')
+    if (ts < vault.updatedAt) throw new OutOfOrder(ts, vault.updatedAt)
     return vault
   }
 

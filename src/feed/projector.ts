@@ -123,8 +123,7 @@ async function load(transaction: Transaction, facts: readonly Fact[]): Promise<K
     digests.set(identity.event(vault, txHash, logIndex), digest)
   }
   return {
-    strategies: strategies.publishedAt,
-    newestScreen: screens.length === 0 ? null : Math.max(...screens.map(({ ts }) => ts)),
+    strategies: strategies.ids,
     vaults: new Map(vaults.map((vault) => [vault.address, vault])),
     digests,
   }

@@ -54,6 +54,27 @@ test('counts what was applied by kind', () => {
   }
 })
 
+test('a strategy or screen older than the one that stands is known, and changes nothing that is served', async () => {
+  await emptyDatabase()
+  const screen = (ts: number, symbol: string): FactInput => {
+    const asset = { symbol, name: symbol, category: 'major' as const, venues: ['v'], liquidityUsd: '1' }
+    return { kind: 'screen', ts, assets: [asset], pairs: [], strategies: {} }
+  }
+  const newest = [{ ...strategy('one', midnight), name: 'New' } as FactInput, screen(midnight, 'NEW')]
+  const older = [{ ...strategy('one', midnight - 9), name: 'Old' } as FactInput, screen(midnight - 9, 'OLD')]
+  for (const facts of [newest, older, older]) await apply(database, facts)
+  expect((await apply(database, older)).skipped).toEqual({ strategy: 1, screen: 1 })
+  const served = async () => {
+    const { strategy: strategies, universe_asset: assets } = await dumpReadModel(database)
+    return [...(strategies ?? []), ...(assets ?? [])]
+  }
+  const theNewest = [expect.stringContaining('"name": "New"'), expect.stringContaining('"symbol": "NEW"')]
+  expect(await served()).toEqual(theNewest)
+  await emptyDatabase()
+  await apply(database, [...newest, ...older])
+  expect(await served()).toEqual(theNewest)
+})
+
 describe('a feed that is known already', () => {
   test('changes nothing and is skipped whole', async () => {
     await emptyDatabase()

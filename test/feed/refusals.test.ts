@@ -233,18 +233,6 @@ const contradictions: Case[] = [
   ],
   ['a deposit without the price of its asset', deposited({ prices: {} }), 'prices.USDC', /^is missing/],
   [
-    'an older strategy',
-    strategy('one', midnight - 1),
-    'ts',
-    `is ${midnight - 1}, older than the strategy's newest fact, ${midnight}`,
-  ],
-  [
-    'an older screen',
-    screened({ ts: midnight - 1 }),
-    'ts',
-    `is ${midnight - 1}, older than the screen's newest fact, ${midnight}`,
-  ],
-  [
     'an older mark',
     mark(vaultA, midnight + 19, '101'),
     'ts',

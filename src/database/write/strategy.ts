@@ -15,31 +15,33 @@ export interface RecordedStrategy {
 }
 
 export interface KnownStrategies {
-  /** Time of the newest fact of each strategy there is, by id. */
-  readonly publishedAt: Map<string, number>
+  /** Ids of all strategies there are. */
+  readonly ids: Set<string>
   /** Digests of the known facts of the strategies asked for, by id and time. */
   readonly revisions: { strategyId: string; ts: bigint; digest: string }[]
 }
 
 /** Reads what strategies there are, and what is known of some of them. */
 export async function knownStrategies(transaction: Transaction, ids: readonly string[]): Promise<KnownStrategies> {
-  const all = await transaction.strategy.findMany({ select: { id: true, publishedAt: true } })
+  const all = await transaction.strategy.findMany({ select: { id: true } })
   const revisions =
     ids.length === 0 ? [] : await transaction.strategyRevision.findMany({ where: { strategyId: { in: [...ids] } } })
-  return { publishedAt: new Map(all.map(({ id, publishedAt }) => [id, Number(publishedAt)])), revisions }
+  return { ids: new Set(all.map(({ id }) => id)), revisions }
 }
 
 const upsertStrategies = insertSet(
   'strategy',
   { id: 'text', published_at: 'bigint', name: 'text', tagline: 'text', description: 'text' },
   `on conflict (id) do update set published_at = excluded.published_at, name = excluded.name,
-    tagline = excluded.tagline, description = excluded.description`,
+    tagline = excluded.tagline, description = excluded.description
+    where excluded.published_at > strategy.published_at`,
 )
 const insertRevisions = insertSet('strategy_revision', { strategy_id: 'text', ts: 'bigint', digest: 'text' })
 
-/** Publishes or replaces catalogue entries: the newest fact of each stands, all of them are known from now on. */
+/** Publishes or replaces catalogue entries: the newest fact of each stands, whenever it came; all are known from now on. */
 export async function saveStrategies(transaction: Transaction, facts: readonly RecordedStrategy[]): Promise<void> {
-  const newest = new Map(facts.map((fact) => [fact.id, fact]))
+  const newest = new Map<string, RecordedStrategy>()
+  for (const fact of facts) if (fact.ts > (newest.get(fact.id)?.ts ?? -1)) newest.set(fact.id, fact)
   await upsertStrategies(
     transaction,
     Array.from(newest.values(), ({ id, ts, name, tagline, description }) => ({

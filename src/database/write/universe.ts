@@ -50,25 +50,27 @@ const insertStrategyPairs = insertSet('strategy_pair', {
 })
 const insertScreens = insertSet('screen', { ts: 'bigint', digest: 'text' })
 
-/** Which screens are known: those of the given times, and the newest. */
+/** Which screens of the given times are known. */
 export function knownScreens(
   transaction: Transaction,
   times: readonly number[],
 ): Promise<{ ts: number; digest: string }[]> {
-  return transaction.$queryRawUnsafe(
-    'select ts::float8 as ts, digest from screen where ts = any($1::bigint[]) or ts = (select max(ts) from screen)',
-    times,
-  )
+  return transaction.$queryRawUnsafe('select ts::float8 as ts, digest from screen where ts = any($1::bigint[])', times)
 }
 
-/** Replaces the universe and every strategy's live pairs by the newest of these screens; all are known from now on. */
+/**
+ * Replaces the universe and every strategy's live pairs by the newest of these screens, unless a newer one stands; all
+ * are known from now on.
+ */
 export async function saveScreens(transaction: Transaction, screens: readonly RecordedScreen[]): Promise<void> {
-  const newest = screens.at(-1)
+  const [newest] = [...screens].sort((a, b) => b.ts - a.ts)
   if (newest === undefined) return
+  const newer = await transaction.screen.findFirst({ where: { ts: { gt: newest.ts } } })
   await insertScreens(
     transaction,
     screens.map(({ ts, digest }) => ({ ts, digest })),
   )
+  if (newer !== null) return
   await transaction.universeAsset.deleteMany()
   await transaction.universePair.deleteMany()
   await transaction.strategyPair.deleteMany()
