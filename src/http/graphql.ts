@@ -1,5 +1,5 @@
 import { renderGraphiQL } from '@graphql-yoga/render-graphiql'
-import { execute } from 'graphql'
+import { execute, type ExecutionArgs } from 'graphql'
 import { createYoga, type Plugin, type YogaServerInstance } from 'graphql-yoga'
 import type { Context } from '../graphql/context.ts'
 import { queryBounds } from '../graphql/bounds.ts'
@@ -49,7 +49,7 @@ const bounded: Plugin<Context> = {
     if (error !== null) setResult({ errors: [error] })
   },
   onExecute: ({ args, setResultAndStopExecution }) => {
-    const { document, operationName, variableValues } = args
+    const { document, operationName, variableValues } = args as ExecutionArgs
     const { figures, error } = checkExtent({ schema, document, operationName, variables: variableValues ?? {} })
     if (error !== null) return setResultAndStopExecution({ errors: [error] })
     const cost = { cost: { figure: figures.cost, most: queryBounds.cost } }
