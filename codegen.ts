@@ -1,5 +1,6 @@
 /**
- * Writes what is generated and committed: schema.graphql, and the types of the REST documents.
+ * Writes what is generated and committed: schema.graphql, the types of the REST documents, and those of a REST client,
+ * as anybody makes them of /openapi.json, for the tests.
  * With --check it writes nothing, and fails where a file is not what it would write.
  */
 import { readdir, readFile, writeFile } from 'node:fs/promises'
@@ -8,12 +9,18 @@ import { codegen } from '@graphql-codegen/core'
 import * as typedDocuments from '@graphql-codegen/typed-document-node'
 import * as operations from '@graphql-codegen/typescript-operations'
 import { parse, printSchema } from 'graphql'
+import openapiTypes, { astToString, type OpenAPI3 } from 'openapi-typescript'
 import { schema } from './src/graphql/schema.ts'
+import { openapi } from './src/rest/openapi.ts'
 
 const operationsFolder = path.join(import.meta.dirname, 'src/rest/operations')
 
 const sdl = `${printSchema(schema)}\n`
-const outputs = { 'schema.graphql': sdl, 'src/rest/documents.generated.ts': await restDocuments() }
+const outputs = {
+  'schema.graphql': sdl,
+  'src/rest/documents.generated.ts': await restDocuments(),
+  'test/contract/client.generated.ts': await clientTypes(),
+}
 
 let drifted = false
 for (const [name, content] of Object.entries(outputs)) {
@@ -58,4 +65,9 @@ async function restDocuments(): Promise<string> {
     pluginMap: { operations, typedDocuments },
   })
   return `// Written by npm run codegen from operations/ and schema.graphql.\n${generated}`
+}
+
+async function clientTypes(): Promise<string> {
+  const types = astToString(await openapiTypes(JSON.parse(JSON.stringify(openapi)) as OpenAPI3))
+  return `// Written by npm run codegen from src/rest/openapi.ts.\n${types}`
 }

@@ -11,7 +11,14 @@ export interface Config {
   readonly apiKeys: readonly string[]
   readonly rateLimit: { readonly requests: number; readonly seconds: number } | null
   readonly trustedProxies: number
+  /** Bounds of HTTP that are other than the default ones. */
+  readonly bounds: { readonly bodyBytes?: number; readonly idleSeconds?: number }
+  /** How long running requests have to end when the gateway stops. */
+  readonly stopSeconds: number
+  readonly logLevel: (typeof logLevels)[number]
 }
+
+const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 
 export type DatabaseConfig =
   | { readonly engine: 'pglite'; readonly dataDir: string }
@@ -62,6 +69,10 @@ const environment = z.object({
     .nullable()
     .default(null),
   TRUSTED_PROXIES: wholeNumber(0, 16).default(0),
+  MAX_BODY_BYTES: wholeNumber(1_024, 16_777_216).optional(),
+  KEEP_ALIVE_SECONDS: wholeNumber(1, 3_600).optional(),
+  STOP_SECONDS: wholeNumber(0, 3_600).default(10),
+  LOG_LEVEL: z.enum(logLevels, `is none of ${logLevels.join(', ')}`).default('info'),
 })
 
 /** The names of the variables that are read. */
@@ -87,5 +98,11 @@ export function readConfig(variables: Readonly<Record<string, string | undefined
     apiKeys: data.API_KEYS,
     rateLimit: data.RATE_LIMIT,
     trustedProxies: data.TRUSTED_PROXIES,
+    bounds: {
+      ...(data.MAX_BODY_BYTES === undefined ? {} : { bodyBytes: data.MAX_BODY_BYTES }),
+      ...(data.KEEP_ALIVE_SECONDS === undefined ? {} : { idleSeconds: data.KEEP_ALIVE_SECONDS }),
+    },
+    stopSeconds: data.STOP_SECONDS,
+    logLevel: data.LOG_LEVEL,
   }
 }

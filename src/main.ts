@@ -1,16 +1,20 @@
+import { setTimeout as wait } from 'node:timers/promises'
 import { runIngest } from './cli/ingest.ts'
-import { CannotListen, greeting, type Log, serve } from './cli/serve.ts'
+import { createLog } from './cli/log.ts'
+import { greeting, serve } from './cli/serve.ts'
 import { BadUsage, type Command, readCommand, usage } from './cli/usage.ts'
 import { BadConfig, type Config, readConfig } from './config.ts'
 import { DataDirInUse } from './database/lock.ts'
 import { openDatabase } from './database/open.ts'
 import { DatabaseUnreachable } from './database/unreachable.ts'
 import { BadFact, UnreadableFeed } from './feed/errors.ts'
+import { CannotListen } from './http/server.ts'
 
-const log: Log = {
-  info: (message) => console.log(message),
-  error: (message, error) => console.error(message, ...(error === undefined ? [] : [error])),
-}
+/** How long the feed, then the database, have to end after the requests have. */
+const closeSeconds = 5
+
+/** How long the greeting waits for the first facts of a feed. */
+const greetingSeconds = 2
 
 /** Aborted by the first signal to stop; the second one ends the process at once. */
 const stopping = new AbortController()
@@ -48,15 +52,34 @@ async function ingestFeed(config: Config, command: Extract<Command, { name: 'ing
 
 async function serveUntilStopped(config: Config, command: Extract<Command, { name: 'serve' }>): Promise<void> {
   const database = await openDatabase(config.database)
+  const log = createLog({ level: config.logLevel, secrets: secretsOf(config), output: process.stderr })
+  const greet = (message: string): void => console.log(message)
   try {
     const nowSeconds = Math.floor(Date.now() / 1000)
-    const gateway = await serve({ ...command, config, database, input: process.stdin, log, nowSeconds })
-    log.info(await greeting(database, gateway.port))
+    const gateway = await serve({ ...command, config, database, input: process.stdin, log, greet, nowSeconds })
+    // The addresses in the greeting are those of vaults that are there.
+    await withinSeconds(greetingSeconds, gateway.firstFacts)
+    greet(await greeting(database, gateway.port))
     if (!stopping.signal.aborted) await new Promise((resolve) => stopping.signal.addEventListener('abort', resolve))
-    await gateway.close()
+    await withinSeconds(config.stopSeconds + closeSeconds, gateway.close())
   } finally {
-    await database.close()
+    await withinSeconds(closeSeconds, database.close())
   }
+  if (stopping.signal.aborted) {
+    // What hangs was cut, but may still hold the process.
+    log.info('Stopped')
+    process.exit(0)
+  }
+}
+
+/** A database that doesn't answer must not keep the gateway from stopping: what it hasn't committed is rolled back. */
+async function withinSeconds(seconds: number, work: Promise<void>): Promise<void> {
+  await Promise.race([work, wait(seconds * 1000, undefined, { ref: false })])
+}
+
+function secretsOf({ apiKeys, database }: Config): string[] {
+  const password = database.engine === 'postgresql' ? new URL(database.url).password : ''
+  return [...apiKeys, password, decodeURIComponent(password)]
 }
 
 /** Errors whose message says all that their reader needs. */

@@ -9,6 +9,9 @@ const defaults = {
   apiKeys: [],
   rateLimit: null,
   trustedProxies: 0,
+  bounds: {},
+  stopSeconds: 10,
+  logLevel: 'info',
 }
 const url = 'postgres://user@host/name'
 const variables = [
@@ -21,6 +24,10 @@ const variables = [
   'API_KEYS',
   'RATE_LIMIT',
   'TRUSTED_PROXIES',
+  'MAX_BODY_BYTES',
+  'KEEP_ALIVE_SECONDS',
+  'STOP_SECONDS',
+  'LOG_LEVEL',
 ]
 
 function problemsOf(environment: Record<string, string>): readonly string[] {
@@ -63,6 +70,10 @@ describe('the configuration', () => {
     ],
     ['a rate limit', { RATE_LIMIT: '100/60' }, { rateLimit: { requests: 100, seconds: 60 } }],
     ['proxies', { TRUSTED_PROXIES: '2' }, { trustedProxies: 2 }],
+    ['larger bodies', { MAX_BODY_BYTES: '100000' }, { bounds: { bodyBytes: 100_000 } }],
+    ['longer idle connections', { KEEP_ALIVE_SECONDS: '120' }, { bounds: { idleSeconds: 120 } }],
+    ['a time to stop in', { STOP_SECONDS: '0' }, { stopSeconds: 0 }],
+    ['a log level', { LOG_LEVEL: 'warn' }, { logLevel: 'warn' }],
   ])('takes %s', (_what, environment, expected) => {
     expect(readConfig(environment)).toEqual({ ...defaults, ...expected })
   })
@@ -82,6 +93,10 @@ describe('the configuration', () => {
     ['RATE_LIMIT', '100/0', 'RATE_LIMIT is not requests/seconds, such as 100/60'],
     ['TRUSTED_PROXIES', '17', 'TRUSTED_PROXIES is not from 0 to 16'],
     ['TRUSTED_PROXIES', 'all', 'TRUSTED_PROXIES is not a whole number'],
+    ['MAX_BODY_BYTES', '1023', 'MAX_BODY_BYTES is not from 1024 to 16777216'],
+    ['KEEP_ALIVE_SECONDS', '0', 'KEEP_ALIVE_SECONDS is not from 1 to 3600'],
+    ['STOP_SECONDS', '10s', 'STOP_SECONDS is not a whole number'],
+    ['LOG_LEVEL', 'INFO', 'LOG_LEVEL is none of trace, debug, info, warn, error, fatal, silent'],
   ])('refuses %s=%s', (name, value, problem) => {
     expect(problemsOf({ [name]: value })).toEqual([problem])
   })

@@ -1,5 +1,3 @@
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import path from 'node:path'
 import { Readable } from 'node:stream'
 import type { Config } from '../config.ts'
@@ -7,19 +5,20 @@ import type { Database } from '../database/database.ts'
 import { allStrategies, readVaultPages } from '../database/read/vault.ts'
 import { readFeedPosition } from '../database/write/feed.ts'
 import { demoFacts } from '../feed/demo.ts'
+import { BadFact } from '../feed/errors.ts'
 import { ingest } from '../feed/ingest.ts'
 import { rejectsFile } from '../feed/rejects.ts'
 import { followedSource, inputSource, type Source } from '../feed/source.ts'
 import { createApp } from '../http/app.ts'
-
-/** Where the gateway tells what it does. */
-export interface Log {
-  info(message: string): void
-  error(message: string, error?: unknown): void
-}
+import { defaultBounds } from '../http/bounds.ts'
+import { listen } from '../http/server.ts'
+import type { Log } from './log.ts'
+import { createReadiness, type GatewayReadiness } from './readiness.ts'
 
 export interface Gateway {
   readonly port: number
+  /** Resolves when there is something to see: at the feed's first facts, or its end where it has none. */
+  readonly firstFacts: Promise<void>
   /** Resolves when the feed has ended, which a followed one does only when the gateway stops or a line is bad. */
   readonly feedEnded: Promise<void>
   close(): Promise<void>
@@ -32,41 +31,45 @@ export interface ServeCommand {
   readonly skipBad: boolean
   readonly input: Readable
   readonly log: Log
+  /** Tells newcomers what they see. */
+  readonly greet: (message: string) => void
   readonly nowSeconds: number
-}
-
-/** The address to serve on can't be had. */
-export class CannotListen extends Error {
-  constructor(
-    readonly port: number,
-    reason: string,
-  ) {
-    super(`The gateway can't listen on port ${port}: ${reason}. Set PORT to another one, or to 0 for any that is free.`)
-    this.name = 'CannotListen'
-  }
 }
 
 /** Serves a database, and follows a feed into it. */
 export async function serve(command: ServeCommand): Promise<Gateway> {
   const { config, database, log } = command
   if (config.demo && command.feed === null) await fillWithDemo(command)
-  const app = createApp({ ...config, database, report: (error) => log.error('An answer failed', error) })
-  const server = createServer((request, response) => {
-    app.listener(request, response).catch((error: unknown) => {
-      log.error('A request failed', error)
-      response.destroy()
-    })
+  const bounds = { ...defaultBounds, ...config.bounds }
+  const readiness = createReadiness(database)
+  const app = createApp({
+    ...config,
+    database,
+    bounds,
+    readiness,
+    report: (err, requestId) => log.error('An answer failed', { err, requestId }),
+    onAnswered: (request) => log.answered(request),
   })
-  const port = await listen(server, config)
+  const server = await listen({
+    listener: (request, response) => app.listener(request, response),
+    onError: (err) => log.error('A request failed', { err }),
+    port: config.port,
+    host: config.host,
+    bounds,
+  })
+  log.info('Listening', { port: server.port, engine: database.engine })
   const stopping = new AbortController()
-  const feedEnded = command.feed === null ? Promise.resolve() : follow(command, command.feed, stopping.signal)
+  const { feedEnded, firstFacts } = startFeed(command, readiness, stopping.signal)
   return {
-    port,
+    port: server.port,
+    firstFacts,
     feedEnded,
     async close() {
       stopping.abort()
-      server.close()
-      server.closeAllConnections()
+      const closed = server.close(config.stopSeconds)
+      log.info('Stopping: what runs is finished', { stopSeconds: config.stopSeconds })
+      const cut = await closed
+      if (cut > 0) log.warn('Requests that took too long to finish were cut', { cut })
       await feedEnded
     },
   }
@@ -93,7 +96,7 @@ export async function greeting(database: Database, port: number): Promise<string
   return [`GraphiQL  ${base}/graphql`, ...paths.map((path) => `curl -s ${base}${path}`)].join('\n')
 }
 
-async function fillWithDemo({ database, log, nowSeconds }: ServeCommand): Promise<void> {
+async function fillWithDemo({ database, greet, nowSeconds }: ServeCommand): Promise<void> {
   await database.exclusively(async () => {
     if ((await database.prisma.strategy.count()) > 0) return
     const lines = demoFacts(nowSeconds).map((fact) => `${JSON.stringify(fact)}\n`)
@@ -101,22 +104,41 @@ async function fillWithDemo({ database, log, nowSeconds }: ServeCommand): Promis
       database,
       source: { ...inputSource(Readable.from([Buffer.from(lines.join(''))])), name: 'demo world' },
     })
-    log.info('The database was empty: it is filled with a demo world (DEMO=0 starts empty)')
+    greet('The database was empty: it is filled with a demo world (DEMO=0 starts empty)')
   })
 }
 
-async function follow(
-  { database, skipBad, input, log }: ServeCommand,
-  feed: string,
+function startFeed(
+  command: ServeCommand,
+  readiness: GatewayReadiness,
   signal: AbortSignal,
-): Promise<void> {
+): Pick<Gateway, 'feedEnded' | 'firstFacts'> {
+  const { feed } = command
+  if (feed === null) return { feedEnded: Promise.resolve(), firstFacts: Promise.resolve() }
+  let applied: () => void = () => undefined
+  const firstBatch = new Promise<void>((resolve) => (applied = resolve))
+  const feedEnded = follow(command, { feed, readiness, signal, onProgress: applied })
+  return { feedEnded, firstFacts: Promise.race([firstBatch, feedEnded]) }
+}
+
+interface Following {
+  readonly feed: string
+  readonly readiness: GatewayReadiness
+  readonly signal: AbortSignal
+  readonly onProgress: () => void
+}
+
+async function follow({ database, skipBad, input, log }: ServeCommand, following: Following): Promise<void> {
+  const { feed, readiness, signal, onProgress } = following
   const rejects = skipBad ? rejectsFile(`${feed === '-' ? 'stdin' : feed}.rejects.ndjson`, 'a') : undefined
   try {
     const source = feed === '-' ? inputSource(input, signal) : await followedFile(database, feed, signal)
-    await ingest({ database, source, signal, ...(rejects === undefined ? {} : { rejects }) })
+    await ingest({ database, source, signal, onProgress, ...(rejects === undefined ? {} : { rejects }) })
     if (!signal.aborted) log.info(`${source.name} is read to its end`)
   } catch (error) {
-    if (!signal.aborted) log.error(`The feed is stopped: ${(error as Error).message}`)
+    if (signal.aborted) return
+    readiness.feedStopped(error)
+    log.error(`The feed is stopped: ${(error as Error).message}`, error instanceof BadFact ? {} : { err: error })
   } finally {
     await rejects?.close()
   }
@@ -125,15 +147,4 @@ async function follow(
 async function followedFile(database: Database, feed: string, signal: AbortSignal): Promise<Source> {
   const file = path.resolve(feed)
   return followedSource(file, await readFeedPosition(database.prisma, file), signal)
-}
-
-function listen(server: Server, { port, host }: Config): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const fail = (error: Error): void => reject(new CannotListen(port, error.message))
-    server.once('error', fail)
-    server.listen({ port, ...(host === null ? {} : { host }) }, () => {
-      server.off('error', fail)
-      resolve((server.address() as AddressInfo).port)
-    })
-  })
 }

@@ -67,9 +67,8 @@ async function isTableThere(database: Database): Promise<boolean> {
 
 /** The migrations that this code needs and the database hasn't. */
 export async function missingMigrations(database: Database): Promise<string[]> {
-  const { migrationDirectories } = await readMigrations()
   const applied = await appliedMigrations(database)
-  return migrationDirectories.map(({ path: name }) => name).filter((name) => !applied.includes(name))
+  return (await migrationNames()).filter((name) => !applied.includes(name))
 }
 
 /** Spares the engine's start, which is most of a warm one. */
@@ -90,12 +89,16 @@ async function appliedMigrations(database: Database): Promise<string[]> {
   return applied.map(({ name }) => name)
 }
 
-async function readMigrations(): Promise<MigrationList> {
+async function migrationNames(): Promise<string[]> {
   const entries = await readdir(migrationsFolder, { withFileTypes: true })
-  const names = entries
+  return entries
     .filter((entry) => entry.isDirectory())
     .map((entry) => entry.name)
     .sort()
+}
+
+async function readMigrations(): Promise<MigrationList> {
+  const names = await migrationNames()
   const script = (name: string) => readFile(path.join(migrationsFolder, name, 'migration.sql'), 'utf8')
   return {
     baseDir: migrationsFolder,

@@ -1,18 +1,15 @@
 import { GraphQLError, Kind } from 'graphql'
 import { DomainError } from '../domain/errors.ts'
 
-/** Is told of an error that nobody planned for. */
-export type ReportUnplanned = (error: unknown) => void
+/**
+ * Is told of an error that nobody planned for, and tells each of a request's once.
+ * @returns the id of the request, under which the operator finds it
+ */
+export type ReportUnplanned = (error: unknown) => string
 
-/** Tells of each error once, however many fields failed by it. */
-export function reportOnce(report: ReportUnplanned): ReportUnplanned {
-  const told = new WeakSet<object>()
-  return (error) => {
-    const known = typeof error === 'object' && error !== null ? error : { error }
-    if (told.has(known)) return
-    told.add(known)
-    report(error)
-  }
+/** What is said of an error that is none of its asker's business. */
+export function masked(requestId: string): string {
+  return `Something went wrong here. It is logged with the request id ${requestId}.`
 }
 
 /** Of a request that never began to run, as GraphQL over HTTP has it; the older `application/json` is answered 200. */
@@ -35,8 +32,7 @@ export function publicError(error: unknown, report: ReportUnplanned): GraphQLErr
   }
   // With a path it is of a field that ran: what that couldn't serve is ours to mend.
   if (at !== undefined && broken === undefined && at.path === undefined) return withCode(at)
-  report(broken ?? error)
-  return new GraphQLError('Something went wrong here.', {
+  return new GraphQLError(masked(report(broken ?? error)), {
     ...(at?.path === undefined ? {} : { path: at.path }),
     extensions: { code: 'INTERNAL_SERVER_ERROR', http: { status: 500 } },
   })

@@ -2,24 +2,31 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Database } from '../database/database.ts'
 import { stringify } from '../graphql/exact-number.ts'
 import { createExecutor } from '../graphql/execute.ts'
-import { reportOnce, type ReportUnplanned } from '../graphql/failures.ts'
+import { masked } from '../graphql/failures.ts'
 import { createRest } from '../rest/handler.ts'
 import { problem } from '../rest/problem.ts'
+import { type Bounds, defaultBounds, outOfBounds, tooLarge } from './bounds.ts'
+import { withBody, withSocketBody } from './body.ts'
 import { tagged } from './caching.ts'
 import { corsHeaders } from './cors.ts'
+import { docs, isOfDocs } from './docs.ts'
 import type { Answer, Inbound, Verdict } from './exchange.ts'
 import { createGraphql, graphqlPath, preflightAnswer } from './graphql.ts'
+import { createProbes, isProbe, type Readiness } from './health.ts'
 import { keyCheck } from './keys.ts'
 import { type RateLimit, rateLimiter, senderOf } from './rate-limit.ts'
+import { createTracing, type TracingOptions } from './tracing.ts'
 
-export interface AppOptions {
+export interface AppOptions extends TracingOptions {
   readonly database: Database
   /** None: open to all. */
   readonly apiKeys: readonly string[]
   readonly rateLimit: RateLimit | null
   /** How many proxies stand before the gateway, each of which appends to X-Forwarded-For. */
   readonly trustedProxies: number
-  readonly report: ReportUnplanned
+  readonly bounds?: Bounds
+  /** What `/ready` asks; it answers 200 where there is nothing to ask. */
+  readonly readiness?: Readiness
 }
 
 /** The gateway, by fetch and by a socket. */
@@ -29,21 +36,28 @@ export interface App {
 }
 
 export function createApp({ database, apiKeys, rateLimit, trustedProxies, ...options }: AppOptions): App {
-  const report = reportOnce(options.report)
+  const { bounds = defaultBounds, readiness } = options
+  const tracing = createTracing(options)
+  const { report } = tracing
+  const probe = createProbes(readiness)
   const graphql = createGraphql({ database, report, isOpen: apiKeys.length === 0 })
   const rest = createRest({ execute: createExecutor(database, report), stringify })
   const checkKey = keyCheck(apiKeys)
   const countRequest = rateLimiter(rateLimit)
 
   async function admit(request: Inbound): Promise<Verdict> {
-    // A preflight can't carry a key, and GraphiQL's page holds no data.
-    if (request.method === 'OPTIONS' || isGraphiqlPage(request)) return { headers: {} }
+    const refusal = outOfBounds(request, bounds)
+    if (refusal !== undefined) return { headers: {}, refusal }
+    if (isProbe(request)) return { headers: {} }
+    // A preflight can't carry a key, and the pages for people and the contract hold no data.
+    if (request.method === 'OPTIONS' || isGraphiqlPage(request) || isOfDocs(request)) return { headers: {} }
     const { keyDigest, ...key } = checkKey(request)
     if (key.refusal !== undefined) return key
     return countRequest(keyDigest ?? senderOf(request, trustedProxies))
   }
 
   async function answer(request: Inbound, verdict: Verdict): Promise<Answer> {
+    if (isProbe(request) && verdict.refusal === undefined) return probe(request)
     return tagged(refused(request, verdict) ?? (await run(request)), request.header('if-none-match'))
   }
 
@@ -51,31 +65,46 @@ export function createApp({ database, apiKeys, rateLimit, trustedProxies, ...opt
     const { path } = request
     if (isGraphql(request)) return preflightAnswer
     try {
-      return (await rest(request)) ?? problem('PATH_NOT_FOUND', `${path} is none of the paths of this interface`)
+      const found = await (docs(request) ?? rest(request))
+      return found ?? problem('PATH_NOT_FOUND', `${path} is none of the paths of this interface`)
     } catch (error) {
-      report(error)
-      return problem('INTERNAL', 'Something went wrong here.')
+      return problem('INTERNAL', masked(report(error)))
     }
+  }
+
+  async function byFetch(inbound: Inbound, request: Request): Promise<Response> {
+    const verdict = await admit(inbound)
+    const headers = { ...corsHeaders, ...verdict.headers }
+    const whole = isForGraphql(inbound, verdict) ? await withBody(request, bounds) : undefined
+    if (whole) return withHeaders(await graphql.fetch(whole), headers)
+    const { status, body, ...rest } = await answer(inbound, whole === null ? tooLarge(verdict, bounds) : verdict)
+    const bodiless = inbound.method === 'HEAD' || status === 204 || status === 304
+    return new Response(bodiless ? null : body, { status, headers: { ...rest.headers, ...headers } })
+  }
+
+  async function bySocket(inbound: Inbound, request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const verdict = await admit(inbound)
+    for (const [name, value] of Object.entries({ ...corsHeaders, ...verdict.headers })) response.setHeader(name, value)
+    const whole = isForGraphql(inbound, verdict) ? await withSocketBody(request, bounds) : undefined
+    if (whole) return void (await graphql(whole, response))
+    write(response, inbound, await answer(inbound, whole === null ? tooLarge(verdict, bounds) : verdict))
   }
 
   return {
     async fetch(request) {
       const inbound = fromFetch(request)
-      const verdict = await admit(inbound)
-      const headers = { ...corsHeaders, ...verdict.headers }
-      if (isForGraphql(inbound, verdict)) return withHeaders(await graphql.fetch(request), headers)
-      const { status, body, ...rest } = await answer(inbound, verdict)
-      const bodiless = inbound.method === 'HEAD' || status === 204 || status === 304
-      return new Response(bodiless ? null : body, { status, headers: { ...rest.headers, ...headers } })
+      const trace = tracing.begin(inbound)
+      const response = await trace.run(() => byFetch(inbound, request))
+      trace.end(response.status)
+      return withHeaders(response, { 'x-request-id': trace.id })
     },
 
     async listener(request, response) {
       const inbound = fromSocket(request)
-      const verdict = await admit(inbound)
-      for (const [name, value] of Object.entries({ ...corsHeaders, ...verdict.headers }))
-        response.setHeader(name, value)
-      if (isForGraphql(inbound, verdict)) return void (await graphql(request, response))
-      write(response, inbound, await answer(inbound, verdict))
+      const trace = tracing.begin(inbound)
+      response.setHeader('x-request-id', trace.id)
+      response.once('close', () => trace.end(response.writableFinished ? response.statusCode : null))
+      await trace.run(() => bySocket(inbound, request, response))
     },
   }
 }
@@ -110,17 +139,27 @@ function refused(request: Inbound, { refusal }: Verdict): Answer | undefined {
 }
 
 function fromFetch(request: Request): Inbound {
-  const { pathname, searchParams } = new URL(request.url)
-  const header = (name: string): string | null => request.headers.get(name)
-  return { method: request.method, path: pathname, query: searchParams, header, remoteAddress: null }
+  const { pathname, search, searchParams } = new URL(request.url)
+  return {
+    method: request.method,
+    target: pathname + search,
+    path: pathname,
+    query: searchParams,
+    headerCount: [...request.headers].length,
+    header: (name) => request.headers.get(name),
+    remoteAddress: null,
+  }
 }
 
 function fromSocket(request: IncomingMessage): Inbound {
-  const [path = '/', ...query] = (request.url ?? '/').split('?')
+  const target = request.url ?? '/'
+  const [path = '/', ...query] = target.split('?')
   return {
     method: request.method ?? 'GET',
+    target,
     path,
     query: new URLSearchParams(query.join('?')),
+    headerCount: request.rawHeaders.length / 2,
     header: (name) => request.headers[name]?.toString() ?? null,
     remoteAddress: request.socket.remoteAddress ?? null,
   }

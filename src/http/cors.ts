@@ -2,7 +2,7 @@
 export const corsHeaders: Readonly<Record<string, string>> = {
   'access-control-allow-origin': '*',
   'access-control-allow-methods': 'GET, HEAD, OPTIONS, POST',
-  'access-control-allow-headers': 'authorization, content-type, if-none-match',
-  'access-control-expose-headers': 'etag, link, ratelimit, ratelimit-policy, retry-after',
+  'access-control-allow-headers': 'authorization, content-type, if-none-match, x-request-id',
+  'access-control-expose-headers': 'etag, link, ratelimit, ratelimit-policy, retry-after, x-request-id',
   'access-control-max-age': '86400',
 }

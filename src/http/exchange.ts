@@ -8,6 +8,9 @@ export interface Inbound {
   /** As it was sent, percent-encoded. */
   readonly path: string
   readonly query: URLSearchParams
+  /** Path and query, as they were sent. */
+  readonly target: string
+  readonly headerCount: number
   readonly header: (name: string) => string | null
   /** Address of the socket's other end; null where there is no socket. */
   readonly remoteAddress: string | null

@@ -1,6 +1,7 @@
 import { BadParameter, readParameters } from './parameters.ts'
 import { type Answer, problem } from './problem.ts'
-import { type Document, type Route, routes } from './routes.ts'
+import type { Document, Route } from './route.ts'
+import { routes } from './routes.ts'
 
 /** What of a request a path needs to know. */
 export interface RestRequest {
@@ -40,7 +41,7 @@ export function createRest(options: RestOptions): Rest {
   return (request) => {
     for (const { route, match } of matchers) {
       const segments = match(request.path)
-      if (segments !== null) return answer(options, route, segments, request)
+      if (segments !== null) return onlyRead(request.method, () => run(options, route, segments, request))
     }
     return null
   }
@@ -48,7 +49,8 @@ export function createRest(options: RestOptions): Rest {
 
 type Segments = Readonly<Record<string, string>>
 
-function matcher({ path }: Route): (path: string) => Segments | null {
+/** What a path gives to a route: its segments, or null where it is of another. */
+export function matcher({ path }: Route): (path: string) => Segments | null {
   const pattern = new RegExp(`^${path.replace(/:(\w+)/g, '(?<$1>[^/]+)')}$`)
   return (requested) => {
     const found = pattern.exec(requested)
@@ -56,13 +58,13 @@ function matcher({ path }: Route): (path: string) => Segments | null {
   }
 }
 
-async function answer(options: RestOptions, route: Route, segments: Segments, request: RestRequest): Promise<Answer> {
-  if (request.method === 'OPTIONS') return { status: 204, headers: { allow: allowedMethods }, body: '' }
-  const isRead = request.method === 'GET' || request.method === 'HEAD'
-  return isRead ? run(options, route, segments, request) : notAllowed(request)
+/** Answers a path that is only read. */
+export async function onlyRead(method: string, read: () => Promise<Answer>): Promise<Answer> {
+  if (method === 'OPTIONS') return { status: 204, headers: { allow: allowedMethods }, body: '' }
+  return method === 'GET' || method === 'HEAD' ? read() : notAllowed(method)
 }
 
-function notAllowed({ method }: RestRequest): Answer {
+function notAllowed(method: string): Answer {
   const refusal = problem('METHOD_NOT_ALLOWED', `${method} is not allowed, only ${allowedMethods}`)
   return { ...refusal, headers: { ...refusal.headers, allow: allowedMethods } }
 }

@@ -1,4 +1,6 @@
 import { EventType } from './documents.generated.ts'
+import * as schemas from './schemas.ts'
+import { wordsOf } from './words.ts'
 
 /** A parameter whose text can't be what it should be. */
 export class BadParameter extends Error {
@@ -11,32 +13,38 @@ export class BadParameter extends Error {
   }
 }
 
-/** A query parameter: which variable of the document it gives, and how its text is read. */
+/** A query parameter: which variable of the document it gives, what the contract says of it, and how it is read. */
 export interface Parameter {
   readonly variable: string
+  readonly schema: schemas.Schema
   readonly read: (text: string, parameter: string) => unknown
 }
 
-export function integer(variable: string): Parameter {
-  return {
-    variable,
-    read: (text, parameter) => {
-      const value = Number(text)
-      if (/^-?\d+$/.test(text) && Number.isSafeInteger(value)) return value
-      throw new BadParameter(parameter, `is ${quoted(text)}, not a whole number`)
-    },
-  }
+export function time(variable: string, description: string, example: number): Parameter {
+  return { variable, schema: schemas.time(description, example), read: readInteger }
 }
 
-export function text(variable: string): Parameter {
-  return { variable, read: (value) => value }
+/** How many of something: the schema's own bounds, told to those who read the contract. */
+export function count(
+  variable: string,
+  description: string,
+  { least, most, default: unlessGiven }: { readonly least: number; readonly most: number; readonly default: number },
+): Parameter {
+  const schema = { ...schemas.integer(description, unlessGiven), minimum: least, maximum: most, default: unlessGiven }
+  return { variable, schema, read: readInteger }
+}
+
+export function cursor(variable: string, description: string, example: string): Parameter {
+  return { variable, schema: { ...schemas.text(description, example), minLength: 1 }, read: (value) => value }
 }
 
 /** One event type, or several with commas. */
-export function eventTypes(variable: string): Parameter {
-  const known: readonly string[] = Object.values(EventType).map((type) => type.toLowerCase())
+export function eventTypes(variable: string, description: string): Parameter {
+  const known = wordsOf(EventType)
+  const { description: _, ...items } = schemas.oneOf('', EventType, 'deposit')
   return {
     variable,
+    schema: { ...schemas.list(description, items), minItems: 1, examples: [['deposit', 'withdraw']] },
     read: (value, parameter) =>
       value.split(',').map((type) => {
         if (known.includes(type)) return type.toUpperCase()
@@ -60,6 +68,12 @@ export function readParameters(
     if (value !== undefined) variables[variable] = read(value, name)
   }
   return variables
+}
+
+function readInteger(text: string, parameter: string): number {
+  const value = Number(text)
+  if (/^-?\d+$/.test(text) && Number.isSafeInteger(value)) return value
+  throw new BadParameter(parameter, `is ${quoted(text)}, not a whole number`)
 }
 
 function quoted(value: string): string {

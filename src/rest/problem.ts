@@ -1,12 +1,18 @@
 /** The kinds of problem that an answer can be, by their code. */
 export const problems = {
+  BAD_REQUEST: { status: 400, title: 'The request can not be read' },
   BAD_PARAMETER: { status: 400, title: 'A parameter is not what it can be' },
   UNAUTHENTICATED: { status: 401, title: 'An API key is required' },
   VAULT_NOT_FOUND: { status: 404, title: 'No such vault' },
   PATH_NOT_FOUND: { status: 404, title: 'No such path' },
   METHOD_NOT_ALLOWED: { status: 405, title: 'The interface is read-only' },
+  REQUEST_TIMEOUT: { status: 408, title: 'The request took too long' },
+  BODY_TOO_LARGE: { status: 413, title: 'The body is too large' },
+  TARGET_TOO_LONG: { status: 414, title: 'Path and query are too long' },
   RATE_LIMITED: { status: 429, title: 'Too many requests' },
+  HEADERS_TOO_LARGE: { status: 431, title: 'The headers are too large' },
   INTERNAL: { status: 500, title: 'Something went wrong here' },
+  NOT_READY: { status: 503, title: 'The gateway is not ready' },
 } as const
 export type ProblemCode = keyof typeof problems
 

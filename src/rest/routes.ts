@@ -3,50 +3,73 @@ import {
   EventsDocument,
   SnapshotDocument,
   StrategiesDocument,
-  type TypedDocumentString,
   UniverseDocument,
   UniversePairsDocument,
 } from './documents.generated.ts'
-import { eventTypes, integer, type Parameter, text } from './parameters.ts'
+import { count, cursor, eventTypes, time } from './parameters.ts'
+import { type Route, route } from './route.ts'
+import {
+  address,
+  equityPoint,
+  ledgerRow,
+  type Schema,
+  snapshot,
+  strategy,
+  universeAsset,
+  universePair,
+} from './schemas.ts'
+import { word } from './words.ts'
 
-/** Any of the documents: its types matter to its route alone. */
-export type Document = { toString(): string }
-
-/** What a path answers: the body, and the cursor of what follows where there is more. */
-export interface Shaped {
-  readonly body: unknown
-  readonly next?: string | null
+/** What a path's own parameters are. */
+export const segments: Readonly<Record<string, Schema>> = {
+  address: address(
+    'Address of the vault: EVM, in one case or, mixed, with a right EIP-55 checksum.',
+    '0xF7bF36DFf1b98C50De0dA7DA76f94a4A8d06741A',
+  ),
 }
 
-/** A path of the interface: the document it runs, what its parameters are, and how the answer becomes the body. */
-export interface Route {
-  /** Segments with a colon are parameters, and give the variable of their name. */
-  readonly path: string
-  readonly document: Document
-  readonly parameters: Readonly<Record<string, Parameter>>
-  /** Null where the vault isn't known. */
-  readonly shape: (data: never) => Shaped | null
+const window = {
+  since: time('since', 'From this time on, included; in Unix seconds.', 1763424000),
+  until: time('until', 'Up to this time, not included; in Unix seconds. It is not before since.', 1767225600),
 }
 
-function route<Data>(
-  path: string,
-  document: TypedDocumentString<Data, never>,
-  parameters: Readonly<Record<string, Parameter>>,
-  shape: (data: Data) => Shaped | null,
-): Route {
-  return { path, document, parameters, shape }
-}
+/** What one looks like; it is opaque. */
+const exampleCursor =
+  'WzE0Njk1MjM1MCwzLCIweDdiNDFjOWYwZTJkODVhMzY3YjQxYzlmMGUyZDg1YTM2N2I0MWM5ZjBlMmQ4NWEzNjdiNDFjOWYwZTJkODVhMzYiXQ'
 
 /** The six paths, in the order of the interface. */
 export const routes: readonly Route[] = [
-  route('/vault/:address/snapshot', SnapshotDocument, {}, ({ vault }) => {
-    return vault && { body: { ...vault, status: word(vault.status) } }
-  }),
+  route(
+    '/vault/:address/snapshot',
+    SnapshotDocument,
+    {
+      operation: 'getSnapshot',
+      tag: 'vault',
+      summary: "A vault's snapshot",
+      description: "Its value, flows, gain and the gain's causes, positions, fees and suspension.",
+      schema: snapshot,
+      name: 'Snapshot',
+      isList: false,
+    },
+    {},
+    ({ vault }) => vault && { body: { ...vault, status: word(vault.status) } },
+  ),
 
   route(
     '/vault/:address/equity',
     EquityDocument,
-    { since: integer('since'), until: integer('until'), points: integer('points') },
+    {
+      operation: 'getEquity',
+      tag: 'vault',
+      summary: "A vault's equity over time",
+      description:
+        'Oldest first. A longer series is thinned to the recorded points that keep the shape of the net-of-flows ' +
+        'curve. A deposit is no gain: compare valueUsd + capitalOutUsd - capitalInUsd.',
+      schema: equityPoint,
+      name: 'EquityPoint',
+      isList: true,
+    },
+    { ...window, points: count('points', 'How many points at most.', { least: 2, most: 2_000, default: 500 }) },
     ({ vault }) => vault && { body: vault.equity },
   ),
 
@@ -54,11 +77,21 @@ export const routes: readonly Route[] = [
     '/vault/:address/events',
     EventsDocument,
     {
-      type: eventTypes('type'),
-      since: integer('since'),
-      until: integer('until'),
-      limit: integer('first'),
-      cursor: text('after'),
+      operation: 'getEvents',
+      tag: 'vault',
+      summary: "A vault's activity ledger",
+      description:
+        'Newest first: by block, then log index, descending. Where there is more, Link leads to the next page; ' +
+        'following it gives each row exactly once, even while new ones arrive.',
+      schema: ledgerRow,
+      name: 'LedgerRow',
+      isList: true,
+    },
+    {
+      type: eventTypes('type', 'Only rows of this type, or of several with commas.'),
+      ...window,
+      limit: count('first', 'How many rows at most.', { least: 1, most: 1_000, default: 100 }),
+      cursor: cursor('after', 'Where the page begins, as Link gave it.', exampleCursor),
     },
     ({ vault }) => {
       if (vault === null) return null
@@ -68,16 +101,51 @@ export const routes: readonly Route[] = [
     },
   ),
 
-  route('/strategies', StrategiesDocument, {}, ({ strategies }) => ({ body: strategies })),
+  route(
+    '/strategies',
+    StrategiesDocument,
+    {
+      operation: 'getStrategies',
+      tag: 'catalogue',
+      summary: 'The catalogue of strategies',
+      description: 'With their live pairs and realised figures, in the order of their first publication.',
+      schema: strategy,
+      name: 'Strategy',
+      isList: true,
+    },
+    {},
+    ({ strategies }) => ({ body: strategies }),
+  ),
 
-  route('/universe', UniverseDocument, {}, ({ universe }) => ({
-    body: universe.assets.map((asset) => ({ ...asset, category: word(asset.category) })),
-  })),
+  route(
+    '/universe',
+    UniverseDocument,
+    {
+      operation: 'getUniverse',
+      tag: 'catalogue',
+      summary: 'The eligible assets',
+      description: "The assets that are eligible for build-your-own strategies now, in the screen's order.",
+      schema: universeAsset,
+      name: 'UniverseAsset',
+      isList: true,
+    },
+    {},
+    ({ universe }) => ({ body: universe.assets.map((asset) => ({ ...asset, category: word(asset.category) })) }),
+  ),
 
-  route('/universe/pairs', UniversePairsDocument, {}, ({ universe }) => ({ body: universe.pairs })),
+  route(
+    '/universe/pairs',
+    UniversePairsDocument,
+    {
+      operation: 'getUniversePairs',
+      tag: 'catalogue',
+      summary: 'The eligible pools',
+      description: "The pools that are eligible for build-your-own strategies now, in the screen's order.",
+      schema: universePair,
+      name: 'UniversePair',
+      isList: true,
+    },
+    {},
+    ({ universe }) => ({ body: universe.pairs }),
+  ),
 ]
-
-/** A value of an enum in the words of the interface: `STOCK_TOKEN` is `stock token`. */
-function word(value: string): string {
-  return value.toLowerCase().replaceAll('_', ' ')
-}

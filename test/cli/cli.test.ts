@@ -160,7 +160,7 @@ describe('a mistake ends with 2:', () => {
 
 describe('serve', () => {
   const listening = async (args: readonly string[], env: Environment): Promise<{ gateway: Running; base: string }> => {
-    const gateway = start(['serve', ...args], { PORT: '0', ...env })
+    const gateway = start(['serve', ...args], { PORT: '0', LOG_LEVEL: 'error', ...env })
     const [, base = ''] = await gateway.says(/GraphiQL {2}(http:\/\/localhost:\d+)\/graphql/)
     await gateway.says(/universe\/pairs\n/)
     return { gateway, base }
@@ -217,7 +217,7 @@ describe('serve', () => {
 
     await appendFile(feed, badLine)
     const second = await listening(['--feed', feed], env)
-    await second.gateway.says(/The feed is stopped: \S+feed\.ndjson, line 7: kind is "trade"/)
+    await second.gateway.says(/The feed is stopped: \S+feed\.ndjson, line 7: kind is \\"trade\\"/)
     expect(await valueUsd(second.base)).toBe(102.5)
     await stop(second.gateway)
   })

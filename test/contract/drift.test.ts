@@ -21,7 +21,7 @@ describe('what is generated and committed', () => {
   test('is told apart from what it would not, with the command that mends it', async () => {
     const copy = await mkdtemp(path.join(tmpdir(), 'codegen-'))
     await copyFile(path.join(root, 'codegen.ts'), path.join(copy, 'codegen.ts'))
-    for (const name of ['src', 'node_modules', 'package.json'])
+    for (const name of ['src', 'test', 'node_modules', 'package.json'])
       await symlink(path.join(root, name), path.join(copy, name))
     await writeFile(path.join(copy, 'schema.graphql'), 'type Query {\n  nothing: String\n}\n')
     const { code, stderr } = await checkCodegen(copy)

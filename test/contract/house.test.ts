@@ -32,7 +32,7 @@ const house: Readonly<Record<string, Room>> = {
   },
   cli: {
     rooms: ['domain', 'config', 'database', 'feed', 'graphql', 'rest', 'http'],
-    packages: ['node:*', 'cli-progress'],
+    packages: ['node:*', 'cli-progress', 'pino'],
   },
   main: { rooms: ['domain', 'config', 'database', 'feed', 'graphql', 'rest', 'http', 'cli'], packages: ['node:*'] },
 }

@@ -17,8 +17,15 @@ beforeAll(async () => {
 
 afterAll(() => server.close())
 
-/** Of a connection, not of an answer. */
-const ofConnection = new Set(['connection', 'keep-alive', 'date', 'transfer-encoding', 'content-length'])
+/** Of a connection, or of one request alone. */
+const ofConnection = new Set([
+  'connection',
+  'keep-alive',
+  'date',
+  'transfer-encoding',
+  'content-length',
+  'x-request-id',
+])
 
 async function told(response: Response): Promise<unknown> {
   const headers = [...response.headers].filter(([name]) => !ofConnection.has(name))

@@ -208,7 +208,7 @@ test('a row that cannot be served is masked, and reported', async () => {
   expect(
     await errorOf(await unfit.post(`{ vault(address: "${vault}") { events { nodes { logIndex } } } }`)),
   ).toMatchObject({
-    message: 'Something went wrong here.',
+    message: expect.stringMatching(/^Something went wrong here\. It is logged with the request id \S+\.$/) as unknown,
     extensions: { code: 'INTERNAL_SERVER_ERROR' },
   })
   expect(unfit.reported).toHaveLength(2)

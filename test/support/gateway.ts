@@ -1,5 +1,6 @@
 import type { Database } from '../../src/database/database.ts'
 import { type App, type AppOptions, createApp } from '../../src/http/app.ts'
+import { flawsOf } from './contract.ts'
 
 const origin = 'http://gateway.test'
 
@@ -8,6 +9,7 @@ export interface TestGateway {
   readonly app: App
   /** Errors that were reported to the operator. */
   readonly reported: unknown[]
+  /** Fails where the answer of a REST path isn't as /openapi.json says. */
   get(path: string, init?: RequestInit): Promise<Response>
   /** The data of a query; fails where there are errors. */
   query<Data>(source: string, variables?: Record<string, unknown>): Promise<Data>
@@ -29,7 +31,13 @@ export function gatewayOn(database: Database, options: Partial<AppOptions> = {})
   return {
     app,
     reported,
-    get: (path, init) => app.fetch(new Request(origin + path, init)),
+    async get(path, init) {
+      const request = new Request(origin + path, init)
+      const response = await app.fetch(request)
+      const flaws = await flawsOf(request, response)
+      if (flaws.length > 0) throw new Error(`${path} is not as /openapi.json says: ${flaws.join('; ')}`)
+      return response
+    },
     post,
     async query(source, variables) {
       const { data, errors } = (await (await post(source, variables)).json()) as { data: never; errors?: unknown }

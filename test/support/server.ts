@@ -1,6 +1,6 @@
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import type { App } from '../../src/http/app.ts'
+import { type Bounds, defaultBounds } from '../../src/http/bounds.ts'
+import { listen } from '../../src/http/server.ts'
 
 export interface TestServer {
   readonly port: number
@@ -9,19 +9,19 @@ export interface TestServer {
 }
 
 /** The gateway on a port of its own, for what only a socket shows. */
-export async function serverOf(app: App): Promise<TestServer> {
-  const server = createServer((request, response) => void app.listener(request, response))
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
+export async function serverOf(app: Pick<App, 'listener'>, bounds: Partial<Bounds> = {}): Promise<TestServer> {
+  const server = await listen({
+    listener: (request, response) => app.listener(request, response),
+    onError: (error) => {
+      throw error
+    },
+    port: 0,
+    host: '127.0.0.1',
+    bounds: { ...defaultBounds, ...bounds },
+  })
   return {
-    port,
-    origin: `http://127.0.0.1:${String(port)}`,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => {
-          resolve()
-        })
-        server.closeAllConnections()
-      }),
+    port: server.port,
+    origin: `http://127.0.0.1:${String(server.port)}`,
+    close: async () => void (await server.close(0)),
   }
 }

@@ -1,0 +1,56 @@
+import { pino } from 'pino'
+import type { Config } from '../config.ts'
+import type { Answered } from '../http/tracing.ts'
+
+/** Where the gateway tells what it does: a line each, as JSON, or for people on a terminal. */
+export interface Log {
+  info(message: string, facts?: Facts): void
+  warn(message: string, facts?: Facts): void
+  error(message: string, facts?: Facts): void
+  answered(request: Answered): void
+}
+
+export type LogLevel = Config['logLevel']
+
+type Facts = Readonly<Record<string, unknown>>
+
+export interface LogOptions {
+  readonly level: LogLevel
+  /** Texts that are masked wherever they turn up, such as keys. */
+  readonly secrets: readonly string[]
+  readonly output: { readonly isTTY?: boolean; write(text: string): unknown }
+}
+
+/** Probes come every few seconds, and tell nothing while all is well. */
+const quietRoutes = ['/health', '/ready']
+
+export function createLog({ level, secrets, output }: LogOptions): Log {
+  const hidden = secrets.map((secret) => JSON.stringify(secret).slice(1, -1)).filter((secret) => secret.length >= 8)
+  const write = (line: string): void => {
+    const safe = hidden.reduce((text, secret) => text.replaceAll(secret, '[hidden]'), line)
+    output.write(output.isTTY === true ? readable(safe) : safe)
+  }
+  const formatters = { level: (label: string) => ({ level: label }) }
+  const logger = pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime, formatters }, { write })
+  return {
+    info: (message, facts = {}) => logger.info(facts, message),
+    warn: (message, facts = {}) => logger.warn(facts, message),
+    error: (message, facts = {}) => logger.error(facts, message),
+    answered: (request) => logger[quietRoutes.includes(request.route) ? 'debug' : 'info'](request, 'Answered'),
+  }
+}
+
+/** `12:30:01 INFO Answered method=GET route=/strategies`, and below it the stack of an error. */
+export function readable(line: string): string {
+  const { time, level, msg, err, ...facts } = JSON.parse(line) as Record<string, unknown> & {
+    time: string
+    level: string
+    msg: string
+    err?: { stack?: string }
+  }
+  const said = Object.entries(facts).map(
+    ([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`,
+  )
+  const stack = err === undefined ? [] : [err.stack ?? JSON.stringify(err)]
+  return [[time.slice(11, 19), level.toUpperCase(), msg, ...said].join(' '), ...stack, ''].join('\n')
+}

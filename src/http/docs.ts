@@ -1,0 +1,68 @@
+import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { onlyRead } from '../rest/handler.ts'
+import { openapi } from '../rest/openapi.ts'
+import type { Answer, Inbound } from './exchange.ts'
+
+const { resolve } = createRequire(import.meta.url)
+
+/** Swagger UI needs images of its style sheet, which are written in it, and nothing from elsewhere. */
+const policy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+const page = `<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8">
+    <meta name="viewport" content="width=device-width, initial-scale=1">
+    <title>vault-gateway: the six paths</title>
+    <link rel="icon" href="data:,">
+    <link rel="stylesheet" href="docs/swagger-ui.css">
+    <script defer src="docs/swagger-ui-bundle.js"></script>
+    <script defer src="docs/start.js"></script>
+  </head>
+  <body>
+    <div id="docs"></div>
+  </body>
+</html>
+`
+
+// No validator: it would be another host's.
+const start = `SwaggerUIBundle({ url: 'openapi.json', dom_id: '#docs', deepLinking: true, validatorUrl: null })
+`
+
+const contract = JSON.stringify(openapi)
+
+const contents: ReadonlyMap<string, () => Promise<Answer>> = new Map([
+  ['/openapi.json', () => served('application/json', contract)],
+  ['/docs', () => served('text/html', page, { 'content-security-policy': policy })],
+  ['/docs/start.js', () => served('text/javascript', start)],
+  ['/docs/swagger-ui-bundle.js', async () => served('text/javascript', await asset('swagger-ui-bundle.js'))],
+  ['/docs/swagger-ui.css', async () => served('text/css', await asset('swagger-ui.css'))],
+])
+
+/** Answers the contract of the REST paths and the page that shows it; null where the path is neither. */
+export function docs({ method, path }: Inbound): Promise<Answer> | null {
+  const content = contents.get(path)
+  return content === undefined ? null : onlyRead(method, content)
+}
+
+export function isOfDocs({ path }: Inbound): boolean {
+  return contents.has(path)
+}
+
+function served(type: string, body: string, headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
+  return Promise.resolve({ status: 200, headers: { 'content-type': `${type}; charset=utf-8`, ...headers }, body })
+}
+
+function asset(name: string): Promise<string> {
+  return readFile(resolve(`swagger-ui-dist/${name}`), 'utf8')
+}

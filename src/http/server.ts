@@ -1,0 +1,121 @@
+import { createServer, type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
+import { setTimeout as wait } from 'node:timers/promises'
+import { problem, type ProblemCode } from '../rest/problem.ts'
+import { type Bounds, defaultBounds } from './bounds.ts'
+
+export interface ServerOptions {
+  readonly listener: (request: IncomingMessage, response: ServerResponse) => Promise<void>
+  /** Is told what a listener threw; its connection is cut. */
+  readonly onError: (error: unknown) => void
+  readonly port: number
+  /** Null listens on all addresses. */
+  readonly host: string | null
+  readonly bounds?: Bounds
+}
+
+export interface HttpServer {
+  readonly port: number
+  /**
+   * Accepts nothing more, closes the connections on which nothing runs, and lets the running requests end.
+   * @param seconds after which those that still run are cut
+   * @returns how many were cut
+   */
+  close(seconds: number): Promise<number>
+}
+
+/** The address to serve on can't be had. */
+export class CannotListen extends Error {
+  constructor(
+    readonly port: number,
+    reason: string,
+  ) {
+    super(`The gateway can't listen on port ${port}: ${reason}. Set PORT to another one, or to 0 for any that is free.`)
+    this.name = 'CannotListen'
+  }
+}
+
+/**
+ * Listens for HTTP, within bounds.
+ * @throws {CannotListen}
+ */
+export async function listen(options: ServerOptions): Promise<HttpServer> {
+  const { listener, onError, port, host, bounds = defaultBounds } = options
+  const sockets = new Set<Socket>()
+  const running = new Set<ServerResponse>()
+  let isClosing = false
+
+  const server = createServer(
+    {
+      maxHeaderSize: bounds.headerBytes,
+      headersTimeout: bounds.headersSeconds * 1000,
+      requestTimeout: bounds.requestSeconds * 1000,
+      keepAliveTimeout: bounds.idleSeconds * 1000,
+      // How late the two timeouts above may come.
+      connectionsCheckingInterval: Math.min(1000, bounds.headersSeconds * 500),
+    },
+    (request, response) => {
+      running.add(response)
+      if (isClosing) response.setHeader('connection', 'close')
+      response.once('close', () => {
+        running.delete(response)
+        if (isClosing) request.socket.end()
+      })
+      listener(request, response).catch((error: unknown) => {
+        // A client that goes in the middle of its body is no error of ours.
+        if (error !== request.errored) onError(error)
+        response.destroy()
+      })
+    },
+  )
+  server.timeout = bounds.silentSeconds * 1000
+  server.on('clientError', refuseUnreadable)
+  server.on('connection', (socket) => {
+    sockets.add(socket)
+    socket.once('close', () => sockets.delete(socket))
+  })
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (error) => reject(new CannotListen(port, error.message)))
+    server.listen({ port, ...(host === null ? {} : { host }) }, resolve)
+  })
+
+  const closeUnused = (): void => {
+    const used = new Set([...running].map(({ req }) => req.socket))
+    for (const socket of sockets) if (!used.has(socket)) socket.destroy()
+  }
+  return {
+    port: (server.address() as AddressInfo).port,
+    async close(seconds) {
+      isClosing = true
+      const closed = new Promise((resolve) => server.close(resolve))
+      for (const response of running) if (!response.headersSent) response.setHeader('connection', 'close')
+      closeUnused()
+      const inTime = new AbortController()
+      const late = wait(seconds * 1000, undefined, { signal: inTime.signal }).catch(() => undefined)
+      await Promise.race([closed.then(() => inTime.abort()), late])
+      const cut = running.size
+      server.closeAllConnections()
+      await closed
+      return cut
+    },
+  }
+}
+
+/** What Node's codes come to. */
+const unreadable: Readonly<Partial<Record<string, readonly [ProblemCode, string]>>> = {
+  HPE_HEADER_OVERFLOW: ['HEADERS_TOO_LARGE', 'Request line and headers have more bytes than are read.'],
+  ERR_HTTP_REQUEST_TIMEOUT: ['REQUEST_TIMEOUT', 'The request did not come whole in time.'],
+}
+
+/** Answers what Node could not read as a request, where an answer hasn't begun, and closes. */
+function refuseUnreadable(error: NodeJS.ErrnoException, socket: Socket & { _httpMessage?: ServerResponse }): void {
+  const isAnswering = socket._httpMessage?.headersSent === true
+  if (error.code === 'ECONNRESET' || !socket.writable || isAnswering) return void socket.destroy()
+  const [code, detail] = unreadable[error.code ?? ''] ?? ['BAD_REQUEST', 'This is not HTTP/1.1.']
+  const { status, headers, body } = problem(code, detail)
+  const fields = { ...headers, 'content-length': Buffer.byteLength(body), connection: 'close' }
+  const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}`)
+  socket.end([`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`, ...lines, '', body].join('\r\n'), () =>
+    socket.destroy(),
+  )
+}

@@ -1,0 +1,65 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { randomUUID } from 'node:crypto'
+import type { ReportUnplanned } from '../graphql/failures.ts'
+import type { Inbound } from './exchange.ts'
+import { routeOf } from './route.ts'
+
+/** What a log says of a request: the route stands for the target, which may hold what is nobody's business. */
+export interface Answered {
+  readonly requestId: string
+  readonly method: string
+  readonly route: string
+  /** Null where the client went before its answer. */
+  readonly status: number | null
+  readonly milliseconds: number
+}
+
+export interface TracingOptions {
+  /** Is told of each error that nobody planned for, once a request. */
+  readonly report: (error: unknown, requestId: string) => void
+  readonly onAnswered?: ((answered: Answered) => void) | undefined
+}
+
+/** One request, from its first byte known to its last byte sent. */
+export interface Trace {
+  readonly id: string
+  /** Runs what answers it: errors reported within are this request's. */
+  run<Result>(work: () => Promise<Result>): Promise<Result>
+  end(status: number | null): void
+}
+
+export interface Tracing {
+  begin(request: Inbound): Trace
+  readonly report: ReportUnplanned
+}
+
+export function createTracing({ report, onAnswered }: TracingOptions): Tracing {
+  const current = new AsyncLocalStorage<{ readonly id: string; readonly told: Set<unknown> }>()
+  return {
+    begin(request) {
+      const id = idOf(request)
+      const started = performance.now()
+      return {
+        id,
+        run: (work) => current.run({ id, told: new Set() }, work),
+        end(status) {
+          const milliseconds = Math.round((performance.now() - started) * 1000) / 1000
+          onAnswered?.({ requestId: id, method: request.method, route: routeOf(request.path), status, milliseconds })
+        },
+      }
+    },
+
+    report(error) {
+      const { id, told } = current.getStore() ?? { id: randomUUID(), told: new Set() }
+      if (!told.has(error)) report(error, id)
+      told.add(error)
+      return id
+    },
+  }
+}
+
+/** The sender's own, where it can stand in a log as it is; so a request is followed through several services. */
+function idOf(request: Inbound): string {
+  const given = request.header('x-request-id') ?? ''
+  return /^[\w.-]{1,64}$/.test(given) ? given : randomUUID()
+}

@@ -1,0 +1,147 @@
+import { type Headers, ifNoneMatch, ofContent, ofPages, ofRate } from './headers.ts'
+import { problems, type ProblemCode } from './problem.ts'
+import { type Refusal, refusals } from './refusals.ts'
+import { type Route, tags } from './route.ts'
+import { routes, segments } from './routes.ts'
+import { exampleOf, integer, list, object, type Schema, text } from './schemas.ts'
+
+const problemSchema: Schema = {
+  ...object('A refusal, as RFC 9457 writes it.', {
+    type: { ...text('The kind of problem.', 'urn:vault-gateway:problem:internal'), pattern: '^urn:' },
+    title: text('The kind of problem, in words.', 'Something went wrong here'),
+    status: { ...integer('The HTTP status.', 500), minimum: 400, maximum: 599 },
+    detail: text('What is wrong with this request.', 'Something went wrong here.'),
+    parameter: text('The parameter at fault, where there is one.', 'points'),
+  }),
+  required: ['type', 'title', 'status', 'detail'],
+}
+
+/** The REST interface as OpenAPI 3.1 describes it, made of the table of routes and the table of problems. */
+export const openapi = {
+  openapi: '3.1.1',
+  info: {
+    title: 'vault-gateway',
+    version: '1.0.0',
+    summary: 'Vault analytics and strategy catalogue, read-only.',
+    description:
+      'What capital vaults that run automated liquidity-provision strategies are worth, what went in and out, and ' +
+      'what they gained net of flows. Times are Unix seconds; USD amounts are JSON numbers of at most 6 decimals, ' +
+      'whose text is exact. Other query parameters are ignored. HEAD is answered like GET, without the body. ' +
+      'Fields are added, never changed or dropped without a deprecation first.',
+    license: { name: 'MIT', identifier: 'MIT' },
+  },
+  servers: [{ url: '/', description: 'The gateway that serves this document.' }],
+  // A key is needed only where keys are configured.
+  security: [{}, { key: [] }],
+  tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
+  paths: Object.fromEntries(routes.map((route) => [templateOf(route), { get: operationOf(route) }])),
+  components: {
+    securitySchemes: { key: { type: 'http', scheme: 'bearer', description: 'An API key of the gateway.' } },
+    schemas: {
+      ...Object.fromEntries(routes.map(({ about }) => [about.name, about.schema])),
+      Problem: problemSchema,
+    },
+    responses: Object.fromEntries(routes.flatMap(failuresOf).map((kinds) => [nameOf(kinds), failure(kinds)])),
+  },
+}
+
+function templateOf({ path }: Route): string {
+  return path.replace(/:(\w+)/g, '{$1}')
+}
+
+function operationOf(route: Route): object {
+  const { operation, tag, summary, description } = route.about
+  const ofPath = Array.from(route.path.matchAll(/:(\w+)/g), ([, name = '']) => pathParameter(name))
+  const ofQuery = Object.entries(route.parameters).map(([name, { schema }]) => optional(name, 'query', schema))
+  return {
+    operationId: operation,
+    tags: [tag],
+    summary,
+    description,
+    parameters: [...ofPath, ...ofQuery, optional('If-None-Match', 'header', ifNoneMatch)],
+    responses: { ...successes(route), ...failures(route) },
+  }
+}
+
+function pathParameter(name: string): object {
+  const schema = segments[name]
+  if (schema === undefined) throw new Error(`nothing is said of the path's parameter ${name}`)
+  return { name, in: 'path', required: true, ...described(schema) }
+}
+
+/** Its example stands in its schema: beside it, the page would fill it in, and ask for less than all. */
+function optional(name: string, place: 'query' | 'header', { description, ...schema }: Schema): object {
+  const commas = schema.type === 'array' ? { style: 'form', explode: false } : {}
+  return { name, in: place, ...commas, description, schema }
+}
+
+/** Description and example stand beside the schema, not in it. */
+function described({ description, examples, ...schema }: Schema): object {
+  return { description, schema, example: examples?.[0] }
+}
+
+function successes({ about, parameters }: Route): object {
+  const headers = headersOf([{ always: ofContent, maybe: { ...ofRate, ...('cursor' in parameters ? ofPages : {}) } }])
+  const one = { $ref: `#/components/schemas/${about.name}` }
+  const example = exampleOf(about.isList ? list('', about.schema) : about.schema)
+  const schema = about.isList ? { type: 'array', items: one } : one
+  return {
+    200: { description: `${about.summary}.`, headers, content: { 'application/json': { schema, example } } },
+    304: { description: 'The answer with the ETag given still stands.', headers },
+  }
+}
+
+type Kind = Refusal & { readonly code: ProblemCode; readonly status: number }
+
+/** The kinds of problem that a path answers; those of one status share an answer. */
+function failuresOf(route: Route): Kind[][] {
+  const kinds = (Object.keys(problems) as ProblemCode[])
+    .map((code): Kind => ({ code, status: problems[code].status, ...refusals[code] }))
+    .filter(({ isOf }) => isOf(route))
+  const statuses = [...new Set(kinds.map(({ status }) => status))]
+  return statuses.map((wanted) => kinds.filter(({ status }) => status === wanted))
+}
+
+function failures(route: Route): object {
+  const reference = (kinds: readonly Kind[]): [string, object] => [
+    String(kinds[0]?.status),
+    { $ref: `#/components/responses/${nameOf(kinds)}` },
+  ]
+  return Object.fromEntries(failuresOf(route).map(reference))
+}
+
+/** Such as `BadRequestOrBadParameter`. */
+function nameOf(kinds: readonly Kind[]): string {
+  const words = kinds
+    .map(({ code }) => code)
+    .join('_OR_')
+    .split('_')
+  return words.map((word) => word.slice(0, 1) + word.slice(1).toLowerCase()).join('')
+}
+
+function failure(kinds: readonly Kind[]): object {
+  const schema = { $ref: '#/components/schemas/Problem' }
+  const examples = Object.fromEntries(kinds.map(({ code, when, example }) => [code, { summary: when, value: example }]))
+  return {
+    description: kinds.map(({ when }) => when).join(' '),
+    headers: headersOf(kinds.map(brings)),
+    content: { 'application/problem+json': { schema, examples } },
+  }
+}
+
+interface Brought {
+  readonly always: Headers
+  readonly maybe: Headers
+}
+
+function brings({ by, headers }: Refusal): Brought {
+  if (by === 'connection') return { always: headers, maybe: ofContent }
+  return { always: { ...ofContent, ...headers }, maybe: by === 'path' ? ofRate : {} }
+}
+
+/** Of answers that share a status: required are the headers that all of them have. */
+function headersOf(answers: readonly Brought[]): object {
+  const named = answers.flatMap(({ always, maybe }) => Object.entries({ ...always, ...maybe }))
+  const isRequired = (name: string): boolean => answers.every(({ always }) => name in always)
+  return Object.fromEntries(named.map(([name, schema]) => [name, { required: isRequired(name), ...described(schema) }]))
+}

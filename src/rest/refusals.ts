@@ -1,0 +1,122 @@
+import type { Headers } from './headers.ts'
+import { problem, type ProblemCode } from './problem.ts'
+import type { Route } from './route.ts'
+import { text } from './schemas.ts'
+
+/** What the contract says of a kind of problem. */
+export interface Refusal {
+  readonly when: string
+  /** Which paths answer it. */
+  readonly isOf: (route: Route) => boolean
+  /** How far the request came: only what is admitted is counted, and the connection's own refusals are bare. */
+  readonly by: 'connection' | 'admission' | 'path'
+  /** Headers that it has and other answers don't. */
+  readonly headers: Headers
+  /** As the path would write it. */
+  readonly example: unknown
+}
+
+const all = (): boolean => true
+const none = (): boolean => false
+const ofVaults = ({ path }: Route): boolean => path.includes(':address')
+
+export const refusals: Readonly<Record<ProblemCode, Refusal>> = {
+  BAD_REQUEST: {
+    when: 'What came is not HTTP/1.1.',
+    isOf: all,
+    by: 'connection',
+    headers: {},
+    example: example('BAD_REQUEST', 'This is not HTTP/1.1.'),
+  },
+  BAD_PARAMETER: {
+    when: 'The address or a parameter is not what it can be.',
+    isOf: ofVaults,
+    by: 'path',
+    headers: {},
+    example: example('BAD_PARAMETER', 'since is 1767225600, after until, 1763424000', 'since'),
+  },
+  UNAUTHENTICATED: {
+    when: 'API keys are configured, and the request has none that is accepted.',
+    isOf: all,
+    by: 'admission',
+    headers: { 'WWW-Authenticate': text('How to authenticate.', 'Bearer') },
+    example: example('UNAUTHENTICATED', 'Send the header Authorization: Bearer with an API key.'),
+  },
+  VAULT_NOT_FOUND: {
+    when: 'No vault is known at the address.',
+    isOf: ofVaults,
+    by: 'path',
+    headers: {},
+    example: example('VAULT_NOT_FOUND', 'no vault is known at 0xF7bF36DFf1b98C50De0dA7DA76f94a4A8d06741A'),
+  },
+  PATH_NOT_FOUND: {
+    when: 'The path is none of the interface.',
+    isOf: none,
+    by: 'path',
+    headers: {},
+    example: example('PATH_NOT_FOUND', '/vaults is none of the paths of this interface'),
+  },
+  METHOD_NOT_ALLOWED: {
+    when: 'The path was asked by another method than GET, HEAD or OPTIONS.',
+    isOf: all,
+    by: 'path',
+    headers: { Allow: text('The methods that are allowed.', 'GET, HEAD, OPTIONS') },
+    example: example('METHOD_NOT_ALLOWED', 'POST is not allowed, only GET, HEAD, OPTIONS'),
+  },
+  REQUEST_TIMEOUT: {
+    when: 'The request did not come whole in time.',
+    isOf: all,
+    by: 'connection',
+    headers: {},
+    example: example('REQUEST_TIMEOUT', 'The request did not come whole in time.'),
+  },
+  BODY_TOO_LARGE: {
+    when: 'The body has more bytes than are read; these paths read none.',
+    isOf: none,
+    by: 'admission',
+    headers: {},
+    example: example('BODY_TOO_LARGE', 'The body has more than 65536 bytes.'),
+  },
+  TARGET_TOO_LONG: {
+    when: 'Path and query have more bytes than are read.',
+    isOf: all,
+    by: 'admission',
+    headers: {},
+    example: example('TARGET_TOO_LONG', 'Path and query have 9000 bytes, more than 8192.'),
+  },
+  RATE_LIMITED: {
+    when: 'A rate limit is configured, and the sender has used it up.',
+    isOf: all,
+    by: 'path',
+    headers: { 'Retry-After': { ...text('In how many seconds to ask again.', '12'), pattern: '^\\d+$' } },
+    example: example('RATE_LIMITED', 'More than 100 requests in 60 s: the next is answered in 12 s.'),
+  },
+  HEADERS_TOO_LARGE: {
+    when: 'There are more headers, or more bytes of them, than are read.',
+    isOf: all,
+    by: 'connection',
+    headers: {},
+    example: example('HEADERS_TOO_LARGE', 'Request line and headers have more bytes than are read.'),
+  },
+  INTERNAL: {
+    when: 'Something went wrong, which is logged with its request id, and told to nobody else.',
+    isOf: all,
+    by: 'path',
+    headers: {},
+    example: example(
+      'INTERNAL',
+      'Something went wrong here. It is logged with the request id 3f0c1d9e-5b7a-4c86-9a2f-0d4be1c86a57.',
+    ),
+  },
+  NOT_READY: {
+    when: 'The gateway can not serve now.',
+    isOf: none,
+    by: 'path',
+    headers: {},
+    example: example('NOT_READY', 'The database is not reachable.'),
+  },
+}
+
+function example(code: ProblemCode, detail: string, parameter?: string): unknown {
+  return JSON.parse(problem(code, detail, parameter).body)
+}

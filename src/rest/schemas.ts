@@ -1,0 +1,195 @@
+import { AssetCategory, EventType, VaultStatus } from './documents.generated.ts'
+import { wordsOf } from './words.ts'
+
+/** What the interface needs of JSON Schema 2020-12, which OpenAPI 3.1 speaks. */
+export interface Schema {
+  readonly type: string | readonly string[]
+  readonly description?: string
+  readonly examples?: readonly unknown[]
+  readonly enum?: readonly string[]
+  readonly const?: unknown
+  readonly default?: unknown
+  readonly pattern?: string
+  readonly minLength?: number
+  readonly minimum?: number
+  readonly maximum?: number
+  readonly minItems?: number
+  readonly items?: Schema
+  readonly properties?: Readonly<Record<string, Schema>>
+  readonly required?: readonly string[]
+}
+
+/** The last second of the year 9999. */
+const lastTime = 253_402_300_799
+
+/** Fields are added one day, so that a schema is open: what it names is always there. */
+export function object(description: string, properties: Readonly<Record<string, Schema>>): Schema {
+  return { type: 'object', description, properties, required: Object.keys(properties) }
+}
+
+export function list(description: string, items: Schema): Schema {
+  return { type: 'array', description, items }
+}
+
+export function text(description: string, example: string): Schema {
+  return { type: 'string', description, examples: [example] }
+}
+
+export function integer(description: string, example: number): Schema {
+  return { type: 'integer', description, minimum: 0, examples: [example] }
+}
+
+export function time(description: string, example: number): Schema {
+  return { ...integer(description, example), maximum: lastTime }
+}
+
+export function oneOf(description: string, values: Readonly<Record<string, string>>, example: string): Schema {
+  return { ...text(description, example), enum: wordsOf(values) }
+}
+
+function number(description: string, example: number): Schema {
+  return { type: 'number', description, examples: [example] }
+}
+
+function hex(digits: number, description: string, example: string): Schema {
+  return { ...text(description, example), pattern: `^0x[0-9a-fA-F]{${digits}}$` }
+}
+
+export function address(description: string, example: string): Schema {
+  return hex(40, description, example)
+}
+
+function orNull(schema: Schema): Schema {
+  return { ...schema, type: [schema.type, 'null'].flat() }
+}
+
+/** An example of what a schema describes, made of the examples of its fields. */
+export function exampleOf({ properties, items, examples, const: only }: Schema): unknown {
+  if (properties !== undefined) {
+    return Object.fromEntries(Object.entries(properties).map(([name, field]) => [name, exampleOf(field)]))
+  }
+  // A list of texts has its own example, a list of objects that of one.
+  if (examples !== undefined) return examples[0]
+  return items === undefined ? only : [exampleOf(items)]
+}
+
+const venues: Schema = {
+  ...list('Where it is traded.', { type: 'string' }),
+  examples: [['uniswap-v3', 'aerodrome']],
+}
+
+const position = object('An open position of a vault, as its newest mark shows it.', {
+  id: text('Identifier of the position.', 'first-1'),
+  pool: object('Where it provides liquidity.', {
+    a: text('Symbol of the base asset.', 'WETH'),
+    b: text('Symbol of the quote asset.', 'USDC'),
+    venue: text('Where the pool is.', 'uniswap-v3'),
+    feeTier: integer("The pool's fee in hundredths of a basis point: 500 is 0.05 %.", 500),
+  }),
+  range: object('Its bounds and the market, as prices: units of b for one a.', {
+    lower: number('Lower bound.', 1727.837754),
+    upper: number('Upper bound.', 2879.72959),
+    current: number("The pool's price at the newest mark.", 2660.228982),
+  }),
+  inRange: { type: 'boolean', description: 'Whether lower <= current < upper.', examples: [true] },
+  pendingRewardsUsd: number('Rewards not collected yet, in USD.', 4729.963824),
+})
+
+const suspension = object('The suspension that stands; null where none does.', {
+  reason: text('Why the vault was suspended.', 'oracle deviation above 2 %'),
+  since: time('Since when, in Unix seconds.', 1767207600),
+  exitsAvailable: { type: 'boolean', const: true, description: 'Always true: exits remain possible while suspended.' },
+})
+
+export const snapshot = object('What a vault is worth, what went in and out, what it gained and where it stands.', {
+  vault: address('Address of the vault, checksummed.', '0xF7bF36DFf1b98C50De0dA7DA76f94a4A8d06741A'),
+  owner: address("Address of the vault's owner, checksummed.", '0xa8E3c1077D9809E2499718202DBee2f1D7354bE6'),
+  status: oneOf(
+    'The first that applies: suspended; exiting, planting (begun and not over); idle (no value, no position); ' +
+      'planting (value, no position yet); attention (a position out of range); earning.',
+    VaultStatus,
+    'suspended',
+  ),
+  strategy: text('Identifier of the strategy it runs.', 'eth-core'),
+  valueUsd: number('What it is worth now, in USD.', 373906.197142),
+  capitalInUsd: number('Capital deposited so far, in USD.', 342151.34688),
+  capitalOutUsd: number('Capital withdrawn so far, in USD.', 0),
+  netUsd: number('Gain net of flows, in USD: valueUsd + capitalOutUsd - capitalInUsd, exactly.', 31754.850262),
+  strategyDeltaUsd: number("The strategy's part of netUsd, in USD: the two parts sum to it exactly.", 17497.037862),
+  marketDeltaUsd: number(
+    "The market's part of netUsd, in USD: what the vault's own deposits would have gained, simply held.",
+    14257.8124,
+  ),
+  positions: list("Its open positions, in the newest mark's order.", position),
+  fees: object('Its fee summary, as its newest mark with one gave it.', {
+    contributedUsd: number('Capital contributed, in USD.', 342151.34688),
+    withdrawnUsd: number('Capital withdrawn, in USD.', 0),
+    taxedUsd: number('Fees taken, in USD.', 0),
+    highWaterUsd: number('High-water mark of the gain, in USD: only what exceeds it is charged a fee.', 37811.479727),
+  }),
+  suspension: orNull(suspension),
+  updatedAt: time('Time of its newest fact, in Unix seconds.', 1767207600),
+})
+
+export const equityPoint = object("A vault's equity as a flow or a valuation left it: recorded, never averaged.", {
+  ts: time('When, in Unix seconds.', 1765760400),
+  valueUsd: number('What the vault was worth, in USD.', 379962.826607),
+  capitalInUsd: number('Capital deposited until then, in USD.', 342151.34688),
+  capitalOutUsd: number('Capital withdrawn until then, in USD.', 0),
+})
+
+export const ledgerRow = object("A row of a vault's activity ledger.", {
+  txHash: hex(64, 'Hash of the transaction.', `0x${'7b41c9f0e2d85a36'.repeat(4)}`),
+  logIndex: integer('Index of the log in its block.', 3),
+  block: integer('Number of the block.', 146952350),
+  ts: time('When, in Unix seconds.', 1763428200),
+  type: oneOf('What happened.', EventType, 'harvest'),
+  amountUsd: orNull(number('The amount moved, in USD; null where none is, or it is not known.', 1290.5)),
+  positionId: orNull(text('The position it is about; null where it is about none.', 'first-1')),
+  reason: orNull({
+    type: 'string',
+    description: 'Why the vault was suspended; null on other events.',
+    examples: [null],
+  }),
+})
+
+const pair = {
+  a: text('Symbol of the base asset.', 'WETH'),
+  b: text('Symbol of the quote asset.', 'USDC'),
+  venues,
+}
+
+export const strategy = object('A strategy of the catalogue.', {
+  id: text('Identifier of the strategy.', 'eth-core'),
+  name: text('Display name.', 'Ether Core'),
+  tagline: text('What it is, in a line.', 'A wide range around the market, moved seldom.'),
+  description: text('What it does.', 'Provides WETH/USDC liquidity in a broad band.'),
+  pairs: list(
+    "Its live pairs, in the screen's order: they change when the screen re-ranks.",
+    object('A pair that the strategy would plant into at this moment.', pair),
+  ),
+  liveApr: orNull(
+    number(
+      'Realised return over the 30 newest complete days, as an annualised fraction (0.12 is 12 %); ' +
+        'null until all 30 have a return.',
+      0.4582618970969625,
+    ),
+  ),
+  sigma: orNull(
+    number('Realised volatility over the same days, as an annualised fraction; null with liveApr.', 0.2616282061612304),
+  ),
+})
+
+export const universeAsset = object('An asset that is eligible for build-your-own strategies now.', {
+  symbol: text('Symbol of the asset.', 'WETH'),
+  name: text('Display name.', 'Wrapped Ether'),
+  category: oneOf('What kind of asset it is.', AssetCategory, 'major'),
+  venues,
+  liquidityUsd: number('Its liquidity depth, in USD.', 184220113.51),
+})
+
+export const universePair = object('A pool that is eligible for build-your-own strategies now.', {
+  ...pair,
+  tvlUsd: number('Total value locked, in USD.', 143220110.2),
+  emissions: { type: 'boolean', description: 'Whether it pays emissions beside fees.', examples: [true] },
+})

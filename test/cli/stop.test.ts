@@ -1,0 +1,161 @@
+import { appendFile, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import pg from 'pg'
+import { beforeEach, describe, expect, test, vi } from 'vitest'
+import { postgresUrl } from '../support/database.ts'
+import { dump } from '../support/dump.ts'
+import { feedText, manyDemoFacts } from '../support/feeds.ts'
+import { type Home, prepareHomes } from '../support/home.ts'
+import { commandLine, type Environment, type Outcome, type Running } from '../support/process.ts'
+import { rawConnection, type RawConnection } from '../support/raw.ts'
+
+const homes = prepareHomes()
+const { start, run } = commandLine()
+
+let home: Home
+
+beforeEach(async () => {
+  home = await homes.create()
+})
+
+async function serving(args: readonly string[], env: Environment): Promise<{ gateway: Running; port: number }> {
+  const gateway = start(['serve', ...args], { PORT: '0', DEMO: '0', ...home.env, ...env })
+  const [, port = ''] = await gateway.says(/GraphiQL {2}http:\/\/localhost:(\d+)\//)
+  return { gateway, port: Number(port) }
+}
+
+const body = JSON.stringify({ query: '{ strategies { id } }' })
+
+/** A request that runs, for the gateway asks for its body, which hasn't come. */
+async function begun(port: number): Promise<RawConnection> {
+  const connection = await rawConnection(port)
+  const head = ['POST /graphql HTTP/1.1', 'Host: x', 'Content-Type: application/json', 'Expect: 100-continue']
+  connection.send([...head, `Content-Length: ${body.length}`, '', ''].join('\r\n'))
+  await connection.receives(/100 Continue/)
+  return connection
+}
+
+async function stopping(gateway: Running): Promise<void> {
+  gateway.kill('SIGTERM')
+  await gateway.says(/"msg":"Stopping/)
+}
+
+async function timed(ended: Promise<Outcome>): Promise<Outcome & { readonly seconds: number }> {
+  const started = performance.now()
+  return { ...(await ended), seconds: (performance.now() - started) / 1000 }
+}
+
+describe('on SIGTERM', () => {
+  test('a running request is answered, new connections are refused, and it ends with 0', async () => {
+    const { gateway, port } = await serving([], { STOP_SECONDS: '60' })
+    const connection = await begun(port)
+    await stopping(gateway)
+    await expect(fetch(`http://127.0.0.1:${port}/strategies`)).rejects.toMatchObject({
+      cause: { code: 'ECONNREFUSED' },
+    })
+    connection.send(body)
+    const came = await connection.closed
+    expect(came).toMatch(/HTTP\/1\.1 200 OK\r\n.*"data":\{"strategies":\[\]\}/s)
+    expect(came).toMatch(/connection: close\r\n/i)
+    const { status, signal, seconds, stderr } = await timed(gateway.ended)
+    expect({ status, signal }).toEqual({ status: 0, signal: null })
+    expect(stderr).not.toContain('were cut')
+    expect(stderr).toContain('"msg":"Stopped"')
+    expect(seconds).toBeLessThan(20)
+  })
+
+  test('connections on which nothing runs do not hold it up', async () => {
+    const { gateway, port } = await serving([], { STOP_SECONDS: '60', KEEP_ALIVE_SECONDS: '60' })
+    const idle = await rawConnection(port)
+    idle.send('GET /strategies HTTP/1.1\r\nHost: x\r\n\r\n')
+    await idle.receives(/HTTP\/1\.1 200 OK\r\n.*\[\]/s)
+    const silent = await rawConnection(port)
+    // Its answer tells that the connection before it was accepted, too.
+    expect((await fetch(`http://127.0.0.1:${port}/health`)).status).toBe(200)
+    gateway.kill('SIGTERM')
+    const { status, seconds } = await timed(gateway.ended)
+    expect(status).toBe(0)
+    expect(seconds).toBeLessThan(20)
+    await Promise.all([idle.closed, silent.closed])
+  })
+
+  test('a request that hangs is cut after the limit, and it ends with 0 all the same', async () => {
+    const { gateway, port } = await serving([], { STOP_SECONDS: '1' })
+    const connection = await begun(port)
+    gateway.kill('SIGTERM')
+    const { status, stderr, seconds } = await timed(gateway.ended)
+    expect(status).toBe(0)
+    expect(seconds).toBeGreaterThan(0.9)
+    expect(seconds).toBeLessThan(20)
+    expect(stderr).toMatch(/"level":"warn".*"cut":1,"msg":"Requests that took too long/)
+    expect(await connection.closed).not.toContain('HTTP/1.1 200')
+  })
+
+  test.skipIf(postgresUrl === undefined)('a statement that hangs is left after the limit', async () => {
+    const { gateway, port } = await serving([], { STOP_SECONDS: '1' })
+    const locker = new pg.Client({ connectionString: home.env['DATABASE_URL'] })
+    await locker.connect()
+    await locker.query('begin; lock table strategy in access exclusive mode')
+    const connection = await rawConnection(port)
+    connection.send('GET /strategies HTTP/1.1\r\nHost: x\r\n\r\n')
+    const waiting = `select from pg_locks where relation = 'strategy'::regclass and not granted`
+    await vi.waitFor(async () => expect((await locker.query(waiting)).rowCount).toBe(1), { timeout: 10_000 })
+    gateway.kill('SIGTERM')
+    const { status, stderr, seconds } = await timed(gateway.ended)
+    expect(status).toBe(0)
+    expect(stderr).toContain('"cut":1')
+    expect(seconds).toBeLessThan(20)
+    expect(await connection.closed).toBe('')
+    await locker.end()
+  })
+
+  test('the feed ends at a committed position, from which the next run goes on', async () => {
+    const feed = path.join(homes.folder, 'feed.ndjson')
+    await writeFile(feed, feedText(manyDemoFacts(24)))
+    const { gateway, port } = await serving(['--feed', feed], {})
+    const strategies = async (): Promise<unknown> => (await fetch(`http://127.0.0.1:${port}/strategies`)).json()
+    await vi.waitFor(async () => expect(await strategies()).not.toEqual([]), { timeout: 10_000 })
+    gateway.kill('SIGTERM')
+    const { status, stderr } = await gateway.ended
+    expect(status).toBe(0)
+    expect(stderr).not.toContain('"level":"error"')
+    const rest = await run(['ingest', feed], home.env)
+    expect(rest.status).toBe(0)
+    // It was stopped in the middle.
+    expect(rest.stderr).toMatch(/applied +[1-9]\d* .*\nskipped +[1-9]\d* /)
+
+    const other = await homes.create()
+    expect(await run(['ingest', feed], other.env)).toMatchObject({ status: 0 })
+    expect(await dumpOf(home)).toEqual(await dumpOf(other))
+  })
+})
+
+test('/ready turns when a bad line stops the feed, and tells which', async () => {
+  const feed = path.join(homes.folder, 'bad.ndjson')
+  await writeFile(feed, '')
+  const { gateway, port } = await serving(['--feed', feed], {})
+  const ready = () => fetch(`http://127.0.0.1:${port}/ready`)
+  expect((await ready()).status).toBe(200)
+  await appendFile(feed, '{"kind":"trade"}\n')
+  await gateway.says(/"level":"error".*"msg":"The feed is stopped/)
+  const response = await ready()
+  expect([response.status, await response.json()]).toEqual([
+    503,
+    {
+      type: 'urn:vault-gateway:problem:not-ready',
+      title: 'The gateway is not ready',
+      status: 503,
+      detail: 'The feed is stopped by a bad fact in line 1: kind is "trade", which is no kind of fact',
+    },
+  ])
+  expect((await fetch(`http://127.0.0.1:${port}/health`)).status).toBe(200)
+})
+
+async function dumpOf(of: Home): Promise<unknown> {
+  const database = await of.open()
+  try {
+    return await dump(database)
+  } finally {
+    await database.close()
+  }
+}
