@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Database } from '../database/database.ts'
+import type { Context } from '../graphql/context.ts'
 import { stringify } from '../graphql/exact-number.ts'
 import { createExecutor } from '../graphql/execute.ts'
 import { masked } from '../graphql/failures.ts'
@@ -18,7 +18,7 @@ import { type RateLimit, rateLimiter, senderOf } from './rate-limit.ts'
 import { createTracing, type TracingOptions } from './tracing.ts'
 
 export interface AppOptions extends TracingOptions {
-  readonly database: Database
+  readonly database: Context['database']
   /** None: open to all. */
   readonly apiKeys: readonly string[]
   readonly rateLimit: RateLimit | null

@@ -26,8 +26,7 @@ const house: Readonly<Record<string, Room>> = {
   // It takes the executor as a parameter, so that it can only repeat what the schema says.
   rest: { rooms: [], packages: ['node:*'] },
   http: {
-    // It passes the database on to the executor, and asks it itself for one thing: which vault GraphiQL's examples name.
-    rooms: ['graphql', 'rest', 'src/database/database.ts', 'src/database/read/vault.ts'],
+    rooms: ['graphql', 'rest'],
     packages: ['node:*', 'graphql', 'graphql-yoga', '@graphql-yoga/render-graphiql', 'rate-limiter-flexible'],
   },
   cli: {
