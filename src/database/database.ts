@@ -13,13 +13,22 @@ export type Transaction = Prisma.TransactionClient
 /** A value a statement can be given; dates and floats have no place in the read model. */
 export type Value = string | number | boolean | null | readonly string[] | readonly number[]
 
+/** What reads ask. */
+export interface Reader {
+  /**
+   * Runs a hot read and gives its rows.
+   * @param signal gives it up, and stops it on a server
+   * @throws {ReadCancelled} where it was given up, or took too long
+   * @throws {DatabaseUnavailable} where the database can't be reached now
+   */
+  query<Row>(statement: Statement, values: readonly Value[], signal?: AbortSignal): Promise<Row[]>
+}
+
 /** The embedded PGlite or a PostgreSQL: what differs between them is below this. */
-export interface Database {
+export interface Database extends Reader {
   readonly engine: 'pglite' | 'postgresql'
   /** For what is written, and what is read seldom. */
   readonly prisma: PrismaClient
-  /** Runs a hot read and gives its rows. */
-  query<Row>(statement: Statement, values: readonly Value[]): Promise<Row[]>
   /** Runs work in one transaction; what it throws rolls all of it back. */
   transaction<Result>(work: (transaction: Transaction) => Promise<Result>): Promise<Result>
   /** Runs work while no other process that asks for the same does. */

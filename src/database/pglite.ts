@@ -6,6 +6,7 @@ import { PrismaPGlite } from 'pglite-prisma-adapter'
 import { atomicScripts } from './atomic-scripts.ts'
 import { transactionLimits, type Database } from './database.ts'
 import { PrismaClient } from './generated/client/client.ts'
+import { inTurn } from './in-turn.ts'
 import { lockFolder } from './lock.ts'
 
 /**
@@ -40,12 +41,14 @@ async function openCluster(folder: string): Promise<PGlite> {
 export function onPGlite(pglite: PGlite, release: () => Promise<void>): Database {
   const adapter = atomicScripts(new PrismaPGlite(pglite), (sql) => pglite.exec(sql))
   const prisma = new PrismaClient({ adapter })
+  const read = inTurn()
   return {
     engine: 'pglite',
     prisma,
     withEngineAdapter: (work) => work(adapter),
-    query: async <Row>(statement: { text: string }, values: readonly unknown[]) =>
-      (await pglite.query<Row>(statement.text, [...values])).rows,
+    // A read that has begun holds the whole process, so that nothing could cancel it.
+    query: <Row>({ text }: { text: string }, values: readonly unknown[], signal?: AbortSignal) =>
+      read(async () => (await pglite.query<Row>(text, [...values])).rows, signal),
     transaction: (work) => prisma.$transaction(work, transactionLimits),
     exclusively: (work) => work(),
     close: async () => {

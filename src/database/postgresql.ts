@@ -4,33 +4,47 @@ import pg from 'pg'
 import { atomicScripts } from './atomic-scripts.ts'
 import { transactionLimits, type Database } from './database.ts'
 import { PrismaClient } from './generated/client/client.ts'
+import { pooledReader } from './reads.ts'
 import { DatabaseUnreachable } from './unreachable.ts'
 
 /** Any number that no other user of advisory locks in this database takes. */
 const startLock = 7_261_190_411
 
+/** Connections beside those that read: an ingest writes on one, and reads how far it is on another. */
+const writeConnections = 3
+/** How long a read waits for a connection; requests have about as long for all they ask. */
+const connectMilliseconds = 5_000
+/** Where nobody cancels it, the server ends a read that takes longer than any request may. */
+const longestReadMilliseconds = 60_000
+
 /**
  * Opens a PostgreSQL (14 or newer).
  * @param url postgres://user:password@host:port/database
+ * @param connections that reads take at most; writing and cancelling take up to four more
  * @throws {DatabaseUnreachable}
  */
 export async function openPostgreSql(url: string, connections: number): Promise<Database> {
-  const pool = new pg.Pool({ connectionString: url, max: connections })
-  // Without a listener an idle connection that breaks would end the process; the next query opens a new one.
-  pool.on('error', () => undefined)
-  await connectOnce(pool, url)
-  const prisma = new PrismaClient({ adapter: new PrismaPg(pool) })
+  const pool = (options: pg.PoolConfig): pg.Pool => {
+    const made = new pg.Pool({ connectionString: url, connectionTimeoutMillis: connectMilliseconds, ...options })
+    // Without listeners a connection that breaks would end the process; its query is told, and the next one opens anew.
+    made.on('connect', (client) => void client.on('error', () => undefined))
+    return made.on('error', () => undefined)
+  }
+  const reads = pool({ max: connections, statement_timeout: longestReadMilliseconds })
+  await connectOnce(reads, url)
+  const control = pool({ max: 1 })
+  const writes = pool({ max: writeConnections, connectionTimeoutMillis: 6 * connectMilliseconds })
+  const prisma = new PrismaClient({ adapter: new PrismaPg(writes) })
   return {
+    ...pooledReader(reads, control),
     engine: 'postgresql',
     prisma,
     withEngineAdapter: (work) => withOwnAdapter(url, work),
-    query: async <Row>(statement: { name: string; text: string }, values: readonly unknown[]) =>
-      (await pool.query({ ...statement, values: [...values] })).rows as Row[],
     transaction: (work) => prisma.$transaction(work, transactionLimits),
     exclusively: (work) => withAdvisoryLock(url, work),
     close: async () => {
       await prisma.$disconnect()
-      await pool.end()
+      await Promise.all([reads.end(), control.end(), writes.end()])
     },
   }
 }

@@ -1,5 +1,6 @@
 import { type DocumentNode, execute, type ExecutionResult, parse, validate } from 'graphql'
-import type { Database } from '../database/database.ts'
+import type { Reader } from '../database/database.ts'
+import { contextOf } from './context.ts'
 import { publicError, type ReportUnplanned } from './failures.ts'
 import { schema } from './schema.ts'
 
@@ -7,15 +8,17 @@ import { schema } from './schema.ts'
 export type ExecuteDocument = (
   document: { toString(): string },
   variables: Record<string, unknown>,
+  signal?: AbortSignal,
 ) => Promise<ExecutionResult>
 
 /** An executor over a database. A document is parsed and validated when it first runs, once. */
-export function createExecutor(database: Database, report: ReportUnplanned): ExecuteDocument {
+export function createExecutor(database: Reader, report: ReportUnplanned): ExecuteDocument {
   const parsed = new WeakMap<object, DocumentNode>()
-  return async (document, variables) => {
+  return async (document, variables, signal) => {
     const known = parsed.get(document) ?? parseValid(document.toString())
     parsed.set(document, known)
-    const result = await execute({ schema, document: known, variableValues: variables, contextValue: { database } })
+    const contextValue = contextOf(database, signal)
+    const result = await execute({ schema, document: known, variableValues: variables, contextValue })
     if (result.errors === undefined) return result
     return { ...result, errors: result.errors.map((error) => publicError(error, report)) }
   }

@@ -1,10 +1,10 @@
 import DataLoader from 'dataloader'
-import type { Database } from '../database/database.ts'
+import type { Reader } from '../database/database.ts'
 import type { Context } from './context.ts'
 
 /** Reads what belongs to each of these keys; a key may be missing from the answer. */
 export type BatchRead<Key, Args, Value> = (
-  database: Database,
+  database: Reader,
   keys: readonly Key[],
   args: Args,
 ) => Promise<ReadonlyMap<Key, Value>>

@@ -58,9 +58,9 @@ function counting(database: Database): TestDatabase {
   let sent: string[] = []
   return {
     ...database,
-    query: <Row>(statement: Statement, values: readonly Value[]) => {
+    query: <Row>(statement: Statement, values: readonly Value[], signal?: AbortSignal) => {
       sent.push(statement.name)
-      return database.query<Row>(statement, values)
+      return database.query<Row>(statement, values, signal)
     },
     takeStatements: () => {
       const taken = sent

@@ -1,4 +1,4 @@
-import type { Database, Statement } from '../database.ts'
+import type { Reader, Statement } from '../database.ts'
 import type { EquityRow } from './rows.ts'
 
 const equityByVault: Statement = {
@@ -16,6 +16,6 @@ export interface Window {
 }
 
 /** The equity points of vaults in a window, each vault's in order of time. */
-export function readEquity(database: Database, addresses: readonly string[], window: Window): Promise<EquityRow[]> {
+export function readEquity(database: Reader, addresses: readonly string[], window: Window): Promise<EquityRow[]> {
   return database.query(equityByVault, [addresses, window.since, window.until])
 }

@@ -1,5 +1,5 @@
 import type { EventType, LedgerKey } from '../../domain/ledger.ts'
-import type { Database, Statement } from '../database.ts'
+import type { Reader, Statement } from '../database.ts'
 import type { Window } from './equity.ts'
 import type { LedgerRow } from './rows.ts'
 
@@ -47,7 +47,7 @@ const countOfTypes = countStatement('ledger_count_of_types', ofType)
 
 /** A page of the ledger of each of these vaults, newest first, one row more than asked for where there is one. */
 export function readLedger(
-  database: Database,
+  database: Reader,
   addresses: readonly string[],
   { types, since, until, first, after }: LedgerPage,
 ): Promise<LedgerRow[]> {
@@ -57,7 +57,7 @@ export function readLedger(
 }
 
 export function countLedger(
-  database: Database,
+  database: Reader,
   addresses: readonly string[],
   { types, since, until }: LedgerFilter,
 ): Promise<{ vault: string; count: number }[]> {

@@ -1,4 +1,4 @@
-import type { Database, Statement } from '../database.ts'
+import type { Reader, Statement } from '../database.ts'
 import type { StrategyPairRow, StrategyRow } from './rows.ts'
 
 const columns = 'id, ordinal, name, tagline, description, live_apr as "liveApr", sigma'
@@ -17,16 +17,16 @@ const pairsByStrategy: Statement = {
 }
 
 /** All strategies, in the order of their first publication. */
-export function readCatalogue(database: Database): Promise<StrategyRow[]> {
+export function readCatalogue(database: Reader): Promise<StrategyRow[]> {
   return database.query(catalogue, [])
 }
 
 /** Strategies by id, in no order; those that aren't known are left out. */
-export function readStrategies(database: Database, ids: readonly string[]): Promise<StrategyRow[]> {
+export function readStrategies(database: Reader, ids: readonly string[]): Promise<StrategyRow[]> {
   return database.query(strategiesById, [ids])
 }
 
 /** The live pairs of strategies, each strategy's in the screen's order. */
-export function readStrategyPairs(database: Database, ids: readonly string[]): Promise<StrategyPairRow[]> {
+export function readStrategyPairs(database: Reader, ids: readonly string[]): Promise<StrategyPairRow[]> {
   return database.query(pairsByStrategy, [ids])
 }

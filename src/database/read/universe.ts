@@ -1,5 +1,5 @@
 import type { AssetCategory } from '../../domain/universe.ts'
-import type { Database, Statement } from '../database.ts'
+import type { Reader, Statement } from '../database.ts'
 import type { AssetRow, PairRow } from './rows.ts'
 
 const assets: Statement = {
@@ -29,17 +29,17 @@ export interface PairFilter {
 }
 
 /** The eligible assets, in the screen's order. */
-export function readAssets(database: Database, { category, venue }: AssetFilter): Promise<AssetRow[]> {
+export function readAssets(database: Reader, { category, venue }: AssetFilter): Promise<AssetRow[]> {
   return database.query(assets, [category, venue])
 }
 
 /** The eligible pools, in the screen's order. */
-export function readPairs(database: Database, { asset, venue }: PairFilter): Promise<PairRow[]> {
+export function readPairs(database: Reader, { asset, venue }: PairFilter): Promise<PairRow[]> {
   return database.query(pairs, [asset, venue])
 }
 
 /** Time of the newest screen; null before the first. */
-export async function readScreenedAt(database: Database): Promise<number | null> {
+export async function readScreenedAt(database: Reader): Promise<number | null> {
   const [row] = await database.query<{ ts: number | null }>(screenedAt, [])
   return row?.ts ?? null
 }

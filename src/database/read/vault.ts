@@ -1,5 +1,5 @@
 import type { VaultStatus } from '../../domain/vault.ts'
-import type { Database, Statement } from '../database.ts'
+import type { Reader, Statement } from '../database.ts'
 import type { PositionRow, VaultRow } from './rows.ts'
 
 const columns = `
@@ -27,12 +27,12 @@ const positionsByVault: Statement = {
 }
 
 /** Vaults by address, in no order; those that aren't known are left out. */
-export function readVaults(database: Database, addresses: readonly string[]): Promise<VaultRow[]> {
+export function readVaults(database: Reader, addresses: readonly string[]): Promise<VaultRow[]> {
   return database.query(vaultsByAddress, [addresses])
 }
 
 /** The open positions of vaults, each vault's in the order of its newest mark. */
-export function readPositions(database: Database, addresses: readonly string[]): Promise<PositionRow[]> {
+export function readPositions(database: Reader, addresses: readonly string[]): Promise<PositionRow[]> {
   return database.query(positionsByVault, [addresses])
 }
 
@@ -104,11 +104,7 @@ const countStatement: Statement = {
  * @param lists the strategy that each list is of, or `allStrategies`
  * @returns their rows, each list's in order, one more than asked for where there is one
  */
-export function readVaultPages(
-  database: Database,
-  lists: readonly string[],
-  page: VaultPage,
-): Promise<PagedVaultRow[]> {
+export function readVaultPages(database: Reader, lists: readonly string[], page: VaultPage): Promise<PagedVaultRow[]> {
   const { filter, after, first } = page
   return database.query(pageStatement(page), [
     lists,
@@ -122,7 +118,7 @@ export function readVaultPages(
 }
 
 export function countVaults(
-  database: Database,
+  database: Reader,
   lists: readonly string[],
   filter: VaultFilter,
 ): Promise<{ list: string; count: number }[]> {
