@@ -12,7 +12,7 @@ export interface Config {
   readonly rateLimit: { readonly requests: number; readonly seconds: number } | null
   readonly trustedProxies: number
   /** Bounds of HTTP that are other than the default ones. */
-  readonly bounds: { readonly bodyBytes?: number; readonly idleSeconds?: number }
+  readonly bounds: { readonly bodyBytes?: number; readonly answerSeconds?: number; readonly idleSeconds?: number }
   /** How long running requests have to end when the gateway stops. */
   readonly stopSeconds: number
   readonly logLevel: (typeof logLevels)[number]
@@ -70,6 +70,7 @@ const environment = z.object({
     .default(null),
   TRUSTED_PROXIES: wholeNumber(0, 16).default(0),
   MAX_BODY_BYTES: wholeNumber(1_024, 16_777_216).optional(),
+  ANSWER_SECONDS: wholeNumber(1, 50).optional(),
   KEEP_ALIVE_SECONDS: wholeNumber(1, 3_600).optional(),
   STOP_SECONDS: wholeNumber(0, 3_600).default(10),
   LOG_LEVEL: z.enum(logLevels, `is none of ${logLevels.join(', ')}`).default('info'),
@@ -100,6 +101,7 @@ export function readConfig(variables: Readonly<Record<string, string | undefined
     trustedProxies: data.TRUSTED_PROXIES,
     bounds: {
       ...(data.MAX_BODY_BYTES === undefined ? {} : { bodyBytes: data.MAX_BODY_BYTES }),
+      ...(data.ANSWER_SECONDS === undefined ? {} : { answerSeconds: data.ANSWER_SECONDS }),
       ...(data.KEEP_ALIVE_SECONDS === undefined ? {} : { idleSeconds: data.KEEP_ALIVE_SECONDS }),
     },
     stopSeconds: data.STOP_SECONDS,

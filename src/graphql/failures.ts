@@ -1,4 +1,6 @@
 import { GraphQLError, Kind } from 'graphql'
+import { ReadCancelled } from '../database/cancelled.ts'
+import { DatabaseUnavailable } from '../database/unavailable.ts'
 import { DomainError } from '../domain/errors.ts'
 
 /**
@@ -15,9 +17,12 @@ export function masked(requestId: string): string {
 /** Of a request that never began to run, as GraphQL over HTTP has it; the older `application/json` is answered 200. */
 const badRequest = { http: { status: 400, spec: true } }
 
+/** Of what may succeed later: a database that restarts takes a few seconds. */
+const retryLater = { http: { status: 503, headers: { 'retry-after': '2' } } }
+
 /**
- * An error as its asker may know it: a broken rule by its code and argument, an invalid query as it is, and anything
- * else masked, and reported to the operator.
+ * An error as its asker may know it: a broken rule by its code and argument, an invalid query as it is, what may succeed
+ * later as that, and anything else masked, and reported to the operator.
  */
 export function publicError(error: unknown, report: ReportUnplanned): GraphQLError {
   const broken = causeOf(error)
@@ -29,6 +34,11 @@ export function publicError(error: unknown, report: ReportUnplanned): GraphQLErr
       ...(at?.path === undefined ? {} : { path: at.path }),
       extensions: { code: 'BAD_USER_INPUT', argument: variable ?? broken.key, ...(variable && badRequest) },
     })
+  }
+  const passing = passingCode(broken)
+  if (passing !== null) {
+    const [code, message] = passing
+    return new GraphQLError(message, { path: at?.path ?? null, extensions: { code, ...retryLater } })
   }
   // With a path it is of a field that ran: what that couldn't serve is ours to mend.
   if (at !== undefined && broken === undefined && at.path === undefined) return withCode(at)
@@ -43,6 +53,13 @@ function causeOf(error: unknown): unknown {
   let cause = error
   while (cause instanceof GraphQLError) cause = cause.originalError
   return cause
+}
+
+function passingCode(error: unknown): readonly [code: string, message: string] | null {
+  if (error instanceof DatabaseUnavailable) return ['DATABASE_UNAVAILABLE', `${error.message} Ask again later.`]
+  if (error instanceof ReadCancelled)
+    return ['DEADLINE_EXCEEDED', 'The read took too long. Ask for less, or again later.']
+  return null
 }
 
 /** The variable whose value could not be coerced. */

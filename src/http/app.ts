@@ -5,15 +5,17 @@ import { createExecutor } from '../graphql/execute.ts'
 import { masked } from '../graphql/failures.ts'
 import { createRest } from '../rest/handler.ts'
 import { problem } from '../rest/problem.ts'
-import { type Bounds, defaultBounds, outOfBounds, tooLarge } from './bounds.ts'
-import { withBody, withSocketBody } from './body.ts'
-import { tagged } from './caching.ts'
+import { type Bounds, defaultBounds, lateAnswer, outOfBounds, tooLarge } from './bounds.ts'
+import { fetchedBody, socketBody } from './body.ts'
 import { corsHeaders } from './cors.ts'
+import { withinDeadline } from './deadline.ts'
 import { docs, isOfDocs } from './docs.ts'
 import type { Answer, Inbound, Verdict } from './exchange.ts'
 import { createGraphql, graphqlPath, preflightAnswer } from './graphql.ts'
 import { createProbes, isProbe, type Readiness } from './health.ts'
+import { fromFetch, fromSocket } from './inbound.ts'
 import { keyCheck } from './keys.ts'
+import { type Outbound, outbound, toResponse, write } from './outbound.ts'
 import { type RateLimit, rateLimiter, senderOf } from './rate-limit.ts'
 import { createTracing, type TracingOptions } from './tracing.ts'
 
@@ -56,66 +58,75 @@ export function createApp({ database, apiKeys, rateLimit, trustedProxies, ...opt
     return countRequest(keyDigest ?? senderOf(request, trustedProxies))
   }
 
-  async function answer(request: Inbound, verdict: Verdict): Promise<Answer> {
-    if (isProbe(request) && verdict.refusal === undefined) return probe(request)
-    return tagged(refused(request, verdict) ?? (await run(request)), request.header('if-none-match'))
-  }
-
-  async function run(request: Inbound): Promise<Answer> {
-    const { path } = request
-    if (isGraphql(request)) return preflightAnswer
+  async function run(request: Inbound, body: Buffer<ArrayBuffer>, signal: AbortSignal): Promise<Answer> {
     try {
-      const found = await (docs(request) ?? rest(request))
-      return found ?? problem('PATH_NOT_FOUND', `${path} is none of the paths of this interface`)
+      if (isGraphql(request))
+        return await (request.method === 'OPTIONS' ? preflightAnswer : graphql(request, body, signal))
+      const found = await (docs(request) ?? rest(request, signal))
+      return found ?? problem('PATH_NOT_FOUND', `${request.path} is none of the paths of this interface`)
     } catch (error) {
       return problem('INTERNAL', masked(report(error)))
     }
   }
 
-  async function byFetch(inbound: Inbound, request: Request): Promise<Response> {
-    const verdict = await admit(inbound)
-    const headers = { ...corsHeaders, ...verdict.headers }
-    const whole = isForGraphql(inbound, verdict) ? await withBody(request, bounds) : undefined
-    if (whole) return withHeaders(await graphql.fetch(whole), headers)
-    const { status, body, ...rest } = await answer(inbound, whole === null ? tooLarge(verdict, bounds) : verdict)
-    const bodiless = inbound.method === 'HEAD' || status === 204 || status === 304
-    return new Response(bodiless ? null : body, { status, headers: { ...rest.headers, ...headers } })
+  /** What is said to what was admitted, with its body where that is in bounds. */
+  async function answer(exchange: Exchange, verdict: Verdict): Promise<Answer> {
+    const { request, onLeave } = exchange
+    if (verdict.refusal !== undefined) return inItsWords(request, verdict.refusal)
+    if (isProbe(request)) return probe(request)
+    const body = isGraphql(request) ? await exchange.readBody() : noBody
+    if (body === null) return inItsWords(request, tooLarge(bounds))
+    const tooLate = (): Answer => inItsWords(request, lateAnswer(bounds.answerSeconds))
+    return withinDeadline(bounds.answerSeconds, onLeave, (signal) => run(request, body, signal), tooLate)
   }
 
-  async function bySocket(inbound: Inbound, request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const verdict = await admit(inbound)
-    for (const [name, value] of Object.entries({ ...corsHeaders, ...verdict.headers })) response.setHeader(name, value)
-    const whole = isForGraphql(inbound, verdict) ? await withSocketBody(request, bounds) : undefined
-    if (whole) return void (await graphql(whole, response))
-    write(response, inbound, await answer(inbound, whole === null ? tooLarge(verdict, bounds) : verdict))
+  async function handle(exchange: Exchange, requestId: string): Promise<Outbound> {
+    const verdict = await admit(exchange.request)
+    const { headers, ...answered } = await answer(exchange, verdict)
+    const own = { ...corsHeaders, ...verdict.headers, 'x-request-id': requestId }
+    return outbound(exchange.request, { ...answered, headers: { ...headers, ...own } })
   }
 
   return {
     async fetch(request) {
       const inbound = fromFetch(request)
+      const exchange = {
+        request: inbound,
+        readBody: () => fetchedBody(request, bounds),
+        onLeave: (giveUp: () => void) => request.signal.addEventListener('abort', giveUp, { once: true }),
+      }
       const trace = tracing.begin(inbound)
-      const response = await trace.run(() => byFetch(inbound, request))
-      trace.end(response.status)
-      return withHeaders(response, { 'x-request-id': trace.id })
+      const answered = await trace.run(() => handle(exchange, trace.id))
+      trace.end(answered.status)
+      return toResponse(inbound, answered)
     },
 
     async listener(request, response) {
       const inbound = fromSocket(request)
+      const exchange = {
+        request: inbound,
+        readBody: () => socketBody(request, bounds),
+        onLeave: (giveUp: () => void) => response.once('close', giveUp),
+      }
       const trace = tracing.begin(inbound)
-      response.setHeader('x-request-id', trace.id)
       response.once('close', () => trace.end(response.writableFinished ? response.statusCode : null))
-      await trace.run(() => bySocket(inbound, request, response))
+      write(response, inbound, await trace.run(() => handle(exchange, trace.id)))
     },
   }
 }
 
-function isGraphql({ path }: Inbound): boolean {
-  return path === graphqlPath
+/** A request, whichever way it came. */
+interface Exchange {
+  readonly request: Inbound
+  /** Null where the body is out of bounds. */
+  readonly readBody: () => Promise<Buffer<ArrayBuffer> | null>
+  readonly onLeave: (giveUp: () => void) => void
 }
 
-/** Whether the request goes on to GraphQL over HTTP, which knows no OPTIONS. */
-function isForGraphql(request: Inbound, { refusal }: Verdict): boolean {
-  return isGraphql(request) && request.method !== 'OPTIONS' && refusal === undefined
+const noBody = Buffer.alloc(0)
+
+function isGraphql({ path }: Inbound): boolean {
+  return path === graphqlPath
 }
 
 function isGraphiqlPage(request: Inbound): boolean {
@@ -124,8 +135,8 @@ function isGraphiqlPage(request: Inbound): boolean {
 }
 
 /** A refusal as the path's clients expect it: a problem, or a GraphQL error. */
-function refused(request: Inbound, { refusal }: Verdict): Answer | undefined {
-  if (refusal === undefined || !isGraphql(request)) return refusal
+function inItsWords(request: Inbound, refusal: Answer): Answer {
+  if (!isGraphql(request)) return refusal
   const { title, detail, type } = JSON.parse(refusal.body) as { title: string; detail: string; type: string }
   const code = type
     .slice(type.lastIndexOf(':') + 1)
@@ -133,46 +144,7 @@ function refused(request: Inbound, { refusal }: Verdict): Answer | undefined {
     .replaceAll('-', '_')
   return {
     status: refusal.status,
-    headers: { 'content-type': 'application/graphql-response+json; charset=utf-8' },
+    headers: { ...refusal.headers, 'content-type': 'application/graphql-response+json; charset=utf-8' },
     body: JSON.stringify({ errors: [{ message: `${title}. ${detail}`, extensions: { code } }] }),
   }
-}
-
-function fromFetch(request: Request): Inbound {
-  const { pathname, search, searchParams } = new URL(request.url)
-  return {
-    method: request.method,
-    target: pathname + search,
-    path: pathname,
-    query: searchParams,
-    headerCount: [...request.headers].length,
-    header: (name) => request.headers.get(name),
-    remoteAddress: null,
-  }
-}
-
-function fromSocket(request: IncomingMessage): Inbound {
-  const target = request.url ?? '/'
-  const [path = '/', ...query] = target.split('?')
-  return {
-    method: request.method ?? 'GET',
-    target,
-    path,
-    query: new URLSearchParams(query.join('?')),
-    headerCount: request.rawHeaders.length / 2,
-    header: (name) => request.headers[name]?.toString() ?? null,
-    remoteAddress: request.socket.remoteAddress ?? null,
-  }
-}
-
-function write(response: ServerResponse, { method }: Inbound, { status, headers, body }: Answer): void {
-  const bytes = Buffer.from(body)
-  const hasBody = status !== 204 && status !== 304
-  response.writeHead(status, hasBody ? { ...headers, 'content-length': bytes.length } : { ...headers })
-  response.end(hasBody && method !== 'HEAD' ? bytes : undefined)
-}
-
-function withHeaders(response: Response, headers: Readonly<Record<string, string>>): Response {
-  for (const [name, value] of Object.entries(headers)) response.headers.set(name, value)
-  return response
 }

@@ -1,5 +1,5 @@
-import { problem } from '../rest/problem.ts'
-import type { Answer, Inbound, Verdict } from './exchange.ts'
+import { problem, retryLater } from '../rest/problem.ts'
+import type { Answer, Inbound } from './exchange.ts'
 
 /** What a stranger may make the gateway hold or wait for. */
 export interface Bounds {
@@ -9,6 +9,7 @@ export interface Bounds {
   readonly headers: number
   readonly headersSeconds: number
   readonly requestSeconds: number
+  readonly answerSeconds: number
   readonly silentSeconds: number
   readonly idleSeconds: number
 }
@@ -27,6 +28,8 @@ export const defaultBounds: Bounds = {
   headersSeconds: 10,
   // The largest body on the slowest mobile network takes less.
   requestSeconds: 30,
+  // From a whole request to its answer: a hundred times what the dearest takes alone, and less than most clients wait.
+  answerSeconds: 10,
   // A connection on which nothing moves, in either direction, while a request runs: its other end is gone.
   silentSeconds: 60,
   // Load balancers keep connections for 60 s: the one who closes first must be they, or requests get lost.
@@ -46,9 +49,14 @@ export function outOfBounds({ target, headerCount }: Inbound, bounds: Bounds): A
   return undefined
 }
 
-/** Refuses what was admitted, for its body is out of bounds. */
-export function tooLarge({ headers }: Verdict, { bodyBytes }: Bounds): Verdict {
-  return { headers, refusal: problem('BODY_TOO_LARGE', `The body has more than ${bodyBytes} bytes.`) }
+/** The refusal of a request whose body is out of bounds. */
+export function tooLarge({ bodyBytes }: Bounds): Answer {
+  return problem('BODY_TOO_LARGE', `The body has more than ${bodyBytes} bytes.`)
+}
+
+/** What is answered where the answer itself is too late. */
+export function lateAnswer(seconds: number): Answer {
+  return retryLater('DEADLINE_EXCEEDED', `The answer took more than ${seconds} s. Ask for less, or again later.`)
 }
 
 /**

@@ -12,6 +12,7 @@ export interface Inbound {
   readonly target: string
   readonly headerCount: number
   readonly header: (name: string) => string | null
+  readonly headers: () => Record<string, string>
   /** Address of the socket's other end; null where there is no socket. */
   readonly remoteAddress: string | null
 }

@@ -1,17 +1,20 @@
 import { renderGraphiQL } from '@graphql-yoga/render-graphiql'
 import { execute, type ExecutionArgs } from 'graphql'
-import { createYoga, type Plugin, type YogaServerInstance } from 'graphql-yoga'
-import type { Context } from '../graphql/context.ts'
+import { createYoga, type Plugin } from 'graphql-yoga'
+import { type Context, contextOf } from '../graphql/context.ts'
 import { queryBounds } from '../graphql/bounds.ts'
 import { stringify } from '../graphql/exact-number.ts'
 import { createExecutor } from '../graphql/execute.ts'
 import { publicError, type ReportUnplanned } from '../graphql/failures.ts'
 import { checkExtent, checkText } from '../graphql/limits.ts'
 import { schema } from '../graphql/schema.ts'
-import type { Answer } from './exchange.ts'
+import type { Answer, Inbound } from './exchange.ts'
 import { exampleAddress, graphiqlOptions } from './graphiql.ts'
 
 export const graphqlPath = '/graphql'
+
+/** Whatever the gateway is called: only the path and the query matter. */
+const origin = 'http://gateway'
 
 /** What OPTIONS, and so a preflight, is answered. */
 export const preflightAnswer: Answer = { status: 204, headers: { allow: 'GET, POST, OPTIONS' }, body: '' }
@@ -23,13 +26,16 @@ export interface GraphqlOptions {
   readonly isOpen: boolean
 }
 
+/** Answers a request to `/graphql`; its reads are given up with the signal. */
+export type AnswerGraphql = (request: Inbound, body: Buffer<ArrayBuffer>, signal: AbortSignal) => Promise<Answer>
+
 /** GraphQL over HTTP, and GraphiQL for browsers. */
-export function createGraphql({ database, report, isOpen }: GraphqlOptions): YogaServerInstance<object, Context> {
+export function createGraphql({ database, report, isOpen }: GraphqlOptions): AnswerGraphql {
   const executeDocument = createExecutor(database, report)
-  return createYoga<object, Context>({
+  const yoga = createYoga<{ readonly signal: AbortSignal }, Context>({
     schema,
     graphqlEndpoint: graphqlPath,
-    context: () => ({ database }),
+    context: ({ signal }) => contextOf(database, signal),
     maskedErrors: { maskError: (error) => publicError(error, report) },
     renderGraphiQL,
     graphiql: async ({ url }) => graphiqlOptions(new URL(url), isOpen ? await exampleAddress(executeDocument) : null),
@@ -39,6 +45,12 @@ export function createGraphql({ database, report, isOpen }: GraphqlOptions): Yog
     logging: false,
     plugins: [bounded, sameWayOut],
   })
+  return async ({ method, target, headers }, body, signal) => {
+    const isRead = method === 'GET' || method === 'HEAD'
+    const request = new Request(origin + target, { method, headers: headers(), ...(isRead ? {} : { body }) })
+    const response = await yoga.fetch(request, { signal })
+    return { status: response.status, headers: Object.fromEntries(response.headers), body: await response.text() }
+  }
 }
 
 /** Refuses what is over its bounds before it is parsed, or before it runs, and tells what the rest costs. */

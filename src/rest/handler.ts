@@ -1,5 +1,5 @@
 import { BadParameter, readParameters } from './parameters.ts'
-import { type Answer, problem } from './problem.ts'
+import { type Answer, problem, retryLater } from './problem.ts'
 import type { Document, Route } from './route.ts'
 import { routes } from './routes.ts'
 
@@ -23,7 +23,11 @@ export interface Execution {
 }
 
 /** Runs a document through the gateway's own schema. */
-export type Execute = (document: Document, variables: Record<string, unknown>) => Promise<Execution>
+export type Execute = (
+  document: Document,
+  variables: Record<string, unknown>,
+  signal?: AbortSignal,
+) => Promise<Execution>
 
 export interface RestOptions {
   readonly execute: Execute
@@ -31,17 +35,19 @@ export interface RestOptions {
   readonly stringify: (value: unknown) => string
 }
 
-/** Answers the six paths; null where the path is none of them. */
-export type Rest = (request: RestRequest) => Promise<Answer> | null
+/** Answers the six paths, until the signal gives it up; null where the path is none of them. */
+export type Rest = (request: RestRequest, signal?: AbortSignal) => Promise<Answer> | null
 
 export const allowedMethods = 'GET, HEAD, OPTIONS'
 
 export function createRest(options: RestOptions): Rest {
   const matchers = routes.map((route) => ({ route, match: matcher(route) }))
-  return (request) => {
+  return (request, signal) => {
     for (const { route, match } of matchers) {
       const segments = match(request.path)
-      if (segments !== null) return onlyRead(request.method, () => run(options, route, segments, request))
+      if (segments === null) continue
+      const execute: Execute = (document, variables) => options.execute(document, variables, signal)
+      return onlyRead(request.method, () => run({ ...options, execute }, route, segments, request))
     }
     return null
   }
@@ -110,8 +116,9 @@ function headersOf({ path, query }: RestRequest, next: string | null | undefined
 
 /** The schema names the argument at fault; the path's user knows it as a parameter. */
 function failure({ parameters }: Route, { message, extensions }: ExecutionError): Answer {
-  const argument = extensions?.['argument']
-  if (extensions?.['code'] !== 'BAD_USER_INPUT') return problem('INTERNAL', message)
+  const { argument, code } = extensions ?? {}
+  if (code === 'DATABASE_UNAVAILABLE' || code === 'DEADLINE_EXCEEDED') return retryLater(code, message)
+  if (code !== 'BAD_USER_INPUT') return problem('INTERNAL', message)
   if (typeof argument !== 'string') return problem('BAD_PARAMETER', message)
   const [name = argument] = Object.entries(parameters).find(([, { variable }]) => variable === argument) ?? []
   return problem('BAD_PARAMETER', inWordsOf(name, argument, message), name)

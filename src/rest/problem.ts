@@ -12,6 +12,8 @@ export const problems = {
   RATE_LIMITED: { status: 429, title: 'Too many requests' },
   HEADERS_TOO_LARGE: { status: 431, title: 'The headers are too large' },
   INTERNAL: { status: 500, title: 'Something went wrong here' },
+  DATABASE_UNAVAILABLE: { status: 503, title: 'The database does not answer' },
+  DEADLINE_EXCEEDED: { status: 503, title: 'The answer took too long' },
   NOT_READY: { status: 503, title: 'The gateway is not ready' },
 } as const
 export type ProblemCode = keyof typeof problems
@@ -35,4 +37,13 @@ export function problem(code: ProblemCode, detail: string, parameter?: string): 
     headers: { 'content-type': 'application/problem+json; charset=utf-8' },
     body: JSON.stringify({ type, title, status, detail, ...(parameter === undefined ? {} : { parameter }) }),
   }
+}
+
+/** How soon to ask again: a database that restarts takes a few seconds. */
+const retrySeconds = 2
+
+/** A problem that may be none any more in a while. */
+export function retryLater(code: ProblemCode, detail: string): Answer {
+  const { headers, ...rest } = problem(code, detail)
+  return { ...rest, headers: { ...headers, 'retry-after': String(retrySeconds) } }
 }

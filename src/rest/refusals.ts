@@ -1,7 +1,7 @@
 import type { Headers } from './headers.ts'
 import { problem, type ProblemCode } from './problem.ts'
 import type { Route } from './route.ts'
-import { text } from './schemas.ts'
+import { type Schema, text } from './schemas.ts'
 
 /** What the contract says of a kind of problem. */
 export interface Refusal {
@@ -88,7 +88,7 @@ export const refusals: Readonly<Record<ProblemCode, Refusal>> = {
     when: 'A rate limit is configured, and the sender has used it up.',
     isOf: all,
     by: 'path',
-    headers: { 'Retry-After': { ...text('In how many seconds to ask again.', '12'), pattern: '^\\d+$' } },
+    headers: { 'Retry-After': inSeconds('12') },
     example: example('RATE_LIMITED', 'More than 100 requests in 60 s: the next is answered in 12 s.'),
   },
   HEADERS_TOO_LARGE: {
@@ -108,6 +108,20 @@ export const refusals: Readonly<Record<ProblemCode, Refusal>> = {
       'Something went wrong here. It is logged with the request id 3f0c1d9e-5b7a-4c86-9a2f-0d4be1c86a57.',
     ),
   },
+  DATABASE_UNAVAILABLE: {
+    when: 'The database does not answer now.',
+    isOf: all,
+    by: 'path',
+    headers: { 'Retry-After': inSeconds('2') },
+    example: example('DATABASE_UNAVAILABLE', 'The database does not answer now. Ask again later.'),
+  },
+  DEADLINE_EXCEEDED: {
+    when: 'The answer took too long, and was given up.',
+    isOf: all,
+    by: 'path',
+    headers: { 'Retry-After': inSeconds('2') },
+    example: example('DEADLINE_EXCEEDED', 'The answer took more than 10 s. Ask for less, or again later.'),
+  },
   NOT_READY: {
     when: 'The gateway can not serve now.',
     isOf: none,
@@ -115,6 +129,10 @@ export const refusals: Readonly<Record<ProblemCode, Refusal>> = {
     headers: {},
     example: example('NOT_READY', 'The database is not reachable.'),
   },
+}
+
+function inSeconds(seconds: string): Schema {
+  return { ...text('In how many seconds to ask again.', seconds), pattern: '^\\d+$' }
 }
 
 function example(code: ProblemCode, detail: string, parameter?: string): unknown {

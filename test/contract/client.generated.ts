@@ -778,6 +778,45 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
+        /** @description The database does not answer now. The answer took too long, and was given up. */
+        DatabaseUnavailableOrDeadlineExceeded: {
+            headers: {
+                /**
+                 * @description The strong tag of the content.
+                 * @example "GvMTLpTmVBWWV25tJ9tWZgCzJKe"
+                 */
+                ETag: string;
+                /**
+                 * @description What the logs call the request: its own where it had one that can stand there.
+                 * @example 3f0c1d9e-5b7a-4c86-9a2f-0d4be1c86a57
+                 */
+                "X-Request-Id": string;
+                /**
+                 * @description Never used unasked: ask again with If-None-Match.
+                 * @example no-cache
+                 */
+                "Cache-Control": "no-cache";
+                /**
+                 * @description In how many seconds to ask again.
+                 * @example 2
+                 */
+                "Retry-After": string;
+                /**
+                 * @description How many requests are left, and in how many seconds there are more again.
+                 * @example "default";r=99;t=60
+                 */
+                RateLimit?: string;
+                /**
+                 * @description How many requests a sender has in how many seconds.
+                 * @example "default";q=100;w=60
+                 */
+                "RateLimit-Policy"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
         /** @description What came is not HTTP/1.1. */
         BadRequest: {
             headers: {
@@ -947,6 +986,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
+            503: components["responses"]["DatabaseUnavailableOrDeadlineExceeded"];
         };
     };
     getEquity: {
@@ -1059,6 +1099,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
+            503: components["responses"]["DatabaseUnavailableOrDeadlineExceeded"];
         };
     };
     getEvents: {
@@ -1189,6 +1230,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
+            503: components["responses"]["DatabaseUnavailableOrDeadlineExceeded"];
         };
     };
     getStrategies: {
@@ -1299,6 +1341,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
+            503: components["responses"]["DatabaseUnavailableOrDeadlineExceeded"];
         };
     };
     getUniverse: {
@@ -1401,6 +1444,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
+            503: components["responses"]["DatabaseUnavailableOrDeadlineExceeded"];
         };
     };
     getUniversePairs: {
@@ -1503,6 +1547,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
+            503: components["responses"]["DatabaseUnavailableOrDeadlineExceeded"];
         };
     };
 }

@@ -27,7 +27,14 @@ const house: Readonly<Record<string, Room>> = {
   rest: { rooms: [], packages: ['node:*'] },
   http: {
     rooms: ['graphql', 'rest'],
-    packages: ['node:*', 'graphql', 'graphql-yoga', '@graphql-yoga/render-graphiql', 'rate-limiter-flexible'],
+    packages: [
+      'node:*',
+      'graphql',
+      'graphql-yoga',
+      '@graphql-yoga/render-graphiql',
+      '@fastify/accept-negotiator',
+      'rate-limiter-flexible',
+    ],
   },
   cli: {
     rooms: ['domain', 'config', 'database', 'feed', 'graphql', 'rest', 'http'],

@@ -1,6 +1,8 @@
 import { createConfig, lintFromString } from '@redocly/openapi-core'
 import { Kind, parse, valueFromASTUntyped } from 'graphql'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { DatabaseUnavailable } from '../../src/database/unavailable.ts'
+import { defaultBounds } from '../../src/http/bounds.ts'
 import { openapi } from '../../src/rest/openapi.ts'
 import { type ProblemCode, problems } from '../../src/rest/problem.ts'
 import { refusals } from '../../src/rest/refusals.ts'
@@ -9,7 +11,7 @@ import { flawsOf, paths, templateOf } from '../support/contract.ts'
 import { emptyDatabase, type TestDatabase } from '../support/database.ts'
 import { everything, vaultThatIs } from '../support/everything.ts'
 import { gatewayOn, type TestGateway } from '../support/gateway.ts'
-import { failing } from '../support/problem.ts'
+import { failing, hanging } from '../support/problem.ts'
 import { apply, vaultA } from '../support/world.ts'
 
 const vault = vaultThatIs.earning
@@ -155,6 +157,14 @@ describe('an answer is as the document says', () => {
     RATE_LIMITED: { of: templates, gateway: spent },
     HEADERS_TOO_LARGE: { of: templates, init: { headers: manyHeaders() } },
     INTERNAL: { of: templates, gateway: () => gatewayOn(failing(database)) },
+    DATABASE_UNAVAILABLE: {
+      of: templates,
+      gateway: () => gatewayOn(failing(database, new DatabaseUnavailable('it is stopped'))),
+    },
+    DEADLINE_EXCEEDED: {
+      of: templates,
+      gateway: () => gatewayOn(hanging(database), { bounds: { ...defaultBounds, answerSeconds: 0.01 } }),
+    },
   }
   /** What comes where there is no request yet: the tests of the socket show it. */
   const bare: ProblemCode[] = ['BAD_REQUEST', 'REQUEST_TIMEOUT']

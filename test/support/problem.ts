@@ -1,4 +1,5 @@
 import { expect } from 'vitest'
+import { untilCancelled } from '../../src/database/cancelled.ts'
 import type { Database } from '../../src/database/database.ts'
 
 export interface Problem {
@@ -44,8 +45,12 @@ export async function errorOf(response: Response): Promise<GraphqlError> {
   return error
 }
 
-/** A database whose reads fail, with one and the same error, whose text nobody outside may see. */
-export function failing<Given extends Database>(database: Given): Given {
-  const error = new Error(secret)
+/** A database whose reads fail, with one and the same error: one whose text nobody outside may see, unless given. */
+export function failing<Given extends Database>(database: Given, error = new Error(secret)): Given {
   return { ...database, query: () => Promise.reject(error) }
+}
+
+/** A database whose reads end only when they are given up. */
+export function hanging<Given extends Database>(database: Given): Given {
+  return { ...database, query: (_, __, signal) => untilCancelled(new Promise<never>(() => undefined), signal) }
 }

@@ -5,13 +5,20 @@ import { listen } from '../../src/http/server.ts'
 export interface TestServer {
   readonly port: number
   readonly origin: string
+  /** Requests that have come and are not answered. */
+  running(): number
   close(): Promise<void>
 }
 
 /** The gateway on a port of its own, for what only a socket shows. */
 export async function serverOf(app: Pick<App, 'listener'>, bounds: Partial<Bounds> = {}): Promise<TestServer> {
+  let running = 0
   const server = await listen({
-    listener: (request, response) => app.listener(request, response),
+    listener: (request, response) => {
+      running++
+      response.once('close', () => running--)
+      return app.listener(request, response)
+    },
     onError: (error) => {
       throw error
     },
@@ -22,6 +29,7 @@ export async function serverOf(app: Pick<App, 'listener'>, bounds: Partial<Bound
   return {
     port: server.port,
     origin: `http://127.0.0.1:${String(server.port)}`,
+    running: () => running,
     close: async () => void (await server.close(0)),
   }
 }

@@ -1,0 +1,25 @@
+import { promisify } from 'node:util'
+import { brotliCompress, constants, gzip } from 'node:zlib'
+import negotiator from '@fastify/accept-negotiator'
+
+const brotli = promisify(brotliCompress)
+const gunzippable = promisify(gzip)
+
+/** What an answer can be packed with, the best first. */
+const encodings = ['br', 'gzip'] as const
+export type Encoding = (typeof encodings)[number]
+
+/** Less than this fits one packet as it is. */
+const leastBytes = 1_400
+
+/** How to pack a body for a client; null where it is sent as it is. */
+export function encodingFor(body: string, acceptEncoding: string | null): Encoding | null {
+  if (acceptEncoding === null || body.length < leastBytes) return null
+  return negotiator.negotiate<Encoding>(acceptEncoding.toLowerCase(), [...encodings])
+}
+
+/** Packs off the main thread. A level that is worth its time for an answer that is made anew each time. */
+export function pack(body: string, encoding: Encoding): Promise<Buffer> {
+  const params = { [constants.BROTLI_PARAM_QUALITY]: 4, [constants.BROTLI_PARAM_MODE]: constants.BROTLI_MODE_TEXT }
+  return encoding === 'br' ? brotli(body, { params }) : gunzippable(body, { level: 6 })
+}

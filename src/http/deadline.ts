@@ -1,0 +1,29 @@
+import { setMaxListeners } from 'node:events'
+
+/** Work of a request, which ends by itself where its signal says that nobody waits for it any more. */
+export type Work<Result> = (signal: AbortSignal) => Promise<Result>
+
+/**
+ * What the work comes to, or what to say where it takes too long; then the work is given up.
+ * @param onLeave is told how to give up where the client leaves before
+ */
+export function withinDeadline<Result>(
+  seconds: number,
+  onLeave: (giveUp: () => void) => void,
+  work: Work<Result>,
+  tooLate: () => Result,
+): Promise<Result> {
+  const controller = new AbortController()
+  // Each statement of a request listens, and a request may have many.
+  setMaxListeners(0, controller.signal)
+  onLeave(() => controller.abort())
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => {
+      resolve(tooLate())
+      controller.abort()
+    }, seconds * 1000)
+    work(controller.signal)
+      .then(resolve, reject)
+      .finally(() => clearTimeout(timer))
+  })
+}
