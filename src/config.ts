@@ -13,6 +13,8 @@ export interface Config {
   readonly trustedProxies: number
   /** Bounds of HTTP that are other than the default ones. */
   readonly bounds: { readonly bodyBytes?: number; readonly answerSeconds?: number; readonly idleSeconds?: number }
+  /** How much the cache of answers holds; 0 keeps none. */
+  readonly cacheBytes: number
   /** How long running requests have to end when the gateway stops. */
   readonly stopSeconds: number
   readonly logLevel: (typeof logLevels)[number]
@@ -72,6 +74,7 @@ const environment = z.object({
   MAX_BODY_BYTES: wholeNumber(1_024, 16_777_216).optional(),
   ANSWER_SECONDS: wholeNumber(1, 50).optional(),
   KEEP_ALIVE_SECONDS: wholeNumber(1, 3_600).optional(),
+  CACHE_MEGABYTES: wholeNumber(0, 16_384).default(32),
   STOP_SECONDS: wholeNumber(0, 3_600).default(10),
   LOG_LEVEL: z.enum(logLevels, `is none of ${logLevels.join(', ')}`).default('info'),
 })
@@ -104,6 +107,7 @@ export function readConfig(variables: Readonly<Record<string, string | undefined
       ...(data.ANSWER_SECONDS === undefined ? {} : { answerSeconds: data.ANSWER_SECONDS }),
       ...(data.KEEP_ALIVE_SECONDS === undefined ? {} : { idleSeconds: data.KEEP_ALIVE_SECONDS }),
     },
+    cacheBytes: data.CACHE_MEGABYTES * 1024 * 1024,
     stopSeconds: data.STOP_SECONDS,
     logLevel: data.LOG_LEVEL,
   }

@@ -10,6 +10,7 @@ const defaults = {
   rateLimit: null,
   trustedProxies: 0,
   bounds: {},
+  cacheBytes: 32 * 1024 * 1024,
   stopSeconds: 10,
   logLevel: 'info',
 }
@@ -27,6 +28,7 @@ const variables = [
   'MAX_BODY_BYTES',
   'ANSWER_SECONDS',
   'KEEP_ALIVE_SECONDS',
+  'CACHE_MEGABYTES',
   'STOP_SECONDS',
   'LOG_LEVEL',
 ]
@@ -74,6 +76,7 @@ describe('the configuration', () => {
     ['larger bodies', { MAX_BODY_BYTES: '100000' }, { bounds: { bodyBytes: 100_000 } }],
     ['shorter answers', { ANSWER_SECONDS: '3' }, { bounds: { answerSeconds: 3 } }],
     ['longer idle connections', { KEEP_ALIVE_SECONDS: '120' }, { bounds: { idleSeconds: 120 } }],
+    ['no cache', { CACHE_MEGABYTES: '0' }, { cacheBytes: 0 }],
     ['a time to stop in', { STOP_SECONDS: '0' }, { stopSeconds: 0 }],
     ['a log level', { LOG_LEVEL: 'warn' }, { logLevel: 'warn' }],
   ])('takes %s', (_what, environment, expected) => {
@@ -98,6 +101,7 @@ describe('the configuration', () => {
     ['MAX_BODY_BYTES', '1023', 'MAX_BODY_BYTES is not from 1024 to 16777216'],
     ['ANSWER_SECONDS', '60', 'ANSWER_SECONDS is not from 1 to 50'],
     ['KEEP_ALIVE_SECONDS', '0', 'KEEP_ALIVE_SECONDS is not from 1 to 3600'],
+    ['CACHE_MEGABYTES', '-1', 'CACHE_MEGABYTES is not a whole number'],
     ['STOP_SECONDS', '10s', 'STOP_SECONDS is not a whole number'],
     ['LOG_LEVEL', 'INFO', 'LOG_LEVEL is none of trace, debug, info, warn, error, fatal, silent'],
   ])('refuses %s=%s', (name, value, problem) => {

@@ -9,6 +9,7 @@ import { BadFact } from '../feed/errors.ts'
 import { ingest } from '../feed/ingest.ts'
 import { rejectsFile } from '../feed/rejects.ts'
 import { followedSource, inputSource, type Source } from '../feed/source.ts'
+import { createAnswerCache } from '../http/answer-cache.ts'
 import { createApp } from '../http/app.ts'
 import { defaultBounds } from '../http/bounds.ts'
 import { listen } from '../http/server.ts'
@@ -42,10 +43,12 @@ export async function serve(command: ServeCommand): Promise<Gateway> {
   if (config.demo && command.feed === null) await fillWithDemo(command)
   const bounds = { ...defaultBounds, ...config.bounds }
   const readiness = createReadiness(database)
+  const cache = createAnswerCache(config.cacheBytes)
   const app = createApp({
     ...config,
     database,
     bounds,
+    cache,
     readiness,
     report: (err, requestId) => log.error('An answer failed', { err, requestId }),
     onAnswered: (request) => log.answered(request),
@@ -57,6 +60,7 @@ export async function serve(command: ServeCommand): Promise<Gateway> {
     host: config.host,
     bounds,
   })
+  const stopWatching = await database.watch(cache)
   log.info('Listening', { port: server.port, engine: database.engine })
   const stopping = new AbortController()
   const { feedEnded, firstFacts } = startFeed(command, readiness, stopping.signal)
@@ -71,6 +75,7 @@ export async function serve(command: ServeCommand): Promise<Gateway> {
       const cut = await closed
       if (cut > 0) log.warn('Requests that took too long to finish were cut', { cut })
       await feedEnded
+      await stopWatching()
     },
   }
 }

@@ -1,3 +1,4 @@
+import type { StopWatching, Watcher } from './watcher.ts'
 import type { Prisma, PrismaClient } from './generated/client/client.ts'
 import type { SqlMigrationAwareDriverAdapterFactory } from '@prisma/driver-adapter-utils'
 
@@ -5,6 +6,17 @@ import type { SqlMigrationAwareDriverAdapterFactory } from '@prisma/driver-adapt
 export interface Statement {
   readonly name: string
   readonly text: string
+}
+
+/**
+ * What a read's rows are made from: the vaults that its first value names, all vaults, the catalogue of strategies, or
+ * the universe. When that changes, an answer that was made of them no longer stands.
+ */
+export type Origin = 'named vaults' | 'all vaults' | 'catalogue' | 'universe'
+
+/** A statement that reads the read model. */
+export interface Read extends Statement {
+  readonly from: Origin
 }
 
 /** What the client offers inside a transaction. */
@@ -21,7 +33,7 @@ export interface Reader {
    * @throws {ReadCancelled} where it was given up, or took too long
    * @throws {DatabaseUnavailable} where the database can't be reached now
    */
-  query<Row>(statement: Statement, values: readonly Value[], signal?: AbortSignal): Promise<Row[]>
+  query<Row>(read: Read, values: readonly Value[], signal?: AbortSignal): Promise<Row[]>
 }
 
 /** The embedded PGlite or a PostgreSQL: what differs between them is below this. */
@@ -29,6 +41,9 @@ export interface Database extends Reader {
   readonly engine: 'pglite' | 'postgresql'
   /** For what is written, and what is read seldom. */
   readonly prisma: PrismaClient
+  query<Row>(statement: Statement, values: readonly Value[], signal?: AbortSignal): Promise<Row[]>
+  /** Tells what committed batches of facts have changed, as long as it is watched. */
+  watch(watcher: Watcher): Promise<StopWatching>
   /** Runs work in one transaction; what it throws rolls all of it back. */
   transaction<Result>(work: (transaction: Transaction) => Promise<Result>): Promise<Result>
   /** Runs work while no other process that asks for the same does. */

@@ -4,6 +4,7 @@ import path from 'node:path'
 import { PGlite } from '@electric-sql/pglite'
 import { PrismaPGlite } from 'pglite-prisma-adapter'
 import { atomicScripts } from './atomic-scripts.ts'
+import { changesChannel, readChanges } from './changes.ts'
 import { transactionLimits, type Database } from './database.ts'
 import { PrismaClient } from './generated/client/client.ts'
 import { inTurn } from './in-turn.ts'
@@ -45,6 +46,11 @@ export function onPGlite(pglite: PGlite, release: () => Promise<void>): Database
   return {
     engine: 'pglite',
     prisma,
+    watch: async (watcher) => {
+      const stop = await pglite.listen(changesChannel, (payload) => watcher.changed(readChanges(payload)))
+      watcher.listening(true)
+      return stop
+    },
     withEngineAdapter: (work) => work(adapter),
     // A read that has begun holds the whole process, so that nothing could cancel it.
     query: <Row>({ text }: { text: string }, values: readonly unknown[], signal?: AbortSignal) =>

@@ -6,6 +6,7 @@ import { transactionLimits, type Database } from './database.ts'
 import { PrismaClient } from './generated/client/client.ts'
 import { pooledReader } from './reads.ts'
 import { DatabaseUnreachable } from './unreachable.ts'
+import { watchPostgreSql } from './watch.ts'
 
 /** Any number that no other user of advisory locks in this database takes. */
 const startLock = 7_261_190_411
@@ -39,6 +40,7 @@ export async function openPostgreSql(url: string, connections: number): Promise<
     ...pooledReader(reads, control),
     engine: 'postgresql',
     prisma,
+    watch: (watcher) => Promise.resolve(watchPostgreSql(url, watcher)),
     withEngineAdapter: (work) => withOwnAdapter(url, work),
     transaction: (work) => prisma.$transaction(work, transactionLimits),
     exclusively: (work) => withAdvisoryLock(url, work),

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import pg from 'pg'
 import { ReadCancelled, throwIfCancelled, untilCancelled } from './cancelled.ts'
-import type { Reader, Statement, Value } from './database.ts'
+import type { Database, Statement, Value } from './database.ts'
 import { DatabaseUnavailable, isUnavailable } from './unavailable.ts'
 
 /** A read that ends in so many milliseconds by itself is cheaper than telling the server to stop. */
@@ -16,7 +16,7 @@ const queryCancelled = '57014'
  * Reads by the connections of a pool. A read that is cancelled is stopped on the server too.
  * @param control a pool that tells the server what to stop
  */
-export function pooledReader(pool: pg.Pool, control: pg.Pool): Reader {
+export function pooledReader(pool: pg.Pool, control: pg.Pool): Pick<Database, 'query'> {
   return {
     async query<Row>({ name, text }: Statement, values: readonly Value[], signal?: AbortSignal) {
       throwIfCancelled(signal)

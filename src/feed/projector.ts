@@ -1,4 +1,5 @@
 import type { Database, Transaction } from '../database/database.ts'
+import { announceChanges, changedSources } from '../database/changes.ts'
 import { isConflict } from '../database/conflict.ts'
 import { knownMarks, saveDays, savePoints } from '../database/write/equity.ts'
 import { type FeedPosition, saveFeedPosition } from '../database/write/feed.ts'
@@ -13,6 +14,7 @@ import {
 } from '../database/write/strategy.ts'
 import { knownScreens, saveScreens } from '../database/write/universe.ts'
 import { lockVaults, saveVaults, type VaultRecord } from '../database/write/vault.ts'
+import type { Source } from '../database/watcher.ts'
 import { DomainError } from '../domain/errors.ts'
 import { dayOf } from '../domain/returns.ts'
 import { digestOf } from './digest.ts'
@@ -76,7 +78,7 @@ async function applyOnce(
     if (fate.fate === 'rejected' && !skipBad) break
     position = candidate.position
   }
-  await save(transaction, projection)
+  await announceChanges(transaction, await save(transaction, projection))
   if (position !== undefined) await saveFeedPosition(transaction, feed, position)
   await beforeCommit?.(fates)
   return fates
@@ -129,7 +131,8 @@ async function load(transaction: Transaction, facts: readonly Fact[]): Promise<K
   }
 }
 
-async function save(transaction: Transaction, { known, changes }: Projection): Promise<void> {
+/** @returns what it changed */
+async function save(transaction: Transaction, { known, changes }: Projection): Promise<Source[]> {
   const touched = [...changes.touched].map((address) => known.vaults.get(address) as VaultRecord)
   await saveStrategies(transaction, changes.strategies)
   await saveScreens(transaction, changes.screens)
@@ -144,6 +147,11 @@ async function save(transaction: Transaction, { known, changes }: Projection): P
   await saveEvents(transaction, changes.events)
   await replacePositions(transaction, changes.positions)
   await refreshFigures(transaction, stale)
+  const isScreened = changes.screens.length > 0
+  return changedSources([...changes.touched], {
+    catalogue: changes.strategies.length > 0 || isScreened || stale.length > 0,
+    universe: isScreened,
+  })
 }
 
 /** Which days of each strategy this batch changes. */

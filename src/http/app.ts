@@ -1,16 +1,19 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Context } from '../graphql/context.ts'
+import type { Context, Making } from '../graphql/context.ts'
 import { stringify } from '../graphql/exact-number.ts'
 import { createExecutor } from '../graphql/execute.ts'
 import { masked } from '../graphql/failures.ts'
 import { createRest } from '../rest/handler.ts'
 import { problem } from '../rest/problem.ts'
+import { type AnswerCache, createAnswerCache, type Made, type OnLeave } from './answer-cache.ts'
 import { type Bounds, defaultBounds, lateAnswer, outOfBounds, tooLarge } from './bounds.ts'
 import { fetchedBody, socketBody } from './body.ts'
+import { cacheKey } from './cache-key.ts'
 import { corsHeaders } from './cors.ts'
 import { withinDeadline } from './deadline.ts'
 import { docs, isOfDocs } from './docs.ts'
 import type { Answer, Inbound, Verdict } from './exchange.ts'
+import { Finished } from './finished.ts'
 import { createGraphql, graphqlPath, preflightAnswer } from './graphql.ts'
 import { createProbes, isProbe, type Readiness } from './health.ts'
 import { fromFetch, fromSocket } from './inbound.ts'
@@ -27,6 +30,8 @@ export interface AppOptions extends TracingOptions {
   /** How many proxies stand before the gateway, each of which appends to X-Forwarded-For. */
   readonly trustedProxies: number
   readonly bounds?: Bounds
+  /** Without one, every answer is made anew. */
+  readonly cache?: AnswerCache
   /** What `/ready` asks; it answers 200 where there is nothing to ask. */
   readonly readiness?: Readiness
 }
@@ -38,12 +43,13 @@ export interface App {
 }
 
 export function createApp({ database, apiKeys, rateLimit, trustedProxies, ...options }: AppOptions): App {
-  const { bounds = defaultBounds, readiness } = options
+  const { bounds = defaultBounds, cache = createAnswerCache(0), readiness } = options
   const tracing = createTracing(options)
   const { report } = tracing
   const probe = createProbes(readiness)
   const graphql = createGraphql({ database, report, isOpen: apiKeys.length === 0 })
-  const rest = createRest({ execute: createExecutor(database, report), stringify })
+  const execute = createExecutor(database, report)
+  const rest = createRest({ stringify })
   const checkKey = keyCheck(apiKeys)
   const countRequest = rateLimiter(rateLimit)
 
@@ -58,33 +64,42 @@ export function createApp({ database, apiKeys, rateLimit, trustedProxies, ...opt
     return countRequest(keyDigest ?? senderOf(request, trustedProxies))
   }
 
-  async function run(request: Inbound, body: Buffer<ArrayBuffer>, signal: AbortSignal): Promise<Answer> {
+  async function run(request: Inbound, body: Buffer<ArrayBuffer>, making: Making): Promise<Answer> {
     try {
-      if (isGraphql(request))
-        return await (request.method === 'OPTIONS' ? preflightAnswer : graphql(request, body, signal))
-      const found = await (docs(request) ?? rest(request, signal))
+      if (request.method === 'OPTIONS' && isGraphql(request)) return preflightAnswer
+      if (isGraphql(request)) return await graphql(request, body, making)
+      const found = await (docs(request) ??
+        rest(request, (document, variables) => execute(document, variables, making)))
       return found ?? problem('PATH_NOT_FOUND', `${request.path} is none of the paths of this interface`)
     } catch (error) {
       return problem('INTERNAL', masked(report(error)))
     }
   }
 
-  /** What is said to what was admitted, with its body where that is in bounds. */
-  async function answer(exchange: Exchange, verdict: Verdict): Promise<Answer> {
-    const { request, onLeave } = exchange
-    if (verdict.refusal !== undefined) return inItsWords(request, verdict.refusal)
-    if (isProbe(request)) return probe(request)
-    const body = isGraphql(request) ? await exchange.readBody() : noBody
-    if (body === null) return inItsWords(request, tooLarge(bounds))
+  async function make(request: Inbound, body: Buffer<ArrayBuffer>, onLeave: OnLeave): Promise<Made> {
+    const sources = new Set<string>()
+    let kept: ReadonlySet<string> | null = sources
+    const failed = (): void => void (kept = null)
+    const work = (signal: AbortSignal): Promise<Answer> => run(request, body, { signal, sources, failed })
     const tooLate = (): Answer => inItsWords(request, lateAnswer(bounds.answerSeconds))
-    return withinDeadline(bounds.answerSeconds, onLeave, (signal) => run(request, body, signal), tooLate)
+    const answer = await withinDeadline(bounds.answerSeconds, onLeave, work, tooLate)
+    return { answer, sources: kept }
+  }
+
+  /** What is said to what was admitted, with its body where that is in bounds. */
+  async function answer({ request, onLeave, readBody }: Exchange, { refusal }: Verdict): Promise<Finished> {
+    if (refusal !== undefined) return new Finished(inItsWords(request, refusal))
+    if (isProbe(request)) return new Finished(await probe(request))
+    const body = isGraphql(request) ? await readBody() : noBody
+    if (body === null) return new Finished(inItsWords(request, tooLarge(bounds)))
+    const key = isGraphiqlPage(request) ? null : cacheKey(request, body)
+    return cache.answer(key, onLeave, (whenLeft) => make(request, body, whenLeft))
   }
 
   async function handle(exchange: Exchange, requestId: string): Promise<Outbound> {
     const verdict = await admit(exchange.request)
-    const { headers, ...answered } = await answer(exchange, verdict)
-    const own = { ...corsHeaders, ...verdict.headers, 'x-request-id': requestId }
-    return outbound(exchange.request, { ...answered, headers: { ...headers, ...own } })
+    const finished = await answer(exchange, verdict)
+    return outbound(exchange.request, finished, { ...corsHeaders, ...verdict.headers, 'x-request-id': requestId })
   }
 
   return {
@@ -120,7 +135,7 @@ interface Exchange {
   readonly request: Inbound
   /** Null where the body is out of bounds. */
   readonly readBody: () => Promise<Buffer<ArrayBuffer> | null>
-  readonly onLeave: (giveUp: () => void) => void
+  readonly onLeave: OnLeave
 }
 
 const noBody = Buffer.alloc(0)

@@ -1,24 +1,16 @@
-import { createHash } from 'node:crypto'
 import type { Encoding } from './compression.ts'
-import type { Answer } from './exchange.ts'
 
-/**
- * Adds the content's own strong ETag, and answers 304 where the client has it; what says itself how it may be kept has none.
- * @param encoding that the body is going to be packed with: other bytes have another tag
- */
-export function tagged(whole: Answer, ifNoneMatch: string | null, encoding: Encoding | null): Answer {
-  if (whole.status === 204 || 'cache-control' in whole.headers) return whole
-  const content = createHash('sha256').update(whole.body).digest('base64url').slice(0, 27)
-  const etag = `"${content}${encoding === null ? '' : `-${encoding}`}"`
-  const headers = { ...whole.headers, etag, 'cache-control': 'no-cache', vary: 'accept-encoding' }
-  if (whole.status !== 200 || !matches(ifNoneMatch, content)) return { ...whole, headers }
-  const { 'content-type': _, ...kept } = headers as Record<string, string>
-  return { status: 304, headers: kept, body: '' }
+/** A strong ETag: other bytes have another one, so that a packed content has its own. */
+export function etagOf(tag: string, encoding: Encoding | null): string {
+  return encoding === null ? `"${tag}"` : `"${tag}-${encoding}"`
 }
 
-/** If-None-Match compares weakly: a cache on the way may have weakened the tag. However it is packed, it is the same. */
-function matches(ifNoneMatch: string | null, content: string): boolean {
+/**
+ * Whether a client has the content with this tag, however it is packed.
+ * @param ifNoneMatch compared weakly: a cache on the way may have weakened the tag
+ */
+export function isHeld(tag: string, ifNoneMatch: string | null): boolean {
   if (ifNoneMatch === null) return false
-  const tags = ifNoneMatch.split(',').map((tag) => /^(?:W\/)?"(.*?)(?:-(?:br|gzip))?"$/.exec(tag.trim())?.[1])
-  return ifNoneMatch.trim() === '*' || tags.includes(content)
+  const tags = ifNoneMatch.split(',').map((each) => /^(?:W\/)?"(.*?)(?:-(?:br|gzip))?"$/.exec(each.trim())?.[1])
+  return ifNoneMatch.trim() === '*' || tags.includes(tag)
 }

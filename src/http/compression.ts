@@ -13,13 +13,13 @@ export type Encoding = (typeof encodings)[number]
 const leastBytes = 1_400
 
 /** How to pack a body for a client; null where it is sent as it is. */
-export function encodingFor(body: string, acceptEncoding: string | null): Encoding | null {
+export function encodingFor(body: Buffer, acceptEncoding: string | null): Encoding | null {
   if (acceptEncoding === null || body.length < leastBytes) return null
   return negotiator.negotiate<Encoding>(acceptEncoding.toLowerCase(), [...encodings])
 }
 
-/** Packs off the main thread. A level that is worth its time for an answer that is made anew each time. */
-export function pack(body: string, encoding: Encoding): Promise<Buffer> {
+/** Packs off the main thread, at a level that is worth its time also where the answer is sent once. */
+export function pack(body: Buffer, encoding: Encoding): Promise<Buffer> {
   const params = { [constants.BROTLI_PARAM_QUALITY]: 4, [constants.BROTLI_PARAM_MODE]: constants.BROTLI_MODE_TEXT }
   return encoding === 'br' ? brotli(body, { params }) : gunzippable(body, { level: 6 })
 }

@@ -1,7 +1,7 @@
 import { renderGraphiQL } from '@graphql-yoga/render-graphiql'
 import { execute, type ExecutionArgs } from 'graphql'
 import { createYoga, type Plugin } from 'graphql-yoga'
-import { type Context, contextOf } from '../graphql/context.ts'
+import { type Context, contextOf, type Making } from '../graphql/context.ts'
 import { queryBounds } from '../graphql/bounds.ts'
 import { stringify } from '../graphql/exact-number.ts'
 import { createExecutor } from '../graphql/execute.ts'
@@ -26,16 +26,20 @@ export interface GraphqlOptions {
   readonly isOpen: boolean
 }
 
-/** Answers a request to `/graphql`; its reads are given up with the signal. */
-export type AnswerGraphql = (request: Inbound, body: Buffer<ArrayBuffer>, signal: AbortSignal) => Promise<Answer>
+/** Answers a request to `/graphql`. */
+export type AnswerGraphql = (request: Inbound, body: Buffer<ArrayBuffer>, making: Making) => Promise<Answer>
+
+interface ServerContext {
+  readonly making: Making
+}
 
 /** GraphQL over HTTP, and GraphiQL for browsers. */
 export function createGraphql({ database, report, isOpen }: GraphqlOptions): AnswerGraphql {
   const executeDocument = createExecutor(database, report)
-  const yoga = createYoga<{ readonly signal: AbortSignal }, Context>({
+  const yoga = createYoga<ServerContext, Context>({
     schema,
     graphqlEndpoint: graphqlPath,
-    context: ({ signal }) => contextOf(database, signal),
+    context: ({ making }) => contextOf(database, making),
     maskedErrors: { maskError: (error) => publicError(error, report) },
     renderGraphiQL,
     graphiql: async ({ url }) => graphiqlOptions(new URL(url), isOpen ? await exampleAddress(executeDocument) : null),
@@ -45,10 +49,10 @@ export function createGraphql({ database, report, isOpen }: GraphqlOptions): Ans
     logging: false,
     plugins: [bounded, sameWayOut],
   })
-  return async ({ method, target, headers }, body, signal) => {
+  return async ({ method, target, headers }, body, making) => {
     const isRead = method === 'GET' || method === 'HEAD'
     const request = new Request(origin + target, { method, headers: headers(), ...(isRead ? {} : { body }) })
-    const response = await yoga.fetch(request, { signal })
+    const response = await yoga.fetch(request, { making })
     return { status: response.status, headers: Object.fromEntries(response.headers), body: await response.text() }
   }
 }
@@ -77,12 +81,14 @@ const bounded: Plugin<Context> = {
  * What the other way out does too: graphql-js executes, which answers in the order of the query's fields, and amounts
  * leave as the exact numbers they are.
  */
-const sameWayOut: Plugin<Context> = {
-  onExecute: ({ setExecuteFn }) => {
+const sameWayOut: Plugin<ServerContext> = {
+  onExecute: ({ setExecuteFn, args }) => {
+    const { making } = args.contextValue
     setExecuteFn(execute)
     return {
       onExecuteDone: ({ result, setResult }) => {
         if ('data' in result) setResult({ ...result, stringify } as typeof result)
+        if (!('data' in result) || result.errors !== undefined) making.failed?.()
       },
     }
   },

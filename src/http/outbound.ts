@@ -1,31 +1,42 @@
 import type { ServerResponse } from 'node:http'
-import { tagged } from './caching.ts'
-import { encodingFor, pack } from './compression.ts'
-import type { Answer, Inbound } from './exchange.ts'
+import { etagOf, isHeld } from './caching.ts'
+import { encodingFor } from './compression.ts'
+import type { Inbound } from './exchange.ts'
+import type { Finished } from './finished.ts'
 
 /** An answer as it leaves: its body in bytes, where it has one. */
 export interface Outbound {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
-  readonly bytes: Buffer<ArrayBuffer> | null
+  readonly bytes: Buffer | null
 }
 
-/** Tags and packs an answer for the client that asked. */
-export async function outbound(request: Inbound, answer: Answer): Promise<Outbound> {
-  const encoding = encodingFor(answer.body, request.header('accept-encoding'))
-  const { status, headers, body } = tagged(answer, request.header('if-none-match'), encoding)
-  if (status === 204 || status === 304) return { status, headers, bytes: null }
-  if (encoding === null) return withLength(status, headers, Buffer.from(body))
-  return withLength(status, { ...headers, 'content-encoding': encoding }, await pack(body, encoding))
-}
-
-function withLength(status: number, headers: Readonly<Record<string, string>>, bytes: Buffer): Outbound {
-  const whole = { ...headers, 'content-length': String(bytes.length) }
-  return { status, headers: whole, bytes: bytes as Buffer<ArrayBuffer> }
+/**
+ * What is sent of an answer to the client that asked: packed as it asked for, or nothing where it has it.
+ * @param own headers of this exchange
+ */
+export async function outbound(
+  request: Inbound,
+  finished: Finished,
+  own: Readonly<Record<string, string>>,
+): Promise<Outbound> {
+  const { status, bytes, tag } = finished
+  const headers = { ...finished.headers, ...own }
+  if (status === 204) return { status, headers, bytes: null }
+  const encoding = encodingFor(bytes, request.header('accept-encoding'))
+  if (tag !== null) headers['etag'] = etagOf(tag, encoding)
+  if (tag !== null && status === 200 && isHeld(tag, request.header('if-none-match'))) {
+    delete headers['content-type']
+    return { status: 304, headers, bytes: null }
+  }
+  if (encoding !== null) headers['content-encoding'] = encoding
+  const sent = encoding === null ? bytes : await finished.packed(encoding)
+  headers['content-length'] = String(sent.length)
+  return { status, headers, bytes: sent }
 }
 
 export function toResponse({ method }: Inbound, { status, headers, bytes }: Outbound): Response {
-  return new Response(method === 'HEAD' ? null : bytes, { status, headers: { ...headers } })
+  return new Response(method === 'HEAD' ? null : (bytes as Buffer<ArrayBuffer> | null), { status, headers })
 }
 
 export function write(response: ServerResponse, { method }: Inbound, { status, headers, bytes }: Outbound): void {

@@ -23,31 +23,25 @@ export interface Execution {
 }
 
 /** Runs a document through the gateway's own schema. */
-export type Execute = (
-  document: Document,
-  variables: Record<string, unknown>,
-  signal?: AbortSignal,
-) => Promise<Execution>
+export type Execute = (document: Document, variables: Record<string, unknown>) => Promise<Execution>
 
 export interface RestOptions {
-  readonly execute: Execute
   /** JSON text of an answer's data. */
   readonly stringify: (value: unknown) => string
 }
 
-/** Answers the six paths, until the signal gives it up; null where the path is none of them. */
-export type Rest = (request: RestRequest, signal?: AbortSignal) => Promise<Answer> | null
+/** Answers the six paths by what executes their documents; null where the path is none of them. */
+export type Rest = (request: RestRequest, execute: Execute) => Promise<Answer> | null
 
 export const allowedMethods = 'GET, HEAD, OPTIONS'
 
+const matchers = routes.map((route) => ({ route, match: matcher(route) }))
+
 export function createRest(options: RestOptions): Rest {
-  const matchers = routes.map((route) => ({ route, match: matcher(route) }))
-  return (request, signal) => {
+  return (request, execute) => {
     for (const { route, match } of matchers) {
       const segments = match(request.path)
-      if (segments === null) continue
-      const execute: Execute = (document, variables) => options.execute(document, variables, signal)
-      return onlyRead(request.method, () => run({ ...options, execute }, route, segments, request))
+      if (segments !== null) return onlyRead(request.method, () => run(options, execute, route, segments, request))
     }
     return null
   }
@@ -76,7 +70,8 @@ function notAllowed(method: string): Answer {
 }
 
 async function run(
-  { execute, stringify }: RestOptions,
+  { stringify }: RestOptions,
+  execute: Execute,
   route: Route,
   segments: Segments,
   request: RestRequest,
@@ -88,7 +83,7 @@ async function run(
     if (error !== undefined) return failure(route, error)
     const shaped = route.shape(data as never)
     if (shaped === null) return problem('VAULT_NOT_FOUND', `no vault is known at ${String(variables['address'])}`)
-    return { status: 200, headers: headersOf(request, shaped.next), body: stringify(shaped.body) }
+    return { status: 200, headers: headersOf(request, route, shaped.next), body: stringify(shaped.body) }
   } catch (error) {
     if (error instanceof BadParameter) return problem('BAD_PARAMETER', error.message, error.parameter)
     throw error
@@ -106,12 +101,29 @@ function decoded(segments: Segments): Record<string, string> {
   return Object.fromEntries(Object.entries(segments).map(decode))
 }
 
-function headersOf({ path, query }: RestRequest, next: string | null | undefined): Record<string, string> {
+function headersOf(
+  { path, query }: RestRequest,
+  route: Route,
+  next: string | null | undefined,
+): Record<string, string> {
   const headers = { 'content-type': 'application/json; charset=utf-8' }
   if (next == null) return headers
-  const following = new URLSearchParams(query)
+  const following = knownParameters(route, query)
   following.set('cursor', next)
   return { ...headers, link: `<${path}?${following.toString()}>; rel="next"` }
+}
+
+/** What of a query the path reads, in one order: the rest is ignored. */
+function knownParameters({ parameters }: Route, query: URLSearchParams): URLSearchParams {
+  const known = Object.keys(parameters).flatMap((name) => query.getAll(name).map((value) => [name, value]))
+  return new URLSearchParams(known)
+}
+
+/** The same for all requests that have the same answer; null where the path is none of the six. */
+export function sameAnswerKey({ path, query }: RestRequest): string | null {
+  const found = matchers.find(({ match }) => match(path) !== null)
+  if (found === undefined) return null
+  return query.size === 0 ? path : `${path}?${knownParameters(found.route, query).toString()}`
 }
 
 /** The schema names the argument at fault; the path's user knows it as a parameter. */

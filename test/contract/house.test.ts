@@ -33,6 +33,7 @@ const house: Readonly<Record<string, Room>> = {
       'graphql-yoga',
       '@graphql-yoga/render-graphiql',
       '@fastify/accept-negotiator',
+      'lru-cache',
       'rate-limiter-flexible',
     ],
   },

@@ -1,8 +1,9 @@
-import type { Reader, Statement } from '../database.ts'
+import type { Read, Reader } from '../database.ts'
 import type { EquityRow } from './rows.ts'
 
-const equityByVault: Statement = {
+const equityByVault: Read = {
   name: 'equity_by_vault',
+  from: 'named vaults',
   text: `select vault_address as "vaultAddress", ts::float8 as ts, value_usd::text as "valueUsd",
       capital_in_usd::text as "capitalInUsd", capital_out_usd::text as "capitalOutUsd", net_usd::text as "netUsd"
     from equity_point where vault_address = any($1::text[]) and ts >= $2::bigint and ts < $3::bigint

@@ -1,5 +1,5 @@
 import type { EventType, LedgerKey } from '../../domain/ledger.ts'
-import type { Reader, Statement } from '../database.ts'
+import type { Read, Reader } from '../database.ts'
 import type { Window } from './equity.ts'
 import type { LedgerRow } from './rows.ts'
 
@@ -20,9 +20,10 @@ const ofType = 'and type = any($4::text[]::event_type[])'
 const ofAnyType = 'and $4::text[] is null'
 
 /** Two texts, so that each is planned with the index that serves it. */
-function pageStatement(name: string, types: string): Statement {
+function pageStatement(name: string, types: string): Read {
   return {
     name,
+    from: 'named vaults',
     text: `select page.* from unnest($1::text[]) as list(vault) cross join lateral (
         select vault_address as "vaultAddress", tx_hash as "txHash", log_index as "logIndex", block::float8 as block,
           ts::float8 as ts, type::text as type, amount_usd::text as "amountUsd", position_id as "positionId", reason
@@ -32,9 +33,10 @@ function pageStatement(name: string, types: string): Statement {
   }
 }
 
-function countStatement(name: string, types: string): Statement {
+function countStatement(name: string, types: string): Read {
   return {
     name,
+    from: 'named vaults',
     text: `select list.vault, counted.count from unnest($1::text[]) as list(vault) cross join lateral (
         select count(*)::integer as count from ledger_row where ${inWindow} ${types}) counted`,
   }

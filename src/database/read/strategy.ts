@@ -1,17 +1,23 @@
-import type { Reader, Statement } from '../database.ts'
+import type { Read, Reader } from '../database.ts'
 import type { StrategyPairRow, StrategyRow } from './rows.ts'
 
 const columns = 'id, ordinal, name, tagline, description, live_apr as "liveApr", sigma'
 
-const catalogue: Statement = { name: 'strategies', text: `select ${columns} from strategy order by ordinal` }
+const catalogue: Read = {
+  name: 'strategies',
+  from: 'catalogue',
+  text: `select ${columns} from strategy order by ordinal`,
+}
 
-const strategiesById: Statement = {
+const strategiesById: Read = {
   name: 'strategies_by_id',
+  from: 'catalogue',
   text: `select ${columns} from strategy where id = any($1::text[])`,
 }
 
-const pairsByStrategy: Statement = {
+const pairsByStrategy: Read = {
   name: 'pairs_by_strategy',
+  from: 'catalogue',
   text: `select strategy_id as "strategyId", a, b, venues from strategy_pair
     where strategy_id = any($1::text[]) order by strategy_id, ordinal`,
 }

@@ -1,22 +1,24 @@
 import type { AssetCategory } from '../../domain/universe.ts'
-import type { Reader, Statement } from '../database.ts'
+import type { Read, Reader } from '../database.ts'
 import type { AssetRow, PairRow } from './rows.ts'
 
-const assets: Statement = {
+const assets: Read = {
   name: 'universe_assets',
+  from: 'universe',
   text: `select symbol, name, category::text as category, venues, liquidity_usd::text as "liquidityUsd" from universe_asset
     where ($1::text is null or category = $1::text::asset_category) and ($2::text is null or $2::text = any(venues))
     order by ordinal`,
 }
 
-const pairs: Statement = {
+const pairs: Read = {
   name: 'universe_pairs',
+  from: 'universe',
   text: `select a, b, venues, tvl_usd::text as "tvlUsd", emissions from universe_pair
     where ($1::text is null or $1::text in (a, b)) and ($2::text is null or $2::text = any(venues))
     order by ordinal`,
 }
 
-const screenedAt: Statement = { name: 'screened_at', text: 'select max(ts)::float8 as ts from screen' }
+const screenedAt: Read = { name: 'screened_at', from: 'universe', text: 'select max(ts)::float8 as ts from screen' }
 
 export interface AssetFilter {
   readonly category: AssetCategory | null

@@ -1,5 +1,5 @@
 import type { VaultStatus } from '../../domain/vault.ts'
-import type { Reader, Statement } from '../database.ts'
+import type { Read, Reader } from '../database.ts'
 import type { PositionRow, VaultRow } from './rows.ts'
 
 const columns = `
@@ -12,13 +12,15 @@ const columns = `
   vault.suspension_reason as "suspensionReason", vault.suspended_at::float8 as "suspendedAt",
   vault.updated_at::float8 as "updatedAt"`
 
-const vaultsByAddress: Statement = {
+const vaultsByAddress: Read = {
   name: 'vaults_by_address',
+  from: 'named vaults',
   text: `select ${columns} from vault where address = any($1::text[])`,
 }
 
-const positionsByVault: Statement = {
+const positionsByVault: Read = {
   name: 'positions_by_vault',
+  from: 'named vaults',
   text: `select vault_address as "vaultAddress", id, a, b, venue, fee_tier as "feeTier",
       price_lower::text as "priceLower", price_upper::text as "priceUpper", price_current::text as "priceCurrent",
       tick_lower as "tickLower", tick_upper as "tickUpper", tick_current as "tickCurrent",
@@ -81,11 +83,12 @@ const matches = `(list.strategy = '${allStrategies}' or vault.strategy_id = list
   and ($3::text[] is null or vault.strategy_id = any($3::text[]))
   and ($4::text[] is null or vault.owner = any($4::text[]))`
 
-function pageStatement({ orderBy, direction }: VaultPage): Statement {
+function pageStatement({ orderBy, direction }: VaultPage): Read {
   const { column, type } = vaultOrders[orderBy]
   const beyond = direction === 'ASC' ? '>' : '<'
   return {
     name: `vault_page_${orderBy}_${direction}`,
+    from: 'all vaults',
     text: `select list.strategy as list, page.* from unnest($1::text[]) as list(strategy) cross join lateral (
         select ${columns}, vault.${column}::text as "orderValue" from vault
         where ${matches} and ($5::text is null or (vault.${column}, vault.address) ${beyond} ($5::text::${type}, $6::text))
@@ -93,8 +96,9 @@ function pageStatement({ orderBy, direction }: VaultPage): Statement {
   }
 }
 
-const countStatement: Statement = {
+const countStatement: Read = {
   name: 'vault_count',
+  from: 'all vaults',
   text: `select list.strategy as list, counted.count from unnest($1::text[]) as list(strategy) cross join lateral (
       select count(*)::integer as count from vault where ${matches}) counted`,
 }

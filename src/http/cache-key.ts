@@ -1,0 +1,17 @@
+import { sameAnswerKey } from '../rest/handler.ts'
+import type { Inbound } from './exchange.ts'
+import { graphqlPath } from './graphql.ts'
+
+/** Longer requests are seldom sent twice. */
+const mostBytes = 20_000
+
+/** The same for requests that have the same answer; null where the answer isn't kept. */
+export function cacheKey(request: Inbound, body: Buffer): string | null {
+  const { method, path, target } = request
+  const isRead = method === 'GET' || method === 'HEAD'
+  if (path !== graphqlPath) return isRead ? sameAnswerKey(request) : null
+  if (body.length > mostBytes) return null
+  const types = [request.header('accept') ?? '', request.header('content-type') ?? '']
+  if (isRead) return ['get', ...types, target].join('\n')
+  return method === 'POST' ? ['post', ...types, target, body.toString('latin1')].join('\n') : null
+}

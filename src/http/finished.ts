@@ -1,0 +1,27 @@
+import { createHash } from 'node:crypto'
+import { type Encoding, pack } from './compression.ts'
+import type { Answer } from './exchange.ts'
+
+/** An answer in bytes, to send as often as it is asked for: as it is, and packed from the first time on that it is so. */
+export class Finished {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly bytes: Buffer
+  /** Of its content, however it is packed; null where it says itself how it may be kept. */
+  readonly tag: string | null
+  readonly #packed = new Map<Encoding, Promise<Buffer>>()
+
+  constructor({ status, headers, body }: Answer) {
+    const isTagged = status !== 204 && !('cache-control' in headers)
+    this.status = status
+    this.headers = isTagged ? { ...headers, 'cache-control': 'no-cache', vary: 'accept-encoding' } : headers
+    this.bytes = Buffer.from(body)
+    this.tag = isTagged ? createHash('sha256').update(this.bytes).digest('base64url').slice(0, 27) : null
+  }
+
+  packed(encoding: Encoding): Promise<Buffer> {
+    const packed = this.#packed.get(encoding) ?? pack(this.bytes, encoding)
+    this.#packed.set(encoding, packed)
+    return packed
+  }
+}
