@@ -7,6 +7,7 @@ import { readFeedPosition } from '../database/write/feed.ts'
 import { demoFacts } from '../feed/demo.ts'
 import { BadFact } from '../feed/errors.ts'
 import { ingest } from '../feed/ingest.ts'
+import { patiently } from '../feed/patience.ts'
 import { rejectsFile } from '../feed/rejects.ts'
 import { followedSource, inputSource, type Source } from '../feed/source.ts'
 import { createApp } from '../http/app.ts'
@@ -132,8 +133,16 @@ async function follow({ database, skipBad, input, log }: ServeCommand, following
   const { feed, readiness, signal, onProgress } = following
   const rejects = skipBad ? rejectsFile(`${feed === '-' ? 'stdin' : feed}.rejects.ndjson`, 'a') : undefined
   try {
-    const source = feed === '-' ? inputSource(input, signal) : await followedFile(database, feed, signal)
-    await ingest({ database, source, signal, onProgress, ...(rejects === undefined ? {} : { rejects }) })
+    const patience = {
+      onWait: (reason: Error) => log.warn(`The feed waits, and goes on by itself: ${reason.message}`, { err: reason }),
+      onGoOn: () => log.info('The feed goes on'),
+    }
+    const source =
+      feed === '-'
+        ? inputSource(input, signal)
+        : await patiently(() => followedFile(database, feed, signal), patience, signal)
+    if (source === null) return
+    await ingest({ database, source, signal, onProgress, patience, ...(rejects === undefined ? {} : { rejects }) })
     if (!signal.aborted) log.info(`${source.name} is read to its end`)
   } catch (error) {
     if (signal.aborted) return
