@@ -2,11 +2,11 @@
 export class DatabaseFull extends Error {
   constructor(
     readonly what: 'disk' | 'memory',
-    /** Of which folder, or which server. */
+    /** Such as `in /data`, or `at host:5432`. */
     readonly where: string,
-    cause: unknown,
+    cause?: unknown,
   ) {
-    super(`The database has no ${what} left: make room on ${where}.`, { cause })
+    super(`The database ${where} has too little ${what} left: make room there.`, { cause })
     this.name = 'DatabaseFull'
   }
 }

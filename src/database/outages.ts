@@ -64,22 +64,26 @@ async function told<Result>(work: Promise<Result>, outageOf: OutageOf, onLost?: 
 
 /** Outages of a PostgreSQL server. */
 export function ofServer(host: string): OutageOf {
-  const ofDisk = ofFolder(host)
+  const ofRoom = ofPlace(`at ${host}`)
   return (error) => {
     // What isn't the server's own word is of the connection to it, unless this code is at fault.
     if (!isDriverAdapterError(error)) return isFault(error) ? null : new DatabaseUnavailable(error)
     const { kind, originalCode: code } = error.cause
     if (ofConnection.includes(kind) || isUnavailable({ code })) return new DatabaseUnavailable(error)
-    return ofDisk(error)
+    return ofRoom(error)
   }
 }
 
 /** Outages of an embedded database, whose only one is want of room. */
 export function ofFolder(folder: string): OutageOf {
+  return ofPlace(`in ${folder}`)
+}
+
+function ofPlace(where: string): OutageOf {
   return (error) => {
     const code = isDriverAdapterError(error) ? error.cause.originalCode : undefined
-    if (code === diskFull) return new DatabaseFull('disk', folder, error)
-    return code === outOfMemory ? new DatabaseFull('memory', folder, error) : null
+    if (code === diskFull) return new DatabaseFull('disk', where, error)
+    return code === outOfMemory ? new DatabaseFull('memory', where, error) : null
   }
 }
 
