@@ -1,11 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { type Bounds, defaultBounds, type QueryBounds } from '../bounds.ts'
 import type { Context } from '../graphql/context.ts'
 import { stringify } from '../graphql/exact-number.ts'
 import { createExecutor } from '../graphql/execute.ts'
 import { masked } from '../graphql/failures.ts'
 import { createRest } from '../rest/handler.ts'
 import { problem } from '../rest/problem.ts'
-import { type Bounds, defaultBounds, lateAnswer, outOfBounds, tooLarge } from './bounds.ts'
+import { lateAnswer, outOfBounds, tooLarge } from './bounds.ts'
 import { fetchedBody, socketBody } from './body.ts'
 import { corsHeaders } from './cors.ts'
 import { withinDeadline } from './deadline.ts'
@@ -27,6 +28,7 @@ export interface AppOptions extends TracingOptions {
   /** How many proxies stand before the gateway, each of which appends to X-Forwarded-For. */
   readonly trustedProxies: number
   readonly bounds?: Bounds
+  readonly queryBounds?: QueryBounds
   /** What `/ready` asks; it answers 200 where there is nothing to ask. */
   readonly readiness?: Readiness
 }
@@ -38,11 +40,11 @@ export interface App {
 }
 
 export function createApp({ database, apiKeys, rateLimit, trustedProxies, ...options }: AppOptions): App {
-  const { bounds = defaultBounds, readiness } = options
+  const { bounds = defaultBounds, queryBounds, readiness } = options
   const tracing = createTracing(options)
   const { report } = tracing
   const probe = createProbes(readiness)
-  const graphql = createGraphql({ database, report, isOpen: apiKeys.length === 0 })
+  const graphql = createGraphql({ database, report, isOpen: apiKeys.length === 0, queryBounds })
   const rest = createRest({ execute: createExecutor(database, report), stringify })
   const checkKey = keyCheck(apiKeys)
   const countRequest = rateLimiter(rateLimit)

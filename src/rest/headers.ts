@@ -5,11 +5,21 @@ export type Headers = Readonly<Record<string, Schema>>
 const etag = '"GvMTLpTmVBWWV25tJ9tWZgCzJKe"'
 const requestId = '3f0c1d9e-5b7a-4c86-9a2f-0d4be1c86a57'
 
+const ofRequest: Headers = {
+  'X-Request-Id': text('What the logs call the request: its own where it had one that can stand there.', requestId),
+}
+
 /** On every answer, but those that a connection gets before there is a request. */
 export const ofContent: Headers = {
   ETag: { ...text('The strong tag of the content.', etag), pattern: '^"[^"]+"$' },
-  'X-Request-Id': text('What the logs call the request: its own where it had one that can stand there.', requestId),
+  ...ofRequest,
   'Cache-Control': { ...text('Never used unasked: ask again with If-None-Match.', 'no-cache'), const: 'no-cache' },
+}
+
+/** On an answer that tells a failure of the gateway, which is nobody's to keep. */
+export const ofFailure: Headers = {
+  ...ofRequest,
+  'Cache-Control': { ...text('Never kept.', 'no-store'), const: 'no-store' },
 }
 
 /** Only where a rate limit is configured. */

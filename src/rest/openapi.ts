@@ -1,4 +1,4 @@
-import { type Headers, ifNoneMatch, ofContent, ofPages, ofRate } from './headers.ts'
+import { type Headers, ifNoneMatch, ofContent, ofFailure, ofPages, ofRate } from './headers.ts'
 import { problems, type ProblemCode } from './problem.ts'
 import { type Refusal, refusals } from './refusals.ts'
 import { type Route, tags } from './route.ts'
@@ -134,9 +134,9 @@ interface Brought {
   readonly maybe: Headers
 }
 
-function brings({ by, headers }: Refusal): Brought {
+function brings({ by, headers, status }: Kind): Brought {
   if (by === 'connection') return { always: headers, maybe: ofContent }
-  return { always: { ...ofContent, ...headers }, maybe: by === 'path' ? ofRate : {} }
+  return { always: { ...(status >= 500 ? ofFailure : ofContent), ...headers }, maybe: by === 'path' ? ofRate : {} }
 }
 
 /** Of answers that share a status: required are the headers that all of them have. */

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
+import { DatabaseUnavailable } from '../../src/database/unavailable.ts'
 import { emptyDatabase, type TestDatabase } from '../support/database.ts'
 import { everything, vaultThatIs } from '../support/everything.ts'
 import { gatewayOn, type TestGateway } from '../support/gateway.ts'
@@ -58,14 +59,22 @@ describe('an answer', () => {
   test.each([
     ['401', { apiKeys: ['a-key-of-this-test'] }],
     ['429', { rateLimit: { requests: 1, seconds: 60 } }],
-    ['500', {}],
   ])('that is a refusal has them too: %s', async (status, options) => {
-    const refusing = gatewayOn(status === '500' ? failing(database) : database, options)
+    const refusing = gatewayOn(database, options)
     await refusing.get('/universe')
     const response = await refusing.get('/universe')
     expect(String(response.status)).toBe(status)
     expect(etagOf(response)).toMatch(strong)
     expect(response.headers.get('cache-control')).toBe('no-cache')
+  })
+
+  test.each([
+    ['500', new Error('a fault')],
+    ['503', new DatabaseUnavailable(new Error('it is away'))],
+  ])('that tells a failure is kept by nobody, and has none: %s', async (status, error) => {
+    const response = await gatewayOn(failing(database, error)).get('/universe')
+    expect(String(response.status)).toBe(status)
+    expect([response.headers.get('etag'), response.headers.get('cache-control')]).toEqual([null, 'no-store'])
   })
 
   test('has the ETag of its content: the same for the same, another for another', async () => {
