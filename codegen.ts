@@ -1,6 +1,6 @@
 /**
- * Writes what is generated and committed: schema.graphql, the types of the REST documents, and those of a REST client,
- * as anybody makes them of /openapi.json, for the tests.
+ * Writes what is generated and committed: schema.graphql, the types of the REST documents, and those of a REST
+ * and a GraphQL client for the tests, as anybody makes them of /openapi.json and schema.graphql.
  * With --check it writes nothing, and fails where a file is not what it would write.
  */
 import { readdir, readFile, writeFile } from 'node:fs/promises'
@@ -13,13 +13,15 @@ import openapiTypes, { astToString, type OpenAPI3 } from 'openapi-typescript'
 import { schema } from './src/graphql/schema.ts'
 import { openapi } from './src/rest/openapi.ts'
 
-const operationsFolder = path.join(import.meta.dirname, 'src/rest/operations')
+const operationsFolder = 'src/rest/operations'
+const clientOperations = 'test/contract/client.graphql'
 
 const sdl = `${printSchema(schema)}\n`
 const outputs = {
   'schema.graphql': sdl,
-  'src/rest/documents.generated.ts': await restDocuments(),
+  'src/rest/documents.generated.ts': await typedDocumentsOf(await filesOf(operationsFolder)),
   'test/contract/client.generated.ts': await clientTypes(),
+  'test/contract/graphql-client.generated.ts': await typedDocumentsOf([clientOperations]),
 }
 
 let drifted = false
@@ -33,12 +35,15 @@ for (const [name, content] of Object.entries(outputs)) {
 }
 if (drifted) process.exitCode = 1
 
-async function restDocuments(): Promise<string> {
-  const files = (await readdir(operationsFolder)).sort()
+async function filesOf(folder: string): Promise<string[]> {
+  return (await readdir(path.join(import.meta.dirname, folder))).sort().map((file) => `${folder}/${file}`)
+}
+
+async function typedDocumentsOf(files: readonly string[]): Promise<string> {
   const documents = await Promise.all(
     files.map(async (location) => ({
       location,
-      document: parse(await readFile(path.join(operationsFolder, location), 'utf8')),
+      document: parse(await readFile(path.join(import.meta.dirname, location), 'utf8')),
     })),
   )
   const config = {
@@ -57,14 +62,15 @@ async function restDocuments(): Promise<string> {
     useTypeImports: true,
   }
   const generated = await codegen({
-    filename: 'documents.generated.ts',
+    filename: 'generated.ts',
     schema: parse(sdl),
     documents,
     config,
     plugins: [{ operations: {} }, { typedDocuments: {} }],
     pluginMap: { operations, typedDocuments },
   })
-  return `// Written by npm run codegen from operations/ and schema.graphql.\n${generated}`
+  const from = files.length === 1 ? path.basename(files[0] ?? '') : `${path.basename(path.dirname(files[0] ?? ''))}/`
+  return `// Written by npm run codegen from ${from} and schema.graphql.\n${generated}`
 }
 
 async function clientTypes(): Promise<string> {

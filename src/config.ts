@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { defaultBounds, defaultQueryBounds, type QueryBounds } from './bounds.ts'
 
 /** What the environment configures, checked. */
 export interface Config {
@@ -11,8 +12,9 @@ export interface Config {
   readonly apiKeys: readonly string[]
   readonly rateLimit: { readonly requests: number; readonly seconds: number } | null
   readonly trustedProxies: number
-  /** Bounds of HTTP that are other than the default ones. */
-  readonly bounds: { readonly bodyBytes?: number; readonly answerSeconds?: number; readonly idleSeconds?: number }
+  /** Bounds of HTTP that can be set; the others stand. */
+  readonly bounds: { readonly bodyBytes: number; readonly answerSeconds: number; readonly idleSeconds: number }
+  readonly queryBounds: QueryBounds
   /** How much the cache of answers holds; 0 keeps none. */
   readonly cacheBytes: number
   /** How long running requests have to end when the gateway stops. */
@@ -71,9 +73,15 @@ const environment = z.object({
     .nullable()
     .default(null),
   TRUSTED_PROXIES: wholeNumber(0, 16).default(0),
-  MAX_BODY_BYTES: wholeNumber(1_024, 16_777_216).optional(),
-  ANSWER_SECONDS: wholeNumber(1, 50).optional(),
-  KEEP_ALIVE_SECONDS: wholeNumber(1, 3_600).optional(),
+  MAX_BODY_BYTES: wholeNumber(1_024, 16_777_216).default(defaultBounds.bodyBytes),
+  MAX_QUERY_BYTES: wholeNumber(1_000, 1_000_000).default(defaultQueryBounds.bytes),
+  MAX_QUERY_TOKENS: wholeNumber(100, 100_000).default(defaultQueryBounds.tokens),
+  MAX_QUERY_DEPTH: wholeNumber(3, 100).default(defaultQueryBounds.depth),
+  MAX_QUERY_ALIASES: wholeNumber(0, 10_000).default(defaultQueryBounds.aliases),
+  MAX_QUERY_DIRECTIVES: wholeNumber(0, 10_000).default(defaultQueryBounds.directives),
+  MAX_QUERY_COST: wholeNumber(100, 10_000_000).default(defaultQueryBounds.cost),
+  ANSWER_SECONDS: wholeNumber(1, 50).default(defaultBounds.answerSeconds),
+  KEEP_ALIVE_SECONDS: wholeNumber(1, 3_600).default(defaultBounds.idleSeconds),
   CACHE_MEGABYTES: wholeNumber(0, 16_384).default(32),
   STOP_SECONDS: wholeNumber(0, 3_600).default(10),
   LOG_LEVEL: z.enum(logLevels, `is none of ${logLevels.join(', ')}`).default('info'),
@@ -103,9 +111,17 @@ export function readConfig(variables: Readonly<Record<string, string | undefined
     rateLimit: data.RATE_LIMIT,
     trustedProxies: data.TRUSTED_PROXIES,
     bounds: {
-      ...(data.MAX_BODY_BYTES === undefined ? {} : { bodyBytes: data.MAX_BODY_BYTES }),
-      ...(data.ANSWER_SECONDS === undefined ? {} : { answerSeconds: data.ANSWER_SECONDS }),
-      ...(data.KEEP_ALIVE_SECONDS === undefined ? {} : { idleSeconds: data.KEEP_ALIVE_SECONDS }),
+      bodyBytes: data.MAX_BODY_BYTES,
+      answerSeconds: data.ANSWER_SECONDS,
+      idleSeconds: data.KEEP_ALIVE_SECONDS,
+    },
+    queryBounds: {
+      bytes: data.MAX_QUERY_BYTES,
+      tokens: data.MAX_QUERY_TOKENS,
+      depth: data.MAX_QUERY_DEPTH,
+      aliases: data.MAX_QUERY_ALIASES,
+      directives: data.MAX_QUERY_DIRECTIVES,
+      cost: data.MAX_QUERY_COST,
     },
     cacheBytes: data.CACHE_MEGABYTES * 1024 * 1024,
     stopSeconds: data.STOP_SECONDS,

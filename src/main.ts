@@ -4,10 +4,12 @@ import { createLog } from './cli/log.ts'
 import { greeting, serve } from './cli/serve.ts'
 import { BadUsage, type Command, readCommand, usage } from './cli/usage.ts'
 import { BadConfig, type Config, readConfig } from './config.ts'
+import { DatabaseFull } from './database/full.ts'
 import { DataDirInUse } from './database/lock.ts'
 import { openDatabase } from './database/open.ts'
+import { DatabaseUnavailable } from './database/unavailable.ts'
 import { DatabaseUnreachable } from './database/unreachable.ts'
-import { BadFact, UnreadableFeed } from './feed/errors.ts'
+import { BadFact, UnreadableFeed, UnwritableRejects } from './feed/errors.ts'
 import { CannotListen } from './http/server.ts'
 
 /** How long the feed, then the database, have to end after the requests have. */
@@ -84,6 +86,9 @@ function secretsOf({ apiKeys, database }: Config): string[] {
 
 /** Errors whose message says all that their reader needs. */
 function isExplained(error: unknown): error is Error {
-  const explained = [BadUsage, BadConfig, DataDirInUse, DatabaseUnreachable, CannotListen, BadFact, UnreadableFeed]
+  const explained = [
+    ...[BadUsage, BadConfig, DataDirInUse, DatabaseUnreachable, DatabaseUnavailable, DatabaseFull, CannotListen],
+    ...[BadFact, UnreadableFeed, UnwritableRejects],
+  ]
   return explained.some((kind) => error instanceof kind)
 }

@@ -32,7 +32,11 @@ export async function runIngest({ database, feed, skipBad, input, output, signal
       summary = current
       progress.update(current)
     }
-    await ingest({ database, source, onProgress, signal, ...(rejects === undefined ? {} : { rejects }) })
+    const patience = {
+      onWait: (reason: Error) => output.write(`${reason.message} The feed waits, and goes on by itself.\n`),
+      onGoOn: () => output.write('The feed goes on.\n'),
+    }
+    await ingest({ database, source, onProgress, signal, patience, ...(rejects === undefined ? {} : { rejects }) })
   } finally {
     progress.stop()
     await rejects?.close()

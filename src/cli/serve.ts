@@ -1,5 +1,6 @@
 import path from 'node:path'
 import { Readable } from 'node:stream'
+import { defaultBounds } from '../bounds.ts'
 import type { Config } from '../config.ts'
 import type { Database } from '../database/database.ts'
 import { allStrategies, readVaultPages } from '../database/read/vault.ts'
@@ -7,11 +8,11 @@ import { readFeedPosition } from '../database/write/feed.ts'
 import { demoFacts } from '../feed/demo.ts'
 import { BadFact } from '../feed/errors.ts'
 import { ingest } from '../feed/ingest.ts'
+import { patiently } from '../feed/patience.ts'
 import { rejectsFile } from '../feed/rejects.ts'
 import { followedSource, inputSource, type Source } from '../feed/source.ts'
 import { createAnswerCache } from '../http/answer-cache.ts'
 import { createApp } from '../http/app.ts'
-import { defaultBounds } from '../http/bounds.ts'
 import { listen } from '../http/server.ts'
 import type { Log } from './log.ts'
 import { createReadiness, type GatewayReadiness } from './readiness.ts'
@@ -137,8 +138,16 @@ async function follow({ database, skipBad, input, log }: ServeCommand, following
   const { feed, readiness, signal, onProgress } = following
   const rejects = skipBad ? rejectsFile(`${feed === '-' ? 'stdin' : feed}.rejects.ndjson`, 'a') : undefined
   try {
-    const source = feed === '-' ? inputSource(input, signal) : await followedFile(database, feed, signal)
-    await ingest({ database, source, signal, onProgress, ...(rejects === undefined ? {} : { rejects }) })
+    const patience = {
+      onWait: (reason: Error) => log.warn(`The feed waits, and goes on by itself: ${reason.message}`, { err: reason }),
+      onGoOn: () => log.info('The feed goes on'),
+    }
+    const source =
+      feed === '-'
+        ? inputSource(input, signal)
+        : await patiently(() => followedFile(database, feed, signal), patience, signal)
+    if (source === null) return
+    await ingest({ database, source, signal, onProgress, patience, ...(rejects === undefined ? {} : { rejects }) })
     if (!signal.aborted) log.info(`${source.name} is read to its end`)
   } catch (error) {
     if (signal.aborted) return

@@ -9,18 +9,23 @@ import { transactionLimits, type Database } from './database.ts'
 import { PrismaClient } from './generated/client/client.ts'
 import { inTurn } from './in-turn.ts'
 import { lockFolder } from './lock.ts'
+import { ofFolder, tellingOutages } from './outages.ts'
+import { requireRoom } from './room.ts'
 
 /**
  * Opens the embedded database. It belongs to one process: a folder that another one has open is refused.
  * @param dataDir its folder, created where it is missing; in memory where none is given
  * @throws {DataDirInUse}
+ * @throws {DatabaseFull} where its disk is
  */
 export async function openPGlite(dataDir?: string): Promise<Database> {
-  if (dataDir === undefined) return onPGlite(await PGlite.create(), () => Promise.resolve())
+  if (dataDir === undefined) return onPGlite(await PGlite.create(), null, () => Promise.resolve())
   await mkdir(dataDir, { recursive: true })
-  const release = await lockFolder(await realpath(dataDir))
+  const folder = await realpath(dataDir)
+  const release = await lockFolder(folder)
   try {
-    return onPGlite(await openCluster(path.join(dataDir, 'pglite')), release)
+    await requireRoom(folder)
+    return onPGlite(await openCluster(path.join(dataDir, 'pglite')), folder, release)
   } catch (error) {
     await release()
     throw error
@@ -38,10 +43,13 @@ async function openCluster(folder: string): Promise<PGlite> {
   return pglite
 }
 
-/** The interface over a PGlite that is open already. */
-export function onPGlite(pglite: PGlite, release: () => Promise<void>): Database {
+/**
+ * The interface over a PGlite that is open already.
+ * @param folder where it keeps its data; null where it is in memory
+ */
+export function onPGlite(pglite: PGlite, folder: string | null, release: () => Promise<void>): Database {
   const adapter = atomicScripts(new PrismaPGlite(pglite), (sql) => pglite.exec(sql))
-  const prisma = new PrismaClient({ adapter })
+  const prisma = new PrismaClient({ adapter: tellingOutages(adapter, ofFolder(folder ?? 'memory')) })
   const read = inTurn()
   return {
     engine: 'pglite',
@@ -55,7 +63,10 @@ export function onPGlite(pglite: PGlite, release: () => Promise<void>): Database
     // A read that has begun holds the whole process, so that nothing could cancel it.
     query: <Row>({ text }: { text: string }, values: readonly unknown[], signal?: AbortSignal) =>
       read(async () => (await pglite.query<Row>(text, [...values])).rows, signal),
-    transaction: (work) => prisma.$transaction(work, transactionLimits),
+    transaction: async (work) => {
+      if (folder !== null) await requireRoom(folder)
+      return prisma.$transaction(work, transactionLimits)
+    },
     exclusively: (work) => work(),
     close: async () => {
       await prisma.$disconnect()

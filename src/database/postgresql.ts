@@ -4,6 +4,7 @@ import pg from 'pg'
 import { atomicScripts } from './atomic-scripts.ts'
 import { transactionLimits, type Database } from './database.ts'
 import { PrismaClient } from './generated/client/client.ts'
+import { ofServer, tellingOutages } from './outages.ts'
 import { pooledReader } from './reads.ts'
 import { DatabaseUnreachable } from './unreachable.ts'
 import { watchPostgreSql } from './watch.ts'
@@ -15,6 +16,8 @@ const startLock = 7_261_190_411
 const writeConnections = 3
 /** How long a read waits for a connection; requests have about as long for all they ask. */
 const connectMilliseconds = 5_000
+/** How long a write waits for the server's answer, which may have to wait for another writer's transaction. */
+const writeMilliseconds = 60_000
 /** Where nobody cancels it, the server ends a read that takes longer than any request may. */
 const longestReadMilliseconds = 60_000
 
@@ -34,8 +37,12 @@ export async function openPostgreSql(url: string, connections: number): Promise<
   const reads = pool({ max: connections, statement_timeout: longestReadMilliseconds })
   await connectOnce(reads, url)
   const control = pool({ max: 1 })
-  const writes = pool({ max: writeConnections, connectionTimeoutMillis: 6 * connectMilliseconds })
-  const prisma = new PrismaClient({ adapter: new PrismaPg(writes) })
+  const writes = pool({
+    max: writeConnections,
+    connectionTimeoutMillis: 6 * connectMilliseconds,
+    query_timeout: writeMilliseconds,
+  })
+  const prisma = new PrismaClient({ adapter: tellingOutages(new PrismaPg(writes), ofServer(new URL(url).host)) })
   return {
     ...pooledReader(reads, control),
     engine: 'postgresql',

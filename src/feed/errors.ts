@@ -25,6 +25,21 @@ export class UnreadableFeed extends Error {
   }
 }
 
+/** Bad lines can't be set aside, so that their batch isn't applied. */
+export class UnwritableRejects extends Error {
+  constructor(
+    readonly file: string,
+    /** Whether it is want of room that stands in the way. */
+    readonly isFull: boolean,
+    reason: string,
+  ) {
+    super(
+      `Bad lines can't be set aside in ${file}: ${reason}. ${isFull ? 'Make room on its disk' : 'Make it writable'}.`,
+    )
+    this.name = 'UnwritableRejects'
+  }
+}
+
 /** What is wrong with a line, before it is known which line that is. */
 export interface Flaw {
   readonly key: string | null

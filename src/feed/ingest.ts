@@ -1,11 +1,12 @@
 import type { Database } from '../database/database.ts'
 import { lineDigest } from './digest.ts'
-import { BadFact, type Flaw } from './errors.ts'
+import { BadFact } from './errors.ts'
 import type { FactKind } from './fact.ts'
 import { type Line, readLines } from './lines.ts'
 import { maxLineBytes, parseFact } from './parse.ts'
+import { type Patience, patiently } from './patience.ts'
 import { applyBatch, type Candidate, type Fate } from './projector.ts'
-import type { Rejects } from './rejects.ts'
+import type { Rejected, Rejects } from './rejects.ts'
 import type { Source } from './source.ts'
 
 const batchLines = 1_000
@@ -26,7 +27,9 @@ export interface IngestOptions {
   readonly rejects?: Rejects
   /** Is told after each batch, also after one that ends with a bad line. */
   readonly onProgress?: (summary: Summary) => void
-  /** Ends the run at the next committed batch. */
+  /** Waits while the database is out, and goes on with the batch in hand; without it, that ends the run. */
+  readonly patience?: Patience
+  /** Ends the run at the next committed batch, or while it waits. */
   readonly signal?: AbortSignal
 }
 
@@ -34,6 +37,7 @@ export interface IngestOptions {
  * Applies a feed, in batches of one transaction each.
  * @throws {BadFact} at the first bad line where none are set aside; everything before it is committed
  * @throws {UnreadableFeed} where its bytes end in the middle
+ * @throws {UnwritableRejects} where bad lines can't be set aside; their batch is not applied
  */
 export async function ingest(options: IngestOptions): Promise<Summary> {
   const summary: Summary = { applied: {}, skipped: {}, rejected: {} }
@@ -52,11 +56,10 @@ export async function ingest(options: IngestOptions): Promise<Summary> {
 }
 
 async function applyLines(options: IngestOptions, lines: readonly Line[], summary: Summary): Promise<void> {
-  const { database, source, rejects } = options
-  const fates = await applyBatch(database, source.name, lines.map(candidate), {
-    skipBad: rejects !== undefined,
-    beforeCommit: async (fates) => rejects?.add(rejectedLines(lines, fates)),
-  })
+  const { source, rejects, patience, signal } = options
+  const fates = await patiently(tries(options, lines), patience, signal)
+  if (fates === null) return
+  rejects?.keep()
   for (const { fate, kind } of fates) {
     const tally = summary[fate]
     tally[kind ?? 'unreadable'] = (tally[kind ?? 'unreadable'] ?? 0) + 1
@@ -67,7 +70,33 @@ async function applyLines(options: IngestOptions, lines: readonly Line[], summar
   }
 }
 
-function rejectedLines(lines: readonly Line[], fates: readonly Fate[]): { line: Line; flaw: Flaw }[] {
+/** Applies the same batch each time. A commit whose answer was lost is found out by the next time. */
+function tries({ database, source, rejects }: IngestOptions, lines: readonly Line[]): () => Promise<readonly Fate[]> {
+  const batch = lines.map(candidate)
+  let earlier: readonly Fate[] | undefined
+  return async () => {
+    let reached: readonly Fate[] | undefined
+    const beforeCommit = async (fates: readonly Fate[]): Promise<void> => {
+      await rejects?.write(rejectedLines(lines, fates))
+      reached = settled(fates, earlier)
+    }
+    try {
+      const fates = await applyBatch(database, source.name, batch, { skipBad: rejects !== undefined, beforeCommit })
+      return settled(fates, earlier)
+    } catch (error) {
+      earlier = reached ?? earlier
+      throw error
+    }
+  }
+}
+
+/** What became of a batch: where everything that an earlier try applied is known now, that one was committed. */
+function settled(fates: readonly Fate[], earlier: readonly Fate[] | undefined): readonly Fate[] {
+  const wasCommitted = earlier?.every(({ fate }, index) => fate !== 'applied' || fates[index]?.fate === 'skipped')
+  return earlier !== undefined && wasCommitted === true ? earlier : fates
+}
+
+function rejectedLines(lines: readonly Line[], fates: readonly Fate[]): Rejected[] {
   return fates.flatMap((fate, index) =>
     fate.fate === 'rejected' ? [{ line: lines[index] as Line, flaw: fate.flaw }] : [],
   )

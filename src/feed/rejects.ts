@@ -1,11 +1,23 @@
 import { type FileHandle, open } from 'node:fs/promises'
-import type { Flaw } from './errors.ts'
+import { type Flaw, UnwritableRejects } from './errors.ts'
 import type { Line } from './lines.ts'
+
+/** A bad line, and what is wrong with it. */
+export interface Rejected {
+  readonly line: Line
+  readonly flaw: Flaw
+}
 
 /** Where bad lines are set aside, each whole and with its reason. */
 export interface Rejects {
   readonly file: string
-  add(rejected: readonly { line: Line; flaw: Flaw }[]): Promise<void>
+  /**
+   * Writes those of a batch, in place of those written since the last batch that was kept.
+   * @throws {UnwritableRejects} and nothing of them is left behind
+   */
+  write(rejected: readonly Rejected[]): Promise<void>
+  /** The batch is committed: what was written for it stays. */
+  keep(): void
   close(): Promise<void>
 }
 
@@ -15,19 +27,67 @@ export interface Rejects {
  * @param flags `w` for a feed that is read from its beginning, `a` for one that is followed
  */
 export function rejectsFile(file: string, flags: 'w' | 'a'): Rejects {
-  let handle: FileHandle | undefined
-  return {
-    file,
-    async add(rejected) {
-      if (rejected.length === 0) return
-      handle ??= await open(file, flags)
-      await handle.write(rejected.map(({ line, flaw }) => `${JSON.stringify(entry(line, flaw))}\n`).join(''))
-    },
-    async close() {
-      await handle?.close()
-    },
+  return new RejectsFile(file, flags)
+}
+
+class RejectsFile implements Rejects {
+  #handle: FileHandle | undefined
+  #keptBytes = 0
+  /** Of the batch in hand. */
+  #written = ''
+
+  constructor(
+    readonly file: string,
+    readonly flags: 'w' | 'a',
+  ) {}
+
+  async write(rejected: readonly Rejected[]): Promise<void> {
+    const text = rejected.map(({ line, flaw }) => `${JSON.stringify(entry(line, flaw))}\n`).join('')
+    if (text === this.#written) return
+    try {
+      await this.#cut()
+      if (text !== '') await this.#append(text)
+    } catch (error) {
+      await this.#cut()
+      const { code = '', message } = error as NodeJS.ErrnoException
+      throw new UnwritableRejects(this.file, ofFullDisk.includes(code), message)
+    }
+  }
+
+  keep(): void {
+    this.#keptBytes += Buffer.byteLength(this.#written)
+    this.#written = ''
+  }
+
+  /** What was written and not kept stays: its batch may be committed, though nobody was told. */
+  async close(): Promise<void> {
+    await this.#handle?.close()
+  }
+
+  async #append(text: string): Promise<void> {
+    const handle = (this.#handle ??= await this.#open())
+    this.#written = text
+    // It goes to the end, wherever the file was cut.
+    await handle.appendFile(text)
+    // The facts beside these lines are committed next, and must not outlive them.
+    await handle.sync()
+  }
+
+  async #open(): Promise<FileHandle> {
+    const handle = await open(this.file, 'a')
+    if (this.flags === 'w') await handle.truncate(0)
+    this.#keptBytes = (await handle.stat()).size
+    return handle
+  }
+
+  async #cut(): Promise<void> {
+    if (this.#written !== '') await this.#handle?.truncate(this.#keptBytes)
+    this.#written = ''
   }
 }
+
+/** What the system says of a disk, or of a user's part of it, that is full. */
+const ofFullDisk: readonly string[] = ['ENOSPC', 'EDQUOT']
 
 function entry({ number, bytes, length }: Line, { key, reason }: Flaw): Record<string, unknown> {
   const text = bytes.toString('utf8')

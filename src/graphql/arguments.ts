@@ -1,6 +1,6 @@
 import type { Window } from '../database/read/equity.ts'
 import { InvalidArgument } from '../domain/errors.ts'
-import { maxUnixTime } from './bounds.ts'
+import { maxUnixTime } from '../bounds.ts'
 
 interface Bound {
   readonly least: number

@@ -1,8 +1,8 @@
+import { listBounds } from '../bounds.ts'
 import { readEquity, type Window } from '../database/read/equity.ts'
 import { Decimal } from '../domain/decimal.ts'
 import { usdText } from '../domain/flows.ts'
 import { within, windowOf } from './arguments.ts'
-import { bounds } from './bounds.ts'
 import { builder } from './builder.ts'
 import { type ServedPoint, servedPoints } from './curve.ts'
 import { groupBy, loader } from './loader.ts'
@@ -45,12 +45,12 @@ builder.prismaObjectField('Vault', 'equity', (t) =>
       until: t.arg({ type: 'UnixTime', description: 'Up to this time, not included.' }),
       points: t.arg.int({
         required: true,
-        defaultValue: bounds.points.default,
-        description: `How many points at most, ${bounds.points.least} to ${bounds.points.most}.`,
+        defaultValue: listBounds.points.default,
+        description: `How many points at most, ${listBounds.points.least} to ${listBounds.points.most}.`,
       }),
     },
     resolve: async (vault, { since, until, points }, context) => {
-      const args = { ...windowOf(since, until), points: within('points', points, bounds.points) }
+      const args = { ...windowOf(since, until), points: within('points', points, listBounds.points) }
       return (await loadEquity(context, vault.address, args)) ?? []
     },
   }),

@@ -1,8 +1,8 @@
+import { listBounds } from '../bounds.ts'
 import { countLedger, type LedgerFilter, type LedgerPage, readLedger } from '../database/read/ledger.ts'
 import type { LedgerRow } from '../database/read/rows.ts'
 import type { LedgerKey } from '../domain/ledger.ts'
 import { within, windowOf } from './arguments.ts'
-import { bounds } from './bounds.ts'
 import { builder } from './builder.ts'
 import { connectionType, decodeCursor, encodeCursor, pageOf } from './connection.ts'
 import { groupBy, loader } from './loader.ts'
@@ -67,8 +67,8 @@ builder.prismaObjectField('Vault', 'events', (t) =>
       until: t.arg({ type: 'UnixTime', description: 'Up to this time, not included.' }),
       first: t.arg.int({
         required: true,
-        defaultValue: bounds.events.default,
-        description: `How many rows at most, ${bounds.events.least} to ${bounds.events.most}.`,
+        defaultValue: listBounds.events.default,
+        description: `How many rows at most, ${listBounds.events.least} to ${listBounds.events.most}.`,
       }),
       after: t.arg.string({
         description: 'The cursor of the row before the page; without it, the newest row is first.',
@@ -76,7 +76,7 @@ builder.prismaObjectField('Vault', 'events', (t) =>
     },
     resolve: async (vault, { type, since, until, ...args }, context) => {
       const filter = { types: type ?? null, ...windowOf(since, until) }
-      const first = within('first', args.first, bounds.events)
+      const first = within('first', args.first, listBounds.events)
       const page = { ...filter, first, after: args.after == null ? null : readCursor(args.after) }
       return pageOf({
         rows: (await loadRows(context, vault.address, page)) ?? [],

@@ -21,7 +21,7 @@ import {
   TypeNameMetaFieldDef,
   visit,
 } from 'graphql'
-import { assumedLengths } from './bounds.ts'
+import { assumedLengths } from '../bounds.ts'
 
 /** What running a query would take, at most. */
 export interface QueryFigures {

@@ -1,7 +1,7 @@
 import { GraphQLError, Kind, print } from 'graphql'
 import { toAddress } from '../domain/address.ts'
 import { InvalidAddress, InvalidTime } from '../domain/errors.ts'
-import { maxUnixTime } from './bounds.ts'
+import { maxUnixTime } from '../bounds.ts'
 import { builder } from './builder.ts'
 import { exactNumber, type ExactNumber } from './exact-number.ts'
 

@@ -1,3 +1,4 @@
+import { listBounds } from '../bounds.ts'
 import {
   allStrategies,
   countVaults,
@@ -10,7 +11,6 @@ import {
 } from '../database/read/vault.ts'
 import type { VaultRow } from '../database/read/rows.ts'
 import { searchable, within } from './arguments.ts'
-import { bounds } from './bounds.ts'
 import { builder } from './builder.ts'
 import { connectionType, decodeCursor, encodeCursor, type Page, pageOf } from './connection.ts'
 import type { Context } from './context.ts'
@@ -63,8 +63,8 @@ const VaultOrderInput = builder.inputType('VaultOrder', {
 const pageArguments = builder.args((t) => ({
   first: t.int({
     required: true,
-    defaultValue: bounds.vaults.default,
-    description: `How many vaults at most, ${bounds.vaults.least} to ${bounds.vaults.most}.`,
+    defaultValue: listBounds.vaults.default,
+    description: `How many vaults at most, ${listBounds.vaults.least} to ${listBounds.vaults.most}.`,
   }),
   after: t.string({ description: 'The cursor of the vault before the page.' }),
   where: t.field({ type: VaultWhere, description: 'Only vaults that match.' }),
@@ -90,7 +90,7 @@ async function vaultPage(context: Context, list: string, args: PageArguments): P
     strategy: args.where?.strategy?.map((id) => searchable('strategy', id)) ?? null,
     owner: args.where?.owner ?? null,
   }
-  const first = within('first', args.first, bounds.vaults)
+  const first = within('first', args.first, listBounds.vaults)
   const after = args.after == null ? null : readCursor(args.after, orderBy)
   const rows = await loadPage(context, list, { filter, orderBy, direction, first, after })
   return pageOf<PagedVaultRow>({

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { type Bounds, defaultBounds, type QueryBounds } from '../bounds.ts'
 import type { Context, Making } from '../graphql/context.ts'
 import { stringify } from '../graphql/exact-number.ts'
 import { createExecutor } from '../graphql/execute.ts'
@@ -6,7 +7,7 @@ import { masked } from '../graphql/failures.ts'
 import { createRest } from '../rest/handler.ts'
 import { problem } from '../rest/problem.ts'
 import { type AnswerCache, createAnswerCache, type Made, type OnLeave } from './answer-cache.ts'
-import { type Bounds, defaultBounds, lateAnswer, outOfBounds, tooLarge } from './bounds.ts'
+import { lateAnswer, outOfBounds, tooLarge } from './bounds.ts'
 import { fetchedBody, socketBody } from './body.ts'
 import { cacheKey } from './cache-key.ts'
 import { corsHeaders } from './cors.ts'
@@ -32,6 +33,7 @@ export interface AppOptions extends TracingOptions {
   readonly bounds?: Bounds
   /** Without one, every answer is made anew. */
   readonly cache?: AnswerCache
+  readonly queryBounds?: QueryBounds
   /** What `/ready` asks; it answers 200 where there is nothing to ask. */
   readonly readiness?: Readiness
 }
@@ -43,11 +45,11 @@ export interface App {
 }
 
 export function createApp({ database, apiKeys, rateLimit, trustedProxies, ...options }: AppOptions): App {
-  const { bounds = defaultBounds, cache = createAnswerCache(0), readiness } = options
+  const { bounds = defaultBounds, cache = createAnswerCache(0), queryBounds, readiness } = options
   const tracing = createTracing(options)
   const { report } = tracing
   const probe = createProbes(readiness)
-  const graphql = createGraphql({ database, report, isOpen: apiKeys.length === 0 })
+  const graphql = createGraphql({ database, report, isOpen: apiKeys.length === 0, queryBounds })
   const execute = createExecutor(database, report)
   const rest = createRest({ stringify })
   const checkKey = keyCheck(apiKeys)

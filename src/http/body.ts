@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
-import { type Bounds, readBody } from './bounds.ts'
+import type { Bounds } from '../bounds.ts'
+import { readBody } from './bounds.ts'
 
 /** The body of a request by fetch; null where it is out of bounds. */
 export async function fetchedBody(request: Request, bounds: Bounds): Promise<Buffer<ArrayBuffer> | null> {

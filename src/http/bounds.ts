@@ -1,40 +1,6 @@
+import type { Bounds } from '../bounds.ts'
 import { problem, retryLater } from '../rest/problem.ts'
 import type { Answer, Inbound } from './exchange.ts'
-
-/** What a stranger may make the gateway hold or wait for. */
-export interface Bounds {
-  readonly targetBytes: number
-  readonly bodyBytes: number
-  readonly headerBytes: number
-  readonly headers: number
-  readonly headersSeconds: number
-  readonly requestSeconds: number
-  readonly answerSeconds: number
-  readonly silentSeconds: number
-  readonly idleSeconds: number
-}
-
-/** Bounds where none are configured, each with its reason. */
-export const defaultBounds: Bounds = {
-  // Path and query: what RFC 9110 asks every server to take, in round figures. A longer query goes into a body.
-  targetBytes: 8_192,
-  // A document and its variables: some thirty times GraphiQL's introspection, and little enough to hold for many at once.
-  bodyBytes: 65_536,
-  // All headers with the request line: above the target's bound, so that a target is refused by its own.
-  headerBytes: 16_384,
-  // Browsers behind several proxies send about 40.
-  headers: 100,
-  // Headers fit a few packets, so only an attacker who holds connections open is slower.
-  headersSeconds: 10,
-  // The largest body on the slowest mobile network takes less.
-  requestSeconds: 30,
-  // From a whole request to its answer: a hundred times what the dearest takes alone, and less than most clients wait.
-  answerSeconds: 10,
-  // A connection on which nothing moves, in either direction, while a request runs: its other end is gone.
-  silentSeconds: 60,
-  // Load balancers keep connections for 60 s: the one who closes first must be they, or requests get lost.
-  idleSeconds: 65,
-}
 
 /** The refusal of a request whose target or headers are out of bounds. */
 export function outOfBounds({ target, headerCount }: Inbound, bounds: Bounds): Answer | undefined {

@@ -1,8 +1,8 @@
 import { renderGraphiQL } from '@graphql-yoga/render-graphiql'
 import { execute, type ExecutionArgs } from 'graphql'
 import { createYoga, type Plugin } from 'graphql-yoga'
+import { defaultQueryBounds, type QueryBounds } from '../bounds.ts'
 import { type Context, contextOf, type Making } from '../graphql/context.ts'
-import { queryBounds } from '../graphql/bounds.ts'
 import { stringify } from '../graphql/exact-number.ts'
 import { createExecutor } from '../graphql/execute.ts'
 import { publicError, type ReportUnplanned } from '../graphql/failures.ts'
@@ -24,6 +24,7 @@ export interface GraphqlOptions {
   readonly report: ReportUnplanned
   /** Whether anybody may see the data: GraphiQL's page, which is open to all, shows an address only then. */
   readonly isOpen: boolean
+  readonly queryBounds?: QueryBounds | undefined
 }
 
 /** Answers a request to `/graphql`. */
@@ -34,7 +35,7 @@ interface ServerContext {
 }
 
 /** GraphQL over HTTP, and GraphiQL for browsers. */
-export function createGraphql({ database, report, isOpen }: GraphqlOptions): AnswerGraphql {
+export function createGraphql({ database, report, isOpen, queryBounds }: GraphqlOptions): AnswerGraphql {
   const executeDocument = createExecutor(database, report)
   const yoga = createYoga<ServerContext, Context>({
     schema,
@@ -47,7 +48,7 @@ export function createGraphql({ database, report, isOpen }: GraphqlOptions): Ans
     // Cross-origin headers are those of every answer, and logging is the gateway's.
     cors: false,
     logging: false,
-    plugins: [bounded, sameWayOut],
+    plugins: [bounded(queryBounds ?? defaultQueryBounds), sameWayOut],
   })
   return async ({ method, target, headers }, body, making) => {
     const isRead = method === 'GET' || method === 'HEAD'
@@ -58,24 +59,24 @@ export function createGraphql({ database, report, isOpen }: GraphqlOptions): Ans
 }
 
 /** Refuses what is over its bounds before it is parsed, or before it runs, and tells what the rest costs. */
-const bounded: Plugin<Context> = {
+const bounded = (bounds: QueryBounds): Plugin<Context> => ({
   onParams: ({ params, setResult }) => {
     // What is no string is refused after this, in GraphQL over HTTP's own words.
-    const error = typeof params.query === 'string' ? checkText(params.query) : null
+    const error = typeof params.query === 'string' ? checkText(params.query, bounds) : null
     if (error !== null) setResult({ errors: [error] })
   },
   onExecute: ({ args, setResultAndStopExecution }) => {
     const { document, operationName, variableValues } = args as ExecutionArgs
-    const { figures, error } = checkExtent({ schema, document, operationName, variables: variableValues ?? {} })
+    const { figures, error } = checkExtent({ schema, document, operationName, variables: variableValues ?? {} }, bounds)
     if (error !== null) return setResultAndStopExecution({ errors: [error] })
-    const cost = { cost: { figure: figures.cost, most: queryBounds.cost } }
+    const cost = { cost: { figure: figures.cost, most: bounds.cost } }
     return {
       onExecuteDone: ({ result, setResult }) => {
         if ('data' in result) setResult({ ...result, extensions: { ...result.extensions, ...cost } })
       },
     }
   },
-}
+})
 
 /**
  * What the other way out does too: graphql-js executes, which answers in the order of the query's fields, and amounts

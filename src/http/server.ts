@@ -1,8 +1,8 @@
 import { createServer, type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
+import { type Bounds, defaultBounds } from '../bounds.ts'
 import { problem, type ProblemCode } from '../rest/problem.ts'
-import { type Bounds, defaultBounds } from './bounds.ts'
 
 export interface ServerOptions {
   readonly listener: (request: IncomingMessage, response: ServerResponse) => Promise<void>

@@ -15,18 +15,20 @@ interface Room {
 /** Who may import whom. */
 const house: Readonly<Record<string, Room>> = {
   domain: { rooms: [], packages: ['decimal.js', 'viem/utils'] },
-  config: { rooms: [], packages: ['zod'] },
+  // Every number that bounds a stranger, with its reason.
+  bounds: { rooms: [], packages: [] },
+  config: { rooms: ['bounds'], packages: ['zod'] },
   // Prisma, PGlite and pg are known here alone.
   database: {
     rooms: ['domain'],
     packages: ['node:*', '@prisma/*', 'pg', '@electric-sql/pglite', 'pglite-prisma-adapter'],
   },
   feed: { rooms: ['domain', 'database'], packages: ['node:*', 'zod', 'lossless-json'] },
-  graphql: { rooms: ['domain', 'database'], packages: ['graphql', '@pothos/*', 'dataloader'] },
+  graphql: { rooms: ['bounds', 'domain', 'database'], packages: ['graphql', '@pothos/*', 'dataloader'] },
   // It takes the executor as a parameter, so that it can only repeat what the schema says.
   rest: { rooms: [], packages: ['node:*'] },
   http: {
-    rooms: ['graphql', 'rest'],
+    rooms: ['bounds', 'graphql', 'rest'],
     packages: [
       'node:*',
       'graphql',
@@ -38,10 +40,13 @@ const house: Readonly<Record<string, Room>> = {
     ],
   },
   cli: {
-    rooms: ['domain', 'config', 'database', 'feed', 'graphql', 'rest', 'http'],
+    rooms: ['bounds', 'domain', 'config', 'database', 'feed', 'graphql', 'rest', 'http'],
     packages: ['node:*', 'cli-progress', 'pino'],
   },
-  main: { rooms: ['domain', 'config', 'database', 'feed', 'graphql', 'rest', 'http', 'cli'], packages: ['node:*'] },
+  main: {
+    rooms: ['bounds', 'domain', 'config', 'database', 'feed', 'graphql', 'rest', 'http', 'cli'],
+    packages: ['node:*'],
+  },
 }
 
 /** The helpers that may serve domain; viem's client may not. */

@@ -187,7 +187,12 @@ describe('a feed that is followed again', () => {
   test('takes a line whole of which half was set aside before', async () => {
     const half = lineOf(first).slice(0, 40)
     await appendFile(feed, half)
-    const rejects = { file: '', add: () => Promise.resolve(), close: () => Promise.resolve() }
+    const rejects = {
+      file: '',
+      write: () => Promise.resolve(),
+      keep: () => undefined,
+      close: () => Promise.resolve(),
+    }
     expect((await ingest({ database, source: await fileSource(feed), rejects })).rejected).toEqual({ unreadable: 1 })
     await appendFile(feed, lineOf(first).slice(40))
     const next = await follow()

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { getIntrospectionQuery, parse } from 'graphql'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { queryBounds } from '../../src/graphql/bounds.ts'
+import { defaultQueryBounds as queryBounds } from '../../src/bounds.ts'
 import { countTokens, measure, type QueryFigures } from '../../src/graphql/measure.ts'
 import { schema } from '../../src/graphql/schema.ts'
 import { exampleQueries } from '../../src/http/graphiql.ts'
@@ -109,6 +109,12 @@ describe('a query over HTTP', () => {
     expect(error?.message).toContain(String(most))
     expect(error?.message).toContain(String(error?.extensions['figure']))
     expect(database.takeStatements()).toEqual([])
+  })
+
+  test('is held to the bounds that are configured', async () => {
+    const wide = gatewayOn(database, { queryBounds: { ...queryBounds, aliases: 51 } })
+    const source = `{ strategies { ${Array.from({ length: 51 }, (_, index) => `a${index}: id`).join(' ')} } }`
+    expect([(await gateway.post(source)).status, (await wide.post(source)).status]).toEqual([400, 200])
   })
 
   test('is refused in the older media type too', async () => {

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { defaultBounds, readBody } from '../../src/http/bounds.ts'
+import { defaultBounds } from '../../src/bounds.ts'
+import { readBody } from '../../src/http/bounds.ts'
 import { listen } from '../../src/http/server.ts'
 import { emptyDatabase } from '../support/database.ts'
 import { gatewayOn, type TestGateway } from '../support/gateway.ts'

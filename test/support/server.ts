@@ -1,5 +1,5 @@
 import type { App } from '../../src/http/app.ts'
-import { type Bounds, defaultBounds } from '../../src/http/bounds.ts'
+import { type Bounds, defaultBounds } from '../../src/bounds.ts'
 import { listen } from '../../src/http/server.ts'
 
 export interface TestServer {

@@ -1,0 +1,87 @@
+/* Bounds on everything that a stranger controls, each with its reason. */
+
+/** The bounds of lists. */
+export const listBounds = {
+  /** Two points are a line; 2,000 are more than a chart has pixels. */
+  points: { least: 2, most: 2_000, default: 500 },
+  /** 1,000 rows are a month of an active vault, and about 300 KB. */
+  events: { least: 1, most: 1_000, default: 100 },
+  /** A page of vaults may be nested with positions, equity and events: 200 of them is what one answer can bear. */
+  vaults: { least: 1, most: 200, default: 50 },
+} as const
+
+/** What running a query may take. */
+export type QueryBounds = Readonly<Record<'bytes' | 'tokens' | 'depth' | 'aliases' | 'directives' | 'cost', number>>
+
+/** The bounds of a query where none are configured, checked before it runs. */
+export const defaultQueryBounds: QueryBounds = {
+  /** Ten times the longest query of the README; GraphiQL's introspection takes 2 KB. */
+  bytes: 20_000,
+  /** Parsing is linear in tokens; GraphiQL's introspection has about 400. */
+  tokens: 2_000,
+  /** GraphiQL's introspection goes 15 deep; no question about vaults needs more than 8. */
+  depth: 16,
+  /** An alias asks the same field again: a page that shows 50 vaults side by side has 50. */
+  aliases: 50,
+  /** Each is evaluated; clients use a few of @skip and @include. */
+  directives: 50,
+  /** Fields that an answer may have, about 1.5 MB of JSON. The dearest single list, 2,000 points, costs 14,000. */
+  cost: 50_000,
+}
+
+/** How many items a list is reckoned to have whose length no argument says. */
+export const assumedLengths: Readonly<Record<string, number>> = {
+  strategies: 20,
+  pairs: 20,
+  positions: 5,
+  assets: 50,
+  venues: 3,
+  // What introspection lists of this schema.
+  types: 40,
+  fields: 8,
+  args: 2,
+  inputFields: 3,
+  enumValues: 6,
+  directives: 5,
+  interfaces: 1,
+  possibleTypes: 1,
+  locations: 5,
+}
+
+/** The last second of the year 9999: a later time is surely milliseconds. */
+export const maxUnixTime = 253_402_300_799
+
+/** What a stranger may make the gateway hold or wait for, by HTTP. */
+export interface Bounds {
+  readonly targetBytes: number
+  readonly bodyBytes: number
+  readonly headerBytes: number
+  readonly headers: number
+  readonly headersSeconds: number
+  readonly requestSeconds: number
+  readonly answerSeconds: number
+  readonly silentSeconds: number
+  readonly idleSeconds: number
+}
+
+/** The bounds of HTTP where none are configured. */
+export const defaultBounds: Bounds = {
+  // Path and query: what RFC 9110 asks every server to take, in round figures. A longer query goes into a body.
+  targetBytes: 8_192,
+  // A document and its variables: some thirty times GraphiQL's introspection, and little enough to hold for many at once.
+  bodyBytes: 65_536,
+  // All headers with the request line: above the target's bound, so that a target is refused by its own.
+  headerBytes: 16_384,
+  // Browsers behind several proxies send about 40.
+  headers: 100,
+  // Headers fit a few packets, so only an attacker who holds connections open is slower.
+  headersSeconds: 10,
+  // The largest body on the slowest mobile network takes less.
+  requestSeconds: 30,
+  // From a whole request to its answer: a hundred times what the dearest takes alone, and less than most clients wait.
+  answerSeconds: 10,
+  // A connection on which nothing moves, in either direction, while a request runs: its other end is gone.
+  silentSeconds: 60,
+  // Load balancers keep connections for 60 s: the one who closes first must be they, or requests get lost.
+  idleSeconds: 65,
+}

@@ -1,0 +1,91 @@
+import { connect, createServer, type Server, type Socket } from 'node:net'
+import type { AddressInfo } from 'node:net'
+
+/** A way to a PostgreSQL server that can be broken. */
+export interface Proxy {
+  /** The server's address, by this way. */
+  readonly url: string
+  /** Cuts every connection. */
+  cut(): void
+  /** Cuts every connection, and refuses new ones. */
+  close(): Promise<void>
+  open(): Promise<void>
+  /** Lets nothing through any more, and cuts nothing, until it is opened anew. */
+  stall(): void
+  /** Lets the next commits through to the server, and cuts the connection in place of its answer. */
+  loseCommits(count: number): void
+  /** How many commits' answers were lost. */
+  readonly lost: number
+}
+
+export async function proxyTo(url: string): Promise<Proxy> {
+  const { hostname, port } = new URL(url)
+  const pairs = new Set<Pair>()
+  let toLose = 0
+  let lost = 0
+  const takesCommit = (bytes: Buffer): boolean => toLose > 0 && bytes.includes('COMMIT') && toLose-- > 0
+  const accept = (client: Socket): void => {
+    const server = connect(Number(port === '' ? 5432 : port), hostname)
+    const pair = new Pair(client, server)
+    pairs.add(pair)
+    client.on('data', (bytes) => {
+      if (takesCommit(bytes)) {
+        server.once('data', () => lost++)
+        pair.isLosing = true
+      }
+      server.write(bytes)
+    })
+    server.on('data', (bytes) => (pair.isLosing ? pair.cut() : client.write(bytes)))
+    for (const socket of [client, server])
+      socket.on('error', () => undefined).on('close', () => pairs.delete(pair.cut()))
+  }
+  let listening = await listen(accept, 0)
+  const { port: own } = listening.address() as AddressInfo
+  const cut = (): void => {
+    for (const pair of pairs) pair.cut()
+  }
+  return {
+    url: Object.assign(new URL(url), { host: `127.0.0.1:${own}` }).toString(),
+    get lost() {
+      return lost
+    },
+    cut,
+    async close() {
+      const closed = new Promise((resolve) => listening.close(resolve))
+      cut()
+      await closed
+    },
+    async open() {
+      cut()
+      if (!listening.listening) listening = await listen(accept, own)
+    },
+    stall() {
+      for (const { client, server } of pairs) for (const socket of [client, server]) socket.pause()
+    },
+    loseCommits(count) {
+      toLose = count
+    },
+  }
+}
+
+class Pair {
+  isLosing = false
+
+  constructor(
+    readonly client: Socket,
+    readonly server: Socket,
+  ) {}
+
+  cut(): this {
+    this.client.destroy()
+    this.server.destroy()
+    return this
+  }
+}
+
+function listen(accept: (socket: Socket) => void, port: number): Promise<Server> {
+  return new Promise((resolve, reject) => {
+    const server = createServer(accept).once('error', reject)
+    server.listen(port, '127.0.0.1', () => resolve(server))
+  })
+}
