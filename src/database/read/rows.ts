@@ -21,7 +21,14 @@ type ServedValue<Value> = Value extends bigint
 export type VaultRow = Served<
   Omit<
     Vault,
-    'openedAt' | 'digest' | 'phase' | 'benchmarkPaidOutUsd' | 'positionCount' | 'outOfRangeCount' | 'equityAt'
+    | 'openedAt'
+    | 'digest'
+    | 'phase'
+    | 'benchmarkPaidOutUsd'
+    | 'positionCount'
+    | 'outOfRangeCount'
+    | 'equityAt'
+    | 'pointCount'
   >
 >
 export type PositionRow = Served<Omit<Position, 'ordinal'>>

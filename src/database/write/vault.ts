@@ -17,6 +17,7 @@ export interface VaultRecord {
   readonly fees: FeeSummary
   /** Time of the newest equity point. */
   readonly equityAt: number | null
+  readonly pointCount: number
   /** Time of the newest fact. */
   readonly updatedAt: number
 }
@@ -72,6 +73,7 @@ function toRecord(stored: StoredVault, day: StoredDay | undefined): VaultRecord 
       highWaterUsd: exact(stored.feesHighWaterUsd),
     },
     equityAt: stored.equityAt === null ? null : Number(stored.equityAt),
+    pointCount: stored.pointCount,
     updatedAt: Number(stored.updatedAt),
   }
 }
@@ -129,6 +131,7 @@ const vaultColumns = {
   suspension_reason: 'text',
   suspended_at: 'bigint',
   equity_at: 'bigint',
+  point_count: 'integer',
   updated_at: 'bigint',
 } as const
 
@@ -176,6 +179,7 @@ function vaultRow({ state, fees, ...vault }: VaultRecord) {
     suspension_reason: state.suspension?.reason ?? null,
     suspended_at: state.suspension?.sinceSeconds ?? null,
     equity_at: vault.equityAt,
+    point_count: vault.pointCount,
     updated_at: vault.updatedAt,
   }
 }
