@@ -105,6 +105,8 @@ export class Projection {
       fees: { contributedUsd: zero, withdrawnUsd: zero, taxedUsd: zero, highWaterUsd: zero },
       equityAt: null,
       pointCount: 0,
+      ledgerBlock: null,
+      ledgerInOrder: true,
       updatedAt: ts,
     })
   }
@@ -123,8 +125,16 @@ export class Projection {
     const vault = this.#vaultOf(fact)
     const state = afterEvent(vault.state, fact)
     const isFlow = fact.type === 'deposit' || fact.type === 'withdraw'
-    if (isFlow) this.#record({ ...vault, state, updatedAt: fact.ts }, null)
-    else this.#keep({ ...vault, state, updatedAt: fact.ts })
+    const newestBlock = vault.ledgerBlock ?? 0
+    const after: VaultRecord = {
+      ...vault,
+      state,
+      ledgerBlock: Math.max(newestBlock, fact.block),
+      ledgerInOrder: vault.ledgerInOrder && fact.block >= newestBlock,
+      updatedAt: fact.ts,
+    }
+    if (isFlow) this.#record(after, null)
+    else this.#keep(after)
     this.changes.events.push({
       vault: vault.address,
       txHash: fact.txHash,

@@ -88,6 +88,7 @@ const refused: Readonly<Record<string, readonly string[]>> = {
     `update vault set point_count = 0`,
     `update vault set equity_at = null`,
   ],
+  vault_ledger: [`update vault set ledger_block = -1`, `update vault set ledger_block = null, ledger_in_order = false`],
   equity_bucket_place: [
     `update equity_bucket set level = 0`,
     `update equity_bucket set level = 16`,

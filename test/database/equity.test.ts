@@ -8,9 +8,9 @@ import type { EquityRow } from '../../src/database/read/rows.ts'
 import { downsample, sealedBuckets } from '../../src/domain/equity.ts'
 import { demoFacts } from '../../src/feed/demo.ts'
 import type { FactInput } from '../../src/feed/fact.ts'
-import { createDatabase, empty, emptyDatabase, type TestDatabase } from '../support/database.ts'
+import { createDatabase, empty, emptyDatabase, runScript, type TestDatabase } from '../support/database.ts'
 import { dump } from '../support/dump.ts'
-import { rowsTouched } from '../support/explain.ts'
+import { touched } from '../support/explain.ts'
 import { lengthenSeries, minuteOf, spikeAt } from '../support/series.ts'
 import { addressOf, apply, deposit, event, mark, midnight, opened, strategy } from '../support/world.ts'
 
@@ -117,7 +117,7 @@ describe('a series of any length', () => {
     const windows = [ever, ...fc.sample(span, { numRuns: 60, seed: 7 })]
     for (const window of windows) {
       for (const points of [2, 64, 500, 2_000]) {
-        const { rows, scans } = await rowsTouched(database, (counted) => readEquity(counted, [long], window, points))
+        const { rows, scans } = await touched(database, (counted) => readEquity(counted, [long], window, points))
         expect(rows, `${JSON.stringify(window)} by ${points}: ${scans.join(', ')}`).toBeLessThan(
           5 * Math.max(points, 64) + 150,
         )
@@ -126,7 +126,7 @@ describe('a series of any length', () => {
   })
 
   test('is read by about as many rows as one that is a hundredth of it', async () => {
-    const read = (vault: string) => rowsTouched(database, (counted) => readEquity(counted, [vault], ever, 500))
+    const read = (vault: string) => touched(database, (counted) => readEquity(counted, [vault], ever, 500))
     expect((await read(long)).rows).toBeLessThan(2 * (await read(short)).rows)
   })
 
@@ -274,12 +274,4 @@ async function pointCount(database: Database, vault: string): Promise<number | u
   const text = 'select point_count as count from vault where address = $1'
   const [row] = await database.query<{ count: number }>({ name: 'point_count', text }, [vault])
   return row?.count
-}
-
-function runScript(database: Database, script: string): Promise<void> {
-  return database.withEngineAdapter(async (adapter) => {
-    const connection = await adapter.connect()
-    await connection.executeScript(script)
-    await connection.dispose()
-  })
 }

@@ -29,6 +29,8 @@ export type VaultRow = Served<
     | 'outOfRangeCount'
     | 'equityAt'
     | 'pointCount'
+    | 'ledgerBlock'
+    | 'ledgerInOrder'
   >
 >
 export type PositionRow = Served<Omit<Position, 'ordinal'>>

@@ -18,6 +18,10 @@ export interface VaultRecord {
   /** Time of the newest equity point. */
   readonly equityAt: number | null
   readonly pointCount: number
+  /** The greatest block of its ledger. */
+  readonly ledgerBlock: number | null
+  /** Whether no row of its ledger has a smaller block than one that came before it. */
+  readonly ledgerInOrder: boolean
   /** Time of the newest fact. */
   readonly updatedAt: number
 }
@@ -74,6 +78,8 @@ function toRecord(stored: StoredVault, day: StoredDay | undefined): VaultRecord 
     },
     equityAt: stored.equityAt === null ? null : Number(stored.equityAt),
     pointCount: stored.pointCount,
+    ledgerBlock: stored.ledgerBlock === null ? null : Number(stored.ledgerBlock),
+    ledgerInOrder: stored.ledgerInOrder,
     updatedAt: Number(stored.updatedAt),
   }
 }
@@ -132,6 +138,8 @@ const vaultColumns = {
   suspended_at: 'bigint',
   equity_at: 'bigint',
   point_count: 'integer',
+  ledger_block: 'bigint',
+  ledger_in_order: 'boolean',
   updated_at: 'bigint',
 } as const
 
@@ -180,6 +188,8 @@ function vaultRow({ state, fees, ...vault }: VaultRecord) {
     suspended_at: state.suspension?.sinceSeconds ?? null,
     equity_at: vault.equityAt,
     point_count: vault.pointCount,
+    ledger_block: vault.ledgerBlock,
+    ledger_in_order: vault.ledgerInOrder,
     updated_at: vault.updatedAt,
   }
 }
