@@ -1,3 +1,17 @@
+/** How many points a bucket of the first level holds, and how many buckets of the level below one of any other. */
+export const bucketFan = 4
+
+/** Enough for all the points that can be counted. */
+export const mostBucketLevels = 15
+
+/**
+ * How many buckets of a level a series of so many points has. A bucket is sealed when a later point has come, since the
+ * newest may yet be replaced by another of its second.
+ */
+export function sealedBuckets(points: number, level: number): number {
+  return Math.floor(Math.max(0, points - 1) / bucketFan ** level)
+}
+
 /** A curve over time: points by index, in order of time. */
 export interface Curve {
   readonly length: number
@@ -27,6 +41,21 @@ export function downsample(curve: Curve, count: number): number[] {
   }
   kept.push(last)
   return kept
+}
+
+/**
+ * What a bucket of a curve is told by: its first point, its last, its least and its greatest, the earlier of equals.
+ * @returns indexes, ascending, each once
+ */
+export function outline(curve: Curve): number[] {
+  let least = 0
+  let greatest = 0
+  for (let index = 1; index < curve.length; index++) {
+    if (curve.y(index) < curve.y(least)) least = index
+    if (curve.y(index) > curve.y(greatest)) greatest = index
+  }
+  const ends = new Set([0, least, greatest, curve.length - 1])
+  return curve.length === 0 ? [] : [...ends].sort((a, b) => a - b)
 }
 
 interface Point {

@@ -28,6 +28,8 @@ export interface Changes {
   readonly opened: Set<string>
   readonly touched: Set<string>
   readonly points: Map<string, RecordedPoint>
+  /** How many points the vaults that have new ones had before. */
+  readonly pointsBefore: Map<string, number>
   readonly days: Map<string, RecordedDay>
   readonly events: RecordedEvent[]
   readonly positions: Map<string, readonly RecordedPosition[]>
@@ -41,6 +43,7 @@ export class Projection {
     opened: new Set(),
     touched: new Set(),
     points: new Map(),
+    pointsBefore: new Map(),
     days: new Map(),
     events: [],
     positions: new Map(),
@@ -101,6 +104,9 @@ export class Projection {
       state: openedVault,
       fees: { contributedUsd: zero, withdrawnUsd: zero, taxedUsd: zero, highWaterUsd: zero },
       equityAt: null,
+      pointCount: 0,
+      ledgerBlock: null,
+      ledgerInOrder: true,
       updatedAt: ts,
     })
   }
@@ -112,16 +118,23 @@ export class Projection {
     const valued = revalue(vault.state, valuation(fact.ts, fact.valueUsd, fact.prices))
     const state = showPositions(valued, { open: positions.length, outOfRange })
     this.changes.positions.set(vault.address, positions)
-    this.#keep({ ...vault, state, fees: fact.fees ?? vault.fees, equityAt: fact.ts, updatedAt: fact.ts })
-    this.#record(vault.address, fact.ts, state, digest)
+    this.#record({ ...vault, state, fees: fact.fees ?? vault.fees, updatedAt: fact.ts }, digest)
   }
 
   #event(fact: EventFact, digest: string): void {
     const vault = this.#vaultOf(fact)
     const state = afterEvent(vault.state, fact)
     const isFlow = fact.type === 'deposit' || fact.type === 'withdraw'
-    this.#keep({ ...vault, state, equityAt: isFlow ? fact.ts : vault.equityAt, updatedAt: fact.ts })
-    if (isFlow) this.#record(vault.address, fact.ts, state, null)
+    const newestBlock = vault.ledgerBlock ?? 0
+    const after: VaultRecord = {
+      ...vault,
+      state,
+      ledgerBlock: Math.max(newestBlock, fact.block),
+      ledgerInOrder: vault.ledgerInOrder && fact.block >= newestBlock,
+      updatedAt: fact.ts,
+    }
+    if (isFlow) this.#record(after, null)
+    else this.#keep(after)
     this.changes.events.push({
       vault: vault.address,
       txHash: fact.txHash,
@@ -148,16 +161,17 @@ export class Projection {
     this.changes.touched.add(vault.address)
   }
 
-  #record(vault: string, ts: number, state: VaultState, markDigest: string | null): void {
-    const key = `${vault} ${ts}`
-    this.changes.points.set(key, {
-      vault,
-      ts,
-      state,
-      markDigest: markDigest ?? this.changes.points.get(key)?.markDigest ?? null,
-    })
-    if (state.day === null) return
-    this.changes.days.set(`${vault} ${state.day.day}`, { vault, day: state.day, endUsd: state.valueUsd })
+  /** Keeps a vault that a flow or mark has just left so, with the point of it: the last of a second stands. */
+  #record(vault: VaultRecord, markDigest: string | null): void {
+    const { address, state, pointCount, updatedAt: ts } = vault
+    const { points, pointsBefore, days } = this.changes
+    if (!pointsBefore.has(address)) pointsBefore.set(address, pointCount)
+    this.#keep({ ...vault, equityAt: ts, pointCount: vault.equityAt === ts ? pointCount : pointCount + 1 })
+    const key = `${address} ${ts}`
+    points.set(key, { vault: address, ts, state, markDigest: markDigest ?? points.get(key)?.markDigest ?? null })
+    if (state.day !== null) {
+      days.set(`${address} ${state.day.day}`, { vault: address, day: state.day, endUsd: state.valueUsd })
+    }
   }
 }
 

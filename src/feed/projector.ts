@@ -1,6 +1,7 @@
 import type { Database, Transaction } from '../database/database.ts'
 import { announceChanges, changedSources } from '../database/changes.ts'
 import { isConflict } from '../database/conflict.ts'
+import { saveBuckets } from '../database/write/bucket.ts'
 import { knownMarks, saveDays, savePoints } from '../database/write/equity.ts'
 import { type FeedPosition, saveFeedPosition } from '../database/write/feed.ts'
 import { knownEvents, saveEvents } from '../database/write/ledger.ts'
@@ -143,6 +144,12 @@ async function save(transaction: Transaction, { known, changes }: Projection): P
     touched.filter(({ address }) => !changes.opened.has(address)),
   )
   await savePoints(transaction, [...changes.points.values()])
+  await saveBuckets(
+    transaction,
+    Array.from(changes.pointsBefore, ([vault, pointsBefore]) => {
+      return { vault, pointsBefore, points: known.vaults.get(vault)?.pointCount ?? pointsBefore }
+    }),
+  )
   await saveDays(transaction, [...changes.days.values()])
   await saveEvents(transaction, changes.events)
   await replacePositions(transaction, changes.positions)

@@ -4,13 +4,13 @@ import { Decimal } from '../domain/decimal.ts'
 import { usdText } from '../domain/flows.ts'
 import { within, windowOf } from './arguments.ts'
 import { builder } from './builder.ts'
-import { type ServedPoint, servedPoints } from './curve.ts'
+import { type ServedPoint, withBefore } from './curve.ts'
 import { groupBy, loader } from './loader.ts'
 
 const loadEquity = loader(
   async (database, vaults: readonly string[], { points, ...window }: Window & { points: number }) => {
-    const rows = groupBy(vaults, await readEquity(database, vaults, window), (row) => row.vaultAddress)
-    return new Map<string, ServedPoint[]>(Array.from(rows, ([vault, series]) => [vault, servedPoints(series, points)]))
+    const rows = groupBy(vaults, await readEquity(database, vaults, window, points), (row) => row.vaultAddress)
+    return new Map<string, ServedPoint[]>(Array.from(rows, ([vault, series]) => [vault, withBefore(series)]))
   },
 )
 

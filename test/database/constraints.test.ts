@@ -83,6 +83,34 @@ const refused: Readonly<Record<string, readonly string[]>> = {
     `update equity_point set net_usd = net_usd + 0.000001`,
     `update equity_point set value_usd = value_usd + 1`,
   ],
+  vault_point_count: [
+    `update vault set point_count = -1`,
+    `update vault set point_count = 0`,
+    `update vault set equity_at = null`,
+  ],
+  vault_ledger: [`update vault set ledger_block = -1`, `update vault set ledger_block = null, ledger_in_order = false`],
+  equity_bucket_place: [
+    `update equity_bucket set level = 0`,
+    `update equity_bucket set level = 16`,
+    `update equity_bucket set ordinal = -1`,
+  ],
+  equity_bucket_times: [
+    `update equity_bucket set first_ts = -1`,
+    `update equity_bucket set least_ts = first_ts - 1`,
+    `update equity_bucket set greatest_ts = first_ts - 1`,
+  ],
+  equity_bucket_amounts: ['least', 'greatest'].flatMap((end) =>
+    ['value', 'capital_in', 'capital_out'].flatMap((amount) => [
+      `update equity_bucket set ${end}_${amount}_usd = -1`,
+      `update equity_bucket set ${end}_${amount}_usd = 'NaN'`,
+    ]),
+  ),
+  equity_bucket_order: [
+    `update equity_bucket set least_ts = greatest_ts`,
+    `update equity_bucket set least_value_usd = greatest_value_usd`,
+    `update equity_bucket set greatest_capital_in_usd = greatest_capital_in_usd + 100`,
+    `update equity_bucket set least_capital_out_usd = 100`,
+  ],
   vault_day_amounts: [
     `update vault_day set start_usd = -1`,
     `update vault_day set end_usd = -1`,
@@ -155,6 +183,9 @@ const refused: Readonly<Record<string, readonly string[]>> = {
 const doubled: Readonly<Record<string, string>> = {
   ledger_row_pkey: `insert into ledger_row select * from ledger_row where type = 'deposit'`,
   equity_point_pkey: `insert into equity_point select * from equity_point limit 1`,
+  equity_bucket_pkey: `insert into equity_bucket select * from equity_bucket`,
+  equity_bucket_vault_address_level_first_ts_key: `insert into equity_bucket
+    select (jsonb_populate_record(equity_bucket, '{"ordinal": 7}')).* from equity_bucket`,
   vault_day_pkey: `insert into vault_day select * from vault_day limit 1`,
   vault_pkey: `insert into vault select * from vault`,
   vault_address_in_any_case: `insert into vault ${vaultWith('address = lower(address)')}`,
@@ -180,6 +211,7 @@ const missing: Readonly<Record<string, string>> = {
   benchmark_holding_vault_address_fkey: `update benchmark_holding set vault_address = 'unknown'`,
   position_vault_address_fkey: `update position set vault_address = 'unknown'`,
   equity_point_vault_address_fkey: `update equity_point set vault_address = 'unknown'`,
+  equity_bucket_vault_address_fkey: `update equity_bucket set vault_address = 'unknown'`,
   vault_day_vault_address_fkey: `update vault_day set vault_address = 'unknown'`,
   ledger_row_vault_address_fkey: `update ledger_row set vault_address = 'unknown'`,
 }
@@ -187,6 +219,7 @@ const missing: Readonly<Record<string, string>> = {
 /** What looks like the refused, and is right. */
 const taken = [
   `update vault set value_usd = 102, net_usd = 2, strategy_delta_usd = 2`,
+  `update equity_bucket set least_ts = greatest_ts, least_value_usd = greatest_value_usd`,
   `update vault set market_delta_usd = -1, strategy_delta_usd = 2`,
   `update vault set suspended_at = updated_at, suspension_reason = 'why', status = 'suspended', phase = 'exiting'`,
   `update vault set out_of_range_count = 2, status = 'attention'`,
@@ -227,6 +260,7 @@ describe('what can not be stored', () => {
       event(vaultA, midnight + 20, { type: 'plant', positionId: 'p' }),
       event(vaultA, midnight + 30, { type: 'suspend', reason: 'why' }),
       event(vaultA, midnight + 40, { type: 'resume' }),
+      ...['99', '103', '100'].map((valueUsd, index) => mark(vaultA, midnight + 41 + index, valueUsd)),
       mark(vaultA, midnight + 50, '101', { positions: [position('by prices'), byTicks] }),
     ])
     expect(summary).toMatchObject({ skipped: {}, rejected: {} })

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type Curve, downsample } from '../../src/domain/equity.ts'
+import { type Curve, downsample, outline, sealedBuckets } from '../../src/domain/equity.ts'
 
 interface Point {
   readonly x: number
@@ -113,5 +113,38 @@ describe('a downsampled curve', () => {
     expect(downsample({ length: y.length, x: (index) => index, y: (index) => y[index] as number }, 4)).toEqual([
       0, 3, 6, 7,
     ])
+  })
+})
+
+describe('the outline of a curve', () => {
+  test('is its first point, its last, its least and its greatest, the earlier of equals, in order and each once', () => {
+    fc.assert(
+      fc.property(points(1), (list) => {
+        const kept = outline(curveOf(list))
+        const values = list.map(({ y }) => y)
+        const ends = [0, list.length - 1, values.indexOf(Math.min(...values)), values.indexOf(Math.max(...values))]
+        expect(kept).toEqual([...new Set(ends)].sort((a, b) => a - b))
+      }),
+    )
+  })
+
+  test('of no points is none of them', () => {
+    expect(outline(curveOf([]))).toEqual([])
+  })
+})
+
+describe('a bucket is sealed by the point after its last:', () => {
+  test.each([
+    [0, 1, 0],
+    [4, 1, 0],
+    [5, 1, 1],
+    [8, 1, 1],
+    [9, 1, 2],
+    [16, 2, 0],
+    [17, 2, 1],
+    [200_000, 3, 3_124],
+    [2_147_483_647, 15, 1],
+  ])('of %i points, level %i has %i', (points, level, buckets) => {
+    expect(sealedBuckets(points, level)).toBe(buckets)
   })
 })

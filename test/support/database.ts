@@ -44,6 +44,15 @@ export async function createDatabase(): Promise<TestDatabase> {
   return counting(database)
 }
 
+/** Runs SQL of several statements, as a migration is run. */
+export function runScript(database: Database, script: string): Promise<void> {
+  return database.withEngineAdapter(async (adapter) => {
+    const connection = await adapter.connect()
+    await connection.executeScript(script)
+    await connection.dispose()
+  })
+}
+
 /** The address of a new database on a PostgreSQL server: empty, or a copy of another that nobody has open. */
 export async function createOnServer(url: string, template = 'template1'): Promise<string> {
   const name = `test_${process.pid}_${Math.random().toString(36).slice(2, 10)}`

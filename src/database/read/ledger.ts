@@ -15,21 +15,43 @@ export interface LedgerPage extends LedgerFilter {
 /** Before every row: no block, index or hash is greater. */
 const newest: LedgerKey = { block: Number.MAX_SAFE_INTEGER, logIndex: 2_147_483_647, txHash: 'g' }
 
-const inWindow = `vault_address = list.vault and ts >= $2::bigint and ts < $3::bigint`
-const ofType = 'and type = any($4::text[]::event_type[])'
-const ofAnyType = 'and $4::text[] is null'
+/*
+ * The order is that of the indexes, by block, so that a page is read from its cursor on. A span of time is one of blocks
+ * where the ledger is in order, and is read from its newest block or the cursor down to its oldest.
+ */
+const bounds = `
+  cross join lateral (select ledger_in_order from vault where address = list.vault) ledger
+  cross join lateral (select
+    case when ledger_in_order then (select block from ledger_row where vault_address = list.vault and ts >= $2::bigint
+      order by ts, block limit 1) else 0 end as oldest_block,
+    case when ledger_in_order then (select block from ledger_row where vault_address = list.vault and ts < $3::bigint
+      order by ts desc, block desc limit 1) else $5::bigint end as newest_block offset 0) span
+  cross join lateral (select case when $5::bigint < newest_block then $5::bigint else newest_block end as from_block,
+    case when newest_block < $5::bigint then ${newest.logIndex} else $6::integer end as from_log_index,
+    case when newest_block < $5::bigint then '${newest.txHash}' else $7::text end as from_tx_hash offset 0) start`
 
-/** Two texts, so that each is planned with the index that serves it. */
-function pageStatement(name: string, types: string): Read {
+const inWindow = `vault_address = list.vault and ts >= $2::bigint and ts < $3::bigint`
+/*
+ * The planner has to read this in the order of the index, and not to sort all that matches, of which it can't tell how
+ * much that is: so the limit is no constant to it, and bounds and times have no form that it takes for a narrow range.
+ */
+const newestFirst = 'order by block desc, log_index desc, tx_hash desc limit (select $8::integer)'
+const onPage = `vault_address = list.vault
+  and (block, log_index, tx_hash) < (from_block, from_log_index, from_tx_hash) and (block, log_index) >= (oldest_block, 0)
+  and case when ts >= $2::bigint and ts < $3::bigint then true else false end`
+
+/** The types are read one by one, each in the order of its own index, and merged. */
+const rowsOfAnyType = `select * from ledger_row where ${onPage} and $4::text[] is null ${newestFirst}`
+const rowsOfTypes = `select found.* from unnest($4::text[]::event_type[]) as wanted(type) cross join lateral (
+    select * from ledger_row where ${onPage} and type = wanted.type ${newestFirst}) found ${newestFirst}`
+
+function pageStatement(name: string, rows: string): Read {
   return {
     name,
     from: 'named vaults',
-    text: `select page.* from unnest($1::text[]) as list(vault) cross join lateral (
-        select vault_address as "vaultAddress", tx_hash as "txHash", log_index as "logIndex", block::float8 as block,
-          ts::float8 as ts, type::text as type, amount_usd::text as "amountUsd", position_id as "positionId", reason
-        from ledger_row
-        where ${inWindow} ${types} and (block, log_index, tx_hash) < ($5::bigint, $6::integer, $7::text)
-        order by ledger_row.block desc, ledger_row.log_index desc, ledger_row.tx_hash desc limit $8::integer) page`,
+    text: `select vault_address as "vaultAddress", tx_hash as "txHash", log_index as "logIndex", block::float8 as block,
+        ts::float8 as ts, type::text as type, amount_usd::text as "amountUsd", position_id as "positionId", reason
+      from unnest($1::text[]) as list(vault) ${bounds} cross join lateral (${rows}) page`,
   }
 }
 
@@ -38,14 +60,14 @@ function countStatement(name: string, types: string): Read {
     name,
     from: 'named vaults',
     text: `select list.vault, counted.count from unnest($1::text[]) as list(vault) cross join lateral (
-        select count(*)::integer as count from ledger_row where ${inWindow} ${types}) counted`,
+        select count(*)::integer as count from ledger_row where ${inWindow} and ${types}) counted`,
   }
 }
 
-const page = pageStatement('ledger_page', ofAnyType)
-const pageOfTypes = pageStatement('ledger_page_of_types', ofType)
-const count = countStatement('ledger_count', ofAnyType)
-const countOfTypes = countStatement('ledger_count_of_types', ofType)
+const page = pageStatement('ledger_page', rowsOfAnyType)
+const pageOfTypes = pageStatement('ledger_page_of_types', rowsOfTypes)
+const count = countStatement('ledger_count', '$4::text[] is null')
+const countOfTypes = countStatement('ledger_count_of_types', 'type = any($4::text[]::event_type[])')
 
 /** A page of the ledger of each of these vaults, newest first, one row more than asked for where there is one. */
 export function readLedger(
@@ -54,7 +76,8 @@ export function readLedger(
   { types, since, until, first, after }: LedgerPage,
 ): Promise<LedgerRow[]> {
   const { block, logIndex, txHash } = after ?? newest
-  const values = [addresses, since, until, types, block, logIndex, txHash, first + 1]
+  const each = types && [...new Set(types)]
+  const values = [addresses, since, until, each, block, logIndex, txHash, first + 1]
   return database.query(types === null ? page : pageOfTypes, values)
 }
 

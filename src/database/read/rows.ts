@@ -21,7 +21,16 @@ type ServedValue<Value> = Value extends bigint
 export type VaultRow = Served<
   Omit<
     Vault,
-    'openedAt' | 'digest' | 'phase' | 'benchmarkPaidOutUsd' | 'positionCount' | 'outOfRangeCount' | 'equityAt'
+    | 'openedAt'
+    | 'digest'
+    | 'phase'
+    | 'benchmarkPaidOutUsd'
+    | 'positionCount'
+    | 'outOfRangeCount'
+    | 'equityAt'
+    | 'pointCount'
+    | 'ledgerBlock'
+    | 'ledgerInOrder'
   >
 >
 export type PositionRow = Served<Omit<Position, 'ordinal'>>

@@ -17,6 +17,11 @@ export interface VaultRecord {
   readonly fees: FeeSummary
   /** Time of the newest equity point. */
   readonly equityAt: number | null
+  readonly pointCount: number
+  /** The greatest block of its ledger. */
+  readonly ledgerBlock: number | null
+  /** Whether no row of its ledger has a smaller block than one that came before it. */
+  readonly ledgerInOrder: boolean
   /** Time of the newest fact. */
   readonly updatedAt: number
 }
@@ -72,6 +77,9 @@ function toRecord(stored: StoredVault, day: StoredDay | undefined): VaultRecord 
       highWaterUsd: exact(stored.feesHighWaterUsd),
     },
     equityAt: stored.equityAt === null ? null : Number(stored.equityAt),
+    pointCount: stored.pointCount,
+    ledgerBlock: stored.ledgerBlock === null ? null : Number(stored.ledgerBlock),
+    ledgerInOrder: stored.ledgerInOrder,
     updatedAt: Number(stored.updatedAt),
   }
 }
@@ -129,6 +137,9 @@ const vaultColumns = {
   suspension_reason: 'text',
   suspended_at: 'bigint',
   equity_at: 'bigint',
+  point_count: 'integer',
+  ledger_block: 'bigint',
+  ledger_in_order: 'boolean',
   updated_at: 'bigint',
 } as const
 
@@ -176,6 +187,9 @@ function vaultRow({ state, fees, ...vault }: VaultRecord) {
     suspension_reason: state.suspension?.reason ?? null,
     suspended_at: state.suspension?.sinceSeconds ?? null,
     equity_at: vault.equityAt,
+    point_count: vault.pointCount,
+    ledger_block: vault.ledgerBlock,
+    ledger_in_order: vault.ledgerInOrder,
     updated_at: vault.updatedAt,
   }
 }

@@ -1,0 +1,67 @@
+import { mostBucketLevels, sealedBuckets } from '../../domain/equity.ts'
+import type { Transaction } from '../database.ts'
+
+/** How many equity points a vault had before a batch, and has after it. */
+export interface GrownSeries {
+  readonly vault: string
+  readonly pointsBefore: number
+  readonly points: number
+}
+
+/**
+ * Writes the buckets that new points have sealed, a statement for each level that has any; the points are written
+ * already. Buckets never change: a point can only be replaced while it is its vault's newest, and so in none of them.
+ */
+export async function saveBuckets(transaction: Transaction, series: readonly GrownSeries[]): Promise<void> {
+  for (let level = 1; level <= mostBucketLevels; level++) {
+    const sealing = series
+      .map(({ vault, pointsBefore, points }) => ({
+        vault,
+        points,
+        low: sealedBuckets(pointsBefore, level),
+        high: sealedBuckets(points, level),
+      }))
+      .filter(({ low, high }) => low < high)
+    if (sealing.length === 0) return
+    await transaction.$executeRawUnsafe(
+      level === 1 ? fromPoints : fromBuckets,
+      level,
+      sealing.map(({ vault }) => vault),
+      sealing.map(({ points }) => points),
+      sealing.map(({ low }) => low),
+      sealing.map(({ high }) => high),
+    )
+  }
+}
+
+/*
+ * Arrays are compared from their first element on: by net of flows, then by time, where the earlier of equals stands.
+ * The migration fills the table in the same way.
+ */
+const insert = `
+  insert into equity_bucket (vault_address, level, ordinal, first_ts,
+    least_ts, least_value_usd, least_capital_in_usd, least_capital_out_usd,
+    greatest_ts, greatest_value_usd, greatest_capital_in_usd, greatest_capital_out_usd)
+  select vault, $1::integer, place / 4, min(first_ts),
+    (min(least))[2], (min(least))[3], (min(least))[4], (min(least))[5],
+    -(max(greatest))[2], (max(greatest))[3], (max(greatest))[4], (max(greatest))[5]
+  from unnest($2::text[], $3::integer[], $4::integer[], $5::integer[]) as sealing(vault, points, low, high)`
+
+/** A vault's points after its sealed buckets are its newest: there are few of them, whatever its length. */
+const fromPoints = `${insert} cross join lateral (
+    select ts as first_ts, points - row_number() over (order by ts desc) as place,
+      array[net_usd, ts, value_usd, capital_in_usd, capital_out_usd] as least,
+      array[net_usd, -ts, value_usd, capital_in_usd, capital_out_usd] as greatest
+    from equity_point where vault_address = vault order by ts desc limit points - 4 * low) point
+  where place < 4 * high
+  group by vault, place / 4`
+
+const fromBuckets = `${insert} cross join lateral (
+    select first_ts, ordinal as place,
+      array[least_value_usd + least_capital_out_usd - least_capital_in_usd,
+        least_ts, least_value_usd, least_capital_in_usd, least_capital_out_usd] as least,
+      array[greatest_value_usd + greatest_capital_out_usd - greatest_capital_in_usd,
+        -greatest_ts, greatest_value_usd, greatest_capital_in_usd, greatest_capital_out_usd] as greatest
+    from equity_bucket where vault_address = vault and level = $1::integer - 1
+      and ordinal between 4 * low and 4 * high - 1 order by ordinal limit 4 * (high - low)) bucket
+  group by vault, place / 4`

@@ -1,0 +1,58 @@
+import type { Database, Statement, Value } from '../../src/database/database.ts'
+
+interface Node {
+  readonly 'Node Type': string
+  readonly 'Relation Name'?: string
+  readonly 'Actual Rows': number
+  readonly 'Actual Loops': number
+  readonly 'Rows Removed by Filter'?: number
+  readonly 'Shared Hit Blocks'?: number
+  readonly 'Shared Read Blocks'?: number
+  readonly 'Rows Removed by Index Recheck'?: number
+  readonly Plans?: readonly Node[]
+}
+
+/** What a database has to do for an answer. */
+export interface Touched {
+  /** Rows of tables: those that are thrown away too. */
+  readonly rows: number
+  /** Pages of tables and indexes, as often as they are looked at. */
+  readonly pages: number
+  readonly scans: readonly string[]
+}
+
+/** What the hot reads that some work sends have to touch. */
+export async function touched(database: Database, work: (database: Database) => Promise<unknown>): Promise<Touched> {
+  const sent: [Statement, readonly Value[]][] = []
+  await work({
+    ...database,
+    query: <Row>(statement: Statement, values: readonly Value[]) => {
+      sent.push([statement, values])
+      return database.query<Row>(statement, values)
+    },
+  })
+  const scans: Node[] = []
+  let pages = 0
+  for (const [{ name, text }, values] of sent) {
+    const explained = { name: `explain_${name}`, text: `explain (analyze, buffers, timing off, format json) ${text}` }
+    const [row] = await database.query<{ 'QUERY PLAN': readonly { Plan: Node }[] }>(explained, values)
+    for (const { Plan: plan } of row?.['QUERY PLAN'] ?? []) {
+      scans.push(...scansOf(plan))
+      pages += (plan['Shared Hit Blocks'] ?? 0) + (plan['Shared Read Blocks'] ?? 0)
+    }
+  }
+  return {
+    rows: scans.reduce((sum, scan) => sum + touchedBy(scan), 0),
+    pages,
+    scans: scans.map((scan) => `${scan['Node Type']} on ${scan['Relation Name'] ?? ''}: ${touchedBy(scan)}`),
+  }
+}
+
+function scansOf(node: Node): Node[] {
+  return [...(node['Relation Name'] === undefined ? [] : [node]), ...(node.Plans ?? []).flatMap(scansOf)]
+}
+
+function touchedBy(node: Node): number {
+  const removed = (node['Rows Removed by Filter'] ?? 0) + (node['Rows Removed by Index Recheck'] ?? 0)
+  return (node['Actual Rows'] + removed) * node['Actual Loops']
+}

@@ -1,0 +1,36 @@
+import type { Database } from '../../src/database/database.ts'
+import { saveBuckets } from '../../src/database/write/bucket.ts'
+import { midnight } from './world.ts'
+
+/** Times of a long series: a point each minute. */
+export const minuteOf = (index: number): number => midnight + 60 * index
+
+/** Where a series that is long enough has a spike of one point. */
+export const spikeAt = 123_457
+
+/**
+ * Gives an opened vault a series of any length, faster than facts would: a point each minute, in waves with noise on
+ * them, and a deposit among each thousand.
+ */
+export async function lengthenSeries(database: Database, vault: string, points: number): Promise<void> {
+  await database.transaction(async (transaction) => {
+    await transaction.$executeRawUnsafe(
+      `insert into equity_point (vault_address, ts, value_usd, capital_in_usd, capital_out_usd, net_usd)
+       select $1, ${minuteOf(0)} + 60 * index, capital + net, capital, 0, net
+       from generate_series(0, $2::integer - 1) as index cross join lateral (
+         select 1000 * (1 + index / 1000) as capital,
+           round((900 * sin(index / 5000.0) + 50 * sin(index / 7.0) + (index * 7919 % 1013) / 100.0
+             + case index when ${spikeAt} then 5000 else 0 end)::numeric, 6) as net
+       ) found`,
+      vault,
+      points,
+    )
+    await transaction.$executeRawUnsafe(
+      `update vault set equity_at = $2::bigint, updated_at = $2::bigint, point_count = $3::integer where address = $1`,
+      vault,
+      minuteOf(points - 1),
+      points,
+    )
+    await saveBuckets(transaction, [{ vault, pointsBefore: 0, points }])
+  })
+}
