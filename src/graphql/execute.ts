@@ -1,5 +1,6 @@
-import { type DocumentNode, execute, type ExecutionResult, parse, validate } from 'graphql'
+import { type DocumentNode, type ExecutionResult, parse, validate } from 'graphql'
 import type { Reader } from '../database/database.ts'
+import { executeCompiled } from './compiled.ts'
 import { contextOf } from './context.ts'
 import { publicError, type ReportUnplanned } from './failures.ts'
 import { schema } from './schema.ts'
@@ -18,7 +19,7 @@ export function createExecutor(database: Reader, report: ReportUnplanned): Execu
     const known = parsed.get(document) ?? parseValid(document.toString())
     parsed.set(document, known)
     const contextValue = contextOf(database, signal)
-    const result = await execute({ schema, document: known, variableValues: variables, contextValue })
+    const result = await executeCompiled({ schema, document: known, variableValues: variables, contextValue })
     if (result.errors === undefined) return result
     return { ...result, errors: result.errors.map((error) => publicError(error, report)) }
   }

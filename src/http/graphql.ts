@@ -1,9 +1,10 @@
 import { renderGraphiQL } from '@graphql-yoga/render-graphiql'
-import { execute, type ExecutionArgs } from 'graphql'
+import type { ExecutionArgs } from 'graphql'
 import { createYoga, type Plugin } from 'graphql-yoga'
 import { type Context, contextOf } from '../graphql/context.ts'
 import { queryBounds } from '../graphql/bounds.ts'
 import { stringify } from '../graphql/exact-number.ts'
+import { executeCompiled } from '../graphql/compiled.ts'
 import { createExecutor } from '../graphql/execute.ts'
 import { publicError, type ReportUnplanned } from '../graphql/failures.ts'
 import { checkExtent, checkText } from '../graphql/limits.ts'
@@ -79,7 +80,7 @@ const bounded: Plugin<Context> = {
  */
 const sameWayOut: Plugin<Context> = {
   onExecute: ({ setExecuteFn }) => {
-    setExecuteFn(execute)
+    setExecuteFn(executeCompiled)
     return {
       onExecuteDone: ({ result, setResult }) => {
         if ('data' in result) setResult({ ...result, stringify } as typeof result)
