@@ -55,11 +55,7 @@ class Unexpected extends Error {
  * Plans an operation of a valid document.
  * @returns null where it has directives, introspection, abstract types or resolvers that ask how they are asked
  */
-export function planOf(
-  schema: GraphQLSchema,
-  document: DocumentNode,
-  operation: OperationDefinitionNode,
-): Plan | null {
+export function planOf(schema: GraphQLSchema, document: DocumentNode, operation: OperationDefinitionNode): Plan | null {
   const root = schema.getQueryType()
   if (operation.operation !== OperationTypeNode.QUERY || root == null || hasDirectives(document)) return null
   try {

@@ -1,4 +1,3 @@
-import { renderGraphiQL } from '@graphql-yoga/render-graphiql'
 import type { ExecutionArgs } from 'graphql'
 import { createYoga, type Plugin } from 'graphql-yoga'
 import { type Context, contextOf } from '../graphql/context.ts'
@@ -38,7 +37,8 @@ export function createGraphql({ database, report, isOpen }: GraphqlOptions): Ans
     graphqlEndpoint: graphqlPath,
     context: ({ signal }) => contextOf(database, signal),
     maskedErrors: { maskError: (error) => publicError(error, report) },
-    renderGraphiQL,
+    // Its page takes 70 MB of memory, which a gateway that nobody looks at needn't have.
+    renderGraphiQL: async (options) => (await import('@graphql-yoga/render-graphiql')).renderGraphiQL(options),
     graphiql: async ({ url }) => graphiqlOptions(new URL(url), isOpen ? await exampleAddress(executeDocument) : null),
     landingPage: false,
     // Cross-origin headers are those of every answer, and logging is the gateway's.
