@@ -116,12 +116,18 @@ class Planner {
   }
 
   #complete(type: GraphQLOutputType, nodes: readonly FieldNode[]): Complete {
-    if (isNonNullType(type)) return present(this.#complete(type.ofType, nodes))
-    if (isListType(type)) return orNull(listOf(this.#complete(type.ofType, nodes)))
-    if (isLeafType(type)) return orNull((value) => given(type.serialize(value)))
+    const nullable = isNonNullType(type) ? type.ofType : type
+    const complete = this.#completeThere(nullable, nodes)
+    return isNonNullType(type) ? present(complete) : orNull(complete)
+  }
+
+  /** Completes what isn't null. */
+  #completeThere(type: GraphQLOutputType, nodes: readonly FieldNode[]): Complete {
+    if (isListType(type)) return listOf(this.#complete(type.ofType, nodes))
+    if (isLeafType(type)) return (value) => given(type.serialize(value))
     if (!isObjectType(type)) throw new Unplannable()
     const selectionSets = nodes.flatMap(({ selectionSet }) => selectionSet ?? [])
-    return orNull(this.object(type, selectionSets))
+    return this.object(type, selectionSets)
   }
 }
 
@@ -165,18 +171,18 @@ function constantField(key: string, value: string): FieldPlan {
 function objectOf(fields: readonly FieldPlan[]): Complete {
   return (source, run) => {
     const object: Record<string, unknown> = {}
-    const pending: Promise<unknown>[] = []
+    let pending: Promise<unknown>[] | undefined
     try {
       for (const { key, resolve, argsOf, complete } of fields) {
         const value = whenThere(resolve(source, argsOf(run), run.context), complete, run)
         // A promise holds the place of its value, so that fields stand in the order they were asked in.
         object[key] = value
-        if (value instanceof Promise) pending.push(value.then((there) => (object[key] = there)))
+        if (value instanceof Promise) (pending ??= []).push(value.then((there) => (object[key] = there)))
       }
     } catch (error) {
       throw abandoned(pending, error)
     }
-    return pending.length === 0 ? object : allOf(pending).then(() => object)
+    return pending === undefined ? object : allOf(pending).then(() => object)
   }
 }
 
@@ -184,17 +190,17 @@ function listOf(completeItem: Complete): Complete {
   return (value, run) => {
     if (!Array.isArray(value)) throw new Unexpected()
     const items: unknown[] = []
-    const pending: Promise<unknown>[] = []
+    let pending: Promise<unknown>[] | undefined
     try {
       for (const item of value as unknown[]) {
         const completed = whenThere(item, completeItem, run)
         items.push(completed)
-        if (completed instanceof Promise) pending.push(completed)
+        if (completed instanceof Promise) (pending ??= []).push(completed)
       }
     } catch (error) {
       throw abandoned(pending, error)
     }
-    return pending.length === 0 ? items : Promise.all(items)
+    return pending === undefined ? items : Promise.all(items)
   }
 }
 
@@ -203,8 +209,8 @@ function whenThere(value: unknown, complete: Complete, run: Run): unknown {
 }
 
 /** Nobody waits for these any more: what they fail with is told by the one that failed first. */
-function abandoned(pending: readonly Promise<unknown>[], error: unknown): unknown {
-  for (const promise of pending) promise.catch(() => undefined)
+function abandoned(pending: readonly Promise<unknown>[] | undefined, error: unknown): unknown {
+  for (const promise of pending ?? []) promise.catch(() => undefined)
   return error
 }
 
