@@ -107,6 +107,21 @@ describe('a compiled query', () => {
     expect(compared).toBeGreaterThan(100)
   })
 
+  test.each([
+    'query { ...A ...B many { ...A } } fragment A on Node { name later { size } } fragment B on Node { later { name ...A } }',
+    '{ later { name } later { size later { name } } later { later { size } } }',
+  ])('has fields that are asked for in several places as one: %s', async (source) => {
+    const args: ExecutionArgs = { schema, document: parse(source), rootValue }
+    expect(textOf(await executeCompiled(args))).toBe(textOf(await execute(args)))
+  })
+
+  test('takes no longer to plan than its fragments are long', () => {
+    const fragments = Array.from({ length: 60 }, (_, at) => {
+      return `fragment F${at} on Node { ${at === 59 ? 'name' : `...F${at + 1} ...F${at + 1}`} }`
+    })
+    expect(isPlanned(schema, `{ ...F0 } ${fragments.join(' ')}`)).toBe(true)
+  })
+
   test('leaves no rejection unhandled where one field fails before others do', async () => {
     const document = parse('{ failsLater many { failsLater } wrong fails missing { name } }')
     const unhandled: unknown[] = []
