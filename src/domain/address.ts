@@ -1,4 +1,5 @@
-import { getAddress } from 'viem/utils'
+import { keccak_256 } from '@noble/hashes/sha3.js'
+import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js'
 import { InvalidAddress } from './errors.ts'
 
 /** A checksummed address. */
@@ -12,8 +13,30 @@ export type Address = `0x${string}`
 export function toAddress(text: string): Address {
   if (!/^0x[0-9a-fA-F]{40}$/.test(text)) throw new InvalidAddress(text, 'it is not 0x and 40 hex digits')
   const digits = text.slice(2)
-  const checksummed = getAddress(`0x${digits.toLowerCase()}`)
-  const oneCase = digits === digits.toLowerCase() || digits === digits.toUpperCase()
+  const lower = digits.toLowerCase()
+  const checksummed = known.get(lower) ?? learn(lower)
+  const oneCase = digits === lower || digits === digits.toUpperCase()
   if (!oneCase && text !== checksummed) throw new InvalidAddress(text, `its EIP-55 checksum is wrong`)
   return checksummed
+}
+
+/** Addresses come again and again, and hashing is most of what one takes. */
+const known = new Map<string, Address>()
+const mostKnown = 10_000
+
+function learn(lower: string): Address {
+  const checksummed = checksum(lower)
+  const [oldest] = known.keys()
+  if (known.size >= mostKnown && oldest !== undefined) known.delete(oldest)
+  known.set(lower, checksummed)
+  return checksummed
+}
+
+/** EIP-55: a letter is a capital where the hash of the digits has 8 or more at its place. */
+function checksum(lower: string): Address {
+  const hash = bytesToHex(keccak_256(utf8ToBytes(lower)))
+  const cased = Array.from(lower, (digit, at) =>
+    Number.parseInt(hash.charAt(at), 16) >= 8 ? digit.toUpperCase() : digit,
+  )
+  return `0x${cased.join('')}`
 }

@@ -4,7 +4,9 @@ import { builder } from './builder.ts'
 
 /** A page of a list, as Relay's cursor connections have it. */
 export interface Page<Node> {
-  readonly edges: readonly { readonly cursor: string; readonly node: Node }[]
+  readonly nodes: readonly Node[]
+  /** Where a node stands; asked for only where an answer has it. */
+  cursorOf(node: Node): string
   readonly hasNextPage: boolean
   readonly hasPreviousPage: boolean
   /** Counted only where it is asked for. */
@@ -22,7 +24,8 @@ interface PageSource<Node> {
 
 export function pageOf<Node>({ rows, first, after, cursorOf, totalCount }: PageSource<Node>): Page<Node> {
   return {
-    edges: rows.slice(0, first).map((node) => ({ cursor: cursorOf(node), node })),
+    nodes: rows.slice(0, first),
+    cursorOf,
     hasNextPage: rows.length > first,
     hasPreviousPage: after != null,
     totalCount,
@@ -52,6 +55,12 @@ export function decodeCursor<Parts extends unknown[]>(
   throw new InvalidArgument('after', 'is not a cursor of this list')
 }
 
+/** The cursor of a page's node by its place, counted from the end where it is negative; null where there is none. */
+function cursorAt<Node>(page: Page<Node>, place: number): string | null {
+  const node = page.nodes.at(place)
+  return node === undefined ? null : page.cursorOf(node)
+}
+
 const PageInfo = builder.objectRef<Page<unknown>>('PageInfo').implement({
   description: 'Where a page begins and ends, and whether there is more.',
   fields: (t) => ({
@@ -62,12 +71,12 @@ const PageInfo = builder.objectRef<Page<unknown>>('PageInfo').implement({
     startCursor: t.string({
       nullable: true,
       description: 'Cursor of the first edge; null on an empty page.',
-      resolve: (page) => page.edges[0]?.cursor ?? null,
+      resolve: (page) => cursorAt(page, 0),
     }),
     endCursor: t.string({
       nullable: true,
       description: 'Cursor of the last edge: give it as `after` for the next page. Null on an empty page.',
-      resolve: (page) => page.edges.at(-1)?.cursor ?? null,
+      resolve: (page) => cursorAt(page, -1),
     }),
   }),
 })
@@ -96,12 +105,12 @@ export function connectionType<Node>(
       edges: t.field({
         type: [Edge],
         description: `The page's ${what}, each with its cursor.`,
-        resolve: (page) => page.edges,
+        resolve: (page) => page.nodes.map((node) => ({ cursor: page.cursorOf(node), node })),
       }),
       nodes: t.field({
         type: [nodeType],
         description: `The page's ${what}.`,
-        resolve: (page) => page.edges.map(({ node }) => node) as never,
+        resolve: (page) => page.nodes as never,
       }),
       pageInfo: t.field({
         type: PageInfo,

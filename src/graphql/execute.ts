@@ -1,6 +1,6 @@
-import { type DocumentNode, execute, type ExecutionResult, parse, validate } from 'graphql'
-import type { Reader } from '../database/database.ts'
-import { contextOf, type Making } from './context.ts'
+import { type DocumentNode, type ExecutionResult, parse, validate } from 'graphql'
+import { executeCompiled } from './compiled.ts'
+import type { ContextOf, Making } from './context.ts'
 import { publicError, type ReportUnplanned } from './failures.ts'
 import { schema } from './schema.ts'
 
@@ -11,14 +11,14 @@ export type ExecuteDocument = (
   making?: Making,
 ) => Promise<ExecutionResult>
 
-/** An executor over a database. A document is parsed and validated when it first runs, once. */
-export function createExecutor(database: Reader, report: ReportUnplanned): ExecuteDocument {
+/** An executor. A document is parsed and validated when it first runs, once. */
+export function createExecutor(contextOf: ContextOf, report: ReportUnplanned): ExecuteDocument {
   const parsed = new WeakMap<object, DocumentNode>()
   return async (document, variables, making = {}) => {
     const known = parsed.get(document) ?? parseValid(document.toString())
     parsed.set(document, known)
-    const contextValue = contextOf(database, making)
-    const result = await execute({ schema, document: known, variableValues: variables, contextValue })
+    const contextValue = contextOf(making)
+    const result = await executeCompiled({ schema, document: known, variableValues: variables, contextValue })
     if (result.errors === undefined) return result
     return { ...result, errors: result.errors.map((error) => publicError(error, report)) }
   }

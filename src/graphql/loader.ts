@@ -42,7 +42,8 @@ interface Store<Key, Value> {
   set(key: Key, value: Value): unknown
 }
 
-function getOrAdd<Key, Value>(store: Store<Key, Value>, key: Key, make: () => Value): Value {
+/** What is there under a key, made where it is missing. */
+export function getOrAdd<Key, Value>(store: Store<Key, Value>, key: Key, make: () => Value): Value {
   const there = store.get(key)
   if (there !== undefined) return there
   const made = make()

@@ -1,16 +1,19 @@
 import { readCatalogue, readStrategies, readStrategyPairs } from '../database/read/strategy.ts'
 import { searchable } from './arguments.ts'
 import { builder } from './builder.ts'
-import { groupBy, loader } from './loader.ts'
+import { groupBy } from './loader.ts'
+import { sharedLoader, sharedRead } from './shared-loader.ts'
 
-const loadStrategy = loader(async (database, ids: readonly string[]) => {
+const loadStrategy = sharedLoader(async (database, ids: readonly string[]) => {
   const strategies = await readStrategies(database, ids)
   return new Map(strategies.map((strategy) => [strategy.id, strategy]))
 })
 
-const loadPairs = loader(async (database, ids: readonly string[]) =>
+const loadPairs = sharedLoader(async (database, ids: readonly string[]) =>
   groupBy(ids, await readStrategyPairs(database, ids), (pair) => pair.strategyId),
 )
+
+const loadCatalogue = sharedRead((database) => readCatalogue(database))
 
 const StrategyPair = builder.prismaObject('StrategyPair', {
   description: 'A pair that a strategy would plant into at this moment.',
@@ -62,7 +65,7 @@ builder.queryFields((t) => ({
   strategies: t.field({
     type: [StrategyType],
     description: 'The catalogue of strategies, in the order of their first publication.',
-    resolve: (_, __, { database }) => readCatalogue(database),
+    resolve: (_, __, context) => loadCatalogue(context, null),
   }),
   strategy: t.field({
     type: StrategyType,

@@ -1,6 +1,11 @@
 import { readAssets, readPairs, readScreenedAt } from '../database/read/universe.ts'
 import { searchable } from './arguments.ts'
 import { builder } from './builder.ts'
+import { sharedRead } from './shared-loader.ts'
+
+const loadAssets = sharedRead(readAssets)
+const loadPairs = sharedRead(readPairs)
+const loadScreenedAt = sharedRead((database) => readScreenedAt(database))
 
 const AssetCategory = builder.enumType('AssetCategory', {
   description: 'What kind of asset it is.',
@@ -44,8 +49,8 @@ const Universe = builder.objectRef<object>('Universe').implement({
         category: t.arg({ type: AssetCategory, description: 'Only assets of this kind.' }),
         venue: t.arg.string({ description: 'Only assets traded at this venue.' }),
       },
-      resolve: (_, { category, venue }, { database }) =>
-        readAssets(database, { category: category ?? null, venue: searched('venue', venue) }),
+      resolve: (_, { category, venue }, context) =>
+        loadAssets(context, { category: category ?? null, venue: searched('venue', venue) }),
     }),
     pairs: t.field({
       type: [UniversePair],
@@ -54,14 +59,14 @@ const Universe = builder.objectRef<object>('Universe').implement({
         asset: t.arg.string({ description: 'Only pairs with this asset on either side, by symbol.' }),
         venue: t.arg.string({ description: 'Only pairs traded at this venue.' }),
       },
-      resolve: (_, { asset, venue }, { database }) =>
-        readPairs(database, { asset: searched('asset', asset), venue: searched('venue', venue) }),
+      resolve: (_, { asset, venue }, context) =>
+        loadPairs(context, { asset: searched('asset', asset), venue: searched('venue', venue) }),
     }),
     screenedAt: t.field({
       type: 'UnixTime',
       nullable: true,
       description: 'Time of the newest screen, in Unix seconds; null before the first.',
-      resolve: (_, __, { database }) => readScreenedAt(database),
+      resolve: (_, __, context) => loadScreenedAt(context, null),
     }),
   }),
 })

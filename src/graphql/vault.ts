@@ -1,14 +1,15 @@
 import type { PositionRow, VaultRow } from '../database/read/rows.ts'
 import { readPositions, readVaults } from '../database/read/vault.ts'
 import { builder } from './builder.ts'
-import { groupBy, loader } from './loader.ts'
+import { groupBy } from './loader.ts'
+import { sharedLoader } from './shared-loader.ts'
 
-const loadVault = loader(async (database, addresses: readonly string[]) => {
+const loadVault = sharedLoader(async (database, addresses: readonly string[]) => {
   const vaults = await readVaults(database, addresses)
   return new Map(vaults.map((vault) => [vault.address, vault]))
 })
 
-const loadPositions = loader(async (database, addresses: readonly string[]) =>
+const loadPositions = sharedLoader(async (database, addresses: readonly string[]) =>
   groupBy(addresses, await readPositions(database, addresses), (position) => position.vaultAddress),
 )
 

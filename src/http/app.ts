@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type Bounds, defaultBounds, type QueryBounds } from '../bounds.ts'
-import type { Context, Making } from '../graphql/context.ts'
+import { type Context, contextsOn, type Making } from '../graphql/context.ts'
 import { stringify } from '../graphql/exact-number.ts'
 import { createExecutor } from '../graphql/execute.ts'
 import { masked } from '../graphql/failures.ts'
@@ -49,8 +49,9 @@ export function createApp({ database, apiKeys, rateLimit, trustedProxies, ...opt
   const tracing = createTracing(options)
   const { report } = tracing
   const probe = createProbes(readiness)
-  const graphql = createGraphql({ database, report, isOpen: apiKeys.length === 0, queryBounds })
-  const execute = createExecutor(database, report)
+  const contextOf = contextsOn(database)
+  const graphql = createGraphql({ contextOf, report, isOpen: apiKeys.length === 0, queryBounds })
+  const execute = createExecutor(contextOf, report)
   const rest = createRest({ stringify })
   const checkKey = keyCheck(apiKeys)
   const countRequest = rateLimiter(rateLimit)

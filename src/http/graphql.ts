@@ -1,8 +1,8 @@
-import { renderGraphiQL } from '@graphql-yoga/render-graphiql'
-import { execute, type ExecutionArgs } from 'graphql'
+import type { ExecutionArgs } from 'graphql'
 import { createYoga, type Plugin } from 'graphql-yoga'
 import { defaultQueryBounds, type QueryBounds } from '../bounds.ts'
-import { type Context, contextOf, type Making } from '../graphql/context.ts'
+import { executeCompiled } from '../graphql/compiled.ts'
+import type { Context, ContextOf, Making } from '../graphql/context.ts'
 import { stringify } from '../graphql/exact-number.ts'
 import { createExecutor } from '../graphql/execute.ts'
 import { publicError, type ReportUnplanned } from '../graphql/failures.ts'
@@ -20,7 +20,7 @@ const origin = 'http://gateway'
 export const preflightAnswer: Answer = { status: 204, headers: { allow: 'GET, POST, OPTIONS' }, body: '' }
 
 export interface GraphqlOptions {
-  readonly database: Context['database']
+  readonly contextOf: ContextOf
   readonly report: ReportUnplanned
   /** Whether anybody may see the data: GraphiQL's page, which is open to all, shows an address only then. */
   readonly isOpen: boolean
@@ -35,14 +35,15 @@ interface ServerContext {
 }
 
 /** GraphQL over HTTP, and GraphiQL for browsers. */
-export function createGraphql({ database, report, isOpen, queryBounds }: GraphqlOptions): AnswerGraphql {
-  const executeDocument = createExecutor(database, report)
+export function createGraphql({ contextOf, report, isOpen, queryBounds }: GraphqlOptions): AnswerGraphql {
+  const executeDocument = createExecutor(contextOf, report)
   const yoga = createYoga<ServerContext, Context>({
     schema,
     graphqlEndpoint: graphqlPath,
-    context: ({ making }) => contextOf(database, making),
+    context: ({ making }) => contextOf(making),
     maskedErrors: { maskError: (error) => publicError(error, report) },
-    renderGraphiQL,
+    // Its page takes 70 MB of memory, which a gateway that nobody looks at needn't have.
+    renderGraphiQL: async (options) => (await import('@graphql-yoga/render-graphiql')).renderGraphiQL(options),
     graphiql: async ({ url }) => graphiqlOptions(new URL(url), isOpen ? await exampleAddress(executeDocument) : null),
     landingPage: false,
     // Cross-origin headers are those of every answer, and logging is the gateway's.
@@ -79,13 +80,13 @@ const bounded = (bounds: QueryBounds): Plugin<Context> => ({
 })
 
 /**
- * What the other way out does too: graphql-js executes, which answers in the order of the query's fields, and amounts
+ * What the other way out does too: fields stand in the order of the query's, as graphql-js has them, and amounts
  * leave as the exact numbers they are.
  */
 const sameWayOut: Plugin<ServerContext> = {
   onExecute: ({ setExecuteFn, args }) => {
     const { making } = args.contextValue
-    setExecuteFn(execute)
+    setExecuteFn(executeCompiled)
     return {
       onExecuteDone: ({ result, setResult }) => {
         if ('data' in result) setResult({ ...result, stringify } as typeof result)

@@ -1,0 +1,150 @@
+/** How large a world is; each number says what there is of something. */
+export interface WorldSize {
+  readonly vaults: number
+  /** Vaults that have the long series, and as many after them that have the middling one. */
+  readonly longSeries: number
+  readonly longPoints: number
+  readonly middlePoints: number
+  /** Points of all other vaults. */
+  readonly points: number
+  readonly ledgerRows: number
+}
+
+/** The size that the figures in the README are of. */
+export const statedSize: WorldSize = {
+  vaults: 2_000,
+  longSeries: 50,
+  longPoints: 200_000,
+  middlePoints: 2_000,
+  points: 500,
+  ledgerRows: 500,
+}
+
+/** Time of the newest point of every vault: 2026-01-01. */
+export const worldEnd = 1_767_225_600
+export const minutesApart = 10
+export const strategyCount = 12
+export const holdings = { USDC: '50000', WETH: '20' } as const
+
+const pairsEach = 4
+const eligible = 40
+const positionsEach = 2
+const historyDays = 40
+const symbols = `(array['WETH', 'WBTC', 'cbBTC', 'AAPLx', 'PEPE', 'ARB', 'LINK', 'UNI'])`
+const venues = `array['uniswap-v3', 'aerodrome']`
+
+/** The address of the vault with this number, from 1: of decimal digits alone, so that it is its own checksummed form. */
+export function vaultAddress(number: number): string {
+  return `0x${String(number).padStart(40, '0')}`
+}
+
+/** Statements that fill what the read model keeps of a series beside its points: there is nothing yet. */
+const seriesBuckets: readonly string[] = []
+
+/** Runs one statement of SQL, or several. */
+export type RunSql = (sql: string) => Promise<unknown>
+
+/** Fills the read model's empty tables, straight by SQL: the rules that the projector keeps hold of every row. */
+export async function buildWorld(run: RunSql, size: WorldSize): Promise<void> {
+  await run(catalogue)
+  await run(universe)
+  await run(vaults(size))
+  await run(positions)
+  await run(benchmark)
+  await run(days)
+  for (const [from, to, points] of series(size)) {
+    // By a few vaults at a time, so that no transaction grows large.
+    const together = Math.max(1, Math.floor(1_000_000 / points))
+    for (let first = from; first <= to; first += together)
+      await run(equity(first, Math.min(to, first + together - 1), points))
+  }
+  await run(ledger(size))
+  for (const sql of seriesBuckets) await run(sql)
+  await run('analyze')
+}
+
+/** Which vaults have how many points: first and last number, and points. */
+function series({ vaults, longSeries, longPoints, middlePoints, points }: WorldSize): [number, number, number][] {
+  const spans: [number, number, number][] = [
+    [1, longSeries, longPoints],
+    [longSeries + 1, 2 * longSeries, middlePoints],
+    [2 * longSeries + 1, vaults, points],
+  ]
+  return spans.filter(([from, to]) => from <= to)
+}
+
+function numbers(from: number | string, to: number | string, name: string): string {
+  return `generate_series(${from}, ${to}) ${name}`
+}
+
+const address = (number: string): string => `'0x' || lpad(${number}::text, 40, '0')`
+const capital = (vault: string): string => `(100000 + ${vault} * 10)::numeric`
+
+/** A vault's value at the point that is so many before its newest: waves and a saw, exact to the micro-dollar. */
+const value = (vault: string, ago: string): string =>
+  `round((100000 + ${vault} * 10 + 9000 * sin(${ago} / 900.0 + ${vault}) + (${ago} * 7919 % 1000) / 3.0)::numeric, 6)`
+
+const catalogue = `
+  insert into strategy (id, published_at, name, tagline, description, live_apr, sigma)
+    select 'strategy-' || s, ${worldEnd - 90 * 86_400} + s, 'Strategy ' || s, 'A range around the market, number ' || s || '.',
+      'Provides liquidity around the market, and moves when it has left the range; number ' || s || '.',
+      case when s % 4 > 0 then 0.05 + s / 100.0 end, case when s % 4 > 0 then 0.2 + s / 90.0 end
+    from ${numbers(1, strategyCount, 's')};
+  insert into strategy_revision (strategy_id, ts, digest) select id, published_at, md5(id) from strategy;
+  insert into strategy_pair (strategy_id, ordinal, a, b, venues)
+    select 'strategy-' || s, p, ${symbols}[1 + (s + p) % 8], 'USDC', ${venues}
+    from ${numbers(1, strategyCount, 's')}, ${numbers(0, pairsEach - 1, 'p')}`
+
+const universe = `
+  insert into screen (ts, digest) values (${worldEnd}, md5('screen'));
+  insert into universe_asset (ordinal, symbol, name, category, venues, liquidity_usd)
+    select n, 'AST' || n, 'Asset number ' || n, (enum_range(null::asset_category))[1 + n % 4], ${venues}, 1000000.5 + n * 1234.25
+    from ${numbers(0, eligible - 1, 'n')};
+  insert into universe_pair (ordinal, a, b, venues, tvl_usd, emissions)
+    select n, 'AST' || n, 'USDC', ${venues}, 500000.75 + n * 321.5, n % 3 = 0 from ${numbers(0, eligible - 1, 'n')}`
+
+const vaults = (size: WorldSize): string => `
+  insert into vault (address, owner, strategy_id, opened_at, digest, status, value_usd, capital_in_usd, capital_out_usd, net_usd,
+      strategy_delta_usd, market_delta_usd, benchmark_paid_out_usd, position_count, out_of_range_count, fees_contributed_usd,
+      fees_withdrawn_usd, fees_taxed_usd, fees_high_water_usd, suspension_reason, suspended_at, equity_at, updated_at)
+    select ${address('v')}, ${address('(900000 + v)')}, 'strategy-' || 1 + v % ${strategyCount},
+      ${worldEnd - size.longPoints * minutesApart * 60 - 86_400 * historyDays}, md5(v::text),
+      (case when v % 50 = 0 then 'suspended' when v % 5 = 0 then 'attention' else 'earning' end)::vault_status,
+      worth, ${capital('v')}, 0, worth - ${capital('v')}, worth - ${capital('v')} - 1234.567891, 1234.567891, 0, ${positionsEach},
+      case when v % 5 = 0 then 1 else 0 end, ${capital('v')}, 0, 12.5, 345.678912,
+      case when v % 50 = 0 then 'oracle deviation above 2 %' end, case when v % 50 = 0 then ${worldEnd - 3_600} end, ${worldEnd}, ${worldEnd}
+    from ${numbers(1, size.vaults, 'v')}, lateral (select ${value('v', '0')} as worth) valued`
+
+/** The second of every fifth vault is out of range. */
+const positions = `
+  insert into position (vault_address, id, ordinal, a, b, venue, fee_tier, price_lower, price_upper, price_current, tick_lower,
+      tick_upper, tick_current, in_range, pending_rewards_usd)
+    select address, 'position-' || p, p, 'WETH', 'USDC', 'uniswap-v3', 500, 1800.123456, 2900.654321, price, -201240, -196440,
+      case when is_in then -198000 else -190000 end, is_in, 12.345678 + p
+    from vault, ${numbers(0, positionsEach - 1, 'p')},
+      lateral (select p = 0 or out_of_range_count = 0 as is_in) placed,
+      lateral (select case when is_in then 2500.5 else 3100.25 end as price) priced`
+
+const benchmark = `
+  insert into benchmark_holding (vault_address, symbol, quantity)
+    select address, symbol, quantity from vault, (values ('USDC', ${holdings.USDC}), ('WETH', ${holdings.WETH})) held (symbol, quantity)`
+
+const days = `
+  insert into vault_day (vault_address, day, start_usd, end_usd, growth)
+    select address, ${worldEnd / 86_400} - d, value_usd, value_usd, 1 + (d % 7) / 1000.0 from vault, ${numbers(0, historyDays - 1, 'd')}`
+
+const equity = (from: number, to: number, points: number): string => `
+  insert into equity_point (vault_address, ts, value_usd, capital_in_usd, capital_out_usd, net_usd, mark_digest)
+    select ${address('v')}, ${worldEnd} - ago * ${minutesApart * 60}, worth, ${capital('v')}, 0, worth - ${capital('v')}, md5(ago::text)
+    from ${numbers(from, to, 'v')}, generate_series(${points - 1}, 0, -1) ago,
+      lateral (select ${value('v', 'ago')} as worth) valued`
+
+/** A deposit, then days of two harvests, a rebalance and a fee. */
+const ledger = ({ vaults, ledgerRows }: WorldSize): string => `
+  insert into ledger_row (vault_address, tx_hash, log_index, block, ts, type, amount_usd, position_id, reason, digest)
+    select ${address('v')}, '0x' || md5(v || '-' || r) || md5(r || '-' || v), r % 7, 140000000 + r * 1800,
+      ${worldEnd} - (${ledgerRows} - 1 - r) * 21600, type::event_type,
+      case when type in ('deposit', 'fee', 'harvest') then round((100 + v + r / 3.0)::numeric, 6) end,
+      case when type in ('harvest', 'rebalance') then 'position-0' end, null, md5(v || ':' || r)
+    from ${numbers(1, vaults, 'v')}, ${numbers(0, ledgerRows - 1, 'r')},
+      lateral (select case when r = 0 then 'deposit' else (array['harvest', 'harvest', 'rebalance', 'fee'])[1 + r % 4] end as type) typed`
