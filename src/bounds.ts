@@ -29,6 +29,14 @@ export const defaultQueryBounds: QueryBounds = {
   cost: 50_000,
 }
 
+/** What runs at once of queries, by their cost. */
+export const turns = {
+  /** As much as one query may cost: while the dearest runs, other dear ones wait for their turn. */
+  most: 50_000,
+  /** What costs no more never waits: a page of vaults for a chart or a table costs 500 to 2,000. */
+  little: 2_000,
+} as const
+
 /** How many items a list is reckoned to have whose length no argument says. */
 export const assumedLengths: Readonly<Record<string, number>> = {
   strategies: 20,

@@ -1,6 +1,6 @@
 import type { ExecutionArgs } from 'graphql'
 import { createYoga, type Plugin } from 'graphql-yoga'
-import { defaultQueryBounds, type QueryBounds } from '../bounds.ts'
+import { defaultQueryBounds, type QueryBounds, turns } from '../bounds.ts'
 import { executeCompiled } from '../graphql/compiled.ts'
 import type { Context, ContextOf, Making } from '../graphql/context.ts'
 import { stringify } from '../graphql/exact-number.ts'
@@ -8,6 +8,7 @@ import { createExecutor } from '../graphql/execute.ts'
 import { publicError, type ReportUnplanned } from '../graphql/failures.ts'
 import { checkExtent, checkText } from '../graphql/limits.ts'
 import { schema } from '../graphql/schema.ts'
+import { createTurns } from '../graphql/turns.ts'
 import type { Answer, Inbound } from './exchange.ts'
 import { exampleAddress, graphiqlOptions } from './graphiql.ts'
 
@@ -59,34 +60,39 @@ export function createGraphql({ contextOf, report, isOpen, queryBounds }: Graphq
   }
 }
 
-/** Refuses what is over its bounds before it is parsed, or before it runs, and tells what the rest costs. */
-const bounded = (bounds: QueryBounds): Plugin<Context> => ({
-  onParams: ({ params, setResult }) => {
-    // What is no string is refused after this, in GraphQL over HTTP's own words.
-    const error = typeof params.query === 'string' ? checkText(params.query, bounds) : null
-    if (error !== null) setResult({ errors: [error] })
-  },
-  onExecute: ({ args, setResultAndStopExecution }) => {
-    const { document, operationName, variableValues } = args as ExecutionArgs
-    const { figures, error } = checkExtent({ schema, document, operationName, variables: variableValues ?? {} }, bounds)
-    if (error !== null) return setResultAndStopExecution({ errors: [error] })
-    const cost = { cost: { figure: figures.cost, most: bounds.cost } }
-    return {
-      onExecuteDone: ({ result, setResult }) => {
-        if ('data' in result) setResult({ ...result, extensions: { ...result.extensions, ...cost } })
-      },
-    }
-  },
-})
-
 /**
- * What the other way out does too: fields stand in the order of the query's, as graphql-js has them, and amounts
- * leave as the exact numbers they are.
+ * Refuses what is over its bounds before it is parsed, or before it runs; lets what is dear run when there is room for
+ * it, and tells what it costs.
  */
+const bounded = (bounds: QueryBounds): Plugin<ServerContext> => {
+  const takeTurn = createTurns(turns.most, turns.little)
+  return {
+    onParams: ({ params, setResult }) => {
+      // What is no string is refused after this, in GraphQL over HTTP's own words.
+      const error = typeof params.query === 'string' ? checkText(params.query, bounds) : null
+      if (error !== null) setResult({ errors: [error] })
+    },
+    onExecute: ({ args, setExecuteFn, setResultAndStopExecution }) => {
+      const { document, operationName, variableValues } = args as ExecutionArgs
+      const variables = variableValues ?? {}
+      const { figures, error } = checkExtent({ schema, document, operationName, variables }, bounds)
+      if (error !== null) return setResultAndStopExecution({ errors: [error] })
+      const { signal } = args.contextValue.making
+      setExecuteFn((given: ExecutionArgs) => takeTurn(figures.cost, signal, () => executeCompiled(given)))
+      const cost = { cost: { figure: figures.cost, most: bounds.cost } }
+      return {
+        onExecuteDone: ({ result, setResult }) => {
+          if ('data' in result) setResult({ ...result, extensions: { ...result.extensions, ...cost } })
+        },
+      }
+    },
+  }
+}
+
+/** What the other way out does too: amounts leave as the exact numbers they are. Only what is whole is kept. */
 const sameWayOut: Plugin<ServerContext> = {
-  onExecute: ({ setExecuteFn, args }) => {
+  onExecute: ({ args }) => {
     const { making } = args.contextValue
-    setExecuteFn(executeCompiled)
     return {
       onExecuteDone: ({ result, setResult }) => {
         if ('data' in result) setResult({ ...result, stringify } as typeof result)
