@@ -17,8 +17,8 @@ export type QueryBounds = Readonly<Record<'bytes' | 'tokens' | 'depth' | 'aliase
 export const defaultQueryBounds: QueryBounds = {
   /** Ten times the longest query of the README; GraphiQL's introspection takes 2 KB. */
   bytes: 20_000,
-  /** Parsing is linear in tokens; GraphiQL's introspection has about 400. */
-  tokens: 2_000,
+  /** Validation compares fields with each other: GraphiQL's introspection has about 400 tokens. */
+  tokens: 1_000,
   /** GraphiQL's introspection goes 15 deep; no question about vaults needs more than 8. */
   depth: 16,
   /** An alias asks the same field again: a page that shows 50 vaults side by side has 50. */
@@ -29,13 +29,23 @@ export const defaultQueryBounds: QueryBounds = {
   cost: 50_000,
 }
 
-/** What runs at once of queries, by their cost. */
-export const turns = {
+/** What a list costs beside its items, or a count: asked for as an alias, each is read on its own. */
+export const readCost = 20
+
+/** What runs at once of queries. */
+export const turnBounds = {
   /** As much as one query may cost: while the dearest runs, other dear ones wait for their turn. */
   most: 50_000,
-  /** What costs no more never waits: a page of vaults for a chart or a table costs 500 to 2,000. */
-  little: 2_000,
+  /** What costs no more is plain, and never waits: a page of vaults for a table costs 500 to 2,000. */
+  plainCost: 2_000,
+  /** So is what is no longer: the README's queries and GraphiQL's introspection are shorter, with all their target. */
+  plainBytes: 3_000,
+  /** How long dear work lets plain work go first: a few snapshots' time. */
+  patienceMilliseconds: 50,
 } as const
+
+/** Of documents, whose text is kept with what was parsed of it: that takes some 30 times as much. */
+export const documentTextBytes = 1_000_000
 
 /** How many items a list is reckoned to have whose length no argument says. */
 export const assumedLengths: Readonly<Record<string, number>> = {

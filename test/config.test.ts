@@ -10,7 +10,7 @@ const defaults = {
   rateLimit: null,
   trustedProxies: 0,
   bounds: { bodyBytes: 65_536, answerSeconds: 10, idleSeconds: 65 },
-  queryBounds: { bytes: 20_000, tokens: 2_000, depth: 16, aliases: 50, directives: 50, cost: 50_000 },
+  queryBounds: { bytes: 20_000, tokens: 1_000, depth: 16, aliases: 50, directives: 50, cost: 50_000 },
   cacheBytes: 32 * 1024 * 1024,
   stopSeconds: 10,
   logLevel: 'info',

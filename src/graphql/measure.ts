@@ -21,7 +21,7 @@ import {
   TypeNameMetaFieldDef,
   visit,
 } from 'graphql'
-import { assumedLengths } from '../bounds.ts'
+import { assumedLengths, readCost } from '../bounds.ts'
 
 /** What running a query would take, at most. */
 export interface QueryFigures {
@@ -121,7 +121,7 @@ class Meter {
     const type = field && getNamedType(field.type)
     const inner = node.selectionSet && isCompositeType(type) ? this.selection(node.selectionSet, type) : nothing
     const items = field === undefined ? 1 : this.#length(field, node)
-    return { depth: 1 + inner.depth, cost: 1 + items * (inner === nothing ? 0 : inner.cost) }
+    return { depth: 1 + inner.depth, cost: ownCost(field) + items * inner.cost }
   }
 
   #definition(name: string, parent: GraphQLCompositeType): GraphQLField<unknown, unknown> | undefined {
@@ -149,6 +149,14 @@ class Meter {
     }
   }
 }
+
+/** A list with a length to choose, and a count of one, is a read of its own. */
+function ownCost(field: GraphQLField<unknown, unknown> | undefined): number {
+  const isRead = field?.name === 'totalCount' || field?.args.some(({ name }) => lengthArguments.includes(name)) === true
+  return isRead ? readCost : 1
+}
+
+const lengthArguments: readonly string[] = ['first', 'points']
 
 function countNodes(
   document: DocumentNode,

@@ -1,37 +1,56 @@
 import { ReadCancelled } from '../database/cancelled.ts'
 
-/** Lets work run when there is room for what it costs beside what runs. */
-export type TakeTurn = <Result>(
-  cost: number,
-  signal: AbortSignal | undefined,
-  work: () => Promise<Result> | Result,
-) => Promise<Result>
+type Work<Result> = () => Promise<Result> | Result
+
+/** Keeps what is dear from making what is plain wait. */
+export interface Turns {
+  /** Runs work that is plain, at once. */
+  plain<Result>(work: Work<Result>): Promise<Result>
+  /**
+   * Runs work that is dear when it has its turn.
+   * @throws {ReadCancelled} where it was given up before
+   */
+  dear<Result>(cost: number, signal: AbortSignal | undefined, work: Work<Result>): Promise<Result>
+}
+
+export interface TurnsOptions {
+  /** All dear work that runs costs no more, or is one alone. */
+  readonly most: number
+  /** How long dear work lets plain work go first. */
+  readonly patienceMilliseconds: number
+}
 
 interface Waiting {
   readonly cost: number
   readonly begin: () => void
+  /** When it waits no longer for plain work; undefined until there is room for it. */
+  patientUntil?: number
 }
 
-/**
- * Work that is dear takes turns, in the order it came in: all that runs costs no more than the bound, or is one alone.
- * What costs little runs at once, so that it never waits for what costs much.
- * @param most cost at once
- * @param little what runs without a turn
- */
-export function createTurns(most: number, little: number): TakeTurn {
+/** Dear work takes turns, in the order it came in, each while no plain work runs; but none waits for that for long. */
+export function createTurns({ most, patienceMilliseconds }: TurnsOptions): Turns {
   const waiting: Waiting[] = []
   let running = 0
+  let plain = 0
 
   function next(): void {
     for (let [first] = waiting; first !== undefined; [first] = waiting) {
       if (running > 0 && running + first.cost > most) return
+      if (plain > 0 && isPatient(first)) return
       waiting.shift()
       running += first.cost
       first.begin()
     }
   }
 
-  /** @throws {ReadCancelled} where it was given up before its turn */
+  function isPatient(first: Waiting): boolean {
+    const now = performance.now()
+    if (first.patientUntil !== undefined) return now < first.patientUntil
+    first.patientUntil = now + patienceMilliseconds
+    setTimeout(next, patienceMilliseconds + 1)
+    return true
+  }
+
   function turn(cost: number, signal: AbortSignal | undefined): Promise<void> {
     return new Promise((resolve, reject) => {
       const leave = (): void => {
@@ -43,22 +62,33 @@ export function createTurns(most: number, little: number): TakeTurn {
         signal?.removeEventListener('abort', leave)
         resolve()
       }
-      const entry = { cost, begin }
+      const entry: Waiting = { cost, begin }
       waiting.push(entry)
       signal?.addEventListener('abort', leave, { once: true })
       next()
     })
   }
 
-  return async (cost, signal, work) => {
-    if (cost <= little) return work()
-    await turn(cost, signal)
-    try {
-      return await work()
-    } finally {
-      running -= cost
-      // What waits for the network comes first.
-      setImmediate(next)
-    }
+  return {
+    async plain(work) {
+      plain++
+      try {
+        return await work()
+      } finally {
+        plain--
+        if (waiting.length > 0) setImmediate(next)
+      }
+    },
+
+    async dear(cost, signal, work) {
+      await turn(cost, signal)
+      try {
+        return await work()
+      } finally {
+        running -= cost
+        // What the network has brought meanwhile comes first.
+        setImmediate(next)
+      }
+    },
   }
 }

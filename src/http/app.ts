@@ -1,10 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { type Bounds, defaultBounds, type QueryBounds } from '../bounds.ts'
+import { type Bounds, defaultBounds, type QueryBounds, turnBounds } from '../bounds.ts'
 import { type Context, contextsOn, type Making } from '../graphql/context.ts'
 import { stringify } from '../graphql/exact-number.ts'
 import { createExecutor } from '../graphql/execute.ts'
 import { masked } from '../graphql/failures.ts'
-import { createRest } from '../rest/handler.ts'
+import { createTurns } from '../graphql/turns.ts'
+import { createRest, type Execute } from '../rest/handler.ts'
 import { problem } from '../rest/problem.ts'
 import { type AnswerCache, createAnswerCache, type Made, type OnLeave } from './answer-cache.ts'
 import { lateAnswer, outOfBounds, tooLarge } from './bounds.ts'
@@ -50,7 +51,8 @@ export function createApp({ database, apiKeys, rateLimit, trustedProxies, ...opt
   const { report } = tracing
   const probe = createProbes(readiness)
   const contextOf = contextsOn(database)
-  const graphql = createGraphql({ contextOf, report, isOpen: apiKeys.length === 0, queryBounds })
+  const turns = createTurns(turnBounds)
+  const graphql = createGraphql({ contextOf, turns, report, isOpen: apiKeys.length === 0, queryBounds })
   const execute = createExecutor(contextOf, report)
   const rest = createRest({ stringify })
   const checkKey = keyCheck(apiKeys)
@@ -67,12 +69,16 @@ export function createApp({ database, apiKeys, rateLimit, trustedProxies, ...opt
     return countRequest(keyDigest ?? senderOf(request, trustedProxies))
   }
 
+  /** Each of the six paths is plain: a short document, and one list at most. */
+  function plainly(making: Making): Execute {
+    return (document, variables) => turns.plain(() => execute(document, variables, making))
+  }
+
   async function run(request: Inbound, body: Buffer<ArrayBuffer>, making: Making): Promise<Answer> {
     try {
       if (request.method === 'OPTIONS' && isGraphql(request)) return preflightAnswer
       if (isGraphql(request)) return await graphql(request, body, making)
-      const found = await (docs(request) ??
-        rest(request, (document, variables) => execute(document, variables, making)))
+      const found = await (docs(request) ?? rest(request, plainly(making)))
       return found ?? problem('PATH_NOT_FOUND', `${request.path} is none of the paths of this interface`)
     } catch (error) {
       return problem('INTERNAL', masked(report(error)))

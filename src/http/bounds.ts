@@ -2,8 +2,8 @@ import type { Bounds } from '../bounds.ts'
 import { problem, retryLater } from '../rest/problem.ts'
 import type { Answer, Inbound } from './exchange.ts'
 
-/** The refusal of a request whose target or headers are out of bounds. */
-export function outOfBounds({ target, headerCount }: Inbound, bounds: Bounds): Answer | undefined {
+/** The refusal of a request whose target or headers are out of bounds, or whose Host names none. */
+export function outOfBounds({ target, headerCount, header }: Inbound, bounds: Bounds): Answer | undefined {
   const targetBytes = Buffer.byteLength(target)
   if (targetBytes > bounds.targetBytes) {
     const detail = `Path and query have ${targetBytes} bytes, more than ${bounds.targetBytes}.`
@@ -12,7 +12,12 @@ export function outOfBounds({ target, headerCount }: Inbound, bounds: Bounds): A
   if (headerCount > bounds.headers) {
     return problem('HEADERS_TOO_LARGE', `There are ${headerCount} headers, more than ${bounds.headers}.`)
   }
-  return undefined
+  return isHost(header('host') ?? '') ? undefined : problem('BAD_REQUEST', 'The header Host names no host.')
+}
+
+/** Whether it is a name or an address, perhaps with a port; a client that knows none sends it empty. */
+function isHost(host: string): boolean {
+  return host === '' || (/^[^\s/?#@\\]+$/.test(host) && URL.canParse(`http://${host}`))
 }
 
 /** The refusal of a request whose body is out of bounds. */

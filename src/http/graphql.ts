@@ -1,16 +1,15 @@
-import type { ExecutionArgs } from 'graphql'
-import { createYoga, type Plugin } from 'graphql-yoga'
-import { defaultQueryBounds, type QueryBounds, turns } from '../bounds.ts'
-import { executeCompiled } from '../graphql/compiled.ts'
+import type { DocumentNode } from 'graphql'
+import { createYoga } from 'graphql-yoga'
+import { LRUCache } from 'lru-cache'
+import { defaultQueryBounds, documentTextBytes, type QueryBounds, turnBounds } from '../bounds.ts'
 import type { Context, ContextOf, Making } from '../graphql/context.ts'
-import { stringify } from '../graphql/exact-number.ts'
 import { createExecutor } from '../graphql/execute.ts'
 import { publicError, type ReportUnplanned } from '../graphql/failures.ts'
-import { checkExtent, checkText } from '../graphql/limits.ts'
 import { schema } from '../graphql/schema.ts'
-import { createTurns } from '../graphql/turns.ts'
+import type { Turns } from '../graphql/turns.ts'
 import type { Answer, Inbound } from './exchange.ts'
 import { exampleAddress, graphiqlOptions } from './graphiql.ts'
+import { bounded, readable, sameWayOut, type ServerContext } from './graphql-plugins.ts'
 
 export const graphqlPath = '/graphql'
 
@@ -22,6 +21,7 @@ export const preflightAnswer: Answer = { status: 204, headers: { allow: 'GET, PO
 
 export interface GraphqlOptions {
   readonly contextOf: ContextOf
+  readonly turns: Turns
   readonly report: ReportUnplanned
   /** Whether anybody may see the data: GraphiQL's page, which is open to all, shows an address only then. */
   readonly isOpen: boolean
@@ -31,12 +31,8 @@ export interface GraphqlOptions {
 /** Answers a request to `/graphql`. */
 export type AnswerGraphql = (request: Inbound, body: Buffer<ArrayBuffer>, making: Making) => Promise<Answer>
 
-interface ServerContext {
-  readonly making: Making
-}
-
 /** GraphQL over HTTP, and GraphiQL for browsers. */
-export function createGraphql({ contextOf, report, isOpen, queryBounds }: GraphqlOptions): AnswerGraphql {
+export function createGraphql({ contextOf, turns, report, isOpen, queryBounds }: GraphqlOptions): AnswerGraphql {
   const executeDocument = createExecutor(contextOf, report)
   const yoga = createYoga<ServerContext, Context>({
     schema,
@@ -50,54 +46,27 @@ export function createGraphql({ contextOf, report, isOpen, queryBounds }: Graphq
     // Cross-origin headers are those of every answer, and logging is the gateway's.
     cors: false,
     logging: false,
-    plugins: [bounded(queryBounds ?? defaultQueryBounds), sameWayOut],
+    // Nothing is uploaded.
+    multipart: false,
+    // Its own caches are bound in number, so that long documents would take hundreds of megabytes.
+    parserAndValidationCache: { documentCache: textCache<DocumentNode>(), errorCache: textCache<object>() },
+    plugins: [readable, bounded(queryBounds ?? defaultQueryBounds, turns), sameWayOut],
   })
   return async ({ method, target, headers }, body, making) => {
     const isRead = method === 'GET' || method === 'HEAD'
-    const request = new Request(origin + target, { method, headers: headers(), ...(isRead ? {} : { body }) })
-    const response = await yoga.fetch(request, { making })
-    return { status: response.status, headers: Object.fromEntries(response.headers), body: await response.text() }
-  }
-}
-
-/**
- * Refuses what is over its bounds before it is parsed, or before it runs; lets what is dear run when there is room for
- * it, and tells what it costs.
- */
-const bounded = (bounds: QueryBounds): Plugin<ServerContext> => {
-  const takeTurn = createTurns(turns.most, turns.little)
-  return {
-    onParams: ({ params, setResult }) => {
-      // What is no string is refused after this, in GraphQL over HTTP's own words.
-      const error = typeof params.query === 'string' ? checkText(params.query, bounds) : null
-      if (error !== null) setResult({ errors: [error] })
-    },
-    onExecute: ({ args, setExecuteFn, setResultAndStopExecution }) => {
-      const { document, operationName, variableValues } = args as ExecutionArgs
-      const variables = variableValues ?? {}
-      const { figures, error } = checkExtent({ schema, document, operationName, variables }, bounds)
-      if (error !== null) return setResultAndStopExecution({ errors: [error] })
-      const { signal } = args.contextValue.making
-      setExecuteFn((given: ExecutionArgs) => takeTurn(figures.cost, signal, () => executeCompiled(given)))
-      const cost = { cost: { figure: figures.cost, most: bounds.cost } }
-      return {
-        onExecuteDone: ({ result, setResult }) => {
-          if ('data' in result) setResult({ ...result, extensions: { ...result.extensions, ...cost } })
-        },
-      }
-    },
-  }
-}
-
-/** What the other way out does too: amounts leave as the exact numbers they are. Only what is whole is kept. */
-const sameWayOut: Plugin<ServerContext> = {
-  onExecute: ({ args }) => {
-    const { making } = args.contextValue
-    return {
-      onExecuteDone: ({ result, setResult }) => {
-        if ('data' in result) setResult({ ...result, stringify } as typeof result)
-        if (!('data' in result) || result.errors !== undefined) making.failed?.()
-      },
+    // fetch can't say TRACE, which is refused as DELETE is.
+    const said = method === 'TRACE' ? 'DELETE' : method
+    const request = new Request(origin + target, { method: said, headers: headers(), ...(isRead ? {} : { body }) })
+    const answer = async (hasTurn: boolean): Promise<Answer> => {
+      const response = await yoga.fetch(request, { making, hasTurn })
+      return { status: response.status, headers: Object.fromEntries(response.headers), body: await response.text() }
     }
-  },
+    // To validate a long text can take as long as to run a dear query.
+    const isLong = body.length + target.length > turnBounds.plainBytes
+    return isLong ? turns.dear(turnBounds.most, making.signal, () => answer(true)) : answer(false)
+  }
+}
+
+function textCache<Value extends object>(): LRUCache<string, Value> {
+  return new LRUCache<string, Value>({ maxSize: documentTextBytes, sizeCalculation: (_, text) => text.length + 1 })
 }

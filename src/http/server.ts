@@ -56,7 +56,8 @@ export async function listen(options: ServerOptions): Promise<HttpServer> {
     },
     (request, response) => {
       running.add(response)
-      if (isClosing) response.setHeader('connection', 'close')
+      // After an upgrade that it hasn't made, Node doesn't see headers grow too large on the same connection.
+      if (isClosing || request.headers.upgrade !== undefined) response.setHeader('connection', 'close')
       response.once('close', () => {
         running.delete(response)
         if (isClosing) request.socket.end()
@@ -70,6 +71,8 @@ export async function listen(options: ServerOptions): Promise<HttpServer> {
   )
   server.timeout = bounds.silentSeconds * 1000
   server.on('clientError', refuseUnreadable)
+  // Who expects what nobody knows is answered as if they expected nothing, which RFC 9110 leaves to the server.
+  server.on('checkExpectation', (request, response) => void server.emit('request', request, response))
   server.on('connection', (socket) => {
     sockets.add(socket)
     socket.once('close', () => sockets.delete(socket))

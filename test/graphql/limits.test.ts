@@ -45,7 +45,7 @@ describe('the figures of a query', () => {
 
   test('are those of the operation that would run', () => {
     const source = 'query One { strategies { id } } query Two { vaults(first: 2) { totalCount } }'
-    expect(figuresOf(source, {}, 'Two').cost).toBe(3)
+    expect(figuresOf(source, {}, 'Two').cost).toBe(60)
   })
 
   test('count aliases and directives wherever they stand', () => {

@@ -3,18 +3,19 @@ import { expect, test } from 'vitest'
 import { ReadCancelled } from '../../src/database/cancelled.ts'
 import { createTurns } from '../../src/graphql/turns.ts'
 
-const passed = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 2))
+const passed = (milliseconds = 2): Promise<void> => new Promise((resolve) => setTimeout(resolve, milliseconds))
+const options = { most: 100, patienceMilliseconds: 20 }
 
-test('what runs costs no more than the bound at once, or is one alone, and begins in order', async () => {
+test('what is dear and runs costs no more than the bound at once, or is one alone, and begins in order', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.record({ cost: fc.integer({ min: 11, max: 150 }), rounds: fc.nat(3) }), { maxLength: 20 }),
       async (works) => {
-        const takeTurn = createTurns(100, 10)
+        const turns = createTurns(options)
         const running = new Set<number>()
         const begun: number[] = []
         const all = works.map(({ cost, rounds }, index) =>
-          takeTurn(cost, undefined, async () => {
+          turns.dear(cost, undefined, async () => {
             begun.push(index)
             running.add(index)
             const costs = [...running].map((each) => works[each]?.cost ?? 0)
@@ -31,22 +32,37 @@ test('what runs costs no more than the bound at once, or is one alone, and begin
   )
 })
 
-test('what costs little runs at once', async () => {
-  const takeTurn = createTurns(100, 10)
-  const dear = takeTurn(100, undefined, passed)
-  let hasRun = false
-  await takeTurn(10, undefined, () => void (hasRun = true))
-  expect(hasRun).toBe(true)
-  await dear
+test('what is plain runs at once, and what is dear lets it go first', async () => {
+  const turns = createTurns({ ...options, patienceMilliseconds: 60_000 })
+  const order: string[] = []
+  const first = turns.dear(100, undefined, () => passed(5))
+  const plain = turns.plain(async () => {
+    await passed(15)
+    order.push('plain')
+  })
+  const second = turns.dear(100, undefined, () => order.push('dear'))
+  await Promise.all([first, plain, second])
+  expect(order).toEqual(['plain', 'dear'])
+})
+
+test('but not for long, however much that is plain there is', async () => {
+  const turns = createTurns(options)
+  let isOver = false
+  const plain = turns.plain(async () => {
+    while (!isOver) await passed()
+  })
+  expect(await turns.dear(100, undefined, () => 'it runs')).toBe('it runs')
+  isOver = true
+  await plain
 })
 
 test('what is given up while it waits does not run, and lets the next one', async () => {
-  const takeTurn = createTurns(100, 10)
+  const turns = createTurns(options)
   const gone = new AbortController()
   const ran: string[] = []
-  const first = takeTurn(100, undefined, passed)
-  const second = takeTurn(100, gone.signal, () => ran.push('second'))
-  const third = takeTurn(100, undefined, () => ran.push('third'))
+  const first = turns.dear(100, undefined, () => passed())
+  const second = turns.dear(100, gone.signal, () => ran.push('second'))
+  const third = turns.dear(100, undefined, () => ran.push('third'))
   gone.abort()
   await expect(second).rejects.toBeInstanceOf(ReadCancelled)
   await Promise.all([first, third])
@@ -54,9 +70,10 @@ test('what is given up while it waits does not run, and lets the next one', asyn
 })
 
 test('work that fails gives its turn on', async () => {
-  const takeTurn = createTurns(100, 10)
-  const failing = takeTurn(100, undefined, () => Promise.reject(new Error('it fails')))
-  const next = takeTurn(100, undefined, () => 'it runs')
+  const turns = createTurns(options)
+  const failing = turns.dear(100, undefined, () => Promise.reject(new Error('it fails')))
+  const next = turns.dear(100, undefined, () => 'it runs')
   await expect(failing).rejects.toThrow('it fails')
+  await expect(turns.plain(() => Promise.reject(new Error('so does it')))).rejects.toThrow('so does it')
   expect(await next).toBe('it runs')
 })

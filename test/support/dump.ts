@@ -24,6 +24,25 @@ export async function dumpReadModel(database: Database): Promise<Dump> {
   return readModel
 }
 
+/** In what one dump isn't as another: for each table how many rows lack or are too many, with one of them. */
+export function differences(found: Dump, wanted: Dump): string[] {
+  const tables = new Set([...Object.keys(found), ...Object.keys(wanted)])
+  return [...tables].flatMap((table) => [
+    ...told(table, 'lacks', surplus(wanted[table], found[table])),
+    ...told(table, 'has too', surplus(found[table], wanted[table])),
+  ])
+}
+
+/** The rows of one list that the other hasn't. */
+function surplus(rows: readonly string[] = [], others: readonly string[] = []): string[] {
+  const known = new Set(others)
+  return rows.filter((row) => !known.has(row))
+}
+
+function told(table: string, verb: string, [first, ...more]: readonly string[]): string[] {
+  return first === undefined ? [] : [`${table} ${verb} ${first}${more.length === 0 ? '' : ` and ${more.length} more`}`]
+}
+
 async function rowsOf(database: Database, table: string): Promise<string[]> {
   const rows = await database.query<{ row: string }>(
     { name: `dump_${table}`, text: `select (${rowAsJson(table)})::text as row from "${table}"` },

@@ -24,11 +24,32 @@ export interface Homes {
   createInFolder(): Promise<Home & { readonly dataDir: string }>
 }
 
+/** Homes that the caller removes. */
+export interface OpenHomes extends Homes {
+  remove(): Promise<void>
+}
+
 /** Prepares homes before the tests of a file, and removes them after. */
 export function prepareHomes(): Homes {
-  let folder = ''
-  let count = 0
+  let homes: OpenHomes
+  beforeAll(async () => {
+    homes = await openHomes(postgresUrl)
+  })
+  afterAll(() => homes.remove())
+  return {
+    get folder() {
+      return homes.folder
+    },
+    create: () => homes.create(),
+    createInFolder: () => homes.createInFolder(),
+  }
+}
+
+/** @param server the PostgreSQL that the homes are databases of; without one they are folders of PGlite's */
+export async function openHomes(server: string | undefined): Promise<OpenHomes> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'homes-'))
   const databases: string[] = []
+  let count = 0
   const inFolder = (dataDir: string) => ({ dataDir, ...homeOf({ DATA_DIR: dataDir }, { engine: 'pglite', dataDir }) })
 
   const fillTemplate = async (): Promise<string> => {
@@ -44,28 +65,23 @@ export function prepareHomes(): Homes {
     return inFolder(dataDir)
   }
 
-  const onServer = async (server: string): Promise<Home> => {
-    const url = await createOnServer(server, databases[0])
+  const onServer = async (address: string): Promise<Home> => {
+    const url = await createOnServer(address, databases[0])
     databases.push(new URL(url).pathname.slice(1))
     return homeOf({ DATABASE_URL: url }, { engine: 'postgresql', url, connections: 5 })
   }
 
-  beforeAll(async () => {
-    folder = await mkdtemp(path.join(tmpdir(), 'homes-'))
-    if (postgresUrl === undefined) await (template ??= fillTemplate())
-    else await (await (await onServer(postgresUrl)).open()).close()
-  })
-  afterAll(async () => {
-    await rm(folder, { recursive: true })
-    if (postgresUrl !== undefined) await drop(postgresUrl, databases)
-  })
+  if (server === undefined) await (template ??= fillTemplate())
+  else await (await (await onServer(server)).open()).close()
 
   return {
-    get folder() {
-      return folder
-    },
-    create: () => (postgresUrl === undefined ? createInFolder() : onServer(postgresUrl)),
+    folder,
+    create: () => (server === undefined ? createInFolder() : onServer(server)),
     createInFolder,
+    async remove() {
+      await rm(folder, { recursive: true })
+      if (server !== undefined) await drop(server, databases)
+    },
   }
 }
 

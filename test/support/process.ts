@@ -55,8 +55,8 @@ export function commandLine(): CommandLine {
   }
 }
 
-/** Nothing of this process's environment configures the other one. */
-function startProcess(args: readonly string[], env: Environment): Running {
+/** Starts the project's command line; nothing of this process's environment configures the other one. */
+export function startProcess(args: readonly string[], env: Environment): Running {
   const child = spawn(process.execPath, ['--import', 'tsx', 'src/main.ts', ...args], {
     cwd: root,
     env: { PATH: process.env['PATH'] ?? '', ...env },
@@ -87,12 +87,14 @@ function saying(
   said: () => string,
 ): Promise<RegExpExecArray> {
   return new Promise((resolve, reject) => {
+    const streams = [child.stdout, child.stderr]
     const look = (): void => {
       const found = words.exec(said())
-      if (found !== null) resolve(found)
+      if (found === null) return
+      resolve(found)
+      for (const stream of streams) stream?.off('data', look)
     }
-    child.stdout?.on('data', look)
-    child.stderr?.on('data', look)
+    for (const stream of streams) stream?.on('data', look)
     look()
     void ended.then(() => reject(new Error(`It ended and never said ${words.source}, but:\n${said()}`)))
   })

@@ -1,0 +1,87 @@
+import { parse, validate } from 'graphql'
+import { defaultQueryBounds } from '../../src/bounds.ts'
+import { toAddress } from '../../src/domain/address.ts'
+import { checkExtent, checkText } from '../../src/graphql/limits.ts'
+import { schema } from '../../src/graphql/schema.ts'
+
+/** A query that is as dear as its shape can be within the bounds. */
+export interface DearQuery {
+  readonly shape: string
+  readonly query: string
+  readonly variables: Readonly<Record<string, unknown>>
+}
+
+/** A shape: what it asks for so many times over. */
+type Shape = (times: number) => string
+
+const point = 'ts valueUsd capitalInUsd capitalOutUsd netUsd changeUsd'
+const row = 'txHash logIndex block ts type amountUsd positionId reason'
+const openPosition = `id pool { a b venue feeTier } range { lower upper current } ticks { lower } inRange pendingRewardsUsd`
+const snapshot = `address owner strategyId status valueUsd capitalInUsd capitalOutUsd netUsd strategyDeltaUsd marketDeltaUsd
+  updatedAt fees { contributedUsd withdrawnUsd taxedUsd highWaterUsd } suspension { reason } positions { ${openPosition} }`
+
+const typeInFull = `kind name description enumValues { name description } inputFields { name defaultValue }
+  fields { name description type { kind name ofType { kind name ofType { name } } } args { name type { name } } }`
+
+/** Several shapes, each grown until one more would be over a bound. */
+export function dearQueries(long: readonly string[]): DearQuery[] {
+  const page = (of: string): string =>
+    `{ vaults(first: 200, orderBy: { field: ADDRESS, direction: ASC }) { nodes { ${of} } } }`
+  const each = (times: number, part: (index: number) => string): string =>
+    Array.from({ length: times }, (_, index) => part(index)).join(' ')
+  const shapes: Readonly<Record<string, Shape>> = {
+    'long series whole': (times) =>
+      `{ ${each(times, (at) => `a${at}: vault(address: "${long[at % long.length] ?? ''}") { equity(points: 2000, since: ${at}) { ${point} } }`)} }`,
+    'long series of a page': (times) => page(`equity(points: ${times + 1}) { ${point} }`),
+    'windows of all series': (times) => page(each(times, (at) => `a${at}: equity(points: 2, since: ${at}) { ts }`)),
+    'counts of all ledgers': (times) =>
+      page(each(times, (at) => `a${at}: events(first: 1, since: ${at}) { totalCount }`)),
+    'rows of all ledgers': (times) => page(`events(first: ${times}) { nodes { ${row} } }`),
+    'pages of ledgers': (times) => page(each(times, (at) => `a${at}: events(first: 1, since: ${at}) { nodes { ts } }`)),
+    'a wide page': (times) =>
+      page(`${snapshot} strategy { id name pairs { a } } equity(points: ${times + 1}) { ts netUsd }`),
+    'vaults in strategies in vaults': (times) =>
+      `{ vaults(first: ${times}) { nodes { strategy { vaults(first: 20) { nodes { strategy { vaults(first: 5) { nodes { address } } } } } } } } }`,
+    introspection: (times) => `{ ${each(times, (at) => `a${at}: __schema { types { ${typeInFull} } }`)} }`,
+    'a field again and again': (times) => `{ strategies { ${'id '.repeat(times)} } }`,
+    'a selection again and again': (times) => `{ ${'strategies { id } '.repeat(times)} }`,
+    'a selection with arguments again and again': (times) => `{ ${'vaults(first: 1) { totalCount } '.repeat(times)} }`,
+    'fragments beside fragments': (times) =>
+      `{ strategies { ${each(times, (at) => `...f${at}`)} } } ${each(times, (at) => `fragment f${at} on Strategy { id }`)}`,
+    'fragments in fragments': (times) =>
+      `{ strategies { ...f0 } } ${each(times, (at) => `fragment f${at} on Strategy { id ...f${at + 1} ...f${at + 1} }`)} fragment f${times} on Strategy { id }`,
+  }
+  const grown = Object.entries(shapes).map(([shape, written]) => ({ shape, query: largest(written), variables: {} }))
+  return [...grown, manyOwners]
+}
+
+/** Each address is checked by its checksum, which takes a hash. */
+const manyOwners: DearQuery = {
+  shape: 'many owners',
+  query: 'query ($owner: [Address!]) { vaults(where: { owner: $owner }) { totalCount } }',
+  variables: {
+    owner: Array.from({ length: 1_400 }, (_, at) => toAddress(`0x${(at + 1).toString(16).padStart(40, 'abcdef')}`)),
+  },
+}
+
+/** The document that asks as many times as the bounds let through. */
+function largest(written: Shape): string {
+  let passes = 0
+  let fails = 4_000
+  while (fails - passes > 1) {
+    const times = Math.floor((passes + fails) / 2)
+    if (isWithinBounds(written(times))) passes = times
+    else fails = times
+  }
+  if (passes === 0) throw new Error(`Not even one of these is within the bounds: ${written(1)}`)
+  return written(passes)
+}
+
+function isWithinBounds(query: string): boolean {
+  if (checkText(query, defaultQueryBounds) !== null) return false
+  const document = parse(query)
+  return (
+    checkExtent({ schema, document, variables: {} }, defaultQueryBounds).error === null &&
+    validate(schema, document).length === 0
+  )
+}

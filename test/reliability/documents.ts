@@ -1,0 +1,154 @@
+import fc from 'fast-check'
+import {
+  getNamedType,
+  getNullableType,
+  type GraphQLArgument,
+  type GraphQLField,
+  type GraphQLInputType,
+  type GraphQLObjectType,
+  isEnumType,
+  isInputObjectType,
+  isListType,
+  isNonNullType,
+  isObjectType,
+} from 'graphql'
+import { schema } from '../../src/graphql/schema.ts'
+import { addresses, anyText, integers, mostly, times } from './values.ts'
+
+type Text = fc.Arbitrary<string>
+
+const mostLevels = 7
+const name = fc.constantFrom('a', 'b', 'ofVault', '_1', '__x', 'onion')
+const directive = fc.constantFrom('@skip(if: false)', '@include(if: true)', '@skip(if: $no)', '@unknown', '@include')
+
+/** Documents that the schema gives: nested, aliased, in fragments; most of them valid, some with something wrong. */
+export function documentsFor(known: readonly string[]): Text {
+  const { selection } = writerFor(known)
+  const query = selection(schema.getQueryType() as GraphQLObjectType, mostLevels)
+  const vault = selection(schema.getType('Vault') as GraphQLObjectType, 4)
+  return fc.oneof(
+    { weight: 8, arbitrary: query },
+    fc.tuple(name, query).map(([called, text]) => `query ${called} ${text}`),
+    fc.tuple(query, query).map(([one, two]) => `query a ${one} query b ${two}`),
+    fc
+      .tuple(fc.constantFrom('mutation', 'subscription', 'query query', 'fragment'), query)
+      .map((said) => said.join(' ')),
+    query.map((text) => `query ($no: Boolean! = false) ${text}`),
+    query.map((text) => `{ ...whole ... on Query ${text} } fragment whole on Query ${text}`),
+    vault.map((text) => `{ vaults(first: 3) { nodes { ...one ...one } } } fragment one on Vault ${text}`),
+    vault.map((text) => `{ vaults { nodes ${text} ...round } } fragment round on VaultConnection { ...round }`),
+    heavy,
+  )
+}
+
+/** Texts that are costly to read or to check, up to the bounds and beyond. */
+const heavy: Text = fc
+  .tuple(
+    fc.constantFrom('{ strategies { id } }', '{ __typename }', '{ a: __typename }', 'id ', '{', '[', '"""', '"\\u{1}'),
+    fc.constantFrom('{ strategies { id ', '{ vaults(after: ', '', '# ', '{ __schema { types { name fields { name '),
+    fc.integer({ min: 1, max: 2_500 }),
+  )
+  .map(([again, before, times]) => before + again.repeat(times))
+
+interface Writer {
+  selection(type: GraphQLObjectType, levels: number): Text
+}
+
+/** Writes what may stand in a document; each part is made once for each type and level. */
+function writerFor(known: readonly string[]): Writer {
+  const made = new Map<string, Text>()
+
+  function selection(type: GraphQLObjectType, levels: number): Text {
+    const key = `${type.name} ${levels}`
+    const there = made.get(key)
+    if (there !== undefined) return there
+    const fields = Object.values(type.getFields()).filter(
+      (each) => levels > 1 || !isObjectType(getNamedType(each.type)),
+    )
+    const right = fc.oneof(fc.constant('__typename'), ...fields.map((each) => field(each, levels)))
+    const wrong = fc.constantFrom('nothing', 'address { id }', '...lost', 'vaults', '__schema { types { name } }')
+    const parts = fc.array(fc.oneof({ weight: 60, arbitrary: right }, { weight: 1, arbitrary: wrong }), {
+      minLength: 1,
+      maxLength: 4,
+    })
+    const text = parts.map((all) => `{ ${all.join(' ')} }`)
+    made.set(key, text)
+    return text
+  }
+
+  function field({ name: called, type, args }: GraphQLField<unknown, unknown>, levels: number): Text {
+    const inner = getNamedType(type)
+    return fc
+      .tuple(
+        rarely(
+          name.map((alias) => `${alias}: `),
+          8,
+        ),
+        argumentsOf(args),
+        rarely(directive, 30),
+        isObjectType(inner) ? selection(inner, levels - 1) : fc.constant(''),
+      )
+      .map(([alias, given, directed, selected]) => `${alias}${called}${given} ${directed} ${selected}`)
+  }
+
+  function argumentsOf(args: readonly GraphQLArgument[]): Text {
+    const given = args.map((each) => {
+      const text = valueOf(each.type, each.name).map((value) => `${each.name}: ${value}`)
+      return isNonNullType(each.type) && each.defaultValue === undefined ? often(text) : rarely(text, 2)
+    })
+    return fc.tuple(...given).map((texts) => {
+      const all = texts.filter((text) => text !== '')
+      return all.length === 0 ? '' : `(${all.join(', ')})`
+    })
+  }
+
+  function valueOf(type: GraphQLInputType, of: string): Text {
+    const inner = getNullableType(type)
+    return mostly(
+      rightValue(inner, of),
+      fc.constantFrom('null', '$lost', '""', '{}', '[]', '-1', '1e400', 'X', '[[1]]'),
+    )
+  }
+
+  function rightValue(type: GraphQLInputType, of: string): Text {
+    if (isListType(type))
+      return fc.array(valueOf(type.ofType, of), { maxLength: 3 }).map((all) => `[${all.join(', ')}]`)
+    if (isEnumType(type)) return fc.constantFrom(...type.getValues().map((value) => value.name))
+    if (isInputObjectType(type)) return inputObject(Object.values(type.getFields()))
+    const { name: scalar } = getNamedType(type)
+    if (scalar === 'Address') return addresses(known).map(quoted)
+    return scalar === 'Int' ? integers.map(bare) : scalar === 'UnixTime' ? times.map(bare) : words.map(quoted)
+  }
+
+  function inputObject(fields: readonly { readonly name: string; readonly type: GraphQLInputType }[]): Text {
+    const parts = fields.map(({ name: key, type }) =>
+      rarely(
+        valueOf(type, key).map((value) => `${key}: ${value}`),
+        2,
+      ),
+    )
+    return fc.tuple(...parts).map((all) => `{ ${all.filter((part) => part !== '').join(', ')} }`)
+  }
+
+  return { selection }
+}
+
+const words = fc.oneof(fc.constantFrom('seasoned', 'fresh', 'eth-core', 'WETH', 'uniswap-v3', 'WzFd'), anyText)
+
+/** A text once in so many times, else none. */
+function rarely(text: Text, times: number): Text {
+  return fc.oneof({ weight: 1, arbitrary: text }, { weight: times - 1, arbitrary: fc.constant('') })
+}
+
+function often(text: Text): Text {
+  return fc.oneof({ weight: 20, arbitrary: text }, { weight: 1, arbitrary: fc.constant('') })
+}
+
+function quoted(text: string): string {
+  return JSON.stringify(text)
+}
+
+/** A number as it is, and anything else as a string, so that the rest of the document can still be read. */
+function bare(text: string): string {
+  return /^-?\d+(\.\d+)?$/.test(text) ? text : quoted(text)
+}

@@ -1,0 +1,59 @@
+import path from 'node:path'
+import { type Environment, type Outcome, startProcess } from '../support/process.ts'
+
+/** What a gateway's process holds, and has done since it started. */
+export interface Reading {
+  readonly cpuSeconds: number
+  /** The longest that its event loop stood still since the reading before. */
+  readonly blockedSeconds: number
+  /** Once its garbage is gone. */
+  readonly heapBytes: number
+  readonly rssBytes: number
+}
+
+/** A gateway as users run it, in a process of its own. */
+export interface GatewayProcess {
+  readonly port: number
+  read(): Promise<Reading>
+  /** Whether it has ended by itself. */
+  readonly ended: Promise<Outcome>
+  stop(): Promise<Outcome>
+  kill(): Promise<void>
+}
+
+const probe = path.resolve(import.meta.dirname, 'probe.mjs')
+
+/** @param args of the command `serve` */
+export async function startGateway(args: readonly string[], env: Environment): Promise<GatewayProcess> {
+  const running = startProcess(['serve', ...args], {
+    PORT: '0',
+    DEMO: '0',
+    LOG_LEVEL: 'error',
+    NODE_OPTIONS: `--import ${probe}`,
+    ...env,
+  })
+  // A show that fails leaves none behind.
+  process.once('exit', () => running.kill('SIGKILL'))
+  const [, port] = await running.says(/GraphiQL {2}http:\/\/localhost:(\d+)\//)
+  let readings = 0
+  const end = async (signal: 'SIGTERM' | 'SIGKILL'): Promise<Outcome> => {
+    running.kill(signal)
+    return running.ended
+  }
+  return {
+    port: Number(port),
+    ended: running.ended,
+    async read() {
+      const said = running.says(new RegExp(`^probe ${++readings} (.*)$`, 'm'))
+      running.kill('SIGUSR2')
+      return JSON.parse((await said)[1] ?? '') as Reading
+    },
+    stop: () => end('SIGTERM'),
+    kill: async () => void (await end('SIGKILL')),
+  }
+}
+
+/** What a gateway's log tells of failures that nobody planned for. */
+export function failuresIn({ stderr }: Outcome): string[] {
+  return stderr.split('\n').filter((line) => line !== '' && !line.startsWith('probe '))
+}

@@ -1,0 +1,33 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import type { FactInput } from '../../src/feed/fact.ts'
+import { manyDemoFacts } from '../support/feeds.ts'
+
+/** A world that grows while it is asked: what stands from the beginning, and two feeds of different vaults. */
+export interface GrowingWorld {
+  readonly catalogue: readonly FactInput[]
+  readonly feeds: readonly [readonly FactInput[], readonly FactInput[]]
+}
+
+/** @param copies of the demo world's vaults, each with a life of some 150 facts */
+export function growingWorld(copies: number): GrowingWorld {
+  const facts = manyDemoFacts(copies)
+  const isOdd = (fact: FactInput): boolean => 'vault' in fact && parseInt(fact.vault.slice(-1), 16) % 2 === 1
+  const ofVaults = facts.filter((fact) => 'vault' in fact)
+  return {
+    catalogue: facts.filter((fact) => !('vault' in fact)),
+    feeds: [ofVaults.filter((fact) => !isOdd(fact)), ofVaults.filter(isOdd)],
+  }
+}
+
+/** Writes a text little by little over a time, and in the middle of its lines. */
+export async function pour(text: string, seconds: number, write: (part: Buffer) => unknown): Promise<void> {
+  const bytes = Buffer.from(text)
+  const begun = performance.now()
+  for (let at = 0; at < bytes.length;) {
+    await wait(100)
+    const share = (performance.now() - begun) / (seconds * 1000)
+    const due = Math.min(bytes.length, Math.ceil(bytes.length * share))
+    await write(bytes.subarray(at, due))
+    at = due
+  }
+}

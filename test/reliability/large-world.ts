@@ -1,0 +1,97 @@
+import type { Database } from '../../src/database/database.ts'
+import type { FactInput } from '../../src/feed/fact.ts'
+import { addressOf, apply, deposit, event, mark, midnight, opened, position, strategy } from '../support/world.ts'
+
+export interface LargeWorld {
+  /** Points of each long series. */
+  readonly points: number
+  readonly longVaults: number
+  readonly shortVaults: number
+}
+
+const minute = 60
+/** Points of the other series, and rows of each ledger, at most. */
+const mostShort = 500
+const strategies = 20
+const factsAtOnce = 20_000
+
+/** Addresses of the vaults with long series, the others after them. */
+export function addressesOf({ longVaults, shortVaults }: LargeWorld): { long: string[]; short: string[] } {
+  const numbered = (from: number, count: number): string[] =>
+    Array.from({ length: count }, (_, index) => addressOf(from + index))
+  return { long: numbered(1, longVaults), short: numbered(longVaults + 1, shortVaults) }
+}
+
+/** Fills a database with vaults of long series and others: one of each by the facts, the others as its copies. */
+export async function fillLargeWorld(database: Database, world: LargeWorld): Promise<void> {
+  const { long, short } = addressesOf(world)
+  await apply(database, [...Array.from({ length: strategies }, (_, at) => strategy(`s${at}`)), universe])
+  for (const [addresses, points] of [
+    [long, world.points],
+    [short, Math.min(mostShort, world.points)],
+  ] as const) {
+    const [first = '', ...others] = addresses
+    const facts = lifeOf(first, points)
+    for (let at = 0; at < facts.length; at += factsAtOnce) await apply(database, facts.slice(at, at + factsAtOnce))
+    await copyVault(database, first, others)
+  }
+  await database.prisma.$executeRawUnsafe('analyze')
+}
+
+const venues = ['uniswap-v3', 'aerodrome']
+const universe: FactInput = {
+  kind: 'screen',
+  ts: midnight,
+  assets: Array.from({ length: 50 }, (_, at) => ({
+    symbol: `A${at}`,
+    name: `Asset ${at}`,
+    category: 'major',
+    venues,
+    liquidityUsd: '1000',
+  })),
+  pairs: Array.from({ length: 50 }, (_, at) => ({ a: `A${at}`, b: 'USDC', venues, tvlUsd: '10', emissions: true })),
+  strategies: Object.fromEntries(
+    Array.from({ length: strategies }, (_, at) => [
+      `s${at}`,
+      Array.from({ length: 20 }, () => ({ a: 'A', b: 'B', venues })),
+    ]),
+  ),
+}
+
+/** A vault that is marked by the minute, with a ledger and, in the end, five positions. */
+function lifeOf(vault: string, points: number): FactInput[] {
+  const end = midnight + points * minute
+  return [
+    opened(vault, 's0'),
+    deposit(vault, midnight, '1000'),
+    ...Array.from({ length: points - 2 }, (_, at) =>
+      mark(vault, midnight + (at + 1) * minute, (1_000 + 100 * Math.sin(at / 700) + (at % 13)).toFixed(6)),
+    ),
+    mark(vault, end, '1100', { positions: ['a', 'b', 'c', 'd', 'e'].map((id) => position(id)) }),
+    ...Array.from({ length: Math.min(mostShort, points) }, (_, at) =>
+      event(vault, end + at, { type: 'harvest', positionId: 'a', amountUsd: '1' }),
+    ),
+  ]
+}
+
+/** Copies all rows of a vault, in whatever tables there are, to other addresses. */
+async function copyVault(database: Database, from: string, to: readonly string[]): Promise<void> {
+  const columns = await database.prisma.$queryRawUnsafe<{ table: string; key: string; others: string[] }[]>(
+    `select keyed.table_name::text as "table", keyed.column_name::text as key,
+        array_agg(quote_ident(other.column_name) order by other.ordinal_position) as others
+      from information_schema.columns keyed
+        join information_schema.columns other using (table_schema, table_name)
+      where table_schema = 'public' and other.column_name <> keyed.column_name
+        and (keyed.column_name = 'vault_address' or (keyed.table_name, keyed.column_name) = ('vault', 'address'))
+      group by keyed.table_name, keyed.column_name order by keyed.table_name <> 'vault'`,
+  )
+  for (const { table, key, others } of columns) {
+    const copied = others.join(', ')
+    await database.prisma.$executeRawUnsafe(
+      `insert into "${table}" (${key}, ${copied})
+        select copy.at, ${copied} from "${table}" cross join unnest($2::text[]) as copy(at) where ${key} = $1`,
+      from,
+      to,
+    )
+  }
+}

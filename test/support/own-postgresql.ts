@@ -1,0 +1,128 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readdirSync } from 'node:fs'
+import { chown, mkdtemp, rm } from 'node:fs/promises'
+import { createServer, type AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import pg from 'pg'
+
+/** A PostgreSQL server that its starter may stop, start and freeze as it likes. */
+export interface OwnPostgreSql {
+  readonly url: string
+  /** `fast` ends what runs and writes all that it holds, `immediate` leaves everything as a crash does. */
+  stop(how: 'fast' | 'immediate'): Promise<void>
+  /** Resolves when it answers. */
+  start(): Promise<void>
+  /** Keeps its processes from running: connections stay, and nothing comes. */
+  freeze(): void
+  thaw(): void
+  /** Stops it, and takes its folder away. */
+  remove(): Promise<void>
+}
+
+const packaged = '/usr/lib/postgresql'
+
+/** Why no server can be started here; null where one can, or where the machine's tests must have one. */
+export const noOwnPostgreSql: string | null =
+  programs() !== null || process.env['CI'] === 'true'
+    ? null
+    : `there are no server programs in ${packaged}/*/bin: apt-get install postgresql`
+
+/** Starts a server of the installed programs in a folder of its own, on a free port. */
+export async function startOwnPostgreSql(): Promise<OwnPostgreSql> {
+  const bin = programs()
+  if (bin === null) throw new Error(`PostgreSQL can't be started: ${noOwnPostgreSql ?? `${packaged} lacks it`}`)
+  const folder = await mkdtemp(path.join(tmpdir(), 'postgresql-'))
+  const user = serverUser()
+  if (user !== null) await chown(folder, user.uid, user.gid)
+  const data = path.join(folder, 'data')
+  const options = { cwd: '/', ...user }
+  const initdb = ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C.UTF-8', '--no-sync']
+  execFileSync(path.join(bin, 'initdb'), initdb, { ...options, stdio: 'pipe' })
+  const port = await freePort()
+  const url = `postgres://postgres@127.0.0.1:${port}/postgres`
+  // A commit that was answered has to outlive a crash of the server; nothing here outlives one of the machine.
+  const settings = ['listen_addresses=127.0.0.1', `port=${port}`, 'unix_socket_directories=', 'fsync=off']
+  const run = () =>
+    spawn(path.join(bin, 'postgres'), ['-D', data, ...settings.flatMap((setting) => ['-c', setting])], {
+      ...options,
+      stdio: 'ignore',
+    })
+
+  let server: ChildProcess | null = null
+  const started = async (): Promise<void> => {
+    server = run()
+    await answering(url, server)
+  }
+  const stop = async (how: 'fast' | 'immediate'): Promise<void> => {
+    if (server === null) return
+    const ended = once(server, 'exit')
+    server.kill(how === 'fast' ? 'SIGINT' : 'SIGQUIT')
+    await ended
+    server = null
+  }
+  const signal = (name: 'SIGSTOP' | 'SIGCONT'): void => {
+    for (const pid of family(server?.pid)) process.kill(pid, name)
+  }
+  await started()
+  return {
+    url,
+    stop,
+    start: started,
+    freeze: () => signal('SIGSTOP'),
+    thaw: () => signal('SIGCONT'),
+    async remove() {
+      await stop('immediate')
+      await rm(folder, { recursive: true })
+    },
+  }
+}
+
+/** The newest programs that are installed, as Debian installs them; null where none are. */
+function programs(): string | null {
+  if (!existsSync(packaged)) return null
+  const versions = readdirSync(packaged).filter((version) => existsSync(path.join(packaged, version, 'bin/postgres')))
+  const [newest] = versions.sort((a, b) => Number(b) - Number(a))
+  return newest === undefined ? null : path.join(packaged, newest, 'bin')
+}
+
+/** PostgreSQL refuses to run as root: it runs as its own user then. */
+function serverUser(): { uid: number; gid: number } | null {
+  if (process.getuid?.() !== 0) return null
+  const id = (what: string): number => Number(execFileSync('id', [what, 'postgres']).toString())
+  return { uid: id('-u'), gid: id('-g') }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  return port
+}
+
+async function answering(url: string, server: ChildProcess): Promise<void> {
+  for (;;) {
+    if (server.exitCode !== null) throw new Error(`PostgreSQL ended at once, with ${server.exitCode}`)
+    const client = new pg.Client({ connectionString: url })
+    // One that breaks while it is asked is asked again.
+    client.on('error', () => undefined)
+    try {
+      await client.connect()
+      await client.query('select 1')
+      return await client.end()
+    } catch {
+      await wait(50)
+    }
+  }
+}
+
+/** A process and its children, the parent first, so that it starts no more of them. */
+function family(parent: number | undefined): number[] {
+  if (parent === undefined) return []
+  const lines = execFileSync('ps', ['-A', '-o', 'pid=,ppid=']).toString().trim().split('\n')
+  const processes = lines.map((line) => line.trim().split(/\s+/).map(Number))
+  return [parent, ...processes.flatMap(([pid = 0, ppid]) => (ppid === parent ? [pid] : []))]
+}
