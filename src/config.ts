@@ -19,6 +19,8 @@ export interface Config {
   readonly cacheBytes: number
   /** How long running requests have to end when the gateway stops. */
   readonly stopSeconds: number
+  /** Where `/metrics` is, if not beside the rest. */
+  readonly metricsPort: number | null
   readonly logLevel: (typeof logLevels)[number]
 }
 
@@ -84,6 +86,7 @@ const environment = z.object({
   KEEP_ALIVE_SECONDS: wholeNumber(1, 3_600).default(defaultBounds.idleSeconds),
   CACHE_MEGABYTES: wholeNumber(0, 16_384).default(32),
   STOP_SECONDS: wholeNumber(0, 3_600).default(10),
+  METRICS_PORT: wholeNumber(0, 65_535).nullable().default(null),
   LOG_LEVEL: z.enum(logLevels, `is none of ${logLevels.join(', ')}`).default('info'),
 })
 
@@ -97,7 +100,9 @@ export const environmentVariables: readonly string[] = Object.keys(environment.s
 export function readConfig(variables: Readonly<Record<string, string | undefined>>): Config {
   const set = Object.fromEntries(Object.entries(variables).filter(([, value]) => value !== undefined && value !== ''))
   const read = environment.safeParse(set)
-  if (!read.success) throw new BadConfig(read.error.issues.map(({ path, message }) => `${path.join('.')} ${message}`))
+  const issues = read.error?.issues.map(({ path, message }) => `${path.join('.')} ${message}`) ?? []
+  const problems = [...issues, ...conflicts(set)]
+  if (!read.success || problems.length > 0) throw new BadConfig(problems)
   const { data } = read
   return {
     port: data.PORT,
@@ -125,6 +130,12 @@ export function readConfig(variables: Readonly<Record<string, string | undefined
     },
     cacheBytes: data.CACHE_MEGABYTES * 1024 * 1024,
     stopSeconds: data.STOP_SECONDS,
+    metricsPort: data.METRICS_PORT,
     logLevel: data.LOG_LEVEL,
   }
+}
+
+/** What is right by itself, and wrong beside another. */
+function conflicts({ PORT = '4000', METRICS_PORT }: Readonly<Record<string, string | undefined>>): string[] {
+  return METRICS_PORT === PORT && PORT !== '0' ? ['METRICS_PORT is that of PORT: leave it out to have both on one'] : []
 }

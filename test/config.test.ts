@@ -13,6 +13,7 @@ const defaults = {
   queryBounds: { bytes: 20_000, tokens: 2_000, depth: 16, aliases: 50, directives: 50, cost: 50_000 },
   cacheBytes: 32 * 1024 * 1024,
   stopSeconds: 10,
+  metricsPort: null,
   logLevel: 'info',
 }
 const url = 'postgres://user@host/name'
@@ -37,6 +38,7 @@ const variables = [
   'KEEP_ALIVE_SECONDS',
   'CACHE_MEGABYTES',
   'STOP_SECONDS',
+  'METRICS_PORT',
   'LOG_LEVEL',
 ]
 
@@ -97,6 +99,7 @@ describe('the configuration', () => {
     ['longer idle connections', { KEEP_ALIVE_SECONDS: '120' }, { bounds: { ...defaults.bounds, idleSeconds: 120 } }],
     ['no cache', { CACHE_MEGABYTES: '0' }, { cacheBytes: 0 }],
     ['a time to stop in', { STOP_SECONDS: '0' }, { stopSeconds: 0 }],
+    ['a port for the metrics', { METRICS_PORT: '9464' }, { metricsPort: 9464 }],
     ['a log level', { LOG_LEVEL: 'warn' }, { logLevel: 'warn' }],
   ])('takes %s', (_what, environment, expected) => {
     expect(readConfig(environment)).toEqual({ ...defaults, ...expected })
@@ -124,6 +127,8 @@ describe('the configuration', () => {
     ['KEEP_ALIVE_SECONDS', '0', 'KEEP_ALIVE_SECONDS is not from 1 to 3600'],
     ['CACHE_MEGABYTES', '-1', 'CACHE_MEGABYTES is not a whole number'],
     ['STOP_SECONDS', '10s', 'STOP_SECONDS is not a whole number'],
+    ['METRICS_PORT', '4000', 'METRICS_PORT is that of PORT: leave it out to have both on one'],
+    ['METRICS_PORT', 'none', 'METRICS_PORT is not a whole number'],
     ['LOG_LEVEL', 'INFO', 'LOG_LEVEL is none of trace, debug, info, warn, error, fatal, silent'],
   ])('refuses %s=%s', (name, value, problem) => {
     expect(problemsOf({ [name]: value })).toEqual([problem])

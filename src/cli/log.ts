@@ -1,5 +1,6 @@
 import { pino } from 'pino'
 import type { Config } from '../config.ts'
+import { isProbe } from '../http/health.ts'
 import type { Answered } from '../http/tracing.ts'
 
 /** Where the gateway tells what it does: a line each, as JSON, or for people on a terminal. */
@@ -21,9 +22,6 @@ export interface LogOptions {
   readonly output: { readonly isTTY?: boolean; write(text: string): unknown }
 }
 
-/** Probes come every few seconds, and tell nothing while all is well. */
-const quietRoutes = ['/health', '/ready']
-
 export function createLog({ level, secrets, output }: LogOptions): Log {
   const hidden = secrets.map((secret) => JSON.stringify(secret).slice(1, -1)).filter((secret) => secret.length >= 8)
   const write = (line: string): void => {
@@ -36,7 +34,8 @@ export function createLog({ level, secrets, output }: LogOptions): Log {
     info: (message, facts = {}) => logger.info(facts, message),
     warn: (message, facts = {}) => logger.warn(facts, message),
     error: (message, facts = {}) => logger.error(facts, message),
-    answered: (request) => logger[quietRoutes.includes(request.route) ? 'debug' : 'info'](request, 'Answered'),
+    // Probes come every few seconds, and tell nothing while all is well.
+    answered: (request) => logger[isProbe({ path: request.route }) ? 'debug' : 'info'](request, 'Answered'),
   }
 }
 

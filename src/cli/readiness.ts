@@ -7,6 +7,7 @@ import type { Readiness } from '../http/health.ts'
 export interface GatewayReadiness extends Readiness {
   /** Is told what ended the feed before its time; it stays not ready until it is started anew. */
   feedStopped(error: unknown): void
+  readonly isFeedStopped: () => boolean
 }
 
 /**
@@ -23,6 +24,8 @@ export function createReadiness(database: Database, milliseconds = 800): Gateway
           ? `The feed is stopped by a bad fact in line ${error.line}: ${error.key ?? 'it'} ${error.reason}`
           : 'The feed is stopped; the log says why.'
     },
+
+    isFeedStopped: () => ofFeed !== null,
 
     // Anybody may ask, as often as they like: the database is asked by one at a time, for all who wait.
     async reason() {
