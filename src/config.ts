@@ -4,6 +4,8 @@ import { defaultBounds, defaultQueryBounds, type QueryBounds } from './bounds.ts
 /** What the environment configures, checked. */
 export interface Config {
   readonly port: number
+  /** How many processes answer on the port. */
+  readonly workers: number
   /** Null listens on all addresses. */
   readonly host: string | null
   readonly database: DatabaseConfig
@@ -54,6 +56,7 @@ const list = z.string().transform((text) =>
 
 const environment = z.object({
   PORT: wholeNumber(0, 65_535).default(4_000),
+  WORKERS: wholeNumber(1, 128).default(1),
   HOST: z.string().min(1).nullable().default(null),
   DATA_DIR: z.string().min(1).default('.data'),
   DATABASE_URL: z
@@ -106,6 +109,7 @@ export function readConfig(variables: Readonly<Record<string, string | undefined
   const { data } = read
   return {
     port: data.PORT,
+    workers: data.WORKERS,
     host: data.HOST,
     database:
       data.DATABASE_URL === undefined
@@ -136,6 +140,16 @@ export function readConfig(variables: Readonly<Record<string, string | undefined
 }
 
 /** What is right by itself, and wrong beside another. */
-function conflicts({ PORT = '4000', METRICS_PORT }: Readonly<Record<string, string | undefined>>): string[] {
-  return METRICS_PORT === PORT && PORT !== '0' ? ['METRICS_PORT is that of PORT: leave it out to have both on one'] : []
+function conflicts(set: Readonly<Record<string, string | undefined>>): string[] {
+  const { PORT = '4000', METRICS_PORT, WORKERS = '1', DATABASE_URL } = set
+  const samePort = METRICS_PORT === PORT && PORT !== '0'
+  const onOneProcess = Number(WORKERS) > 1 && DATABASE_URL === undefined
+  return [
+    ...(samePort ? ['METRICS_PORT is that of PORT: leave it out to have both on one'] : []),
+    ...(onOneProcess ? [`WORKERS ${needsPostgreSql}`] : []),
+  ]
 }
+
+const needsPostgreSql =
+  'is more than the 1 that the embedded database can serve, which belongs to one process: ' +
+  'name a PostgreSQL in DATABASE_URL, or leave WORKERS out'

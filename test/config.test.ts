@@ -3,6 +3,7 @@ import { BadConfig, readConfig } from '../src/config.ts'
 
 const defaults = {
   port: 4_000,
+  workers: 1,
   host: null,
   database: { engine: 'pglite', dataDir: '.data' },
   demo: true,
@@ -19,6 +20,7 @@ const defaults = {
 const url = 'postgres://user@host/name'
 const variables = [
   'PORT',
+  'WORKERS',
   'HOST',
   'DATA_DIR',
   'DATABASE_URL',
@@ -65,6 +67,12 @@ describe('the configuration', () => {
   test.each<[string, Record<string, string>, object]>([
     ['the port', { PORT: '80' }, { port: 80 }],
     ['any free port', { PORT: '0' }, { port: 0 }],
+    [
+      'workers on a PostgreSQL',
+      { WORKERS: '4', DATABASE_URL: url },
+      { workers: 4, database: { engine: 'postgresql', url, connections: 10 } },
+    ],
+    ['one worker on the embedded database', { WORKERS: '1' }, { workers: 1 }],
     ['the host', { HOST: '127.0.0.1' }, { host: '127.0.0.1' }],
     ["the embedded database's folder", { DATA_DIR: '/data' }, { database: { engine: 'pglite', dataDir: '/data' } }],
     ['a PostgreSQL', { DATABASE_URL: url }, { database: { engine: 'postgresql', url, connections: 10 } }],
@@ -110,6 +118,12 @@ describe('the configuration', () => {
     ['PORT', '-1', 'PORT is not a whole number'],
     ['PORT', '80.5', 'PORT is not a whole number'],
     ['PORT', '0x50', 'PORT is not a whole number'],
+    ['WORKERS', '0', 'WORKERS is not from 1 to 128'],
+    [
+      'WORKERS',
+      '2',
+      'WORKERS is more than the 1 that the embedded database can serve, which belongs to one process: name a PostgreSQL in DATABASE_URL, or leave WORKERS out',
+    ],
     ['DATABASE_URL', 'mysql://host/name', 'DATABASE_URL is not a postgres:// address'],
     ['DATABASE_CONNECTIONS', '1', 'DATABASE_CONNECTIONS is not from 2 to 1000'],
     ['DATABASE_CONNECTIONS', '1001', 'DATABASE_CONNECTIONS is not from 2 to 1000'],

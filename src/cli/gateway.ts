@@ -26,15 +26,18 @@ export interface GatewayOptions {
   readonly metrics: Metrics
   /** What `/metrics` tells. */
   readonly tell: Exposition
+  /** Whether other workers answer the same senders. */
+  readonly sharesRateLimit?: boolean
 }
 
 /** Answers the requests to one port. */
 export async function openGateway(options: GatewayOptions): Promise<Listening> {
-  const { config, database, log, readiness, cache, metrics, tell } = options
+  const { config, database, log, readiness, cache, metrics, tell, sharesRateLimit = false } = options
   const bounds = { ...defaultBounds, ...config.bounds }
   const app = createApp({
     ...config,
     database: observed(database, metrics.onStatement),
+    rateLimit: config.rateLimit && { ...config.rateLimit, isShared: sharesRateLimit },
     bounds,
     cache,
     readiness,

@@ -19,17 +19,20 @@ export interface LogOptions {
   readonly level: LogLevel
   /** Texts that are masked wherever they turn up, such as keys. */
   readonly secrets: readonly string[]
+  /** The number of this process where several serve one port: it stands in each line. */
+  readonly worker?: number | null
   readonly output: { readonly isTTY?: boolean; write(text: string): unknown }
 }
 
-export function createLog({ level, secrets, output }: LogOptions): Log {
+export function createLog({ level, secrets, worker = null, output }: LogOptions): Log {
   const hidden = secrets.map((secret) => JSON.stringify(secret).slice(1, -1)).filter((secret) => secret.length >= 8)
   const write = (line: string): void => {
     const safe = hidden.reduce((text, secret) => text.replaceAll(secret, '[hidden]'), line)
     output.write(output.isTTY === true ? readable(safe) : safe)
   }
+  const base = worker === null ? null : { worker }
   const formatters = { level: (label: string) => ({ level: label }) }
-  const logger = pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime, formatters }, { write })
+  const logger = pino({ level, base, timestamp: pino.stdTimeFunctions.isoTime, formatters }, { write })
   return {
     info: (message, facts = {}) => logger.info(facts, message),
     warn: (message, facts = {}) => logger.warn(facts, message),

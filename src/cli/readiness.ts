@@ -7,7 +7,8 @@ import type { Readiness } from '../http/health.ts'
 export interface GatewayReadiness extends Readiness {
   /** Is told what ended the feed before its time; it stays not ready until it is started anew. */
   feedStopped(error: unknown): void
-  readonly isFeedStopped: () => boolean
+  /** Why the feed is stopped; null where it isn't. */
+  readonly feedReason: () => string | null
 }
 
 /**
@@ -25,7 +26,7 @@ export function createReadiness(database: Database, milliseconds = 800): Gateway
           : 'The feed is stopped; the log says why.'
     },
 
-    isFeedStopped: () => ofFeed !== null,
+    feedReason: () => ofFeed,
 
     // Anybody may ask, as often as they like: the database is asked by one at a time, for all who wait.
     async reason() {

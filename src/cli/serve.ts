@@ -94,7 +94,8 @@ export async function greeting(database: Database, port: number): Promise<string
   return [`GraphiQL  ${base}/graphql`, ...paths.map((path) => `curl -s ${base}${path}`)].join('\n')
 }
 
-async function fillWithDemo({ database, greet, nowSeconds }: ServeCommand): Promise<void> {
+/** Gives an empty database the demo world. */
+export async function fillWithDemo({ database, greet, nowSeconds }: ServeCommand): Promise<void> {
   await database.exclusively(async () => {
     if ((await database.prisma.strategy.count()) > 0) return
     const lines = demoFacts(nowSeconds).map((fact) => `${JSON.stringify(fact)}\n`)
@@ -106,7 +107,8 @@ async function fillWithDemo({ database, greet, nowSeconds }: ServeCommand): Prom
   })
 }
 
-function startFeed(
+/** Follows the feed that was asked for, if any. */
+export function startFeed(
   command: ServeCommand,
   readiness: GatewayReadiness,
   signal: AbortSignal,

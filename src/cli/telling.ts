@@ -7,7 +7,7 @@ import type { GatewayReadiness } from './readiness.ts'
 export function modelTelling(database: Database, readiness: GatewayReadiness): () => Promise<string> {
   return createModelMetrics({
     read: figuresReader(database),
-    isFeedStopped: readiness.isFeedStopped,
+    isFeedStopped: () => readiness.feedReason() !== null,
     nowSeconds: () => Date.now() / 1000,
   })
 }

@@ -6,7 +6,7 @@ export interface MetricsOptions {
   /** Asked at each scrape. */
   readonly cache?: () => CacheFigures
   /** The number of this process where several serve one port: a label on all that is its own. */
-  readonly worker?: number
+  readonly worker?: number | 'primary'
 }
 
 /** What one process counts of its own work, in a registry of its own. */
