@@ -47,7 +47,7 @@ export async function serve(command: ServeCommand): Promise<Gateway> {
   if (config.demo && command.feed === null) await fillWithDemo(command)
   const readiness = createReadiness(database)
   const cache = createAnswerCache(config.cacheBytes)
-  const metrics = createMetrics({ cache: cache.figures })
+  const metrics = createMetrics({ cache: () => cache.figures() })
   const tellModel = modelTelling(database, readiness)
   const tell = exposition(() => Promise.all([metrics.text(), tellModel()]))
   const metricsPort = await openMetricsPort(config, tell, log)

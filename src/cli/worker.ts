@@ -25,7 +25,7 @@ export function onStopMessage(stop: () => void): void {
 /** Answers requests on the port that this worker shares with the others. */
 export async function serveAsWorker({ config, database, log }: ServeCommand): Promise<Gateway> {
   const cache = createAnswerCache(config.cacheBytes)
-  const metrics = createMetrics({ cache: cache.figures, worker: workerNumber() ?? 0 })
+  const metrics = createMetrics({ cache: () => cache.figures(), worker: workerNumber() ?? 0 })
   const ofDatabase = createReadiness(database)
   const toPrimary = questions(tellMilliseconds)
   let feedReason: string | null = null
