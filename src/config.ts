@@ -4,6 +4,8 @@ import { defaultBounds, defaultQueryBounds, type QueryBounds } from './bounds.ts
 /** What the environment configures, checked. */
 export interface Config {
   readonly port: number
+  /** How many processes answer on the port. */
+  readonly workers: number
   /** Null listens on all addresses. */
   readonly host: string | null
   readonly database: DatabaseConfig
@@ -19,6 +21,8 @@ export interface Config {
   readonly cacheBytes: number
   /** How long running requests have to end when the gateway stops. */
   readonly stopSeconds: number
+  /** Where `/metrics` is, if not beside the rest. */
+  readonly metricsPort: number | null
   readonly logLevel: (typeof logLevels)[number]
 }
 
@@ -52,6 +56,7 @@ const list = z.string().transform((text) =>
 
 const environment = z.object({
   PORT: wholeNumber(0, 65_535).default(4_000),
+  WORKERS: wholeNumber(1, 128).default(1),
   HOST: z.string().min(1).nullable().default(null),
   DATA_DIR: z.string().min(1).default('.data'),
   DATABASE_URL: z
@@ -84,6 +89,7 @@ const environment = z.object({
   KEEP_ALIVE_SECONDS: wholeNumber(1, 3_600).default(defaultBounds.idleSeconds),
   CACHE_MEGABYTES: wholeNumber(0, 16_384).default(32),
   STOP_SECONDS: wholeNumber(0, 3_600).default(10),
+  METRICS_PORT: wholeNumber(0, 65_535).nullable().default(null),
   LOG_LEVEL: z.enum(logLevels, `is none of ${logLevels.join(', ')}`).default('info'),
 })
 
@@ -97,10 +103,13 @@ export const environmentVariables: readonly string[] = Object.keys(environment.s
 export function readConfig(variables: Readonly<Record<string, string | undefined>>): Config {
   const set = Object.fromEntries(Object.entries(variables).filter(([, value]) => value !== undefined && value !== ''))
   const read = environment.safeParse(set)
-  if (!read.success) throw new BadConfig(read.error.issues.map(({ path, message }) => `${path.join('.')} ${message}`))
+  const issues = read.error?.issues.map(({ path, message }) => `${path.join('.')} ${message}`) ?? []
+  const problems = [...issues, ...conflicts(set)]
+  if (!read.success || problems.length > 0) throw new BadConfig(problems)
   const { data } = read
   return {
     port: data.PORT,
+    workers: data.WORKERS,
     host: data.HOST,
     database:
       data.DATABASE_URL === undefined
@@ -125,6 +134,22 @@ export function readConfig(variables: Readonly<Record<string, string | undefined
     },
     cacheBytes: data.CACHE_MEGABYTES * 1024 * 1024,
     stopSeconds: data.STOP_SECONDS,
+    metricsPort: data.METRICS_PORT,
     logLevel: data.LOG_LEVEL,
   }
 }
+
+/** What is right by itself, and wrong beside another. */
+function conflicts(set: Readonly<Record<string, string | undefined>>): string[] {
+  const { PORT = '4000', METRICS_PORT, WORKERS = '1', DATABASE_URL } = set
+  const samePort = METRICS_PORT === PORT && PORT !== '0'
+  const onOneProcess = Number(WORKERS) > 1 && DATABASE_URL === undefined
+  return [
+    ...(samePort ? ['METRICS_PORT is that of PORT: leave it out to have both on one'] : []),
+    ...(onOneProcess ? [`WORKERS ${needsPostgreSql}`] : []),
+  ]
+}
+
+const needsPostgreSql =
+  'is more than the 1 that the embedded database can serve, which belongs to one process: ' +
+  'name a PostgreSQL in DATABASE_URL, or leave WORKERS out'

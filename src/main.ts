@@ -1,8 +1,11 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { runIngest } from './cli/ingest.ts'
 import { createLog } from './cli/log.ts'
+import { serveByWorkers } from './cli/primary.ts'
 import { greeting, serve } from './cli/serve.ts'
+import { WorkerFailed } from './cli/supervisor.ts'
 import { BadUsage, type Command, readCommand, usage } from './cli/usage.ts'
+import { onStopMessage, serveAsWorker, workerNumber } from './cli/worker.ts'
 import { BadConfig, type Config, readConfig } from './config.ts'
 import { DatabaseFull } from './database/full.ts'
 import { DataDirInUse } from './database/lock.ts'
@@ -33,6 +36,8 @@ try {
   process.exitCode = error instanceof BadUsage || error instanceof BadConfig ? 2 : 1
   if (isExplained(error)) console.error(error.message)
   else console.error(error)
+  // The channel to its primary would keep a worker that failed.
+  if (workerNumber() !== null) process.exit()
 }
 
 async function run(command: Command): Promise<void> {
@@ -53,15 +58,18 @@ async function ingestFeed(config: Config, command: Extract<Command, { name: 'ing
 }
 
 async function serveUntilStopped(config: Config, command: Extract<Command, { name: 'serve' }>): Promise<void> {
+  const worker = workerNumber()
+  if (worker !== null) onStopMessage(() => stopping.abort())
   const database = await openDatabase(config.database)
-  const log = createLog({ level: config.logLevel, secrets: secretsOf(config), output: process.stderr })
+  const log = createLog({ level: config.logLevel, secrets: secretsOf(config), worker, output: process.stderr })
   const greet = (message: string): void => console.log(message)
   try {
     const nowSeconds = Math.floor(Date.now() / 1000)
-    const gateway = await serve({ ...command, config, database, input: process.stdin, log, greet, nowSeconds })
+    const start = worker !== null ? serveAsWorker : config.workers > 1 ? serveByWorkers : serve
+    const gateway = await start({ ...command, config, database, input: process.stdin, log, greet, nowSeconds })
     // The addresses in the greeting are those of vaults that are there.
     await withinSeconds(greetingSeconds, gateway.firstFacts)
-    greet(await greeting(database, gateway.port))
+    if (worker === null) greet(await greeting(database, gateway.port))
     if (!stopping.signal.aborted) await new Promise((resolve) => stopping.signal.addEventListener('abort', resolve))
     await withinSeconds(config.stopSeconds + closeSeconds, gateway.close())
   } finally {
@@ -88,7 +96,7 @@ function secretsOf({ apiKeys, database }: Config): string[] {
 function isExplained(error: unknown): error is Error {
   const explained = [
     ...[BadUsage, BadConfig, DataDirInUse, DatabaseUnreachable, DatabaseUnavailable, DatabaseFull, CannotListen],
-    ...[BadFact, UnreadableFeed, UnwritableRejects],
+    ...[BadFact, UnreadableFeed, UnwritableRejects, WorkerFailed],
   ]
   return explained.some((kind) => error instanceof kind)
 }

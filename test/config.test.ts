@@ -3,6 +3,7 @@ import { BadConfig, readConfig } from '../src/config.ts'
 
 const defaults = {
   port: 4_000,
+  workers: 1,
   host: null,
   database: { engine: 'pglite', dataDir: '.data' },
   demo: true,
@@ -13,11 +14,13 @@ const defaults = {
   queryBounds: { bytes: 20_000, tokens: 1_000, depth: 16, aliases: 50, directives: 50, cost: 50_000 },
   cacheBytes: 32 * 1024 * 1024,
   stopSeconds: 10,
+  metricsPort: null,
   logLevel: 'info',
 }
 const url = 'postgres://user@host/name'
 const variables = [
   'PORT',
+  'WORKERS',
   'HOST',
   'DATA_DIR',
   'DATABASE_URL',
@@ -37,6 +40,7 @@ const variables = [
   'KEEP_ALIVE_SECONDS',
   'CACHE_MEGABYTES',
   'STOP_SECONDS',
+  'METRICS_PORT',
   'LOG_LEVEL',
 ]
 
@@ -63,6 +67,12 @@ describe('the configuration', () => {
   test.each<[string, Record<string, string>, object]>([
     ['the port', { PORT: '80' }, { port: 80 }],
     ['any free port', { PORT: '0' }, { port: 0 }],
+    [
+      'workers on a PostgreSQL',
+      { WORKERS: '4', DATABASE_URL: url },
+      { workers: 4, database: { engine: 'postgresql', url, connections: 10 } },
+    ],
+    ['one worker on the embedded database', { WORKERS: '1' }, { workers: 1 }],
     ['the host', { HOST: '127.0.0.1' }, { host: '127.0.0.1' }],
     ["the embedded database's folder", { DATA_DIR: '/data' }, { database: { engine: 'pglite', dataDir: '/data' } }],
     ['a PostgreSQL', { DATABASE_URL: url }, { database: { engine: 'postgresql', url, connections: 10 } }],
@@ -97,6 +107,7 @@ describe('the configuration', () => {
     ['longer idle connections', { KEEP_ALIVE_SECONDS: '120' }, { bounds: { ...defaults.bounds, idleSeconds: 120 } }],
     ['no cache', { CACHE_MEGABYTES: '0' }, { cacheBytes: 0 }],
     ['a time to stop in', { STOP_SECONDS: '0' }, { stopSeconds: 0 }],
+    ['a port for the metrics', { METRICS_PORT: '9464' }, { metricsPort: 9464 }],
     ['a log level', { LOG_LEVEL: 'warn' }, { logLevel: 'warn' }],
   ])('takes %s', (_what, environment, expected) => {
     expect(readConfig(environment)).toEqual({ ...defaults, ...expected })
@@ -107,6 +118,12 @@ describe('the configuration', () => {
     ['PORT', '-1', 'PORT is not a whole number'],
     ['PORT', '80.5', 'PORT is not a whole number'],
     ['PORT', '0x50', 'PORT is not a whole number'],
+    ['WORKERS', '0', 'WORKERS is not from 1 to 128'],
+    [
+      'WORKERS',
+      '2',
+      'WORKERS is more than the 1 that the embedded database can serve, which belongs to one process: name a PostgreSQL in DATABASE_URL, or leave WORKERS out',
+    ],
     ['DATABASE_URL', 'mysql://host/name', 'DATABASE_URL is not a postgres:// address'],
     ['DATABASE_CONNECTIONS', '1', 'DATABASE_CONNECTIONS is not from 2 to 1000'],
     ['DATABASE_CONNECTIONS', '1001', 'DATABASE_CONNECTIONS is not from 2 to 1000'],
@@ -124,6 +141,8 @@ describe('the configuration', () => {
     ['KEEP_ALIVE_SECONDS', '0', 'KEEP_ALIVE_SECONDS is not from 1 to 3600'],
     ['CACHE_MEGABYTES', '-1', 'CACHE_MEGABYTES is not a whole number'],
     ['STOP_SECONDS', '10s', 'STOP_SECONDS is not a whole number'],
+    ['METRICS_PORT', '4000', 'METRICS_PORT is that of PORT: leave it out to have both on one'],
+    ['METRICS_PORT', 'none', 'METRICS_PORT is not a whole number'],
     ['LOG_LEVEL', 'INFO', 'LOG_LEVEL is none of trace, debug, info, warn, error, fatal, silent'],
   ])('refuses %s=%s', (name, value, problem) => {
     expect(problemsOf({ [name]: value })).toEqual([problem])

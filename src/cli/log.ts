@@ -1,5 +1,6 @@
 import { pino } from 'pino'
 import type { Config } from '../config.ts'
+import { isProbe } from '../http/health.ts'
 import type { Answered } from '../http/tracing.ts'
 
 /** Where the gateway tells what it does: a line each, as JSON, or for people on a terminal. */
@@ -18,25 +19,26 @@ export interface LogOptions {
   readonly level: LogLevel
   /** Texts that are masked wherever they turn up, such as keys. */
   readonly secrets: readonly string[]
+  /** The number of this process where several serve one port: it stands in each line. */
+  readonly worker?: number | null
   readonly output: { readonly isTTY?: boolean; write(text: string): unknown }
 }
 
-/** Probes come every few seconds, and tell nothing while all is well. */
-const quietRoutes = ['/health', '/ready']
-
-export function createLog({ level, secrets, output }: LogOptions): Log {
+export function createLog({ level, secrets, worker = null, output }: LogOptions): Log {
   const hidden = secrets.map((secret) => JSON.stringify(secret).slice(1, -1)).filter((secret) => secret.length >= 8)
   const write = (line: string): void => {
     const safe = hidden.reduce((text, secret) => text.replaceAll(secret, '[hidden]'), line)
     output.write(output.isTTY === true ? readable(safe) : safe)
   }
+  const base = worker === null ? null : { worker }
   const formatters = { level: (label: string) => ({ level: label }) }
-  const logger = pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime, formatters }, { write })
+  const logger = pino({ level, base, timestamp: pino.stdTimeFunctions.isoTime, formatters }, { write })
   return {
     info: (message, facts = {}) => logger.info(facts, message),
     warn: (message, facts = {}) => logger.warn(facts, message),
     error: (message, facts = {}) => logger.error(facts, message),
-    answered: (request) => logger[quietRoutes.includes(request.route) ? 'debug' : 'info'](request, 'Answered'),
+    // Probes come every few seconds, and tell nothing while all is well.
+    answered: (request) => logger[isProbe({ path: request.route }) ? 'debug' : 'info'](request, 'Answered'),
   }
 }
 

@@ -7,6 +7,8 @@ import type { Readiness } from '../http/health.ts'
 export interface GatewayReadiness extends Readiness {
   /** Is told what ended the feed before its time; it stays not ready until it is started anew. */
   feedStopped(error: unknown): void
+  /** Why the feed is stopped; null where it isn't. */
+  readonly feedReason: () => string | null
 }
 
 /**
@@ -23,6 +25,8 @@ export function createReadiness(database: Database, milliseconds = 800): Gateway
           ? `The feed is stopped by a bad fact in line ${error.line}: ${error.key ?? 'it'} ${error.reason}`
           : 'The feed is stopped; the log says why.'
     },
+
+    feedReason: () => ofFeed,
 
     // Anybody may ask, as often as they like: the database is asked by one at a time, for all who wait.
     async reason() {

@@ -1,6 +1,5 @@
 import path from 'node:path'
 import { Readable } from 'node:stream'
-import { defaultBounds } from '../bounds.ts'
 import type { Config } from '../config.ts'
 import type { Database } from '../database/database.ts'
 import { allStrategies, readVaultPages } from '../database/read/vault.ts'
@@ -12,13 +11,17 @@ import { patiently } from '../feed/patience.ts'
 import { rejectsFile } from '../feed/rejects.ts'
 import { followedSource, inputSource, type Source } from '../feed/source.ts'
 import { createAnswerCache } from '../http/answer-cache.ts'
-import { createApp } from '../http/app.ts'
-import { listen } from '../http/server.ts'
+import { exposition } from '../http/exposition.ts'
+import { createMetrics } from '../http/metrics.ts'
+import { openGateway, openMetricsPort } from './gateway.ts'
 import type { Log } from './log.ts'
 import { createReadiness, type GatewayReadiness } from './readiness.ts'
+import { modelTelling } from './telling.ts'
 
 export interface Gateway {
   readonly port: number
+  /** Where `/metrics` is, if it has a port of its own. */
+  readonly metricsPort: number | null
   /** Resolves when there is something to see: at the feed's first facts, or its end where it has none. */
   readonly firstFacts: Promise<void>
   /** Resolves when the feed has ended, which a followed one does only when the gateway stops or a line is bad. */
@@ -42,41 +45,30 @@ export interface ServeCommand {
 export async function serve(command: ServeCommand): Promise<Gateway> {
   const { config, database, log } = command
   if (config.demo && command.feed === null) await fillWithDemo(command)
-  const bounds = { ...defaultBounds, ...config.bounds }
   const readiness = createReadiness(database)
   const cache = createAnswerCache(config.cacheBytes)
-  const app = createApp({
-    ...config,
-    database,
-    bounds,
-    cache,
-    readiness,
-    report: (err, requestId) => log.error('An answer failed', { err, requestId }),
-    onAnswered: (request) => log.answered(request),
-  })
-  const server = await listen({
-    listener: (request, response) => app.listener(request, response),
-    onError: (err) => log.error('A request failed', { err }),
-    port: config.port,
-    host: config.host,
-    bounds,
-  })
-  const stopWatching = await database.watch(cache)
-  log.info('Listening', { port: server.port, engine: database.engine })
+  const metrics = createMetrics({ cache: () => cache.figures() })
+  const tellModel = modelTelling(database, readiness)
+  const tell = exposition(() => Promise.all([metrics.text(), tellModel()]))
+  const metricsPort = await openMetricsPort(config, tell, log)
+  const gateway = await openGateway({ config, database, log, readiness, cache, metrics, tell }).catch(
+    async (error: unknown) => {
+      await metricsPort?.close()
+      throw error
+    },
+  )
   const stopping = new AbortController()
   const { feedEnded, firstFacts } = startFeed(command, readiness, stopping.signal)
   return {
-    port: server.port,
+    port: gateway.port,
+    metricsPort: metricsPort?.port ?? null,
     firstFacts,
     feedEnded,
     async close() {
       stopping.abort()
-      const closed = server.close(config.stopSeconds)
-      log.info('Stopping: what runs is finished', { stopSeconds: config.stopSeconds })
-      const cut = await closed
-      if (cut > 0) log.warn('Requests that took too long to finish were cut', { cut })
+      await gateway.close()
+      await metricsPort?.close()
       await feedEnded
-      await stopWatching()
     },
   }
 }
@@ -102,7 +94,8 @@ export async function greeting(database: Database, port: number): Promise<string
   return [`GraphiQL  ${base}/graphql`, ...paths.map((path) => `curl -s ${base}${path}`)].join('\n')
 }
 
-async function fillWithDemo({ database, greet, nowSeconds }: ServeCommand): Promise<void> {
+/** Gives an empty database the demo world. */
+export async function fillWithDemo({ database, greet, nowSeconds }: ServeCommand): Promise<void> {
   await database.exclusively(async () => {
     if ((await database.prisma.strategy.count()) > 0) return
     const lines = demoFacts(nowSeconds).map((fact) => `${JSON.stringify(fact)}\n`)
@@ -114,7 +107,8 @@ async function fillWithDemo({ database, greet, nowSeconds }: ServeCommand): Prom
   })
 }
 
-function startFeed(
+/** Follows the feed that was asked for, if any. */
+export function startFeed(
   command: ServeCommand,
   readiness: GatewayReadiness,
   signal: AbortSignal,

@@ -12,6 +12,9 @@ export interface Making {
   readonly failed?: () => void
 }
 
+/** Is told how many keys a loader reads at once. */
+export type OnBatch = (loader: string, keys: number) => void
+
 /** What one request's resolvers share: the database, and through it this request's loaders. */
 export interface Context {
   /** For reads of this request alone, which are given up with it. */
@@ -20,6 +23,7 @@ export interface Context {
   readonly shared: Reader
   /** Takes in what a shared read was made from. */
   readonly note: (source: Source) => void
+  readonly onBatch?: OnBatch | undefined
 }
 
 /** Makes the context of each request. */
@@ -28,12 +32,13 @@ export type ContextOf = (making: Making) => Context
 /** A shared read that takes longer than any request may is given up, or others would wait for it. */
 const longestSharedMilliseconds = 10_000
 
-export function contextsOn(database: Reader): ContextOf {
+export function contextsOn(database: Reader, onBatch?: OnBatch): ContextOf {
   const shared: Reader = {
     query: (read, values) => database.query(read, values, AbortSignal.timeout(longestSharedMilliseconds)),
   }
   return ({ signal, sources }) => ({
     shared,
+    onBatch,
     note: (source) => void sources?.add(source),
     database: {
       query: (read, values) => {

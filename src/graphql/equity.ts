@@ -8,6 +8,7 @@ import { type ServedPoint, withBefore } from './curve.ts'
 import { groupBy, loader } from './loader.ts'
 
 const loadEquity = loader(
+  'equity',
   async (database, vaults: readonly string[], { points, ...window }: Window & { points: number }) => {
     const rows = groupBy(vaults, await readEquity(database, vaults, window, points), (row) => row.vaultAddress)
     return new Map<string, ServedPoint[]>(Array.from(rows, ([vault, series]) => [vault, withBefore(series)]))

@@ -7,11 +7,11 @@ import { builder } from './builder.ts'
 import { connectionType, decodeCursor, encodeCursor, pageOf } from './connection.ts'
 import { groupBy, loader } from './loader.ts'
 
-const loadRows = loader(async (database, vaults: readonly string[], page: LedgerPage) =>
+const loadRows = loader('ledger', async (database, vaults: readonly string[], page: LedgerPage) =>
   groupBy(vaults, await readLedger(database, vaults, page), (row) => row.vaultAddress),
 )
 
-const loadCount = loader(async (database, vaults: readonly string[], filter: LedgerFilter) => {
+const loadCount = loader('ledger counts', async (database, vaults: readonly string[], filter: LedgerFilter) => {
   const counts = await countLedger(database, vaults, filter)
   return new Map(counts.map(({ vault, count }) => [vault, count]))
 })

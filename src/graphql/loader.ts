@@ -12,12 +12,14 @@ export type BatchRead<Key, Args, Value> = (
 /** Loads what belongs to one key; what one request asks for at once, with equal arguments, is one read. */
 export type Load<Key, Args, Value> = (context: Context, key: Key, args: Args) => Promise<Value | undefined>
 
-export function loader<Key, Args, Value>(read: BatchRead<Key, Args, Value>): Load<Key, Args, Value> {
+/** @param name of what it loads, that its batches are counted under */
+export function loader<Key, Args, Value>(name: string, read: BatchRead<Key, Args, Value>): Load<Key, Args, Value> {
   const ofRequest = new WeakMap<Context, Map<string, DataLoader<Key, Value | undefined>>>()
   return (context, key, args) => {
     const byArgs = getOrAdd(ofRequest, context, () => new Map<string, DataLoader<Key, Value | undefined>>())
     const dataLoader = getOrAdd(byArgs, JSON.stringify(args), () => {
       return new DataLoader<Key, Value | undefined>(async (keys) => {
+        context.onBatch?.(name, keys.length)
         const values = await read(context.database, keys, args)
         return keys.map((wanted) => values.get(wanted))
       })

@@ -5,6 +5,7 @@ import {
   getArgumentValues,
   getNamedType,
   getNullableType,
+  getVariableValues,
   type GraphQLCompositeType,
   type GraphQLField,
   type GraphQLSchema,
@@ -59,7 +60,9 @@ export function measure({ schema, document, operationName, variables }: Measured
   const operation = operationName == null ? operations[0] : operations.find(({ name }) => name?.value === operationName)
   if (operation === undefined) return { depth: 0, aliases: 0, directives: 0, cost: 0 }
   const root = schema.getRootType(operation.operation)
-  const extent = root == null ? nothing : new Meter(schema, document, variables).selection(operation.selectionSet, root)
+  // Variables that can't be are refused by the execution, before it reads anything.
+  const { coerced = {} } = getVariableValues(schema, operation.variableDefinitions ?? [], { ...variables })
+  const extent = root == null ? nothing : new Meter(schema, document, coerced).selection(operation.selectionSet, root)
   return { ...extent, ...countNodes(document, operation) }
 }
 
@@ -86,41 +89,52 @@ class Meter {
     }
   }
 
-  selection({ selections }: SelectionSetNode, parent: GraphQLCompositeType): Extent {
+  /** @param page how many items the nodes or edges of a connection have, where the selection is of one */
+  selection({ selections }: SelectionSetNode, parent: GraphQLCompositeType, page = 1): Extent {
     let depth = 0
     let cost = 0
     for (const node of selections) {
       const extent =
         node.kind === Kind.FIELD
-          ? this.#field(node, parent)
+          ? this.#field(node, parent, page)
           : node.kind === Kind.FRAGMENT_SPREAD
-            ? this.#fragment(node.name.value)
-            : this.#conditional(node.selectionSet, node.typeCondition?.name.value, parent)
+            ? this.#fragment(node.name.value, page)
+            : this.#conditional(node.selectionSet, node.typeCondition?.name.value, parent, page)
       depth = Math.max(depth, extent.depth)
       cost += extent.cost
     }
     return { depth, cost }
   }
 
-  #fragment(name: string): Extent {
-    const known = this.#measured.get(name)
+  #fragment(name: string, page: number): Extent {
+    const key = `${name} ${page}`
+    const known = this.#measured.get(key)
     if (known !== undefined) return known
     const fragment = this.#fragments.get(name)
-    const extent = fragment ? this.#conditional(fragment.selectionSet, fragment.typeCondition.name.value) : nothing
-    this.#measured.set(name, extent)
+    const type = fragment && this.schema.getType(fragment.typeCondition.name.value)
+    const extent = fragment && isCompositeType(type) ? this.selection(fragment.selectionSet, type, page) : nothing
+    this.#measured.set(key, extent)
     return extent
   }
 
-  #conditional(selection: SelectionSetNode, typeName?: string, parent?: GraphQLCompositeType): Extent {
+  #conditional(
+    selection: SelectionSetNode,
+    typeName: string | undefined,
+    parent: GraphQLCompositeType,
+    page: number,
+  ): Extent {
     const type = typeName === undefined ? parent : this.schema.getType(typeName)
-    return isCompositeType(type) ? this.selection(selection, type) : nothing
+    return isCompositeType(type) ? this.selection(selection, type, page) : nothing
   }
 
-  #field(node: FieldNode, parent: GraphQLCompositeType): Extent {
+  #field(node: FieldNode, parent: GraphQLCompositeType, page: number): Extent {
     const field = this.#definition(node.name.value, parent)
     const type = field && getNamedType(field.type)
-    const inner = node.selectionSet && isCompositeType(type) ? this.selection(node.selectionSet, type) : nothing
-    const items = field === undefined ? 1 : this.#length(field, node)
+    const length = field === undefined ? null : this.#askedLength(field, node)
+    const inner =
+      node.selectionSet && isCompositeType(type) ? this.selection(node.selectionSet, type, length ?? 1) : nothing
+    const items =
+      field === undefined || !isListType(getNullableType(field.type)) ? 1 : this.#length(field, length, page)
     return { depth: 1 + inner.depth, cost: ownCost(field) + items * inner.cost }
   }
 
@@ -131,13 +145,16 @@ class Meter {
     return 'getFields' in parent ? parent.getFields()[name] : undefined
   }
 
-  /** Items of a list: what an argument says, or what is assumed; a connection's page is counted where it is asked for. */
-  #length(field: GraphQLField<unknown, unknown>, node: FieldNode): number {
+  /** Items of a list: what an argument says, a connection's page, or what is assumed. */
+  #length({ name }: GraphQLField<unknown, unknown>, asked: number | null, page: number): number {
+    if (name === 'nodes' || name === 'edges') return page
+    return asked ?? assumedLengths[name] ?? 10
+  }
+
+  #askedLength(field: GraphQLField<unknown, unknown>, node: FieldNode): number | null {
     const { first, points } = this.#arguments(field, node)
     const asked = first ?? points
-    if (typeof asked === 'number') return Math.max(1, asked)
-    if (!isListType(getNullableType(field.type)) || field.name === 'nodes' || field.name === 'edges') return 1
-    return assumedLengths[field.name] ?? 10
+    return typeof asked === 'number' ? Math.max(1, asked) : null
   }
 
   #arguments(field: GraphQLField<unknown, unknown>, node: FieldNode): Record<string, unknown> {

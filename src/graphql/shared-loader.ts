@@ -1,6 +1,6 @@
 import DataLoader from 'dataloader'
 import type { Origin, Reader } from '../database/database.ts'
-import type { Context } from './context.ts'
+import type { Context, OnBatch } from './context.ts'
 import { type BatchRead, getOrAdd, type Load } from './loader.ts'
 
 /** So many keys make a read long enough that more of them would only make everybody wait. */
@@ -13,16 +13,21 @@ const mostAtOnce = 2
  * Loads what belongs to one key, as `loader` does, and what several requests ask for at once is one read too: under load
  * a read serves as many as have come while those before it ran. It is for short reads, since nobody can give one up. A
  * read begins after it was asked for, so that nobody is told what was before.
+ * @param name of what it loads, that its batches are counted under; null where there is one key only
  */
 export function sharedLoader<Key extends string, Args, Value>(
+  name: string | null,
   read: BatchRead<Key, Args, Value>,
 ): Load<Key, Args, Value> {
   const ofDatabase = new WeakMap<Reader, Map<string, DataLoader<Key, Loaded<Value>>>>()
   const ofRequest = new WeakMap<Context, Map<string, Map<Key, Promise<Value | undefined>>>>()
 
-  const shared = (database: Reader, argsText: string, args: Args): DataLoader<Key, Loaded<Value>> => {
+  const shared = (context: Context, argsText: string, args: Args): DataLoader<Key, Loaded<Value>> => {
+    const { shared: database, onBatch } = context
     const byArgs = getOrAdd(ofDatabase, database, () => new Map<string, DataLoader<Key, Loaded<Value>>>())
-    return getOrAdd(byArgs, argsText, () => batching(database, args, read, () => byArgs.delete(argsText)))
+    return getOrAdd(byArgs, argsText, () =>
+      batching(database, args, counting(read, name, onBatch), () => byArgs.delete(argsText)),
+    )
   }
 
   return (context, key, args) => {
@@ -30,7 +35,7 @@ export function sharedLoader<Key extends string, Args, Value>(
     const byArgs = getOrAdd(ofRequest, context, () => new Map<string, Map<Key, Promise<Value | undefined>>>())
     const known = getOrAdd(byArgs, argsText, () => new Map<Key, Promise<Value | undefined>>())
     return getOrAdd(known, key, async () => {
-      const { value, origins } = await shared(context.shared, argsText, args).load(key)
+      const { value, origins } = await shared(context, argsText, args).load(key)
       for (const origin of origins) context.note(origin === 'named vaults' ? key : origin)
       return value
     })
@@ -51,9 +56,23 @@ export function sharedRead<Args, Value>(
   read: (database: Reader, args: Args) => Promise<Value>,
 ): (context: Context, args: Args) => Promise<Value> {
   const load = sharedLoader<typeof whole, Args, { readonly value: Value }>(
+    null,
     async (database, _, args) => new Map([[whole, { value: await read(database, args) }]]),
   )
   return async (context, args) => ((await load(context, whole, args)) as { readonly value: Value }).value
+}
+
+/** The same read, whose keys are counted. */
+function counting<Key, Args, Value>(
+  read: BatchRead<Key, Args, Value>,
+  name: string | null,
+  onBatch: OnBatch | undefined,
+): BatchRead<Key, Args, Value> {
+  if (name === null || onBatch === undefined) return read
+  return (database, keys, args) => {
+    onBatch(name, keys.length)
+    return read(database, keys, args)
+  }
 }
 
 /** @param onIdle is told when nothing is asked of it any more */

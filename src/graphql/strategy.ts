@@ -4,12 +4,12 @@ import { builder } from './builder.ts'
 import { groupBy } from './loader.ts'
 import { sharedLoader, sharedRead } from './shared-loader.ts'
 
-const loadStrategy = sharedLoader(async (database, ids: readonly string[]) => {
+const loadStrategy = sharedLoader('strategies', async (database, ids: readonly string[]) => {
   const strategies = await readStrategies(database, ids)
   return new Map(strategies.map((strategy) => [strategy.id, strategy]))
 })
 
-const loadPairs = sharedLoader(async (database, ids: readonly string[]) =>
+const loadPairs = sharedLoader('strategy pairs', async (database, ids: readonly string[]) =>
   groupBy(ids, await readStrategyPairs(database, ids), (pair) => pair.strategyId),
 )
 

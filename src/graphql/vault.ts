@@ -4,12 +4,12 @@ import { builder } from './builder.ts'
 import { groupBy } from './loader.ts'
 import { sharedLoader } from './shared-loader.ts'
 
-const loadVault = sharedLoader(async (database, addresses: readonly string[]) => {
+const loadVault = sharedLoader('vaults', async (database, addresses: readonly string[]) => {
   const vaults = await readVaults(database, addresses)
   return new Map(vaults.map((vault) => [vault.address, vault]))
 })
 
-const loadPositions = sharedLoader(async (database, addresses: readonly string[]) =>
+const loadPositions = sharedLoader('positions', async (database, addresses: readonly string[]) =>
   groupBy(addresses, await readPositions(database, addresses), (position) => position.vaultAddress),
 )
 

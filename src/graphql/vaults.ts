@@ -17,11 +17,11 @@ import type { Context } from './context.ts'
 import { groupBy, loader } from './loader.ts'
 import { VaultStatus, VaultType } from './vault.ts'
 
-const loadPage = loader(async (database, lists: readonly string[], page: VaultPage) =>
+const loadPage = loader('vault pages', async (database, lists: readonly string[], page: VaultPage) =>
   groupBy(lists, await readVaultPages(database, lists, page), (vault) => vault.list),
 )
 
-const loadCount = loader(async (database, lists: readonly string[], filter: VaultFilter) => {
+const loadCount = loader('vault counts', async (database, lists: readonly string[], filter: VaultFilter) => {
   const counts = await countVaults(database, lists, filter)
   return new Map(counts.map(({ list, count }) => [list, count]))
 })

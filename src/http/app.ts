@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type Bounds, defaultBounds, type QueryBounds, turnBounds } from '../bounds.ts'
-import { type Context, contextsOn, type Making } from '../graphql/context.ts'
+import { type Context, contextsOn, type Making, type OnBatch } from '../graphql/context.ts'
 import { stringify } from '../graphql/exact-number.ts'
 import { createExecutor } from '../graphql/execute.ts'
 import { masked } from '../graphql/failures.ts'
@@ -15,6 +15,7 @@ import { corsHeaders } from './cors.ts'
 import { withinDeadline } from './deadline.ts'
 import { docs, isOfDocs } from './docs.ts'
 import type { Answer, Inbound, Verdict } from './exchange.ts'
+import type { Exposition } from './exposition.ts'
 import { Finished } from './finished.ts'
 import { createGraphql, graphqlPath, preflightAnswer } from './graphql.ts'
 import { createProbes, isProbe, type Readiness } from './health.ts'
@@ -37,6 +38,9 @@ export interface AppOptions extends TracingOptions {
   readonly queryBounds?: QueryBounds
   /** What `/ready` asks; it answers 200 where there is nothing to ask. */
   readonly readiness?: Readiness
+  /** What `/metrics` tells; without it the path isn't there. */
+  readonly metrics?: Exposition | null
+  readonly onBatch?: OnBatch
 }
 
 /** The gateway, by fetch and by a socket. */
@@ -46,11 +50,11 @@ export interface App {
 }
 
 export function createApp({ database, apiKeys, rateLimit, trustedProxies, ...options }: AppOptions): App {
-  const { bounds = defaultBounds, cache = createAnswerCache(0), queryBounds, readiness } = options
+  const { bounds = defaultBounds, cache = createAnswerCache(0), queryBounds, readiness, metrics, onBatch } = options
   const tracing = createTracing(options)
   const { report } = tracing
-  const probe = createProbes(readiness)
-  const contextOf = contextsOn(database)
+  const probe = createProbes(readiness, metrics)
+  const contextOf = contextsOn(database, onBatch)
   const turns = createTurns(turnBounds)
   const graphql = createGraphql({ contextOf, turns, report, isOpen: apiKeys.length === 0, queryBounds })
   const execute = createExecutor(contextOf, report)

@@ -1,6 +1,7 @@
 import { onlyRead } from '../rest/handler.ts'
 import { problem } from '../rest/problem.ts'
 import type { Answer, Inbound } from './exchange.ts'
+import { answerMetrics, type Exposition, metricsPath } from './exposition.ts'
 
 /** What the gateway asks, to tell whether it can serve. */
 export interface Readiness {
@@ -8,18 +9,31 @@ export interface Readiness {
   reason(): Promise<string | null>
 }
 
-export const probePaths: readonly string[] = ['/health', '/ready']
+export const probePaths: readonly string[] = ['/health', '/ready', metricsPath]
 
 const always: Readiness = { reason: () => Promise.resolve(null) }
 
-/** Answers `/health` and `/ready`. */
-export function createProbes(readiness: Readiness = always): (request: Inbound) => Promise<Answer> {
+/**
+ * Answers `/health`, `/ready` and `/metrics`.
+ * @param metrics none: they are told elsewhere, or nowhere
+ */
+export function createProbes(
+  readiness: Readiness = always,
+  metrics: Exposition | null = null,
+): (request: Inbound) => Promise<Answer> {
   const ready = async (): Promise<Answer> => {
     const reason = await readiness.reason()
     return reason === null ? told('ready') : problem('NOT_READY', reason)
   }
+  const answers: Readonly<Record<string, () => Promise<Answer>>> = {
+    '/ready': ready,
+    '/health': () => Promise.resolve(told('alive')),
+    ...(metrics === null ? {} : { [metricsPath]: () => answerMetrics(metrics) }),
+  }
   return async ({ method, path }) => {
-    const answer = await onlyRead(method, path === '/ready' ? ready : () => Promise.resolve(told('alive')))
+    const read = answers[path]
+    if (read === undefined) return problem('PATH_NOT_FOUND', `${path} is not told here`)
+    const answer = await onlyRead(method, read)
     return { ...answer, headers: { ...answer.headers, 'cache-control': 'no-store' } }
   }
 }

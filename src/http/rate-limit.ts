@@ -1,4 +1,10 @@
-import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
+import {
+  type RateLimiterAbstract,
+  RateLimiterCluster,
+  RateLimiterClusterMaster,
+  RateLimiterMemory,
+  RateLimiterRes,
+} from 'rate-limiter-flexible'
 import { problem } from '../rest/problem.ts'
 import type { Inbound, Verdict } from './exchange.ts'
 
@@ -6,6 +12,8 @@ import type { Inbound, Verdict } from './exchange.ts'
 export interface RateLimit {
   readonly requests: number
   readonly seconds: number
+  /** Counted by the primary for all workers, not by this process for itself. */
+  readonly isShared?: boolean
 }
 
 /** Counts a request against its sender's quota. */
@@ -14,7 +22,8 @@ export type CountRequest = (sender: string) => Promise<Verdict>
 /** Limits each sender's requests; without a limit, none. Headers as in the IETF's draft on RateLimit headers. */
 export function rateLimiter(limit: RateLimit | null): CountRequest {
   if (limit === null) return () => Promise.resolve({ headers: {} })
-  const limiter = new RateLimiterMemory({ points: limit.requests, duration: limit.seconds })
+  const quota = { points: limit.requests, duration: limit.seconds }
+  const limiter = limit.isShared === true ? new RateLimiterCluster(quota) : new RateLimiterMemory(quota)
   const policy = { 'ratelimit-policy': `"default";q=${limit.requests};w=${limit.seconds}` }
   return async (sender) => {
     const { state, refused } = await consume(limiter, sender)
@@ -26,8 +35,13 @@ export function rateLimiter(limit: RateLimit | null): CountRequest {
   }
 }
 
+/** Has this process, the primary, count the requests that all its workers get. */
+export function countForAllWorkers(): void {
+  new RateLimiterClusterMaster()
+}
+
 async function consume(
-  limiter: RateLimiterMemory,
+  limiter: RateLimiterAbstract,
   sender: string,
 ): Promise<{ state: RateLimiterRes; refused: boolean }> {
   try {

@@ -12,6 +12,8 @@ export interface ServerOptions {
   /** Null listens on all addresses. */
   readonly host: string | null
   readonly bounds?: Bounds
+  /** What configures the port. */
+  readonly variable?: 'PORT' | 'METRICS_PORT'
 }
 
 export interface HttpServer {
@@ -29,8 +31,11 @@ export class CannotListen extends Error {
   constructor(
     readonly port: number,
     reason: string,
+    variable: string,
   ) {
-    super(`The gateway can't listen on port ${port}: ${reason}. Set PORT to another one, or to 0 for any that is free.`)
+    super(
+      `The gateway can't listen on port ${port}: ${reason}. Set ${variable} to another one, or to 0 for any that is free.`,
+    )
     this.name = 'CannotListen'
   }
 }
@@ -40,7 +45,7 @@ export class CannotListen extends Error {
  * @throws {CannotListen}
  */
 export async function listen(options: ServerOptions): Promise<HttpServer> {
-  const { listener, onError, port, host, bounds = defaultBounds } = options
+  const { listener, onError, port, host, bounds = defaultBounds, variable = 'PORT' } = options
   const sockets = new Set<Socket>()
   const running = new Set<ServerResponse>()
   let isClosing = false
@@ -78,7 +83,7 @@ export async function listen(options: ServerOptions): Promise<HttpServer> {
     socket.once('close', () => sockets.delete(socket))
   })
   await new Promise<void>((resolve, reject) => {
-    server.once('error', (error) => reject(new CannotListen(port, error.message)))
+    server.once('error', (error) => reject(new CannotListen(port, error.message, variable)))
     server.listen({ port, ...(host === null ? {} : { host }) }, resolve)
   })
 

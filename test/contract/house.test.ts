@@ -36,6 +36,7 @@ const house: Readonly<Record<string, Room>> = {
       '@graphql-yoga/render-graphiql',
       '@fastify/accept-negotiator',
       'lru-cache',
+      'prom-client',
       'rate-limiter-flexible',
     ],
   },

@@ -16,6 +16,7 @@ const database: Reader = { query: () => Promise.reject(new Error('not asked here
 function recorded() {
   const asked: Asked[] = []
   const load = sharedLoader<string, unknown, string>(
+    'each',
     (_, keys, args) =>
       new Promise((resolve, reject) => {
         const answer = (value: string): void => resolve(new Map(keys.map((key) => [key, `${key}: ${value}`])))

@@ -111,11 +111,11 @@ describe('a request is logged', () => {
 
   test.each([
     ['info', ['Listening', 'Answered /strategies']],
-    ['debug', ['Listening', 'Answered /health', 'Answered /ready', 'Answered /strategies']],
+    ['debug', ['Listening', 'Answered /health', 'Answered /ready', 'Answered /metrics', 'Answered /strategies']],
     ['warn', []],
   ])('as LOG_LEVEL=%s has it, and probes at debug', async (level, said) => {
     const gateway = await logged(database, { LOG_LEVEL: level })
-    for (const path of ['/health', '/ready', '/strategies']) await (await gateway.get(path)).text()
+    for (const path of ['/health', '/ready', '/metrics', '/strategies']) await (await gateway.get(path)).text()
     const heard = () => gateway.lines().map(({ msg, route }) => (route === undefined ? msg : `${msg} ${route}`))
     await vi.waitFor(() => expect(heard()).toEqual(said))
   })

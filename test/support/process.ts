@@ -20,6 +20,8 @@ export interface Running {
   readonly ended: Promise<Outcome>
   /** Resolves when it has said this; fails where it ends without. */
   says(words: RegExp): Promise<RegExpExecArray>
+  /** All that it has said until now. */
+  said(): string
   kill(signal: NodeJS.Signals): void
 }
 
@@ -62,6 +64,7 @@ export function startProcess(args: readonly string[], env: Environment): Running
     env: { PATH: process.env['PATH'] ?? '', ...env },
   })
   const said = { stdout: '', stderr: '' }
+  const allSaid = (): string => said.stdout + said.stderr
   for (const name of ['stdout', 'stderr'] as const) {
     child[name].setEncoding('utf8').on('data', (words: string) => (said[name] += words))
   }
@@ -75,7 +78,8 @@ export function startProcess(args: readonly string[], env: Environment): Running
     pid: child.pid as number,
     input: child.stdin,
     ended,
-    says: (words) => saying(child, ended, words, () => said.stdout + said.stderr),
+    says: (words) => saying(child, ended, words, allSaid),
+    said: allSaid,
     kill: (signal) => void child.kill(signal),
   }
 }

@@ -1,0 +1,85 @@
+import { defaultBounds } from '../bounds.ts'
+import type { Config } from '../config.ts'
+import type { Database } from '../database/database.ts'
+import { observed } from '../database/observed.ts'
+import type { AnswerCache } from '../http/answer-cache.ts'
+import { createApp } from '../http/app.ts'
+import type { Exposition } from '../http/exposition.ts'
+import type { Readiness } from '../http/health.ts'
+import { metricsListener } from '../http/metrics-listener.ts'
+import type { Metrics } from '../http/metrics.ts'
+import { listen } from '../http/server.ts'
+import type { Log } from './log.ts'
+
+/** What stops a gateway's answering: what runs is finished, and cut where it takes too long. */
+export interface Listening {
+  readonly port: number
+  close(): Promise<void>
+}
+
+export interface GatewayOptions {
+  readonly config: Config
+  readonly database: Database
+  readonly log: Log
+  readonly readiness: Readiness
+  readonly cache: AnswerCache
+  readonly metrics: Metrics
+  /** What `/metrics` tells. */
+  readonly tell: Exposition
+  /** Whether other workers answer the same senders. */
+  readonly sharesRateLimit?: boolean
+}
+
+/** Answers the requests to one port. */
+export async function openGateway(options: GatewayOptions): Promise<Listening> {
+  const { config, database, log, readiness, cache, metrics, tell, sharesRateLimit = false } = options
+  const bounds = { ...defaultBounds, ...config.bounds }
+  const app = createApp({
+    ...config,
+    database: observed(database, metrics.onStatement),
+    rateLimit: config.rateLimit && { ...config.rateLimit, isShared: sharesRateLimit },
+    bounds,
+    cache,
+    readiness,
+    metrics: config.metricsPort === null ? tell : null,
+    onBatch: metrics.onBatch,
+    report: (err, requestId) => log.error('An answer failed', { err, requestId }),
+    onAnswered: (request) => {
+      log.answered(request)
+      metrics.onAnswered(request)
+    },
+  })
+  const server = await listen({
+    listener: (request, response) => app.listener(request, response),
+    onError: (err) => log.error('A request failed', { err }),
+    port: config.port,
+    host: config.host,
+    bounds,
+  })
+  const stopWatching = await database.watch(cache)
+  log.info('Listening', { port: server.port, engine: database.engine })
+  return {
+    port: server.port,
+    async close() {
+      const closed = server.close(config.stopSeconds)
+      log.info('Stopping: what runs is finished', { stopSeconds: config.stopSeconds })
+      const cut = await closed
+      if (cut > 0) log.warn('Requests that took too long to finish were cut', { cut })
+      await stopWatching()
+    },
+  }
+}
+
+/** Answers `/metrics` on the port of its own, where one is configured. */
+export async function openMetricsPort(config: Config, tell: Exposition, log: Log): Promise<Listening | null> {
+  if (config.metricsPort === null) return null
+  const server = await listen({
+    listener: metricsListener(tell),
+    onError: (err) => log.error('A request for the metrics failed', { err }),
+    port: config.metricsPort,
+    host: config.host,
+    variable: 'METRICS_PORT',
+  })
+  log.info('Telling metrics', { port: server.port })
+  return { port: server.port, close: async () => void (await server.close(0)) }
+}

@@ -1,0 +1,53 @@
+import { exposition } from '../http/exposition.ts'
+import { createMetrics } from '../http/metrics.ts'
+import { countForAllWorkers } from '../http/rate-limit.ts'
+import { openMetricsPort } from './gateway.ts'
+import { createReadiness, type GatewayReadiness } from './readiness.ts'
+import { fillWithDemo, type Gateway, type ServeCommand, startFeed } from './serve.ts'
+import { modelTelling } from './telling.ts'
+import { createWorkers } from './workers.ts'
+
+/** How much longer than their requests the workers have to end. */
+const endSeconds = 3
+
+/** Serves a database by several processes on one port, and follows a feed into it by this one. */
+export async function serveByWorkers(command: ServeCommand): Promise<Gateway> {
+  const { config, database, log } = command
+  if (config.demo && command.feed === null) await fillWithDemo(command)
+  const own = createReadiness(database)
+  const metrics = createMetrics({ worker: 'primary' })
+  const tellModel = modelTelling(database, own)
+  const workers = createWorkers({ count: config.workers, log, tell: () => tell(), feedReason: own.feedReason })
+  const tell = exposition(async () => {
+    const [ofWorkers, ...rest] = await Promise.all([workers.metrics(), metrics.text(), tellModel()])
+    return [...ofWorkers, ...rest]
+  })
+  const readiness: GatewayReadiness = {
+    ...own,
+    feedStopped(error) {
+      own.feedStopped(error)
+      workers.feedStopped(own.feedReason() ?? '')
+    },
+  }
+  countForAllWorkers()
+  const metricsPort = await openMetricsPort(config, tell, log)
+  const port = await workers.start().catch(async (error: unknown) => {
+    await metricsPort?.close()
+    throw error
+  })
+  const stopping = new AbortController()
+  const { feedEnded, firstFacts } = startFeed(command, readiness, stopping.signal)
+  return {
+    port,
+    metricsPort: metricsPort?.port ?? null,
+    firstFacts,
+    feedEnded,
+    async close() {
+      stopping.abort()
+      log.info('Stopping: the workers finish what runs', { stopSeconds: config.stopSeconds })
+      await workers.close(config.stopSeconds + endSeconds)
+      await metricsPort?.close()
+      await feedEnded
+    },
+  }
+}

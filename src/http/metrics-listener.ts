@@ -1,0 +1,22 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { onlyRead } from '../rest/handler.ts'
+import { problem } from '../rest/problem.ts'
+import { answerMetrics, type Exposition, metricsPath } from './exposition.ts'
+import { Finished } from './finished.ts'
+import { fromSocket } from './inbound.ts'
+import { outbound, write } from './outbound.ts'
+
+/** Answers `/metrics` and no more, for a port of its own. */
+export function metricsListener(
+  tell: Exposition,
+): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
+  return async (request, response) => {
+    const inbound = fromSocket(request)
+    const { headers, ...answer } =
+      inbound.path === metricsPath
+        ? await onlyRead(inbound.method, () => answerMetrics(tell))
+        : problem('PATH_NOT_FOUND', `${inbound.path} is not ${metricsPath}, which is all there is on this port`)
+    const whole = new Finished({ ...answer, headers: { ...headers, 'cache-control': 'no-store' } })
+    write(response, inbound, await outbound(inbound, whole, {}))
+  }
+}

@@ -1,0 +1,235 @@
+import { appendFile, writeFile } from 'node:fs/promises'
+import { get } from 'node:http'
+import { createServer, type AddressInfo } from 'node:net'
+import path from 'node:path'
+import { text } from 'node:stream/consumers'
+import { beforeEach, describe, expect, test, vi } from 'vitest'
+import { backoff } from '../../src/cli/supervisor.ts'
+import { postgresUrl } from '../support/database.ts'
+import { feedText } from '../support/feeds.ts'
+import { type Home, prepareHomes } from '../support/home.ts'
+import { commandLine, type Environment, type Running } from '../support/process.ts'
+import { parseMetrics } from '../support/prometheus.ts'
+import { rawConnection } from '../support/raw.ts'
+import { strategy } from '../support/world.ts'
+
+const homes = prepareHomes()
+const { start, run } = commandLine()
+
+/** The machine may be busy with other tests. */
+const patience = { timeout: 50_000, interval: 50 }
+
+interface Line {
+  readonly msg: string
+  readonly worker?: number
+  readonly pid?: number
+  readonly [fact: string]: unknown
+}
+
+interface Fleet {
+  readonly primary: Running
+  readonly port: number
+  lines(msg: string): Line[]
+  /** Resolves when so many workers have begun to listen, replaced ones included. */
+  listening(count: number): Promise<void>
+  /** The process that has a number now. */
+  pidOf(worker: number): number
+}
+
+interface Told {
+  readonly status: number
+  readonly header: (name: string) => string
+  readonly body: string
+}
+
+/** Asks on a connection of its own, so that the next worker in turn answers. */
+function ask(port: number, target: string): Promise<Told> {
+  return new Promise((resolve, reject) => {
+    get({ port, path: target, host: '127.0.0.1', agent: false }, (response) => {
+      const { statusCode = 0, headers } = response
+      const told = (body: string): Told => ({ status: statusCode, header: (name) => String(headers[name]), body })
+      text(response).then((body) => resolve(told(body)), reject)
+    }).on('error', reject)
+  })
+}
+
+async function askTimes(times: number, port: number, target: string): Promise<Told[]> {
+  const told: Told[] = []
+  while (told.length < times) told.push(await ask(port, target))
+  return told
+}
+
+/** How many answers of /strategies each worker counts, and which processes tell of their memory. */
+function tellers(body: string): { requests: Record<string, number>; processes: string[] } {
+  const metrics = parseMetrics(body)
+  const samples = metrics.get('vault_gateway_http_request_duration_seconds')?.samples ?? []
+  const counts = samples.filter(({ name, labels }) => name.endsWith('_count') && labels['route'] === '/strategies')
+  const memory = metrics.get('process_resident_memory_bytes')?.samples ?? []
+  return {
+    requests: Object.fromEntries(counts.map(({ labels, value }) => [labels['worker'] ?? '', value])),
+    processes: memory.map(({ labels }) => labels['worker'] ?? '').sort(),
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
+
+describe('WORKERS', () => {
+  test('is refused on the embedded database, with what to do', async () => {
+    const { status, stderr } = await run(['serve'], { WORKERS: '2', DATA_DIR: path.join(homes.folder, 'none') })
+    expect(status).toBe(2)
+    expect(stderr).toMatch(/WORKERS .* embedded database .* one process: name a PostgreSQL in DATABASE_URL/)
+  })
+
+  test('that die at once are replaced later each time, up to a limit', () => {
+    expect([0, 1, 2, 3, 4].map(backoff)).toEqual([0, 100, 200, 400, 800])
+    expect([8, 50, 5_000].map(backoff)).toEqual([10_000, 10_000, 10_000])
+  })
+})
+
+describe.runIf(postgresUrl !== undefined)('several workers on PostgreSQL', () => {
+  let home: Home
+
+  beforeEach(async () => {
+    home = await homes.create()
+  })
+
+  async function serving(workers: number, env: Environment = {}, args: readonly string[] = []): Promise<Fleet> {
+    const environment = { PORT: '0', DEMO: '0', WORKERS: String(workers), ...home.env, ...env }
+    const primary = start(['serve', ...args], environment)
+    const [, port = ''] = await primary.says(/GraphiQL {2}http:\/\/localhost:(\d+)\//)
+    const lines = (msg: string): Line[] =>
+      Array.from(primary.said().matchAll(/^\{.*\}$/gm), ([line]) => JSON.parse(line) as Line).filter(
+        (line) => line.msg === msg,
+      )
+    const listening = (count: number) =>
+      vi.waitFor(() => expect(lines('Listening').length).toBeGreaterThanOrEqual(count), patience)
+    await listening(workers)
+    return {
+      primary,
+      port: Number(port),
+      lines,
+      listening,
+      pidOf: (number) => lines('A worker starts').findLast(({ worker }) => worker === number)?.pid ?? 0,
+    }
+  }
+
+  test('answer on one port, count against one limit, and each tells the metrics of all', async () => {
+    const { port, lines } = await serving(3, { RATE_LIMIT: '100/600' })
+    const told = await askTimes(12, port, '/strategies')
+    expect(told.map(({ status, body }) => [status, body])).toEqual(told.map(() => [200, '[]']))
+    expect(told.map(({ header }) => Number(/r=(\d+)/.exec(header('ratelimit'))?.[1]))).toEqual(
+      told.map((_, index) => 99 - index),
+    )
+    await vi.waitFor(() => expect(lines('Answered')).toHaveLength(12), patience)
+    expect(new Set(lines('Answered').map(({ worker }) => worker))).toEqual(new Set([1, 2, 3]))
+    expect(new Set(lines('A worker starts').map(({ pid }) => pid)).size).toBe(3)
+
+    // One that is too busy to tell in time is left out.
+    await vi.waitFor(async () => {
+      for (const { body } of await askTimes(3, port, '/metrics')) {
+        const { requests, processes } = tellers(body)
+        expect(requests).toEqual({ 1: 4, 2: 4, 3: 4 })
+        expect(processes).toEqual(['1', '2', '3', 'primary'])
+        expect(parseMetrics(body).get('vault_gateway_database_up')?.samples).toMatchObject([{ labels: {}, value: 1 }])
+      }
+    }, patience)
+  })
+
+  test('have the metrics of all on a port of their own', async () => {
+    const { port, lines } = await serving(2, { METRICS_PORT: '0' })
+    expect((await ask(port, '/metrics')).status).toBe(404)
+    const [telling] = lines('Telling metrics')
+    await vi.waitFor(async () => {
+      const { body } = await ask(Number(telling?.['port']), '/metrics')
+      expect(tellers(body).processes).toEqual(['1', '2', 'primary'])
+    }, patience)
+  })
+
+  test('serve on when one is killed, which is replaced', async () => {
+    const { primary, port, lines, listening, pidOf } = await serving(3)
+    const [first, killed, third] = [pidOf(1), pidOf(2), pidOf(3)]
+    process.kill(killed, 'SIGKILL')
+    await primary.says(/"msg":"A worker ended, and is replaced"/)
+    // The next one takes a while to start.
+    const told = await askTimes(12, port, '/strategies')
+    expect(told.map(({ status }) => status)).toEqual(told.map(() => 200))
+    await listening(4)
+    await vi.waitFor(async () => {
+      await ask(port, '/strategies')
+      const answering = lines('Answered').slice(-3)
+      expect(new Set(answering.map(({ worker }) => worker)).size).toBe(3)
+    }, patience)
+    expect(lines('A worker ended, and is replaced')).toMatchObject([{ worker: 2, pid: killed, signal: 'SIGKILL' }])
+    expect([pidOf(1), pidOf(3)]).toEqual([first, third])
+    expect(pidOf(2)).not.toBe(killed)
+  })
+
+  test('finish what runs on SIGTERM, and the primary exits with 0 after them', async () => {
+    const { primary, port, pidOf } = await serving(2, { STOP_SECONDS: '60' })
+    const body = JSON.stringify({ query: '{ strategies { id } }' })
+    const connection = await rawConnection(port)
+    const head = ['POST /graphql HTTP/1.1', 'Host: x', 'Content-Type: application/json', 'Expect: 100-continue']
+    connection.send([...head, `Content-Length: ${body.length}`, '', ''].join('\r\n'))
+    await connection.receives(/100 Continue/)
+    primary.kill('SIGTERM')
+    await primary.says(/"worker":\d,"stopSeconds":60,"msg":"Stopping/)
+    connection.send(body)
+    expect(await connection.closed).toMatch(/HTTP\/1\.1 200 OK\r\n.*"data":\{"strategies":\[\]\}/s)
+    const { status, signal, stderr } = await primary.ended
+    expect({ status, signal }).toEqual({ status: 0, signal: null })
+    expect(stderr).not.toMatch(/"level":"(warn|error)"/)
+    expect([1, 2].map(pidOf).filter(isAlive)).toEqual([])
+  })
+
+  test('end with their primary, however it ends', async () => {
+    const { primary, pidOf } = await serving(2)
+    const pids = [1, 2].map(pidOf)
+    primary.kill('SIGKILL')
+    await primary.ended
+    await vi.waitFor(() => expect(pids.filter(isAlive)).toEqual([]), patience)
+  })
+
+  test('see what the primary reads from a feed, and are not ready when it is stopped', async () => {
+    const feed = path.join(homes.folder, 'workers.ndjson')
+    await writeFile(feed, feedText([strategy('calm')]))
+    const { primary, port, listening, pidOf } = await serving(2, {}, ['--feed', feed])
+    await vi.waitFor(async () => {
+      for (const { body } of await askTimes(2, port, '/strategies')) expect(body).toContain('"calm"')
+    }, patience)
+    for (const { status } of await askTimes(4, port, '/ready')) expect(status).toBe(200)
+
+    await appendFile(feed, '{"kind":"trade"}\n')
+    await primary.says(/"msg":"The feed is stopped/)
+    const allAreStopped = () =>
+      vi.waitFor(async () => {
+        for (const { status, body } of await askTimes(4, port, '/ready')) {
+          expect(status).toBe(503)
+          expect(body).toContain('The feed is stopped by a bad fact in line 2')
+        }
+      }, patience)
+    await allAreStopped()
+    expect((await ask(port, '/metrics')).body).toContain('\nvault_gateway_feed_stopped 1\n')
+
+    process.kill(pidOf(1), 'SIGKILL')
+    await listening(3)
+    await allAreStopped()
+  })
+
+  test('are not begun where the first one can not listen', async () => {
+    const taken = createServer()
+    await new Promise<void>((resolve) => taken.listen(0, '0.0.0.0', resolve))
+    const env = { WORKERS: '2', PORT: String((taken.address() as AddressInfo).port), HOST: '0.0.0.0', ...home.env }
+    const { status, stderr } = await run(['serve'], { DEMO: '0', ...env })
+    await new Promise((resolve) => taken.close(resolve))
+    expect(status).toBe(1)
+    expect(stderr).toMatch(/can't listen on port \d+.* Set PORT to another one/)
+    expect(stderr).toContain('The first worker ended with status 1 before it served')
+    expect(stderr.match(/A worker starts/g)).toHaveLength(1)
+  })
+})
