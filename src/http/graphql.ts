@@ -1,5 +1,5 @@
 import type { DocumentNode } from 'graphql'
-import { createYoga } from 'graphql-yoga'
+import type { YogaServerOptions } from 'graphql-yoga'
 import { LRUCache } from 'lru-cache'
 import { defaultQueryBounds, documentTextBytes, type QueryBounds, turnBounds } from '../bounds.ts'
 import type { Context, ContextOf, Making } from '../graphql/context.ts'
@@ -34,7 +34,7 @@ export type AnswerGraphql = (request: Inbound, body: Buffer<ArrayBuffer>, making
 /** GraphQL over HTTP, and GraphiQL for browsers. */
 export function createGraphql({ contextOf, turns, report, isOpen, queryBounds }: GraphqlOptions): AnswerGraphql {
   const executeDocument = createExecutor(contextOf, report)
-  const yoga = createYoga<ServerContext, Context>({
+  const options: YogaServerOptions<ServerContext, Context> = {
     schema,
     graphqlEndpoint: graphqlPath,
     context: ({ making }) => contextOf(making),
@@ -51,13 +51,16 @@ export function createGraphql({ contextOf, turns, report, isOpen, queryBounds }:
     // Its own caches are bound in number, so that long documents would take hundreds of megabytes.
     parserAndValidationCache: { documentCache: textCache<DocumentNode>(), errorCache: textCache<object>() },
     plugins: [readable, bounded(queryBounds ?? defaultQueryBounds, turns), sameWayOut],
-  })
+  }
+  // Loading it takes longer than all else of a start: what has no need of it is answered before.
+  const loading = import('graphql-yoga').then(({ createYoga }) => createYoga(options))
   return async ({ method, target, headers }, body, making) => {
     const isRead = method === 'GET' || method === 'HEAD'
     // fetch can't say TRACE, which is refused as DELETE is.
     const said = method === 'TRACE' ? 'DELETE' : method
     const request = new Request(origin + target, { method: said, headers: headers(), ...(isRead ? {} : { body }) })
     const answer = async (hasTurn: boolean): Promise<Answer> => {
+      const yoga = await loading
       const response = await yoga.fetch(request, { making, hasTurn })
       return { status: response.status, headers: Object.fromEntries(response.headers), body: await response.text() }
     }
