@@ -19,8 +19,10 @@ export type OnBatch = (loader: string, keys: number) => void
 export interface Context {
   /** For reads of this request alone, which are given up with it. */
   readonly database: Reader
-  /** For reads that several requests share: none of them can give one up. */
+  /** For reads that several requests share, which are given up when all of them are. */
   readonly shared: Reader
+  /** Gives the request up. */
+  readonly signal: AbortSignal | undefined
   /** Takes in what a shared read was made from. */
   readonly note: (source: Source) => void
   readonly onBatch?: OnBatch | undefined
@@ -29,15 +31,10 @@ export interface Context {
 /** Makes the context of each request. */
 export type ContextOf = (making: Making) => Context
 
-/** A shared read that takes longer than any request may is given up, or others would wait for it. */
-const longestSharedMilliseconds = 10_000
-
 export function contextsOn(database: Reader, onBatch?: OnBatch): ContextOf {
-  const shared: Reader = {
-    query: (read, values) => database.query(read, values, AbortSignal.timeout(longestSharedMilliseconds)),
-  }
   return ({ signal, sources }) => ({
-    shared,
+    shared: database,
+    signal,
     onBatch,
     note: (source) => void sources?.add(source),
     database: {

@@ -11,20 +11,20 @@ const mostAtOnce = 2
 
 /**
  * Loads what belongs to one key, as `loader` does, and what several requests ask for at once is one read too: under load
- * a read serves as many as have come while those before it ran. It is for short reads, since nobody can give one up. A
- * read begins after it was asked for, so that nobody is told what was before.
+ * a read serves as many as have come while those before it ran, and is given up when all of them are. A read begins after
+ * it was asked for, so that nobody is told what was before.
  * @param name of what it loads, that its batches are counted under; null where there is one key only
  */
 export function sharedLoader<Key extends string, Args, Value>(
   name: string | null,
   read: BatchRead<Key, Args, Value>,
 ): Load<Key, Args, Value> {
-  const ofDatabase = new WeakMap<Reader, Map<string, DataLoader<Key, Loaded<Value>>>>()
+  const ofDatabase = new WeakMap<Reader, Map<string, DataLoader<Wanted<Key>, Loaded<Value>>>>()
   const ofRequest = new WeakMap<Context, Map<string, Map<Key, Promise<Value | undefined>>>>()
 
-  const shared = (context: Context, argsText: string, args: Args): DataLoader<Key, Loaded<Value>> => {
+  const shared = (context: Context, argsText: string, args: Args): DataLoader<Wanted<Key>, Loaded<Value>> => {
     const { shared: database, onBatch } = context
-    const byArgs = getOrAdd(ofDatabase, database, () => new Map<string, DataLoader<Key, Loaded<Value>>>())
+    const byArgs = getOrAdd(ofDatabase, database, () => new Map<string, DataLoader<Wanted<Key>, Loaded<Value>>>())
     return getOrAdd(byArgs, argsText, () =>
       batching(database, args, counting(read, name, onBatch), () => byArgs.delete(argsText)),
     )
@@ -35,11 +35,18 @@ export function sharedLoader<Key extends string, Args, Value>(
     const byArgs = getOrAdd(ofRequest, context, () => new Map<string, Map<Key, Promise<Value | undefined>>>())
     const known = getOrAdd(byArgs, argsText, () => new Map<Key, Promise<Value | undefined>>())
     return getOrAdd(known, key, async () => {
-      const { value, origins } = await shared(context, argsText, args).load(key)
+      const { value, origins } = await shared(context, argsText, args).load({ key, signal: context.signal })
       for (const origin of origins) context.note(origin === 'named vaults' ? key : origin)
       return value
     })
   }
+}
+
+/** A key that a request wants. */
+interface Wanted<Key> {
+  readonly key: Key
+  /** Gives the request up. */
+  readonly signal: AbortSignal | undefined
 }
 
 /** What was read for a key, and what it was made from. */
@@ -81,7 +88,7 @@ function batching<Key, Args, Value>(
   args: Args,
   read: BatchRead<Key, Args, Value>,
   onIdle: () => void,
-): DataLoader<Key, Loaded<Value>> {
+): DataLoader<Wanted<Key>, Loaded<Value>> {
   const waiting: (() => void)[] = []
   let running = 0
 
@@ -97,12 +104,13 @@ function batching<Key, Args, Value>(
     setImmediate(dispatch)
   }
 
-  return new DataLoader<Key, Loaded<Value>>(
-    async (keys) => {
+  return new DataLoader<Wanted<Key>, Loaded<Value>>(
+    async (wanted) => {
       try {
         const origins = new Set<Origin>()
-        const values = await read(noting(database, origins), [...new Set(keys)], args)
-        return keys.map((key) => ({ value: values.get(key), origins }))
+        const reader = noting(database, origins, whenAllLeft(wanted.map(({ signal }) => signal)))
+        const values = await read(reader, [...new Set(wanted.map(({ key }) => key))], args)
+        return wanted.map(({ key }) => ({ value: values.get(key), origins }))
       } finally {
         next()
       }
@@ -119,11 +127,25 @@ function batching<Key, Args, Value>(
   )
 }
 
-function noting(database: Reader, origins: Set<Origin>): Reader {
+/** Is aborted when all of these are. */
+function whenAllLeft(signals: readonly (AbortSignal | undefined)[]): AbortSignal {
+  const controller = new AbortController()
+  let left = 0
+  const leave = (): void => {
+    if (++left === signals.length) controller.abort()
+  }
+  for (const signal of signals) {
+    if (signal?.aborted === true) leave()
+    else signal?.addEventListener('abort', leave, { once: true })
+  }
+  return controller.signal
+}
+
+function noting(database: Reader, origins: Set<Origin>, signal: AbortSignal): Reader {
   return {
     query: (read, values) => {
       origins.add(read.from)
-      return database.query(read, values)
+      return database.query(read, values, signal)
     },
   }
 }

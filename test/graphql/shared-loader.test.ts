@@ -117,4 +117,26 @@ describe('reads that requests share', () => {
     ])
     expect([one, other, await read(request(), { category: 'meme' })]).toEqual(['major 1', 'major 1', 'meme 2'])
   })
+
+  test('are given up when all who asked have left, and not before', async () => {
+    const signals: (AbortSignal | undefined)[] = []
+    const reader: Reader = {
+      query: (_, __, signal) => {
+        signals.push(signal)
+        return new Promise(() => undefined)
+      },
+    }
+    const contextOf = contextsOn(reader)
+    const load = sharedLoader<string, null, string>('things', async (database) => {
+      await database.query({ name: 'things', text: 'select', from: 'catalogue' }, [])
+      return new Map<string, string>()
+    })
+    const [one, other] = [new AbortController(), new AbortController()]
+    for (const { signal } of [one, other]) void load(contextOf({ signal }), 'a', null)
+    await passed()
+    one.abort()
+    expect(signals.map((signal) => signal?.aborted)).toEqual([false])
+    other.abort()
+    expect(signals.map((signal) => signal?.aborted)).toEqual([true])
+  })
 })

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { ReadCancelled } from '../../src/database/cancelled.ts'
 import type { Database } from '../../src/database/database.ts'
 import { DatabaseUnavailable } from '../../src/database/unavailable.ts'
@@ -22,6 +22,8 @@ beforeAll(async () => {
   database = await emptyDatabase()
   cancelled = []
   gateway = gatewayOn(watched(hanging(database)), { bounds: { ...defaultBounds, answerSeconds } })
+  // What it loads at first is none of what is timed here.
+  await vi.waitFor(async () => expect((await gateway.post('{ __typename }')).status).toBe(200), { timeout: 10_000 })
   server = await serverOf(gatewayOn(watched(hanging(database))).app)
 })
 afterAll(() => server.close())
