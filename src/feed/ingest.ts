@@ -10,7 +10,7 @@ import { applyBatch, type Candidate, type Fate } from './projector.ts'
 import type { Rejected, Rejects } from './rejects.ts'
 import type { Source } from './source.ts'
 
-const batchLines = 2_000
+const batchLines = 1_000
 /** So many lines are parsed between two looks at what the database has answered. */
 const turnLines = 50
 
