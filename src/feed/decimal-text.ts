@@ -20,12 +20,29 @@ export interface DecimalBounds {
 
 /** A decimal that is 0 or more: a string of digits, or a JSON number, read through its own text. */
 export function decimal(bounds: DecimalBounds): z.ZodType<Decimal> {
+  const { integerDigits, decimals } = bounds
+  const plain = new RegExp(`^(?:0|[1-9]\\d{0,${integerDigits - 1}})(?:\\.\\d{1,${decimals}})?$`)
   return z.unknown().transform((value, context) => {
+    // Nearly all are such: what is left to see to is seldom.
+    if (typeof value === 'string' && plain.test(value)) return plainDecimal(value)
     const result = readDecimal(value, bounds)
     if (typeof result !== 'string') return result
     context.addIssue({ code: 'custom', message: result })
     return z.NEVER
   })
+}
+
+const mostKept = 4_096
+const kept = new Map<string, Decimal>()
+
+/** The bounds of a range and the prices of stable coins come again with every mark: one decimal stands for all of them. */
+function plainDecimal(text: string): Decimal {
+  const known = kept.get(text)
+  if (known !== undefined) return known
+  if (kept.size === mostKept) kept.clear()
+  const made = new Decimal(text)
+  kept.set(text, made)
+  return made
 }
 
 /** The decimal, or what is wrong with it. */

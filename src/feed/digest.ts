@@ -1,19 +1,43 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
+import { Decimal } from '../domain/decimal.ts'
 import type { Fact } from './fact.ts'
 
 /** A digest of a fact's contents: the same for facts that say the same, however they are written. */
 export function digestOf(fact: Fact): string {
-  return createHash('sha256').update(JSON.stringify(fact, sortedKeys)).digest('base64url').slice(0, 22)
-}
-
-/** Keys in one order; lists keep theirs, which means something. Decimals are their shortest text. */
-function sortedKeys(_key: string, value: unknown): unknown {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
-  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
-  return Object.fromEntries(entries)
+  return digest(canonical(fact))
 }
 
 /** A digest of a line as it stands in its feed. */
 export function lineDigest(bytes: Uint8Array): string {
-  return createHash('sha256').update(bytes).digest('base64url').slice(0, 22)
+  return digest(bytes)
+}
+
+function digest(contents: string | Uint8Array): string {
+  return hash('sha256', contents, 'base64url').slice(0, 22)
+}
+
+/** JSON with keys in one order; lists keep theirs, which means something. Decimals are their shortest text. */
+function canonical(value: unknown): string {
+  if (typeof value === 'string') return quoted(value)
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+  if (value instanceof Decimal) return `"${value.toJSON()}"`
+  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`
+  const object = value as Record<string, unknown>
+  let text = ''
+  for (const key of sortedKeys(object)) {
+    const inner = object[key]
+    if (inner !== undefined) text += `${text === '' ? '' : ','}${quoted(key)}:${canonical(inner)}`
+  }
+  return `{${text}}`
+}
+
+/** Most texts are plain, and need no more than quotes. */
+function quoted(text: string): string {
+  return /^[\w .:-]*$/.test(text) ? `"${text}"` : JSON.stringify(text)
+}
+
+/** In the order of their text, but that a whole number comes before other keys: the digests that are stored are so. */
+function sortedKeys(object: Record<string, unknown>): string[] {
+  const keys = Object.keys(object).sort()
+  return keys.some((key) => /^\d/.test(key)) ? Object.keys(Object.fromEntries(keys.map((key) => [key, null]))) : keys
 }

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Database } from '../database/database.ts'
 import { lineDigest } from './digest.ts'
 import { BadFact } from './errors.ts'
@@ -10,6 +11,8 @@ import type { Rejected, Rejects } from './rejects.ts'
 import type { Source } from './source.ts'
 
 const batchLines = 1_000
+/** So many lines are parsed between two looks at what the database has answered. */
+const turnLines = 50
 
 /** Counts by kind; a line that is no fact has none. */
 export type Tally = Partial<Record<FactKind | 'unreadable', number>>
@@ -43,10 +46,14 @@ export async function ingest(options: IngestOptions): Promise<Summary> {
   const summary: Summary = { applied: {}, skipped: {}, rejected: {} }
   const { source, signal, onProgress } = options
   for await (const lines of readLines(source.chunks, source.start)) {
+    let next = parseBatch(lines, 0)
     for (let from = 0; from < lines.length; from += batchLines) {
+      const batch = await next
       if (signal?.aborted === true) return summary
+      // The next batch is parsed while the database works on this one.
+      next = parseBatch(lines, from + batchLines)
       try {
-        await applyLines(options, lines.slice(from, from + batchLines), summary)
+        await applyLines(options, batch, summary)
       } finally {
         onProgress?.(summary)
       }
@@ -55,9 +62,25 @@ export async function ingest(options: IngestOptions): Promise<Summary> {
   return summary
 }
 
-async function applyLines(options: IngestOptions, lines: readonly Line[], summary: Summary): Promise<void> {
+interface Batch {
+  readonly lines: readonly Line[]
+  readonly candidates: readonly Candidate[]
+}
+
+async function parseBatch(all: readonly Line[], from: number): Promise<Batch> {
+  const lines = all.slice(from, from + batchLines)
+  const candidates: Candidate[] = []
+  for (let at = 0; at < lines.length; at += turnLines) {
+    if (at > 0) await nextTurn()
+    candidates.push(...lines.slice(at, at + turnLines).map(candidate))
+  }
+  return { lines, candidates }
+}
+
+async function applyLines(options: IngestOptions, batch: Batch, summary: Summary): Promise<void> {
+  const { lines } = batch
   const { source, rejects, patience, signal } = options
-  const fates = await patiently(tries(options, lines), patience, signal)
+  const fates = await patiently(tries(options, batch), patience, signal)
   if (fates === null) return
   rejects?.keep()
   for (const { fate, kind } of fates) {
@@ -71,8 +94,10 @@ async function applyLines(options: IngestOptions, lines: readonly Line[], summar
 }
 
 /** Applies the same batch each time. A commit whose answer was lost is found out by the next time. */
-function tries({ database, source, rejects }: IngestOptions, lines: readonly Line[]): () => Promise<readonly Fate[]> {
-  const batch = lines.map(candidate)
+function tries(
+  { database, source, rejects }: IngestOptions,
+  { lines, candidates }: Batch,
+): () => Promise<readonly Fate[]> {
   let earlier: readonly Fate[] | undefined
   return async () => {
     let reached: readonly Fate[] | undefined
@@ -81,7 +106,10 @@ function tries({ database, source, rejects }: IngestOptions, lines: readonly Lin
       reached = settled(fates, earlier)
     }
     try {
-      const fates = await applyBatch(database, source.name, batch, { skipBad: rejects !== undefined, beforeCommit })
+      const fates = await applyBatch(database, source.name, candidates, {
+        skipBad: rejects !== undefined,
+        beforeCommit,
+      })
       return settled(fates, earlier)
     } catch (error) {
       earlier = reached ?? earlier
@@ -103,7 +131,14 @@ function rejectedLines(lines: readonly Line[], fates: readonly Fate[]): Rejected
 }
 
 function candidate({ number, endByte, bytes, length }: Line): Candidate {
-  const position = { line: number, byte: endByte, fingerprint: lineDigest(bytes) }
+  const position = {
+    line: number,
+    byte: endByte,
+    // Of a batch only the last position is stored: the digests of the other lines are never asked for.
+    get fingerprint() {
+      return lineDigest(bytes)
+    },
+  }
   if (length > maxLineBytes) {
     return {
       position,

@@ -27,6 +27,8 @@ export interface Changes {
   readonly screens: RecordedScreen[]
   readonly opened: Set<string>
   readonly touched: Set<string>
+  /** Vaults whose benchmark a flow has changed. */
+  readonly moved: Set<string>
   readonly points: Map<string, RecordedPoint>
   /** How many points the vaults that have new ones had before. */
   readonly pointsBefore: Map<string, number>
@@ -42,6 +44,7 @@ export class Projection {
     screens: [],
     opened: new Set(),
     touched: new Set(),
+    moved: new Set(),
     points: new Map(),
     pointsBefore: new Map(),
     days: new Map(),
@@ -133,6 +136,7 @@ export class Projection {
       ledgerInOrder: vault.ledgerInOrder && fact.block >= newestBlock,
       updatedAt: fact.ts,
     }
+    if (isFlow) this.changes.moved.add(vault.address)
     if (isFlow) this.#record(after, null)
     else this.#keep(after)
     this.changes.events.push({

@@ -14,7 +14,7 @@ import {
   saveStrategies,
 } from '../database/write/strategy.ts'
 import { knownScreens, saveScreens } from '../database/write/universe.ts'
-import { lockVaults, saveVaults, type VaultRecord } from '../database/write/vault.ts'
+import { lockVaults, replaceHoldings, saveVaults, type VaultRecord } from '../database/write/vault.ts'
 import type { Source } from '../database/watcher.ts'
 import { DomainError } from '../domain/errors.ts'
 import { dayOf } from '../domain/returns.ts'
@@ -142,6 +142,10 @@ async function save(transaction: Transaction, { known, changes }: Projection): P
     transaction,
     touched.filter(({ address }) => changes.opened.has(address)),
     touched.filter(({ address }) => !changes.opened.has(address)),
+  )
+  await replaceHoldings(
+    transaction,
+    touched.filter(({ address }) => changes.moved.has(address)),
   )
   await savePoints(transaction, [...changes.points.values()])
   await saveBuckets(

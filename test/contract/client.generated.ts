@@ -748,15 +748,20 @@ export interface components {
         Internal: {
             headers: {
                 /**
+                 * @description The strong tag of the content.
+                 * @example "GvMTLpTmVBWWV25tJ9tWZgCzJKe"
+                 */
+                ETag: string;
+                /**
                  * @description What the logs call the request: its own where it had one that can stand there.
                  * @example 3f0c1d9e-5b7a-4c86-9a2f-0d4be1c86a57
                  */
                 "X-Request-Id": string;
                 /**
-                 * @description Never kept.
-                 * @example no-store
+                 * @description Never used unasked: ask again with If-None-Match.
+                 * @example no-cache
                  */
-                "Cache-Control": "no-store";
+                "Cache-Control": "no-cache";
                 /**
                  * @description How many requests are left, and in how many seconds there are more again.
                  * @example "default";r=99;t=60
@@ -777,15 +782,20 @@ export interface components {
         DatabaseUnavailableOrDeadlineExceeded: {
             headers: {
                 /**
+                 * @description The strong tag of the content.
+                 * @example "GvMTLpTmVBWWV25tJ9tWZgCzJKe"
+                 */
+                ETag: string;
+                /**
                  * @description What the logs call the request: its own where it had one that can stand there.
                  * @example 3f0c1d9e-5b7a-4c86-9a2f-0d4be1c86a57
                  */
                 "X-Request-Id": string;
                 /**
-                 * @description Never kept.
-                 * @example no-store
+                 * @description Never used unasked: ask again with If-None-Match.
+                 * @example no-cache
                  */
-                "Cache-Control": "no-store";
+                "Cache-Control": "no-cache";
                 /**
                  * @description In how many seconds to ask again.
                  * @example 2

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { Decimal } from '../../src/domain/decimal.ts'
@@ -163,6 +164,11 @@ function digestOfLine(line: string): string {
   return digestOf(parsed.fact)
 }
 
+function inOrder(_key: string, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+  return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
+}
+
 const plainly: Choose = (ways) => ways[0] as (typeof ways)[number]
 
 describe('the digest of a fact', () => {
@@ -210,6 +216,26 @@ describe('the digest of a fact', () => {
     ]
     expect(new Set(lines.map(digestOfLine)).size).toBe(lines.length)
     expect(digestOfLine(pair([], { strategies: { s: [] } }))).not.toBe(digestOfLine(pair([])))
+  })
+
+  test('is that of its JSON with the keys in order, so that what is stored is known for ever', () => {
+    const numbered = JSON.stringify({
+      ...{ kind: 'mark', ts: 1, vault: `0x${'1'.repeat(40)}`, valueUsd: '1', positions: [] },
+      prices: { b: '1', '10': '2', '9': '3', a: '4', '-1': '5', '01': '6', 'Ä"\\': '7' },
+    })
+    const line = fc.oneof(
+      fc.constant(numbered),
+      fact.map((said) => write(said, plainly)),
+    )
+    fc.assert(
+      fc.property(line, (text) => {
+        const parsed = parseFact(Buffer.from(text))
+        const json = JSON.stringify(parsed.ok && parsed.fact, inOrder)
+        const expected = createHash('sha256').update(json).digest('base64url').slice(0, 22)
+        expect(digestOfLine(text)).toBe(expected)
+      }),
+      { numRuns: 300 },
+    )
   })
 
   test('is 22 characters of base64url', () => {

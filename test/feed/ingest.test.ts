@@ -1,3 +1,4 @@
+import { EventEmitter, once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -10,11 +11,24 @@ import { demoFacts } from '../../src/feed/demo.ts'
 import { UnreadableFeed } from '../../src/feed/errors.ts'
 import type { FactInput } from '../../src/feed/fact.ts'
 import { ingest, type Summary, type Tally } from '../../src/feed/ingest.ts'
+import type { Rejects } from '../../src/feed/rejects.ts'
 import { fileSource, inputSource, type Source } from '../../src/feed/source.ts'
-import { emptyDatabase, type TestDatabase } from '../support/database.ts'
+import { emptyDatabase, postgresUrl, type TestDatabase } from '../support/database.ts'
 import { type Dump, dump, dumpReadModel } from '../support/dump.ts'
 import { feedText } from '../support/feeds.ts'
-import { apply, deposit, event, feedOf, mark, midnight, opened, position, strategy, vaultA } from '../support/world.ts'
+import {
+  apply,
+  deposit,
+  event,
+  feedOf,
+  mark,
+  midnight,
+  opened,
+  position,
+  strategy,
+  vaultA,
+  vaultB,
+} from '../support/world.ts'
 
 const demo = demoFacts(midnight)
 const text = feedText(demo)
@@ -33,6 +47,18 @@ function inPieces(bytes: Buffer, sizes: readonly number[], name = 'pieces'): Sou
 
 function total(tally: Tally): number {
   return Object.values(tally).reduce((sum, count) => sum + count, 0)
+}
+
+/** Tells as soon as a transaction waits for a lock that another one has, unless some work is done before. */
+async function someoneWaits(before: Promise<unknown>): Promise<'someone waits' | undefined> {
+  const text = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+  const work = { isDone: false }
+  void before.finally(() => (work.isDone = true))
+  while (!work.isDone) {
+    if ((await database.query({ name: 'waiting', text }, [])).length > 0) return 'someone waits'
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+  return undefined
 }
 
 let database: TestDatabase
@@ -250,6 +276,31 @@ describe('two feeds of different vaults of one strategy at once', () => {
     expect(await dump(database)).toEqual(oneByOne)
     const applied = summaries.reduce((sum, each) => sum + total(each.applied), 0)
     expect(applied).toBe(demo.filter((fact) => !('vault' in fact) || addresses.includes(fact.vault)).length)
+  })
+
+  test.runIf(postgresUrl !== undefined)('do not wait for each other: one is done while the other is open', async () => {
+    await emptyDatabase()
+    const opening = [strategy('one'), ...[vaultA, vaultB].map((vault) => opened(vault, 'one'))]
+    await apply(database, [...opening, deposit(vaultA, midnight + 10, '100'), deposit(vaultB, midnight + 10, '100')])
+    const held = new EventEmitter()
+    const open = once(held, 'open')
+    const rejects: Rejects = {
+      file: 'none',
+      write: async () => {
+        held.emit('open')
+        await once(held, 'release')
+      },
+      keep: () => undefined,
+      close: () => Promise.resolve(),
+    }
+    const feedNamed = (name: string, fact: FactInput): Source => ({ ...feedOf([fact]), name })
+    const first = ingest({ database, source: feedNamed('first', mark(vaultA, midnight + 20, '101')), rejects })
+    await open
+    const second = ingest({ database, source: feedNamed('second', mark(vaultB, midnight + 20, '102')) })
+    const outcome = await Promise.race([second, someoneWaits(second)])
+    held.emit('release')
+    expect(outcome).toMatchObject({ applied: { mark: 1 } })
+    expect(await first).toMatchObject({ applied: { mark: 1 } })
   })
 
   test('and one feed twice at once ends as once', async () => {

@@ -1,4 +1,5 @@
 import type { Transaction } from '../database.ts'
+import { insertSet } from './sets.ts'
 
 /** How far a feed has been applied. */
 export interface FeedPosition {
@@ -18,6 +19,13 @@ export async function readFeedPosition(
   return stored && { line: Number(stored.line), byte: Number(stored.byte), fingerprint: stored.fingerprint }
 }
 
-export async function saveFeedPosition(transaction: Transaction, name: string, position: FeedPosition): Promise<void> {
-  await transaction.feed.upsert({ where: { name }, create: { name, ...position }, update: position })
+const upsertPositions = insertSet(
+  'feed',
+  { name: 'text', line: 'bigint', byte: 'bigint', fingerprint: 'text' },
+  `on conflict (name) do update set line = excluded.line, byte = excluded.byte, fingerprint = excluded.fingerprint`,
+)
+
+export function saveFeedPosition(transaction: Transaction, name: string, position: FeedPosition): Promise<void> {
+  const { line, byte, fingerprint } = position
+  return upsertPositions(transaction, [{ name, line, byte, fingerprint }])
 }

@@ -155,11 +155,14 @@ export async function saveVaults(
 ): Promise<void> {
   await insertVaults(transaction, opened.map(vaultRow))
   await updateVaults(transaction, changed.map(vaultRow))
-  const all = [...opened, ...changed]
-  await transaction.benchmarkHolding.deleteMany({
-    where: { vaultAddress: { in: changed.map((vault) => vault.address) } },
-  })
-  await insertHoldings(transaction, all.flatMap(holdingRows))
+}
+
+/** Replaces what is held by the benchmarks of vaults that flows have come to or gone from. */
+export async function replaceHoldings(transaction: Transaction, vaults: readonly VaultRecord[]): Promise<void> {
+  if (vaults.length === 0) return
+  const among = { in: vaults.map((vault) => vault.address) }
+  await transaction.benchmarkHolding.deleteMany({ where: { vaultAddress: among } })
+  await insertHoldings(transaction, vaults.flatMap(holdingRows))
 }
 
 function vaultRow({ state, fees, ...vault }: VaultRecord) {
