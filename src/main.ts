@@ -1,4 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
 import { runIngest } from './cli/ingest.ts'
 import { createLog } from './cli/log.ts'
 import { serveByWorkers } from './cli/primary.ts'
@@ -14,6 +15,9 @@ import { DatabaseUnavailable } from './database/unavailable.ts'
 import { DatabaseUnreachable } from './database/unreachable.ts'
 import { BadFact, UnreadableFeed, UnwritableRejects } from './feed/errors.ts'
 import { CannotListen } from './http/server.ts'
+
+/** By how much the memory in use may grow before garbage is looked for; by default it may double and more. */
+const heapGrowingPercent = 30
 
 /** How long the feed, then the database, have to end after the requests have. */
 const closeSeconds = 5
@@ -58,6 +62,7 @@ async function ingestFeed(config: Config, command: Extract<Command, { name: 'ing
 }
 
 async function serveUntilStopped(config: Config, command: Extract<Command, { name: 'serve' }>): Promise<void> {
+  setFlagsFromString(`--heap-growing-percent=${heapGrowingPercent}`)
   const worker = workerNumber()
   if (worker !== null) onStopMessage(() => stopping.abort())
   const database = await openDatabase(config.database)

@@ -16,7 +16,8 @@ const plans = new WeakMap<DocumentNode, Map<string, OperationPlan>>()
 /**
  * Executes a valid document as graphql-js does, and faster where it was executed before: what depends on the document
  * alone is worked out once. Whatever isn't plain success, and documents that can't be planned, graphql-js executes:
- * what it makes of them is GraphQL's own semantics of nulls, errors and their order.
+ * what it makes of them is GraphQL's own semantics of nulls, errors and their order. What loaders have read or failed to
+ * read is there then already.
  */
 export function executeCompiled(args: ExecutionArgs): Promise<ExecutionResult> | ExecutionResult {
   const { schema, document, operationName, contextValue: context } = args

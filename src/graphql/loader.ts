@@ -18,10 +18,13 @@ export function loader<Key, Args, Value>(name: string, read: BatchRead<Key, Args
   return (context, key, args) => {
     const byArgs = getOrAdd(ofRequest, context, () => new Map<string, DataLoader<Key, Value | undefined>>())
     const dataLoader = getOrAdd(byArgs, JSON.stringify(args), () => {
-      return new DataLoader<Key, Value | undefined>(async (keys) => {
+      return new DataLoader<Key, Value | undefined>((keys) => {
         context.onBatch?.(name, keys.length)
-        const values = await read(context.database, keys, args)
-        return keys.map((wanted) => values.get(wanted))
+        return read(context.database, keys, args).then(
+          (values) => keys.map((wanted) => values.get(wanted)),
+          // What a batch throws is forgotten, and would be read again where a request is executed anew for its errors.
+          (error: unknown) => keys.map(() => (error instanceof Error ? error : new Error(String(error)))),
+        )
       })
     })
     return dataLoader.load(key)

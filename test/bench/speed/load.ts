@@ -66,7 +66,7 @@ function ask(port: number, next: () => Buffer | null, latencies: number[]): Prom
         latencies.push(performance.now() - sentAt)
         send()
       } catch (error) {
-        reject(error)
+        reject(error instanceof Error ? error : new Error(String(error)))
         socket.destroy()
       }
     })

@@ -41,13 +41,19 @@ const usage = `npm run bench -- [options]
 /** @returns what to do, or what is wrong with what was asked for */
 export function readOptions(args: readonly string[], server: string | undefined): Options | string {
   const numbers = Object.fromEntries(Object.keys(defaults).map((name) => [name, { type: 'string' as const }]))
-  const options = { ...numbers, without: { type: 'string' as const }, keep: { type: 'boolean' as const } }
+  const options = {
+    ...numbers,
+    without: { type: 'string' as const },
+    keep: { type: 'boolean' as const },
+    help: { type: 'boolean' as const },
+  }
   let values: Readonly<Record<string, unknown>>
   try {
     values = parseArgs({ args: [...args], options }).values
   } catch (error) {
     return `${(error as Error).message}\n\n${usage}`
   }
+  if (values['help'] === true) return usage
   const wrong = Object.keys(defaults).find((name) => !(Number(values[name] ?? defaults[name]) > 0))
   if (wrong !== undefined) return `--${wrong} is ${String(values[wrong])}, not a number above 0\n\n${usage}`
   if (server === undefined || server === '') {

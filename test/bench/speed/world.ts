@@ -1,3 +1,6 @@
+import { readFile } from 'node:fs/promises'
+import path from 'node:path'
+
 /** How large a world is; each number says what there is of something. */
 export interface WorldSize {
   readonly vaults: number
@@ -38,9 +41,6 @@ export function vaultAddress(number: number): string {
   return `0x${String(number).padStart(40, '0')}`
 }
 
-/** Statements that fill what the read model keeps of a series beside its points: there is nothing yet. */
-const seriesBuckets: readonly string[] = []
-
 /** Runs one statement of SQL, or several. */
 export type RunSql = (sql: string) => Promise<unknown>
 
@@ -59,8 +59,15 @@ export async function buildWorld(run: RunSql, size: WorldSize): Promise<void> {
       await run(equity(first, Math.min(to, first + together - 1), points))
   }
   await run(ledger(size))
-  for (const sql of seriesBuckets) await run(sql)
+  await fillSeriesBuckets(run)
   await run('analyze')
+}
+
+/** The buckets of the series, as the migration that brought them fills them for the points that were stored already. */
+export async function fillSeriesBuckets(run: RunSql): Promise<void> {
+  const migration = path.resolve(import.meta.dirname, '../../../prisma/migrations/20261120120000_equity_buckets')
+  const sql = await readFile(path.join(migration, 'migration.sql'), 'utf8')
+  await run(sql.slice(sql.indexOf('INSERT INTO "equity_bucket"')))
 }
 
 /** Which vaults have how many points: first and last number, and points. */
@@ -79,6 +86,10 @@ function numbers(from: number | string, to: number | string, name: string): stri
 
 const address = (number: string): string => `'0x' || lpad(${number}::text, 40, '0')`
 const capital = (vault: string): string => `(100000 + ${vault} * 10)::numeric`
+
+const blockOf = (row: string): string => `140000000 + (${row}) * 1800`
+const pointsOf = (vault: string, { longSeries, longPoints, middlePoints, points }: WorldSize): string =>
+  `case when ${vault} <= ${longSeries} then ${longPoints} when ${vault} <= ${2 * longSeries} then ${middlePoints} else ${points} end`
 
 /** A vault's value at the point that is so many before its newest: waves and a saw, exact to the micro-dollar. */
 const value = (vault: string, ago: string): string =>
@@ -106,13 +117,15 @@ const universe = `
 const vaults = (size: WorldSize): string => `
   insert into vault (address, owner, strategy_id, opened_at, digest, status, value_usd, capital_in_usd, capital_out_usd, net_usd,
       strategy_delta_usd, market_delta_usd, benchmark_paid_out_usd, position_count, out_of_range_count, fees_contributed_usd,
-      fees_withdrawn_usd, fees_taxed_usd, fees_high_water_usd, suspension_reason, suspended_at, equity_at, updated_at)
+      fees_withdrawn_usd, fees_taxed_usd, fees_high_water_usd, suspension_reason, suspended_at, equity_at, updated_at,
+      point_count, ledger_block)
     select ${address('v')}, ${address('(900000 + v)')}, 'strategy-' || 1 + v % ${strategyCount},
       ${worldEnd - size.longPoints * minutesApart * 60 - 86_400 * historyDays}, md5(v::text),
       (case when v % 50 = 0 then 'suspended' when v % 5 = 0 then 'attention' else 'earning' end)::vault_status,
       worth, ${capital('v')}, 0, worth - ${capital('v')}, worth - ${capital('v')} - 1234.567891, 1234.567891, 0, ${positionsEach},
       case when v % 5 = 0 then 1 else 0 end, ${capital('v')}, 0, 12.5, 345.678912,
-      case when v % 50 = 0 then 'oracle deviation above 2 %' end, case when v % 50 = 0 then ${worldEnd - 3_600} end, ${worldEnd}, ${worldEnd}
+      case when v % 50 = 0 then 'oracle deviation above 2 %' end, case when v % 50 = 0 then ${worldEnd - 3_600} end, ${worldEnd}, ${worldEnd},
+      ${pointsOf('v', size)}, ${blockOf(`${size.ledgerRows} - 1`)}
     from ${numbers(1, size.vaults, 'v')}, lateral (select ${value('v', '0')} as worth) valued`
 
 /** The second of every fifth vault is out of range. */
@@ -142,7 +155,7 @@ const equity = (from: number, to: number, points: number): string => `
 /** A deposit, then days of two harvests, a rebalance and a fee. */
 const ledger = ({ vaults, ledgerRows }: WorldSize): string => `
   insert into ledger_row (vault_address, tx_hash, log_index, block, ts, type, amount_usd, position_id, reason, digest)
-    select ${address('v')}, '0x' || md5(v || '-' || r) || md5(r || '-' || v), r % 7, 140000000 + r * 1800,
+    select ${address('v')}, '0x' || md5(v || '-' || r) || md5(r || '-' || v), r % 7, ${blockOf('r')},
       ${worldEnd} - (${ledgerRows} - 1 - r) * 21600, type::event_type,
       case when type in ('deposit', 'fee', 'harvest') then round((100 + v + r / 3.0)::numeric, 6) end,
       case when type in ('harvest', 'rebalance') then 'position-0' end, null, md5(v || ':' || r)
