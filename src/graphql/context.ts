@@ -17,29 +17,16 @@ export type OnBatch = (loader: string, keys: number) => void
 
 /** What one request's resolvers share: the database, and through it this request's loaders. */
 export interface Context {
-  /** For reads of this request alone, which are given up with it. */
   readonly database: Reader
-  /** For reads that several requests share: none of them can give one up. */
-  readonly shared: Reader
-  /** Takes in what a shared read was made from. */
-  readonly note: (source: Source) => void
   readonly onBatch?: OnBatch | undefined
 }
 
 /** Makes the context of each request. */
 export type ContextOf = (making: Making) => Context
 
-/** A shared read that takes longer than any request may is given up, or others would wait for it. */
-const longestSharedMilliseconds = 10_000
-
 export function contextsOn(database: Reader, onBatch?: OnBatch): ContextOf {
-  const shared: Reader = {
-    query: (read, values) => database.query(read, values, AbortSignal.timeout(longestSharedMilliseconds)),
-  }
   return ({ signal, sources }) => ({
-    shared,
     onBatch,
-    note: (source) => void sources?.add(source),
     database: {
       query: (read, values) => {
         for (const source of sourcesOf(read, values)) sources?.add(source)

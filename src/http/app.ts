@@ -134,7 +134,7 @@ export function createApp({ database, apiKeys, rateLimit, trustedProxies, ...opt
       const exchange = {
         request: inbound,
         readBody: () => socketBody(request, bounds),
-        onLeave: (giveUp: () => void) => response.once('close', giveUp),
+        onLeave: (giveUp: () => void) => response.once('close', () => response.writableFinished || giveUp()),
       }
       const trace = tracing.begin(inbound)
       response.once('close', () => trace.end(response.writableFinished ? response.statusCode : null))
