@@ -17,6 +17,11 @@ export type Origin = 'named vaults' | 'all vaults' | 'catalogue' | 'universe'
 /** A statement that reads the read model. */
 export interface Read extends Statement {
   readonly from: Origin
+  /**
+   * Where requests may share it, since it is short: the column that tells which of its keys, the first value, a row is
+   * of; or null where it has no keys, so that all its rows are everybody's.
+   */
+  readonly sharedBy?: string | null
 }
 
 /** What the client offers inside a transaction. */

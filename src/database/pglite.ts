@@ -9,6 +9,7 @@ import { transactionLimits, type Database } from './database.ts'
 import { PrismaClient } from './generated/client/client.ts'
 import { inTurn } from './in-turn.ts'
 import { lockFolder } from './lock.ts'
+import { sharingReads } from './shared-reads.ts'
 import { ofFolder, tellingOutages } from './outages.ts'
 import { requireRoom } from './room.ts'
 
@@ -61,8 +62,10 @@ export function onPGlite(pglite: PGlite, folder: string | null, release: () => P
     },
     withEngineAdapter: (work) => work(adapter),
     // A read that has begun holds the whole process, so that nothing could cancel it.
-    query: <Row>({ text }: { text: string }, values: readonly unknown[], signal?: AbortSignal) =>
-      read(async () => (await pglite.query<Row>(text, [...values])).rows, signal),
+    ...sharingReads({
+      query: <Row>({ text }: { text: string }, values: readonly unknown[], signal?: AbortSignal) =>
+        read(async () => (await pglite.query<Row>(text, [...values])).rows, signal),
+    }),
     transaction: async (work) => {
       if (folder !== null) await requireRoom(folder)
       return prisma.$transaction(work, transactionLimits)

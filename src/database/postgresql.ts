@@ -6,6 +6,7 @@ import { transactionLimits, type Database } from './database.ts'
 import { PrismaClient } from './generated/client/client.ts'
 import { ofServer, tellingOutages } from './outages.ts'
 import { pooledReader } from './reads.ts'
+import { sharingReads } from './shared-reads.ts'
 import { DatabaseUnreachable } from './unreachable.ts'
 import { watchPostgreSql } from './watch.ts'
 
@@ -44,7 +45,7 @@ export async function openPostgreSql(url: string, connections: number): Promise<
   })
   const prisma = new PrismaClient({ adapter: tellingOutages(new PrismaPg(writes), ofServer(new URL(url).host)) })
   return {
-    ...pooledReader(reads, control),
+    ...sharingReads(pooledReader(reads, control)),
     engine: 'postgresql',
     prisma,
     watch: (watcher) => Promise.resolve(watchPostgreSql(url, watcher)),

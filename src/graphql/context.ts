@@ -17,14 +17,7 @@ export type OnBatch = (loader: string, keys: number) => void
 
 /** What one request's resolvers share: the database, and through it this request's loaders. */
 export interface Context {
-  /** For reads of this request alone, which are given up with it. */
   readonly database: Reader
-  /** For reads that several requests share, which are given up when all of them are. */
-  readonly shared: Reader
-  /** Gives the request up. */
-  readonly signal: AbortSignal | undefined
-  /** Takes in what a shared read was made from. */
-  readonly note: (source: Source) => void
   readonly onBatch?: OnBatch | undefined
 }
 
@@ -33,10 +26,7 @@ export type ContextOf = (making: Making) => Context
 
 export function contextsOn(database: Reader, onBatch?: OnBatch): ContextOf {
   return ({ signal, sources }) => ({
-    shared: database,
-    signal,
     onBatch,
-    note: (source) => void sources?.add(source),
     database: {
       query: (read, values) => {
         for (const source of sourcesOf(read, values)) sources?.add(source)

@@ -12,23 +12,40 @@ export type BatchRead<Key, Args, Value> = (
 /** Loads what belongs to one key; what one request asks for at once, with equal arguments, is one read. */
 export type Load<Key, Args, Value> = (context: Context, key: Key, args: Args) => Promise<Value | undefined>
 
-/** @param name of what it loads, that its batches are counted under */
-export function loader<Key, Args, Value>(name: string, read: BatchRead<Key, Args, Value>): Load<Key, Args, Value> {
+/** @param name of what it loads, that its batches are counted under; null where there is one key only */
+export function loader<Key, Args, Value>(
+  name: string | null,
+  read: BatchRead<Key, Args, Value>,
+): Load<Key, Args, Value> {
   const ofRequest = new WeakMap<Context, Map<string, DataLoader<Key, Value | undefined>>>()
   return (context, key, args) => {
     const byArgs = getOrAdd(ofRequest, context, () => new Map<string, DataLoader<Key, Value | undefined>>())
     const dataLoader = getOrAdd(byArgs, JSON.stringify(args), () => {
       return new DataLoader<Key, Value | undefined>((keys) => {
-        context.onBatch?.(name, keys.length)
+        if (name !== null) context.onBatch?.(name, keys.length)
         return read(context.database, keys, args).then(
           (values) => keys.map((wanted) => values.get(wanted)),
-          // What a batch throws is forgotten, and would be read again where a request is executed anew for its errors.
+          // What a batch throws is forgotten, and would be read again by who asks again.
           (error: unknown) => keys.map(() => (error instanceof Error ? error : new Error(String(error)))),
         )
       })
     })
     return dataLoader.load(key)
   }
+}
+
+/** The key of what has none. */
+const whole = 'whole'
+
+/** Loads what belongs to no key; what one request asks for with equal arguments is one read, and fails once. */
+export function wholeLoader<Args, Value>(
+  read: (database: Reader, args: Args) => Promise<Value>,
+): (context: Context, args: Args) => Promise<Value> {
+  const load = loader<typeof whole, Args, { readonly value: Value }>(
+    null,
+    async (database, _, args) => new Map([[whole, { value: await read(database, args) }]]),
+  )
+  return async (context, args) => ((await load(context, whole, args)) as { readonly value: Value }).value
 }
 
 /** Rows by what they belong to, in their order; a key without rows has an empty list. */
@@ -47,8 +64,7 @@ interface Store<Key, Value> {
   set(key: Key, value: Value): unknown
 }
 
-/** What is there under a key, made where it is missing. */
-export function getOrAdd<Key, Value>(store: Store<Key, Value>, key: Key, make: () => Value): Value {
+function getOrAdd<Key, Value>(store: Store<Key, Value>, key: Key, make: () => Value): Value {
   const there = store.get(key)
   if (there !== undefined) return there
   const made = make()

@@ -1,19 +1,18 @@
 import { readCatalogue, readStrategies, readStrategyPairs } from '../database/read/strategy.ts'
 import { searchable } from './arguments.ts'
 import { builder } from './builder.ts'
-import { groupBy } from './loader.ts'
-import { sharedLoader, sharedRead } from './shared-loader.ts'
+import { groupBy, loader, wholeLoader } from './loader.ts'
 
-const loadStrategy = sharedLoader('strategies', async (database, ids: readonly string[]) => {
+const loadStrategy = loader('strategies', async (database, ids: readonly string[]) => {
   const strategies = await readStrategies(database, ids)
   return new Map(strategies.map((strategy) => [strategy.id, strategy]))
 })
 
-const loadPairs = sharedLoader('strategy pairs', async (database, ids: readonly string[]) =>
+const loadPairs = loader('strategy pairs', async (database, ids: readonly string[]) =>
   groupBy(ids, await readStrategyPairs(database, ids), (pair) => pair.strategyId),
 )
 
-const loadCatalogue = sharedRead((database) => readCatalogue(database))
+const loadCatalogue = wholeLoader((database) => readCatalogue(database))
 
 const StrategyPair = builder.prismaObject('StrategyPair', {
   description: 'A pair that a strategy would plant into at this moment.',

@@ -1,11 +1,11 @@
 import { readAssets, readPairs, readScreenedAt } from '../database/read/universe.ts'
 import { searchable } from './arguments.ts'
 import { builder } from './builder.ts'
-import { sharedRead } from './shared-loader.ts'
+import { wholeLoader } from './loader.ts'
 
-const loadAssets = sharedRead(readAssets)
-const loadPairs = sharedRead(readPairs)
-const loadScreenedAt = sharedRead((database) => readScreenedAt(database))
+const loadAssets = wholeLoader(readAssets)
+const loadPairs = wholeLoader(readPairs)
+const loadScreenedAt = wholeLoader((database) => readScreenedAt(database))
 
 const AssetCategory = builder.enumType('AssetCategory', {
   description: 'What kind of asset it is.',

@@ -1,15 +1,14 @@
 import type { PositionRow, VaultRow } from '../database/read/rows.ts'
 import { readPositions, readVaults } from '../database/read/vault.ts'
 import { builder } from './builder.ts'
-import { groupBy } from './loader.ts'
-import { sharedLoader } from './shared-loader.ts'
+import { groupBy, loader } from './loader.ts'
 
-const loadVault = sharedLoader('vaults', async (database, addresses: readonly string[]) => {
+const loadVault = loader('vaults', async (database, addresses: readonly string[]) => {
   const vaults = await readVaults(database, addresses)
   return new Map(vaults.map((vault) => [vault.address, vault]))
 })
 
-const loadPositions = sharedLoader('positions', async (database, addresses: readonly string[]) =>
+const loadPositions = loader('positions', async (database, addresses: readonly string[]) =>
   groupBy(addresses, await readPositions(database, addresses), (position) => position.vaultAddress),
 )
 

@@ -6,18 +6,21 @@ const columns = 'id, ordinal, name, tagline, description, live_apr as "liveApr",
 const catalogue: Read = {
   name: 'strategies',
   from: 'catalogue',
+  sharedBy: null,
   text: `select ${columns} from strategy order by ordinal`,
 }
 
 const strategiesById: Read = {
   name: 'strategies_by_id',
   from: 'catalogue',
+  sharedBy: 'id',
   text: `select ${columns} from strategy where id = any($1::text[])`,
 }
 
 const pairsByStrategy: Read = {
   name: 'pairs_by_strategy',
   from: 'catalogue',
+  sharedBy: 'strategyId',
   text: `select strategy_id as "strategyId", a, b, venues from strategy_pair
     where strategy_id = any($1::text[]) order by strategy_id, ordinal`,
 }

@@ -5,6 +5,7 @@ import type { AssetRow, PairRow } from './rows.ts'
 const assets: Read = {
   name: 'universe_assets',
   from: 'universe',
+  sharedBy: null,
   text: `select symbol, name, category::text as category, venues, liquidity_usd::text as "liquidityUsd" from universe_asset
     where ($1::text is null or category = $1::text::asset_category) and ($2::text is null or $2::text = any(venues))
     order by ordinal`,
@@ -13,12 +14,18 @@ const assets: Read = {
 const pairs: Read = {
   name: 'universe_pairs',
   from: 'universe',
+  sharedBy: null,
   text: `select a, b, venues, tvl_usd::text as "tvlUsd", emissions from universe_pair
     where ($1::text is null or $1::text in (a, b)) and ($2::text is null or $2::text = any(venues))
     order by ordinal`,
 }
 
-const screenedAt: Read = { name: 'screened_at', from: 'universe', text: 'select max(ts)::float8 as ts from screen' }
+const screenedAt: Read = {
+  name: 'screened_at',
+  from: 'universe',
+  sharedBy: null,
+  text: 'select max(ts)::float8 as ts from screen',
+}
 
 export interface AssetFilter {
   readonly category: AssetCategory | null

@@ -15,12 +15,14 @@ const columns = `
 const vaultsByAddress: Read = {
   name: 'vaults_by_address',
   from: 'named vaults',
+  sharedBy: 'address',
   text: `select ${columns} from vault where address = any($1::text[])`,
 }
 
 const positionsByVault: Read = {
   name: 'positions_by_vault',
   from: 'named vaults',
+  sharedBy: 'vaultAddress',
   text: `select vault_address as "vaultAddress", id, a, b, venue, fee_tier as "feeTier",
       price_lower::text as "priceLower", price_upper::text as "priceUpper", price_current::text as "priceCurrent",
       tick_lower as "tickLower", tick_upper as "tickUpper", tick_current as "tickCurrent",

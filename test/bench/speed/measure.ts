@@ -116,7 +116,9 @@ async function medianStart(url: string): Promise<number> {
 
 function settingOf({ size, pgliteSize, without, ...options }: Options, version: string): Setting {
   const { vaults, longSeries, longPoints, middlePoints, points, ledgerRows } = size
-  const ofPGlite = without.has('pglite') ? '' : ` PGlite's world has ${pgliteSize.vaults} vaults.`
+  const ofPGlite = without.has('pglite')
+    ? ''
+    : ` PGlite's world has ${pgliteSize.vaults} vaults, ${pgliteSize.longSeries} of them with the longest series.`
   return {
     ...options,
     date: new Date().toISOString().slice(0, 10),

@@ -5,7 +5,7 @@ export interface Options {
   /** Address of the PostgreSQL server. */
   readonly server: string
   readonly size: WorldSize
-  /** The embedded database's world: of a tenth, since it takes longer to fill. */
+  /** The embedded database's world: a tenth of the vaults and one in fifty of the long series, since it takes longer to fill. */
   readonly pgliteSize: WorldSize
   readonly rounds: number
   readonly seconds: number
@@ -68,12 +68,11 @@ export function readOptions(args: readonly string[], server: string | undefined)
     points: number('points'),
     ledgerRows: number('ledger-rows'),
   }
-  const tenth = (count: number): number => Math.ceil(count / 10)
   const measuring = Object.keys(values).filter((name) => name !== 'keep')
   return {
     server,
     size,
-    pgliteSize: { ...size, vaults: tenth(size.vaults), longSeries: tenth(size.longSeries) },
+    pgliteSize: { ...size, vaults: Math.ceil(size.vaults / 10), longSeries: Math.ceil(size.longSeries / 50) },
     rounds: number('rounds'),
     seconds: number('seconds'),
     connections: number('connections'),
