@@ -1,4 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
+import { BadChainConfig, ChainError } from './chain/errors.ts'
+import { type ChainFile, chainSecrets, readChainFile, runChain } from './cli/chain.ts'
 import { runIngest } from './cli/ingest.ts'
 import { createLog } from './cli/log.ts'
 import { greeting, serve } from './cli/serve.ts'
@@ -28,7 +30,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 try {
   await run(readCommand(process.argv.slice(2)))
 } catch (error) {
-  process.exitCode = error instanceof BadUsage || error instanceof BadConfig ? 2 : 1
+  process.exitCode = isWrongUse(error) ? 2 : 1
   if (isExplained(error)) console.error(error.message)
   else console.error(error)
 }
@@ -37,7 +39,13 @@ async function run(command: Command): Promise<void> {
   if (command.name === 'help') return console.log(usage)
   const config = readConfig(process.env)
   if (command.name === 'ingest') process.exitCode = await ingestFeed(config, command)
+  else if (command.name === 'chain') await writeChain(config, await readChainFile(command.file), command.follow)
   else await serveUntilStopped(config, command)
+}
+
+async function writeChain(config: Config, chain: ChainFile, follow: boolean): Promise<void> {
+  const log = createLog({ level: config.logLevel, secrets: secretsOf(config, chain), output: process.stderr })
+  await runChain({ chain, follow, output: process.stdout, log, signal: stopping.signal })
 }
 
 async function ingestFeed(config: Config, command: Extract<Command, { name: 'ingest' }>): Promise<number> {
@@ -51,12 +59,13 @@ async function ingestFeed(config: Config, command: Extract<Command, { name: 'ing
 }
 
 async function serveUntilStopped(config: Config, command: Extract<Command, { name: 'serve' }>): Promise<void> {
+  const chain = command.chain === null ? null : await readChainFile(command.chain)
   const database = await openDatabase(config.database)
-  const log = createLog({ level: config.logLevel, secrets: secretsOf(config), output: process.stderr })
+  const log = createLog({ level: config.logLevel, secrets: secretsOf(config, chain), output: process.stderr })
   const greet = (message: string): void => console.log(message)
   try {
     const nowSeconds = Math.floor(Date.now() / 1000)
-    const gateway = await serve({ ...command, config, database, input: process.stdin, log, greet, nowSeconds })
+    const gateway = await serve({ ...command, chain, config, database, input: process.stdin, log, greet, nowSeconds })
     // The addresses in the greeting are those of vaults that are there.
     await withinSeconds(greetingSeconds, gateway.firstFacts)
     greet(await greeting(database, gateway.port))
@@ -77,13 +86,19 @@ async function withinSeconds(seconds: number, work: Promise<void>): Promise<void
   await Promise.race([work, wait(seconds * 1000, undefined, { ref: false })])
 }
 
-function secretsOf({ apiKeys, database }: Config): string[] {
+function secretsOf({ apiKeys, database }: Config, chain: ChainFile | null): string[] {
   const password = database.engine === 'postgresql' ? new URL(database.url).password : ''
-  return [...apiKeys, password, decodeURIComponent(password)]
+  const ofChain = chain === null ? [] : chainSecrets(chain)
+  return [...apiKeys, password, decodeURIComponent(password), ...ofChain]
+}
+
+/** What was asked for, or its configuration, can't be. */
+function isWrongUse(error: unknown): boolean {
+  return [BadUsage, BadConfig, BadChainConfig].some((kind) => error instanceof kind)
 }
 
 /** Errors whose message says all that their reader needs. */
 function isExplained(error: unknown): error is Error {
   const explained = [BadUsage, BadConfig, DataDirInUse, DatabaseUnreachable, CannotListen, BadFact, UnreadableFeed]
-  return explained.some((kind) => error instanceof kind)
+  return error instanceof ChainError || explained.some((kind) => error instanceof kind)
 }

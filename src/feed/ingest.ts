@@ -53,10 +53,15 @@ export async function ingest(options: IngestOptions): Promise<Summary> {
 
 async function applyLines(options: IngestOptions, lines: readonly Line[], summary: Summary): Promise<void> {
   const { database, source, rejects } = options
-  const fates = await applyBatch(database, source.name, lines.map(candidate), {
-    skipBad: rejects !== undefined,
-    beforeCommit: async (fates) => rejects?.add(rejectedLines(lines, fates)),
-  })
+  const fates = await applyBatch(
+    database,
+    source.name,
+    lines.map((line) => candidate(line, source)),
+    {
+      skipBad: rejects !== undefined,
+      beforeCommit: async (fates) => rejects?.add(rejectedLines(lines, fates)),
+    },
+  )
   for (const { fate, kind } of fates) {
     const tally = summary[fate]
     tally[kind ?? 'unreadable'] = (tally[kind ?? 'unreadable'] ?? 0) + 1
@@ -73,8 +78,9 @@ function rejectedLines(lines: readonly Line[], fates: readonly Fate[]): { line: 
   )
 }
 
-function candidate({ number, endByte, bytes, length }: Line): Candidate {
-  const position = { line: number, byte: endByte, fingerprint: lineDigest(bytes) }
+function candidate(line: Line, source: Source): Candidate {
+  const { number, endByte, bytes, length } = line
+  const position = source.positionAfter?.(line) ?? { line: number, byte: endByte, fingerprint: lineDigest(bytes) }
   if (length > maxLineBytes) {
     return {
       position,
