@@ -57,23 +57,16 @@ export async function* followChain(options: FollowOptions): AsyncGenerator<Segme
 }
 
 /** One range, as wide as the nodes will have it. */
-function readRange(
+async function readRange(
   { rpc, logs }: FollowOptions,
   parent: Pick<Header, 'number' | 'hash'>,
   limit: number,
   width: RangeWidth,
 ): Promise<Segment> {
-  const from = parent.number + 1
-  const read = async (node: Node): Promise<Segment> => {
-    // The node shows that it has both ends before its logs are believed.
-    const first = await linked(rpc, node, parent)
-    const headers = await endOfSecond(node, Math.min(from + width.blocks - 1, limit))
-    const to = Math.max(...headers.keys()) - 1
-    const found = await logs.inRange(node, from, to)
-    width.grow()
-    return { from, to, logs: found, headers: headers.set(from, first) }
-  }
-  return rpc.ask(read, (error) => width.shrink(error))
+  const first = await rpc.ask((node) => linked(rpc, node, parent))
+  const headers = await endOfSecond(rpc, Math.min(parent.number + width.blocks, limit))
+  const [from, to] = [first.number, Math.max(...headers.keys()) - 1]
+  return { from, to, logs: await logs.inRange(from, to, width), headers: headers.set(from, first) }
 }
 
 /** Blocks from the parent on whose next one is final too, those of a second together. */
@@ -89,7 +82,7 @@ async function* readSingly(
   let headers = new Map<number, Header>()
   while (block.number < final) {
     const current = block
-    found.push(...(await rpc.ask((node) => logs.ofBlock(node, current))))
+    found.push(...(await logs.ofBlock(current)))
     block = await rpc.ask((node) => linked(rpc, node, current))
     headers.set(current.number, current).set(block.number, block)
     if (block.ts === current.ts) continue
@@ -107,12 +100,11 @@ async function linked(rpc: Rpc, node: Node, parent: Pick<Header, 'number' | 'has
 }
 
 /** Headers from a block on to the first one that is of a later second. */
-async function endOfSecond(node: Node, number: number): Promise<Map<number, Header>> {
-  const headers = new Map([[number, await node.block(number)]])
-  const ts = headers.get(number)?.ts
-  for (let next = number + 1; ; next++) {
-    const header = await node.block(next)
+async function endOfSecond(rpc: Rpc, number: number): Promise<Map<number, Header>> {
+  const headers = new Map<number, Header>()
+  for (let next = number; ; next++) {
+    const header = await rpc.ask((node) => node.block(next))
     headers.set(next, header)
-    if (header.ts !== ts) return headers
+    if (header.ts !== headers.get(number)?.ts) return headers
   }
 }

@@ -34,7 +34,7 @@ export function connectNode({ url, requestsPerSecond }: NodeConfig): Node {
   }
   return {
     name: new URL(url).host,
-    chainId: async () => Number(await request({ method: 'eth_chainId' })),
+    chainId: async () => Number(await request({ method: 'eth_chainId', params: [] })),
     async block(at) {
       const tag = typeof at === 'number' ? numberToHex(at) : at
       const header = readHeader(await request({ method: 'eth_getBlockByNumber', params: [tag, false] }))

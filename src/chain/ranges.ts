@@ -1,7 +1,8 @@
 import { getLogsRetryHelper } from '@ponder/utils'
 import { numberToHex, type RpcError } from 'viem'
 import type { Log } from './block.ts'
-import type { LogFilter } from './node.ts'
+import { NodeFault } from './errors.ts'
+import type { LogFilter, Node } from './node.ts'
 import type { Rpc } from './rpc.ts'
 
 const firstBlocks = 1_000
@@ -26,23 +27,44 @@ export class RangeWidth {
   }
 }
 
-/** The logs of old blocks that any of these filters finds. */
-export async function readHistory(rpc: Rpc, filters: readonly LogFilter[], from: number, to: number): Promise<Log[]> {
-  const width = new RangeWidth()
+/** The logs of old blocks that any of these filters finds, in order. */
+export async function readHistory(
+  rpc: Rpc,
+  filters: readonly LogFilter[],
+  from: number,
+  to: number,
+  width = new RangeWidth(),
+): Promise<Log[]> {
+  const found = await Promise.all(filters.map((filter) => readOne(rpc, filter, from, to, width)))
+  return inOrder(found.flat())
+}
+
+/** A log can be found by two filters. */
+export function inOrder(logs: readonly Log[]): Log[] {
+  const once = new Map(logs.map((log) => [`${log.blockHash} ${log.logIndex}`, log]))
+  return [...once.values()].sort((a, b) => a.block - b.block || a.logIndex - b.logIndex)
+}
+
+async function readOne(rpc: Rpc, filter: LogFilter, from: number, to: number, width: RangeWidth): Promise<Log[]> {
   const found: Log[] = []
   for (let at = from; at <= to;) {
-    const next = await rpc.ask(
-      async (node) => {
-        const end = Math.min(at + width.blocks - 1, to)
-        // The node shows that it is so far before its logs are believed.
-        await node.block(end)
-        for (const filter of filters) found.push(...(await node.logsIn(filter, at, end)))
-        width.grow()
-        return end + 1
-      },
-      (error) => width.shrink(error),
-    )
-    at = next
+    const { logs, end } = await rpc.ask((node) => readSome(node, filter, at, to, width))
+    found.push(...logs)
+    at = end + 1
   }
   return found
+}
+
+async function readSome(node: Node, filter: LogFilter, from: number, to: number, width: RangeWidth) {
+  const end = Math.min(from + width.blocks - 1, to)
+  // The node shows that it is so far before its logs are believed: one that lags leaves them out without a word.
+  await node.block(to)
+  try {
+    const logs = await node.logsIn(filter, from, end)
+    width.grow()
+    return { logs, end }
+  } catch (error) {
+    if (!(error instanceof NodeFault)) width.shrink(error)
+    throw error
+  }
 }

@@ -9,7 +9,7 @@ import { explainBreak } from './finality.ts'
 import { followChain, type Segment } from './follow.ts'
 import { groupBy } from './groups.ts'
 import type { Holdings } from './holdings.ts'
-import { createLogSource, inOrder } from './log-source.ts'
+import { createLogSource } from './log-source.ts'
 import { planBlocks } from './plan.ts'
 import { readHistory } from './ranges.ts'
 import type { Report, Rpc } from './rpc.ts'
@@ -85,10 +85,9 @@ async function* readFrom(options: ReaderOptions, start: Start | null): AsyncGene
     multicall,
     venue,
     vaults,
-    history: async (ids) =>
-      inOrder(await readHistory(rpc, [...venue.movesOf(vaults), ...venue.changesOf(ids)], firstBlock, parent.number)),
+    history: (ids) => readHistory(rpc, [...venue.movesOf(vaults), ...venue.changesOf(ids)], firstBlock, parent.number),
   })
-  const logs = createLogSource(vaults, holdings)
+  const logs = createLogSource(rpc, vaults, holdings)
   const { finality, pollSeconds } = config
   for await (const segment of followChain({ rpc, logs, finality, pollSeconds, parent, once, signal })) {
     for await (const moment of ahead(await momentsOf(segment, options, holdings), (one) => tell(one, options))) {

@@ -4,8 +4,13 @@ import type { ChainConfig } from './config.ts'
 import { ChainError, WrongChain } from './errors.ts'
 import { connectNode, type Node } from './node.ts'
 
-const firstPauseMilliseconds = 250
-const longestPauseMilliseconds = 15_000
+/** How long is waited when all nodes have failed, twice as long each time. */
+export interface Patience {
+  readonly firstMilliseconds: number
+  readonly longestMilliseconds: number
+}
+
+const usualPatience: Patience = { firstMilliseconds: 250, longestMilliseconds: 15_000 }
 
 /** Is told what a person may want to know. */
 export type Report = (level: 'info' | 'warn', message: string, facts: Readonly<Record<string, unknown>>) => void
@@ -16,16 +21,16 @@ export interface Rpc {
   /**
    * Does a piece of work at one node, and again at the next where it fails, for as long as it takes: a node that is down
    * is waited for.
-   * @param onFailure is told each failure before the next try
    * @throws {ChainError} that the work throws
    */
-  ask<Value>(work: (node: Node) => Promise<Value>, onFailure?: (error: unknown) => void): Promise<Value>
+  ask<Value>(work: (node: Node) => Promise<Value>): Promise<Value>
 }
 
 export function connectRpc(
   { rpc, chainId }: Pick<ChainConfig, 'rpc' | 'chainId'>,
   report: Report,
   signal: AbortSignal,
+  { firstMilliseconds, longestMilliseconds }: Patience = usualPatience,
 ): Rpc {
   const nodes = rpc.map(connectNode)
   const checked = new Set<Node>()
@@ -40,10 +45,11 @@ export function connectRpc(
   }
   return {
     nodes,
-    async ask(work, onFailure) {
+    async ask(work) {
+      const first = turn++
       for (let failures = 0; ; failures++) {
         signal.throwIfAborted()
-        const node = nodes[turn++ % nodes.length] as Node
+        const node = nodes[(first + failures) % nodes.length] as Node
         try {
           await check(node)
           const value = await work(node)
@@ -51,9 +57,8 @@ export function connectRpc(
           return value
         } catch (error) {
           if (error instanceof ChainError) throw error
-          onFailure?.(error)
           const round = Math.floor(failures / nodes.length)
-          const pauseMilliseconds = Math.min(firstPauseMilliseconds * 2 ** round, longestPauseMilliseconds)
+          const pauseMilliseconds = Math.min(firstMilliseconds * 2 ** round, longestMilliseconds)
           // One failure of one node is nothing: the next one is asked at once.
           if ((failures + 1) % nodes.length > 0) continue
           report('warn', 'The chain is waited for', { node: node.name, reason: reasonOf(error), pauseMilliseconds })

@@ -2,6 +2,7 @@ import type { Address } from 'viem'
 import { roundUsd, zero } from '../domain/decimal.ts'
 import type { FactInput } from '../feed/fact.ts'
 import type { Header } from './block.ts'
+import { hasCode } from './code.ts'
 import type { VaultConfig } from './config.ts'
 import { NoPrice, UnlikeItsStandard } from './errors.ts'
 import { valuesBefore } from './flows.ts'
@@ -58,12 +59,12 @@ export class Scene {
   async #open({ address, strategy, firstBlock }: VaultConfig): Promise<VaultFact> {
     const { rpc } = this.options
     const [before, now, owner] = await Promise.all([
-      rpc.ask((node) => node.code(address, this.block.parentHash)),
-      rpc.ask((node) => node.code(address, this.block.hash)),
+      hasCode(rpc, address, this.block.parentHash),
+      hasCode(rpc, address, this.block.hash),
       this.#state.read(question(vaultAbi, address, 'owner', [])),
     ])
-    if (before !== '0x') throw new UnlikeItsStandard(address, firstBlock - 1, 'is there before its firstBlock, already')
-    if (now === '0x') throw new UnlikeItsStandard(address, firstBlock, 'is not there in its firstBlock, not yet')
+    if (before) throw new UnlikeItsStandard(address, firstBlock - 1, 'is there before its firstBlock, already')
+    if (!now) throw new UnlikeItsStandard(address, firstBlock, 'is not there in its firstBlock, not yet')
     if (owner === null) throw new UnlikeItsStandard(address, firstBlock, "doesn't answer owner()")
     return { kind: 'vault', ts: this.block.ts, vault: address, owner, strategy }
   }

@@ -105,10 +105,7 @@ export class BlockState {
     const data = encodeFunctionData({ abi: multicall3Abi, functionName: 'aggregate3', args: [calls] })
     return this.rpc.ask(async (node) => {
       const answer = await node.call(this.multicall, data, this.block.hash)
-      if (answer === '0x') {
-        if ((await node.code(this.multicall, this.block.hash)) !== '0x') throw new NodeFault('gave nothing for a call')
-        throw new UnlikeItsStandard(this.multicall, this.block.number, 'has no code, so that multicall is not there')
-      }
+      if (answer === '0x') throw new NodeFault(`says that ${this.multicall} has no code at block ${this.block.number}`)
       const results = decodeFunctionResult({ abi: multicall3Abi, functionName: 'aggregate3', data: answer })
       if (results.length !== questions.length) throw new NodeFault('gave fewer answers than there were calls')
       return questions.map((asked, index) => decoded(asked, results[index]))

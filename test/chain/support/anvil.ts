@@ -2,7 +2,16 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import path from 'node:path'
-import { type Abi, type Address, createTestClient, encodeFunctionData, type Hex, http, publicActions } from 'viem'
+import {
+  type Abi,
+  type Address,
+  createTestClient,
+  encodeFunctionData,
+  getAddress,
+  type Hex,
+  http,
+  publicActions,
+} from 'viem'
 import { describe } from 'vitest'
 
 const secondsPerBlock = 12
@@ -39,7 +48,7 @@ export async function startChain(options: { readonly timestamp?: number } = {}) 
     publicActions,
   )
   const request = client.request as (body: { method: string; params?: unknown }) => Promise<unknown>
-  const accounts = (await request({ method: 'eth_accounts' })) as Address[]
+  const accounts = ((await request({ method: 'eth_accounts' })) as Address[]).map((account) => getAddress(account))
 
   const mine = async (blocks = 1, seconds = secondsPerBlock): Promise<void> => {
     await request({ method: 'anvil_mine', params: [`0x${blocks.toString(16)}`, `0x${seconds.toString(16)}`] })
@@ -64,7 +73,7 @@ export async function startChain(options: { readonly timestamp?: number } = {}) 
   }
   const deploy = async (from: Address, data: Hex): Promise<Address> => {
     const [receipt] = await block({ from, data })
-    return receipt?.contractAddress as Address
+    return getAddress(receipt?.contractAddress as Address)
   }
   return {
     url,

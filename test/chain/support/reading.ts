@@ -45,6 +45,9 @@ export function configOf(json: ChainJson): ChainConfig {
   return readChainConfig('chain.json', JSON.stringify(json))
 }
 
+/** Tests don't wait long. */
+const patience = { firstMilliseconds: 2, longestMilliseconds: 20 }
+
 /** What the reader told its operator. */
 export interface Said {
   readonly level: string
@@ -58,7 +61,7 @@ export function optionsOf(
 ) {
   const report = (level: string, message: string, facts: Said['facts']): void =>
     void said.push({ level, message, facts })
-  return { file: 'chain.json', config: configOf(json), report, signal, once }
+  return { file: 'chain.json', config: configOf(json), report, signal, once, patience }
 }
 
 /** The facts of a chain up to its newest final block. */
