@@ -1,5 +1,5 @@
 import { type Address, toEventSelector } from 'viem'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
 import { chainFeed, chainName } from '../../src/chain/feed.ts'
 import { ChainDiverged } from '../../src/chain/errors.ts'
 import type { Database } from '../../src/database/database.ts'
@@ -28,6 +28,7 @@ describeOnChain('a chain that is reorganised', () => {
     chain = await startChain()
     protocol = await deployProtocol(chain)
   })
+  afterEach(() => Promise.all(readers.splice(0).map((reader) => reader.kill())))
   afterAll(() => chain.stop())
 
   const jsonOf = (vault: Operator, more: ChainJson = {}): ChainJson =>
@@ -90,7 +91,8 @@ describeOnChain('a chain that is reorganised', () => {
       let kills = 0
       for (let round = 0; round < rounds; round++) {
         await mineSome(vault, random)
-        const since = (await chain.head()) - vault.firstBlock
+        // The depositors' means came in the block after the first one.
+        const since = (await chain.head()) - vault.firstBlock - 1
         if (random() < 0.35) await reorganise(Math.min(since, Math.ceil(random() * finality)))
         if (random() > 0.3) continue
         await reader.kill()
@@ -163,8 +165,16 @@ const types = new Map(
   ).map(([signature, type]) => [toEventSelector(signature) as string, type]),
 )
 
+interface Reader {
+  readonly ended: Promise<unknown>
+  kill(): Promise<void>
+}
+
+/** Those that a test leaves running are killed after it. */
+const readers: Reader[] = []
+
 /** A reader that follows the chain into the database until it is killed: what isn't committed then is lost. */
-async function startReader(database: TestDatabase, json: ChainJson) {
+async function startReader(database: TestDatabase, json: ChainJson): Promise<Reader> {
   const stopping = new AbortController()
   const mortal: Database = {
     ...database,
@@ -179,11 +189,13 @@ async function startReader(database: TestDatabase, json: ChainJson) {
   const source = chainFeed(options, await readFeedPosition(database.prisma, chainName(options.config)))
   const ended = ingest({ database: mortal, source })
   ended.catch(() => undefined)
-  return {
+  const reader: Reader = {
     ended,
     kill: async () => {
       stopping.abort()
       await ended.catch(() => undefined)
     },
   }
+  readers.push(reader)
+  return reader
 }
