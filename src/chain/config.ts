@@ -138,9 +138,9 @@ function describe(issue: z.core.$ZodRawIssue): string | undefined {
         ? 'is missing'
         : `is ${written}, which is none of what it can be: see the README's example`
     case 'too_small':
-      return `is ${written}, less than ${issue.minimum}${issue.origin === 'array' ? ' entries' : ''}`
+      return issue.origin === 'number' ? `is ${written}, less than ${issue.minimum}` : 'is empty'
     case 'too_big':
-      return `is ${written}, more than ${issue.maximum}${issue.origin === 'array' ? ' entries' : ''}`
+      return issue.origin === 'number' ? `is ${written}, more than ${issue.maximum}` : `has more than ${issue.maximum}`
     default:
       return undefined
   }

@@ -124,7 +124,7 @@ describeOnChain('the command line on a chain', () => {
     await deposits(3)
     const home = await homes.create()
     const { gateway, ask } = await serving(home)
-    await eventually(async () => expect(((await events(ask)) as unknown[]).length).toBeGreaterThan(12))
+    await eventually(async () => expect((await events(ask)).length).toBeGreaterThan(12))
     expect((await ask('/ready')).status).toBe(200)
     await chain.request({ method: 'anvil_reorg', params: [9, []] })
     await chain.request({ method: 'anvil_dropAllTransactions' })

@@ -205,8 +205,7 @@ describeOnChain('two vaults on a chain', () => {
       ),
     )
     await stableDiary.add(planted, 'IncreaseLiquidity', 'plant', { id: around })
-    const second = argOf(planted, 'IncreaseLiquidity', above, 'liquidity')
-    if (second !== undefined) await stableDiary.add(planted, 'IncreaseLiquidity', 'plant', { id: above })
+    await stableDiary.add(planted, 'IncreaseLiquidity', 'plant', { id: above })
     stableDiary.holds(planted.blockNumber, { id: around }, { id: above })
     await expectAllFigures()
     expect(await status(stable)).toBe('attention')

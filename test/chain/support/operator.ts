@@ -69,6 +69,6 @@ export function logsOf(receipt: TransactionReceipt, vault: Address, manager: Add
     const abi = abis.get(log.address.toLowerCase())
     if (abi === undefined) return []
     const { eventName, args } = decodeEventLog({ abi, topics: log.topics, data: log.data })
-    return [{ name: eventName ?? '', args: args as unknown as Record<string, unknown>, logIndex: log.logIndex }]
+    return [{ name: String(eventName), args: args as unknown as Record<string, unknown>, logIndex: log.logIndex }]
   })
 }
