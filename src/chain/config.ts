@@ -39,7 +39,9 @@ const address = z.string().transform((text, context) => {
     return z.NEVER
   }
 })
-const url = z.string().regex(/^https?:\/\/\S+$/, 'is not an http:// or https:// address')
+const url = z
+  .string()
+  .refine((text) => /^https?:\/\//.test(text) && URL.canParse(text), 'is not an http:// or https:// address')
 
 /** No two entries of a list may say the same of this. */
 const unique = <Key extends string>(...keys: Key[]) =>

@@ -21,6 +21,8 @@ const mostAhead = 8
 /** How often logs that contradict the contracts are read again. */
 const mostRereadings = 5
 const rereadSeconds = 1
+/** So many at once are history, of which it is good to know that it goes on. */
+const newsworthyBlocks = 64
 
 /** The block that a reader goes on from: the first one of a second it told of. */
 export type Start = Pick<Header, 'number' | 'hash'>
@@ -90,6 +92,9 @@ async function* readFrom(options: ReaderOptions, start: Start | null): AsyncGene
   const logs = createLogSource(rpc, vaults, holdings)
   const { finality, pollSeconds } = config
   for await (const segment of followChain({ rpc, logs, finality, pollSeconds, parent, once, signal })) {
+    if (segment.to - segment.from >= newsworthyBlocks) {
+      options.report('info', 'Reading the chain', { from: segment.from, to: segment.to })
+    }
     for await (const moment of ahead(await momentsOf(segment, options, holdings), (one) => tell(one, options))) {
       yield moment
     }

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import { setTimeout as wait } from 'node:timers/promises'
 import { BaseError } from 'viem'
 import type { ChainConfig } from './config.ts'
@@ -34,6 +35,8 @@ export function connectRpc(
 ): Rpc {
   const nodes = rpc.map(connectNode)
   const checked = new Set<Node>()
+  // Any number of questions may wait for it at once.
+  setMaxListeners(0, signal)
   let turn = 0
 
   /** Before it is believed anything. */
@@ -51,12 +54,14 @@ export function connectRpc(
         signal.throwIfAborted()
         const node = nodes[(first + failures) % nodes.length] as Node
         try {
-          await check(node)
-          const value = await work(node)
+          const value = await unlessStopped(
+            check(node).then(() => work(node)),
+            signal,
+          )
           if (failures >= nodes.length) report('info', 'The chain answers again', { node: node.name })
           return value
         } catch (error) {
-          if (error instanceof ChainError) throw error
+          if (error instanceof ChainError || signal.aborted) throw error
           const round = Math.floor(failures / nodes.length)
           const pauseMilliseconds = Math.min(firstMilliseconds * 2 ** round, longestMilliseconds)
           // One failure of one node is nothing: the next one is asked at once.
@@ -67,6 +72,15 @@ export function connectRpc(
       }
     },
   }
+}
+
+/** A stop doesn't wait for a node to answer. */
+function unlessStopped<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    const stop = (): void => reject(signal.reason as Error)
+    signal.addEventListener('abort', stop, { once: true })
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop))
+  })
 }
 
 /** What went wrong, without the address of the node, which may hold a key. */

@@ -58,14 +58,17 @@ export class Scene {
 
   async #open({ address, strategy, firstBlock }: VaultConfig): Promise<VaultFact> {
     const { rpc } = this.options
-    const [before, now, owner] = await Promise.all([
+    const [before, now, owner, asset] = await Promise.all([
       hasCode(rpc, address, this.block.parentHash),
       hasCode(rpc, address, this.block.hash),
       this.#state.read(question(vaultAbi, address, 'owner', [])),
+      this.#state.read(question(vaultAbi, address, 'asset', [])),
     ])
     if (before) throw new UnlikeItsStandard(address, firstBlock - 1, 'is there before its firstBlock, already')
     if (!now) throw new UnlikeItsStandard(address, firstBlock, 'is not there in its firstBlock, not yet')
     if (owner === null) throw new UnlikeItsStandard(address, firstBlock, "doesn't answer owner()")
+    if (asset === null) throw new UnlikeItsStandard(address, firstBlock, "doesn't answer asset()")
+    tokenAt(this.options.tokens, asset, address, firstBlock)
     return { kind: 'vault', ts: this.block.ts, vault: address, owner, strategy }
   }
 

@@ -1,5 +1,6 @@
 import { decodeEventLog, getAddress, type Hex, parseAbi, toEventSelector } from 'viem'
 import type { Log } from './block.ts'
+import { UnlikeItsStandard } from './errors.ts'
 
 /** What a vault's own logs say: capital by ERC-4626, suspension by Pausable. */
 export type VaultChange =
@@ -26,10 +27,13 @@ export const tokenAbi = parseAbi([
   'function balanceOf(address account) view returns (uint256)',
 ])
 
-/** Null where the log says nothing of the kind. */
-export function readVaultLog({ topics, data }: Log): VaultChange | null {
-  if (!vaultTopics.includes(topics[0] ?? '0x')) return null
-  const { eventName, args } = decodeEventLog({ abi: vaultEvents, topics: topics as [Hex, ...Hex[]], data })
+/**
+ * Null where the log says nothing of the kind.
+ * @throws {UnlikeItsStandard} where it has the name of such an event, and other contents
+ */
+export function readVaultLog(log: Log): VaultChange | null {
+  if (!vaultTopics.includes(log.topics[0] ?? '0x')) return null
+  const { eventName, args } = decoded(log)
   switch (eventName) {
     case 'Deposit':
       return { kind: 'deposited', assets: args.assets }
@@ -39,5 +43,13 @@ export function readVaultLog({ topics, data }: Log): VaultChange | null {
       return { kind: 'paused', by: getAddress(args.account) }
     case 'Unpaused':
       return { kind: 'unpaused' }
+  }
+}
+
+function decoded({ address, topics, data, block }: Log) {
+  try {
+    return decodeEventLog({ abi: vaultEvents, topics: topics as [Hex, ...Hex[]], data })
+  } catch {
+    throw new UnlikeItsStandard(getAddress(address), block, 'has logged an event in another form than its standard')
   }
 }

@@ -32,6 +32,13 @@ export function keepDiary(chain: TestChain, protocol: Protocol, observer: Return
   const known: { readonly from: number; readonly positions: readonly Known[] }[] = [{ from: 0, positions: [] }]
   const positionsAt = (block: number): readonly Known[] => known.findLast(({ from }) => from <= block)?.positions ?? []
 
+  const values = new Map<number, Promise<Decimal>>()
+  const valueAt = (block: number): Promise<Decimal> => {
+    const value = values.get(block) ?? observer.valueAt(vault.address, positionsAt(block), block)
+    values.set(block, value)
+    return value
+  }
+
   const add = async (receipt: TransactionReceipt, log: string, type: string, details: Details = {}): Promise<Row> => {
     const { id, amounts, positionId = id?.toString() ?? null, reason = null } = details
     const told = logsOf(receipt, vault.address, protocol.manager).find(
@@ -67,7 +74,7 @@ export function keepDiary(chain: TestChain, protocol: Protocol, observer: Return
     /** From this block on the vault holds these. */
     holds: (block: bigint, ...positions: Known[]) => void known.push({ from: Number(block), positions }),
     positionsAt,
-    valueAt: (block: number) => observer.valueAt(vault.address, positionsAt(block), block),
+    valueAt,
     /** Capital that went in and out up to a block, and what the market made of it, simply held. */
     async capitalAt(block: number) {
       let capitalIn = new Decimal(0)
@@ -82,7 +89,7 @@ export function keepDiary(chain: TestChain, protocol: Protocol, observer: Return
           held = held.plus(await depositedUnits(row))
           continue
         }
-        const before = await observer.valueAt(vault.address, positionsAt(row.block - 1), row.block - 1)
+        const before = await valueAt(row.block - 1)
         paidOut = paidOut.plus(held.times(price).times(amount).div(before))
         held = held.times(before.minus(amount)).div(before)
         capitalOut = capitalOut.plus(amount)

@@ -43,7 +43,14 @@ export function observe(chain: TestChain, protocol: Protocol) {
     return token0 === of.address ? raw : new Exact(1).div(raw)
   }
 
-  const pricesAt = async (block: number): Promise<UsdPrices> => {
+  /* What a block says doesn't change: each is asked for once. */
+  const priced = new Map<number, Promise<UsdPrices>>()
+  const pricesAt = (block: number): Promise<UsdPrices> => {
+    const prices = priced.get(block) ?? readPrices(block)
+    priced.set(block, prices)
+    return prices
+  }
+  const readPrices = async (block: number): Promise<UsdPrices> => {
     const eth = await priceIn(protocol.ethPool, weth, block)
     const btc = await priceIn(protocol.btcPool, wbtc, block)
     return {

@@ -51,6 +51,7 @@ export async function deployProtocol(chain: TestChain) {
     lower: number,
     upper: number,
     amounts: readonly (readonly [TestToken, bigint])[],
+    tier = feeTier,
   ): Hex => {
     const [[token0, amount0], [token1, amount1]] = sorted(amounts)
     return encodeFunctionData({
@@ -60,7 +61,7 @@ export async function deployProtocol(chain: TestChain) {
         {
           token0: token0.address,
           token1: token1.address,
-          fee: feeTier,
+          fee: tier,
           tickLower: lower,
           tickUpper: upper,
           amount0Desired: amount0,
@@ -78,18 +79,20 @@ export async function deployProtocol(chain: TestChain) {
   const createPool = async (
     base: readonly [TestToken, bigint],
     quote: readonly [TestToken, bigint],
+    tier = feeTier,
   ): Promise<Address> => {
     const [[token0, units0], [token1, units1]] = sorted([base, quote])
     const sqrtPriceX96 = squareRoot((units1 << 192n) / units0)
-    const args = [token0.address, token1.address, feeTier, sqrtPriceX96]
+    const args = [token0.address, token1.address, tier, sqrtPriceX96]
     await chain.block(callOf(deployer, manager, artifacts.manager.abi, 'createAndInitializePoolIfNecessary', args))
+    const widest = Math.floor(887_272 / (tier / 50)) * (tier / 50)
     const amounts = [base, quote].map(([token, units]) => [token, units * 5_000n] as const)
-    await chain.block({ from: deployer, to: manager, data: mintData(deployer, -887_270, 887_270, amounts) })
+    await chain.block({ from: deployer, to: manager, data: mintData(deployer, -widest, widest, amounts, tier) })
     return (await chain.client.readContract({
       address: factory,
       abi: artifacts.factory.abi,
       functionName: 'getPool',
-      args: [token0.address, token1.address, feeTier],
+      args: [token0.address, token1.address, tier],
     })) as Address
   }
   const ethPool = await createPool([weth, 10n ** 18n], [usdc, 2_000_123_457n])
@@ -109,6 +112,7 @@ export async function deployProtocol(chain: TestChain) {
     mint,
     approve,
     mintData,
+    createPool,
     /** A vault of a token, owned by an account. */
     deployVault: (asset: TestToken, owner: Address) => deploy(artifacts.vault, asset.address, owner),
     /** Swaps so much of one token for another, as the trader. */
