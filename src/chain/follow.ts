@@ -15,6 +15,8 @@ export interface Segment {
   readonly from: number
   readonly to: number
   readonly logs: readonly Log[]
+  /** Whether it is sure that there are no more. */
+  readonly isWhole: boolean
   /** Headers that are known from reading it; that of the block after it is one. */
   readonly headers: ReadonlyMap<number, Header>
 }
@@ -66,7 +68,8 @@ async function readRange(
   const first = await rpc.ask((node) => linked(rpc, node, parent))
   const headers = await endOfSecond(rpc, Math.min(parent.number + width.blocks, limit))
   const [from, to] = [first.number, Math.max(...headers.keys()) - 1]
-  return { from, to, logs: await logs.inRange(from, to, width), headers: headers.set(from, first) }
+  const found = await logs.inRange(from, to, width)
+  return { from, to, logs: found, isWhole: false, headers: headers.set(from, first) }
 }
 
 /** Blocks from the parent on whose next one is final too, those of a second together. */
@@ -78,16 +81,20 @@ async function* readSingly(
   if (parent.number + 1 >= final) return
   let block = await rpc.ask((node) => linked(rpc, node, parent))
   let found: Log[] = []
+  let isWhole = true
   let from = block.number
   let headers = new Map<number, Header>()
   while (block.number < final) {
     const current = block
-    found.push(...(await logs.ofBlock(current)))
+    const ofBlock = await logs.ofBlock(current)
+    found.push(...ofBlock.logs)
+    isWhole &&= ofBlock.isWhole
     block = await rpc.ask((node) => linked(rpc, node, current))
     headers.set(current.number, current).set(block.number, block)
     if (block.ts === current.ts) continue
-    yield { from, to: current.number, logs: found, headers }
+    yield { from, to: current.number, logs: found, isWhole, headers }
     found = []
+    isWhole = true
     from = block.number
     headers = new Map()
   }

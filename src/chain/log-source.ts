@@ -1,4 +1,4 @@
-import type { Address } from 'viem'
+import { type Address, getAddress } from 'viem'
 import type { Header, Log } from './block.ts'
 import { bloomOf, mayHaveLogsOf } from './bloom.ts'
 import { NodeFault } from './errors.ts'
@@ -13,8 +13,8 @@ import { vaultTopics } from './vault-events.ts'
 export interface LogSource {
   /** Those of a range of old blocks. */
   inRange(from: number, to: number, width: RangeWidth): Promise<Log[]>
-  /** Those of one block. */
-  ofBlock(block: Header): Promise<Log[]>
+  /** Those of one block, and whether its bloom shows that there are no more. */
+  ofBlock(block: Header): Promise<{ logs: Log[]; isWhole: boolean }>
 }
 
 /** Providers take so many addresses in a filter. */
@@ -34,24 +34,29 @@ export function createLogSource(rpc: Rpc, vaults: readonly Address[], holdings: 
     ofBlock: (block) => rpc.ask((node) => readBlock(node, block)),
   }
 
-  async function readBlock(node: Node, block: Header): Promise<Log[]> {
+  async function readBlock(node: Node, block: Header): Promise<{ logs: Log[]; isWhole: boolean }> {
     const { logsBloom, hash } = block
     const addresses = [...vaults, venue.address]
     // Some chains leave the bloom empty whatever the block holds.
     const hasBloom = /[1-9a-f]/.test(logsBloom.slice(2))
     const asked = hasBloom ? addresses.filter((address) => mayHaveLogsOf(logsBloom, address)) : addresses
-    if (asked.length === 0) return []
-    const topics = [[...vaultTopics, ...venue.topics]]
-    const found = (
-      await Promise.all(inChunks(asked, mostAddresses).map((address) => node.logsOf({ address, topics }, hash)))
-    ).flat()
-    if (hasBloom && found.length === 0) await checkEmpty(node, block)
-    return inOrder(found)
+    if (asked.length === 0) return { logs: [], isWhole: true }
+    const topics = [...vaultTopics, ...venue.topics]
+    const lists = inChunks(asked, mostAddresses).map((address) => node.logsOf({ address, topics: [topics] }, hash))
+    const found = (await Promise.all(lists)).flat()
+    if (found.length > 0 || !hasBloom) return { logs: inOrder(found), isWhole: false }
+    const isSought = ({ address, topics: [first] }: Log): boolean =>
+      asked.includes(getAddress(address)) && first !== undefined && topics.includes(first)
+    return { logs: (await allLogs(node, block)).filter(isSought), isWhole: true }
   }
 }
 
-/** A bloom can say yes where there is nothing, but not when all logs of the block are there to make it anew. */
-async function checkEmpty(node: Node, { number, hash, logsBloom }: Header): Promise<void> {
+/**
+ * All logs of a block. A bloom can say yes where there is nothing, but not when all logs are there to make it anew.
+ * @throws {NodeFault} where some aren't
+ */
+async function allLogs(node: Node, { number, hash, logsBloom }: Header): Promise<Log[]> {
   const all = await node.logsOf({}, hash)
-  if (bloomOf(all) !== logsBloom) throw new NodeFault(`left out logs of block ${number}, by its bloom`)
+  if (bloomOf(all) === logsBloom) return all
+  throw new NodeFault(`left out logs of block ${number}, by its bloom`)
 }

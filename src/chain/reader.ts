@@ -2,6 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { FactInput } from '../feed/fact.ts'
 import { holdingsAt } from './beginning.ts'
 import type { Header } from './block.ts'
+import { checkHoldings } from './check.ts'
 import type { ChainConfig } from './config.ts'
 import { Contradiction, LogsIncomplete } from './errors.ts'
 import { factsOf, type Moment } from './facts.ts'
@@ -95,9 +96,10 @@ async function* readFrom(options: ReaderOptions, start: Start | null): AsyncGene
     if (segment.to - segment.from >= newsworthyBlocks) {
       options.report('info', 'Reading the chain', { from: segment.from, to: segment.to })
     }
-    for await (const moment of ahead(await momentsOf(segment, options, holdings), (one) => tell(one, options))) {
-      yield moment
-    }
+    const moments = await momentsOf(segment, options, holdings)
+    const end = segment.headers.get(segment.to)
+    if (!segment.isWhole && end !== undefined) await checkHoldings(new BlockState(rpc, multicall, end), holdings)
+    yield* ahead(moments, (moment) => tell(moment, options))
   }
 }
 

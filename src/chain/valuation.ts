@@ -1,7 +1,8 @@
 import type { Address } from 'viem'
 import { Decimal, one, roundUsd, zero } from '../domain/decimal.ts'
 import type { FactInput } from '../feed/fact.ts'
-import { Contradiction, NoPrice } from './errors.ts'
+import { checkCount, storedAs } from './check.ts'
+import { NoPrice } from './errors.ts'
 import { type Holding, less } from './holdings.ts'
 import { amountIn, type Prices, type Token, type Tokens } from './market.ts'
 import { type BlockState, question } from './state.ts'
@@ -36,17 +37,12 @@ export async function valueVault(
   held: readonly Holding[],
 ): Promise<Valuation> {
   // Asked for in the same turn, all this is one call.
-  const [balances, positions, count, pricesNow] = await Promise.all([
+  const [balances, positions, pricesNow] = await Promise.all([
     Promise.all([...tokens.values()].map((token) => balanceOf(state, token, vault))),
     Promise.all(held.map((holding) => positionAt(state, venue, tokens, holding))),
-    venue.count(state, vault),
     prices,
+    checkCount(state, venue, vault, held),
   ])
-  if (count !== held.length) {
-    throw new Contradiction(
-      `at block ${state.block.number} the vault ${vault} holds ${count} positions, ${held.length} by the logs`,
-    )
-  }
   const market = { tokens, prices: pricesNow }
   const worth = new Worth(market, state.block.number)
   for (const [token, units] of balances) worth.add(token.address, units)
@@ -98,13 +94,7 @@ async function positionAt(
   holding: Holding,
 ): Promise<HeldPosition | null> {
   const { id, freed } = holding
-  const stored = await venue.storedOf(state, id)
-  if (stored === null || (holding.liquidity !== null && stored.liquidity !== holding.liquidity)) {
-    const found = stored === null ? 'is not there' : `has the liquidity ${stored.liquidity}`
-    throw new Contradiction(
-      `at block ${state.block.number} position ${id} ${found}, and ${String(holding.liquidity)} by the logs`,
-    )
-  }
+  const stored = await storedAs(state, venue, holding)
   if (!tokens.has(stored.token0) || !tokens.has(stored.token1)) return null
   const position = await venue.positionOf(state, stored)
   const { credited, accrued } = position
