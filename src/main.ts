@@ -1,5 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
+import { BadChainConfig, ChainError } from './chain/errors.ts'
+import type { ChainFile } from './cli/chain.ts'
 import { runIngest } from './cli/ingest.ts'
 import { createLog } from './cli/log.ts'
 import { serveByWorkers } from './cli/primary.ts'
@@ -37,7 +39,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 try {
   await run(readCommand(process.argv.slice(2)))
 } catch (error) {
-  process.exitCode = error instanceof BadUsage || error instanceof BadConfig ? 2 : 1
+  process.exitCode = isWrongUse(error) ? 2 : 1
   if (isExplained(error)) console.error(error.message)
   else console.error(error)
   // The channel to its primary would keep a worker that failed.
@@ -48,7 +50,24 @@ async function run(command: Command): Promise<void> {
   if (command.name === 'help') return console.log(usage)
   const config = readConfig(process.env)
   if (command.name === 'ingest') process.exitCode = await ingestFeed(config, command)
+  else if (command.name === 'chain') await writeChain(config, command.file, command.follow)
   else await serveUntilStopped(config, command)
+}
+
+async function writeChain(config: Config, file: string, follow: boolean): Promise<void> {
+  const { runChain, readChainFile, chainSecrets } = await import('./cli/chain.ts')
+  const chain = await readChainFile(file)
+  const secrets = [...secretsOf(config), ...chainSecrets(chain)]
+  const log = createLog({ level: config.logLevel, secrets, output: process.stderr })
+  await runChain({ chain, follow, output: process.stdout, log, signal: stopping.signal })
+}
+
+/** What reads chains is loaded where one is read. */
+async function readChain(file: string | null): Promise<{ chain: ChainFile | null; secrets: readonly string[] }> {
+  if (file === null) return { chain: null, secrets: [] }
+  const { readChainFile, chainSecrets } = await import('./cli/chain.ts')
+  const chain = await readChainFile(file)
+  return { chain, secrets: chainSecrets(chain) }
 }
 
 async function ingestFeed(config: Config, command: Extract<Command, { name: 'ingest' }>): Promise<number> {
@@ -65,13 +84,19 @@ async function serveUntilStopped(config: Config, command: Extract<Command, { nam
   const worker = workerNumber()
   if (worker !== null) onStopMessage(() => stopping.abort())
   setFlagsFromString(`--heap-growing-percent=${heapGrowingPercent}`)
+  const { chain, secrets } = await readChain(command.chain)
   const database = await openDatabase(config.database)
-  const log = createLog({ level: config.logLevel, secrets: secretsOf(config), worker, output: process.stderr })
+  const log = createLog({
+    level: config.logLevel,
+    secrets: [...secretsOf(config), ...secrets],
+    worker,
+    output: process.stderr,
+  })
   const greet = (message: string): void => console.log(message)
   try {
     const nowSeconds = Math.floor(Date.now() / 1000)
     const start = worker !== null ? serveAsWorker : config.workers > 1 ? serveByWorkers : serve
-    const gateway = await start({ ...command, config, database, input: process.stdin, log, greet, nowSeconds })
+    const gateway = await start({ ...command, chain, config, database, input: process.stdin, log, greet, nowSeconds })
     // The addresses in the greeting are those of vaults that are there.
     await withinSeconds(greetingSeconds, gateway.firstFacts)
     if (worker === null) greet(await greeting(database, gateway.port))
@@ -97,11 +122,16 @@ function secretsOf({ apiKeys, database }: Config): string[] {
   return [...apiKeys, password, decodeURIComponent(password)]
 }
 
+/** What was asked for, or its configuration, can't be. */
+function isWrongUse(error: unknown): boolean {
+  return [BadUsage, BadConfig, BadChainConfig].some((kind) => error instanceof kind)
+}
+
 /** Errors whose message says all that their reader needs. */
 function isExplained(error: unknown): error is Error {
   const explained = [
     ...[BadUsage, BadConfig, DataDirInUse, DatabaseUnreachable, DatabaseUnavailable, DatabaseFull, CannotListen],
     ...[BadFact, UnreadableFeed, UnwritableRejects, WorkerFailed],
   ]
-  return explained.some((kind) => error instanceof kind)
+  return error instanceof ChainError || explained.some((kind) => error instanceof kind)
 }

@@ -13,7 +13,7 @@ const endSeconds = 3
 /** Serves a database by several processes on one port, and follows a feed into it by this one. */
 export async function serveByWorkers(command: ServeCommand): Promise<Gateway> {
   const { config, database, log } = command
-  if (config.demo && command.feed === null) await fillWithDemo(command)
+  if (config.demo && command.feed === null && command.chain === null) await fillWithDemo(command)
   const own = createReadiness(database)
   const metrics = createMetrics({ worker: 'primary' })
   const tellModel = modelTelling(database, own)

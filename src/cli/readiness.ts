@@ -1,4 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
+import { ChainDiverged } from '../chain/errors.ts'
 import type { Database } from '../database/database.ts'
 import { missingMigrations } from '../database/migrations.ts'
 import { BadFact } from '../feed/errors.ts'
@@ -20,10 +21,7 @@ export function createReadiness(database: Database, milliseconds = 800): Gateway
   let asked: Promise<string | null> | undefined
   return {
     feedStopped(error) {
-      ofFeed =
-        error instanceof BadFact
-          ? `The feed is stopped by a bad fact in line ${error.line}: ${error.key ?? 'it'} ${error.reason}`
-          : 'The feed is stopped; the log says why.'
+      ofFeed = stopOf(error)
     },
 
     feedReason: () => ofFeed,
@@ -34,6 +32,14 @@ export function createReadiness(database: Database, milliseconds = 800): Gateway
       return (await asked) ?? ofFeed
     },
   }
+}
+
+function stopOf(error: unknown): string {
+  if (error instanceof BadFact) {
+    return `The feed is stopped by a bad fact in line ${error.line}: ${error.key ?? 'it'} ${error.reason}`
+  }
+  if (error instanceof ChainDiverged) return `The feed is stopped. ${error.message}.`
+  return 'The feed is stopped; the log says why.'
 }
 
 async function reasonOf(database: Database): Promise<string | null> {

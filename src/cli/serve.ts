@@ -1,5 +1,6 @@
 import path from 'node:path'
 import { Readable } from 'node:stream'
+import { ChainError } from '../chain/errors.ts'
 import type { Config } from '../config.ts'
 import type { Database } from '../database/database.ts'
 import { allStrategies, readVaultPages } from '../database/read/vault.ts'
@@ -14,6 +15,7 @@ import { createAnswerCache } from '../http/answer-cache.ts'
 import { exposition } from '../http/exposition.ts'
 import { createMetrics } from '../http/metrics.ts'
 import { openGateway, openMetricsPort } from './gateway.ts'
+import type { ChainFile, followedChain } from './chain.ts'
 import type { Log } from './log.ts'
 import { createReadiness, type GatewayReadiness } from './readiness.ts'
 import { modelTelling } from './telling.ts'
@@ -33,6 +35,7 @@ export interface ServeCommand {
   readonly config: Config
   readonly database: Database
   readonly feed: string | null
+  readonly chain: ChainFile | null
   readonly skipBad: boolean
   readonly input: Readable
   readonly log: Log
@@ -44,7 +47,7 @@ export interface ServeCommand {
 /** Serves a database, and follows a feed into it. */
 export async function serve(command: ServeCommand): Promise<Gateway> {
   const { config, database, log } = command
-  if (config.demo && command.feed === null) await fillWithDemo(command)
+  if (config.demo && command.feed === null && command.chain === null) await fillWithDemo(command)
   const readiness = createReadiness(database)
   const cache = createAnswerCache(config.cacheBytes)
   const metrics = createMetrics({ cache: () => cache.figures() })
@@ -113,43 +116,53 @@ export function startFeed(
   readiness: GatewayReadiness,
   signal: AbortSignal,
 ): Pick<Gateway, 'feedEnded' | 'firstFacts'> {
-  const { feed } = command
-  if (feed === null) return { feedEnded: Promise.resolve(), firstFacts: Promise.resolve() }
+  const { database, feed, chain, input, log } = command
+  const feeds: Pick<Following, 'name' | 'open'>[] = []
+  if (feed === '-') feeds.push({ name: 'stdin', open: () => Promise.resolve(inputSource(input, signal)) })
+  else if (feed !== null) feeds.push({ name: feed, open: () => followedFile(database, feed, signal) })
+  if (chain !== null) feeds.push({ name: chain.file, open: () => openChain(database, chain, log, signal) })
+  if (feeds.length === 0) return { feedEnded: Promise.resolve(), firstFacts: Promise.resolve() }
   let applied: () => void = () => undefined
   const firstBatch = new Promise<void>((resolve) => (applied = resolve))
-  const feedEnded = follow(command, { feed, readiness, signal, onProgress: applied })
+  const following = feeds.map((each) => follow(command, { ...each, readiness, signal, onProgress: applied }))
+  const feedEnded = Promise.all(following).then(() => undefined)
   return { feedEnded, firstFacts: Promise.race([firstBatch, feedEnded]) }
 }
 
 interface Following {
-  readonly feed: string
+  /** What its file of rejects is called by. */
+  readonly name: string
+  readonly open: () => Promise<Source>
   readonly readiness: GatewayReadiness
   readonly signal: AbortSignal
   readonly onProgress: () => void
 }
 
-async function follow({ database, skipBad, input, log }: ServeCommand, following: Following): Promise<void> {
-  const { feed, readiness, signal, onProgress } = following
-  const rejects = skipBad ? rejectsFile(`${feed === '-' ? 'stdin' : feed}.rejects.ndjson`, 'a') : undefined
+async function follow({ database, skipBad, log }: ServeCommand, following: Following): Promise<void> {
+  const { name, open, readiness, signal, onProgress } = following
+  const rejects = skipBad ? rejectsFile(`${name}.rejects.ndjson`, 'a') : undefined
   try {
     const patience = {
       onWait: (reason: Error) => log.warn(`The feed waits, and goes on by itself: ${reason.message}`, { err: reason }),
       onGoOn: () => log.info('The feed goes on'),
     }
-    const source =
-      feed === '-'
-        ? inputSource(input, signal)
-        : await patiently(() => followedFile(database, feed, signal), patience, signal)
+    const source = await patiently(open, patience, signal)
     if (source === null) return
     await ingest({ database, source, signal, onProgress, patience, ...(rejects === undefined ? {} : { rejects }) })
     if (!signal.aborted) log.info(`${source.name} is read to its end`)
   } catch (error) {
     if (signal.aborted) return
     readiness.feedStopped(error)
-    log.error(`The feed is stopped: ${(error as Error).message}`, error instanceof BadFact ? {} : { err: error })
+    const isExplained = error instanceof BadFact || error instanceof ChainError
+    log.error(`The feed is stopped: ${(error as Error).message}`, isExplained ? {} : { err: error })
   } finally {
     await rejects?.close()
   }
+}
+
+/** The chain's reader is loaded where a chain is read. */
+async function openChain(...chain: Parameters<typeof followedChain>): Promise<Source> {
+  return (await import('./chain.ts')).followedChain(...chain)
 }
 
 async function followedFile(database: Database, feed: string, signal: AbortSignal): Promise<Source> {

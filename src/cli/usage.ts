@@ -3,16 +3,25 @@ import { parseArgs } from 'node:util'
 export const usage = `Usage:
   npm start                                   serves what the database holds
   npm start -- --feed FEED [--skip-bad]       serves, and follows a feed as it grows
+  npm start -- --chain FILE [--skip-bad]      serves, and follows the vaults of a chain
   npm run ingest -- FEED [--skip-bad]         applies a feed: a file, plain or gzipped, or - for standard input
+  npm run -s chain -- FILE [--follow]         writes the facts of a chain's vaults, up to its newest final block
 
+  --follow    goes on as the chain grows
   --skip-bad  sets bad lines aside in FEED.rejects.ndjson, each with its reason, and goes on
 
 Configuration comes from the environment: see the README.`
 
 /** What the command line asks for. */
 export type Command =
-  | { readonly name: 'serve'; readonly feed: string | null; readonly skipBad: boolean }
+  | {
+      readonly name: 'serve'
+      readonly feed: string | null
+      readonly chain: string | null
+      readonly skipBad: boolean
+    }
   | { readonly name: 'ingest'; readonly feed: string; readonly skipBad: boolean }
+  | { readonly name: 'chain'; readonly file: string; readonly follow: boolean }
   | { readonly name: 'help' }
 
 /** A command line that asks for nothing there is. */
@@ -26,15 +35,21 @@ export class BadUsage extends Error {
 /** @throws {BadUsage} */
 export function readCommand(args: readonly string[]): Command {
   const { values, positionals } = parse(args)
-  const [name, feed, ...more] = positionals
+  const [name, file, ...more] = positionals
   const skipBad = values['skip-bad'] ?? false
   if (values.help === true) return { name: 'help' }
-  if (name === 'serve' && feed === undefined) return { name, feed: values.feed ?? null, skipBad }
-  if (name === 'ingest' && feed !== undefined && more.length === 0 && values.feed === undefined)
-    return { name, feed, skipBad }
-  throw new BadUsage(
-    name === 'ingest' ? 'Name one feed.' : `There is nothing to do with ${positionals.slice(1).join(' ')}.`,
-  )
+  const { feed = null, chain = null, follow = false } = values
+  if (name === 'serve' && file === undefined && !follow) return { name, feed, chain, skipBad }
+  const isOneFile = file !== undefined && more.length === 0 && feed === null && chain === null
+  if (name === 'ingest' && isOneFile && !follow) return { name, feed: file, skipBad }
+  if (name === 'chain' && isOneFile && !skipBad) return { name, file, follow }
+  throw new BadUsage(mistakeIn(name, positionals.slice(1)))
+}
+
+function mistakeIn(name: string | undefined, rest: readonly string[]): string {
+  if (name === 'ingest') return 'Name one feed.'
+  if (name === 'chain') return 'Name one chain.json.'
+  return `There is nothing to do with ${rest.join(' ')}.`
 }
 
 function parse(args: readonly string[]) {
@@ -42,7 +57,13 @@ function parse(args: readonly string[]) {
     return parseArgs({
       args: [...args],
       allowPositionals: true,
-      options: { feed: { type: 'string' }, 'skip-bad': { type: 'boolean' }, help: { type: 'boolean', short: 'h' } },
+      options: {
+        feed: { type: 'string' },
+        chain: { type: 'string' },
+        follow: { type: 'boolean' },
+        'skip-bad': { type: 'boolean' },
+        help: { type: 'boolean', short: 'h' },
+      },
     })
   } catch (error) {
     throw new BadUsage((error as Error).message)

@@ -46,12 +46,12 @@ export async function ingest(options: IngestOptions): Promise<Summary> {
   const summary: Summary = { applied: {}, skipped: {}, rejected: {} }
   const { source, signal, onProgress } = options
   for await (const lines of readLines(source.chunks, source.start)) {
-    let next = parseBatch(lines, 0)
+    let next = parseBatch(source, lines, 0)
     for (let from = 0; from < lines.length; from += batchLines) {
       const batch = await next
       if (signal?.aborted === true) return summary
       // The next batch is parsed while the database works on this one.
-      next = parseBatch(lines, from + batchLines)
+      next = parseBatch(source, lines, from + batchLines)
       try {
         await applyLines(options, batch, summary)
       } finally {
@@ -67,12 +67,12 @@ interface Batch {
   readonly candidates: readonly Candidate[]
 }
 
-async function parseBatch(all: readonly Line[], from: number): Promise<Batch> {
+async function parseBatch(source: Source, all: readonly Line[], from: number): Promise<Batch> {
   const lines = all.slice(from, from + batchLines)
   const candidates: Candidate[] = []
   for (let at = 0; at < lines.length; at += turnLines) {
     if (at > 0) await nextTurn()
-    candidates.push(...lines.slice(at, at + turnLines).map(candidate))
+    candidates.push(...lines.slice(at, at + turnLines).map((line) => candidate(line, source)))
   }
   return { lines, candidates }
 }
@@ -130,8 +130,9 @@ function rejectedLines(lines: readonly Line[], fates: readonly Fate[]): Rejected
   )
 }
 
-function candidate({ number, endByte, bytes, length }: Line): Candidate {
-  const position = {
+function candidate(line: Line, source: Source): Candidate {
+  const { number, endByte, bytes, length } = line
+  const position = source.positionAfter?.(line) ?? {
     line: number,
     byte: endByte,
     // Of a batch only the last position is stored: the digests of the other lines are never asked for.

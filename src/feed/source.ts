@@ -7,7 +7,7 @@ import { createGunzip } from 'node:zlib'
 import type { FeedPosition } from '../database/write/feed.ts'
 import { lineDigest } from './digest.ts'
 import { UnreadableFeed } from './errors.ts'
-import type { Start } from './lines.ts'
+import type { Line, Start } from './lines.ts'
 import { maxLineBytes } from './parse.ts'
 
 const chunkBytes = 1024 * 1024
@@ -23,6 +23,8 @@ export interface Source {
   readonly chunks: AsyncIterable<Buffer>
   /** How much of it has been read, in packed bytes. */
   readonly progress: { bytesRead: number; readonly bytesTotal: number | null }
+  /** What is kept of how far it is with a line, where that is other than the line's number, end and digest. */
+  positionAfter?(line: Line): FeedPosition
 }
 
 /** A file, plain or gzipped, from its beginning to its end. */

@@ -33,8 +33,11 @@ beforeEach(async () => {
 
 describe('the command line is read as', () => {
   test.each([
-    [['serve'], { name: 'serve', feed: null, skipBad: false }],
-    [['serve', '--feed', 'f', '--skip-bad'], { name: 'serve', feed: 'f', skipBad: true }],
+    [['serve'], { name: 'serve', feed: null, chain: null, skipBad: false }],
+    [['serve', '--feed', 'f', '--skip-bad'], { name: 'serve', feed: 'f', chain: null, skipBad: true }],
+    [['serve', '--chain', 'c'], { name: 'serve', feed: null, chain: 'c', skipBad: false }],
+    [['chain', 'c'], { name: 'chain', file: 'c', follow: false }],
+    [['chain', '--follow', 'c'], { name: 'chain', file: 'c', follow: true }],
     [['ingest', 'f'], { name: 'ingest', feed: 'f', skipBad: false }],
     [['ingest', '--skip-bad', '-'], { name: 'ingest', feed: '-', skipBad: true }],
     [['--help'], { name: 'help' }],
@@ -51,6 +54,10 @@ describe('the command line is read as', () => {
     [['ingest', 'a', 'b'], 'Name one feed.'],
     [['ingest', 'a', '--feed', 'b'], 'Name one feed.'],
     [['serve', '--feed'], '--feed'],
+    [['serve', '--follow'], 'There is nothing to do'],
+    [['chain'], 'Name one chain.json.'],
+    [['chain', 'a', '--chain', 'b'], 'Name one chain.json.'],
+    [['chain', 'a', '--skip-bad'], 'Name one chain.json.'],
     [['ingest', 'a', '--fast'], '--fast'],
   ])('a mistake where it is %j', (args, message) => {
     expect(() => readCommand(args)).toThrow(BadUsage)

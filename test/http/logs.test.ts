@@ -49,7 +49,7 @@ async function logged(over: Database, environment: Record<string, string> = {}):
   const log = createLog({ level: config.logLevel, secrets: config.apiKeys, output })
   const greet = (): void => undefined
   const input = Readable.from([])
-  const command = { feed: null, skipBad: false, input, greet, nowSeconds: midnight }
+  const command = { feed: null, chain: null, skipBad: false, input, greet, nowSeconds: midnight }
   const gateway = await serve({ ...command, config, database: over, log })
   running.push(gateway)
   const lines = (): Line[] =>

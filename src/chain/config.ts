@@ -1,0 +1,149 @@
+import { z } from 'zod'
+import { type Address, toAddress } from '../domain/address.ts'
+import { BadChainConfig } from './errors.ts'
+
+/** Multicall3 stands at the same address on most chains: https://www.multicall3.com/deployments. */
+const multicall3 = '0xcA11bde05977b3631167028862bE2a173976CA11'
+
+/** A node, and how often it may be asked. */
+export interface NodeConfig {
+  readonly url: string
+  readonly requestsPerSecond: number
+}
+
+/** A stable token is worth 1 USD; of others the way to one, pool by pool. */
+export type PriceSource = 'stable' | readonly Address[]
+
+export interface TokenConfig {
+  readonly address: Address
+  readonly symbol: string
+  readonly price: PriceSource
+}
+
+export interface VaultConfig {
+  readonly address: Address
+  readonly strategy: string
+  /** The block it was created in. */
+  readonly firstBlock: number
+}
+
+export type ChainConfig = z.output<typeof schema>
+
+const word = z.string().min(1).max(200)
+const blockNumber = z.number().int().min(1).max(Number.MAX_SAFE_INTEGER)
+const address = z.string().transform((text, context) => {
+  try {
+    return toAddress(text)
+  } catch (error) {
+    context.addIssue({ code: 'custom', message: (error as Error).message })
+    return z.NEVER
+  }
+})
+const url = z
+  .string()
+  .refine((text) => /^https?:\/\//.test(text) && URL.canParse(text), 'is not an http:// or https:// address')
+
+/** No two entries of a list may say the same of this. */
+const unique = <Key extends string>(...keys: Key[]) =>
+  function check(entries: Record<Key, unknown>[], context: z.RefinementCtx): void {
+    for (const key of keys) {
+      entries.forEach((entry, index) => {
+        if (entries.findIndex((other) => other[key] === entry[key]) === index) return
+        context.addIssue({ code: 'custom', path: [index, key], message: 'stands there twice' })
+      })
+    }
+  }
+
+const schema = z
+  .strictObject({
+    chainId: z.number().int().min(1).max(Number.MAX_SAFE_INTEGER),
+    rpc: z
+      .array(z.strictObject({ url, requestsPerSecond: z.number().int().min(1).max(10_000).default(10) }))
+      .min(1)
+      .superRefine(unique('url')),
+    finality: z.union([z.literal('finalized'), z.number().int().min(1).max(100_000)]).default('finalized'),
+    pollSeconds: z.number().min(0.01).max(3_600).default(4),
+    multicall: address.default(multicall3),
+    positionManager: address,
+    markEveryBlocks: z.number().int().min(1).max(10_000_000),
+    tokens: z
+      .array(
+        z.strictObject({
+          address,
+          symbol: word,
+          price: z.union([z.literal('stable'), z.array(address).min(1).max(2)]),
+        }),
+      )
+      .min(1)
+      .superRefine(unique('address', 'symbol')),
+    strategies: z
+      .array(
+        z.strictObject({
+          id: word,
+          ts: z.number().int().min(0).max(253_402_300_799),
+          name: word,
+          tagline: z.string().max(10_000),
+          description: z.string().max(10_000),
+        }),
+      )
+      .superRefine(unique('id')),
+    vaults: z
+      .array(z.strictObject({ address, strategy: word, firstBlock: blockNumber }))
+      .min(1)
+      .superRefine(unique('address')),
+  })
+  .superRefine(({ vaults, strategies }, context) => {
+    vaults.forEach(({ strategy }, index) => {
+      if (strategies.some(({ id }) => id === strategy)) return
+      const message = `names ${JSON.stringify(strategy)}, which is none of the strategies`
+      context.addIssue({ code: 'custom', path: ['vaults', index, 'strategy'], message })
+    })
+  })
+
+/**
+ * Reads the text of chain.json.
+ * @param file what messages call it
+ * @throws {BadChainConfig} naming every problem
+ */
+export function readChainConfig(file: string, text: string): ChainConfig {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (error) {
+    throw new BadChainConfig(file, [`is not JSON: ${(error as Error).message}`])
+  }
+  const read = schema.safeParse(value, { error: describe })
+  if (read.success) return read.data
+  throw new BadChainConfig(
+    file,
+    read.error.issues.map((issue) => `${keyOf(issue)} ${issue.message}`),
+  )
+}
+
+/** The path to what is wrong, as it would be written: `vaults[0].address`. */
+function keyOf({ path }: z.core.$ZodIssue): string {
+  const steps = path.map((step, index) =>
+    typeof step === 'number' ? `[${step}]` : `${index === 0 ? '' : '.'}${String(step)}`,
+  )
+  return steps.length === 0 ? 'it' : steps.join('')
+}
+
+function describe(issue: z.core.$ZodRawIssue): string | undefined {
+  const written = issue.input === undefined ? 'missing' : JSON.stringify(issue.input)
+  switch (issue.code) {
+    case 'unrecognized_keys':
+      return `has ${issue.keys.map((key) => JSON.stringify(key)).join(', ')}, which is no key of it`
+    case 'invalid_type':
+      return issue.input === undefined ? 'is missing' : `is ${written}, not of type ${issue.expected}`
+    case 'invalid_union':
+      return issue.input === undefined
+        ? 'is missing'
+        : `is ${written}, which is none of what it can be: see the README's example`
+    case 'too_small':
+      return issue.origin === 'number' ? `is ${written}, less than ${issue.minimum}` : 'is empty'
+    case 'too_big':
+      return issue.origin === 'number' ? `is ${written}, more than ${issue.maximum}` : `has more than ${issue.maximum}`
+    default:
+      return undefined
+  }
+}

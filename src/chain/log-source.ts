@@ -1,0 +1,62 @@
+import { type Address, getAddress } from 'viem'
+import type { Header, Log } from './block.ts'
+import { bloomOf, mayHaveLogsOf } from './bloom.ts'
+import { NodeFault } from './errors.ts'
+import { inChunks } from './groups.ts'
+import type { Holdings } from './holdings.ts'
+import type { LogFilter, Node } from './node.ts'
+import { inOrder, type RangeWidth, readHistory } from './ranges.ts'
+import type { Rpc } from './rpc.ts'
+import { vaultTopics } from './vault-events.ts'
+
+/** Reads the logs that tell of vaults. */
+export interface LogSource {
+  /** Those of a range of old blocks. */
+  inRange(from: number, to: number, width: RangeWidth): Promise<Log[]>
+  /** Those of one block, and whether its bloom shows that there are no more. */
+  ofBlock(block: Header): Promise<{ logs: Log[]; isWhole: boolean }>
+}
+
+/** Providers take so many addresses in a filter. */
+const mostAddresses = 200
+
+export function createLogSource(rpc: Rpc, vaults: readonly Address[], holdings: Holdings): LogSource {
+  const { venue } = holdings
+  const ofVaults = inChunks(vaults, mostAddresses).map((address): LogFilter => ({ address, topics: [vaultTopics] }))
+
+  return {
+    async inRange(from, to, width) {
+      const changes = await readHistory(rpc, [...ofVaults, ...venue.movesOf(vaults)], from, to, width)
+      const arrived = changes.flatMap((log) => venue.readLog(log)?.id ?? [])
+      const ids = new Set([...holdings.ids, ...arrived])
+      return inOrder([...changes, ...(await readHistory(rpc, venue.changesOf([...ids]), from, to, width))])
+    },
+    ofBlock: (block) => rpc.ask((node) => readBlock(node, block)),
+  }
+
+  async function readBlock(node: Node, block: Header): Promise<{ logs: Log[]; isWhole: boolean }> {
+    const { logsBloom, hash } = block
+    const addresses = [...vaults, venue.address]
+    // Some chains leave the bloom empty whatever the block holds.
+    const hasBloom = /[1-9a-f]/.test(logsBloom.slice(2))
+    const asked = hasBloom ? addresses.filter((address) => mayHaveLogsOf(logsBloom, address)) : addresses
+    if (asked.length === 0) return { logs: [], isWhole: true }
+    const topics = [...vaultTopics, ...venue.topics]
+    const lists = inChunks(asked, mostAddresses).map((address) => node.logsOf({ address, topics: [topics] }, hash))
+    const found = (await Promise.all(lists)).flat()
+    if (found.length > 0 || !hasBloom) return { logs: inOrder(found), isWhole: false }
+    const isSought = ({ address, topics: [first] }: Log): boolean =>
+      asked.includes(getAddress(address)) && first !== undefined && topics.includes(first)
+    return { logs: (await allLogs(node, block)).filter(isSought), isWhole: true }
+  }
+}
+
+/**
+ * All logs of a block. A bloom can say yes where there is nothing, but not when all logs are there to make it anew.
+ * @throws {NodeFault} where some aren't
+ */
+async function allLogs(node: Node, { number, hash, logsBloom }: Header): Promise<Log[]> {
+  const all = await node.logsOf({}, hash)
+  if (bloomOf(all) === logsBloom) return all
+  throw new NodeFault(`left out logs of block ${number}, by its bloom`)
+}

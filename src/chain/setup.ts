@@ -1,0 +1,46 @@
+import type { ChainConfig } from './config.ts'
+import { BadChainConfig } from './errors.ts'
+import { finalBlock } from './finality.ts'
+import { readTokens } from './market.ts'
+import type { ReaderOptions } from './reader.ts'
+import { hasCode } from './code.ts'
+import { connectRpc, type Patience, type Report } from './rpc.ts'
+import { BlockState } from './state.ts'
+import { uniswapV3 } from './venue/uniswap-v3.ts'
+
+export interface ChainOptions {
+  /** What messages call chain.json. */
+  readonly file: string
+  readonly config: ChainConfig
+  readonly report: Report
+  readonly signal: AbortSignal
+  /** Ends at the newest final block instead of waiting for more. */
+  readonly once: boolean
+  readonly patience?: Patience
+}
+
+/**
+ * Connects to the chain and holds the configuration against it.
+ * @throws {BadChainConfig} naming every problem
+ */
+export async function connectChain({
+  file,
+  config,
+  report,
+  signal,
+  once,
+  patience,
+}: ChainOptions): Promise<ReaderOptions> {
+  const rpc = connectRpc(config, report, signal, patience)
+  const { multicall } = config
+  const block = await finalBlock(rpc, config.finality)
+  const missing = await Promise.all(
+    (['multicall', 'positionManager'] as const).map(async (key) => {
+      const isThere = await hasCode(rpc, config[key], block.hash)
+      return isThere ? [] : [`${key} ${config[key]} has no code at block ${block.number}`]
+    }),
+  )
+  if (missing.flat().length > 0) throw new BadChainConfig(file, missing.flat())
+  const tokens = await readTokens(file, config, new BlockState(rpc, multicall, block))
+  return { rpc, multicall, venue: uniswapV3(config.positionManager), tokens, config, report, signal, once }
+}

@@ -1,0 +1,79 @@
+import type { Address } from 'viem'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { readHeader, readLogs } from '../../src/chain/block.ts'
+import { bloomOf, mayHaveLogsOf } from '../../src/chain/bloom.ts'
+import { holdingsAt } from '../../src/chain/beginning.ts'
+import { factsOf } from '../../src/chain/facts.ts'
+import { connectChain } from '../../src/chain/setup.ts'
+import { describeOnChain, startChain, type TestChain } from './support/anvil.ts'
+import { openVault, type Operator } from './support/operator.ts'
+import { deployProtocol, type Protocol } from './support/protocol.ts'
+import { startProxy } from './support/proxy.ts'
+import { chainJson, optionsOf } from './support/reading.ts'
+
+const many = 50
+
+describeOnChain('a mark', () => {
+  let chain: TestChain
+  let protocol: Protocol
+  const vaults: Operator[] = []
+
+  beforeAll(async () => {
+    chain = await startChain()
+    protocol = await deployProtocol(chain)
+    const [deployer] = chain.accounts as [Address]
+    for (let index = 0; index < many; index++) {
+      const vault = await openVault(chain, protocol, protocol.usdc)
+      vaults.push(vault)
+      const position = protocol.mintData(vault.address, 190_000 + 10 * index, 210_000, [
+        [protocol.usdc, 10n ** 9n],
+        [protocol.weth, 10n ** 18n],
+      ])
+      await chain.block({ from: deployer, to: protocol.manager, data: position })
+    }
+  })
+  afterAll(() => chain.stop())
+
+  /** What the marks of one block take, once it is known where the pools are. */
+  async function callsOfMarks(some: readonly Operator[]): Promise<Record<string, number>> {
+    const proxy = await startProxy(chain.url)
+    const json = chainJson(
+      proxy.url,
+      protocol,
+      some.map(({ address, firstBlock }) => ({ address, firstBlock })),
+    )
+    const reader = await connectChain(optionsOf(json))
+    const header = await reader.rpc.ask((node) => node.block('latest'))
+    const addresses = some.map(({ address }) => address)
+    const holdings = await holdingsAt(header, { ...reader, vaults: addresses, history: () => Promise.resolve([]) })
+    const marked = new Map(addresses.map((address) => [address, holdings.of(address)]))
+    const plan = { number: header.number, opened: [], events: [], marked }
+    const moment = { blocks: [{ plan, header }], end: header }
+    const facts = await factsOf(moment, reader)
+    proxy.takeCounts()
+    expect(await factsOf(moment, reader)).toEqual(facts)
+    const positions = facts.flatMap((fact) => (fact.kind === 'mark' ? fact.positions : []))
+    expect(positions).toHaveLength(some.length)
+    await proxy.close()
+    return proxy.takeCounts()
+  }
+
+  test(`of ${many} vaults takes the calls that one vault's takes: two`, async () => {
+    expect(await callsOfMarks(vaults.slice(0, 1))).toEqual({ eth_call: 2 })
+    expect(await callsOfMarks(vaults)).toEqual({ eth_call: 2 })
+  })
+
+  test('is of logs whose bloom is the one that their block says', async () => {
+    let withLogs = 0
+    for (let number = 1; number < 40; number++) {
+      const tag = `0x${number.toString(16)}`
+      const block = readHeader(await chain.request({ method: 'eth_getBlockByNumber', params: [tag, false] }))
+      const logs = readLogs(await chain.request({ method: 'eth_getLogs', params: [{ blockHash: block.hash }] }))
+      expect(bloomOf(logs)).toBe(block.logsBloom)
+      for (const { address } of logs) expect(mayHaveLogsOf(block.logsBloom, address)).toBe(true)
+      withLogs += logs.length
+      expect(mayHaveLogsOf(bloomOf([]), protocol.manager)).toBe(false)
+    }
+    expect(withLogs).toBeGreaterThan(20)
+  })
+})

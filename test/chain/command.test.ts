@@ -1,0 +1,154 @@
+import { execFile } from 'node:child_process'
+import { writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import { promisify } from 'node:util'
+import type { Address } from 'viem'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { readChainConfig } from '../../src/chain/config.ts'
+import { dumpReadModel } from '../support/dump.ts'
+import { type Home, prepareHomes } from '../support/home.ts'
+import { commandLine, type Running } from '../support/process.ts'
+import { describeOnChain, startChain, type TestChain } from './support/anvil.ts'
+import { localExample, readmeExample } from './support/example.ts'
+import { openVault, type Operator } from './support/operator.ts'
+import { deployProtocol, type Protocol } from './support/protocol.ts'
+import { type ChainJson, linesOf } from './support/reading.ts'
+
+const usdc = (amount: number): bigint => BigInt(amount) * 10n ** 6n
+const homes = prepareHomes()
+const { start, run } = commandLine()
+const root = path.resolve(import.meta.dirname, '../..')
+
+describe('a chain.json', () => {
+  test("can be the README's example", () => {
+    expect(readChainConfig('chain.json', JSON.stringify(readmeExample()))).toMatchObject({ chainId: 1 })
+  })
+
+  test('that is wrong ends the command with 2, and every problem', async () => {
+    const file = path.join(homes.folder, 'wrong.json')
+    await writeFile(file, JSON.stringify({ ...readmeExample(), chainId: 'one', markEveryBlocks: 0, speed: 'high' }))
+    for (const args of [
+      ['chain', file],
+      ['serve', '--chain', file],
+    ]) {
+      const { status, stdout, stderr } = await run(args, { DATA_DIR: path.join(homes.folder, 'none') })
+      expect({ status, stdout }).toEqual({ status: 2, stdout: '' })
+      expect(stderr).toBe(
+        `${file} can't be used:\n  chainId is "one", not of type number\n  markEveryBlocks is 0, less than 1\n` +
+          '  it has "speed", which is no key of it\n',
+      )
+    }
+  })
+
+  test('that is not there ends the command with 2', async () => {
+    const { status, stderr } = await run(['chain', 'none.json'], {})
+    expect(status).toBe(2)
+    expect(stderr).toContain("none.json can't be used:\n  can't be read: ENOENT")
+  })
+})
+
+describeOnChain('the command line on a chain', () => {
+  let chain: TestChain
+  let protocol: Protocol
+  let vault: Operator
+  let json: ChainJson
+  let file: string
+  let alice: Address
+
+  beforeAll(async () => {
+    chain = await startChain()
+    protocol = await deployProtocol(chain)
+    vault = await openVault(chain, protocol, protocol.usdc)
+    json = { ...localExample(chain.url, protocol, vault), markEveryBlocks: 10, finality: 3 }
+    file = path.join(homes.folder, 'chain.json')
+    await writeFile(file, JSON.stringify(json))
+    ;[, , alice] = chain.accounts as [Address, Address, Address]
+    await deposits(5)
+  })
+  afterAll(() => chain.stop())
+
+  async function deposits(count: number): Promise<void> {
+    for (let index = 0; index < count; index++) await chain.block(vault.deposit(alice, usdc(100 + index)))
+    await chain.mine(4)
+  }
+
+  async function serving(home: Home): Promise<{ gateway: Running; ask: (path: string) => Promise<Response> }> {
+    const gateway = start(['serve', '--chain', file], { PORT: '0', ...home.env })
+    const [, port = ''] = await gateway.says(/GraphiQL {2}http:\/\/localhost:(\d+)\//)
+    return { gateway, ask: (asked) => fetch(`http://127.0.0.1:${port}${asked}`) }
+  }
+
+  const eventually = (check: () => Promise<void>): Promise<void> => vi.waitFor(check, { timeout: 30_000, interval: 50 })
+
+  async function events(ask: (path: string) => Promise<Response>): Promise<unknown[]> {
+    return (await (await ask(`/vault/${vault.address}/events?limit=1000`)).json()) as unknown[]
+  }
+
+  test("writes the facts of the README's example, which can be applied, and nothing else", async () => {
+    const npm = ['run', '-s', 'chain', '--', file]
+    const { stdout, stderr } = await promisify(execFile)('npm', npm, { cwd: root })
+    expect(stdout.split('\n').slice(0, -1)).toEqual(await linesOf(json))
+    expect(stderr.replace(/npm warn .*\n/g, '')).toBe('')
+
+    const home = await homes.create()
+    expect(await run(['ingest', '-'], home.env, stdout)).toMatchObject({ status: 0 })
+    const replayed = await dumpOf(home)
+    const served = await homes.create()
+    const { gateway, ask } = await serving(served)
+    await eventually(async () => expect(await events(ask)).toHaveLength(5))
+    await eventually(async () =>
+      expect(((await (await ask(`/vault/${vault.address}/snapshot`)).json()) as { updatedAt: number }).updatedAt).toBe(
+        newestTs(stdout),
+      ),
+    )
+    gateway.kill('SIGTERM')
+    expect((await gateway.ended).status).toBe(0)
+    expect(await dumpOf(served)).toEqual(replayed)
+  })
+
+  test('goes on as the chain grows, and after a kill', async () => {
+    const home = await homes.create()
+    const first = await serving(home)
+    await eventually(async () => expect(await events(first.ask)).toHaveLength(5))
+    await deposits(2)
+    await eventually(async () => expect(await events(first.ask)).toHaveLength(7))
+    first.gateway.kill('SIGKILL')
+    await first.gateway.ended
+    await deposits(3)
+    const second = await serving(home)
+    await eventually(async () => expect(await events(second.ask)).toHaveLength(10))
+    expect((await second.ask('/ready')).status).toBe(200)
+  })
+
+  test('says where the chain is reorganised deeper than its finality, and is not ready then', async () => {
+    await deposits(3)
+    const home = await homes.create()
+    const { gateway, ask } = await serving(home)
+    await eventually(async () => expect((await events(ask)).length).toBeGreaterThan(12))
+    expect((await ask('/ready')).status).toBe(200)
+    await chain.request({ method: 'anvil_reorg', params: [9, []] })
+    await chain.request({ method: 'anvil_dropAllTransactions' })
+    await chain.mine(3)
+    await eventually(async () => expect((await ask('/ready')).status).toBe(503))
+    const { detail } = (await (await ask('/ready')).json()) as { detail: string }
+    expect(detail).toMatch(
+      /^The feed is stopped\. The chain was reorganised deeper than its finality: block \d+ was read/,
+    )
+    await gateway.says(/The feed is stopped: The chain was reorganised deeper/)
+    expect((await events(ask)).length).toBeGreaterThan(12)
+  })
+})
+
+async function dumpOf(home: Home) {
+  const database = await home.open()
+  try {
+    return await dumpReadModel(database)
+  } finally {
+    await database.close()
+  }
+}
+
+function newestTs(feed: string): number {
+  const [last = ''] = feed.trimEnd().split('\n').slice(-1)
+  return (JSON.parse(last) as { ts: number }).ts
+}

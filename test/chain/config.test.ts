@@ -1,0 +1,71 @@
+import { describe, expect, test } from 'vitest'
+import { type ChainConfig, readChainConfig } from '../../src/chain/config.ts'
+import { BadChainConfig } from '../../src/chain/errors.ts'
+import { chainName } from '../../src/chain/feed.ts'
+import { readmeExample } from './support/example.ts'
+
+const example = readmeExample()
+const read = (value: unknown): ChainConfig => readChainConfig('chain.json', JSON.stringify(value))
+
+function problemsOf(value: unknown): readonly string[] {
+  try {
+    read(value)
+  } catch (error) {
+    if (error instanceof BadChainConfig) return error.problems
+    throw error
+  }
+  return []
+}
+
+describe('a chain.json', () => {
+  test('has defaults', () => {
+    const { finality: _, ...rest } = example as Record<string, unknown>
+    expect(read({ ...rest, rpc: [{ url: 'http://localhost:8545' }] })).toMatchObject({
+      finality: 'finalized',
+      pollSeconds: 4,
+      multicall: '0xcA11bde05977b3631167028862bE2a173976CA11',
+      rpc: [{ url: 'http://localhost:8545', requestsPerSecond: 10 }],
+    })
+  })
+
+  test.each<[string, Record<string, unknown>, string]>([
+    ['chainId', { chainId: undefined }, 'chainId is missing'],
+    ['rpc', { rpc: [] }, 'rpc is empty'],
+    ['rpc', { rpc: [{ url: 'ws://node' }] }, 'rpc[0].url is not an http:// or https:// address'],
+    ['rpc', { rpc: [{ url: 'http://a' }, { url: 'http://a' }] }, 'rpc[1].url stands there twice'],
+    ['finality', { finality: 'soon' }, `finality is "soon", which is none of what it can be: see the README's example`],
+    ['finality', { finality: 0 }, 'finality is 0, less than 1'],
+    [
+      'positionManager',
+      { positionManager: '0x1' },
+      'positionManager "0x1" is not an address: it is not 0x and 40 hex digits',
+    ],
+    ['vaults', { vaults: [] }, 'vaults is empty'],
+    [
+      'vaults',
+      { vaults: [{ ...example.vaults[0], strategy: 'wild' }] },
+      'vaults[0].strategy names "wild", which is none of the strategies',
+    ],
+    ['vaults', { vaults: [{ ...example.vaults[0], firstBlock: 0 }] }, 'vaults[0].firstBlock is 0, less than 1'],
+    ['tokens', { tokens: [example.tokens[0], example.tokens[0]] }, 'tokens[1].address stands there twice'],
+    ['tokens', { tokens: [{ ...example.tokens[0], price: [] }] }, 'tokens[0].price is empty'],
+    ['more', { more: 1 }, 'it has "more", which is no key of it'],
+  ])('is refused with a wrong %s', (_key, change, problem) => {
+    expect(problemsOf({ ...example, ...change })).toContain(problem)
+  })
+
+  test('is told all that is wrong with it', () => {
+    expect(problemsOf({ ...example, chainId: 0, markEveryBlocks: 1.5, pollSeconds: -1 })).toHaveLength(3)
+  })
+
+  test('has to be JSON', () => {
+    expect(() => readChainConfig('chain.json', '{')).toThrow(/^chain\.json can't be used:\n {2}is not JSON: /)
+  })
+
+  test('is another feed where it tells other facts, and the same one with other nodes', () => {
+    const name = chainName(read(example))
+    expect(chainName(read({ ...example, rpc: [{ url: 'http://other' }], finality: 12, pollSeconds: 1 }))).toBe(name)
+    expect(chainName(read({ ...example, markEveryBlocks: 301 }))).not.toBe(name)
+    expect(name).toMatch(/^chain 1 \([0-9a-f]{12}\)$/)
+  })
+})

@@ -1,0 +1,201 @@
+import { type Address, toEventSelector } from 'viem'
+import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
+import { chainFeed, chainName } from '../../src/chain/feed.ts'
+import { ChainDiverged } from '../../src/chain/errors.ts'
+import type { Database } from '../../src/database/database.ts'
+import { readFeedPosition } from '../../src/database/write/feed.ts'
+import { ingest } from '../../src/feed/ingest.ts'
+import { emptyDatabase, type TestDatabase } from '../support/database.ts'
+import { dumpReadModel } from '../support/dump.ts'
+import { gatewayOn } from '../support/gateway.ts'
+import { type Call, describeOnChain, startChain, type TestChain } from './support/anvil.ts'
+import { openVault, type Operator } from './support/operator.ts'
+import { deployProtocol, type Protocol } from './support/protocol.ts'
+import { randomOf } from './support/random.ts'
+import { applyChain, chainJson, type ChainJson, optionsOf } from './support/reading.ts'
+
+/** CHAIN_SEEDS=20 is the full size. */
+const seeds = Array.from({ length: Number(process.env['CHAIN_SEEDS'] ?? 3) }, (_, index) => index + 1)
+const rounds = 30
+const finality = 4
+const usdc = (amount: number): bigint => BigInt(amount) * 10n ** 6n
+
+describeOnChain('a chain that is reorganised', () => {
+  let chain: TestChain
+  let protocol: Protocol
+
+  beforeAll(async () => {
+    chain = await startChain()
+    protocol = await deployProtocol(chain)
+  })
+  afterEach(() => Promise.all(readers.splice(0).map((reader) => reader.kill())))
+  afterAll(() => chain.stop())
+
+  const jsonOf = (vault: Operator, more: ChainJson = {}): ChainJson =>
+    chainJson(chain.url, protocol, [{ address: vault.address, firstBlock: vault.firstBlock }], {
+      finality,
+      pollSeconds: 0.01,
+      ...more,
+    })
+
+  /** Takes the newest blocks back, and puts empty ones there. */
+  async function reorganise(depth: number): Promise<void> {
+    await chain.request({ method: 'anvil_reorg', params: [depth, []] })
+    await chain.request({ method: 'anvil_dropAllTransactions' })
+  }
+
+  /** Something that may happen to a vault. Some of it fails, such as pausing twice, and leaves no log. */
+  function chance(vault: Operator, random: () => number): Call {
+    const [, , alice, bob] = chain.accounts as [Address, Address, Address, Address]
+    const depositor = random() < 0.5 ? alice : bob
+    const kind = random()
+    if (kind < 0.55) return vault.deposit(depositor, usdc(Math.ceil(random() * 900)))
+    if (kind < 0.8) return vault.withdraw(depositor, usdc(Math.ceil(random() * 300)))
+    return kind < 0.85 ? vault.pause() : vault.unpause()
+  }
+
+  async function mineSome(vault: Operator, random: () => number): Promise<void> {
+    for (let count = Math.floor(random() * 3); count >= 0; count--) await chain.send(chance(vault, random))
+    await chain.mine()
+  }
+
+  /** The rows that the canonical chain's own logs say there are, newest first. */
+  async function canonicalRows({ address, firstBlock }: Operator, last: number) {
+    const logs = await chain.client.getLogs({ address, fromBlock: BigInt(firstBlock), toBlock: BigInt(last) })
+    return logs
+      .map(({ topics, transactionHash, logIndex, blockNumber }) => ({
+        txHash: transactionHash,
+        logIndex,
+        block: Number(blockNumber),
+        type: types.get(topics[0] ?? ''),
+      }))
+      .filter(({ type }) => type !== undefined)
+      .reverse()
+  }
+
+  async function ledgerOf(database: Database, vault: Operator) {
+    const response = await gatewayOn(database).get(`/vault/${vault.address}/events?limit=1000`)
+    if (response.status !== 200) return null
+    const rows = (await response.json()) as { txHash: string; logIndex: number; block: number; type: string }[]
+    return rows.map(({ txHash, logIndex, block, type }) => ({ txHash, logIndex, block, type }))
+  }
+
+  test.each(seeds)(
+    'up to its finality, with kills between, leaves the ledger of the canonical one (seed %i)',
+    async (seed) => {
+      const random = randomOf(seed)
+      const vault = await openVault(chain, protocol, protocol.usdc)
+      const json = jsonOf(vault)
+      const database = await emptyDatabase()
+      let reader = await startReader(database, json)
+      let kills = 0
+      for (let round = 0; round < rounds; round++) {
+        await mineSome(vault, random)
+        // The depositors' means came in the block after the first one.
+        const since = (await chain.head()) - vault.firstBlock - 1
+        if (random() < 0.35) await reorganise(Math.min(since, Math.ceil(random() * finality)))
+        if (random() > 0.3) continue
+        await reader.kill()
+        kills++
+        reader = await startReader(database, json)
+      }
+      await chain.mine(finality + 1)
+      const expected = await canonicalRows(vault, await chain.head())
+      expect(expected.length).toBeGreaterThan(3)
+      expect(kills).toBeGreaterThan(0)
+      await vi.waitFor(async () => expect(await ledgerOf(database, vault)).toEqual(expected), {
+        timeout: 30_000,
+        interval: 50,
+      })
+      await reader.kill()
+
+      // What was read around reorganisations and kills is what is read in one go.
+      await applyChain(database, json)
+      const read = await dumpReadModel(database)
+      await emptyDatabase()
+      await applyChain(database, json)
+      expect(await dumpReadModel(database)).toEqual(read)
+    },
+  )
+
+  test('deeper than its finality stops the reader, and one that starts anew', async () => {
+    const vault = await openVault(chain, protocol, protocol.usdc)
+    const json = jsonOf(vault)
+    const database = await emptyDatabase()
+    const random = randomOf(99)
+    for (let round = 0; round < 8; round++) await mineSome(vault, random)
+    const reader = await startReader(database, json)
+    const final = (await chain.head()) - finality - 1
+    await vi.waitFor(async () => expect((await ledgerOf(database, vault))?.[0]?.block).toBeGreaterThan(final - 4), {
+      timeout: 20_000,
+      interval: 50,
+    })
+    const told = await ledgerOf(database, vault)
+    await reorganise(finality + 5)
+    await chain.mine(3)
+    await expect(reader.ended).rejects.toThrow(ChainDiverged)
+    await expect(applyChain(database, json)).rejects.toThrow(
+      /^The chain was reorganised deeper than its finality: block \d+ was read as 0x/,
+    )
+    expect(await ledgerOf(database, vault)).toEqual(told)
+  })
+
+  test('is read up to the block that its node calls final', async () => {
+    const vault = await openVault(chain, protocol, protocol.usdc)
+    const json = jsonOf(vault, { finality: 'finalized' })
+    const database = await emptyDatabase()
+    const [, , alice] = chain.accounts as [Address, Address, Address]
+    await chain.block(vault.deposit(alice, usdc(5)))
+    await applyChain(database, json)
+    expect((await ledgerOf(database, vault)) ?? []).toEqual([])
+    await chain.mine(9)
+    await applyChain(database, json)
+    expect(await ledgerOf(database, vault)).toHaveLength(1)
+  })
+})
+
+const types = new Map(
+  (
+    [
+      ['Deposit(address,address,uint256,uint256)', 'deposit'],
+      ['Withdraw(address,address,address,uint256,uint256)', 'withdraw'],
+      ['Paused(address)', 'suspend'],
+      ['Unpaused(address)', 'resume'],
+    ] as const
+  ).map(([signature, type]) => [toEventSelector(signature) as string, type]),
+)
+
+interface Reader {
+  readonly ended: Promise<unknown>
+  kill(): Promise<void>
+}
+
+/** Those that a test leaves running are killed after it. */
+const readers: Reader[] = []
+
+/** A reader that follows the chain into the database until it is killed: what isn't committed then is lost. */
+async function startReader(database: TestDatabase, json: ChainJson): Promise<Reader> {
+  const stopping = new AbortController()
+  const mortal: Database = {
+    ...database,
+    transaction: (work) =>
+      database.transaction(async (transaction) => {
+        const done = await work(transaction)
+        if (stopping.signal.aborted) throw new Error('It is killed before it commits')
+        return done
+      }),
+  }
+  const options = optionsOf(json, { once: false, signal: stopping.signal })
+  const source = chainFeed(options, await readFeedPosition(database.prisma, chainName(options.config)))
+  const ended = ingest({ database: mortal, source })
+  ended.catch(() => undefined)
+  const reader: Reader = {
+    ended,
+    kill: async () => {
+      stopping.abort()
+      await ended.catch(() => undefined)
+    },
+  }
+  readers.push(reader)
+  return reader
+}

@@ -1,0 +1,183 @@
+import { type Address, encodeFunctionData, maxUint256 } from 'viem'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type ChainPosition, chainFeed } from '../../src/chain/feed.ts'
+import type { FactInput } from '../../src/feed/fact.ts'
+import { emptyDatabase } from '../support/database.ts'
+import { callOf, describeOnChain, startChain, type TestChain } from './support/anvil.ts'
+import * as artifacts from './support/artifacts.ts'
+import { observe } from './support/observer.ts'
+import { openVault, type Operator } from './support/operator.ts'
+import { deployProtocol, feeTier, type Protocol, type TestToken } from './support/protocol.ts'
+import { applyChain, chainJson, type ChainJson, factsOf, linesOf, optionsOf } from './support/reading.ts'
+
+const usdc = (amount: number): bigint => BigInt(amount) * 10n ** 6n
+const weth = (amount: number): bigint => BigInt(amount) * 10n ** 18n
+
+describeOnChain('a vault with an odd history', () => {
+  let chain: TestChain
+  let protocol: Protocol
+  let vault: Operator
+  let json: ChainJson
+  let deployer: Address
+  let alice: Address
+  /** Planted by the vault; minted to it by somebody else; in a token that nobody knows. */
+  const own = 3n
+  const given = 4n
+  const junk = 5n
+
+  beforeAll(async () => {
+    chain = await startChain()
+    protocol = await deployProtocol(chain)
+    vault = await openVault(chain, protocol, protocol.usdc)
+    ;[deployer, , alice] = chain.accounts as [Address, Address, Address]
+    json = chainJson(chain.url, protocol, [{ address: vault.address, firstBlock: vault.firstBlock }])
+    await live()
+  })
+  afterAll(() => chain.stop())
+
+  const position = (to: Address, lower: number, upper: number) =>
+    protocol.mintData(to, lower, upper, [
+      [protocol.usdc, usdc(3_000)],
+      [protocol.weth, weth(1)],
+    ])
+
+  async function live(): Promise<void> {
+    const { manager, router } = protocol
+    await chain.block(vault.deposit(alice, usdc(20_000)))
+    const swap = protocol.swapData(vault.address, protocol.usdc, protocol.weth, usdc(9_000))
+    await chain.block(vault.run([router, swap], [manager, position(vault.address, -887_270, 887_270)]))
+    // Freed liquidity stays uncollected while blocks go by.
+    await chain.block(vault.run([manager, protocol.decreaseData(own, 10n ** 13n)]))
+    await chain.block(protocol.swap(protocol.usdc, protocol.weth, usdc(50_000)))
+    await chain.mine(12)
+    await severalInOneSecond()
+    await receive()
+    await chain.mine(90)
+    await chain.block(vault.run([manager, protocol.collectData(own, vault.address)]))
+    await leave()
+    await chain.mine(12)
+  }
+
+  /** Three blocks of one second, with something in each of them. */
+  async function severalInOneSecond(): Promise<void> {
+    for (const amount of [1, 2, 3]) {
+      await chain.send(vault.deposit(alice, usdc(amount)))
+      await chain.mine(1, amount === 1 ? 12 : 0)
+    }
+    const blocks = await Promise.all(
+      [0, 1, 2].map(async (back) => chain.client.getBlock({ blockNumber: BigInt((await chain.head()) - back) })),
+    )
+    expect(new Set(blocks.map(({ timestamp }) => timestamp)).size).toBe(1)
+  }
+
+  /** Positions from others: one with liquidity already, one in a junk token. */
+  async function receive(): Promise<void> {
+    const { manager } = protocol
+    await chain.block({ from: deployer, to: manager, data: position(deployer, -100_000, 300_000) })
+    const transfer = [deployer, vault.address, given] as const
+    await chain.block(callOf(deployer, manager, artifacts.manager.abi, 'transferFrom', transfer))
+    const token: TestToken = {
+      address: await chain.deploy(deployer, artifacts.creationOf(artifacts.token, 'JUNK', 18)),
+      symbol: 'JUNK',
+      decimals: 18,
+    }
+    const [token0, token1] = [token, protocol.usdc].sort((a, b) =>
+      a.address.toLowerCase() < b.address.toLowerCase() ? -1 : 1,
+    ) as [TestToken, TestToken]
+    await chain.block(
+      protocol.mint(deployer, token, 10n ** 24n),
+      callOf(deployer, token.address, artifacts.token.abi, 'approve', [manager, maxUint256]),
+      callOf(deployer, manager, artifacts.manager.abi, 'createAndInitializePoolIfNecessary', [
+        token0.address,
+        token1.address,
+        feeTier,
+        2n ** 96n,
+      ]),
+    )
+    const data = protocol.mintData(vault.address, -1_000, 1_000, [
+      [token, 10n ** 9n],
+      [protocol.usdc, 10n ** 9n],
+    ])
+    await chain.block({ from: deployer, to: manager, data })
+  }
+
+  /** Takes both positions out and burns them, each in one transaction. */
+  async function leave(): Promise<void> {
+    const { manager } = protocol
+    const observer = observe(chain, protocol)
+    for (const id of [own, given]) {
+      const { liquidity } = await observer.positionAt(vault.address, { id }, await chain.head())
+      const burn = encodeFunctionData({ abi: artifacts.manager.abi, functionName: 'burn', args: [id] })
+      await chain.block(
+        vault.run(
+          [manager, protocol.decreaseData(id, liquidity)],
+          [manager, protocol.collectData(id, vault.address)],
+          [manager, burn],
+        ),
+      )
+    }
+  }
+
+  const ofType = (facts: readonly FactInput[], type: string) =>
+    facts.filter((fact) => fact.kind === 'event' && fact.type === type)
+  const marksOf = (facts: readonly FactInput[]) => facts.filter((fact) => fact.kind === 'mark')
+
+  test('is applied without a bad fact, and again without a new one', async () => {
+    const database = await emptyDatabase()
+    const { applied, rejected } = await applyChain(database, json)
+    expect(applied).toMatchObject({ strategy: 1, vault: 1 })
+    expect(rejected).toEqual({})
+    expect((await applyChain(database, json)).applied).toEqual({})
+  })
+
+  test('has one mark a second, with the events of all its blocks before it', async () => {
+    const facts = await factsOf(json)
+    const marks = marksOf(facts)
+    expect(new Set(marks.map(({ ts }) => ts)).size).toBe(marks.length)
+    const [first, , last] = ofType(facts, 'deposit').slice(1)
+    expect(last?.ts).toBe(first?.ts)
+    const at = facts.findIndex((fact) => fact.kind === 'mark' && fact.ts === last?.ts)
+    expect(facts.slice(at - 3, at)).toEqual(ofType(facts, 'deposit').slice(1))
+  })
+
+  test('holds what was sent to it, but nothing in tokens that are not known', async () => {
+    const facts = await factsOf(json)
+    const ids = new Set(marksOf(facts).flatMap(({ positions }) => positions.map(({ id }) => id)))
+    expect([...ids]).toEqual([String(own), String(given)])
+    expect(JSON.stringify(facts)).not.toContain(`"positionId":"${junk}"`)
+    expect(ofType(facts, 'plant')).toHaveLength(1)
+    const last = marksOf(facts).at(-1)
+    expect(last?.positions).toEqual([])
+  })
+
+  test('tells what burnt positions paid out', async () => {
+    const facts = await factsOf(json)
+    const out = facts.filter((fact) => fact.kind === 'event' && 'positionId' in fact && fact.positionId === String(own))
+    expect(out.map((fact) => (fact.kind === 'event' ? fact.type : ''))).toEqual([
+      'plant',
+      'rebalance',
+      'harvest',
+      'rebalance',
+    ])
+    const moved = out.at(-1) as { amountUsd?: string }
+    expect(Number(moved.amountUsd)).toBeGreaterThan(1_000)
+  })
+
+  test('is told by the same lines wherever the reader goes on', async () => {
+    const lines = await linesOf(json)
+    const { chunks, positionAfter } = chainFeed(optionsOf(json), null)
+    const positions = new Map<number, ChainPosition>()
+    let read = 0
+    for await (const chunk of chunks) {
+      read += chunk.toString().split('\n').length - 1
+      const position = positionAfter({ number: read })
+      positions.set(position.line, position)
+    }
+    expect(positions.size).toBeGreaterThan(15)
+    for (const [line, position] of positions) {
+      const rest: Buffer[] = []
+      for await (const chunk of chainFeed(optionsOf(json), position).chunks) rest.push(chunk)
+      expect(Buffer.concat(rest).toString().split('\n').slice(0, -1), `from line ${line}`).toEqual(lines.slice(line))
+    }
+  })
+})

@@ -1,0 +1,111 @@
+import type { Address } from 'viem'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { BadChainConfig, NoPrice, UnlikeItsStandard } from '../../src/chain/errors.ts'
+import { describeOnChain, startChain, type TestChain } from './support/anvil.ts'
+import { openVault, type Operator } from './support/operator.ts'
+import { deployProtocol, type Protocol } from './support/protocol.ts'
+import { chainJson, type ChainJson, factsOf } from './support/reading.ts'
+
+interface TokenJson {
+  readonly address: string
+  readonly symbol: string
+  readonly price: unknown
+}
+
+describeOnChain('a chain.json that is not as the chain is', () => {
+  let chain: TestChain
+  let protocol: Protocol
+  let vault: Operator
+  let alice: Address
+
+  beforeAll(async () => {
+    chain = await startChain()
+    protocol = await deployProtocol(chain)
+    vault = await openVault(chain, protocol, protocol.usdc)
+    ;[, , alice] = chain.accounts as [Address, Address, Address]
+    await chain.block(vault.deposit(alice, 10n ** 9n))
+    await chain.mine(5)
+  })
+  afterAll(() => chain.stop())
+
+  const jsonOf = (more: ChainJson = {}): ChainJson =>
+    chainJson(chain.url, protocol, [{ address: vault.address, firstBlock: vault.firstBlock }], more)
+  const tokensOf = (change: (token: TokenJson) => TokenJson): ChainJson => ({
+    tokens: (jsonOf()['tokens'] as TokenJson[]).map(change),
+  })
+
+  async function problemsOf(more: ChainJson): Promise<readonly string[]> {
+    const error: unknown = await factsOf(jsonOf(more)).catch((thrown: unknown) => thrown)
+    expect(error).toBeInstanceOf(BadChainConfig)
+    return (error as BadChainConfig).problems
+  }
+
+  test('is refused where its contracts are not there', async () => {
+    const [none, other] = [`0x${'1'.repeat(40)}`, `0x${'2'.repeat(40)}`]
+    const block = /at block \d+$/
+    expect(
+      (await problemsOf({ multicall: none, positionManager: other })).map((problem) => problem.replace(block, '')),
+    ).toEqual([`multicall ${none} has no code `, `positionManager ${other} has no code `])
+  })
+
+  test('is refused where tokens or pools are none, with all of them', async () => {
+    const { ethPool, btcPool, wbtc, weth } = protocol
+    const change = (token: TokenJson): TokenJson => {
+      if (token.symbol === 'USDC') return { ...token, price: [vault.address] }
+      return token.symbol === 'WETH' ? { ...token, price: [btcPool] } : { ...token, price: [ethPool] }
+    }
+    expect(await problemsOf(tokensOf(change))).toEqual([
+      `tokens[0].price names ${vault.address}, which is no pool`,
+      `tokens[1].price leads to ${wbtc.address}, which is no stable token of this list`,
+      `tokens[2].price names the pool ${ethPool}, which doesn't hold ${wbtc.address}`,
+    ])
+    const noToken = (token: TokenJson): TokenJson => (token.symbol === 'WETH' ? { ...token, address: ethPool } : token)
+    expect(await problemsOf(tokensOf(noToken))).toContain("tokens[1].address is no token: it doesn't answer decimals()")
+    expect(weth.symbol).toBe('WETH')
+  })
+
+  test.each<[string, () => ChainJson, () => string]>([
+    [
+      'begins before the vault',
+      () => vaultFrom(-1),
+      () => `${vault.address} is not there in its firstBlock, not yet at block ${vault.firstBlock - 1}`,
+    ],
+    [
+      'begins after the vault',
+      () => vaultFrom(1),
+      () => `${vault.address} is there before its firstBlock, already at block ${vault.firstBlock}`,
+    ],
+    [
+      'names what is no vault',
+      () => ({ vaults: [{ address: protocol.manager, strategy: 'one', firstBlock: 6 }] }),
+      () => `${protocol.manager} doesn't answer owner() at block 6`,
+    ],
+    [
+      'lacks its asset',
+      () => ({ tokens: (jsonOf()['tokens'] as TokenJson[]).slice(1).map((token) => ({ ...token, price: 'stable' })) }),
+      () => `${vault.address} has the asset ${protocol.usdc.address}, none of the tokens, at block ${vault.firstBlock}`,
+    ],
+  ])('stops the reader where it %s', async (_name, more, message) => {
+    const error: unknown = await factsOf(jsonOf(more())).catch((thrown: unknown) => thrown)
+    expect(error).toBeInstanceOf(UnlikeItsStandard)
+    expect((error as Error).message).toBe(message())
+  })
+
+  function vaultFrom(shift: number): ChainJson {
+    return { vaults: [{ address: vault.address, strategy: 'one', firstBlock: vault.firstBlock + shift }] }
+  }
+
+  test('stops the reader where what the vault holds has no price yet', async () => {
+    const early = await openVault(chain, protocol, protocol.weth)
+    await chain.block(early.deposit(alice, 10n ** 18n))
+    await chain.mine(3)
+    const pool = await protocol.createPool([protocol.weth, 10n ** 18n], [protocol.usdc, 2_000n * 10n ** 6n], 3_000)
+    await chain.mine(3)
+    const json = {
+      ...jsonOf(tokensOf((token) => (token.symbol === 'WETH' ? { ...token, price: [pool] } : token))),
+      vaults: [{ address: early.address, strategy: 'one', firstBlock: early.firstBlock }],
+    }
+    await expect(factsOf(json)).rejects.toThrow(NoPrice)
+    await expect(factsOf(json)).rejects.toThrow(/^WETH has no price at block \d+: /)
+  })
+})

@@ -1,0 +1,132 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import path from 'node:path'
+import {
+  type Abi,
+  type Address,
+  createTestClient,
+  encodeFunctionData,
+  getAddress,
+  type Hex,
+  http,
+  publicActions,
+} from 'viem'
+import { describe } from 'vitest'
+
+const secondsPerBlock = 12
+const gas = 9_000_000n
+
+/** The local node's program, where its package has one for this platform. */
+const program = findProgram()
+
+/**
+ * Tests on a local node. Where its program is not to be had for this platform they are skipped, and say so; in CI that
+ * is a failure.
+ */
+export function describeOnChain(name: string, tests: () => void): void {
+  if (program !== null) return void describe(name, tests)
+  const reason = `@foundry-rs/anvil has no program for ${process.platform} ${process.arch}`
+  if (process.env['CI'] !== undefined) throw new Error(`${name} can't be tested: ${reason}`)
+  console.warn(`Skipped, for ${reason}: ${name}`)
+  describe.skip(`${name} (skipped: ${reason})`, tests)
+}
+
+export type TestChain = Awaited<ReturnType<typeof startChain>>
+
+/** A call that is sent as a transaction. */
+export interface Call {
+  readonly from: Address
+  readonly to?: Address
+  readonly data: Hex
+}
+
+/** A local node whose blocks come when they are asked for, 12 s apart. */
+export async function startChain(options: { readonly timestamp?: number } = {}) {
+  const { child, url } = await startProgram(options.timestamp ?? 1_700_000_000)
+  const client = createTestClient({ mode: 'anvil', transport: http(url, { retryCount: 0, timeout: 60_000 }) }).extend(
+    publicActions,
+  )
+  const request = client.request as (body: { method: string; params?: unknown }) => Promise<unknown>
+  const accounts = ((await request({ method: 'eth_accounts' })) as Address[]).map((account) => getAddress(account))
+
+  const mine = async (blocks = 1, seconds = secondsPerBlock): Promise<void> => {
+    await request({ method: 'anvil_mine', params: [`0x${blocks.toString(16)}`, `0x${seconds.toString(16)}`] })
+  }
+  const send = async ({ from, to, data }: Call): Promise<Hex> =>
+    (await request({
+      method: 'eth_sendTransaction',
+      params: [{ from, ...(to === undefined ? {} : { to }), data, gas: `0x${gas.toString(16)}` }],
+    })) as Hex
+
+  const receiptOf = async (hash: Hex) => {
+    const receipt = await client.getTransactionReceipt({ hash })
+    if (receipt.status !== 'success') throw new Error(`The transaction ${hash} of block ${receipt.blockNumber} failed`)
+    return receipt
+  }
+  /** Mines transactions as one block. */
+  const block = async (...calls: Call[]) => {
+    const hashes: Hex[] = []
+    for (const call of calls) hashes.push(await send(call))
+    await mine()
+    return Promise.all(hashes.map(receiptOf))
+  }
+  const deploy = async (from: Address, data: Hex): Promise<Address> => {
+    const [receipt] = await block({ from, data })
+    return getAddress(receipt?.contractAddress as Address)
+  }
+  return {
+    url,
+    client,
+    accounts,
+    request,
+    mine,
+    send,
+    block,
+    deploy,
+    receiptOf,
+    head: async () => Number(await client.getBlockNumber({ cacheTime: 0 })),
+    stop: () => stopped(child),
+  }
+}
+
+/** A call of a contract's function. */
+export function callOf(from: Address, to: Address, abi: Abi, functionName: string, args: readonly unknown[]): Call {
+  return { from, to, data: encodeFunctionData({ abi, functionName, args }) }
+}
+
+async function startProgram(timestamp: number): Promise<{ child: ChildProcess; url: string }> {
+  const args = ['--hardfork', 'cancun', '--slots-in-an-epoch', '4', '--port', '0', '--no-mining', '--order', 'fifo']
+  const child = spawn(program as string, [...args, '--timestamp', String(timestamp)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const url = await new Promise<string>((resolve, reject) => {
+    let said = ''
+    child.stdout.setEncoding('utf8').on('data', (words: string) => {
+      said += words
+      const found = /Listening on (\S+)/.exec(said)?.[1]
+      if (found !== undefined) resolve(`http://${found}`)
+    })
+    child.once('error', reject)
+    child.once('exit', () => reject(new Error(`The local node ended:\n${said}`)))
+  })
+  return { child, url }
+}
+
+function stopped(child: ChildProcess): Promise<void> {
+  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))
+  child.kill('SIGKILL')
+  return ended
+}
+
+function findProgram(): string | null {
+  const architecture = process.arch === 'x64' ? 'amd64' : process.arch
+  const require = createRequire(createRequire(import.meta.url).resolve('@foundry-rs/anvil/package.json'))
+  try {
+    const folder = path.dirname(require.resolve(`@foundry-rs/anvil-${process.platform}-${architecture}/package.json`))
+    const file = path.join(folder, 'bin', process.platform === 'win32' ? 'anvil.exe' : 'anvil')
+    return existsSync(file) ? file : null
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,33 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import path from 'node:path'
+import { type Abi, encodeDeployData, type Hex } from 'viem'
+
+/** A contract as it was compiled. */
+export interface Artifact {
+  readonly abi: Abi
+  readonly bytecode: Hex
+}
+
+const require = createRequire(import.meta.url)
+const published = (file: string): Artifact => read(require.resolve(`@uniswap/${file}.json`))
+const own = (name: string): Artifact => read(path.join(import.meta.dirname, '../contracts', `${name}.json`))
+
+export const factory = published('v3-core/artifacts/contracts/UniswapV3Factory.sol/UniswapV3Factory')
+export const pool = published('v3-core/artifacts/contracts/UniswapV3Pool.sol/UniswapV3Pool')
+export const manager = published(
+  'v3-periphery/artifacts/contracts/NonfungiblePositionManager.sol/NonfungiblePositionManager',
+)
+export const router = published('v3-periphery/artifacts/contracts/SwapRouter.sol/SwapRouter')
+export const token = own('Token')
+export const vault = own('Vault')
+export const multicall: Artifact = { ...own('Multicall3'), abi: [] }
+
+/** The data of the transaction that creates the contract. */
+export function creationOf({ abi, bytecode }: Artifact, ...args: readonly unknown[]): Hex {
+  return encodeDeployData({ abi, bytecode, args })
+}
+
+function read(file: string): Artifact {
+  return JSON.parse(readFileSync(file, 'utf8')) as Artifact
+}

@@ -1,0 +1,41 @@
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
+import type { Protocol } from './protocol.ts'
+import type { ChainJson, TestVault } from './reading.ts'
+
+const readme = readFileSync(path.resolve(import.meta.dirname, '../../../README.md'), 'utf8')
+
+interface Example {
+  readonly tokens: readonly { readonly symbol: string; readonly address: string; readonly price: string | string[] }[]
+  readonly vaults: readonly Record<string, unknown>[]
+}
+
+/** The README's chain.json. */
+export function readmeExample(): ChainJson & Example {
+  const section = readme.slice(readme.indexOf('## Live from the chain'))
+  return JSON.parse(/```json\n(.*?)```/s.exec(section)?.[1] ?? '') as ChainJson & Example
+}
+
+/** A copy of it that says the same of a local node: only addresses, the chain's id and the block are others. */
+export function localExample(url: string, protocol: Protocol, { address, firstBlock }: TestVault): ChainJson {
+  const example = readmeExample()
+  const [, weth, wbtc] = example.tokens.map(({ price }) => price)
+  const pools = new Map([
+    [weth?.[0], protocol.ethPool],
+    [wbtc?.[0], protocol.btcPool],
+  ])
+  return {
+    ...example,
+    chainId: 31_337,
+    rpc: [{ url, requestsPerSecond: 1_000 }],
+    pollSeconds: 0.05,
+    multicall: protocol.multicall,
+    positionManager: protocol.manager,
+    tokens: example.tokens.map(({ symbol, price }) => ({
+      symbol,
+      address: protocol.tokens.find((token) => token.symbol === symbol)?.address,
+      price: typeof price === 'string' ? price : price.map((pool) => pools.get(pool)),
+    })),
+    vaults: example.vaults.map((vault) => ({ ...vault, address, firstBlock })),
+  }
+}

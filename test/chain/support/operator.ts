@@ -1,0 +1,74 @@
+import { type Address, decodeEventLog, type Hex, type TransactionReceipt } from 'viem'
+import { type Call, callOf, type TestChain } from './anvil.ts'
+import * as artifacts from './artifacts.ts'
+import type { Protocol, TestToken } from './protocol.ts'
+
+/** A vault on a local node, its owner and its depositors. */
+export type Operator = Awaited<ReturnType<typeof openVault>>
+
+/** What a log says, and where it stands in its block. */
+export interface Told {
+  readonly name: string
+  readonly args: Readonly<Record<string, unknown>>
+  readonly logIndex: number
+}
+
+export async function openVault(chain: TestChain, protocol: Protocol, asset: TestToken) {
+  const [, owner, alice, bob] = chain.accounts as [Address, Address, Address, Address]
+  const vault = await protocol.deployVault(asset, owner)
+  const firstBlock = await chain.head()
+  const ofVault = (from: Address, name: string, ...args: unknown[]): Call =>
+    callOf(from, vault, artifacts.vault.abi, name, args)
+  /** Calls in the vault's name, in one transaction. */
+  const run = (...calls: (readonly [Address, Hex])[]): Call =>
+    ofVault(
+      owner,
+      'run',
+      calls.map(([to]) => to),
+      calls.map(([, data]) => data),
+    )
+  const allow = (token: TestToken, spender: Address) =>
+    [token.address, protocol.approve(owner, token, spender).data] as const
+  await chain.block(
+    ...[alice, bob].flatMap((account) => [
+      protocol.mint(account, asset, 10n ** 6n * 10n ** BigInt(asset.decimals)),
+      protocol.approve(account, asset, vault),
+    ]),
+    run(...protocol.tokens.flatMap((token) => [allow(token, protocol.manager), allow(token, protocol.router)])),
+  )
+  return {
+    address: vault,
+    firstBlock,
+    owner,
+    asset,
+    run,
+    deposit: (from: Address, assets: bigint) => ofVault(from, 'deposit', assets, from),
+    withdraw: (from: Address, assets: bigint) => ofVault(from, 'withdraw', assets, from, from),
+    redeem: (from: Address, shares: bigint) => ofVault(from, 'redeem', shares, from, from),
+    pause: () => ofVault(owner, 'pause'),
+    unpause: () => ofVault(owner, 'unpause'),
+    /** Counts so much of the asset for the shares, beside what lies idle. */
+    report: (outside: bigint) => ofVault(owner, 'report', outside),
+    sharesOf: async (account: Address) =>
+      (await chain.client.readContract({
+        address: vault,
+        abi: artifacts.vault.abi,
+        functionName: 'balanceOf',
+        args: [account],
+      })) as bigint,
+  }
+}
+
+/** The logs of a transaction that the vault or the position manager wrote. */
+export function logsOf(receipt: TransactionReceipt, vault: Address, manager: Address): Told[] {
+  const abis = new Map([
+    [vault.toLowerCase(), artifacts.vault.abi],
+    [manager.toLowerCase(), artifacts.manager.abi],
+  ])
+  return receipt.logs.flatMap((log) => {
+    const abi = abis.get(log.address.toLowerCase())
+    if (abi === undefined) return []
+    const { eventName, args } = decodeEventLog({ abi, topics: log.topics, data: log.data })
+    return [{ name: String(eventName), args: args as unknown as Record<string, unknown>, logIndex: log.logIndex }]
+  })
+}

@@ -1,0 +1,56 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
+
+/** A request as a node gets it. */
+export interface RpcRequest {
+  readonly id: number
+  readonly method: string
+  readonly params: readonly unknown[]
+}
+
+export type RpcAnswer =
+  { readonly result: unknown } | { readonly error: { readonly code: number; readonly message: string } }
+
+/** What a proxy does with a request: an answer of its own, the node's answer changed, or none at all. */
+export type Meddle = (
+  request: RpcRequest,
+  pass: (request?: RpcRequest) => Promise<RpcAnswer>,
+) => Promise<RpcAnswer | 'drop'>
+
+/** Stands before a node, and counts and meddles. */
+export async function startProxy(url: string, meddle: Meddle = (_, pass) => pass()) {
+  const counts = new Map<string, number>()
+  const server = createServer((inbound, outbound) => {
+    void (async () => {
+      const request = JSON.parse(await text(inbound)) as RpcRequest
+      counts.set(request.method, (counts.get(request.method) ?? 0) + 1)
+      const pass = async (other = request): Promise<RpcAnswer> => {
+        const response = await fetch(url, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify({ jsonrpc: '2.0', ...other }),
+        })
+        return (await response.json()) as RpcAnswer
+      }
+      const answer = await meddle(request, pass)
+      if (answer === 'drop') return void outbound.destroy()
+      outbound.setHeader('content-type', 'application/json')
+      outbound.end(JSON.stringify({ ...answer, jsonrpc: '2.0', id: request.id }))
+    })().catch(() => outbound.destroy())
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    /** Requests by method since the last time this was asked. */
+    takeCounts(): Record<string, number> {
+      const taken = Object.fromEntries(counts)
+      counts.clear()
+      return taken
+    },
+    close: async () => {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}

@@ -1,0 +1,83 @@
+import { type Address } from 'viem'
+import { type ChainConfig, readChainConfig } from '../../../src/chain/config.ts'
+import { chainFeed, chainName } from '../../../src/chain/feed.ts'
+import type { Database } from '../../../src/database/database.ts'
+import { readFeedPosition } from '../../../src/database/write/feed.ts'
+import type { FactInput } from '../../../src/feed/fact.ts'
+import { ingest, type Summary } from '../../../src/feed/ingest.ts'
+import type { Protocol } from './protocol.ts'
+
+export interface TestVault {
+  readonly address: Address
+  readonly firstBlock: number
+}
+
+/** A chain.json, as its text says it. */
+export type ChainJson = Record<string, unknown>
+
+export function chainJson(
+  urls: string | readonly string[],
+  protocol: Protocol,
+  vaults: readonly TestVault[],
+  more: ChainJson = {},
+): ChainJson {
+  const { usdc, weth, wbtc, ethPool, btcPool } = protocol
+  return {
+    chainId: 31_337,
+    rpc: [urls].flat().map((url) => ({ url, requestsPerSecond: 10_000 })),
+    finality: 2,
+    pollSeconds: 0.05,
+    multicall: protocol.multicall,
+    positionManager: protocol.manager,
+    markEveryBlocks: 10,
+    tokens: [
+      { address: usdc.address, symbol: 'USDC', price: 'stable' },
+      { address: weth.address, symbol: 'WETH', price: [ethPool] },
+      { address: wbtc.address, symbol: 'WBTC', price: [btcPool, ethPool] },
+    ],
+    strategies: [{ id: 'one', ts: 1_700_000_000, name: 'One', tagline: 'One in a line', description: 'What it does' }],
+    vaults: vaults.map((vault) => ({ ...vault, strategy: 'one' })),
+    ...more,
+  }
+}
+
+export function configOf(json: ChainJson): ChainConfig {
+  return readChainConfig('chain.json', JSON.stringify(json))
+}
+
+/** Tests don't wait long. */
+const patience = { firstMilliseconds: 2, longestMilliseconds: 20 }
+
+/** What the reader told its operator. */
+export interface Said {
+  readonly level: string
+  readonly message: string
+  readonly facts: Readonly<Record<string, unknown>>
+}
+
+export function optionsOf(
+  json: ChainJson,
+  { once = true, signal = new AbortController().signal, said = [] as Said[] } = {},
+) {
+  const report = (level: string, message: string, facts: Said['facts']): void =>
+    void said.push({ level, message, facts })
+  return { file: 'chain.json', config: configOf(json), report, signal, once, patience }
+}
+
+/** The facts of a chain up to its newest final block. */
+export async function factsOf(json: ChainJson): Promise<FactInput[]> {
+  return (await linesOf(json)).map((line) => JSON.parse(line) as FactInput)
+}
+
+export async function linesOf(json: ChainJson, said: Said[] = []): Promise<string[]> {
+  const chunks: Buffer[] = []
+  for await (const chunk of chainFeed(optionsOf(json, { said }), null).chunks) chunks.push(chunk)
+  return Buffer.concat(chunks).toString().split('\n').slice(0, -1)
+}
+
+/** Applies a chain to a database, from where it has it, up to the newest final block. */
+export async function applyChain(database: Database, json: ChainJson, said: Said[] = []): Promise<Summary> {
+  const options = optionsOf(json, { said })
+  const source = chainFeed(options, await readFeedPosition(database.prisma, chainName(options.config)))
+  return ingest({ database, source })
+}
