@@ -66,7 +66,14 @@ function read(text: string): Scraped {
 async function served(over: Database = database, environment: Record<string, string> = {}): Promise<Served> {
   const config = readConfig({ PORT: '0', HOST: '127.0.0.1', DEMO: '0', STOP_SECONDS: '0', ...environment })
   const log = createLog({ level: 'silent', secrets: [], output: { write: () => true } })
-  const command = { feed: null, skipBad: false, input: Readable.from([]), greet: () => undefined, nowSeconds: midnight }
+  const command = {
+    feed: null,
+    chain: null,
+    skipBad: false,
+    input: Readable.from([]),
+    greet: () => undefined,
+    nowSeconds: midnight,
+  }
   const gateway = await serve({ ...command, config, database: over, log })
   running.push(gateway)
   const get = (path: string, init?: RequestInit) => fetch(`http://127.0.0.1:${gateway.port}${path}`, init)
