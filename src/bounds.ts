@@ -44,8 +44,8 @@ export const turnBounds = {
   patienceMilliseconds: 50,
 } as const
 
-/** Of documents, whose text is kept with what was parsed of it: that takes some 30 times as much. */
-export const documentTextBytes = 1_000_000
+/** Of documents, whose text is kept with what was parsed of it: that takes some 150 times as much. */
+export const documentTextBytes = 200_000
 
 /** How many items a list is reckoned to have whose length no argument says. */
 export const assumedLengths: Readonly<Record<string, number>> = {
