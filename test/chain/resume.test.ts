@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type ChainPosition, chainFeed } from '../../src/chain/feed.ts'
 import type { FactInput } from '../../src/feed/fact.ts'
 import { emptyDatabase } from '../support/database.ts'
+import { dumpReadModel } from '../support/dump.ts'
 import { callOf, describeOnChain, patienceMilliseconds, startChain, type TestChain } from './support/anvil.ts'
 import * as artifacts from './support/artifacts.ts'
 import { observe } from './support/observer.ts'
@@ -165,6 +166,28 @@ describeOnChain('a vault with an odd history', () => {
     ])
     const moved = out.at(-1) as { amountUsd?: string }
     expect(Number(moved.amountUsd)).toBeGreaterThan(1_000)
+  })
+
+  test('stays as it is where another vault is added', async () => {
+    const database = await emptyDatabase()
+    await applyChain(database, json)
+    const other = await openVault(chain, protocol, protocol.weth)
+    await chain.block(other.deposit(alice, weth(1)))
+    await chain.mine(12)
+    const both = chainJson(
+      chain.url,
+      protocol,
+      [vault, other].map(({ address, firstBlock }) => ({ address, firstBlock })),
+    )
+    const { applied, skipped, rejected } = await applyChain(database, both)
+    expect({ applied, skipped, rejected }).toMatchObject({
+      applied: { vault: 1, event: 1 },
+      skipped: { strategy: 1, vault: 1 },
+      rejected: {},
+    })
+    const grown = await dumpReadModel(database)
+    await applyChain(await emptyDatabase(), both)
+    expect(await dumpReadModel(database)).toEqual(grown)
   })
 
   test('is told by the same lines wherever the reader goes on', async () => {
