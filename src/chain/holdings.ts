@@ -42,8 +42,11 @@ export class Holdings {
     return [...this.#held.keys()]
   }
 
+  /** In the order of their ids, which are numbers: contracts list them in another order than they came in. */
   of(vault: Address): Holding[] {
-    return [...this.#held.values()].filter((holding) => holding.vault === vault)
+    return [...this.#held.values()]
+      .filter((holding) => holding.vault === vault)
+      .sort(({ id: a }, { id: b }) => a.length - b.length || (a < b ? -1 : 1))
   }
 
   /** Those whose liquidity isn't known yet. */

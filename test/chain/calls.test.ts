@@ -5,7 +5,7 @@ import { bloomOf, mayHaveLogsOf } from '../../src/chain/bloom.ts'
 import { holdingsAt } from '../../src/chain/beginning.ts'
 import { factsOf } from '../../src/chain/facts.ts'
 import { connectChain } from '../../src/chain/setup.ts'
-import { describeOnChain, startChain, type TestChain } from './support/anvil.ts'
+import { describeOnChain, patienceMilliseconds, startChain, type TestChain } from './support/anvil.ts'
 import { openVault, type Operator } from './support/operator.ts'
 import { deployProtocol, type Protocol } from './support/protocol.ts'
 import { startProxy } from './support/proxy.ts'
@@ -31,7 +31,7 @@ describeOnChain('a mark', () => {
       ])
       await chain.block({ from: deployer, to: protocol.manager, data: position })
     }
-  })
+  }, patienceMilliseconds)
   afterAll(() => chain.stop())
 
   /** What the marks of one block take, once it is known where the pools are. */

@@ -8,7 +8,7 @@ import { readChainConfig } from '../../src/chain/config.ts'
 import { dumpReadModel } from '../support/dump.ts'
 import { type Home, prepareHomes } from '../support/home.ts'
 import { commandLine, type Running } from '../support/process.ts'
-import { describeOnChain, startChain, type TestChain } from './support/anvil.ts'
+import { describeOnChain, patienceMilliseconds, startChain, type TestChain } from './support/anvil.ts'
 import { localExample, readmeExample } from './support/example.ts'
 import { openVault, type Operator } from './support/operator.ts'
 import { deployProtocol, type Protocol } from './support/protocol.ts'
@@ -64,7 +64,7 @@ describeOnChain('the command line on a chain', () => {
     await writeFile(file, JSON.stringify(json))
     ;[, , alice] = chain.accounts as [Address, Address, Address]
     await deposits(5)
-  })
+  }, patienceMilliseconds)
   afterAll(() => chain.stop())
 
   async function deposits(count: number): Promise<void> {
@@ -78,7 +78,8 @@ describeOnChain('the command line on a chain', () => {
     return { gateway, ask: (asked) => fetch(`http://127.0.0.1:${port}${asked}`) }
   }
 
-  const eventually = (check: () => Promise<void>): Promise<void> => vi.waitFor(check, { timeout: 30_000, interval: 50 })
+  const eventually = (check: () => Promise<void>): Promise<void> =>
+    vi.waitFor(check, { timeout: patienceMilliseconds / 2, interval: 50 })
 
   async function events(ask: (path: string) => Promise<Response>): Promise<unknown[]> {
     return (await (await ask(`/vault/${vault.address}/events?limit=1000`)).json()) as unknown[]

@@ -1,6 +1,6 @@
 import { type Address, hexToNumber, numberToHex } from 'viem'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { describeOnChain, startChain, type TestChain } from './support/anvil.ts'
+import { describeOnChain, patienceMilliseconds, startChain, type TestChain } from './support/anvil.ts'
 import { openVault, type Operator } from './support/operator.ts'
 import { deployProtocol, type Protocol } from './support/protocol.ts'
 import { type Meddle, type RpcAnswer, type RpcRequest, startProxy } from './support/proxy.ts'
@@ -28,7 +28,7 @@ describeOnChain('a reader of nodes that err', () => {
     await live()
     right = await linesOf(jsonOf(chain.url))
     expect(right.length).toBeGreaterThan(40)
-  })
+  }, patienceMilliseconds)
   afterAll(() => chain.stop())
 
   const jsonOf = (...urls: string[]) =>

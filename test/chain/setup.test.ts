@@ -1,7 +1,7 @@
 import type { Address } from 'viem'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { BadChainConfig, NoPrice, UnlikeItsStandard } from '../../src/chain/errors.ts'
-import { describeOnChain, startChain, type TestChain } from './support/anvil.ts'
+import { describeOnChain, patienceMilliseconds, startChain, type TestChain } from './support/anvil.ts'
 import { openVault, type Operator } from './support/operator.ts'
 import { deployProtocol, type Protocol } from './support/protocol.ts'
 import { chainJson, type ChainJson, factsOf } from './support/reading.ts'
@@ -25,7 +25,7 @@ describeOnChain('a chain.json that is not as the chain is', () => {
     ;[, , alice] = chain.accounts as [Address, Address, Address]
     await chain.block(vault.deposit(alice, 10n ** 9n))
     await chain.mine(5)
-  })
+  }, patienceMilliseconds)
   afterAll(() => chain.stop())
 
   const jsonOf = (more: ChainJson = {}): ChainJson =>

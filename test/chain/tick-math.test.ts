@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { amountsOf, feesOf, growthInside } from '../../src/chain/venue/liquidity-math.ts'
 import { maxTick, sqrtPriceAtTick } from '../../src/chain/venue/tick-math.ts'
-import { callOf, describeOnChain, startChain, type TestChain } from './support/anvil.ts'
+import { callOf, describeOnChain, patienceMilliseconds, startChain, type TestChain } from './support/anvil.ts'
 import * as artifacts from './support/artifacts.ts'
 import { randomOf } from './support/random.ts'
 
@@ -59,7 +59,7 @@ describeOnChain('a pool', () => {
   let chain: TestChain
   beforeAll(async () => {
     chain = await startChain()
-  })
+  }, patienceMilliseconds)
   afterAll(() => chain.stop())
 
   test('has the tick of a price from its square root on, and not one unit below', async () => {

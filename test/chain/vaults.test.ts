@@ -2,7 +2,7 @@ import type { Address, TransactionReceipt } from 'viem'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { emptyDatabase, type TestDatabase } from '../support/database.ts'
 import { gatewayOn, type TestGateway } from '../support/gateway.ts'
-import { describeOnChain, startChain, type TestChain } from './support/anvil.ts'
+import { describeOnChain, patienceMilliseconds, startChain, type TestChain } from './support/anvil.ts'
 import { keepDiary } from './support/diary.ts'
 import { observe } from './support/observer.ts'
 import { logsOf, openVault, type Operator } from './support/operator.ts'
@@ -52,7 +52,7 @@ describeOnChain('two vaults on a chain', () => {
     )
     database = await emptyDatabase()
     gateway = gatewayOn(database)
-  })
+  }, patienceMilliseconds)
   afterAll(() => chain.stop())
 
   const only = ([receipt]: readonly TransactionReceipt[]): TransactionReceipt => receipt as TransactionReceipt

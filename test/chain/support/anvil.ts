@@ -17,6 +17,9 @@ import { describe } from 'vitest'
 const secondsPerBlock = 12
 const gas = 9_000_000n
 
+/** How long a test and its preparation may take on a machine that has much else to do. */
+export const patienceMilliseconds = 240_000
+
 /** The local node's program, where its package has one for this platform. */
 const program = findProgram()
 
@@ -25,7 +28,7 @@ const program = findProgram()
  * is a failure.
  */
 export function describeOnChain(name: string, tests: () => void): void {
-  if (program !== null) return void describe(name, tests)
+  if (program !== null) return void describe(name, { timeout: patienceMilliseconds }, tests)
   const reason = `@foundry-rs/anvil has no program for ${process.platform} ${process.arch}`
   if (process.env['CI'] !== undefined) throw new Error(`${name} can't be tested: ${reason}`)
   console.warn(`Skipped, for ${reason}: ${name}`)
