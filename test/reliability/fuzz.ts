@@ -17,6 +17,8 @@ const batch = 500
 const deadlineSeconds = 10
 /** A share of the requests after which caches are filled and code is compiled. */
 const warmUp = 0.2
+/** A cache that is full after the warm-up: what grows then is held for good. */
+const smallCache = { CACHE_MEGABYTES: '2' }
 /** As many requests as it takes to fill the caches; fewer say nothing of what is held for good. */
 const tellingRequests = 20_000
 const mostGrowth = 1.2
@@ -39,7 +41,7 @@ export async function fuzz({ homes, requests, seed, say }: FuzzOptions): Promise
   await apply(database, everything)
   await apply(database, demoFacts(midnight))
   await database.close()
-  const gateway = await startGateway([], home.env)
+  const gateway = await startGateway([], { ...home.env, ...smallCache })
   const round = new Round(gateway.port)
   let warm: Reading | undefined
   for (let sent = 0; sent < requests; sent += batch) {

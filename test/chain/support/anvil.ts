@@ -124,7 +124,7 @@ function stopped(child: ChildProcess): Promise<void> {
 
 function findProgram(): string | null {
   const architecture = process.arch === 'x64' ? 'amd64' : process.arch
-  const require = createRequire(createRequire(import.meta.url).resolve('@foundry-rs/anvil/package.json'))
+  const require = createRequire(import.meta.url)
   try {
     const folder = path.dirname(require.resolve(`@foundry-rs/anvil-${process.platform}-${architecture}/package.json`))
     const file = path.join(folder, 'bin', process.platform === 'win32' ? 'anvil.exe' : 'anvil')
