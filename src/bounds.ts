@@ -44,8 +44,13 @@ export const turnBounds = {
   patienceMilliseconds: 50,
 } as const
 
-/** Of documents, whose text is kept with what was parsed of it: that takes some 150 times as much. */
-export const documentTextBytes = 200_000
+/** The documents that are kept parsed and validated. */
+export const keptDocuments = {
+  /** A front end has some dozens. One that is not valid takes 70 KB with what is wrong with it. */
+  most: 200,
+  /** Of their text: what was parsed of it takes some 150 times as much. */
+  textBytes: 200_000,
+} as const
 
 /** How many items a list is reckoned to have whose length no argument says. */
 export const assumedLengths: Readonly<Record<string, number>> = {

@@ -1,7 +1,7 @@
 import type { DocumentNode } from 'graphql'
 import type { YogaServerOptions } from 'graphql-yoga'
 import { LRUCache } from 'lru-cache'
-import { defaultQueryBounds, documentTextBytes, type QueryBounds, turnBounds } from '../bounds.ts'
+import { defaultQueryBounds, keptDocuments, type QueryBounds, turnBounds } from '../bounds.ts'
 import type { Context, ContextOf, Making } from '../graphql/context.ts'
 import { createExecutor } from '../graphql/execute.ts'
 import { publicError, type ReportUnplanned } from '../graphql/failures.ts'
@@ -48,7 +48,7 @@ export function createGraphql({ contextOf, turns, report, isOpen, queryBounds }:
     logging: false,
     // Nothing is uploaded.
     multipart: false,
-    // Its own caches are bound in number, so that long documents would take hundreds of megabytes.
+    // Its own caches are bound loosely: strangers' documents would take hundreds of megabytes.
     parserAndValidationCache: { documentCache: textCache<DocumentNode>(), errorCache: textCache<object>() },
     plugins: [readable, bounded(queryBounds ?? defaultQueryBounds, turns), sameWayOut],
   }
@@ -71,5 +71,6 @@ export function createGraphql({ contextOf, turns, report, isOpen, queryBounds }:
 }
 
 function textCache<Value extends object>(): LRUCache<string, Value> {
-  return new LRUCache<string, Value>({ maxSize: documentTextBytes, sizeCalculation: (_, text) => text.length + 1 })
+  const { most, textBytes } = keptDocuments
+  return new LRUCache<string, Value>({ max: most, maxSize: textBytes, sizeCalculation: (_, text) => text.length + 1 })
 }
