@@ -16,12 +16,12 @@ const figuresOf = (source: string, variables: Record<string, unknown> = {}, oper
 describe('the figures of a query', () => {
   test.each([
     ['{ strategies { id } }', { depth: 2, cost: 21 }],
-    ['{ vaults(first: 7) { nodes { address } } }', { depth: 3, cost: 20 + 1 + 7 * 1 }],
-    ['{ vaults { edges { node { address } } } }', { depth: 4, cost: 20 + 1 + 50 * 2 }],
-    [`{ vault(address: "${address}") { equity(points: 10) { ts netUsd } } }`, { depth: 3, cost: 1 + 20 + 10 * 2 }],
+    ['{ vaults(first: 7) { nodes { address } } }', { depth: 3, cost: 100 + 1 + 7 * 1 }],
+    ['{ vaults { edges { node { address } } } }', { depth: 4, cost: 100 + 1 + 50 * 2 }],
+    [`{ vault(address: "${address}") { equity(points: 10) { ts netUsd } } }`, { depth: 3, cost: 1 + 100 + 10 * 2 }],
     [
       '{ vaults(first: 3) { nodes { events(first: 4) { nodes { ts } } } } }',
-      { depth: 5, cost: 20 + 1 + 3 * (20 + 1 + 4 * 1) },
+      { depth: 5, cost: 100 + 1 + 3 * (100 + 1 + 4 * 1) },
     ],
     [
       '{ strategies { id ... on Strategy { name } ...more } } fragment more on Strategy { sigma }',
@@ -34,19 +34,19 @@ describe('the figures of a query', () => {
 
   test('read the lengths of lists from variables and their defaults too', () => {
     const source = 'query ($first: Int! = 9) { vaults(first: $first) { totalCount nodes { address } } }'
-    expect(figuresOf(source, { first: 5 }).cost).toBe(20 + 20 + 1 + 5)
-    expect(figuresOf(source).cost).toBe(20 + 20 + 1 + 9)
+    expect(figuresOf(source, { first: 5 }).cost).toBe(100 + 100 + 1 + 5)
+    expect(figuresOf(source).cost).toBe(100 + 100 + 1 + 9)
     expect(
       figuresOf('query ($a: Address!, $n: Int!) { vault(address: $a) { equity(points: $n) { ts } } }', {
         a: address,
         n: 8,
       }).cost,
-    ).toBe(1 + 20 + 8)
+    ).toBe(1 + 100 + 8)
   })
 
   test('are those of the operation that would run', () => {
     const source = 'query One { strategies { id } } query Two { vaults(first: 2) { totalCount } }'
-    expect(figuresOf(source, {}, 'Two').cost).toBe(20 + 20)
+    expect(figuresOf(source, {}, 'Two').cost).toBe(100 + 100)
   })
 
   test('count aliases and directives wherever they stand', () => {
