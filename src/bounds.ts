@@ -32,6 +32,9 @@ export const defaultQueryBounds: QueryBounds = {
 /** What a list costs beside its items, or a count: asked for as an alias, each is read on its own. */
 export const readCost = 100
 
+/** What introspection costs beside its fields: about the time that so many others take. */
+export const introspectionCost = 20_000
+
 /** What runs at once of queries. */
 export const turnBounds = {
   /** As much as one query may cost: while the dearest runs, other dear ones wait for their turn. */
