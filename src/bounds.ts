@@ -32,17 +32,14 @@ export const defaultQueryBounds: QueryBounds = {
 /** What a list costs beside its items, or a count: asked for as an alias, each is read on its own. */
 export const readCost = 100
 
-/** What introspection costs beside its fields: about the time that so many others take. */
-export const introspectionCost = 20_000
-
 /** What runs at once of queries. */
 export const turnBounds = {
   /** As much as one query may cost: while the dearest runs, other dear ones wait for their turn. */
   most: 50_000,
   /** What costs no more is plain, and never waits: a page of vaults for a table costs 500 to 2,000, and with some of their events twice that. */
   plainCost: 3_000,
-  /** So is what is no longer: the README's queries and GraphiQL's introspection are shorter, with all their target. */
-  plainBytes: 3_000,
+  /** So is what is no longer, or was asked before: to validate GraphiQL's introspection, of 2,000, takes 10 ms. */
+  plainBytes: 1_000,
   /** How long dear work lets plain work go first: a few snapshots' time. */
   patienceMilliseconds: 50,
 } as const

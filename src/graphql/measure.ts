@@ -22,7 +22,7 @@ import {
   TypeNameMetaFieldDef,
   visit,
 } from 'graphql'
-import { assumedLengths, introspectionCost, readCost } from '../bounds.ts'
+import { assumedLengths, readCost, turnBounds } from '../bounds.ts'
 
 /** What running a query would take, at most. */
 export interface QueryFigures {
@@ -167,9 +167,9 @@ class Meter {
   }
 }
 
-/** A list with a length to choose, and a count of one, is a read of its own. */
+/** A list with a length to choose, and a count of one, is a read of its own; what the schema is made of is never plain. */
 function ownCost(field: GraphQLField<unknown, unknown> | undefined): number {
-  if (field === SchemaMetaFieldDef || field === TypeMetaFieldDef) return introspectionCost
+  if (field === SchemaMetaFieldDef || field === TypeMetaFieldDef) return turnBounds.plainCost
   const isRead = field?.name === 'totalCount' || field?.args.some(({ name }) => lengthArguments.includes(name)) === true
   return isRead ? readCost : 1
 }

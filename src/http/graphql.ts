@@ -34,6 +34,7 @@ export type AnswerGraphql = (request: Inbound, body: Buffer<ArrayBuffer>, making
 /** GraphQL over HTTP, and GraphiQL for browsers. */
 export function createGraphql({ contextOf, turns, report, isOpen, queryBounds }: GraphqlOptions): AnswerGraphql {
   const executeDocument = createExecutor(contextOf, report)
+  const documents = textCache<DocumentNode>()
   const options: YogaServerOptions<ServerContext, Context> = {
     schema,
     graphqlEndpoint: graphqlPath,
@@ -49,7 +50,7 @@ export function createGraphql({ contextOf, turns, report, isOpen, queryBounds }:
     // Nothing is uploaded.
     multipart: false,
     // Its own caches are bound loosely: strangers' documents would take hundreds of megabytes.
-    parserAndValidationCache: { documentCache: textCache<DocumentNode>(), errorCache: textCache<object>() },
+    parserAndValidationCache: { documentCache: documents, errorCache: textCache<object>() },
     plugins: [readable, bounded(queryBounds ?? defaultQueryBounds, turns), sameWayOut],
   }
   // Loading it takes longer than all else of a start: what has no need of it is answered before.
@@ -64,8 +65,8 @@ export function createGraphql({ contextOf, turns, report, isOpen, queryBounds }:
       const response = await yoga.fetch(request, { making, hasTurn })
       return { status: response.status, headers: Object.fromEntries(response.headers), body: await response.text() }
     }
-    // To validate a long text can take as long as to run a dear query.
-    const isLong = body.length + target.length > turnBounds.plainBytes
+    // To validate a long text for the first time can take as long as to run a dear query.
+    const isLong = body.length + target.length > turnBounds.plainBytes && !documents.has(queryOf(body))
     return isLong ? turns.dear(turnBounds.most, making.signal, () => answer(true)) : answer(false)
   }
 }
@@ -73,4 +74,14 @@ export function createGraphql({ contextOf, turns, report, isOpen, queryBounds }:
 function textCache<Value extends object>(): LRUCache<string, Value> {
   const { most, textBytes } = keptDocuments
   return new LRUCache<string, Value>({ max: most, maxSize: textBytes, sizeCalculation: (_, text) => text.length + 1 })
+}
+
+/** The document of a body; empty where it has none. */
+function queryOf(body: Buffer): string {
+  try {
+    const { query } = JSON.parse(body.toString()) as { query?: unknown }
+    return typeof query === 'string' ? query : ''
+  } catch {
+    return ''
+  }
 }
