@@ -38,8 +38,6 @@ export const turnBounds = {
   most: 50_000,
   /** What costs no more is plain, and never waits: a page of vaults for a table costs 500 to 2,000, and with some of their events twice that. */
   plainCost: 3_000,
-  /** So is what is no longer, or was asked before: to validate GraphiQL's introspection, of 2,000, takes 10 ms. */
-  plainBytes: 1_000,
   /** How long dear work lets plain work go first: a few snapshots' time. */
   patienceMilliseconds: 50,
 } as const

@@ -85,6 +85,8 @@ export function createApp({ database, apiKeys, rateLimit, trustedProxies, ...opt
       const found = await (docs(request) ?? rest(request, plainly(making)))
       return found ?? problem('PATH_NOT_FOUND', `${request.path} is none of the paths of this interface`)
     } catch (error) {
+      // What was given up says so, to nobody.
+      if (making.signal?.aborted === true) return lateAnswer(bounds.answerSeconds)
       return problem('INTERNAL', masked(report(error)))
     }
   }

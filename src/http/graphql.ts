@@ -55,7 +55,7 @@ export function createGraphql({ contextOf, turns, report, isOpen, queryBounds }:
   }
   // Loading it takes longer than all else of a start: what has no need of it is answered before.
   const loading = import('graphql-yoga').then(({ createYoga }) => createYoga(options))
-  return async ({ method, target, headers }, body, making) => {
+  return async ({ method, target, query, headers }, body, making) => {
     const isRead = method === 'GET' || method === 'HEAD'
     // fetch can't say TRACE, which is refused as DELETE is.
     const said = method === 'TRACE' ? 'DELETE' : method
@@ -65,9 +65,10 @@ export function createGraphql({ contextOf, turns, report, isOpen, queryBounds }:
       const response = await yoga.fetch(request, { making, hasTurn })
       return { status: response.status, headers: Object.fromEntries(response.headers), body: await response.text() }
     }
-    // To validate a long text for the first time can take as long as to run a dear query.
-    const isLong = body.length + target.length > turnBounds.plainBytes && !documents.has(queryOf(body))
-    return isLong ? turns.dear(turnBounds.most, making.signal, () => answer(true)) : answer(false)
+    // To validate what was never asked can take as long as to run a dear query.
+    const text = query.get('query') ?? queryOf(body)
+    const isNew = text !== '' && !documents.has(text)
+    return isNew ? turns.dear(turnBounds.most, making.signal, () => answer(true)) : answer(false)
   }
 }
 
