@@ -98,7 +98,8 @@ export function createApp({ database, apiKeys, rateLimit, trustedProxies, ...opt
     const work = (signal: AbortSignal): Promise<Answer> => run(request, body, { signal, sources, failed })
     const tooLate = (): Answer => inItsWords(request, lateAnswer(bounds.answerSeconds))
     const answer = await withinDeadline(bounds.answerSeconds, onLeave, work, tooLate)
-    return { answer, sources: kept }
+    // What is made from the schema alone is large and seldom asked: it would only drive out what is asked often.
+    return { answer, sources: sources.size === 0 ? null : kept }
   }
 
   /** What is said to what was admitted, with its body where that is in bounds. */
