@@ -17,7 +17,7 @@ afterAll(() => server.close())
 
 async function answerTo(...lines: readonly string[]): Promise<string> {
   const connection = await rawConnection(server.port)
-  connection.socket.end([...lines, 'Connection: close', '', ''].join('\r\n'))
+  connection.send([...lines, 'Connection: close', '', ''].join('\r\n'))
   return connection.closed
 }
 
