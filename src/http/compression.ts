@@ -3,7 +3,7 @@ import { brotliCompress, constants, gzip } from 'node:zlib'
 import negotiator from '@fastify/accept-negotiator'
 
 const brotli = promisify(brotliCompress)
-const gunzippable = promisify(gzip)
+const gzipped = promisify(gzip)
 
 /** What an answer can be packed with, the best first. */
 const encodings = ['br', 'gzip'] as const
@@ -21,5 +21,5 @@ export function encodingFor(body: Buffer, acceptEncoding: string | null): Encodi
 /** Packs off the main thread, at a level that is worth its time also where the answer is sent once. */
 export function pack(body: Buffer, encoding: Encoding): Promise<Buffer> {
   const params = { [constants.BROTLI_PARAM_QUALITY]: 4, [constants.BROTLI_PARAM_MODE]: constants.BROTLI_MODE_TEXT }
-  return encoding === 'br' ? brotli(body, { params }) : gunzippable(body, { level: 6 })
+  return encoding === 'br' ? brotli(body, { params }) : gzipped(body, { level: 6 })
 }

@@ -11,7 +11,7 @@ import type { Turns } from '../graphql/turns.ts'
 /** What of this gateway an execution by Yoga knows. */
 export interface ServerContext {
   readonly making: Making
-  /** Whether the request has its turn already, for its text is long. */
+  /** Whether the request has its turn already, for its document was never asked before. */
   readonly hasTurn: boolean
 }
 
