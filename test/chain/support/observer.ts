@@ -43,6 +43,13 @@ export function observe(chain: TestChain, protocol: Protocol) {
     return token0 === of.address ? raw : new Exact(1).div(raw)
   }
 
+  /** The price of WETH in USDC at a tick of their pool: 1.0001 to its power, by decimals and the order of the two. */
+  const priceAtTick = (tick: number): Decimal => {
+    const raw = new Exact('1.0001').pow(tick)
+    const isStraight = weth.address.toLowerCase() < usdc.address.toLowerCase()
+    return (isStraight ? raw : new Exact(1).div(raw)).times('1e12')
+  }
+
   /* What a block says doesn't change: each is asked for once. */
   const priced = new Map<number, Promise<UsdPrices>>()
   const pricesAt = (block: number): Promise<UsdPrices> => {
@@ -65,7 +72,7 @@ export function observe(chain: TestChain, protocol: Protocol) {
 
   const positionAt = async (vault: Address, { id, freed = [0n, 0n] }: Known, block: number) => {
     const stored = await read<readonly unknown[]>(manager, artifacts.manager, 'positions', [id], block)
-    const [, , token0, token1, , lower, upper, liquidity] = stored
+    const [, , token0, token1, feeTier, lower, upper, liquidity] = stored
     const pair = [token0, token1].map((address) => tokens.find((token) => token.address === address) as TestToken)
     const principal =
       liquidity === 0n
@@ -84,6 +91,8 @@ export function observe(chain: TestChain, protocol: Protocol) {
       block,
     )
     return {
+      pair: pair as [TestToken, TestToken],
+      feeTier: feeTier as number,
       ticks: [lower, upper] as [number, number],
       liquidity: liquidity as bigint,
       held: pair.map((token, side) => [token, (principal[side] ?? 0n) + (collected[side] ?? 0n)] as const),
@@ -100,6 +109,7 @@ export function observe(chain: TestChain, protocol: Protocol) {
         .reduce((sum, [token, units]) => sum.plus(usd(prices, token, units)), new Exact(0))
         .toDecimalPlaces(6),
     positionAt,
+    priceAtTick,
     tickOf: async (block: number) =>
       (await read<readonly [bigint, number]>(protocol.ethPool, artifacts.pool, 'slot0', [], block))[1],
     balance: (vault: Address, token: TestToken, block: number) =>
