@@ -59,7 +59,15 @@ async function writeChain(config: Config, file: string, follow: boolean): Promis
   const chain = await readChainFile(file)
   const secrets = [...secretsOf(config), ...chainSecrets(chain)]
   const log = createLog({ level: config.logLevel, secrets, output: process.stderr })
+  if (hasBanner(process.env) && !process.stdout.isTTY) {
+    log.warn('npm has written its banner before the facts; npm run -s chain does not')
+  }
   await runChain({ chain, follow, output: process.stdout, log, signal: stopping.signal })
+}
+
+/** Whether npm has written what it runs to standard output, as it does unless it is to be silent. */
+function hasBanner({ npm_lifecycle_event: script, npm_config_loglevel: loglevel }: NodeJS.ProcessEnv): boolean {
+  return script !== undefined && loglevel !== 'silent'
 }
 
 /** What reads chains is loaded where one is read. */

@@ -1,5 +1,5 @@
-import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
+import { pipeline } from 'node:stream/promises'
 import { type ChainConfig, readChainConfig } from '../chain/config.ts'
 import { BadChainConfig } from '../chain/errors.ts'
 import { chainFeed, chainName } from '../chain/feed.ts'
@@ -51,12 +51,19 @@ export interface ChainCommand {
   readonly signal: AbortSignal
 }
 
-/** Writes the facts of a chain, up to its newest final block or on as it grows. */
+/** Writes the facts of a chain, up to its newest final block or on as it grows; as far as they are read. */
 export async function runChain({ chain, follow, output, log, signal }: ChainCommand): Promise<void> {
   const { chunks } = chainFeed({ ...chain, report: reportTo(log), signal, once: !follow }, null)
-  for await (const chunk of chunks) {
-    if (!output.write(chunk)) await once(output, 'drain', { signal }).catch(() => undefined)
+  try {
+    await pipeline(chunks, output, { end: false })
+  } catch (error) {
+    // Who reads no more, as `head` does, has what they wanted.
+    if (!isClosedPipe(error)) throw error
   }
+}
+
+function isClosedPipe(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).code === 'EPIPE'
 }
 
 function reportTo(log: Log): Report {

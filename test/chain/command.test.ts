@@ -67,7 +67,10 @@ describeOnChain('the command line on a chain', () => {
   }, patienceMilliseconds)
   afterAll(() => chain.stop())
 
+  /** Deposits that were made. */
+  let made = 0
   async function deposits(count: number): Promise<void> {
+    made += count
     for (let index = 0; index < count; index++) await chain.block(vault.deposit(alice, usdc(100 + index)))
     await chain.mine(4)
   }
@@ -121,11 +124,25 @@ describeOnChain('the command line on a chain', () => {
     expect((await second.ask('/ready')).status).toBe(200)
   })
 
+  test("says where npm's banner is among its facts", async () => {
+    const { stdout, stderr } = await promisify(execFile)('npm', ['run', 'chain', '--', file], { cwd: root })
+    expect(stdout).toContain('> vault-gateway')
+    expect(stderr).toContain('npm run -s chain')
+  })
+
+  test('ends well where its facts are read no more', async () => {
+    const writing = start(['chain', '--follow', file], {})
+    await writing.says(/"kind":"mark"/)
+    writing.stopReading()
+    await deposits(3)
+    expect(await writing.ended).toMatchObject({ status: 0, stderr: '' })
+  })
+
   test('says where the chain is reorganised deeper than its finality, and is not ready then', async () => {
     await deposits(3)
     const home = await homes.create()
     const { gateway, ask } = await serving(home)
-    await eventually(async () => expect((await events(ask)).length).toBeGreaterThan(12))
+    await eventually(async () => expect(await events(ask)).toHaveLength(made))
     expect((await ask('/ready')).status).toBe(200)
     await chain.request({ method: 'anvil_reorg', params: [9, []] })
     await chain.request({ method: 'anvil_dropAllTransactions' })
@@ -136,7 +153,7 @@ describeOnChain('the command line on a chain', () => {
       /^The feed is stopped\. The chain was reorganised deeper than its finality: block \d+ was read/,
     )
     await gateway.says(/The feed is stopped: The chain was reorganised deeper/)
-    expect((await events(ask)).length).toBeGreaterThan(12)
+    expect(await events(ask)).toHaveLength(made)
   })
 })
 

@@ -23,6 +23,8 @@ export interface Running {
   /** All that it has said until now. */
   said(): string
   kill(signal: NodeJS.Signals): void
+  /** Reads no more of what it writes. */
+  stopReading(): void
 }
 
 export type Environment = Readonly<Record<string, string>>
@@ -81,6 +83,7 @@ export function startProcess(args: readonly string[], env: Environment): Running
     says: (words) => saying(child, ended, words, allSaid),
     said: allSaid,
     kill: (signal) => void child.kill(signal),
+    stopReading: () => void child.stdout.destroy(),
   }
 }
 
