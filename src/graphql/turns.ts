@@ -85,9 +85,11 @@ export function createTurns({ most, patienceMilliseconds }: TurnsOptions): Turns
       try {
         return await work()
       } finally {
-        running -= cost
-        // What the network has brought meanwhile comes first.
-        setImmediate(next)
+        // What the network has brought meanwhile comes first; until then nobody has the turn, not even who comes right now.
+        setImmediate(() => {
+          running -= cost
+          next()
+        })
       }
     },
   }

@@ -77,3 +77,14 @@ test('work that fails gives its turn on', async () => {
   await expect(turns.plain(() => Promise.reject(new Error('so does it')))).rejects.toThrow('so does it')
   expect(await next).toBe('it runs')
 })
+
+test('what is done at once keeps its turn until the network has had its own', async () => {
+  const turns = createTurns(options)
+  await turns.dear(100, undefined, () => 'done')
+  let hasBegun = false
+  const next = turns.dear(100, undefined, () => void (hasBegun = true))
+  for (let times = 0; times < 20; times++) await Promise.resolve()
+  expect(hasBegun).toBe(false)
+  await next
+  expect(hasBegun).toBe(true)
+})
