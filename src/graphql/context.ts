@@ -1,9 +1,11 @@
 import { sourcesOf } from '../database/changes.ts'
 import type { Reader } from '../database/database.ts'
 import type { Source } from '../database/watcher.ts'
+import type { ReportUnplanned } from './failures.ts'
 
 /** An answer in the making. */
 export interface Making {
+  readonly report: ReportUnplanned
   /** Its reads are given up with it. */
   readonly signal?: AbortSignal
   /** Takes in what its reads are made from. */

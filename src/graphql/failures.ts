@@ -14,6 +14,9 @@ export function masked(requestId: string): string {
   return `Something went wrong here. It is logged with the request id ${requestId}.`
 }
 
+/** Of a document that the schema doesn't allow, whatever rule it was that a literal broke. */
+const invalidCode = 'GRAPHQL_VALIDATION_FAILED'
+
 /** Of a request that never began to run, as GraphQL over HTTP has it; the older `application/json` is answered 200. */
 const badRequest = { http: { status: 400, spec: true } }
 
@@ -25,8 +28,9 @@ const retryLater = { http: { status: 503, headers: { 'retry-after': '2' } } }
  * later as that, and anything else masked, and reported to the operator.
  */
 export function publicError(error: unknown, report: ReportUnplanned): GraphQLError {
-  const broken = causeOf(error)
   const at = error instanceof GraphQLError ? error : undefined
+  if (at?.extensions['code'] === invalidCode) return at
+  const broken = causeOf(error)
   if (broken instanceof DomainError) {
     const variable = variableOf(at)
     return new GraphQLError(broken.message, {

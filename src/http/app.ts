@@ -23,7 +23,7 @@ import { fromFetch, fromSocket } from './inbound.ts'
 import { keyCheck } from './keys.ts'
 import { type Outbound, outbound, toResponse, write } from './outbound.ts'
 import { type RateLimit, rateLimiter, senderOf } from './rate-limit.ts'
-import { createTracing, type TracingOptions } from './tracing.ts'
+import { createTracing, type Trace, type TracingOptions } from './tracing.ts'
 
 export interface AppOptions extends TracingOptions {
   readonly database: Context['database']
@@ -51,13 +51,12 @@ export interface App {
 
 export function createApp({ database, apiKeys, rateLimit, trustedProxies, ...options }: AppOptions): App {
   const { bounds = defaultBounds, cache = createAnswerCache(0), queryBounds, readiness, metrics, onBatch } = options
-  const tracing = createTracing(options)
-  const { report } = tracing
+  const begin = createTracing(options)
   const probe = createProbes(readiness, metrics)
   const contextOf = contextsOn(database, onBatch)
   const turns = createTurns(turnBounds)
-  const graphql = createGraphql({ contextOf, turns, report, isOpen: apiKeys.length === 0, queryBounds })
-  const execute = createExecutor(contextOf, report)
+  const graphql = createGraphql({ contextOf, turns, isOpen: apiKeys.length === 0, queryBounds })
+  const execute = createExecutor(contextOf)
   const rest = createRest({ stringify })
   const checkKey = keyCheck(apiKeys)
   const countRequest = rateLimiter(rateLimit)
@@ -87,15 +86,16 @@ export function createApp({ database, apiKeys, rateLimit, trustedProxies, ...opt
     } catch (error) {
       // What was given up says so, to nobody.
       if (making.signal?.aborted === true) return lateAnswer(bounds.answerSeconds)
-      return problem('INTERNAL', masked(report(error)))
+      return problem('INTERNAL', masked(making.report(error)))
     }
   }
 
-  async function make(request: Inbound, body: Buffer<ArrayBuffer>, onLeave: OnLeave): Promise<Made> {
+  async function make({ request, trace }: Exchange, body: Buffer<ArrayBuffer>, onLeave: OnLeave): Promise<Made> {
     const sources = new Set<string>()
     let kept: ReadonlySet<string> | null = sources
     const failed = (): void => void (kept = null)
-    const work = (signal: AbortSignal): Promise<Answer> => run(request, body, { signal, sources, failed })
+    const work = (signal: AbortSignal): Promise<Answer> =>
+      run(request, body, { report: trace.report, signal, sources, failed })
     const tooLate = (): Answer => inItsWords(request, lateAnswer(bounds.answerSeconds))
     const answer = await withinDeadline(bounds.answerSeconds, onLeave, work, tooLate)
     // What is made from the schema alone is large and seldom asked: it would only drive out what is asked often.
@@ -103,45 +103,49 @@ export function createApp({ database, apiKeys, rateLimit, trustedProxies, ...opt
   }
 
   /** What is said to what was admitted, with its body where that is in bounds. */
-  async function answer({ request, onLeave, readBody }: Exchange, { refusal }: Verdict): Promise<Finished> {
+  async function answer(exchange: Exchange, { refusal }: Verdict): Promise<Finished> {
+    const { request, onLeave, readBody } = exchange
     if (refusal !== undefined) return new Finished(inItsWords(request, refusal))
     if (isProbe(request)) return new Finished(await probe(request))
     const body = isGraphql(request) ? await readBody() : noBody
     if (body === null) return new Finished(inItsWords(request, tooLarge(bounds)))
     const key = isGraphiqlPage(request) ? null : cacheKey(request, body)
-    return cache.answer(key, onLeave, (whenLeft) => make(request, body, whenLeft))
+    return cache.answer(key, onLeave, (whenLeft) => make(exchange, body, whenLeft))
   }
 
-  async function handle(exchange: Exchange, requestId: string): Promise<Outbound> {
+  async function handle(exchange: Exchange): Promise<Outbound> {
     const verdict = await admit(exchange.request)
     const finished = await answer(exchange, verdict)
-    return outbound(exchange.request, finished, { ...corsHeaders, ...verdict.headers, 'x-request-id': requestId })
+    const own = { ...corsHeaders, ...verdict.headers, 'x-request-id': exchange.trace.id }
+    return outbound(exchange.request, finished, own)
   }
 
   return {
     async fetch(request) {
       const inbound = fromFetch(request)
+      const trace = begin(inbound)
       const exchange = {
         request: inbound,
+        trace,
         readBody: () => fetchedBody(request, bounds),
         onLeave: (giveUp: () => void) => request.signal.addEventListener('abort', giveUp, { once: true }),
       }
-      const trace = tracing.begin(inbound)
-      const answered = await trace.run(() => handle(exchange, trace.id))
+      const answered = await handle(exchange)
       trace.end(answered.status)
       return toResponse(inbound, answered)
     },
 
     async listener(request, response) {
       const inbound = fromSocket(request)
+      const trace = begin(inbound)
       const exchange = {
         request: inbound,
+        trace,
         readBody: () => socketBody(request, bounds),
         onLeave: (giveUp: () => void) => response.once('close', () => response.writableFinished || giveUp()),
       }
-      const trace = tracing.begin(inbound)
       response.once('close', () => trace.end(response.writableFinished ? response.statusCode : null))
-      write(response, inbound, await trace.run(() => handle(exchange, trace.id)))
+      write(response, inbound, await handle(exchange))
     },
   }
 }
@@ -149,6 +153,7 @@ export function createApp({ database, apiKeys, rateLimit, trustedProxies, ...opt
 /** A request, whichever way it came. */
 interface Exchange {
   readonly request: Inbound
+  readonly trace: Trace
   /** Null where the body is out of bounds. */
   readonly readBody: () => Promise<Buffer<ArrayBuffer> | null>
   readonly onLeave: OnLeave

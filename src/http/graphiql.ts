@@ -1,4 +1,5 @@
 import type { GraphiQLOptions } from 'graphql-yoga'
+import type { Making } from '../graphql/context.ts'
 import type { ExecuteDocument } from '../graphql/execute.ts'
 
 const mostValuable = { toString: () => '{ vaults(first: 1) { nodes { address } } }' }
@@ -22,8 +23,8 @@ export function graphiqlOptions(link: URL, address: string | null): GraphiQLOpti
 }
 
 /** The most valuable vault's; null where there is none, or the database fails: the page opens all the same. */
-export async function exampleAddress(execute: ExecuteDocument): Promise<string | null> {
-  const { data } = await execute(mostValuable, {})
+export async function exampleAddress(execute: ExecuteDocument, making: Making): Promise<string | null> {
+  const { data } = await execute(mostValuable, {}, making)
   const { vaults } = (data ?? {}) as { vaults?: { nodes: { address: string }[] } | null }
   return vaults?.nodes[0]?.address ?? null
 }

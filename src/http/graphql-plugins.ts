@@ -1,9 +1,11 @@
 import { type ExecutionArgs, GraphQLError } from 'graphql'
+import type { ExecutionResult } from 'graphql'
 import type { Plugin } from 'graphql-yoga'
 import { type QueryBounds, turnBounds } from '../bounds.ts'
 import { executeCompiled } from '../graphql/compiled.ts'
 import type { Making } from '../graphql/context.ts'
 import { stringify } from '../graphql/exact-number.ts'
+import { publicError } from '../graphql/failures.ts'
 import { checkExtent, checkText } from '../graphql/limits.ts'
 import { schema } from '../graphql/schema.ts'
 import type { Turns } from '../graphql/turns.ts'
@@ -62,15 +64,23 @@ export const bounded = (bounds: QueryBounds, turns: Turns): Plugin<ServerContext
   },
 })
 
-/** What the other way out does too: amounts leave as the exact numbers they are. Only what is whole is kept. */
-export const sameWayOut: Plugin<ServerContext> = {
-  onExecute: ({ args }) => {
-    const { making } = args.contextValue
-    return {
-      onExecuteDone: ({ result, setResult }) => {
-        if ('data' in result) setResult({ ...result, stringify } as typeof result)
-        if (!('data' in result) || result.errors !== undefined) making.failed?.()
-      },
-    }
+/**
+ * What the other way out does too: amounts leave as the exact numbers they are, and errors as their asker may know them.
+ * Only what is whole is kept.
+ */
+export const sameWayOut: Plugin<object, ServerContext> = {
+  onResultProcess: (processed) => {
+    const { result } = processed
+    const { making } = processed.serverContext
+    if (!isResult(result)) return
+    const { errors } = result
+    if (errors !== undefined || !('data' in result)) making.failed?.()
+    const told = errors && { errors: errors.map((error) => publicError(error, making.report)) }
+    processed.setResult({ ...result, ...told, stringify })
   },
+}
+
+/** One result: lists of them and streams aren't asked for. */
+function isResult(result: object | undefined): result is ExecutionResult {
+  return result !== undefined && ('data' in result || 'errors' in result)
 }

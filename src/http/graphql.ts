@@ -4,7 +4,6 @@ import { LRUCache } from 'lru-cache'
 import { defaultQueryBounds, keptDocuments, type QueryBounds, turnBounds } from '../bounds.ts'
 import type { Context, ContextOf, Making } from '../graphql/context.ts'
 import { createExecutor } from '../graphql/execute.ts'
-import { publicError, type ReportUnplanned } from '../graphql/failures.ts'
 import { schema } from '../graphql/schema.ts'
 import type { Turns } from '../graphql/turns.ts'
 import type { Answer, Inbound } from './exchange.ts'
@@ -22,7 +21,6 @@ export const preflightAnswer: Answer = { status: 204, headers: { allow: 'GET, PO
 export interface GraphqlOptions {
   readonly contextOf: ContextOf
   readonly turns: Turns
-  readonly report: ReportUnplanned
   /** Whether anybody may see the data: GraphiQL's page, which is open to all, shows an address only then. */
   readonly isOpen: boolean
   readonly queryBounds?: QueryBounds | undefined
@@ -32,17 +30,19 @@ export interface GraphqlOptions {
 export type AnswerGraphql = (request: Inbound, body: Buffer<ArrayBuffer>, making: Making) => Promise<Answer>
 
 /** GraphQL over HTTP, and GraphiQL for browsers. */
-export function createGraphql({ contextOf, turns, report, isOpen, queryBounds }: GraphqlOptions): AnswerGraphql {
-  const executeDocument = createExecutor(contextOf, report)
+export function createGraphql({ contextOf, turns, isOpen, queryBounds }: GraphqlOptions): AnswerGraphql {
+  const executeDocument = createExecutor(contextOf)
   const documents = textCache<DocumentNode>()
   const options: YogaServerOptions<ServerContext, Context> = {
     schema,
     graphqlEndpoint: graphqlPath,
     context: ({ making }) => contextOf(making),
-    maskedErrors: { maskError: (error) => publicError(error, report) },
+    // Each request masks its own, on their way out.
+    maskedErrors: false,
     // Its page takes 70 MB of memory, which a gateway that nobody looks at needn't have.
     renderGraphiQL: async (options) => (await import('@graphql-yoga/render-graphiql')).renderGraphiQL(options),
-    graphiql: async ({ url }) => graphiqlOptions(new URL(url), isOpen ? await exampleAddress(executeDocument) : null),
+    graphiql: async ({ url }, { making }) =>
+      graphiqlOptions(new URL(url), isOpen ? await exampleAddress(executeDocument, making) : null),
     landingPage: false,
     // Cross-origin headers are those of every answer, and logging is the gateway's.
     cors: false,

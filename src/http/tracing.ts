@@ -1,4 +1,3 @@
-import { AsyncLocalStorage } from 'node:async_hooks'
 import { randomUUID } from 'node:crypto'
 import type { ReportUnplanned } from '../graphql/failures.ts'
 import type { Inbound } from './exchange.ts'
@@ -23,38 +22,31 @@ export interface TracingOptions {
 /** One request, from its first byte known to its last byte sent. */
 export interface Trace {
   readonly id: string
-  /** Runs what answers it: errors reported within are this request's. */
-  run<Result>(work: () => Promise<Result>): Promise<Result>
+  readonly report: ReportUnplanned
   end(status: number | null): void
 }
 
-export interface Tracing {
-  begin(request: Inbound): Trace
-  readonly report: ReportUnplanned
-}
+/** Begins to trace a request. */
+export type Tracing = (request: Inbound) => Trace
 
 export function createTracing({ report, onAnswered }: TracingOptions): Tracing {
-  const current = new AsyncLocalStorage<{ readonly id: string; readonly told: Set<unknown> }>()
-  return {
-    begin(request) {
-      const id = idOf(request)
-      const started = performance.now()
-      return {
-        id,
-        run: (work) => current.run({ id, told: new Set() }, work),
-        end(status) {
-          const milliseconds = Math.round((performance.now() - started) * 1000) / 1000
-          onAnswered?.({ requestId: id, method: request.method, route: routeOf(request.path), status, milliseconds })
-        },
-      }
-    },
-
-    report(error) {
-      const { id, told } = current.getStore() ?? { id: randomUUID(), told: new Set() }
-      if (!told.has(error)) report(error, id)
-      told.add(error)
-      return id
-    },
+  return (request) => {
+    const id = idOf(request)
+    const started = performance.now()
+    let told: Set<unknown> | undefined
+    return {
+      id,
+      report(error) {
+        told ??= new Set()
+        if (!told.has(error)) report(error, id)
+        told.add(error)
+        return id
+      },
+      end(status) {
+        const milliseconds = Math.round((performance.now() - started) * 1000) / 1000
+        onAnswered?.({ requestId: id, method: request.method, route: routeOf(request.path), status, milliseconds })
+      },
+    }
   }
 }
 
