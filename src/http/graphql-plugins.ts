@@ -1,20 +1,16 @@
-import { type ExecutionArgs, GraphQLError } from 'graphql'
+import { type DocumentNode, type ExecutionArgs, GraphQLError } from 'graphql'
 import type { ExecutionResult } from 'graphql'
 import type { Plugin } from 'graphql-yoga'
-import { type QueryBounds, turnBounds } from '../bounds.ts'
-import { executeCompiled } from '../graphql/compiled.ts'
-import type { Making } from '../graphql/context.ts'
+import type { QueryBounds } from '../bounds.ts'
 import { stringify } from '../graphql/exact-number.ts'
 import { publicError } from '../graphql/failures.ts'
-import { checkExtent, checkText } from '../graphql/limits.ts'
-import { schema } from '../graphql/schema.ts'
-import type { Turns } from '../graphql/turns.ts'
+import { checkText } from '../graphql/limits.ts'
+import type { Asking, BoundedExecution } from './bounded-execution.ts'
 
-/** What of this gateway an execution by Yoga knows. */
-export interface ServerContext {
-  readonly making: Making
-  /** Whether the request has its turn already, for its document was never asked before. */
-  readonly hasTurn: boolean
+/** What of this gateway Yoga's hooks know. */
+export interface ServerContext extends Asking {
+  /** Is told where the answer is whole. */
+  readonly onWhole: () => void
 }
 
 /** Refuses what can't be read as the asker's fault: Yoga takes a query string's broken JSON for its own. */
@@ -38,27 +34,25 @@ export const readable: Plugin<ServerContext> = {
  * Refuses what is over its bounds before it is parsed, or before it runs; lets what is dear run when it has its turn,
  * and tells what it costs.
  */
-export const bounded = (bounds: QueryBounds, turns: Turns): Plugin<ServerContext> => ({
+export const bounded = (
+  bounds: QueryBounds,
+  execution: BoundedExecution,
+  valid: WeakSet<DocumentNode>,
+): Plugin<ServerContext> => ({
   onParams: ({ params, setResult }) => {
     // What is no string is refused after this, in GraphQL over HTTP's own words.
     const error = typeof params.query === 'string' ? checkText(params.query, bounds) : null
     if (error !== null) setResult({ errors: [error] })
   },
   onExecute: ({ args, setExecuteFn, setResultAndStopExecution }) => {
-    const { document, operationName, variableValues } = args as ExecutionArgs
-    const { hasTurn, making } = args.contextValue
-    const variables = variableValues ?? {}
-    const { figures, error } = checkExtent({ schema, document, operationName, variables }, bounds)
+    const asking = args.contextValue
+    valid.add((args as ExecutionArgs).document)
+    const { error, run, extensions } = execution(args)
     if (error !== null) return setResultAndStopExecution({ errors: [error] })
-    const isDear = figures.cost > turnBounds.plainCost && !hasTurn
-    setExecuteFn((given: ExecutionArgs) => {
-      const work = (): ReturnType<typeof executeCompiled> => executeCompiled(given)
-      return isDear ? turns.dear(figures.cost, making.signal, work) : turns.plain(work)
-    })
-    const cost = { cost: { figure: figures.cost, most: bounds.cost } }
+    setExecuteFn((given: ExecutionArgs) => run(given, asking))
     return {
       onExecuteDone: ({ result, setResult }) => {
-        if ('data' in result) setResult({ ...result, extensions: { ...result.extensions, ...cost } })
+        if ('data' in result) setResult({ ...result, extensions: { ...result.extensions, ...extensions } })
       },
     }
   },
@@ -71,10 +65,11 @@ export const bounded = (bounds: QueryBounds, turns: Turns): Plugin<ServerContext
 export const sameWayOut: Plugin<object, ServerContext> = {
   onResultProcess: (processed) => {
     const { result } = processed
-    const { making } = processed.serverContext
+    const { making, onWhole } = processed.serverContext
     if (!isResult(result)) return
     const { errors } = result
-    if (errors !== undefined || !('data' in result)) making.failed?.()
+    if (errors === undefined && 'data' in result) onWhole()
+    else making.failed?.()
     const told = errors && { errors: errors.map((error) => publicError(error, making.report)) }
     processed.setResult({ ...result, ...told, stringify })
   },

@@ -6,7 +6,9 @@ import type { Context, ContextOf, Making } from '../graphql/context.ts'
 import { createExecutor } from '../graphql/execute.ts'
 import { schema } from '../graphql/schema.ts'
 import type { Turns } from '../graphql/turns.ts'
+import { boundedExecution } from './bounded-execution.ts'
 import type { Answer, Inbound } from './exchange.ts'
+import { askedIn, createFastLane } from './fast-lane.ts'
 import { exampleAddress, graphiqlOptions } from './graphiql.ts'
 import { bounded, readable, sameWayOut, type ServerContext } from './graphql-plugins.ts'
 
@@ -30,10 +32,13 @@ export interface GraphqlOptions {
 export type AnswerGraphql = (request: Inbound, body: Buffer<ArrayBuffer>, making: Making) => Promise<Answer>
 
 /** GraphQL over HTTP, and GraphiQL for browsers. */
-export function createGraphql({ contextOf, turns, isOpen, queryBounds }: GraphqlOptions): AnswerGraphql {
+export function createGraphql({ contextOf, turns, isOpen, ...options }: GraphqlOptions): AnswerGraphql {
+  const { queryBounds = defaultQueryBounds } = options
+  const execution = boundedExecution(queryBounds, turns)
   const executeDocument = createExecutor(contextOf)
   const documents = textCache<DocumentNode>()
-  const options: YogaServerOptions<ServerContext, Context> = {
+  const valid = new WeakSet<DocumentNode>()
+  const ofYoga: YogaServerOptions<ServerContext, Context> = {
     schema,
     graphqlEndpoint: graphqlPath,
     context: ({ making }) => contextOf(making),
@@ -51,38 +56,49 @@ export function createGraphql({ contextOf, turns, isOpen, queryBounds }: Graphql
     multipart: false,
     // Its own caches are bound loosely: strangers' documents would take hundreds of megabytes.
     parserAndValidationCache: { documentCache: documents, errorCache: textCache<object>() },
-    plugins: [readable, bounded(queryBounds ?? defaultQueryBounds, turns), sameWayOut],
+    plugins: [readable, bounded(queryBounds, execution, valid), sameWayOut],
   }
   // Loading it takes longer than all else of a start: what has no need of it is answered before.
-  const loading = import('graphql-yoga').then(({ createYoga }) => createYoga(options))
-  return async ({ method, target, query, headers }, body, making) => {
-    const isRead = method === 'GET' || method === 'HEAD'
-    // fetch can't say TRACE, which is refused as DELETE is.
-    const said = method === 'TRACE' ? 'DELETE' : method
-    const request = new Request(origin + target, { method: said, headers: headers(), ...(isRead ? {} : { body }) })
-    const answer = async (hasTurn: boolean): Promise<Answer> => {
-      const yoga = await loading
-      const response = await yoga.fetch(request, { making, hasTurn })
-      return { status: response.status, headers: Object.fromEntries(response.headers), body: await response.text() }
-    }
-    // To validate what was never asked can take as long as to run a dear query.
-    const text = query.get('query') ?? queryOf(body)
-    const isNew = text !== '' && !documents.has(text)
-    return isNew ? turns.dear(turnBounds.most, making.signal, () => answer(true)) : answer(false)
+  const loading = import('graphql-yoga').then(({ createYoga }) => createYoga(ofYoga))
+  const lane = createFastLane({ contextOf, execution, documents, valid })
+
+  async function askYoga(
+    request: Inbound,
+    body: Buffer<ArrayBuffer>,
+    making: Making,
+    hasTurn: boolean,
+  ): Promise<Answer> {
+    const yoga = await loading
+    const result = { isWhole: false }
+    const onWhole = (): void => void (result.isWhole = true)
+    const response = await yoga.fetch(fetched(request, body), { making, hasTurn, onWhole })
+    const headers = Object.fromEntries(response.headers)
+    const answer = { status: response.status, headers, body: await response.text() }
+    if (result.isWhole) lane.learn(request, answer)
+    return answer
   }
+
+  return async (request, body, making) => {
+    const isPost = request.method === 'POST'
+    const asked = isPost ? askedIn(body) : null
+    const known = asked && (await lane.answer(request, asked, making))
+    if (known !== null) return known
+    // To validate what was never asked can take as long as to run a dear query.
+    const text = isPost ? asked?.query : request.query.get('query')
+    const isNew = text == null ? isPost : !documents.has(text)
+    const work = (): Promise<Answer> => askYoga(request, body, making, isNew)
+    return isNew ? turns.dear(turnBounds.most, making.signal, work) : work()
+  }
+}
+
+function fetched({ method, target, headers }: Inbound, body: Buffer<ArrayBuffer>): Request {
+  const isRead = method === 'GET' || method === 'HEAD'
+  // fetch can't say TRACE, which is refused as DELETE is.
+  const said = method === 'TRACE' ? 'DELETE' : method
+  return new Request(origin + target, { method: said, headers: headers(), ...(isRead ? {} : { body }) })
 }
 
 function textCache<Value extends object>(): LRUCache<string, Value> {
   const { most, textBytes } = keptDocuments
   return new LRUCache<string, Value>({ max: most, maxSize: textBytes, sizeCalculation: (_, text) => text.length + 1 })
-}
-
-/** The document of a body; empty where it has none. */
-function queryOf(body: Buffer): string {
-  try {
-    const { query } = JSON.parse(body.toString()) as { query?: unknown }
-    return typeof query === 'string' ? query : ''
-  } catch {
-    return ''
-  }
 }
