@@ -15,7 +15,7 @@ export interface LiveFeed {
 
 /** @param newest time of the world's newest fact, which those of the feed come after */
 export function liveFeed(url: string, vaults: number, newest: number): LiveFeed {
-  const args = ['--import', 'tsx', 'src/main.ts', 'ingest', '-']
+  const args = ['src/start.mjs', 'ingest', '-']
   const env = { PATH: process.env['PATH'] ?? '', DATABASE_URL: url }
   const ingester = spawn(process.execPath, args, { cwd: root, env })
   let said = ''
