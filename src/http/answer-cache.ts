@@ -23,7 +23,7 @@ export interface CacheFigures {
 
 export interface AnswerCache {
   /** The answer with this key: one that is kept, one in the making, or a new one. A null key is never shared. */
-  answer(key: string | null, onLeave: OnLeave, make: (onLeave: OnLeave) => Promise<Made>): Promise<Finished>
+  answer(key: string | null, onLeave: OnLeave, make: (onLeave: OnLeave) => Promise<Made>): Finished | Promise<Finished>
   /** Drops what was made from any of these, and lets nobody join what was begun before. */
   changed(sources: readonly string[]): void
   /** Nothing is kept or served from the cache while changes aren't heard of. */
@@ -113,8 +113,8 @@ export function createAnswerCache(bytes: number): AnswerCache {
   }
 
   return {
-    async answer(key, onLeave, make) {
-      if (key === null || period === null) return new Finished((await make(onLeave)).answer)
+    answer(key, onLeave, make) {
+      if (key === null || period === null) return make(onLeave).then(({ answer }) => new Finished(answer))
       const entry = kept.get(key)
       counts[entry === undefined ? 'misses' : 'hits']++
       if (entry !== undefined) return entry.finished

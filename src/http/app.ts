@@ -24,6 +24,7 @@ import { keyCheck } from './keys.ts'
 import { type Outbound, outbound, toResponse, write } from './outbound.ts'
 import { type RateLimit, rateLimiter, senderOf } from './rate-limit.ts'
 import { createTracing, type Trace, type TracingOptions } from './tracing.ts'
+import { whenThere } from './when-there.ts'
 
 export interface AppOptions extends TracingOptions {
   readonly database: Context['database']
@@ -61,7 +62,7 @@ export function createApp({ database, apiKeys, rateLimit, trustedProxies, ...opt
   const checkKey = keyCheck(apiKeys)
   const countRequest = rateLimiter(rateLimit)
 
-  async function admit(request: Inbound): Promise<Verdict> {
+  function admit(request: Inbound): Verdict | Promise<Verdict> {
     const refusal = outOfBounds(request, bounds)
     if (refusal !== undefined) return { headers: {}, refusal }
     if (isProbe(request)) return { headers: {} }
@@ -102,22 +103,32 @@ export function createApp({ database, apiKeys, rateLimit, trustedProxies, ...opt
     return { answer, sources: sources.size === 0 ? null : kept }
   }
 
-  /** What is said to what was admitted, with its body where that is in bounds. */
-  async function answer(exchange: Exchange, { refusal }: Verdict): Promise<Finished> {
-    const { request, onLeave, readBody } = exchange
-    if (refusal !== undefined) return new Finished(inItsWords(request, refusal))
-    if (isProbe(request)) return new Finished(await probe(request))
-    const body = isGraphql(request) ? await readBody() : noBody
-    if (body === null) return new Finished(inItsWords(request, tooLarge(bounds)))
+  function kept(exchange: Exchange, body: Buffer<ArrayBuffer>): Finished | Promise<Finished> {
+    const { request, onLeave } = exchange
     const key = isGraphiqlPage(request) ? null : cacheKey(request, body)
     return cache.answer(key, onLeave, (whenLeft) => make(exchange, body, whenLeft))
   }
 
-  async function handle(exchange: Exchange): Promise<Outbound> {
-    const verdict = await admit(exchange.request)
-    const finished = await answer(exchange, verdict)
-    const own = { ...corsHeaders, ...verdict.headers, 'x-request-id': exchange.trace.id }
-    return outbound(exchange.request, finished, own)
+  /** What is said to what was admitted, with its body where that is in bounds. */
+  function answer(exchange: Exchange, { refusal }: Verdict): Finished | Promise<Finished> {
+    const { request } = exchange
+    if (refusal !== undefined) return new Finished(inItsWords(request, refusal))
+    if (isProbe(request)) return probe(request).then((told) => new Finished(told))
+    if (!isGraphql(request)) return kept(exchange, noBody)
+    return exchange
+      .readBody()
+      .then((body) => (body === null ? new Finished(inItsWords(request, tooLarge(bounds))) : kept(exchange, body)))
+  }
+
+  /** What is kept is answered at once. */
+  function handle(exchange: Exchange): Outbound | Promise<Outbound> {
+    const { request, trace } = exchange
+    return whenThere(admit(request), (verdict) =>
+      whenThere(answer(exchange, verdict), (finished) => {
+        const own = { ...corsHeaders(request.method), ...verdict.headers, 'x-request-id': trace.id }
+        return outbound(request, finished, own)
+      }),
+    )
   }
 
   return {
@@ -145,7 +156,8 @@ export function createApp({ database, apiKeys, rateLimit, trustedProxies, ...opt
         onLeave: (giveUp: () => void) => response.once('close', () => response.writableFinished || giveUp()),
       }
       response.once('close', () => trace.end(response.writableFinished ? response.statusCode : null))
-      write(response, inbound, await handle(exchange))
+      const answered = handle(exchange)
+      write(response, inbound, answered instanceof Promise ? await answered : answered)
     },
   }
 }

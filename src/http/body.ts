@@ -1,18 +1,35 @@
 import type { IncomingMessage } from 'node:http'
 import type { Bounds } from '../bounds.ts'
-import { readBody } from './bounds.ts'
 
-/** The body of a request by fetch; null where it is out of bounds. */
-export async function fetchedBody(request: Request, bounds: Bounds): Promise<Buffer<ArrayBuffer> | null> {
-  if (request.body === null) return Buffer.alloc(0)
-  const chunks = request.body as unknown as AsyncIterable<Uint8Array>
-  return readBody(chunks, request.headers.get('content-length'), bounds)
+/** The body of a request by fetch; null as soon as it is out of bounds, by what it says of its length or by what came. */
+export async function fetchedBody(
+  { body, headers }: Pick<Request, 'body' | 'headers'>,
+  { bodyBytes }: Bounds,
+): Promise<Buffer<ArrayBuffer> | null> {
+  if (body === null) return Buffer.alloc(0)
+  if (Number(headers.get('content-length')) > bodyBytes) return null
+  const read: Uint8Array[] = []
+  let length = 0
+  for await (const chunk of body as unknown as AsyncIterable<Uint8Array>) {
+    length += chunk.length
+    if (length > bodyBytes) return null
+    read.push(chunk)
+  }
+  return Buffer.concat(read)
 }
 
 /** The same of a request by a socket. What is out of bounds is read off the connection and thrown away. */
-export async function socketBody(request: IncomingMessage, bounds: Bounds): Promise<Buffer<ArrayBuffer> | null> {
-  const chunks = request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>
-  const body = await readBody(chunks, request.headers['content-length'] ?? null, bounds)
-  if (body === null) request.resume()
-  return body
+export function socketBody(request: IncomingMessage, { bodyBytes }: Bounds): Promise<Buffer<ArrayBuffer> | null> {
+  return new Promise((resolve, reject) => {
+    const read: Buffer<ArrayBuffer>[] = []
+    let length = Number(request.headers['content-length']) > bodyBytes ? Infinity : 0
+    if (length > bodyBytes) resolve(null)
+    request.on('data', (chunk: Buffer<ArrayBuffer>) => {
+      length += chunk.length
+      if (length <= bodyBytes) read.push(chunk)
+      else resolve(null)
+    })
+    request.on('end', () => resolve(Buffer.concat(read)))
+    request.on('error', reject)
+  })
 }

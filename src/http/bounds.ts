@@ -3,7 +3,8 @@ import { problem, retryLater } from '../rest/problem.ts'
 import type { Answer, Inbound } from './exchange.ts'
 
 /** The refusal of a request whose target or headers are out of bounds, or whose Host names none. */
-export function outOfBounds({ target, headerCount, header }: Inbound, bounds: Bounds): Answer | undefined {
+export function outOfBounds(request: Inbound, bounds: Bounds): Answer | undefined {
+  const { target, headerCount } = request
   const targetBytes = Buffer.byteLength(target)
   if (targetBytes > bounds.targetBytes) {
     const detail = `Path and query have ${targetBytes} bytes, more than ${bounds.targetBytes}.`
@@ -12,7 +13,7 @@ export function outOfBounds({ target, headerCount, header }: Inbound, bounds: Bo
   if (headerCount > bounds.headers) {
     return problem('HEADERS_TOO_LARGE', `There are ${headerCount} headers, more than ${bounds.headers}.`)
   }
-  return isHost(header('host') ?? '') ? undefined : problem('BAD_REQUEST', 'The header Host names no host.')
+  return isHost(request.header('host') ?? '') ? undefined : problem('BAD_REQUEST', 'The header Host names no host.')
 }
 
 /** Whether it is a name or an address, perhaps with a port; a client that knows none sends it empty. */
@@ -28,24 +29,4 @@ export function tooLarge({ bodyBytes }: Bounds): Answer {
 /** What is answered where the answer itself is too late. */
 export function lateAnswer(seconds: number): Answer {
   return retryLater('DEADLINE_EXCEEDED', `The answer took more than ${seconds} s. Ask for less, or again later.`)
-}
-
-/**
- * The whole of a body; null as soon as it is out of bounds, by what it says of its length or by what came.
- * @param declared the header Content-Length
- */
-export async function readBody(
-  chunks: AsyncIterable<Uint8Array>,
-  declared: string | null,
-  { bodyBytes }: Bounds,
-): Promise<Buffer<ArrayBuffer> | null> {
-  if (Number(declared) > bodyBytes) return null
-  const read: Uint8Array[] = []
-  let length = 0
-  for await (const chunk of chunks) {
-    length += chunk.length
-    if (length > bodyBytes) return null
-    read.push(chunk)
-  }
-  return Buffer.concat(read)
 }

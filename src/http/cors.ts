@@ -1,8 +1,17 @@
 /** The data is public and read-only, so that pages of any origin may read it. */
-export const corsHeaders: Readonly<Record<string, string>> = {
+const shared: Readonly<Record<string, string>> = {
   'access-control-allow-origin': '*',
+  'access-control-expose-headers': 'etag, link, ratelimit, ratelimit-policy, retry-after, x-request-id',
+}
+
+/** What only a preflight asks. */
+const preflight: Readonly<Record<string, string>> = {
+  ...shared,
   'access-control-allow-methods': 'GET, HEAD, OPTIONS, POST',
   'access-control-allow-headers': 'authorization, content-type, if-none-match, x-request-id',
-  'access-control-expose-headers': 'etag, link, ratelimit, ratelimit-policy, retry-after, x-request-id',
   'access-control-max-age': '86400',
+}
+
+export function corsHeaders(method: string): Readonly<Record<string, string>> {
+  return method === 'OPTIONS' ? preflight : shared
 }

@@ -11,8 +11,8 @@ export interface Inbound {
   /** Path and query, as they were sent. */
   readonly target: string
   readonly headerCount: number
-  readonly header: (name: string) => string | null
-  readonly headers: () => Record<string, string>
+  header(name: string): string | null
+  headers(): Record<string, string>
   /** Address of the socket's other end; null where there is no socket. */
   readonly remoteAddress: string | null
 }

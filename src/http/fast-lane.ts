@@ -67,10 +67,10 @@ export function createFastLane({ contextOf, execution, documents, valid }: FastL
 }
 
 /** What a success's head depends on; null where it isn't known to depend on nothing else. */
-function headKey({ method, query, header }: Inbound): string | null {
-  const type = header('content-type') ?? ''
-  const key = `${type}\n${header('accept') ?? ''}`
-  const isJson = method === 'POST' && query.size === 0 && type.startsWith('application/json')
+function headKey(request: Inbound): string | null {
+  const type = request.header('content-type') ?? ''
+  const key = `${type}\n${request.header('accept') ?? ''}`
+  const isJson = request.method === 'POST' && request.target === request.path && type.startsWith('application/json')
   return isJson && key.length <= longestHeadKey ? key : null
 }
 

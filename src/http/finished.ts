@@ -1,4 +1,5 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
+import { etagOf } from './caching.ts'
 import { type Encoding, pack } from './compression.ts'
 import type { Answer } from './exchange.ts'
 
@@ -9,6 +10,8 @@ export class Finished {
   readonly bytes: Buffer
   /** Of its content, however it is packed; null where it says itself how it may be kept. */
   readonly tag: string | null
+  /** All headers of it as it is. */
+  readonly plainHeaders: Readonly<Record<string, string>>
   readonly #packed = new Map<Encoding, Promise<Buffer>>()
 
   constructor({ status, headers, body }: Answer) {
@@ -16,7 +19,9 @@ export class Finished {
     this.status = status
     this.headers = isTagged ? { ...headers, 'cache-control': 'no-cache', vary: 'accept-encoding' } : headers
     this.bytes = Buffer.from(body)
-    this.tag = isTagged ? createHash('sha256').update(this.bytes).digest('base64url').slice(0, 27) : null
+    this.tag = isTagged ? hash('sha256', this.bytes, 'base64url').slice(0, 27) : null
+    const length = status === 204 ? {} : { 'content-length': String(this.bytes.length) }
+    this.plainHeaders = { ...this.headers, ...length, ...(this.tag === null ? {} : { etag: etagOf(this.tag, null) }) }
   }
 
   packed(encoding: Encoding): Promise<Buffer> {

@@ -91,11 +91,12 @@ export function createGraphql({ contextOf, turns, isOpen, ...options }: GraphqlO
   }
 }
 
-function fetched({ method, target, headers }: Inbound, body: Buffer<ArrayBuffer>): Request {
+function fetched(inbound: Inbound, body: Buffer<ArrayBuffer>): Request {
+  const { method, target } = inbound
   const isRead = method === 'GET' || method === 'HEAD'
   // fetch can't say TRACE, which is refused as DELETE is.
   const said = method === 'TRACE' ? 'DELETE' : method
-  return new Request(origin + target, { method: said, headers: headers(), ...(isRead ? {} : { body }) })
+  return new Request(origin + target, { method: said, headers: inbound.headers(), ...(isRead ? {} : { body }) })
 }
 
 function textCache<Value extends object>(): LRUCache<string, Value> {

@@ -18,16 +18,45 @@ export function fromFetch(request: Request): Inbound {
 
 /** A request by a socket. */
 export function fromSocket(request: IncomingMessage): Inbound {
-  const target = request.url ?? '/'
-  const [path = '/', ...query] = target.split('?')
-  return {
-    method: request.method ?? 'GET',
-    target,
-    path,
-    query: new URLSearchParams(query.join('?')),
-    headerCount: request.rawHeaders.length / 2,
-    header: (name) => request.headers[name]?.toString() ?? null,
-    headers: () => Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, String(value)])),
-    remoteAddress: request.socket.remoteAddress ?? null,
+  return new SocketRequest(request)
+}
+
+const noQuery = new URLSearchParams()
+
+/** What few ask for is made when it is. */
+class SocketRequest implements Inbound {
+  readonly method: string
+  readonly target: string
+  readonly path: string
+  readonly #request: IncomingMessage
+  #query: URLSearchParams | undefined
+
+  constructor(request: IncomingMessage) {
+    this.#request = request
+    this.method = request.method ?? 'GET'
+    this.target = request.url ?? '/'
+    const end = this.target.indexOf('?')
+    this.path = end < 0 ? this.target : this.target.slice(0, end)
+    if (end < 0) this.#query = noQuery
+  }
+
+  get query(): URLSearchParams {
+    return (this.#query ??= new URLSearchParams(this.target.slice(this.path.length + 1)))
+  }
+
+  get headerCount(): number {
+    return this.#request.rawHeaders.length / 2
+  }
+
+  get remoteAddress(): string | null {
+    return this.#request.socket.remoteAddress ?? null
+  }
+
+  header(name: string): string | null {
+    return this.#request.headers[name]?.toString() ?? null
+  }
+
+  headers(): Record<string, string> {
+    return Object.fromEntries(Object.entries(this.#request.headers).map(([name, value]) => [name, String(value)]))
   }
 }

@@ -15,24 +15,24 @@ export interface Outbound {
  * What is sent of an answer to the client that asked: packed as it asked for, or nothing where it has it.
  * @param own headers of this exchange
  */
-export async function outbound(
+export function outbound(
   request: Inbound,
   finished: Finished,
   own: Readonly<Record<string, string>>,
-): Promise<Outbound> {
+): Outbound | Promise<Outbound> {
   const { status, bytes, tag } = finished
-  const headers = { ...finished.headers, ...own }
-  if (status === 204) return { status, headers, bytes: null }
+  if (status === 204) return { status, headers: { ...finished.headers, ...own }, bytes: null }
   const encoding = encodingFor(bytes, request.header('accept-encoding'))
-  if (tag !== null) headers['etag'] = etagOf(tag, encoding)
   if (tag !== null && status === 200 && isHeld(tag, request.header('if-none-match'))) {
-    delete headers['content-type']
-    return { status: 304, headers, bytes: null }
+    const { 'content-type': _, ...headers } = finished.headers
+    return { status: 304, headers: { ...headers, etag: etagOf(tag, encoding), ...own }, bytes: null }
   }
-  if (encoding !== null) headers['content-encoding'] = encoding
-  const sent = encoding === null ? bytes : await finished.packed(encoding)
-  headers['content-length'] = String(sent.length)
-  return { status, headers, bytes: sent }
+  if (encoding === null) return { status, headers: { ...finished.plainHeaders, ...own }, bytes }
+  return finished.packed(encoding).then((packed) => {
+    const length = { 'content-encoding': encoding, 'content-length': String(packed.length) }
+    const etag = tag === null ? {} : { etag: etagOf(tag, encoding) }
+    return { status, headers: { ...finished.headers, ...length, ...etag, ...own }, bytes: packed }
+  })
 }
 
 export function toResponse({ method }: Inbound, { status, headers, bytes }: Outbound): Response {

@@ -17,11 +17,11 @@ export interface RateLimit {
 }
 
 /** Counts a request against its sender's quota. */
-export type CountRequest = (sender: string) => Promise<Verdict>
+export type CountRequest = (sender: string) => Verdict | Promise<Verdict>
 
 /** Limits each sender's requests; without a limit, none. Headers as in the IETF's draft on RateLimit headers. */
 export function rateLimiter(limit: RateLimit | null): CountRequest {
-  if (limit === null) return () => Promise.resolve({ headers: {} })
+  if (limit === null) return () => ({ headers: {} })
   const quota = { points: limit.requests, duration: limit.seconds }
   const limiter = limit.isShared === true ? new RateLimiterCluster(quota) : new RateLimiterMemory(quota)
   const policy = { 'ratelimit-policy': `"default";q=${limit.requests};w=${limit.seconds}` }

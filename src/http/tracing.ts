@@ -52,6 +52,6 @@ export function createTracing({ report, onAnswered }: TracingOptions): Tracing {
 
 /** The sender's own, where it can stand in a log as it is; so a request is followed through several services. */
 function idOf(request: Inbound): string {
-  const given = request.header('x-request-id') ?? ''
-  return /^[\w.-]{1,64}$/.test(given) ? given : randomUUID()
+  const given = request.header('x-request-id')
+  return given !== null && /^[\w.-]{1,64}$/.test(given) ? given : randomUUID()
 }

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { defaultBounds } from '../../src/bounds.ts'
-import { readBody } from '../../src/http/bounds.ts'
+import { fetchedBody } from '../../src/http/body.ts'
 import { listen } from '../../src/http/server.ts'
 import { emptyDatabase } from '../support/database.ts'
 import { gatewayOn, type TestGateway } from '../support/gateway.ts'
@@ -9,6 +9,9 @@ import { errorOf, problemOf } from '../support/problem.ts'
 import { rawConnection } from '../support/raw.ts'
 import { serverOf, type TestServer } from '../support/server.ts'
 import { apply, strategy } from '../support/world.ts'
+
+/** Nothing is made before it is read. */
+const lazily = { highWaterMark: 0 }
 
 const query = '{ strategies { id } }'
 const answered = { data: { strategies: [{ id: 'calm' }] } }
@@ -97,18 +100,22 @@ describe.each(ways)('by %s', (_way, ask) => {
 })
 
 test('a body that says it is too long is refused before it comes', async () => {
-  const never = (async function* () {
-    yield await Promise.reject<Uint8Array>(new Error('it was read'))
-  })()
-  expect(await readBody(never, '65537', defaultBounds)).toBeNull()
+  const never = new ReadableStream<Uint8Array<ArrayBuffer>>(
+    { pull: () => Promise.reject(new Error('it was read')) },
+    lazily,
+  )
+  const headers = new Headers({ 'content-length': '65537' })
+  expect(await fetchedBody({ body: never, headers }, defaultBounds)).toBeNull()
 })
 
 test('a body is read no further than its bound', async () => {
   let chunks = 0
-  const endless = (async function* () {
-    for (;;) yield await Promise.resolve(Buffer.alloc(1_000, ++chunks))
-  })()
-  expect(await readBody(endless, null, { ...defaultBounds, bodyBytes: 10_000 })).toBeNull()
+  const endless = new ReadableStream<Uint8Array<ArrayBuffer>>(
+    { pull: (controller) => controller.enqueue(new Uint8Array(1_000).fill(++chunks)) },
+    lazily,
+  )
+  const bounds = { ...defaultBounds, bodyBytes: 10_000 }
+  expect(await fetchedBody({ body: endless, headers: new Headers() }, bounds)).toBeNull()
   expect(chunks).toBe(11)
 })
 

@@ -60,7 +60,11 @@ function headerFlaws({ headers }: Response, described: Described, to: readonly s
     return errorsOf(validator(...to, 'headers', name, 'schema'), value, name)
   })
   // What pages of other origins may read is what matters to clients; the rest is every server's.
-  const readable = [...(corsHeaders['access-control-expose-headers'] ?? '').split(', '), 'allow', 'www-authenticate']
+  const readable = [
+    ...(corsHeaders('GET')['access-control-expose-headers'] ?? '').split(', '),
+    'allow',
+    'www-authenticate',
+  ]
   const known = Object.keys(described.headers).map((name) => name.toLowerCase())
   const unnamed = readable.filter((name) => headers.has(name) && !known.includes(name))
   return [...named, ...unnamed.map((name) => `${name} is not described`)]
