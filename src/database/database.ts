@@ -22,6 +22,8 @@ export interface Read extends Statement {
    * of; or null where it has no keys, so that all its rows are everybody's.
    */
   readonly sharedBy?: string | null
+  /** How many keys a shared read may have; a hundred unless each has many rows. */
+  readonly mostShared?: number
 }
 
 /** What the client offers inside a transaction. */

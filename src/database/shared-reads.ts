@@ -1,7 +1,7 @@
-import { throwIfCancelled, untilCancelled } from './cancelled.ts'
+import { ReadCancelled, throwIfCancelled } from './cancelled.ts'
 import type { Read, Reader, Value } from './database.ts'
 
-/** So many keys make a read long enough that more of them would only make everybody wait. */
+/** So many keys make a read long enough that more of them would only make everybody wait; fewer where each has many rows. */
 const mostKeys = 100
 /** While the answer of one is taken apart, the server is at the next; more would only be smaller. */
 const mostAtOnce = 2
@@ -22,16 +22,19 @@ export function sharingReads(reader: Reader): Reader {
       const name = `${read.name} ${JSON.stringify(rest)}`
       const lane = lanes.get(name) ?? new Lane(reader, read, rest, () => lanes.delete(name))
       lanes.set(name, lane)
-      return untilCancelled(lane.ask(keys, signal), signal) as Promise<Row[]>
+      return lane.ask(keys, signal) as Promise<Row[]>
     },
   }
 }
 
 interface Asked {
   readonly keys: readonly string[]
-  readonly signal: AbortSignal | undefined
   readonly resolve: (rows: unknown[]) => void
   readonly reject: (error: unknown) => void
+  /** Whether it was given up. */
+  isLeft: boolean
+  /** Is told then, where its read has begun. */
+  onLeft?: () => void
 }
 
 /** One read with the same values, but for its keys: those who ask wait here for the next. */
@@ -49,7 +52,15 @@ class Lane {
 
   ask(keys: readonly string[], signal: AbortSignal | undefined): Promise<unknown[]> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ keys, signal, resolve, reject })
+      const asked: Asked = { keys, resolve, reject, isLeft: false }
+      const leave = (): void => {
+        asked.isLeft = true
+        reject(new ReadCancelled(signal?.reason))
+        asked.onLeft?.()
+      }
+      // It goes with its signal, which is a request's own.
+      signal?.addEventListener('abort', leave, { once: true })
+      this.#waiting.push(asked)
       this.#schedule()
     })
   }
@@ -82,8 +93,9 @@ class Lane {
   /** As many of those who wait as have few enough keys together, and one at least. */
   #take(): Asked[] {
     let keys = 0
-    const most = this.#waiting.findIndex((asked, index) => (keys += asked.keys.length) > mostKeys && index > 0)
-    return this.#waiting.splice(0, most < 0 ? this.#waiting.length : most)
+    const most = this.read.mostShared ?? mostKeys
+    const end = this.#waiting.findIndex((asked, index) => (keys += asked.keys.length) > most && index > 0)
+    return this.#waiting.splice(0, end < 0 ? this.#waiting.length : end)
   }
 
   #handOut(together: readonly Asked[], rows: unknown[]): void {
@@ -100,14 +112,11 @@ class Lane {
 /** Is aborted when all who asked have given it up. */
 function whenAllLeft(together: readonly Asked[]): AbortSignal {
   const controller = new AbortController()
-  let left = 0
-  const leave = (): void => {
-    if (++left === together.length) controller.abort()
+  const check = (): void => {
+    if (together.every(({ isLeft }) => isLeft)) controller.abort()
   }
-  for (const { signal } of together) {
-    if (signal?.aborted === true) leave()
-    else signal?.addEventListener('abort', leave, { once: true })
-  }
+  for (const asked of together) asked.onLeft = check
+  check()
   return controller.signal
 }
 

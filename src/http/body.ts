@@ -29,7 +29,7 @@ export function socketBody(request: IncomingMessage, { bodyBytes }: Bounds): Pro
       if (length <= bodyBytes) read.push(chunk)
       else resolve(null)
     })
-    request.on('end', () => resolve(Buffer.concat(read)))
+    request.on('end', () => resolve(read.length === 1 && read[0] !== undefined ? read[0] : Buffer.concat(read)))
     request.on('error', reject)
   })
 }

@@ -49,6 +49,8 @@ function pageStatement(name: string, rows: string): Read {
   return {
     name,
     from: 'named vaults',
+    sharedBy: 'vaultAddress',
+    mostShared: 8,
     text: `select vault_address as "vaultAddress", tx_hash as "txHash", log_index as "logIndex", block::float8 as block,
         ts::float8 as ts, type::text as type, amount_usd::text as "amountUsd", position_id as "positionId", reason
       from unnest($1::text[]) as list(vault) ${bounds} cross join lateral (${rows}) page`,
