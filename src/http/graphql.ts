@@ -74,7 +74,7 @@ export function createGraphql({ contextOf, turns, isOpen, ...options }: GraphqlO
     const response = await yoga.fetch(fetched(request, body), { making, hasTurn, onWhole })
     const headers = Object.fromEntries(response.headers)
     const answer = { status: response.status, headers, body: await response.text() }
-    if (result.isWhole) lane.learn(request, answer)
+    if (result.isWhole && answer.status === 200) lane.learn(request, answer)
     return answer
   }
 
