@@ -19,7 +19,7 @@ import { BadFact, UnreadableFeed, UnwritableRejects } from './feed/errors.ts'
 import { CannotListen } from './http/server.ts'
 
 /** By how much the memory in use may grow before garbage is looked for; by default it may double and more. */
-const heapGrowingPercent = 60
+const heapGrowingPercent = 30
 
 /** How long the feed, then the database, have to end after the requests have. */
 const closeSeconds = 5

@@ -1,14 +1,48 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { throwIfCancelled } from './cancelled.ts'
 
-/** Runs work one after another. What is given up while it waits for its turn is not begun. */
-export function inTurn(): <Result>(work: () => Promise<Result>, signal?: AbortSignal) => Promise<Result> {
-  let last: Promise<unknown> = Promise.resolve()
-  return (work, signal) => {
-    const turn = last.then(() => {
-      throwIfCancelled(signal)
-      return work()
-    })
-    last = turn.catch(() => undefined)
-    return turn
+/**
+ * Runs work alone, in the order it came.
+ * @param signal what is given up while it waits for its turn is not begun
+ */
+export type InTurn = <Result>(work: () => Promise<Result>, signal?: AbortSignal) => Promise<Result>
+
+/** One piece of work at a time. What is long takes turns with what is short, and lets the network in between. */
+export function inTurn(): { readonly short: InTurn; readonly long: InTurn } {
+  const waiting = { short: [] as (() => Promise<void>)[], long: [] as (() => Promise<void>)[] }
+  let isRunning = false
+  let wasLong = false
+
+  async function runAll(): Promise<void> {
+    if (isRunning) return
+    isRunning = true
+    for (let run = next(); run !== undefined; run = next()) {
+      await run()
+      if (wasLong) await nextTurn()
+    }
+    isRunning = false
   }
+
+  function next(): (() => Promise<void>) | undefined {
+    const { short, long } = waiting
+    wasLong = short.length === 0 || (long.length > 0 && !wasLong)
+    return (wasLong ? long : short).shift()
+  }
+
+  function queue(kind: keyof typeof waiting): InTurn {
+    return (work, signal) =>
+      new Promise((resolve, reject) => {
+        waiting[kind].push(async () => {
+          const done = Promise.resolve().then(() => {
+            throwIfCancelled(signal)
+            return work()
+          })
+          done.then(resolve, reject)
+          await done.catch(() => undefined)
+        })
+        void runAll()
+      })
+  }
+
+  return { short: queue('short'), long: queue('long') }
 }

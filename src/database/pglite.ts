@@ -5,8 +5,9 @@ import { PGlite } from '@electric-sql/pglite'
 import { PrismaPGlite } from 'pglite-prisma-adapter'
 import { atomicScripts } from './atomic-scripts.ts'
 import { changesChannel, readChanges } from './changes.ts'
-import { transactionLimits, type Database } from './database.ts'
+import { transactionLimits, type Database, type Read, type Value } from './database.ts'
 import { PrismaClient } from './generated/client/client.ts'
+import { inPieces, isLong } from './in-pieces.ts'
 import { inTurn } from './in-turn.ts'
 import { lockFolder } from './lock.ts'
 import { sharingReads } from './shared-reads.ts'
@@ -51,7 +52,7 @@ async function openCluster(folder: string): Promise<PGlite> {
 export function onPGlite(pglite: PGlite, folder: string | null, release: () => Promise<void>): Database {
   const adapter = atomicScripts(new PrismaPGlite(pglite), (sql) => pglite.exec(sql))
   const prisma = new PrismaClient({ adapter: tellingOutages(adapter, ofFolder(folder ?? 'memory')) })
-  const read = inTurn()
+  const { short, long } = inTurn()
   return {
     engine: 'pglite',
     prisma,
@@ -61,11 +62,13 @@ export function onPGlite(pglite: PGlite, folder: string | null, release: () => P
       return stop
     },
     withEngineAdapter: (work) => work(adapter),
-    // A read that has begun holds the whole process, so that nothing could cancel it.
-    ...sharingReads({
-      query: <Row>({ text }: { text: string }, values: readonly unknown[], signal?: AbortSignal) =>
-        read(async () => (await pglite.query<Row>(text, [...values])).rows, signal),
-    }),
+    // A read that has begun holds the whole process, so that nothing could cancel it, and others have to wait.
+    ...sharingReads(
+      inPieces({
+        query: <Row>(read: Read, values: readonly Value[], signal?: AbortSignal) =>
+          (isLong(read) ? long : short)(async () => (await pglite.query<Row>(read.text, [...values])).rows, signal),
+      }),
+    ),
     transaction: async (work) => {
       if (folder !== null) await requireRoom(folder)
       return prisma.$transaction(work, transactionLimits)

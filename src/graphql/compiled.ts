@@ -27,7 +27,7 @@ export function executeCompiled(args: ExecutionArgs): Promise<ExecutionResult> |
   const { coerced } = getVariableValues(schema, operation.variableDefinitions ?? [], args.variableValues ?? {})
   if (coerced === undefined) return execute(args)
   try {
-    const data = run(args.rootValue, { context, variables: coerced })
+    const data = run(args.rootValue, { context, variables: coerced, completed: new Map() })
     return data instanceof Promise ? data.then(succeeded, () => execute(args)) : succeeded(data)
   } catch {
     return execute(args)

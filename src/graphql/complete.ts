@@ -2,6 +2,8 @@
 export interface Run {
   readonly context: unknown
   readonly variables: Readonly<Record<string, unknown>>
+  /** What was made of values, by what made it. */
+  readonly completed: Map<Complete, Map<unknown, unknown>>
 }
 
 /** Makes of a value that a resolver gave what stands in the answer, or a promise of it. */
@@ -18,6 +20,22 @@ export interface FieldPlan {
 /** What a field has to give, and was null or of another kind. */
 export class Unexpected extends Error {
   override readonly name = 'Unexpected'
+}
+
+/**
+ * Completes the same value once in a run: a strategy that fifty vaults run is one object, and what its resolvers give for
+ * it is the same each time.
+ */
+export function onceEach(complete: Complete): Complete {
+  return (value, run) => {
+    const completed = run.completed.get(complete) ?? new Map<unknown, unknown>()
+    run.completed.set(complete, completed)
+    const known = completed.get(value)
+    if (known !== undefined) return known
+    const made = complete(value, run)
+    completed.set(value, made)
+    return made
+  }
 }
 
 export function objectOf(fields: readonly FieldPlan[]): Complete {

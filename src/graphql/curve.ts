@@ -6,5 +6,8 @@ export interface ServedPoint extends EquityRow {
 }
 
 export function withBefore(rows: readonly EquityRow[]): ServedPoint[] {
-  return rows.map((row, order) => ({ ...row, before: rows[order - 1] ?? null }))
+  return rows.map(({ vaultAddress, ts, valueUsd, capitalInUsd, capitalOutUsd, netUsd }, order) => {
+    const before = rows[order - 1] ?? null
+    return { vaultAddress, ts, valueUsd, capitalInUsd, capitalOutUsd, netUsd, before }
+  })
 }

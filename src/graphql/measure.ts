@@ -63,7 +63,7 @@ export function measure({ schema, document, operationName, variables }: Measured
   // Variables that can't be are refused by the execution, before it reads anything.
   const { coerced = {} } = getVariableValues(schema, operation.variableDefinitions ?? [], { ...variables })
   const extent = root == null ? nothing : new Meter(schema, document, coerced).selection(operation.selectionSet, root)
-  return { ...extent, ...countNodes(document, operation) }
+  return { ...extent, ...nodesOf(document, operation) }
 }
 
 /** How deep a selection goes and how many fields it gives, from where it stands. */
@@ -152,6 +152,7 @@ class Meter {
   }
 
   #askedLength(field: GraphQLField<unknown, unknown>, node: FieldNode): number | null {
+    if (!hasLength(field)) return null
     const { first, points } = this.#arguments(field, node)
     const asked = first ?? points
     return typeof asked === 'number' ? Math.max(1, asked) : null
@@ -170,16 +171,30 @@ class Meter {
 /** A list with a length to choose, and a count of one, is a read of its own; what the schema is made of is never plain. */
 function ownCost(field: GraphQLField<unknown, unknown> | undefined): number {
   if (field === SchemaMetaFieldDef || field === TypeMetaFieldDef) return turnBounds.plainCost
-  const isRead = field?.name === 'totalCount' || field?.args.some(({ name }) => lengthArguments.includes(name)) === true
-  return isRead ? readCost : 1
+  return field !== undefined && (field.name === 'totalCount' || hasLength(field)) ? readCost : 1
 }
 
 const lengthArguments: readonly string[] = ['first', 'points']
 
-function countNodes(
-  document: DocumentNode,
-  operation: OperationDefinitionNode,
-): { aliases: number; directives: number } {
+function hasLength({ args }: GraphQLField<unknown, unknown>): boolean {
+  return args.some(({ name }) => lengthArguments.includes(name))
+}
+
+interface Nodes {
+  readonly aliases: number
+  readonly directives: number
+}
+
+/** They are the same whatever the variables. */
+const counted = new WeakMap<OperationDefinitionNode, Nodes>()
+
+function nodesOf(document: DocumentNode, operation: OperationDefinitionNode): Nodes {
+  const nodes = counted.get(operation) ?? countNodes(document, operation)
+  counted.set(operation, nodes)
+  return nodes
+}
+
+function countNodes(document: DocumentNode, operation: OperationDefinitionNode): Nodes {
   let aliases = 0
   let directives = 0
   const count = {

@@ -61,7 +61,7 @@ export function commandLine(): CommandLine {
 
 /** Starts the project's command line; nothing of this process's environment configures the other one. */
 export function startProcess(args: readonly string[], env: Environment): Running {
-  const child = spawn(process.execPath, ['--enable-source-maps', 'src/start.mjs', ...args], {
+  const child = spawn(process.execPath, ['src/start.mjs', ...args], {
     cwd: root,
     env: { PATH: process.env['PATH'] ?? '', ...env },
   })

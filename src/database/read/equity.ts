@@ -1,5 +1,6 @@
-import { type Curve, downsample, mostBucketLevels, outline } from '../../domain/equity.ts'
+import { downsample, mostBucketLevels, outline } from '../../domain/equity.ts'
 import type { Read, Reader } from '../database.ts'
+import { Candidates } from './candidates.ts'
 import type { EquityRow } from './rows.ts'
 
 /** A span of time in Unix seconds: from, included, to, not included. */
@@ -37,12 +38,6 @@ interface ReadCandidates {
   before: string | null
   within: string | null
   after: string | null
-}
-
-interface Candidate {
-  readonly ts: number
-  readonly netUsd: number
-  readonly line: string
 }
 
 /*
@@ -103,40 +98,24 @@ const equityCandidates: Read = {
 }
 
 function servedPoints({ vaultAddress, before, within, after }: ReadCandidates, points: number): EquityRow[] {
-  const candidates = inOrder([...outlineOf(before), ...parse(within), ...outlineOf(after)])
-  const kept = downsample(curveOf(candidates), points)
-  return kept.map((index) => toRow(vaultAddress, candidates[index] as Candidate))
+  const parts = [before, within, after].map((part) => (part === null ? '' : `${part}\n`)) as [string, string, string]
+  const candidates = new Candidates(parts.join(''))
+  const withinAt = parts[0].length
+  const afterAt = withinAt + parts[1].length
+  const places = candidates.inOrder([
+    ...outlineOf(candidates, candidates.placesIn(0, withinAt)),
+    ...candidates.placesIn(withinAt, afterAt),
+    ...outlineOf(candidates, candidates.placesIn(afterAt, Infinity)),
+  ])
+  return downsample(candidates.curve(places), points).map((index) => {
+    const [ts, netUsd, valueUsd, capitalInUsd, capitalOutUsd] = candidates.fields(places[index] ?? 0) as Fields
+    return { vaultAddress, ts: Number(ts), valueUsd, capitalInUsd, capitalOutUsd, netUsd }
+  })
 }
+
+type Fields = [ts: string, netUsd: string, valueUsd: string, capitalInUsd: string, capitalOutUsd: string]
 
 /** What is beside the whole buckets counts as one bucket on either side, however many finer ones it is made of. */
-function outlineOf(lines: string | null): Candidate[] {
-  const candidates = inOrder(parse(lines))
-  return outline(curveOf(candidates)).map((index) => candidates[index] as Candidate)
-}
-
-function parse(lines: string | null): Candidate[] {
-  return lines === null ? [] : lines.split('\n').map(parseLine)
-}
-
-/** Only what the choice needs: most candidates are read for nothing else. */
-function parseLine(line: string): Candidate {
-  const afterTs = line.indexOf(' ')
-  const afterNet = line.indexOf(' ', afterTs + 1)
-  return { ts: Number(line.slice(0, afterTs)), netUsd: Number(line.slice(afterTs + 1, afterNet)), line }
-}
-
-/** In order of time, each once: a point can be both ends of its bucket. */
-function inOrder(candidates: Candidate[]): Candidate[] {
-  candidates.sort((one, other) => one.ts - other.ts)
-  return candidates.filter(({ ts }, index) => ts !== candidates[index - 1]?.ts)
-}
-
-function curveOf(candidates: readonly Candidate[]): Curve {
-  const at = (index: number): Candidate => candidates[index] as Candidate
-  return { length: candidates.length, x: (index) => at(index).ts, y: (index) => at(index).netUsd }
-}
-
-function toRow(vaultAddress: string, { ts, line }: Candidate): EquityRow {
-  const [, netUsd = '', valueUsd = '', capitalInUsd = '', capitalOutUsd = ''] = line.split(' ')
-  return { vaultAddress, ts, valueUsd, capitalInUsd, capitalOutUsd, netUsd }
+function outlineOf(candidates: Candidates, places: readonly number[]): number[] {
+  return outline(candidates.curve(places)).map((index) => places[index] ?? 0)
 }

@@ -1,0 +1,98 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { ReadCancelled } from '../../src/database/cancelled.ts'
+import type { Read, Value } from '../../src/database/database.ts'
+import { inPieces } from '../../src/database/in-pieces.ts'
+import { inTurn } from '../../src/database/in-turn.ts'
+
+describe('work in turn', () => {
+  const kinds = fc.array(fc.constantFrom('short', 'long'), { maxLength: 30 })
+
+  test('runs alone, each kind in its order, and neither twice in a row while the other waits', async () => {
+    await fc.assert(
+      fc.asyncProperty(kinds, async (asked) => {
+        const turns = inTurn()
+        const order: number[] = []
+        let running = 0
+        await Promise.all(
+          asked.map((kind, index) =>
+            turns[kind](async () => {
+              expect(++running).toBe(1)
+              await Promise.resolve()
+              order.push(index)
+              running--
+            }),
+          ),
+        )
+        for (const kind of ['short', 'long']) {
+          const ofKind = order.filter((index) => asked[index] === kind)
+          expect(ofKind).toEqual(ofKind.toSorted((a, b) => a - b))
+        }
+        // The first began before any other had come.
+        for (let at = 2; at < order.length; at++) {
+          const [before, now] = [asked[order[at - 1] ?? 0], asked[order[at] ?? 0]]
+          const left = order.slice(at).map((index) => asked[index])
+          if (before === now) expect(new Set(left).size).toBe(1)
+        }
+      }),
+    )
+  })
+
+  test('lets the network in after what is long', async () => {
+    const { long } = inTurn()
+    const order: string[] = []
+    setImmediate(() => order.push('network'))
+    const first = long(() => Promise.resolve(order.push('first')))
+    const second = long(() => Promise.resolve(order.push('second')))
+    await Promise.all([first, second])
+    expect(order).toEqual(['first', 'network', 'second'])
+  })
+
+  test('fails for itself alone, and is not begun where it was given up', async () => {
+    const { short } = inTurn()
+    const gone = new AbortController()
+    const failed = short(() => Promise.reject(new Error('no')))
+    const left = short(() => Promise.resolve('it ran'), gone.signal)
+    gone.abort()
+    await expect(failed).rejects.toThrow('no')
+    await expect(left).rejects.toBeInstanceOf(ReadCancelled)
+    expect(await short(() => Promise.resolve('the next'))).toBe('the next')
+  })
+})
+
+describe('a read of many vaults', () => {
+  const keys = Array.from({ length: 10 }, (_, index) => `v${index}`)
+
+  async function piecesOf(read: Partial<Read>, first: Value): Promise<{ pieces: unknown[]; rows: unknown[] }> {
+    const pieces: unknown[] = []
+    const query = <Row>(_: Read, values: readonly Value[]): Promise<Row[]> => {
+      pieces.push(values)
+      return Promise.resolve((Array.isArray(values[0]) ? values[0] : ['all']).map((key) => ({ key }) as Row))
+    }
+    const whole: Read = { name: 'read', text: '', from: 'named vaults', ...read }
+    return { rows: await inPieces({ query }).query(whole, [first, 7]), pieces }
+  }
+
+  test('is of a few at a time where it may be long', async () => {
+    const { pieces, rows } = await piecesOf({}, keys)
+    expect(pieces).toEqual([
+      [keys.slice(0, 4), 7],
+      [keys.slice(4, 8), 7],
+      [keys.slice(8), 7],
+    ])
+    expect(rows).toEqual(keys.map((key) => ({ key })))
+  })
+
+  test('is of as many as may share it where each has many rows', async () => {
+    expect((await piecesOf({ sharedBy: 'key', mostShared: 8 }, keys)).pieces).toHaveLength(2)
+  })
+
+  test.each<[string, Partial<Read>, Value]>([
+    ['where it is short', { sharedBy: 'key' }, keys],
+    ['where it is of few', {}, keys.slice(0, 4)],
+    ['where it is of all vaults', { from: 'all vaults' }, keys],
+    ['where it has no keys', { from: 'universe' }, 'one'],
+  ])('is whole %s', async (_, read, first) => {
+    expect((await piecesOf(read, first)).pieces).toEqual([[first, 7]])
+  })
+})
