@@ -53,6 +53,7 @@ describe('a page of a long ledger', () => {
   beforeAll(async () => {
     database = await emptyDatabase()
     await apply(database, [strategy('one'), opened(long, 'one')])
+    await database.prisma.$executeRawUnsafe('analyze')
     await lengthenLedger(database)
   }, 120_000)
 
@@ -65,8 +66,8 @@ describe('a page of a long ledger', () => {
   const rare: EventType[] = ['suspend', 'deposit']
 
   describe.each<[when: string, prepare: () => Promise<unknown>]>([
-    ['while the database has no statistics', () => Promise.resolve()],
-    ['once it has', () => database.prisma.$executeRawUnsafe('analyze')],
+    ['while the statistics are of when it was empty', () => Promise.resolve()],
+    ['once they are of now', () => database.prisma.$executeRawUnsafe('analyze')],
   ])('%s', (_when, prepare) => {
     beforeAll(prepare)
 
