@@ -49,7 +49,7 @@ const shows: Readonly<Record<string, Show>> = {
   abuse: {
     unit: 'points of the long series',
     size: 200_000,
-    engines: ['postgresql'],
+    engines,
     run: ({ homes, size, say }) => abuse({ homes, say, points: size, seconds: 10, shapes: Infinity, mostP99: 250 }),
   },
 }
