@@ -103,7 +103,8 @@ export function createApp({ database, apiKeys, rateLimit, trustedProxies, ...opt
     return { answer, sources: sources.size === 0 ? null : kept }
   }
 
-  function kept(exchange: Exchange, body: Buffer<ArrayBuffer>): Finished | Promise<Finished> {
+  /** What is kept of an answer like this, or what is made and kept. */
+  function keptOrMade(exchange: Exchange, body: Buffer<ArrayBuffer>): Finished | Promise<Finished> {
     const { request, onLeave } = exchange
     const key = isGraphiqlPage(request) ? null : cacheKey(request, body)
     return cache.answer(key, onLeave, (whenLeft) => make(exchange, body, whenLeft))
@@ -114,10 +115,12 @@ export function createApp({ database, apiKeys, rateLimit, trustedProxies, ...opt
     const { request } = exchange
     if (refusal !== undefined) return new Finished(inItsWords(request, refusal))
     if (isProbe(request)) return probe(request).then((told) => new Finished(told))
-    if (!isGraphql(request)) return kept(exchange, noBody)
+    if (!isGraphql(request)) return keptOrMade(exchange, noBody)
     return exchange
       .readBody()
-      .then((body) => (body === null ? new Finished(inItsWords(request, tooLarge(bounds))) : kept(exchange, body)))
+      .then((body) =>
+        body === null ? new Finished(inItsWords(request, tooLarge(bounds))) : keptOrMade(exchange, body),
+      )
   }
 
   /** What is kept is answered at once. */

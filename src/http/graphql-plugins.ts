@@ -1,5 +1,4 @@
-import { type DocumentNode, type ExecutionArgs, GraphQLError } from 'graphql'
-import type { ExecutionResult } from 'graphql'
+import { type DocumentNode, type ExecutionArgs, type ExecutionResult, GraphQLError } from 'graphql'
 import type { Plugin } from 'graphql-yoga'
 import type { QueryBounds } from '../bounds.ts'
 import { stringify } from '../graphql/exact-number.ts'
