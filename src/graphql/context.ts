@@ -21,6 +21,11 @@ export type OnBatch = (loader: string, keys: number) => void
 export interface Context {
   readonly database: Reader
   readonly onBatch?: OnBatch | undefined
+  /**
+   * Its loaders, by how they read. They go with the request: were they found by a WeakMap, what they hold would outlive
+   * it until the old garbage is looked for, which then is looked for all the time.
+   */
+  readonly loaders: Map<unknown, Map<string, unknown>>
 }
 
 /** Makes the context of each request. */
@@ -29,6 +34,7 @@ export type ContextOf = (making: Making) => Context
 export function contextsOn(database: Reader, onBatch?: OnBatch): ContextOf {
   return ({ signal, sources }) => ({
     onBatch,
+    loaders: new Map(),
     database: {
       query: (read, values) => {
         for (const source of sourcesOf(read, values)) sources?.add(source)

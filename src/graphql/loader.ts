@@ -17,9 +17,9 @@ export function loader<Key, Args, Value>(
   name: string | null,
   read: BatchRead<Key, Args, Value>,
 ): Load<Key, Args, Value> {
-  const ofRequest = new WeakMap<Context, Map<string, DataLoader<Key, Value | undefined>>>()
+  type ByArgs = Map<string, DataLoader<Key, Value | undefined>>
   return (context, key, args) => {
-    const byArgs = getOrAdd(ofRequest, context, () => new Map<string, DataLoader<Key, Value | undefined>>())
+    const byArgs = getOrAdd(context.loaders, read, () => new Map()) as ByArgs
     const dataLoader = getOrAdd(byArgs, JSON.stringify(args), () => {
       return new DataLoader<Key, Value | undefined>((keys) => {
         if (name !== null) context.onBatch?.(name, keys.length)

@@ -160,7 +160,7 @@ export function createApp({ database, apiKeys, rateLimit, trustedProxies, ...opt
       }
       response.once('close', () => trace.end(response.writableFinished ? response.statusCode : null))
       const answered = handle(exchange)
-      write(response, inbound, answered instanceof Promise ? await answered : answered)
+      await write(response, inbound, answered instanceof Promise ? await answered : answered)
     },
   }
 }

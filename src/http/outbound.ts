@@ -39,7 +39,24 @@ export function toResponse({ method }: Inbound, { status, headers, bytes }: Outb
   return new Response(method === 'HEAD' ? null : (bytes as Buffer<ArrayBuffer> | null), { status, headers })
 }
 
-export function write(response: ServerResponse, { method }: Inbound, { status, headers, bytes }: Outbound): void {
-  response.writeHead(status, headers)
-  response.end(method === 'HEAD' || bytes === null ? undefined : bytes)
+/** What is ready to leave. */
+let leaving: (() => void)[] = []
+
+/**
+ * Sends an answer when what the network has brought has been seen, with all others that are ready by then: to wake the
+ * clients that wait is dearer than to write, and so it is done once for many answers.
+ * @throws where its headers can't be sent
+ */
+export function write(response: ServerResponse, request: Inbound, { status, headers, bytes }: Outbound): Promise<void> {
+  if (leaving.length === 0) setImmediate(leave)
+  return new Promise<void>((resolve) => leaving.push(resolve)).then(() => {
+    response.writeHead(status, headers)
+    response.end(request.method === 'HEAD' || bytes === null ? undefined : bytes)
+  })
+}
+
+function leave(): void {
+  const ready = leaving
+  leaving = []
+  for (const send of ready) send()
 }

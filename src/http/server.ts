@@ -46,8 +46,11 @@ export class CannotListen extends Error {
  */
 export async function listen(options: ServerOptions): Promise<HttpServer> {
   const { listener, onError, port, host, bounds = defaultBounds, variable = 'PORT' } = options
-  const sockets = new Set<Socket>()
-  const running = new Set<ServerResponse>()
+  /**
+   * What runs on each connection. A set of all that runs would have its requests outlive it: its table, old as it is, is
+   * made anew every few of them, and what the last one held is garbage that is looked for late.
+   */
+  const connections = new Map<Socket, ServerResponse[]>()
   let isClosing = false
 
   const server = createServer(
@@ -60,11 +63,12 @@ export async function listen(options: ServerOptions): Promise<HttpServer> {
       connectionsCheckingInterval: Math.min(1000, bounds.headersSeconds * 500),
     },
     (request, response) => {
-      running.add(response)
+      const running = connections.get(request.socket) ?? []
+      running.push(response)
       // After an upgrade that it hasn't made, Node doesn't see headers grow too large on the same connection.
       if (isClosing || request.headers.upgrade !== undefined) response.setHeader('connection', 'close')
       response.once('close', () => {
-        running.delete(response)
+        running.splice(running.indexOf(response), 1)
         if (isClosing) request.socket.end()
       })
       listener(request, response).catch((error: unknown) => {
@@ -79,29 +83,29 @@ export async function listen(options: ServerOptions): Promise<HttpServer> {
   // Who expects what nobody knows is answered as if they expected nothing, which RFC 9110 leaves to the server.
   server.on('checkExpectation', (request, response) => void server.emit('request', request, response))
   server.on('connection', (socket) => {
-    sockets.add(socket)
-    socket.once('close', () => sockets.delete(socket))
+    connections.set(socket, [])
+    socket.once('close', () => connections.delete(socket))
   })
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error) => reject(new CannotListen(port, error.message, variable)))
     server.listen({ port, ...(host === null ? {} : { host }) }, resolve)
   })
 
+  const allRunning = (): ServerResponse[] => [...connections.values()].flat()
   const closeUnused = (): void => {
-    const used = new Set([...running].map(({ req }) => req.socket))
-    for (const socket of sockets) if (!used.has(socket)) socket.destroy()
+    for (const [socket, running] of connections) if (running.length === 0) socket.destroy()
   }
   return {
     port: (server.address() as AddressInfo).port,
     async close(seconds) {
       isClosing = true
       const closed = new Promise((resolve) => server.close(resolve))
-      for (const response of running) if (!response.headersSent) response.setHeader('connection', 'close')
+      for (const response of allRunning()) if (!response.headersSent) response.setHeader('connection', 'close')
       closeUnused()
       const inTime = new AbortController()
       const late = wait(seconds * 1000, undefined, { signal: inTime.signal }).catch(() => undefined)
       await Promise.race([closed.then(() => inTime.abort()), late])
-      const cut = running.size
+      const cut = allRunning().length
       server.closeAllConnections()
       await closed
       return cut
