@@ -1,6 +1,7 @@
 import type { StopWatching, Watcher } from './watcher.ts'
 import type { Prisma, PrismaClient } from './generated/client/client.ts'
 import type { SqlMigrationAwareDriverAdapterFactory } from '@prisma/driver-adapter-utils'
+import type { Cancellation } from './cancellation.ts'
 
 /** A hot read: its text is the same on both engines, its name is what PostgreSQL keeps the prepared plan under. */
 export interface Statement {
@@ -40,7 +41,7 @@ export interface Reader {
    * @throws {ReadCancelled} where it was given up, or took too long
    * @throws {DatabaseUnavailable} where the database can't be reached now
    */
-  query<Row>(read: Read, values: readonly Value[], signal?: AbortSignal): Promise<Row[]>
+  query<Row>(read: Read, values: readonly Value[], signal?: Cancellation): Promise<Row[]>
 }
 
 /** The embedded PGlite or a PostgreSQL: what differs between them is below this. */
@@ -48,7 +49,7 @@ export interface Database extends Reader {
   readonly engine: 'pglite' | 'postgresql'
   /** For what is written, and what is read seldom. */
   readonly prisma: PrismaClient
-  query<Row>(statement: Statement, values: readonly Value[], signal?: AbortSignal): Promise<Row[]>
+  query<Row>(statement: Statement, values: readonly Value[], signal?: Cancellation): Promise<Row[]>
   /** Tells what committed batches of facts have changed, as long as it is watched. */
   watch(watcher: Watcher): Promise<StopWatching>
   /** Runs work in one transaction; what it throws rolls all of it back. */

@@ -1,4 +1,5 @@
 import type { Read, Reader, Value } from './database.ts'
+import type { Cancellation } from './cancellation.ts'
 
 /** So many vaults of a read that may have many rows of each are read in a few hundredths of a second. */
 const longKeys = 4
@@ -14,7 +15,7 @@ export function isLong({ from, sharedBy }: Pick<Read, 'from' | 'sharedBy'>): boo
  */
 export function inPieces(reader: Reader): Reader {
   return {
-    async query<Row>(read: Read, values: readonly Value[], signal?: AbortSignal) {
+    async query<Row>(read: Read, values: readonly Value[], signal?: Cancellation) {
       const [keys, ...rest] = values
       const most = read.mostShared ?? (isLong(read) ? longKeys : Infinity)
       if (read.from !== 'named vaults' || !Array.isArray(keys) || keys.length <= most) {

@@ -1,11 +1,12 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { throwIfCancelled } from './cancelled.ts'
+import type { Cancellation } from './cancellation.ts'
 
 /**
  * Runs work alone, in the order it came.
  * @param signal what is given up while it waits for its turn is not begun
  */
-export type InTurn = <Result>(work: () => Promise<Result>, signal?: AbortSignal) => Promise<Result>
+export type InTurn = <Result>(work: () => Promise<Result>, signal?: Cancellation) => Promise<Result>
 
 /** One piece of work at a time. What is long takes turns with what is short, and lets the network in between. */
 export function inTurn(): { readonly short: InTurn; readonly long: InTurn } {

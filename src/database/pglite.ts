@@ -13,6 +13,7 @@ import { lockFolder } from './lock.ts'
 import { sharingReads } from './shared-reads.ts'
 import { ofFolder, tellingOutages } from './outages.ts'
 import { requireRoom } from './room.ts'
+import type { Cancellation } from './cancellation.ts'
 
 /**
  * Opens the embedded database. It belongs to one process: a folder that another one has open is refused.
@@ -65,7 +66,7 @@ export function onPGlite(pglite: PGlite, folder: string | null, release: () => P
     // A read that has begun holds the whole process, so that nothing could cancel it, and others have to wait.
     ...sharingReads(
       inPieces({
-        query: <Row>(read: Read, values: readonly Value[], signal?: AbortSignal) =>
+        query: <Row>(read: Read, values: readonly Value[], signal?: Cancellation) =>
           (isLong(read) ? long : short)(async () => (await pglite.query<Row>(read.text, [...values])).rows, signal),
       }),
     ),

@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import pg from 'pg'
 import { ReadCancelled, throwIfCancelled, untilCancelled } from './cancelled.ts'
+import type { Cancellation } from './cancellation.ts'
 import type { Database, Statement, Value } from './database.ts'
 import { DatabaseUnavailable, isUnavailable } from './unavailable.ts'
 
@@ -18,7 +19,7 @@ const queryCancelled = '57014'
  */
 export function pooledReader(pool: pg.Pool, control: pg.Pool): Pick<Database, 'query'> {
   return {
-    async query<Row>({ name, text }: Statement, values: readonly Value[], signal?: AbortSignal) {
+    async query<Row>({ name, text }: Statement, values: readonly Value[], signal?: Cancellation) {
       throwIfCancelled(signal)
       try {
         const client = await connect(pool, signal)
@@ -30,7 +31,7 @@ export function pooledReader(pool: pg.Pool, control: pg.Pool): Pick<Database, 'q
   }
 }
 
-async function connect(pool: pg.Pool, signal: AbortSignal | undefined): Promise<pg.PoolClient> {
+async function connect(pool: pg.Pool, signal: Cancellation | undefined): Promise<pg.PoolClient> {
   const connecting = pool.connect()
   try {
     return await untilCancelled(connecting, signal)
@@ -46,18 +47,28 @@ async function read<Row>(
   client: pg.PoolClient,
   statement: pg.QueryConfig,
   control: pg.Pool,
-  signal: AbortSignal | undefined,
+  signal: Cancellation | undefined,
 ): Promise<Row[]> {
-  const running = client.query(statement)
+  const running = rowsOf<Row>(client, statement)
   try {
-    const { rows } = await untilCancelled(running, signal)
+    const rows = await untilCancelled(running, signal)
     client.release()
-    return rows as Row[]
+    return rows
   } catch (error) {
     if (error instanceof ReadCancelled) void stop(client, running, control)
     else client.release(explained(error) instanceof DatabaseUnavailable)
     throw error
   }
+}
+
+/** By a callback: what pg gives as a promise keeps its rows from being garbage until the old garbage is looked for. */
+function rowsOf<Row>(client: pg.PoolClient, statement: pg.QueryConfig): Promise<Row[]> {
+  return new Promise((resolve, reject) => {
+    client.query(statement, (error: Error | null, result: pg.QueryResult) => {
+      if (error === null) resolve(result.rows as Row[])
+      else reject(error)
+    })
+  })
 }
 
 /** The connection is kept from others until the server has done so, lest it stops a read of theirs. */

@@ -1,10 +1,14 @@
-import { ReadCancelled, throwIfCancelled } from './cancelled.ts'
+import { LRUCache } from 'lru-cache'
+import { type Cancellation, Canceller } from './cancellation.ts'
+import { ReadCancelled } from './cancelled.ts'
 import type { Read, Reader, Value } from './database.ts'
 
 /** So many keys make a read long enough that more of them would only make everybody wait; fewer where each has many rows. */
 const mostKeys = 100
 /** While the answer of one is taken apart, the server is at the next; more would only be smaller. */
 const mostAtOnce = 2
+/** One that is forgotten while it is used is shared no more by those who come, and that is all. */
+const mostLanes = 1_000
 
 /**
  * Makes one read of what several requests ask for at once, where the read may be shared: under load each serves as many
@@ -12,34 +16,79 @@ const mostAtOnce = 2
  * who gives it up no longer waits for it; the others do, and with the last of them it is given up itself.
  */
 export function sharingReads(reader: Reader): Reader {
-  const lanes = new Map<string, Lane>()
+  const lanes = new LRUCache<string, Lane>({ max: mostLanes })
+  const laneOf = (read: Read, rest: readonly Value[]): Lane => {
+    const name = `${read.name} ${JSON.stringify(rest)}`
+    const known = lanes.get(name)
+    if (known !== undefined) return known
+    const lane = new Lane(reader, read, rest)
+    lanes.set(name, lane)
+    return lane
+  }
   return {
-    query: async <Row>(read: Read, values: readonly Value[], signal?: AbortSignal) => {
+    query<Row>(read: Read, values: readonly Value[], signal?: Cancellation) {
       const { sharedBy } = read
       if (sharedBy === undefined) return reader.query<Row>(read, values, signal)
-      throwIfCancelled(signal)
       const [keys, rest] = sharedBy === null ? [[], values] : [values[0] as readonly string[], values.slice(1)]
-      const name = `${read.name} ${JSON.stringify(rest)}`
-      const lane = lanes.get(name) ?? new Lane(reader, read, rest, () => lanes.delete(name))
-      lanes.set(name, lane)
-      return lane.ask(keys, signal) as Promise<Row[]>
+      return laneOf(read, rest).ask(keys, signal) as Promise<Row[]>
     },
   }
 }
 
-interface Asked {
+/** One who waits for rows. */
+class Asked {
   readonly keys: readonly string[]
-  readonly resolve: (rows: unknown[]) => void
-  readonly reject: (error: unknown) => void
   /** Whether it was given up. */
-  isLeft: boolean
+  isLeft = false
   /** Is told then, where its read has begun. */
-  onLeft?: () => void
+  onLeft: (() => void) | null = null
+  #resolve: ((rows: unknown[]) => void) | null = null
+  #reject: ((error: unknown) => void) | null = null
+  #signal: Cancellation | undefined
+
+  constructor(keys: readonly string[], signal: Cancellation | undefined) {
+    this.keys = keys
+    this.#signal = signal
+    signal?.addEventListener('abort', this)
+  }
+
+  answered(): Promise<unknown[]> {
+    return new Promise((resolve, reject) => {
+      this.#resolve = resolve
+      this.#reject = reject
+    })
+  }
+
+  resolve(rows: unknown[]): void {
+    this.#resolve?.(rows)
+    this.#end()
+  }
+
+  reject(error: unknown): void {
+    this.#reject?.(error)
+    this.#end()
+  }
+
+  handleEvent(): void {
+    this.isLeft = true
+    this.#reject?.(new ReadCancelled())
+    this.onLeft?.()
+  }
+
+  /**
+   * It holds nothing any more. Each request would hold those it read with, these those they read with later, and so on:
+   * none would be garbage soon.
+   */
+  #end(): void {
+    this.#signal?.removeEventListener('abort', this)
+    this.#signal = undefined
+    this.#resolve = this.#reject = this.onLeft = null
+  }
 }
 
 /** One read with the same values, but for its keys: those who ask wait here for the next. */
 class Lane {
-  readonly #waiting: Asked[] = []
+  #waiting: Asked[] = []
   #running = 0
   #isScheduled = false
 
@@ -47,47 +96,41 @@ class Lane {
     readonly reader: Reader,
     readonly read: Read,
     readonly rest: readonly Value[],
-    readonly onIdle: () => void,
   ) {}
 
-  ask(keys: readonly string[], signal: AbortSignal | undefined): Promise<unknown[]> {
-    return new Promise((resolve, reject) => {
-      const asked: Asked = { keys, resolve, reject, isLeft: false }
-      const leave = (): void => {
-        asked.isLeft = true
-        reject(new ReadCancelled(signal?.reason))
-        asked.onLeft?.()
-      }
-      // It goes with its signal, which is a request's own.
-      signal?.addEventListener('abort', leave, { once: true })
-      this.#waiting.push(asked)
-      this.#schedule()
-    })
+  ask(keys: readonly string[], signal: Cancellation | undefined): Promise<unknown[]> {
+    if (signal?.aborted === true) return Promise.reject(new ReadCancelled())
+    const asked = new Asked(keys, signal)
+    const answered = asked.answered()
+    this.#waiting.push(asked)
+    this.#schedule()
+    return answered
   }
 
   /** The next begins when all that has come by the network at once has been seen. */
   #schedule(): void {
-    if (this.#waiting.length === 0 && this.#running === 0) this.onIdle()
     if (this.#waiting.length === 0 || this.#running >= mostAtOnce || this.#isScheduled) return
     this.#isScheduled = true
-    setImmediate(() => void this.#begin())
+    setImmediate(() => this.#begin())
   }
 
-  async #begin(): Promise<void> {
+  #begin(): void {
     this.#isScheduled = false
     this.#running++
     const together = this.#take()
     this.#schedule()
-    try {
-      const keys = [...new Set(together.flatMap((asked) => asked.keys))]
-      const values = this.read.sharedBy === null ? this.rest : [keys, ...this.rest]
-      this.#handOut(together, await this.reader.query(this.read, values, whenAllLeft(together)))
-    } catch (error) {
-      for (const { reject } of together) reject(error)
-    } finally {
-      this.#running--
-      this.#schedule()
-    }
+    const keys = [...new Set(together.flatMap((asked) => asked.keys))]
+    const values = this.read.sharedBy === null ? this.rest : [keys, ...this.rest]
+    this.reader
+      .query(this.read, values, whenAllLeft(together))
+      .then((rows) => this.#handOut(together, rows))
+      .catch((error: unknown) => {
+        for (const asked of together) asked.reject(error)
+      })
+      .finally(() => {
+        this.#running--
+        this.#schedule()
+      })
   }
 
   /** As many of those who wait as have few enough keys together, and one at least. */
@@ -95,29 +138,32 @@ class Lane {
     let keys = 0
     const most = this.read.mostShared ?? mostKeys
     const end = this.#waiting.findIndex((asked, index) => (keys += asked.keys.length) > most && index > 0)
-    return this.#waiting.splice(0, end < 0 ? this.#waiting.length : end)
+    // A new list each time: what is cut out of an old one stays reachable from it until the old garbage is looked for.
+    const all = this.#waiting
+    this.#waiting = end < 0 ? [] : all.slice(end)
+    return end < 0 ? all : all.slice(0, end)
   }
 
   #handOut(together: readonly Asked[], rows: unknown[]): void {
     const { sharedBy } = this.read
     if (sharedBy == null || together.length === 1) {
-      for (const { resolve } of together) resolve(rows)
+      for (const asked of together) asked.resolve(rows)
       return
     }
     const byKey = rowsByKey(rows, sharedBy)
-    for (const { keys, resolve } of together) resolve(keys.flatMap((key) => byKey.get(key) ?? []))
+    for (const asked of together) asked.resolve(asked.keys.flatMap((key) => byKey.get(key) ?? []))
   }
 }
 
 /** Is aborted when all who asked have given it up. */
-function whenAllLeft(together: readonly Asked[]): AbortSignal {
-  const controller = new AbortController()
+function whenAllLeft(together: readonly Asked[]): Cancellation {
+  const canceller = new Canceller()
   const check = (): void => {
-    if (together.every(({ isLeft }) => isLeft)) controller.abort()
+    if (together.every(({ isLeft }) => isLeft)) canceller.abort()
   }
   for (const asked of together) asked.onLeft = check
   check()
-  return controller.signal
+  return canceller
 }
 
 function rowsByKey(rows: readonly unknown[], column: string): ReadonlyMap<string, unknown[]> {

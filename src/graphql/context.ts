@@ -1,3 +1,4 @@
+import type { Cancellation } from '../database/cancellation.ts'
 import { sourcesOf } from '../database/changes.ts'
 import type { Reader } from '../database/database.ts'
 import type { Source } from '../database/watcher.ts'
@@ -7,7 +8,7 @@ import type { ReportUnplanned } from './failures.ts'
 export interface Making {
   readonly report: ReportUnplanned
   /** Its reads are given up with it. */
-  readonly signal?: AbortSignal
+  readonly signal?: Cancellation
   /** Takes in what its reads are made from. */
   readonly sources?: Set<Source>
   /** Is told where it isn't whole: it has errors, and may be another when it is asked for again. */

@@ -1,3 +1,4 @@
+import type { Cancellation } from '../database/cancellation.ts'
 import { ReadCancelled } from '../database/cancelled.ts'
 
 type Work<Result> = () => Promise<Result> | Result
@@ -10,7 +11,7 @@ export interface Turns {
    * Runs work that is dear when it has its turn.
    * @throws {ReadCancelled} where it was given up before
    */
-  dear<Result>(cost: number, signal: AbortSignal | undefined, work: Work<Result>): Promise<Result>
+  dear<Result>(cost: number, signal: Cancellation | undefined, work: Work<Result>): Promise<Result>
 }
 
 export interface TurnsOptions {
@@ -51,12 +52,14 @@ export function createTurns({ most, patienceMilliseconds }: TurnsOptions): Turns
     return true
   }
 
-  function turn(cost: number, signal: AbortSignal | undefined): Promise<void> {
+  function turn(cost: number, signal: Cancellation | undefined): Promise<void> {
     return new Promise((resolve, reject) => {
-      const leave = (): void => {
-        waiting.splice(waiting.indexOf(entry), 1)
-        reject(new ReadCancelled(signal?.reason))
-        next()
+      const leave = {
+        handleEvent(): void {
+          waiting.splice(waiting.indexOf(entry), 1)
+          reject(new ReadCancelled())
+          next()
+        },
       }
       const begin = (): void => {
         signal?.removeEventListener('abort', leave)
@@ -64,7 +67,7 @@ export function createTurns({ most, patienceMilliseconds }: TurnsOptions): Turns
       }
       const entry: Waiting = { cost, begin }
       waiting.push(entry)
-      signal?.addEventListener('abort', leave, { once: true })
+      signal?.addEventListener('abort', leave)
       next()
     })
   }

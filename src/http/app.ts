@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Cancellation } from '../database/cancellation.ts'
 import { type Bounds, defaultBounds, type QueryBounds, turnBounds } from '../bounds.ts'
 import { type Context, contextsOn, type Making, type OnBatch } from '../graphql/context.ts'
 import { stringify } from '../graphql/exact-number.ts'
@@ -95,7 +96,7 @@ export function createApp({ database, apiKeys, rateLimit, trustedProxies, ...opt
     const sources = new Set<string>()
     let kept: ReadonlySet<string> | null = sources
     const failed = (): void => void (kept = null)
-    const work = (signal: AbortSignal): Promise<Answer> =>
+    const work = (signal: Cancellation): Promise<Answer> =>
       run(request, body, { report: trace.report, signal, sources, failed })
     const tooLate = (): Answer => inItsWords(request, lateAnswer(bounds.answerSeconds))
     const answer = await withinDeadline(bounds.answerSeconds, onLeave, work, tooLate)

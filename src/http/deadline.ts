@@ -1,7 +1,7 @@
-import { setMaxListeners } from 'node:events'
+import { type Cancellation, Canceller } from '../database/cancellation.ts'
 
 /** Work of a request, which ends by itself where its signal says that nobody waits for it any more. */
-export type Work<Result> = (signal: AbortSignal) => Promise<Result>
+export type Work<Result> = (signal: Cancellation) => Promise<Result>
 
 /**
  * What the work comes to, or what to say where it takes too long; then the work is given up.
@@ -13,16 +13,14 @@ export function withinDeadline<Result>(
   work: Work<Result>,
   tooLate: () => Result,
 ): Promise<Result> {
-  const controller = new AbortController()
-  // Each statement of a request listens, and a request may have many.
-  setMaxListeners(0, controller.signal)
-  onLeave(() => controller.abort())
+  const canceller = new Canceller()
+  onLeave(() => canceller.abort())
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => {
       resolve(tooLate())
-      controller.abort()
+      canceller.abort()
     }, seconds * 1000)
-    work(controller.signal)
+    work(canceller)
       .then(resolve, reject)
       .finally(() => clearTimeout(timer))
   })

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Read, Reader, Value } from '../../src/database/database.ts'
+import type { Cancellation } from '../../src/database/cancellation.ts'
 import { sharingReads } from '../../src/database/shared-reads.ts'
 
 interface Row {
@@ -133,7 +134,7 @@ test('reads that may not be shared are each their own', async () => {
 })
 
 test('reads that are shared are given up when all who asked have left, and not before', async () => {
-  const signals: (AbortSignal | undefined)[] = []
+  const signals: (Cancellation | undefined)[] = []
   const reads = sharingReads({
     query: (_, __, signal) => {
       signals.push(signal)
