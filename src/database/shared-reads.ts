@@ -135,9 +135,12 @@ class Lane {
 
   /** As many of those who wait as have few enough keys together, and one at least. */
   #take(): Asked[] {
-    let keys = 0
+    const keys = new Set<string>()
     const most = this.read.mostShared ?? mostKeys
-    const end = this.#waiting.findIndex((asked, index) => (keys += asked.keys.length) > most && index > 0)
+    const end = this.#waiting.findIndex((asked, index) => {
+      for (const key of asked.keys) keys.add(key)
+      return keys.size > most && index > 0
+    })
     // A new list each time: what is cut out of an old one stays reachable from it until the old garbage is looked for.
     const all = this.#waiting
     this.#waiting = end < 0 ? [] : all.slice(end)

@@ -12,7 +12,7 @@ export class Finished {
   readonly tag: string | null
   /** All headers of it as it is. */
   readonly plainHeaders: Readonly<Record<string, string>>
-  readonly #packed = new Map<Encoding, Promise<Buffer>>()
+  readonly #packed: Partial<Record<Encoding, Promise<Buffer>>> = {}
 
   constructor({ status, headers, body }: Answer) {
     const isTagged = status !== 204 && !('cache-control' in headers)
@@ -25,8 +25,6 @@ export class Finished {
   }
 
   packed(encoding: Encoding): Promise<Buffer> {
-    const packed = this.#packed.get(encoding) ?? pack(this.bytes, encoding)
-    this.#packed.set(encoding, packed)
-    return packed
+    return (this.#packed[encoding] ??= pack(this.bytes, encoding))
   }
 }

@@ -51,10 +51,22 @@ type Segments = Readonly<Record<string, string>>
 
 /** What a path gives to a route: its segments, or null where it is of another. */
 export function matcher({ path }: Route): (path: string) => Segments | null {
-  const pattern = new RegExp(`^${path.replace(/:(\w+)/g, '(?<$1>[^/]+)')}$`)
+  const pattern = path.split('/')
+  const isFixed = !path.includes(':')
+  const ending = path.slice(path.lastIndexOf('/'))
   return (requested) => {
-    const found = pattern.exec(requested)
-    return found && { ...found.groups }
+    if (isFixed) return requested === path ? {} : null
+    // Each of them ends in a word of its own.
+    if (!requested.endsWith(ending)) return null
+    const parts = requested.split('/')
+    const segments: Record<string, string> = {}
+    const isIt = pattern.every((part, place) => {
+      const given = parts[place] ?? ''
+      if (!part.startsWith(':')) return given === part
+      segments[part.slice(1)] = given
+      return given !== ''
+    })
+    return isIt && parts.length === pattern.length ? segments : null
   }
 }
 
