@@ -21,6 +21,12 @@ export const usdScale = 6
 /** Decimals of what is carried from one fact to the next and may not end: benchmark quantities and growth. */
 export const fineScale = 40
 
+/** Digits that a USD amount can have before the point, in a feed and in the database. */
+export const usdDigits = 32
+
+/** Digits that what is carried can have before the point. */
+export const fineDigits = 40
+
 /** Rounds to the micro-dollar, half-even. */
 export function roundUsd(amount: Decimal): Decimal {
   return amount.toDecimalPlaces(usdScale)

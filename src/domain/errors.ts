@@ -59,3 +59,15 @@ export class PriceMissing extends DomainError {
     super(`prices.${symbol}`, `is missing: the vault's deposits have brought in ${symbol}`)
   }
 }
+
+/** A fact that would take a figure of its vault beyond what can be stored. */
+export class FigureTooLarge extends DomainError {
+  constructor(
+    key: string,
+    readonly figure: string,
+    readonly amount: string,
+    readonly digits: number,
+  ) {
+    super(key, `would take ${figure} to ${amount}, which has more than ${digits} digits before the point`)
+  }
+}

@@ -22,7 +22,7 @@ export interface StrategyDay {
   readonly grownUsd: Decimal
 }
 
-/** Realised figures, annualised fractions; null until 30 complete days have a return. */
+/** Realised figures, annualised fractions; null until 30 complete days have a return, and where no float holds them. */
 export interface RealisedFigures {
   readonly liveApr: number | null
   readonly sigma: number | null
@@ -74,6 +74,7 @@ export function realisedFigures(days: readonly StrategyDay[], lastDay: number): 
   if (growths.length < windowDays) return { liveApr: null, sigma: null }
   const growth = growths.reduce((product, value) => product.times(value))
   const liveApr = growth.minus(1).times(daysPerYear).div(windowDays).toNumber()
+  if (!Number.isFinite(liveApr)) return { liveApr: null, sigma: null }
   if (growths.some((value) => value.isZero())) return { liveApr, sigma: null }
   const deviation = sampleDeviation(growths.map((value) => value.ln()))
   const sigma = deviation.times(new Figure(daysPerYear).sqrt())

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { type Address, toAddress } from '../domain/address.ts'
 import { assetCategories } from '../domain/universe.ts'
-import type { Decimal } from '../domain/decimal.ts'
+import { type Decimal, fineDigits, usdDigits, usdScale } from '../domain/decimal.ts'
 import { decimal } from './decimal-text.ts'
 
 /** Beyond the year 9999 a time is surely milliseconds. */
@@ -10,8 +10,8 @@ const maxInt32 = 2_147_483_647
 /** 100 %, in hundredths of a basis point. */
 const maxFeeTier = 1_000_000
 
-const usd = decimal({ integerDigits: 32, decimals: 6 })
-const fine = decimal({ integerDigits: 40, decimals: 18 })
+const usd = decimal({ integerDigits: usdDigits, decimals: usdScale })
+const fine = decimal({ integerDigits: fineDigits, decimals: 18 })
 const price = decimal({ integerDigits: 60, decimals: 18 })
 
 const integer = (least: number, most: number) => z.number().int().min(least).max(most)

@@ -7,6 +7,7 @@ import type { VaultRecord } from '../database/write/vault.ts'
 import { zero } from '../domain/decimal.ts'
 import { deposit, revalue, withdraw } from '../domain/flows.ts'
 import { isInRange } from '../domain/position.ts'
+import { storable } from '../domain/storable.ts'
 import { exit, openedVault, plant, resume, showPositions, suspend, type VaultState } from '../domain/vault.ts'
 import { KnownOtherwise, OutOfOrder, UnknownStrategy, UnknownVault } from './errors.ts'
 import type { EventFact, Fact, MarkFact, ScreenFact, StrategyFact, VaultFact } from './fact.ts'
@@ -119,7 +120,7 @@ export class Projection {
     const positions = fact.positions.map(({ ticks, ...position }) => ({ ...position, ticks: ticks ?? null }))
     const outOfRange = positions.filter(({ range, ticks }) => !isInRange(range, ticks)).length
     const valued = revalue(vault.state, valuation(fact.ts, fact.valueUsd, fact.prices))
-    const state = showPositions(valued, { open: positions.length, outOfRange })
+    const state = storable(showPositions(valued, { open: positions.length, outOfRange }), 'valueUsd')
     this.changes.positions.set(vault.address, positions)
     this.#record({ ...vault, state, fees: fact.fees ?? vault.fees, updatedAt: fact.ts }, digest)
   }
@@ -185,9 +186,8 @@ const identifyingKey = { strategy: 'ts', screen: 'ts', vault: 'vault', mark: 'ts
 function afterEvent(vault: VaultState, fact: EventFact): VaultState {
   switch (fact.type) {
     case 'deposit':
-      return deposit(vault, valuation(fact.ts, fact.valueBeforeUsd, fact.prices), fact.amountUsd, fact.assets)
     case 'withdraw':
-      return withdraw(vault, valuation(fact.ts, fact.valueBeforeUsd, fact.prices), fact.amountUsd)
+      return storable(afterFlow(vault, fact), 'valueBeforeUsd')
     case 'plant':
       return plant(vault)
     case 'exit':
@@ -202,6 +202,15 @@ function afterEvent(vault: VaultState, fact: EventFact): VaultState {
       return vault
   }
 }
+
+function afterFlow(vault: VaultState, fact: FlowFact): VaultState {
+  const before = valuation(fact.ts, fact.valueBeforeUsd, fact.prices)
+  return fact.type === 'deposit'
+    ? deposit(vault, before, fact.amountUsd, fact.assets)
+    : withdraw(vault, before, fact.amountUsd)
+}
+
+type FlowFact = Extract<EventFact, { type: 'deposit' | 'withdraw' }>
 
 function valuation(tsSeconds: number, valueUsd: MarkFact['valueUsd'], prices: MarkFact['prices']) {
   return { tsSeconds, valueUsd, prices: new Map(Object.entries(prices)) }

@@ -290,6 +290,10 @@ describe('realised figures', () => {
     )
   })
 
+  test('are null where a month multiplies beyond what a float holds', () => {
+    expect(realisedFigures(daysOf(Array.from({ length: 30 }, () => '1e40')), lastDay)).toEqual(none)
+  })
+
   test('of a month with a day lost wholly have a loss of all and no sigma', () => {
     fc.assert(
       fc.property(thirty, fc.nat(29), (growths, lost) => {

@@ -279,6 +279,93 @@ const knownOtherwise: Case[] = [
   ],
 ]
 
+const nines = '9'.repeat(32)
+const twoNines = (2n * BigInt(nines)).toString()
+const pepe = (price: string) => ({ PEPE: price })
+const pepeDeposit = (ts: number, amountUsd: string, amount: string, price: string) =>
+  event(vaultB, ts, {
+    type: 'deposit',
+    amountUsd,
+    assets: [{ symbol: 'PEPE', amount }],
+    valueBeforeUsd: '0',
+    prices: pepe(price),
+  })
+const out = (ts: number, amountUsd: string, valueBeforeUsd: string, prices: Record<string, string> = { USDC: '1' }) =>
+  event(vaultB, ts, { type: 'withdraw', amountUsd, valueBeforeUsd, prices })
+
+/** Facts of vault B of which the last takes a figure beyond its column. */
+const tooLarge: [figure: string, facts: FactInput[], key: string, reason: string | RegExp][] = [
+  [
+    'what the vault is worth',
+    [deposit(vaultB, soon, nines), deposit(vaultB, soon + 1, nines, nines)],
+    'amountUsd',
+    `would take valueUsd to ${twoNines}, which has more than 32 digits before the point`,
+  ],
+  [
+    'the capital put in',
+    [deposit(vaultB, soon, nines), out(soon + 1, nines, nines), deposit(vaultB, soon + 2, nines)],
+    'amountUsd',
+    `would take capitalInUsd to ${twoNines}, which has more than 32 digits before the point`,
+  ],
+  [
+    'the capital taken out',
+    [deposit(vaultB, soon, nines), out(soon + 1, nines, nines), out(soon + 2, nines, nines)],
+    'amountUsd',
+    `would take capitalOutUsd to ${twoNines}, which has more than 32 digits before the point`,
+  ],
+  [
+    'the quantity of an asset',
+    [0, 1].map((later) => pepeDeposit(soon + later, '0', '9'.repeat(40), '0')),
+    'assets',
+    `would take the PEPE of all deposits to 1${'9'.repeat(39)}8, which has more than 40 digits before the point`,
+  ],
+  [
+    'what is paid out of the benchmark',
+    [
+      pepeDeposit(soon, '1000000000', '1000000000000000', '0.000001'),
+      out(soon + 1, '1', '2', pepe(`1${'0'.repeat(26)}`)),
+    ],
+    'prices',
+    `would take what withdrawals have taken of the deposits to 5${'0'.repeat(40)}, which has more than 40 digits before the point`,
+  ],
+  [
+    'the growth of a day',
+    [
+      ...['0.000001', `1${'0'.repeat(31)}`].map((valueUsd, later) => mark(vaultB, soon + later, valueUsd)),
+      out(soon + 2, `${'9'.repeat(31)}.999999`, `1${'0'.repeat(31)}`),
+      mark(vaultB, soon + 3, `1${'0'.repeat(31)}`),
+    ],
+    'valueUsd',
+    `would take the day's growth to 1${'0'.repeat(74)}, which has more than 40 digits before the point`,
+  ],
+  [
+    "the market's part",
+    [
+      pepeDeposit(soon, '1000000000', '1000000000000000', '0.000001'),
+      mark(vaultB, soon + 1, '1000000001', { prices: pepe('0.000001') }),
+      mark(vaultB, soon + 2, '1000000002', { prices: pepe(`1${'0'.repeat(18)}`) }),
+    ],
+    'prices',
+    `would take marketDeltaUsd to ${'9'.repeat(24)}${'0'.repeat(9)}, which has more than 32 digits before the point`,
+  ],
+  [
+    'the gain net of flows',
+    [out(soon, nines, nines), mark(vaultB, soon + 1, nines)],
+    'valueUsd',
+    `would take netUsd to ${twoNines}, which has more than 32 digits before the point`,
+  ],
+  [
+    "the strategy's part",
+    [
+      deposit(vaultB, soon, nines),
+      out(soon + 1, nines, nines, { USDC: '0' }),
+      event(vaultB, soon + 2, { type: 'withdraw', amountUsd: '0', valueBeforeUsd: nines, prices: { USDC: '0' } }),
+    ],
+    'valueBeforeUsd',
+    `would take strategyDeltaUsd to ${twoNines}, which has more than 32 digits before the point`,
+  ],
+]
+
 describe('a feed is refused at its first bad line, and all before it is committed:', () => {
   let database: TestDatabase
   let applied: Dump
@@ -309,6 +396,27 @@ describe('a feed is refused at its first bad line, and all before it is committe
   describe('an amount', () => test.each(badAmounts)('%s', refuses))
   describe('a fact that contradicts what is known', () => test.each(contradictions)('%s', refuses))
   describe('a known identity with other contents', () => test.each(knownOtherwise)('of kind %s', refuses))
+
+  describe('a figure that can not be stored', () => {
+    const lines = (facts: FactInput[]): Line[] => [...before, opened(vaultB, 'one'), ...facts]
+
+    test.each(tooLarge)('%s', async (_figure, facts, key, reason) => {
+      await apply(database, lines(facts.slice(0, -1)))
+      const beforeIt = await dump(database)
+      await emptyDatabase()
+      const line = lines(facts).length
+      await expect(apply(database, [...lines(facts), after])).rejects.toMatchObject({
+        name: 'BadFact',
+        line,
+        key,
+        reason,
+      })
+      expect(await dump(database)).toEqual(beforeIt)
+      // In a batch of its own, it is refused in the same words.
+      const [last] = facts.slice(-1) as [FactInput]
+      await expect(apply(database, [last])).rejects.toMatchObject({ name: 'BadFact', line: 1, key, reason })
+    })
+  })
 
   test('the first line too', async () => {
     await expect(apply(database, [opened(vaultA, 'one'), ...before])).rejects.toThrow(
@@ -377,6 +485,16 @@ describe('a feed with rejects', () => {
     await apply(database, [...before, ...blank, after])
     const { feed: _, ...rest } = withBad
     expect(await dump(database)).toMatchObject(rest)
+  })
+
+  test('sets a fact aside whose figures can not be stored, and applies what comes after it', async () => {
+    const vaultOfB = opened(vaultB, 'one')
+    const large = [deposit(vaultB, soon, nines), deposit(vaultB, soon + 1, nines, nines)]
+    const later = mark(vaultB, soon + 2, '5')
+    const { file, summary } = await applySkipping('large.ndjson', [...before, vaultOfB, ...large, later])
+    expect(summary).toMatchObject({ applied: { vault: 2, event: 2, mark: 2 }, rejected: { event: 1 } })
+    const entry = JSON.parse(await readFile(file, 'utf8')) as unknown
+    expect(entry).toMatchObject({ line: badLine + 2, key: 'amountUsd', text: JSON.stringify(large[1]) })
   })
 
   test('keeps a line of 10 MB whole, and says where a longer one is cut', async () => {
