@@ -43,7 +43,7 @@ const VaultOrderField = builder.enumType('VaultOrderField', {
     VALUE_USD: { description: 'What they are worth now, in USD.' },
     NET_USD: { description: 'Their gain net of flows, in USD.' },
     UPDATED_AT: { description: 'Time of their newest fact.' },
-    ADDRESS: { description: 'Their address.' },
+    ADDRESS: { description: 'Their address, by its hexadecimal digits.' },
   } satisfies Record<VaultOrder, unknown>,
 })
 

@@ -2,7 +2,7 @@ import type { Database, Statement } from '../database.ts'
 
 const feeds: Statement = {
   name: 'feeds',
-  text: 'select name, line::float8 as lines, byte::float8 as bytes from feed order by name',
+  text: 'select name, line::float8 as lines, byte::float8 as bytes from feed order by name collate "C"',
 }
 
 /** The greatest of nothing is null, and of something and nothing the something. */

@@ -40,13 +40,25 @@ export function readPositions(database: Reader, addresses: readonly string[]): P
   return database.query(positionsByVault, [addresses])
 }
 
+/** An address by its digits, in either case, whatever the database's collation: as its indexes have it. */
+const digitsOf = (address: string): string => `(lower(${address}) collate "C")`
+
+interface OrderKey {
+  readonly column: string
+  /** What is compared of a value of the column. */
+  readonly key: (value: string) => string
+  readonly type: string
+}
+
+const itself = (value: string): string => value
+
 /** What lists of vaults can be ordered by; the address decides between equals. */
 export const vaultOrders = {
-  VALUE_USD: { column: 'value_usd', type: 'numeric' },
-  NET_USD: { column: 'net_usd', type: 'numeric' },
-  UPDATED_AT: { column: 'updated_at', type: 'bigint' },
-  ADDRESS: { column: 'address', type: 'text' },
-} as const
+  VALUE_USD: { column: 'value_usd', key: itself, type: 'numeric' },
+  NET_USD: { column: 'net_usd', key: itself, type: 'numeric' },
+  UPDATED_AT: { column: 'updated_at', key: itself, type: 'bigint' },
+  ADDRESS: { column: 'address', key: digitsOf, type: 'text' },
+} as const satisfies Record<string, OrderKey>
 export type VaultOrder = keyof typeof vaultOrders
 export type Direction = 'ASC' | 'DESC'
 
@@ -86,15 +98,17 @@ const matches = `(list.strategy = '${allStrategies}' or vault.strategy_id = list
   and ($4::text[] is null or vault.owner = any($4::text[]))`
 
 function pageStatement({ orderBy, direction }: VaultPage): Read {
-  const { column, type } = vaultOrders[orderBy]
+  const { column, key, type } = vaultOrders[orderBy]
   const beyond = direction === 'ASC' ? '>' : '<'
+  const [orderKey, address] = [key(`vault.${column}`), digitsOf('vault.address')]
   return {
     name: `vault_page_${orderBy}_${direction}`,
     from: 'all vaults',
     text: `select list.strategy as list, page.* from unnest($1::text[]) as list(strategy) cross join lateral (
         select ${columns}, vault.${column}::text as "orderValue" from vault
-        where ${matches} and ($5::text is null or (vault.${column}, vault.address) ${beyond} ($5::text::${type}, $6::text))
-        order by vault.${column} ${direction}, vault.address ${direction} limit $7::integer) page`,
+        where ${matches}
+          and ($5::text is null or (${orderKey}, ${address}) ${beyond} (${key(`$5::text::${type}`)}, ${digitsOf('$6::text')}))
+        order by ${orderKey} ${direction}, ${address} ${direction} limit $7::integer) page`,
   }
 }
 
