@@ -6,7 +6,7 @@ export type Prices = ReadonlyMap<string, Decimal>
 
 /** The vault's own deposits, simply held: what the market alone would have made of them. */
 export interface Benchmark {
-  /** Quantity of each asset, by symbol. */
+  /** Quantity of each asset that deposits have brought in, by symbol; 0 where all of it was withdrawn. */
   readonly holdings: ReadonlyMap<string, Decimal>
   /** What withdrawals have taken out. */
   readonly paidOutUsd: Decimal
@@ -21,7 +21,7 @@ export const emptyBenchmark: Benchmark = { holdings: new Map(), paidOutUsd: zero
 
 /**
  * The market's part of netUsd: benchmark value + benchmark paid out - capitalIn, rounded once.
- * @throws {PriceMissing} for a held asset without a price
+ * @throws {PriceMissing} for an asset of the deposits without a price
  */
 export function marketDeltaUsd(benchmark: Benchmark, capitalInUsd: Decimal, prices: Prices): Decimal {
   return roundUsd(benchmarkValueUsd(benchmark, prices).plus(benchmark.paidOutUsd).minus(capitalInUsd))
@@ -48,8 +48,7 @@ export function withdrawFromBenchmark(
   const remainingUsd = valueBeforeUsd.minus(amountUsd)
   const holdings = new Map<string, Decimal>()
   for (const [symbol, quantity] of benchmark.holdings) {
-    const left = roundFine(quantity.times(remainingUsd).div(valueBeforeUsd))
-    if (!left.isZero()) holdings.set(symbol, left)
+    holdings.set(symbol, roundFine(quantity.times(remainingUsd).div(valueBeforeUsd)))
   }
   const paidUsd = roundFine(benchmarkValueUsd(benchmark, prices).times(amountUsd).div(valueBeforeUsd))
   return { holdings, paidOutUsd: benchmark.paidOutUsd.plus(paidUsd) }

@@ -118,7 +118,6 @@ const refused: Readonly<Record<string, readonly string[]>> = {
     `update vault_day set growth = 'NaN'`,
   ],
   benchmark_holding_amounts: [
-    `update benchmark_holding set quantity = 0`,
     `update benchmark_holding set quantity = -1`,
     `update benchmark_holding set quantity = 'NaN'`,
   ],
@@ -227,6 +226,7 @@ const taken = [
   `update position set price_current = price_upper, in_range = false where id = 'by prices'`,
   `update position set price_current = price_upper where id = 'by ticks'`,
   `update position set tick_current = tick_lower where id = 'by ticks'`,
+  `update benchmark_holding set quantity = 0`,
   `update ledger_row set type = 'harvest', amount_usd = 1 where type = 'plant'`,
   `update ledger_row set type = 'resume', reason = null where type = 'suspend'`,
 ]

@@ -133,7 +133,6 @@ describe("the market's part", () => {
         )
         const delta = (prices: Prices) => marketDeltaUsd(out.benchmark, out.capitalInUsd, prices)
         expect(delta(later).equals(delta(at))).toBe(true)
-        expect(delta(new Map()).equals(delta(at))).toBe(true)
       }),
     )
   })
@@ -175,12 +174,29 @@ describe('a deposit to the benchmark', () => {
 })
 
 describe('a withdrawal from the benchmark', () => {
-  test('of all empties it, and pays out all it was worth', () => {
+  test('of all leaves none of any asset, and pays out all it was worth', () => {
     fc.assert(
       fc.property(filled, worth, prices, (benchmark, before, at) => {
         const out = withdrawFromBenchmark(benchmark, before, before, at)
-        expect(out.holdings.size).toBe(0)
+        expect([...out.holdings.keys()]).toEqual([...benchmark.holdings.keys()])
+        for (const quantity of out.holdings.values()) expect(quantity.isZero()).toBe(true)
         expect(isNear(out.paidOutUsd, valueUsd(benchmark, at), '1e-40')).toBe(true)
+      }),
+    )
+  })
+
+  test('forgets no asset: one that is gone still needs a price', () => {
+    fc.assert(
+      fc.property(life, worth, prices, (steps, found, at) => {
+        const vault = live(openedVault, steps).at(-1) as VaultState
+        const before = { tsSeconds: 1_800_000_000, valueUsd: found, prices: at }
+        const out = take(vault, before, { type: 'withdraw', share: 1_000_000 })
+        for (const symbol of vault.benchmark.holdings.keys()) {
+          const blind = new Map([...at].filter(([priced]) => priced !== symbol))
+          expect(() => take(out, { ...before, prices: blind }, null)).toThrow(
+            expect.objectContaining({ symbol, key: `prices.${symbol}` }),
+          )
+        }
       }),
     )
   })

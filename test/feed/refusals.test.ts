@@ -418,6 +418,32 @@ describe('a feed is refused at its first bad line, and all before it is committe
     })
   })
 
+  test('a mark without the price of an asset that was withdrawn whole', async () => {
+    const prices = { USDC: '1', WETH: '2000' }
+    const assets = [
+      { symbol: 'USDC', amount: '1000' },
+      { symbol: 'WETH', amount: '0.5' },
+    ]
+    const emptied: Line[] = [
+      strategy('one'),
+      opened(vaultA, 'one'),
+      event(vaultA, midnight + 1, { type: 'deposit', amountUsd: '2000', assets, valueBeforeUsd: '0', prices }),
+      event(vaultA, midnight + 2, { type: 'withdraw', amountUsd: '2100', valueBeforeUsd: '2100', prices }),
+    ]
+    await apply(database, emptied)
+    const beforeIt = await dump(database)
+    const missing = { line: 1, reason: "is missing: the vault's deposits have brought in WETH" }
+    const unpriced = mark(vaultA, midnight + 3, '0', { prices: { USDC: '1' } })
+    await expect(apply(database, [unpriced])).rejects.toMatchObject({ key: 'prices.WETH', ...missing })
+    const { feed: _, ...rest } = beforeIt
+    expect(await dump(database)).toMatchObject(rest)
+    // In the batch of the withdrawal it is the same.
+    await emptyDatabase()
+    await expect(apply(database, [...emptied, unpriced])).rejects.toMatchObject({ ...missing, line: 5 })
+    expect(await dump(database)).toEqual(beforeIt)
+    expect(await apply(database, [mark(vaultA, midnight + 3, '0', { prices })])).toMatchObject({ applied: { mark: 1 } })
+  })
+
   test('the first line too', async () => {
     await expect(apply(database, [opened(vaultA, 'one'), ...before])).rejects.toThrow(
       'standard input, line 1: strategy',
