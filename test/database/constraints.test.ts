@@ -38,7 +38,17 @@ const refused: Readonly<Record<string, readonly string[]>> = {
     `update strategy set sigma = 'NaN'`,
     `update strategy set sigma = 'Infinity'`,
     `update strategy set sigma = -1`,
+    `update strategy set sigma = 0`,
+    `update strategy set sigma = 0, live_apr = -12.17`,
+    `update strategy set live_apr = 0.1`,
+    `update strategy set live_apr = -12.17`,
   ],
+  strategy_times: [`update strategy set published_at = -1`, `update strategy set figures_day = -2`],
+  strategy_place: [`update strategy set ordinal = -1 where id = 'one'`],
+  strategy_revision_times: [`update strategy_revision set ts = -1`],
+  strategy_pair_place: [`update strategy_pair set ordinal = -1`],
+  strategy_pair_venues: venuesOf('strategy_pair'),
+  screen_times: [`update screen set ts = -1`],
   vault_net: [
     `update vault set net_usd = net_usd + 0.000001, strategy_delta_usd = strategy_delta_usd + 0.000001`,
     `update vault set value_usd = value_usd + 1`,
@@ -73,6 +83,7 @@ const refused: Readonly<Record<string, readonly string[]>> = {
   vault_position_counts: [
     `update vault set out_of_range_count = -1`,
     `update vault set out_of_range_count = position_count + 1, status = 'attention'`,
+    `update vault set position_count = -1, status = 'planting'`,
   ],
   equity_point_amounts: [
     `update equity_point set value_usd = -1, net_usd = capital_out_usd - capital_in_usd - 1`,
@@ -117,6 +128,7 @@ const refused: Readonly<Record<string, readonly string[]>> = {
     `update vault_day set growth = -1`,
     `update vault_day set growth = 'NaN'`,
   ],
+  vault_day_times: [`update vault_day set day = -2`],
   benchmark_holding_amounts: [
     `update benchmark_holding set quantity = -1`,
     `update benchmark_holding set quantity = 'NaN'`,
@@ -131,6 +143,7 @@ const refused: Readonly<Record<string, readonly string[]>> = {
     `update position set price_lower = price_upper + 1, in_range = false where id = 'by prices'`,
     `update position set price_current = -1, in_range = false where id = 'by prices'`,
   ],
+  position_place: [`update position set ordinal = -1 where id = 'by prices'`],
   position_ticks_whole: [
     `update position set tick_lower = 1 where id = 'by prices'`,
     `update position set tick_lower = null where id = 'by ticks'`,
@@ -175,7 +188,12 @@ const refused: Readonly<Record<string, readonly string[]>> = {
     `update ledger_row set type = 'resume', reason = null, amount_usd = 1 where type = 'suspend'`,
   ],
   universe_asset_amounts: [`update universe_asset set liquidity_usd = -1`],
+  universe_asset_place: [`update universe_asset set ordinal = -1 where symbol = 'WETH'`],
+  universe_asset_venues: venuesOf('universe_asset'),
   universe_pair_amounts: [`update universe_pair set tvl_usd = -1`],
+  universe_pair_place: [`update universe_pair set ordinal = -1`],
+  universe_pair_venues: venuesOf('universe_pair'),
+  feed_place: [`update feed set line = -1`, `update feed set byte = -1`],
 }
 
 /** What can't be there twice. */
@@ -227,6 +245,14 @@ const taken = [
   `update position set price_current = price_upper where id = 'by ticks'`,
   `update position set tick_current = tick_lower where id = 'by ticks'`,
   `update benchmark_holding set quantity = 0`,
+  `update strategy set live_apr = 0.1, sigma = 0`,
+  `update strategy set live_apr = ${-365 / 30}, sigma = 0`,
+  // A day on which all was lost has no logarithm.
+  `update strategy set live_apr = ${-365 / 30}`,
+  // The first second of all ends a day.
+  `update vault_day set day = -1 where day = (select min(day) from vault_day)`,
+  `update strategy set figures_day = -1`,
+  `update universe_asset set venues = '{}'`,
   `update ledger_row set type = 'harvest', amount_usd = 1 where type = 'plant'`,
   `update ledger_row set type = 'resume', reason = null where type = 'suspend'`,
 ]
@@ -310,6 +336,10 @@ function statementsOf(
 function vaultWith(change: string): string {
   const [column, value] = change.split(' = ')
   return `select (jsonb_populate_record(vault, jsonb_build_object('${column}', ${value}))).* from vault`
+}
+
+function venuesOf(table: string): string[] {
+  return [`update ${table} set venues = null`, `update ${table} set venues = array['uniswap-v3', null]`]
 }
 
 let sent = 0
