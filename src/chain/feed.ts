@@ -21,7 +21,7 @@ export interface ChainFeed {
   readonly name: string
   readonly start: { readonly line: number; readonly byte: number }
   readonly chunks: AsyncIterable<Buffer>
-  readonly progress: { bytesRead: number; readonly bytesTotal: null }
+  readonly progress: { bytesRead: number; bytesUnpacked: number; readonly bytesTotal: null }
   positionAfter(line: { readonly number: number }): ChainPosition
 }
 
@@ -32,7 +32,7 @@ export interface ChainFeed {
 export function chainFeed(options: ChainOptions, applied: ChainPosition | null): ChainFeed {
   // In the first second there is no line before, so that it is the beginning.
   const position = applied !== null && applied.line > 0 ? applied : null
-  const progress = { bytesRead: 0, bytesTotal: null }
+  const progress = { bytesRead: 0, bytesUnpacked: 0, bytesTotal: null }
   const seconds: { readonly lastLine: number; readonly position: ChainPosition }[] = []
 
   async function* chunks(): AsyncGenerator<Buffer> {
@@ -48,6 +48,7 @@ export function chainFeed(options: ChainOptions, applied: ChainPosition | null):
       })
       line += all.length
       progress.bytesRead += chunk.length
+      progress.bytesUnpacked += chunk.length
       yield chunk
     }
   }

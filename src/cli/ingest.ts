@@ -5,6 +5,7 @@ import type { Database } from '../database/database.ts'
 import { ingest, type Summary, type Tally } from '../feed/ingest.ts'
 import { rejectsFile } from '../feed/rejects.ts'
 import { fileSource, inputSource, type Source } from '../feed/source.ts'
+import { factsPerSecond, type Moment, momentOf, timeLeft, total } from './progress.ts'
 
 export interface IngestCommand {
   readonly database: Database
@@ -28,9 +29,9 @@ export async function runIngest({ database, feed, skipBad, input, output, signal
   const progress = showProgress(source, output)
   let summary: Summary = { applied: {}, skipped: {}, rejected: {} }
   try {
-    const onProgress = (current: Summary): void => {
+    const onProgress = (current: Summary, bytesHandled: number): void => {
       summary = current
-      progress.update(current)
+      progress.update(current, bytesHandled)
     }
     const patience = {
       onWait: (reason: Error) => output.write(`${reason.message} The feed waits, and goes on by itself.\n`),
@@ -59,30 +60,37 @@ function line(name: string, tally: Tally): string {
   return `${name.padEnd(8)} ${String(total(tally)).padStart(9)}${kinds.length === 0 ? '' : `  (${kinds.join(', ')})`}`
 }
 
-function total(tally: Tally): number {
-  return Object.values(tally).reduce((sum, count) => sum + count, 0)
-}
+/** The time left is told by so many of the newest batches: what is known is skipped sooner than what is new is applied. */
+const newestBatches = 50
 
-/** On a terminal: how far it is, facts applied and a second, time left. */
+/** On a terminal: how far it is, facts applied and skipped, how many a second, time left. */
 function showProgress(
   { progress }: Source,
   output: NodeJS.WriteStream,
-): { update(summary: Summary): void; stop(): void } {
+): { update(summary: Summary, bytesHandled: number): void; stop(): void } {
   if (!output.isTTY) return { update: () => undefined, stop: () => undefined }
-  const known = progress.bytesTotal !== null
+  const { bytesTotal } = progress
+  const isKnown = bytesTotal !== null
   const bar = new SingleBar({
     stream: output,
-    format: `${known ? '{bar} {percentage}% | ' : ''}{applied} applied, {rate}/s${known ? ' | {eta_formatted} left' : ''}`,
+    format: `${isKnown ? '{bar} {percentage}% | ' : ''}{applied} applied, {skipped} skipped, {rate}/s${isKnown ? ' | {left} left' : ''}`,
     hideCursor: true,
-    etaBuffer: 50,
   })
   const started = performance.now()
-  bar.start(progress.bytesTotal ?? 0, 0, { applied: 0, rate: 0 })
+  const first: Moment = { milliseconds: 0, facts: 0, bytesDone: 0 }
+  const newest = [first]
+  bar.start(bytesTotal ?? 0, 0, { applied: 0, skipped: 0, rate: 0, left: '?' })
   return {
-    update: ({ applied }) => {
-      const facts = total(applied)
-      const rate = Math.round((facts * 1000) / (performance.now() - started))
-      bar.update(progress.bytesRead, { applied: facts, rate })
+    update: (summary, bytesHandled) => {
+      const now = momentOf(summary, bytesHandled, progress, performance.now() - started)
+      newest.push(now)
+      if (newest.length > newestBatches) newest.shift()
+      bar.update(now.bytesDone, {
+        applied: total(summary.applied),
+        skipped: total(summary.skipped),
+        rate: factsPerSecond(first, now),
+        left: timeLeft(newest[0] ?? first, now, bytesTotal ?? 0),
+      })
     },
     stop: () => bar.stop(),
   }

@@ -28,8 +28,8 @@ export interface IngestOptions {
   readonly source: Source
   /** Where bad lines are set aside; without it the first one ends the run. */
   readonly rejects?: Rejects
-  /** Is told after each batch, also after one that ends with a bad line. */
-  readonly onProgress?: (summary: Summary) => void
+  /** Is told after each batch, also after one that ends with a bad line: how many unpacked bytes its lines end at. */
+  readonly onProgress?: (summary: Summary, bytesHandled: number) => void
   /** Waits while the database is out, and goes on with the batch in hand; without it, that ends the run. */
   readonly patience?: Patience
   /** Ends the run at the next committed batch, or while it waits. */
@@ -45,6 +45,8 @@ export interface IngestOptions {
 export async function ingest(options: IngestOptions): Promise<Summary> {
   const summary: Summary = { applied: {}, skipped: {}, rejected: {} }
   const { source, signal, onProgress } = options
+  let bytesHandled = source.start.byte
+  const onHandled = (line: Line): void => void (bytesHandled = line.endByte)
   for await (const lines of readLines(source.chunks, source.start)) {
     let next = parseBatch(source, lines, 0)
     for (let from = 0; from < lines.length; from += batchLines) {
@@ -53,9 +55,9 @@ export async function ingest(options: IngestOptions): Promise<Summary> {
       // The next batch is parsed while the database works on this one.
       next = parseBatch(source, lines, from + batchLines)
       try {
-        await applyLines(options, batch, summary)
+        await applyLines(options, batch, summary, onHandled)
       } finally {
-        onProgress?.(summary)
+        onProgress?.(summary, bytesHandled)
       }
     }
   }
@@ -77,7 +79,12 @@ async function parseBatch(source: Source, all: readonly Line[], from: number): P
   return { lines, candidates }
 }
 
-async function applyLines(options: IngestOptions, batch: Batch, summary: Summary): Promise<void> {
+async function applyLines(
+  options: IngestOptions,
+  batch: Batch,
+  summary: Summary,
+  onHandled: (last: Line) => void,
+): Promise<void> {
   const { lines } = batch
   const { source, rejects, patience, signal } = options
   const fates = await patiently(tries(options, batch), patience, signal)
@@ -87,6 +94,8 @@ async function applyLines(options: IngestOptions, batch: Batch, summary: Summary
     const tally = summary[fate]
     tally[kind ?? 'unreadable'] = (tally[kind ?? 'unreadable'] ?? 0) + 1
   }
+  const last = lines[fates.length - 1]
+  if (last !== undefined) onHandled(last)
   const [bad] = rejectedLines(lines, fates)
   if (bad !== undefined && rejects === undefined) {
     throw new BadFact(source.name, bad.line.number, bad.flaw.key, bad.flaw.reason)

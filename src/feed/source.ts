@@ -21,19 +21,28 @@ export interface Source {
   /** Where its first chunk begins. */
   readonly start: Start
   readonly chunks: AsyncIterable<Buffer>
-  /** How much of it has been read, in packed bytes. */
-  readonly progress: { bytesRead: number; readonly bytesTotal: number | null }
+  readonly progress: Progress
   /** What is kept of how far it is with a line, where that is other than the line's number, end and digest. */
   positionAfter?(line: Line): FeedPosition
+}
+
+/** How much of a source has been read. */
+export interface Progress {
+  /** As they are packed. */
+  bytesRead: number
+  /** What those are, unpacked. */
+  bytesUnpacked: number
+  /** Packed, where that is known. */
+  readonly bytesTotal: number | null
 }
 
 /** A file, plain or gzipped, from its beginning to its end. */
 export async function fileSource(file: string): Promise<Source> {
   const name = path.resolve(file)
   const handle = await openFeed(name)
-  const progress = { bytesRead: 0, bytesTotal: (await handle.stat()).size }
+  const progress = noneOf((await handle.stat()).size)
   const packed = createReadStream(name, { fd: handle, highWaterMark: chunkBytes })
-  return { name, start: beginning, chunks: unpacked(counted(packed, progress), name), progress }
+  return { name, start: beginning, chunks: unpacked(packed, name, progress), progress }
 }
 
 /**
@@ -42,9 +51,9 @@ export async function fileSource(file: string): Promise<Source> {
  */
 export function inputSource(input: Readable, signal?: AbortSignal): Source {
   const name = 'standard input'
-  const progress = { bytesRead: 0, bytesTotal: null }
+  const progress = noneOf(null)
   const chunks = signal === undefined ? input : endedBy(signal, input)
-  return { name, start: beginning, chunks: unpacked(counted(chunks, progress), name), progress }
+  return { name, start: beginning, chunks: unpacked(chunks, name, progress), progress }
 }
 
 /**
@@ -61,8 +70,12 @@ export async function followedSource(file: string, applied: FeedPosition | null,
     return fileSource(file)
   }
   const start = applied !== null && (await isUnchanged(handle, applied)) ? applied : beginning
-  const progress = { bytesRead: 0, bytesTotal: null }
+  const progress = noneOf(null)
   return { name, start, chunks: counted(growing(handle, name, start.byte, signal), progress), progress }
+}
+
+function noneOf(bytesTotal: number | null): Progress {
+  return { bytesRead: 0, bytesUnpacked: 0, bytesTotal }
 }
 
 async function openFeed(name: string): Promise<FileHandle> {
@@ -111,22 +124,39 @@ async function isUnchanged(handle: FileHandle, { byte, fingerprint }: FeedPositi
   return lineDigest(line.subarray(line.lastIndexOf(0x0a) + 1)) === fingerprint
 }
 
-async function* counted(chunks: AsyncIterable<Buffer>, progress: { bytesRead: number }): AsyncGenerator<Buffer> {
+/** One by one, so that the first of them can be looked at before the others. */
+async function* eachOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  yield* chunks
+}
+
+async function* counted(chunks: AsyncIterable<Buffer>, progress: Progress): AsyncGenerator<Buffer> {
   for await (const chunk of chunks) {
     progress.bytesRead += chunk.length
+    progress.bytesUnpacked += chunk.length
     yield chunk
   }
 }
 
 /** The bytes themselves, or what they unpack to where they begin as gzip does. */
-async function* unpacked(chunks: AsyncGenerator<Buffer>, name: string): AsyncGenerator<Buffer> {
+async function* unpacked(packed: AsyncIterable<Buffer>, name: string, progress: Progress): AsyncGenerator<Buffer> {
+  const chunks = eachOf(packed)
   const first = await firstBytes(chunks)
   const all = startingWith(first, chunks)
-  if (!isGzip(first)) return yield* all
+  if (!isGzip(first)) {
+    yield* counted(all, progress)
+    return
+  }
   const gunzip = createGunzip({ chunkSize: chunkBytes })
   pipeline(Readable.from(all), gunzip, () => undefined)
+  let given = 0
   try {
-    yield* gunzip as AsyncIterable<Buffer>
+    for await (const chunk of gunzip as AsyncIterable<Buffer>) {
+      given += chunk.length
+      // It unpacks ahead: what it took in is what it has given and what waits in it.
+      progress.bytesRead = gunzip.bytesWritten
+      progress.bytesUnpacked = given + gunzip.readableLength
+      yield chunk
+    }
   } catch (error) {
     throw new UnreadableFeed(name, `can't be unpacked to its end: ${(error as Error).message}`)
   }
@@ -143,7 +173,7 @@ async function firstBytes(chunks: AsyncGenerator<Buffer>): Promise<Buffer> {
   return first
 }
 
-async function* startingWith(first: Buffer, rest: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void> {
+async function* startingWith(first: Buffer, rest: AsyncGenerator<Buffer>): AsyncGenerator<Buffer, void> {
   yield first
   yield* rest
 }
