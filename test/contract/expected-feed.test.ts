@@ -1,19 +1,15 @@
-import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
-import path from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { ingest } from '../../src/feed/ingest.ts'
+import { ingest, type Summary } from '../../src/feed/ingest.ts'
 import { fileSource } from '../../src/feed/source.ts'
 import { emptyDatabase, type TestDatabase } from '../support/database.ts'
+import { dump } from '../support/dump.ts'
+import { realFeed } from '../support/feeds.ts'
 import { gatewayOn, type TestGateway } from '../support/gateway.ts'
 
-/*
- * Real-market facts and the figures they must give, computed independently of this code. They lie beside the project,
- * not in it.
- */
-const folder = path.resolve(import.meta.dirname, '../../../shared/feeds')
-const feed = path.join(folder, 'polygon-weth-usdc.ndjson.gz')
-const isThere = existsSync(feed)
+/** Real-market facts and, beside them, the figures that they must give, computed independently of this code. */
+const feed = realFeed ?? ''
+const isThere = realFeed !== null
 
 interface ExpectedVault {
   status: string
@@ -32,13 +28,13 @@ interface ExpectedVault {
 
 interface Expected {
   vaults: Record<string, ExpectedVault & Record<(typeof amounts)[number], string>>
-  strategies: Record<string, { liveApr: number | null; sigma: number | null }>
+  strategies: Record<string, { liveApr: number | null; sigma: number | null; days: number }>
   universe: { assets: Record<string, unknown>[]; pairs: Record<string, unknown>[] }
 }
 
 const amounts = ['valueUsd', 'capitalInUsd', 'capitalOutUsd', 'netUsd', 'marketDeltaUsd', 'strategyDeltaUsd'] as const
 
-if (!isThere) console.warn(`The expected figures are not tested: there is no ${feed}`)
+if (!isThere) console.warn(`The expected figures are not tested: there are no real-market facts in ../shared`)
 
 describe.runIf(isThere)('the real-market feed', async () => {
   const expected = isThere
@@ -47,13 +43,14 @@ describe.runIf(isThere)('the real-market feed', async () => {
   const vaults = Object.entries(expected?.vaults ?? {})
   let database: TestDatabase
   let gateway: TestGateway
+  let summary: Summary
   const rest = async <Body>(url: string): Promise<Body> => (await gateway.get(url)).json() as Promise<Body>
 
   beforeAll(async () => {
     database = await emptyDatabase()
     gateway = gatewayOn(database)
-    const { rejected } = await ingest({ database, source: await fileSource(feed) })
-    expect(rejected).toEqual({})
+    summary = await ingest({ database, source: await fileSource(feed) })
+    expect(summary.rejected).toEqual({})
   })
 
   test('has vaults to test', () => expect(vaults.length).toBeGreaterThan(0))
@@ -135,6 +132,12 @@ describe.runIf(isThere)('the real-market feed', async () => {
     }
   })
 
+  test('gives the strategies as many daily returns in their 30 newest complete days', async () => {
+    const counted = await database.query<{ id: string; days: number }>({ name: 'returns_counted', text: returns }, [])
+    const wanted = Object.entries(expected?.strategies ?? {}).map(([id, { days }]) => ({ id, days }))
+    expect(counted).toEqual(wanted.sort((a, b) => (a.id < b.id ? -1 : 1)))
+  })
+
   test('gives the universe by REST and by GraphQL', async () => {
     const assets = numbers(expected?.universe.assets, ['symbol', 'name'])
     const pairs = numbers(expected?.universe.pairs)
@@ -146,7 +149,24 @@ describe.runIf(isThere)('the real-market feed', async () => {
     expect(universe.pairs).toEqual(pairs)
     expect(assets).toMatchObject(universe.assets)
   })
+
+  test('changes nothing when it comes again, and is skipped whole', async () => {
+    const before = await dump(database)
+    const again = await ingest({ database, source: await fileSource(feed) })
+    expect(again).toEqual({ applied: {}, skipped: summary.applied, rejected: {} })
+    expect(await dump(database)).toEqual(before)
+  })
 })
+
+/** A strategy has a return of a day where one of its vaults had value at its start. */
+const returns = `
+  select strategy.id, count(distinct days.day)::integer as days
+  from strategy join vault on strategy_id = strategy.id
+    cross join generate_series(figures_day - 29, figures_day) as days(day) cross join lateral (
+      select case when vault_day.day = days.day then start_usd else end_usd end as start_usd
+      from vault_day where vault_address = address and vault_day.day <= days.day order by vault_day.day desc limit 1) held
+  where start_usd > 0
+  group by strategy.id order by strategy.id collate "C"`
 
 /** Decimal texts as the numbers they are served as, at any depth but under the keys left out. */
 function numbers(value: unknown, leftOut: readonly string[] = []): unknown {

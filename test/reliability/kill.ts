@@ -12,6 +12,8 @@ const golden = 0.618034
 
 interface KillOptions {
   readonly homes: Homes
+  /** A file; without one, many vaults of the demo world. */
+  readonly feed?: string
   readonly kills: number
   /** Where the moments begin, from 0 to 1. */
   readonly offset: number
@@ -22,9 +24,8 @@ interface KillOptions {
  * Kills an ingest with SIGKILL at so many moments, each time starting it again, and compares what is there at the end of
  * the feed with what one run without kills ends in.
  */
-export async function kill({ homes, kills, offset, say }: KillOptions): Promise<Finding> {
-  const feed = path.join(homes.folder, 'feed.ndjson')
-  await writeFile(feed, feedText(manyDemoFacts(3)))
+export async function kill({ homes, feed: given, kills, offset, say }: KillOptions): Promise<Finding> {
+  const feed = given ?? (await writeDemoFeed(homes.folder))
   const unharmed = await runWhole(homes, feed)
   const flaws: string[] = []
   let home = await homes.create()
@@ -46,6 +47,12 @@ export async function kill({ homes, kills, offset, say }: KillOptions): Promise<
   await runToEnd(home, feed)
   await compare()
   return { figures: { kills, 'feeds applied to their end': feeds, 'read models that differ': flaws.length }, flaws }
+}
+
+async function writeDemoFeed(folder: string): Promise<string> {
+  const feed = path.join(folder, 'feed.ndjson')
+  await writeFile(feed, feedText(manyDemoFacts(3)))
+  return feed
 }
 
 async function runWhole(homes: Homes, feed: string): Promise<{ dump: Dump; milliseconds: number }> {

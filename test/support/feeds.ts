@@ -1,6 +1,13 @@
+import { existsSync } from 'node:fs'
+import path from 'node:path'
 import type { FactInput } from '../../src/feed/fact.ts'
 import { demoFacts } from '../../src/feed/demo.ts'
 import { midnight } from './world.ts'
+
+const beside = path.resolve(import.meta.dirname, '../../../shared/feeds/polygon-weth-usdc.ndjson.gz')
+
+/** A feed of real-market facts, which lies beside the project, not in it; null where it isn't there. */
+export const realFeed = existsSync(beside) ? beside : null
 
 /** The text of a feed of these facts. */
 export function feedText(facts: readonly FactInput[]): string {
