@@ -19,6 +19,7 @@ export type Parsed =
 export function parseFact(bytes: Uint8Array): Parsed {
   const text = decode(bytes)
   if (text === null) return bad(null, 'the line is not UTF-8')
+  if (hasPrototypeKey(text)) return bad('__proto__', 'is not a key of this kind of fact')
   let value: unknown
   try {
     value = readJson(text)
@@ -46,12 +47,28 @@ const inexactNumber = /(?:^|[:,[\s])-?(?:\d+[.eE]|\d{16})/
  * @throws where it is none, or gives a key of an object twice
  */
 function readJson(text: string): unknown {
-  if (!inexactNumber.test(text) && !text.includes('__proto__')) {
+  if (!inexactNumber.test(text)) {
     const value = tryParse(text)
     // The platform's own parser is much the faster one, but takes the last of two equal keys and says nothing.
     if (value !== undefined && countKeys(value) === text.split('":').length - 1) return value
   }
   return parseJson(text, undefined, { parseNumber: readNumber })
+}
+
+/** An object that a parser fills key by key would lose it, and what it says would not be checked. */
+function hasPrototypeKey(text: string): boolean {
+  if (!/__proto__|\\u/.test(text)) return false
+  let has = false
+  const see = (key: string, value: unknown): unknown => {
+    has ||= key === '__proto__'
+    return value
+  }
+  try {
+    JSON.parse(text, see)
+  } catch {
+    // What isn't JSON is refused as such.
+  }
+  return has
 }
 
 function tryParse(text: string): unknown {

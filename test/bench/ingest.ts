@@ -1,14 +1,14 @@
 /**
- * Facts a second on each engine, beside plain multi-row inserts of the equity rows that the same facts give: the ratio
- * is how many of those take as long as one fact. Engines and feeds take turns over several rounds, so that what else
- * the machine does meets all of them alike, and the medians are printed. PostgreSQL is measured where TEST_DATABASE_URL
- * says where one is.
+ * Facts a second on each engine, beside plain multi-row inserts of the rows that the same facts leave: of all that are
+ * the vaults', and of their equity points alone, of which a mark leaves one. What a fact changed and a later one changed
+ * again is inserted once. Engines and feeds take turns over several rounds, so that what else the machine does meets all
+ * of them alike, and the medians are printed. PostgreSQL is measured where TEST_DATABASE_URL says where one is.
  */
 import { existsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import type { Database } from '../../src/database/database.ts'
+import type { Database, Value } from '../../src/database/database.ts'
 import { openDatabase } from '../../src/database/open.ts'
 import type { FactInput } from '../../src/feed/fact.ts'
 import { ingest } from '../../src/feed/ingest.ts'
@@ -21,15 +21,8 @@ const vaults = 40
 const marksEach = 250
 const hour = 3_600
 const insertRows = 1_000
-const equityColumns = [
-  'vault_address',
-  'ts',
-  'value_usd',
-  'capital_in_usd',
-  'capital_out_usd',
-  'net_usd',
-  'mark_digest',
-]
+/** What marks and flows leave, parents first. */
+const tables = ['vault', 'benchmark_holding', 'position', 'vault_day', 'ledger_row', 'equity_bucket', 'equity_point']
 
 interface Feed {
   readonly name: string
@@ -40,7 +33,9 @@ interface Measurement {
   readonly facts: number
   readonly seconds: number
   readonly rows: number
+  /** Of all rows, and of the equity points alone. */
   readonly insertSeconds: number
+  readonly pointSeconds: number
 }
 
 const polygon = path.resolve(import.meta.dirname, '../../../shared/feeds/polygon-weth-usdc.ndjson.gz')
@@ -81,30 +76,58 @@ async function measure(database: Database, feed: Feed): Promise<Measurement> {
   return { facts, seconds, ...(await measureInserts(database)) }
 }
 
-/** Takes the equity rows out, and times how they go in again. */
-async function measureInserts(database: Database): Promise<Pick<Measurement, 'rows' | 'insertSeconds'>> {
-  const texts = equityColumns.map((column) => `${column}::text`).join(', ')
-  const from = 'from equity_point order by ts, vault_address'
-  const rows = await database.query<Record<string, string | null>>(
-    { name: 'rows', text: `select ${texts} ${from}` },
-    [],
-  )
-  await database.prisma.$executeRawUnsafe('truncate equity_point')
-  const begun = performance.now()
-  for (let at = 0; at < rows.length; at += insertRows) {
-    const values = rows.slice(at, at + insertRows).map((row) => equityColumns.map((column) => row[column] ?? null))
-    await database.query({ name: `insert_${values.length}`, text: insertText(values.length) }, values.flat())
-  }
-  return { rows: rows.length, insertSeconds: secondsSince(begun) }
+interface Rows {
+  readonly table: string
+  readonly columns: readonly string[]
+  readonly values: readonly Value[][]
 }
 
-function insertText(rows: number): string {
-  const width = equityColumns.length
+/** Takes the rows out, and times how they go in again. */
+async function measureInserts(database: Database): Promise<Omit<Measurement, 'facts' | 'seconds'>> {
+  const all: Rows[] = []
+  for (const table of tables) all.push(await rowsOf(database, table))
+  await database.prisma.$executeRawUnsafe(`truncate ${tables.join(', ')}`)
+  let insertSeconds = 0
+  let pointSeconds = 0
+  for (const rows of all) {
+    const begun = performance.now()
+    await insert(database, rows)
+    pointSeconds = secondsSince(begun)
+    insertSeconds += pointSeconds
+  }
+  return { rows: all.reduce((sum, { values }) => sum + values.length, 0), insertSeconds, pointSeconds }
+}
+
+async function rowsOf(database: Database, table: string): Promise<Rows> {
+  const stored = await database.query<{ name: string; type: string }>(
+    {
+      name: `columns_${table}`,
+      text: `select column_name::text as name, data_type::text as type from information_schema.columns
+        where table_schema = 'public' and table_name = '${table}' and is_generated = 'NEVER' order by ordinal_position`,
+    },
+    [],
+  )
+  const columns = stored.map(({ name }) => name)
+  const given = stored.map(({ name, type }) => (type === 'boolean' ? name : `${name}::text`))
+  const text = `select ${given.join(', ')} from ${table} ${table === 'equity_point' ? 'order by ts, vault_address' : ''}`
+  const rows = await database.query<Record<string, Value>>({ name: `rows_${table}`, text }, [])
+  return { table, columns, values: rows.map((row) => columns.map((column) => row[column] ?? null)) }
+}
+
+async function insert(database: Database, { table, columns, values }: Rows): Promise<void> {
+  for (let at = 0; at < values.length; at += insertRows) {
+    const some = values.slice(at, at + insertRows)
+    const text = insertText(table, columns, some.length)
+    await database.query({ name: `insert_${table}_${some.length}`, text }, some.flat())
+  }
+}
+
+function insertText(table: string, columns: readonly string[], rows: number): string {
   const places = Array.from(
     { length: rows },
-    (_, row) => `(${equityColumns.map((__, at) => `$${row * width + at + 1}`).join(', ')})`,
+    (_, row) => `(${columns.map((__, at) => `$${row * columns.length + at + 1}`).join(', ')})`,
   )
-  return `insert into equity_point (${equityColumns.join(', ')}) values ${places.join(', ')}`
+  return `insert into ${table} (${columns.join(', ')}) values ${places.join(', ')}`
 }
 
 /** Vaults that are marked at each hour, in range and out. */
@@ -129,16 +152,16 @@ function hourlyMarks(): FactInput[] {
 function tableRow(engine: string, feed: string, measured: readonly Measurement[]) {
   const facts = measured[0]?.facts ?? 0
   const seconds = median(measured.map((one) => one.seconds))
-  const insertsPerSecond = median(measured.map(({ rows, insertSeconds }) => rows / insertSeconds))
-  const ratio = median(measured.map((one) => one.seconds / one.facts / (one.insertSeconds / one.rows)))
+  const share = (of: (one: Measurement) => number): string => median(measured.map(of)).toFixed(2)
   return {
     engine,
     feed,
     facts,
+    rows: measured[0]?.rows ?? 0,
     seconds: seconds.toFixed(2),
     'facts/s': Math.round(facts / seconds),
-    'inserts/s': Math.round(insertsPerSecond),
-    ratio: ratio.toFixed(1),
+    'of all rows': share((one) => one.insertSeconds / one.seconds),
+    'of the points': share((one) => one.pointSeconds / one.seconds),
   }
 }
 

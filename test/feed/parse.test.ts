@@ -118,6 +118,18 @@ describe('a fact', () => {
     expect(flawOf(line)).toEqual({ key, reason: 'is not a key of this kind of fact' })
   })
 
+  test.each([
+    ['prices', '"__proto__"'],
+    ['prices', '"__pr\\u006fto__"'],
+  ] as const)('a mark whose %s have the key %s is refused, and names it', (name, key) => {
+    const line = lineWith(good.mark, pathOf(`${name}.proto`), '1').replace('"proto"', key)
+    expect(flawOf(line)).toEqual({ key: '__proto__', reason: 'is not a key of this kind of fact' })
+  })
+
+  test('what a key may not be, a value may', () => {
+    expect(flawOf(lineWith(good.strategy, pathOf('tagline'), '__proto__'))).toBeNull()
+  })
+
   test.each<[Name, string, unknown, string]>([
     ['mark', 'kind', 'Mark', 'is "Mark", which is no kind of fact'],
     ['mark', 'kind', 7, 'is 7, which is no kind of fact'],
