@@ -19,6 +19,9 @@ if (!existsSync(newest) || statSync(newest).mtimeMs < statSync(schema).mtimeMs) 
     // The CLI would ask its maker for newer versions.
     CHECKPOINT_DISABLE: '1',
     PRISMA_HIDE_UPDATE_MESSAGE: '1',
+    // Generating needs no schema engine, yet the CLI would download one: any executable satisfies it. It is said here
+    // alone, for commands such as migrate do need the engine.
+    PRISMA_SCHEMA_ENGINE_BINARY: process.execPath,
   }
   // What the CLI prints goes into the error that a failure throws.
   execFileSync(process.execPath, [cli, 'generate', '--config', path.join(import.meta.dirname, 'prisma.config.ts')], {
