@@ -35,9 +35,7 @@ export function createReadiness(database: Database, milliseconds = 800): Gateway
 }
 
 function stopOf(error: unknown): string {
-  if (error instanceof BadFact) {
-    return `The feed is stopped by a bad fact in line ${error.line}: ${error.key ?? 'it'} ${error.reason}`
-  }
+  if (error instanceof BadFact) return `The feed is stopped by a bad fact in ${error.finding}`
   if (error instanceof ChainDiverged) return `The feed is stopped. ${error.message}.`
   return 'The feed is stopped; the log says why.'
 }

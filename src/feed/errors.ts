@@ -2,6 +2,9 @@ import { DomainError } from '../domain/errors.ts'
 
 /** A line of a feed that isn't a fact, or a fact that can't be: where it stands, and which key is wrong in what way. */
 export class BadFact extends Error {
+  /** What is wrong in which line, without the feed: its path is nobody's business outside. */
+  readonly finding: string
+
   constructor(
     readonly feed: string,
     readonly line: number,
@@ -9,7 +12,9 @@ export class BadFact extends Error {
     readonly key: string | null,
     readonly reason: string,
   ) {
-    super(`${feed}, line ${line}: ${key === null ? '' : `${key} `}${reason}`)
+    const finding = `line ${line}: ${key === null ? '' : `${key} `}${reason}`
+    super(`${feed}, ${finding}`)
+    this.finding = finding
     this.name = 'BadFact'
   }
 }

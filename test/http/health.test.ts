@@ -101,8 +101,8 @@ describe('not ready is a gateway', () => {
       'The feed is stopped by a bad fact in line 7: kind is "trade", which is no kind of fact',
     ],
     [
-      new BadFact('/srv/feeds/feed.ndjson', 8, null, 'is not JSON'),
-      'The feed is stopped by a bad fact in line 8: it is not JSON',
+      new BadFact('/srv/feeds/feed.ndjson', 8, null, 'the line is not JSON'),
+      'The feed is stopped by a bad fact in line 8: the line is not JSON',
     ],
     [new UnreadableFeed('/srv/feeds/feed.ndjson', 'is gone'), 'The feed is stopped; the log says why.'],
   ])('whose feed was stopped: %s', async (error, detail) => {
