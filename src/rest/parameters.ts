@@ -21,7 +21,7 @@ export interface Parameter {
 }
 
 export function time(variable: string, description: string, example: number): Parameter {
-  return { variable, schema: schemas.time(description, example), read: readInteger }
+  return integer(variable, schemas.time(description, example))
 }
 
 /** How many of something: the schema's own bounds, told to those who read the contract. */
@@ -30,8 +30,23 @@ export function count(
   description: string,
   { least, most, default: unlessGiven }: { readonly least: number; readonly most: number; readonly default: number },
 ): Parameter {
-  const schema = { ...schemas.integer(description, unlessGiven), minimum: least, maximum: most, default: unlessGiven }
-  return { variable, schema, read: readInteger }
+  const bounds = { minimum: least, maximum: most, default: unlessGiven }
+  return integer(variable, { ...schemas.integer(description, unlessGiven), ...bounds })
+}
+
+/** The bounds are those of the GraphQL schema; it would say of what is far out of them only that it is no Int. */
+function integer(variable: string, schema: schemas.Schema): Parameter {
+  const { minimum = 0, maximum = Number.MAX_SAFE_INTEGER } = schema
+  return {
+    variable,
+    schema,
+    read: (text, parameter) => {
+      if (!/^-?\d+$/.test(text)) throw new BadParameter(parameter, `is ${quoted(text)}, not a whole number`)
+      const value = Number(text)
+      if (value >= minimum && value <= maximum) return value
+      throw new BadParameter(parameter, `is ${text.slice(0, 80)}, not from ${minimum} to ${maximum}`)
+    },
+  }
 }
 
 export function cursor(variable: string, description: string, example: string): Parameter {
@@ -68,12 +83,6 @@ export function readParameters(
     if (value !== undefined) variables[variable] = read(value, name)
   }
   return variables
-}
-
-function readInteger(text: string, parameter: string): number {
-  const value = Number(text)
-  if (/^-?\d+$/.test(text) && Number.isSafeInteger(value)) return value
-  throw new BadParameter(parameter, `is ${quoted(text)}, not a whole number`)
 }
 
 function quoted(value: string): string {

@@ -112,6 +112,17 @@ describe('a parameter', () => {
   })
 
   test.each([
+    ['since=99999999999999999999', 'since is 99999999999999999999, not from 0 to 253402300799'],
+    ['until=-1', 'until is -1, not from 0 to 253402300799'],
+    ['limit=99999999999', 'limit is 99999999999, not from 1 to 1000'],
+    ['limit=1001', 'limit is 1001, not from 1 to 1000'],
+    ['limit=ten', 'limit is "ten", not a whole number'],
+  ])('out of its bounds is told them: ?%s', async (query, detail) => {
+    const problem = await problemOf(await gateway.get(`/vault/${vault}/events?${query}`), 400)
+    expect(problem).toMatchObject({ detail })
+  })
+
+  test.each([
     ['equity', 'points=2'],
     ['equity', 'points=2000'],
     ['equity', 'since=0&until=253402300799'],
