@@ -10,6 +10,7 @@ import { WorkerFailed } from './cli/supervisor.ts'
 import { BadUsage, type Command, readCommand, usage } from './cli/usage.ts'
 import { onStopMessage, serveAsWorker, workerNumber } from './cli/worker.ts'
 import { BadConfig, type Config, readConfig } from './config.ts'
+import { DataDirUnusable } from './database/folder.ts'
 import { DatabaseFull } from './database/full.ts'
 import { DataDirInUse } from './database/lock.ts'
 import { openDatabase } from './database/open.ts'
@@ -138,8 +139,8 @@ function isWrongUse(error: unknown): boolean {
 /** Errors whose message says all that their reader needs. */
 function isExplained(error: unknown): error is Error {
   const explained = [
-    ...[BadUsage, BadConfig, DataDirInUse, DatabaseUnreachable, DatabaseUnavailable, DatabaseFull, CannotListen],
-    ...[BadFact, UnreadableFeed, UnwritableRejects, WorkerFailed],
+    ...[BadUsage, BadConfig, DataDirUnusable, DataDirInUse, CannotListen, WorkerFailed],
+    ...[DatabaseUnreachable, DatabaseUnavailable, DatabaseFull, BadFact, UnreadableFeed, UnwritableRejects],
   ]
   return error instanceof ChainError || explained.some((kind) => error instanceof kind)
 }

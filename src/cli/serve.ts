@@ -6,7 +6,7 @@ import type { Database } from '../database/database.ts'
 import { allStrategies, readVaultPages } from '../database/read/vault.ts'
 import { readFeedPosition } from '../database/write/feed.ts'
 import { demoFacts } from '../feed/demo.ts'
-import { BadFact } from '../feed/errors.ts'
+import { BadFact, UnreadableFeed, UnwritableRejects } from '../feed/errors.ts'
 import { ingest } from '../feed/ingest.ts'
 import { patiently } from '../feed/patience.ts'
 import { rejectsFile } from '../feed/rejects.ts'
@@ -153,11 +153,15 @@ async function follow({ database, skipBad, log }: ServeCommand, following: Follo
   } catch (error) {
     if (signal.aborted) return
     readiness.feedStopped(error)
-    const isExplained = error instanceof BadFact || error instanceof ChainError
-    log.error(`The feed is stopped: ${(error as Error).message}`, isExplained ? {} : { err: error })
+    log.error(`The feed is stopped: ${(error as Error).message}`, isExplained(error) ? {} : { err: error })
   } finally {
     await rejects?.close()
   }
+}
+
+/** Whether its message says all that its reader needs. */
+function isExplained(error: unknown): boolean {
+  return [BadFact, UnreadableFeed, UnwritableRejects, ChainError].some((kind) => error instanceof kind)
 }
 
 /** The chain's reader is loaded where a chain is read. */

@@ -53,9 +53,18 @@ function mistakeIn(name: string | undefined, rest: readonly string[]): string {
 }
 
 function parse(args: readonly string[]) {
+  const parsed = tokensOf(args)
+  const options = parsed.tokens.flatMap((token) => (token.kind === 'option' ? [token.rawName] : []))
+  const again = options.find((name, at) => options.indexOf(name) < at)
+  if (again !== undefined) throw new BadUsage(`${again} is given more than once.`)
+  return parsed
+}
+
+function tokensOf(args: readonly string[]) {
   try {
     return parseArgs({
       args: [...args],
+      tokens: true,
       allowPositionals: true,
       options: {
         feed: { type: 'string' },

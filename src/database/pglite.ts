@@ -1,11 +1,12 @@
 import { existsSync } from 'node:fs'
-import { mkdir, realpath, rm, writeFile } from 'node:fs/promises'
+import { rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { PGlite } from '@electric-sql/pglite'
 import { PrismaPGlite } from 'pglite-prisma-adapter'
 import { atomicScripts } from './atomic-scripts.ts'
 import { changesChannel, readChanges } from './changes.ts'
 import { transactionLimits, type Database, type Read, type Value } from './database.ts'
+import { clusterName, usableFolder } from './folder.ts'
 import { PrismaClient } from './generated/client/client.ts'
 import { inPieces, isLong } from './in-pieces.ts'
 import { inTurn } from './in-turn.ts'
@@ -18,17 +19,17 @@ import type { Cancellation } from './cancellation.ts'
 /**
  * Opens the embedded database. It belongs to one process: a folder that another one has open is refused.
  * @param dataDir its folder, created where it is missing; in memory where none is given
+ * @throws {DataDirUnusable}
  * @throws {DataDirInUse}
  * @throws {DatabaseFull} where its disk is
  */
 export async function openPGlite(dataDir?: string): Promise<Database> {
   if (dataDir === undefined) return onPGlite(await PGlite.create(), null, () => Promise.resolve())
-  await mkdir(dataDir, { recursive: true })
-  const folder = await realpath(dataDir)
+  const folder = await usableFolder(dataDir)
   const release = await lockFolder(folder)
   try {
     await requireRoom(folder)
-    return onPGlite(await openCluster(path.join(dataDir, 'pglite')), folder, release)
+    return onPGlite(await openCluster(path.join(folder, clusterName)), folder, release)
   } catch (error) {
     await release()
     throw error

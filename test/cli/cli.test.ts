@@ -1,4 +1,4 @@
-import { appendFile, mkdtemp, readFile, symlink, writeFile } from 'node:fs/promises'
+import { appendFile, chmod, mkdtemp, readFile, symlink, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
@@ -59,6 +59,9 @@ describe('the command line is read as', () => {
     [['chain', 'a', '--chain', 'b'], 'Name one chain.json.'],
     [['chain', 'a', '--skip-bad'], 'Name one chain.json.'],
     [['ingest', 'a', '--fast'], '--fast'],
+    [['serve', '--feed', 'a', '--feed=b'], '--feed is given more than once.'],
+    [['serve', '--chain', 'a', '--chain', 'a'], '--chain is given more than once.'],
+    [['ingest', 'a', '--skip-bad', '--skip-bad'], '--skip-bad is given more than once.'],
   ])('a mistake where it is %j', (args, message) => {
     expect(() => readCommand(args)).toThrow(BadUsage)
     expect(() => readCommand(args)).toThrow(message)
@@ -236,12 +239,48 @@ describe('serve', () => {
     await stop(gateway)
   })
 
+  test('serves on without a feed that is not there, and says in one line of the log that it is not', async () => {
+    const { gateway, base } = await listening(['--feed', `${feed}.none`], (await homes.create()).env)
+    await gateway.says(/The feed is stopped: \S+feed\.ndjson\.none can't be opened: ENOENT.*\n/)
+    expect(gateway.said()).not.toContain('"err"')
+    expect((await fetch(`${base}/ready`)).status).toBe(503)
+    expect(await json(`${base}/strategies`)).toEqual([])
+    await stop(gateway)
+  })
+
   test('ends with 1 and one line where the port is taken', async () => {
     const { gateway, base } = await listening([], { DEMO: '0', ...(await homes.create()).env })
     const { status, stderr } = await run(['serve'], { PORT: new URL(base).port, ...(await homes.create()).env })
     expect(status).toBe(1)
     expect(stderr).toMatch(/^The gateway can't listen on port \d+: .*EADDRINUSE.* Set PORT to another one, .*\n$/)
     await stop(gateway)
+  })
+})
+
+describe('a folder that can not hold the database', () => {
+  /** Root may write to any folder. */
+  const isRoot = process.getuid?.() === 0
+
+  test('since it is a file ends with 1 and what to do, without a stack', async () => {
+    expect(await run(['serve'], { DATA_DIR: feed })).toMatchObject({
+      status: 1,
+      stdout: '',
+      stderr:
+        `The embedded database can't be kept in ${feed}: EEXIST: file already exists, mkdir '${feed}'. ` +
+        'Set DATA_DIR to a folder that this user may write to, or to where one can be made.\n',
+    })
+  })
+
+  test.skipIf(isRoot)('since it may not be written to ends so, too', async () => {
+    await chmod(folder, 0o500)
+    const { status, stderr } = await run(['ingest', feed], { DATA_DIR: folder })
+    await chmod(folder, 0o700)
+    expect({ status, stderr }).toEqual({
+      status: 1,
+      stderr: expect.stringMatching(
+        /^The embedded database can't be kept in \S+: EACCES: [^\n]* Set DATA_DIR [^\n]*\n$/,
+      ) as string,
+    })
   })
 })
 
