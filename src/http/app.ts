@@ -19,6 +19,7 @@ import type { Answer, Inbound, Verdict } from './exchange.ts'
 import type { Exposition } from './exposition.ts'
 import { Finished } from './finished.ts'
 import { createGraphql, graphqlPath, preflightAnswer } from './graphql.ts'
+import { inGraphql } from './graphql-refusals.ts'
 import { createProbes, isProbe, type Readiness } from './health.ts'
 import { fromFetch, fromSocket } from './inbound.ts'
 import { keyCheck } from './keys.ts'
@@ -188,15 +189,5 @@ function isGraphiqlPage(request: Inbound): boolean {
 
 /** A refusal as the path's clients expect it: a problem, or a GraphQL error. */
 function inItsWords(request: Inbound, refusal: Answer): Answer {
-  if (!isGraphql(request)) return refusal
-  const { title, detail, type } = JSON.parse(refusal.body) as { title: string; detail: string; type: string }
-  const code = type
-    .slice(type.lastIndexOf(':') + 1)
-    .toUpperCase()
-    .replaceAll('-', '_')
-  return {
-    status: refusal.status,
-    headers: { ...refusal.headers, 'content-type': 'application/graphql-response+json; charset=utf-8' },
-    body: JSON.stringify({ errors: [{ message: `${title}. ${detail}`, extensions: { code } }] }),
-  }
+  return isGraphql(request) ? inGraphql(refusal) : refusal
 }

@@ -12,7 +12,10 @@ export interface ServerContext extends Asking {
   readonly onWhole: () => void
 }
 
-/** Refuses what can't be read as the asker's fault: Yoga takes a query string's broken JSON for its own. */
+/**
+ * Refuses what can't be read as the asker's fault: Yoga takes a query string's broken JSON for its own, and tells of a
+ * body's what the engine says of it.
+ */
 export const readable: Plugin<ServerContext> = {
   onRequestParse: ({ requestParser, setRequestParser }) => {
     if (requestParser === undefined) return
@@ -20,13 +23,18 @@ export const readable: Plugin<ServerContext> = {
       try {
         return await requestParser(request)
       } catch (error) {
-        if (!(error instanceof SyntaxError)) throw error
-        throw new GraphQLError('variables or extensions are not JSON.', {
-          extensions: { code: 'BAD_REQUEST', http: { status: 400 } },
-        })
+        if (error instanceof SyntaxError) throw unreadable('variables or extensions are not JSON.')
+        if (error instanceof GraphQLError && 'originalError' in error.extensions) {
+          throw unreadable('The body is not JSON.')
+        }
+        throw error
       }
     })
   },
+}
+
+function unreadable(message: string): GraphQLError {
+  return new GraphQLError(message, { extensions: { code: 'BAD_REQUEST', http: { status: 400 } } })
 }
 
 /**

@@ -11,6 +11,7 @@ import type { Answer, Inbound } from './exchange.ts'
 import { askedIn, createFastLane } from './fast-lane.ts'
 import { exampleAddress, graphiqlOptions } from './graphiql.ts'
 import { bounded, readable, sameWayOut, type ServerContext } from './graphql-plugins.ts'
+import { graphqlMethods, inWords, methodRefused } from './graphql-refusals.ts'
 
 export const graphqlPath = '/graphql'
 
@@ -18,7 +19,7 @@ export const graphqlPath = '/graphql'
 const origin = 'http://gateway'
 
 /** What OPTIONS, and so a preflight, is answered. */
-export const preflightAnswer: Answer = { status: 204, headers: { allow: 'GET, POST, OPTIONS' }, body: '' }
+export const preflightAnswer: Answer = { status: 204, headers: { allow: graphqlMethods }, body: '' }
 
 export interface GraphqlOptions {
   readonly contextOf: ContextOf
@@ -75,11 +76,12 @@ export function createGraphql({ contextOf, turns, isOpen, ...options }: GraphqlO
     const headers = Object.fromEntries(response.headers)
     const answer = { status: response.status, headers, body: await response.text() }
     if (result.isWhole && answer.status === 200) lane.learn(request, answer)
-    return answer
+    return inWords(answer)
   }
 
   return async (request, body, making) => {
     const isPost = request.method === 'POST'
+    if (!isPost && request.method !== 'GET') return methodRefused(request.method)
     const asked = isPost ? askedIn(body) : null
     const known = asked && (await lane.answer(request, asked, making))
     if (known !== null) return known
@@ -93,10 +95,7 @@ export function createGraphql({ contextOf, turns, isOpen, ...options }: GraphqlO
 
 function fetched(inbound: Inbound, body: Buffer<ArrayBuffer>): Request {
   const { method, target } = inbound
-  const isRead = method === 'GET' || method === 'HEAD'
-  // fetch can't say TRACE, which is refused as DELETE is.
-  const said = method === 'TRACE' ? 'DELETE' : method
-  return new Request(origin + target, { method: said, headers: inbound.headers(), ...(isRead ? {} : { body }) })
+  return new Request(origin + target, { method, headers: inbound.headers(), ...(method === 'GET' ? {} : { body }) })
 }
 
 function textCache<Value extends object>(): LRUCache<string, Value> {

@@ -21,6 +21,13 @@ export function fromSocket(request: IncomingMessage): Inbound {
   return new SocketRequest(request)
 }
 
+/** Path and query of a target: what is sent to a proxy names a host before them, and RFC 9112 has servers take that too. */
+export function originForm(target: string): string {
+  if (target.startsWith('/')) return target
+  const [, rest = target] = /^https?:\/\/[^/?#]+(.*)$/i.exec(target) ?? []
+  return rest === target || rest.startsWith('/') ? rest : `/${rest}`
+}
+
 const noQuery = new URLSearchParams()
 
 /** What few ask for is made when it is. */
@@ -34,7 +41,7 @@ class SocketRequest implements Inbound {
   constructor(request: IncomingMessage) {
     this.#request = request
     this.method = request.method ?? 'GET'
-    this.target = request.url ?? '/'
+    this.target = originForm(request.url ?? '/')
     const end = this.target.indexOf('?')
     this.path = end < 0 ? this.target : this.target.slice(0, end)
     if (end < 0) this.#query = noQuery

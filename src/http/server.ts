@@ -3,6 +3,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import { type Bounds, defaultBounds } from '../bounds.ts'
 import { problem, type ProblemCode } from '../rest/problem.ts'
+import { refuseUnknownMethod, type Unread } from './unknown-method.ts'
 
 export interface ServerOptions {
   readonly listener: (request: IncomingMessage, response: ServerResponse) => Promise<void>
@@ -120,11 +121,15 @@ const unreadable: Readonly<Partial<Record<string, readonly [ProblemCode, string]
 }
 
 /** Answers what Node could not read as a request, where an answer hasn't begun, and closes. */
-function refuseUnreadable(error: NodeJS.ErrnoException, socket: Socket & { _httpMessage?: ServerResponse }): void {
+function refuseUnreadable(
+  error: NodeJS.ErrnoException & Unread,
+  socket: Socket & { _httpMessage?: ServerResponse },
+): void {
   const isAnswering = socket._httpMessage?.headersSent === true
   if (error.code === 'ECONNRESET' || !socket.writable || isAnswering) return void socket.destroy()
   const [code, detail] = unreadable[error.code ?? ''] ?? ['BAD_REQUEST', 'This is not HTTP/1.1.']
-  const { status, headers, body } = problem(code, detail)
+  const ofMethod = error.code === 'HPE_INVALID_METHOD' ? refuseUnknownMethod(error) : null
+  const { status, headers, body } = ofMethod ?? problem(code, detail)
   const fields = { ...headers, 'content-length': Buffer.byteLength(body), connection: 'close' }
   const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}`)
   socket.end([`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`, ...lines, '', body].join('\r\n'), () =>

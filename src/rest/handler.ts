@@ -76,9 +76,9 @@ export async function onlyRead(method: string, read: () => Promise<Answer>): Pro
   return method === 'GET' || method === 'HEAD' ? read() : notAllowed(method)
 }
 
-function notAllowed(method: string): Answer {
-  const refusal = problem('METHOD_NOT_ALLOWED', `${method} is not allowed, only ${allowedMethods}`)
-  return { ...refusal, headers: { ...refusal.headers, allow: allowedMethods } }
+export function notAllowed(method: string, allow = allowedMethods): Answer {
+  const refusal = problem('METHOD_NOT_ALLOWED', `${method} is not allowed, only ${allow}`)
+  return { ...refusal, headers: { ...refusal.headers, allow } }
 }
 
 async function run(

@@ -46,6 +46,54 @@ test.each(['PUT', 'DELETE', 'TRACE', 'PROPFIND'])('%s is a method of no path', a
   }
 })
 
+describe('a method that Node does not know', () => {
+  test.each(['FOO', 'get', 'GETT', 'x-y'])('is one of no path: %s', async (method) => {
+    const refused = await answerTo(`${method} /vault/x/snapshot?a=1 HTTP/1.1`, 'Host: x')
+    expect(refused).toMatch(/^HTTP\/1\.1 405 Method Not Allowed\r\n/)
+    expect(refused).toMatch(/^content-type: application\/problem\+json/m)
+    expect(refused).toMatch(/^allow: GET, HEAD, OPTIONS\r$/m)
+    expect(refused).toContain(`"detail":"${method} is not allowed, only GET, HEAD, OPTIONS"`)
+  })
+
+  test('is refused in GraphQL where that is asked, and after another request too', async () => {
+    const refused = await answerTo(`FOO ${query} HTTP/1.1`, 'Host: x')
+    expect(refused).toMatch(/^HTTP\/1\.1 405 .*^allow: GET, POST, OPTIONS\r$.*"code":"METHOD_NOT_ALLOWED"/ms)
+    const connection = await rawConnection(server.port)
+    connection.send('GET /health HTTP/1.1\r\nHost: x\r\n\r\n')
+    await connection.receives(/alive/)
+    connection.send('FOO /strategies HTTP/1.1\r\nHost: x\r\n\r\n')
+    expect(await connection.closed).toMatch(/^HTTP\/1\.1 200 .*HTTP\/1\.1 405 /s)
+  })
+
+  test('is refused with its path where that is not there', async () => {
+    expect(await answerTo('FOO /nowhere HTTP/1.1', 'Host: x')).toMatch(/^HTTP\/1\.1 404 .*path-not-found/s)
+  })
+
+  test.each(['FOO', 'FOO /strategies', '\x16\x03\x01', 'F(O /strategies HTTP/1.1', 'FOO /a b HTTP/1.1'])(
+    'is no HTTP where the rest is none: %j',
+    async (line) => {
+      expect(await answerTo(line, 'Host: x')).toMatch(/^HTTP\/1\.1 400 .*This is not HTTP/s)
+    },
+  )
+})
+
+test.each([
+  ['http://x/strategies', '[]'],
+  ['http://another:80/strategies?a=/b', '[]'],
+  ['HTTPS://x/graphql?query={__typename}', '"__typename":"Query"'],
+])('a target that names its host is taken: %s', async (target, words) => {
+  const answer = await answerTo(`GET ${target} HTTP/1.1`, 'Host: x')
+  expect(answer).toMatch(/^HTTP\/1\.1 200 /)
+  expect(answer).toContain(words)
+})
+
+test.each(['http://x', 'http://x?a=1', 'http:///strategies', 'x:/strategies', 'x'])(
+  '%s leads nowhere',
+  async (target) => {
+    expect(await answerTo(`GET ${target} HTTP/1.1`, 'Host: x')).toMatch(/^HTTP\/1\.1 40[04] /)
+  },
+)
+
 test('an expectation that nobody knows is none', async () => {
   expect(await answerTo('GET /strategies HTTP/1.1', 'Host: x', 'Expect: the best')).toMatch(/^HTTP\/1\.1 200 .*\[\]$/s)
 })
@@ -75,6 +123,36 @@ describe('a GraphQL request', () => {
   test.each(['multipart/form-data', 'multipart/form-data; boundary=x'])('is none as %s', async (type) => {
     const response = await gateway.get('/graphql', { method: 'POST', body: '--x--', headers: { 'content-type': type } })
     expect(response.status).toBe(415)
+    expect((await errorOf(response)).extensions).toEqual({ code: 'UNSUPPORTED_MEDIA_TYPE' })
     expect(gateway.reported).toEqual([])
+  })
+
+  test.each(['GET', 'POST'])('by %s that accepts no answer there is is told so', async (method) => {
+    const post = {
+      body: '{"query":"{__typename}"}',
+      headers: { accept: 'image/png', 'content-type': 'application/json' },
+    }
+    const response =
+      method === 'GET'
+        ? await gateway.get(query, { headers: { accept: 'image/png' } })
+        : await gateway.get('/graphql', { method, ...post })
+    expect(response.status).toBe(406)
+    expect((await errorOf(response)).extensions).toEqual({ code: 'NOT_ACCEPTABLE' })
+  })
+
+  test.each(['', '{"query": {', '{"query": "{__typename}"'])(
+    'whose body is %j, no JSON, is told no more',
+    async (body) => {
+      const headers = { 'content-type': 'application/json' }
+      const response = await gateway.get('/graphql', { method: 'POST', body, headers })
+      expect(response.status).toBe(400)
+      expect(await errorOf(response)).toEqual({ message: 'The body is not JSON.', extensions: { code: 'BAD_REQUEST' } })
+    },
+  )
+
+  test.each(['PUT', 'DELETE', 'HEAD'])('by %s is refused', async (method) => {
+    const response = await gateway.get('/graphql', { method })
+    expect([response.status, response.headers.get('allow')]).toEqual([405, 'GET, POST, OPTIONS'])
+    if (method !== 'HEAD') expect((await errorOf(response)).extensions).toEqual({ code: 'METHOD_NOT_ALLOWED' })
   })
 })
