@@ -34,14 +34,20 @@ export function checkExtent(
     over(bounds, 'depth', figures.depth) ??
     over(bounds, 'aliases', figures.aliases) ??
     over(bounds, 'directives', figures.directives) ??
-    over(bounds, 'cost', figures.cost)
+    over(bounds, 'cost', figures.cost, cheaper(figures))
   return { figures, error }
 }
 
-function over(bounds: QueryBounds, bound: Bound, figure: number): GraphQLError | null {
+function over(bounds: QueryBounds, bound: Bound, figure: number, advice = ''): GraphQLError | null {
   const most = bounds[bound]
   if (figure <= most) return null
-  return new GraphQLError(`The query is ${figure} ${inWords[bound]}; at most ${most} are answered.`, {
+  return new GraphQLError(`The query is ${figure} ${inWords[bound]}; at most ${most} are answered.${advice}`, {
     extensions: { code: 'QUERY_OVER_BOUND', bound, figure, most, http: { status: 400 } },
   })
+}
+
+/** What to ask instead of what costs too much. */
+function cheaper({ dearest }: QueryFigures): string {
+  if (dearest.length === 0) return ' Ask for fewer fields, or for some of them in another query.'
+  return ` Its dearest part is ${dearest.join(' with ')}: ask there for less, or for the rest in another query.`
 }

@@ -32,6 +32,8 @@ export interface QueryFigures {
   readonly directives: number
   /** Fields that the answer may have: a list counts its selection once for each item. */
   readonly cost: number
+  /** The lists whose length can be chosen on the way to what costs most, from the outside in, such as `vaults(first: 200)`. */
+  readonly dearest: readonly string[]
 }
 
 export interface MeasuredQuery {
@@ -58,7 +60,7 @@ export function countTokens(source: string): number {
 export function measure({ schema, document, operationName, variables }: MeasuredQuery): QueryFigures {
   const operations = document.definitions.filter((node) => node.kind === Kind.OPERATION_DEFINITION)
   const operation = operationName == null ? operations[0] : operations.find(({ name }) => name?.value === operationName)
-  if (operation === undefined) return { depth: 0, aliases: 0, directives: 0, cost: 0 }
+  if (operation === undefined) return { ...nothing, aliases: 0, directives: 0 }
   const root = schema.getRootType(operation.operation)
   // Variables that can't be are refused by the execution, before it reads anything.
   const { coerced = {} } = getVariableValues(schema, operation.variableDefinitions ?? [], { ...variables })
@@ -66,13 +68,10 @@ export function measure({ schema, document, operationName, variables }: Measured
   return { ...extent, ...nodesOf(document, operation) }
 }
 
-/** How deep a selection goes and how many fields it gives, from where it stands. */
-interface Extent {
-  readonly depth: number
-  readonly cost: number
-}
+/** How deep a selection goes, how many fields it gives and by which lists the most of them, from where it stands. */
+type Extent = Pick<QueryFigures, 'depth' | 'cost' | 'dearest'>
 
-const nothing: Extent = { depth: 0, cost: 0 }
+const nothing: Extent = { depth: 0, cost: 0, dearest: [] }
 
 class Meter {
   readonly #fragments = new Map<string, FragmentDefinitionNode>()
@@ -93,6 +92,7 @@ class Meter {
   selection({ selections }: SelectionSetNode, parent: GraphQLCompositeType, page = 1): Extent {
     let depth = 0
     let cost = 0
+    let dearest = nothing
     for (const node of selections) {
       const extent =
         node.kind === Kind.FIELD
@@ -102,8 +102,9 @@ class Meter {
             : this.#conditional(node.selectionSet, node.typeCondition?.name.value, parent, page)
       depth = Math.max(depth, extent.depth)
       cost += extent.cost
+      if (extent.cost > dearest.cost) dearest = extent
     }
-    return { depth, cost }
+    return { depth, cost, dearest: dearest.dearest }
   }
 
   #fragment(name: string, page: number): Extent {
@@ -130,12 +131,16 @@ class Meter {
   #field(node: FieldNode, parent: GraphQLCompositeType, page: number): Extent {
     const field = this.#definition(node.name.value, parent)
     const type = field && getNamedType(field.type)
-    const length = field === undefined ? null : this.#askedLength(field, node)
+    const asked = field === undefined ? null : this.#askedLength(field, node)
     const inner =
-      node.selectionSet && isCompositeType(type) ? this.selection(node.selectionSet, type, length ?? 1) : nothing
-    const items =
-      field === undefined || !isListType(getNullableType(field.type)) ? 1 : this.#length(field, length, page)
-    return { depth: 1 + inner.depth, cost: ownCost(field) + items * inner.cost }
+      node.selectionSet && isCompositeType(type) ? this.selection(node.selectionSet, type, asked?.length ?? 1) : nothing
+    const items = field === undefined || !isListType(getNullableType(field.type)) ? 1 : this.#length(field, asked, page)
+    return {
+      depth: 1 + inner.depth,
+      cost: ownCost(field) + items * inner.cost,
+      dearest:
+        asked === null ? inner.dearest : [`${field?.name ?? ''}(${asked.argument}: ${asked.length})`, ...inner.dearest],
+    }
   }
 
   #definition(name: string, parent: GraphQLCompositeType): GraphQLField<unknown, unknown> | undefined {
@@ -146,16 +151,16 @@ class Meter {
   }
 
   /** Items of a list: what an argument says, a connection's page, or what is assumed. */
-  #length({ name }: GraphQLField<unknown, unknown>, asked: number | null, page: number): number {
+  #length({ name }: GraphQLField<unknown, unknown>, asked: AskedLength | null, page: number): number {
     if (name === 'nodes' || name === 'edges') return page
-    return asked ?? assumedLengths[name] ?? 10
+    return asked?.length ?? assumedLengths[name] ?? 10
   }
 
-  #askedLength(field: GraphQLField<unknown, unknown>, node: FieldNode): number | null {
+  #askedLength(field: GraphQLField<unknown, unknown>, node: FieldNode): AskedLength | null {
     if (!hasLength(field)) return null
-    const { first, points } = this.#arguments(field, node)
-    const asked = first ?? points
-    return typeof asked === 'number' ? Math.max(1, asked) : null
+    const given = this.#arguments(field, node)
+    const argument = lengthArguments.find((name) => typeof given[name] === 'number')
+    return argument === undefined ? null : { argument, length: Math.max(1, given[argument] as number) }
   }
 
   #arguments(field: GraphQLField<unknown, unknown>, node: FieldNode): Record<string, unknown> {
@@ -166,6 +171,12 @@ class Meter {
       return {}
     }
   }
+}
+
+/** How many items an argument asks for. */
+interface AskedLength {
+  readonly argument: string
+  readonly length: number
 }
 
 /** A list with a length to choose, and a count of one, is a read of its own; what the schema is made of is never plain. */

@@ -87,6 +87,11 @@ describe('a query over HTTP', () => {
   const nestedVaults = (levels: number): string =>
     levels === 0 ? 'address' : `strategy { vaults(first: 1) { nodes { ${nestedVaults(levels - 1)} } } }`
 
+  const messageOf = async (response: Response): Promise<string | undefined> => {
+    const { errors } = (await response.json()) as { errors?: { message: string }[] }
+    return errors?.[0]?.message
+  }
+
   test.each([
     ['bytes', `{ strategies { id } } # ${'x'.repeat(queryBounds.bytes)}`],
     ['tokens', `{ strategies { ${'id '.repeat(queryBounds.tokens)} } }`],
@@ -110,6 +115,28 @@ describe('a query over HTTP', () => {
     expect(error?.message).toContain(String(most))
     expect(error?.message).toContain(String(error?.extensions['figure']))
     expect(database.takeStatements()).toEqual([])
+  })
+
+  test.each([
+    [
+      '{ strategies { id } vaults(first: 200) { nodes { events { nodes { ts } } equity(points: 2000) { ts netUsd } } } }',
+      'The query is 860322 fields in cost (lists count their selection once for each item); at most 50000 are answered. ' +
+        'Its dearest part is vaults(first: 200) with equity(points: 2000): ask there for less, or for the rest in another query.',
+    ],
+    [
+      '{ ...all } fragment all on Query { vaults { edges { node { equity { ts netUsd changeUsd } } } } }',
+      'Its dearest part is vaults(first: 50) with equity(points: 500): ',
+    ],
+  ])('that costs too much is told what to ask instead: %s', async (source, words) => {
+    expect(await messageOf(await gateway.post(source))).toContain(words)
+  })
+
+  test('that costs too much without a list whose length it chooses is told to ask for less', async () => {
+    const narrow = gatewayOn(database, { queryBounds: { ...queryBounds, cost: 100 } })
+    expect(await messageOf(await narrow.post('{ universe { assets { symbol name category } } }'))).toBe(
+      'The query is 152 fields in cost (lists count their selection once for each item); at most 100 are answered. ' +
+        'Ask for fewer fields, or for some of them in another query.',
+    )
   })
 
   test('is held to the bounds that are configured', async () => {
