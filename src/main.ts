@@ -2,10 +2,11 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { BadChainConfig, ChainError } from './chain/errors.ts'
 import type { ChainFile } from './cli/chain.ts'
+import { greeting } from './cli/greeting.ts'
 import { runIngest } from './cli/ingest.ts'
 import { createLog } from './cli/log.ts'
 import { serveByWorkers } from './cli/primary.ts'
-import { greeting, serve } from './cli/serve.ts'
+import { serve } from './cli/serve.ts'
 import { WorkerFailed } from './cli/supervisor.ts'
 import { BadUsage, type Command, readCommand, usage } from './cli/usage.ts'
 import { onStopMessage, serveAsWorker, workerNumber } from './cli/worker.ts'
@@ -108,7 +109,7 @@ async function serveUntilStopped(config: Config, command: Extract<Command, { nam
     const gateway = await start({ ...command, chain, config, database, input: process.stdin, log, greet, nowSeconds })
     // The addresses in the greeting are those of vaults that are there.
     await withinSeconds(greetingSeconds, gateway.firstFacts)
-    if (worker === null) greet(await greeting(database, gateway.port))
+    if (worker === null) greet(await greeting(database, gateway.port, config))
     if (!stopping.signal.aborted) await new Promise((resolve) => stopping.signal.addEventListener('abort', resolve))
     await withinSeconds(config.stopSeconds + closeSeconds, gateway.close())
   } finally {

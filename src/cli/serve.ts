@@ -3,7 +3,6 @@ import { Readable } from 'node:stream'
 import { ChainError } from '../chain/errors.ts'
 import type { Config } from '../config.ts'
 import type { Database } from '../database/database.ts'
-import { allStrategies, readVaultPages } from '../database/read/vault.ts'
 import { readFeedPosition } from '../database/write/feed.ts'
 import { demoFacts } from '../feed/demo.ts'
 import { BadFact, UnreadableFeed, UnwritableRejects } from '../feed/errors.ts'
@@ -74,27 +73,6 @@ export async function serve(command: ServeCommand): Promise<Gateway> {
       await feedEnded
     },
   }
-}
-
-/** What a newcomer can ask for first. */
-export async function greeting(database: Database, port: number): Promise<string> {
-  const base = `http://localhost:${port}`
-  const page = {
-    filter: { status: null, strategy: null, owner: null },
-    orderBy: 'VALUE_USD',
-    direction: 'DESC',
-  } as const
-  const [vault] = await readVaultPages(database, [allStrategies], { ...page, first: 1, after: null })
-  const address = vault?.address ?? ':address'
-  const paths = [
-    `/vault/${address}/snapshot`,
-    `/vault/${address}/equity`,
-    `/vault/${address}/events`,
-    '/strategies',
-    '/universe',
-    '/universe/pairs',
-  ]
-  return [`GraphiQL  ${base}/graphql`, ...paths.map((path) => `curl -s ${base}${path}`)].join('\n')
 }
 
 /** Gives an empty database the demo world. */

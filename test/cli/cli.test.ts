@@ -216,6 +216,21 @@ describe('serve', () => {
     await stop(gateway)
   })
 
+  test.each([
+    ['127.0.0.1', '127.0.0.1'],
+    ['0.0.0.0', 'localhost'],
+  ])('on HOST=%s with keys greets with an address and a header that serve there', async (HOST, name) => {
+    const apiKey = 'a-key-of-one-reader'
+    const env = { HOST, API_KEYS: apiKey, PORT: '0', DEMO: '0', LOG_LEVEL: 'error', ...(await homes.create()).env }
+    const gateway = start(['serve'], env)
+    const said = /^curl -s -H 'Authorization: (Bearer) YOUR_API_KEY' (http:\S+strategies)$/m
+    const [, scheme = '', address = ''] = await gateway.says(said)
+    expect(new URL(address).hostname).toBe(name)
+    expect(gateway.said()).not.toContain(apiKey)
+    expect((await fetch(address, { headers: { authorization: `${scheme} ${apiKey}` } })).status).toBe(200)
+    await stop(gateway)
+  })
+
   test('follows a feed as it grows, and again where it was', async () => {
     const { env } = await homes.create()
     const first = await listening(['--feed', path.relative(process.cwd(), feed)], env)
