@@ -1,5 +1,4 @@
-import { keccak_256 } from '@noble/hashes/sha3.js'
-import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js'
+import { checksumAddress } from 'viem'
 import { InvalidAddress } from './errors.ts'
 
 /** A checksummed address. */
@@ -25,18 +24,9 @@ const known = new Map<string, Address>()
 const mostKnown = 10_000
 
 function learn(lower: string): Address {
-  const checksummed = checksum(lower)
+  const checksummed = checksumAddress(`0x${lower}`)
   const [oldest] = known.keys()
   if (known.size >= mostKnown && oldest !== undefined) known.delete(oldest)
   known.set(lower, checksummed)
   return checksummed
-}
-
-/** EIP-55: a letter is a capital where the hash of the digits has 8 or more at its place. */
-function checksum(lower: string): Address {
-  const hash = bytesToHex(keccak_256(utf8ToBytes(lower)))
-  const cased = Array.from(lower, (digit, at) =>
-    Number.parseInt(hash.charAt(at), 16) >= 8 ? digit.toUpperCase() : digit,
-  )
-  return `0x${cased.join('')}`
 }
