@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto'
 import { rm } from 'node:fs/promises'
-import { connect, createServer, type Server } from 'node:net'
+import type { Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { holdInFolder } from './lock-in-folder.ts'
+import { askHolder, close, listen, tellingSocket } from './lock-sockets.ts'
 
 /** Another process has the folder open. */
 export class DataDirInUse extends Error {
@@ -19,23 +21,31 @@ export class DataDirInUse extends Error {
 }
 
 /**
- * Holds a folder for this process alone. The lock is a listening socket with the folder's name, which the operating
- * system closes with the process however it ends: a killed one leaves nothing behind.
+ * Holds a folder for this process alone. The lock is two listening sockets, which the operating system closes with the
+ * process however it ends, so that a killed one leaves nothing that stands in the way: one with the folder's name, by which
+ * one process at a time is let on, and one in the folder, for those that don't share this one's names.
  * @returns what releases it
  * @throws {DataDirInUse} naming the process that has it
  */
 export async function lockFolder(folder: string): Promise<() => Promise<void>> {
   const address = socketAddress(folder)
-  const server = createServer((socket) => socket.end(`process ${process.pid}`))
-  if (!(await listen(server, address))) {
+  const server = tellingSocket(`process ${process.pid}`)
+  if (!(await isFree(server, address))) {
     const holder = await askHolder(address)
     if (holder !== null) throw new DataDirInUse(folder, holder)
     // The holder has just let go or was killed: only a file would still stand in the way.
     if (isFile(address)) await rm(address, { force: true })
-    if (!(await listen(server, address))) throw new DataDirInUse(folder, 'started at the same moment')
+    if (!(await isFree(server, address))) throw new DataDirInUse(folder, 'started at the same moment')
   }
-  server.unref()
-  return () => new Promise((resolve) => server.close(() => resolve()))
+  const inFolder = await holdInFolder(folder)
+  if (inFolder.holder !== null) {
+    await close(server)
+    throw new DataDirInUse(folder, inFolder.holder)
+  }
+  return async () => {
+    await inFolder.release()
+    await close(server)
+  }
 }
 
 /** On Linux an abstract socket and on Windows a pipe, which have no file to outlive the process; elsewhere a file. */
@@ -49,34 +59,13 @@ function isFile(address: string): boolean {
   return address.endsWith('.sock')
 }
 
-/** False where the address is taken. */
-function listen(server: Server, address: string): Promise<boolean> {
-  return new Promise((resolve, reject) => {
-    const fail = (error: NodeJS.ErrnoException): void => {
-      if (error.code === 'EADDRINUSE') resolve(false)
-      else reject(error)
-    }
-    server.once('error', fail)
-    server.listen(address, () => {
-      server.off('error', fail)
-      resolve(true)
-    })
-  })
-}
-
-/** Who holds the lock; null where nobody listens, so that the file is a killed process's. */
-function askHolder(address: string): Promise<string | null> {
-  return new Promise((resolve) => {
-    let answer = ''
-    const socket = connect(address)
-      .setEncoding('utf8')
-      .setTimeout(1_000, () => {
-        resolve('which does not say who it is')
-        // A busy holder would keep this process waiting for its answer.
-        socket.destroy()
-      })
-      .on('data', (text: string) => (answer += text))
-      .on('end', () => resolve(answer === '' ? null : answer))
-      .on('error', () => resolve(null))
-  })
+/** Listens at an address; false where it is taken. */
+async function isFree(server: Server, address: string): Promise<boolean> {
+  try {
+    await listen(server, address)
+    return true
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE') return false
+    throw error
+  }
 }

@@ -1,7 +1,8 @@
-import { mkdtemp, realpath, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, realpath, rename, rm } from 'node:fs/promises'
+import { createServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { DataDirInUse, lockFolder } from '../../src/database/lock.ts'
 
 let folder: string
@@ -46,4 +47,44 @@ test('one that asks while the holder lets go gets it or is refused, and nothing 
     if (typeof answer === 'function') await (answer as () => Promise<void>)()
     else expect(answer).toBeInstanceOf(DataDirInUse)
   }
+})
+
+describe('a socket in the folder', () => {
+  const listening = (file: string, answer: string): Promise<Server> =>
+    new Promise((resolve) => {
+      const server = createServer((socket) => socket.end(answer)).listen(file, () => resolve(server))
+    })
+
+  test('of a process that is killed is taken away, and of one that lets go it is gone', async () => {
+    const file = path.join(folder, 'open-killed.sock')
+    const killed = await listening(`${file}.before`, 'nobody')
+    await rename(`${file}.before`, file)
+    await new Promise((resolve) => killed.close(resolve))
+    expect(await readdir(folder)).toEqual(['open-killed.sock'])
+    const release = await lockFolder(folder)
+    expect(await readdir(folder)).toEqual([expect.stringMatching(/^open-[0-9a-f]{8}\.sock$/)])
+    await release()
+    expect(await readdir(folder)).toEqual([])
+  })
+
+  test('of a process that lives is respected, whatever names it goes by', async () => {
+    const holder = await listening(path.join(folder, 'open-other.sock'), 'process 1 on another')
+    const refusal: unknown = await lockFolder(folder).catch((error: unknown) => error)
+    expect(refusal).toMatchObject({ folder, holder: 'process 1 on another' })
+    expect(await readdir(folder)).toEqual(['open-other.sock'])
+    await new Promise((resolve) => holder.close(resolve))
+    await (
+      await lockFolder(folder)
+    )()
+  })
+
+  test('that can not be leaves what there is beside it', async () => {
+    const long = path.join(folder, 'l'.repeat(120))
+    await mkdir(long)
+    const release = await lockFolder(long)
+    expect(await readdir(long)).toEqual([])
+    await expect(lockFolder(long)).rejects.toBeInstanceOf(DataDirInUse)
+    await release()
+    await rm(long, { recursive: true })
+  })
 })
