@@ -21,7 +21,7 @@ const house: Readonly<Record<string, Room>> = {
   // Prisma, PGlite and pg are known here alone.
   database: {
     rooms: ['domain'],
-    packages: ['node:*', '@prisma/*', 'pg', '@electric-sql/pglite', 'pglite-prisma-adapter'],
+    packages: ['node:*', '@prisma/*', 'pg', '@electric-sql/pglite', 'pglite-prisma-adapter', 'lru-cache'],
   },
   feed: { rooms: ['domain', 'database'], packages: ['node:*', 'zod', 'lossless-json'] },
   // viem's client is known here alone; of a feed it knows what a fact is.
@@ -29,8 +29,9 @@ const house: Readonly<Record<string, Room>> = {
   graphql: { rooms: ['bounds', 'domain', 'database'], packages: ['graphql', '@pothos/*', 'dataloader'] },
   // It takes the executor as a parameter, so that it can only repeat what the schema says.
   rest: { rooms: [], packages: ['node:*'] },
+  // Of the database it knows how a read is given up: each request has one of these.
   http: {
-    rooms: ['bounds', 'graphql', 'rest'],
+    rooms: ['bounds', 'src/database/cancellation.ts', 'graphql', 'rest'],
     packages: [
       'node:*',
       'graphql',
