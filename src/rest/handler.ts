@@ -49,24 +49,14 @@ export function createRest(options: RestOptions): Rest {
 
 type Segments = Readonly<Record<string, string>>
 
-/** What a path gives to a route: its segments, or null where it is of another. */
+/** What a path gives to a route, which has one parameter at most: its segments, or null where it is of another. */
 export function matcher({ path }: Route): (path: string) => Segments | null {
-  const pattern = path.split('/')
-  const isFixed = !path.includes(':')
-  const ending = path.slice(path.lastIndexOf('/'))
+  const [, before = path, name, after = ''] = /^(.*):(\w+)(.*)$/.exec(path) ?? []
+  if (name === undefined) return (requested) => (requested === path ? {} : null)
   return (requested) => {
-    if (isFixed) return requested === path ? {} : null
-    // Each of them ends in a word of its own.
-    if (!requested.endsWith(ending)) return null
-    const parts = requested.split('/')
-    const segments: Record<string, string> = {}
-    const isIt = pattern.every((part, place) => {
-      const given = parts[place] ?? ''
-      if (!part.startsWith(':')) return given === part
-      segments[part.slice(1)] = given
-      return given !== ''
-    })
-    return isIt && parts.length === pattern.length ? segments : null
+    if (!requested.startsWith(before) || !requested.endsWith(after)) return null
+    const given = requested.slice(before.length, -after.length)
+    return given === '' || given.includes('/') ? null : { [name]: given }
   }
 }
 
