@@ -21,6 +21,7 @@ import { Finished } from './finished.ts'
 import { createGraphql, graphqlPath, preflightAnswer } from './graphql.ts'
 import { inGraphql } from './graphql-refusals.ts'
 import { createProbes, isProbe, type Readiness } from './health.ts'
+import { headerList } from './header-list.ts'
 import { fromFetch, fromSocket } from './inbound.ts'
 import { keyCheck } from './keys.ts'
 import { type Outbound, outbound, toResponse, write } from './outbound.ts'
@@ -130,7 +131,7 @@ export function createApp({ database, apiKeys, rateLimit, trustedProxies, ...opt
     const { request, trace } = exchange
     return whenThere(admit(request), (verdict) =>
       whenThere(answer(exchange, verdict), (finished) => {
-        const own = { ...corsHeaders(request.method), ...verdict.headers, 'x-request-id': trace.id }
+        const own = [...corsHeaders(request.method), ...headerList(verdict.headers), 'x-request-id', trace.id]
         return outbound(request, finished, own)
       }),
     )

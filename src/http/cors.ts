@@ -1,17 +1,22 @@
+import { type HeaderList, headerList } from './header-list.ts'
+
 /** The data is public and read-only, so that pages of any origin may read it. */
-const shared: Readonly<Record<string, string>> = {
+export const sharedHeaders: Readonly<Record<string, string>> = {
   'access-control-allow-origin': '*',
   'access-control-expose-headers': 'etag, link, ratelimit, ratelimit-policy, retry-after, x-request-id',
 }
 
 /** What only a preflight asks. */
 const preflight: Readonly<Record<string, string>> = {
-  ...shared,
+  ...sharedHeaders,
   'access-control-allow-methods': 'GET, HEAD, OPTIONS, POST',
   'access-control-allow-headers': 'authorization, content-type, if-none-match, x-request-id',
   'access-control-max-age': '86400',
 }
 
-export function corsHeaders(method: string): Readonly<Record<string, string>> {
-  return method === 'OPTIONS' ? preflight : shared
+const sharedList = headerList(sharedHeaders)
+const preflightList = headerList(preflight)
+
+export function corsHeaders(method: string): HeaderList {
+  return method === 'OPTIONS' ? preflightList : sharedList
 }

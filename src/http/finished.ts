@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import { etagOf } from './caching.ts'
 import { type Encoding, pack } from './compression.ts'
 import type { Answer } from './exchange.ts'
+import { type HeaderList, headerList } from './header-list.ts'
 
 /** An answer in bytes, to send as often as it is asked for: as it is, and packed from the first time on that it is so. */
 export class Finished {
@@ -11,7 +12,7 @@ export class Finished {
   /** Of its content, however it is packed; null where it says itself how it may be kept. */
   readonly tag: string | null
   /** All headers of it as it is. */
-  readonly plainHeaders: Readonly<Record<string, string>>
+  readonly plainHeaders: HeaderList
   readonly #packed: Partial<Record<Encoding, Promise<Buffer>>> = {}
 
   constructor({ status, headers, body }: Answer) {
@@ -21,7 +22,8 @@ export class Finished {
     this.bytes = Buffer.from(body)
     this.tag = isTagged ? hash('sha256', this.bytes, 'base64url').slice(0, 27) : null
     const length = status === 204 ? {} : { 'content-length': String(this.bytes.length) }
-    this.plainHeaders = { ...this.headers, ...length, ...(this.tag === null ? {} : { etag: etagOf(this.tag, null) }) }
+    const etag = this.tag === null ? {} : { etag: etagOf(this.tag, null) }
+    this.plainHeaders = headerList({ ...this.headers, ...length, ...etag })
   }
 
   packed(encoding: Encoding): Promise<Buffer> {

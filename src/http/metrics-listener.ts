@@ -17,6 +17,6 @@ export function metricsListener(
         ? await onlyRead(inbound.method, () => answerMetrics(tell))
         : problem('PATH_NOT_FOUND', `${inbound.path} is not ${metricsPath}, which is all there is on this port`)
     const whole = new Finished({ ...answer, headers: { ...headers, 'cache-control': 'no-store' } })
-    await write(response, inbound, await outbound(inbound, whole, {}))
+    await write(response, inbound, await outbound(inbound, whole, []))
   }
 }

@@ -3,11 +3,12 @@ import { etagOf, isHeld } from './caching.ts'
 import { encodingFor } from './compression.ts'
 import type { Inbound } from './exchange.ts'
 import type { Finished } from './finished.ts'
+import { type HeaderList, headerList, pairsOf } from './header-list.ts'
 
 /** An answer as it leaves: its body in bytes, where it has one. */
 export interface Outbound {
   readonly status: number
-  readonly headers: Readonly<Record<string, string>>
+  readonly headers: HeaderList
   readonly bytes: Buffer | null
 }
 
@@ -15,28 +16,29 @@ export interface Outbound {
  * What is sent of an answer to the client that asked: packed as it asked for, or nothing where it has it.
  * @param own headers of this exchange
  */
-export function outbound(
-  request: Inbound,
-  finished: Finished,
-  own: Readonly<Record<string, string>>,
-): Outbound | Promise<Outbound> {
+export function outbound(request: Inbound, finished: Finished, own: HeaderList): Outbound | Promise<Outbound> {
   const { status, bytes, tag } = finished
-  if (status === 204) return { status, headers: { ...finished.headers, ...own }, bytes: null }
+  if (status === 204) return { status, headers: together(finished.headers, own), bytes: null }
   const encoding = encodingFor(bytes, request.header('accept-encoding'))
   if (tag !== null && status === 200 && isHeld(tag, request.header('if-none-match'))) {
     const { 'content-type': _, ...headers } = finished.headers
-    return { status: 304, headers: { ...headers, etag: etagOf(tag, encoding), ...own }, bytes: null }
+    return { status: 304, headers: together({ ...headers, etag: etagOf(tag, encoding) }, own), bytes: null }
   }
-  if (encoding === null) return { status, headers: { ...finished.plainHeaders, ...own }, bytes }
+  if (encoding === null) return { status, headers: finished.plainHeaders.concat(own), bytes }
   return finished.packed(encoding).then((packed) => {
     const length = { 'content-encoding': encoding, 'content-length': String(packed.length) }
     const etag = tag === null ? {} : { etag: etagOf(tag, encoding) }
-    return { status, headers: { ...finished.headers, ...length, ...etag, ...own }, bytes: packed }
+    return { status, headers: together({ ...finished.headers, ...length, ...etag }, own), bytes: packed }
   })
 }
 
+function together(headers: Finished['headers'], own: HeaderList): HeaderList {
+  return [...headerList(headers), ...own]
+}
+
 export function toResponse({ method }: Inbound, { status, headers, bytes }: Outbound): Response {
-  return new Response(method === 'HEAD' ? null : (bytes as Buffer<ArrayBuffer> | null), { status, headers })
+  const body = method === 'HEAD' ? null : (bytes as Buffer<ArrayBuffer> | null)
+  return new Response(body, { status, headers: pairsOf(headers) })
 }
 
 /** What is ready to leave. */
@@ -50,7 +52,7 @@ let leaving: (() => void)[] = []
 export function write(response: ServerResponse, request: Inbound, { status, headers, bytes }: Outbound): Promise<void> {
   if (leaving.length === 0) setImmediate(leave)
   return new Promise<void>((resolve) => leaving.push(resolve)).then(() => {
-    response.writeHead(status, headers)
+    response.writeHead(status, headers as string[])
     response.end(request.method === 'HEAD' || bytes === null ? undefined : bytes)
   })
 }

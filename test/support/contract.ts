@@ -1,5 +1,5 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
-import { corsHeaders } from '../../src/http/cors.ts'
+import { sharedHeaders } from '../../src/http/cors.ts'
 import { openapi } from '../../src/rest/openapi.ts'
 
 /* Holds answers to /openapi.json: what it names is there, and nothing else is. */
@@ -60,11 +60,7 @@ function headerFlaws({ headers }: Response, described: Described, to: readonly s
     return errorsOf(validator(...to, 'headers', name, 'schema'), value, name)
   })
   // What pages of other origins may read is what matters to clients; the rest is every server's.
-  const readable = [
-    ...(corsHeaders('GET')['access-control-expose-headers'] ?? '').split(', '),
-    'allow',
-    'www-authenticate',
-  ]
+  const readable = [...(sharedHeaders['access-control-expose-headers'] ?? '').split(', '), 'allow', 'www-authenticate']
   const known = Object.keys(described.headers).map((name) => name.toLowerCase())
   const unnamed = readable.filter((name) => headers.has(name) && !known.includes(name))
   return [...named, ...unnamed.map((name) => `${name} is not described`)]
