@@ -145,3 +145,18 @@ test('with the channel cut, nothing is served from the cache', async () => {
     { numRuns: 8 },
   )
 })
+
+test('a kept answer to GET is none to HEAD where HEAD is refused, and one where it is not', async () => {
+  const status = async (path: string, method: string): Promise<number> => (await cached.get(path, { method })).status
+  const graphql = `/graphql?query=${encodeURIComponent('{ strategies { id } }')}`
+  for (const [path, ofHead] of [
+    [graphql, 405],
+    ['/strategies', 200],
+  ] as const) {
+    expect(await status(path, 'GET')).toBe(200)
+    const before = cache.figures().hits
+    expect(await status(path, 'GET')).toBe(200)
+    expect(cache.figures().hits).toBe(before + 1)
+    expect(await status(path, 'HEAD')).toBe(ofHead)
+  }
+})
