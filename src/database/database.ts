@@ -1,7 +1,7 @@
+import type { Cancellation } from './cancellation.ts'
 import type { StopWatching, Watcher } from './watcher.ts'
 import type { Prisma, PrismaClient } from './generated/client/client.ts'
 import type { SqlMigrationAwareDriverAdapterFactory } from '@prisma/driver-adapter-utils'
-import type { Cancellation } from './cancellation.ts'
 
 /** A hot read: its text is the same on both engines, its name is what PostgreSQL keeps the prepared plan under. */
 export interface Statement {

@@ -1,5 +1,5 @@
-import type { Read, Reader, Value } from './database.ts'
 import type { Cancellation } from './cancellation.ts'
+import type { Read, Reader, Value } from './database.ts'
 
 /** So many vaults of a read that may have many rows of each are read in a few hundredths of a second. */
 const longKeys = 4

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { throwIfCancelled } from './cancelled.ts'
 import type { Cancellation } from './cancellation.ts'
+import { throwIfCancelled } from './cancelled.ts'
 
 /**
  * Runs work alone, in the order it came.

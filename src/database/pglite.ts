@@ -4,6 +4,7 @@ import path from 'node:path'
 import { PGlite } from '@electric-sql/pglite'
 import { PrismaPGlite } from 'pglite-prisma-adapter'
 import { atomicScripts } from './atomic-scripts.ts'
+import type { Cancellation } from './cancellation.ts'
 import { changesChannel, readChanges } from './changes.ts'
 import { transactionLimits, type Database, type Read, type Value } from './database.ts'
 import { clusterName, usableFolder } from './folder.ts'
@@ -14,7 +15,6 @@ import { lockFolder } from './lock.ts'
 import { sharingReads } from './shared-reads.ts'
 import { ofFolder, tellingOutages } from './outages.ts'
 import { requireRoom } from './room.ts'
-import type { Cancellation } from './cancellation.ts'
 
 /**
  * Opens the embedded database. It belongs to one process: a folder that another one has open is refused.

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Cancellation } from '../database/cancellation.ts'
 import { type Bounds, defaultBounds, type QueryBounds, turnBounds } from '../bounds.ts'
+import type { Cancellation } from '../database/cancellation.ts'
 import { type Context, contextsOn, type Making, type OnBatch } from '../graphql/context.ts'
 import { stringify } from '../graphql/exact-number.ts'
 import { createExecutor } from '../graphql/execute.ts'
