@@ -7,58 +7,63 @@ import {
   type GraphQLSchema,
   Kind,
 } from 'graphql'
-import { type Plan, planOf } from './plan.ts'
+import { JsonText } from './json-text.ts'
+import { type Plan, planOf, type Written } from './plan.ts'
 
-type OperationPlan = { readonly isPlanned: true; readonly plan: Plan } | { readonly isPlanned: false }
+/** What is known of an operation; no plan where it can't be planned. */
+interface Known {
+  readonly plan: Plan | null
+}
 
-const plans = new WeakMap<DocumentNode, Map<string, OperationPlan>>()
+const plans = new WeakMap<DocumentNode, Map<string, Known>>()
 
 /**
  * Executes a valid document as graphql-js does, and faster where it was executed before: what depends on the document
- * alone is worked out once. Whatever isn't plain success, and documents that can't be planned, graphql-js executes:
- * what it makes of them is GraphQL's own semantics of nulls, errors and their order. What loaders have read or failed to
- * read is there then already.
+ * alone is worked out once, and the data is written as `JsonText`. Whatever isn't plain success, and documents that can't
+ * be planned, graphql-js executes: what it makes of them is GraphQL's own semantics of nulls, errors and their order. What
+ * loaders have read or failed to read is there then already.
  */
 export function executeCompiled(args: ExecutionArgs): Promise<ExecutionResult> | ExecutionResult {
-  const { schema, document, operationName, contextValue: context } = args
-  const known = operationPlan(schema, document, operationName)
-  if (!known.isPlanned) return execute(args)
-  const { operation, run } = known.plan
-  const { coerced } = getVariableValues(schema, operation.variableDefinitions ?? [], args.variableValues ?? {})
-  if (coerced === undefined) return execute(args)
+  const { schema, document, operationName } = args
+  const { plan } = knownOperation(schema, document, operationName)
+  const written = plan && runPlan(plan, args)
+  if (written === null) return execute(args)
+  return written instanceof Promise ? written.then(succeeded, () => execute(args)) : succeeded(written)
+}
+
+/** Null where it fails at once. */
+export function runPlan(
+  { operation, run }: Plan,
+  { schema, rootValue, contextValue, variableValues }: ExecutionArgs,
+): Promise<Written> | Written | null {
+  const { coerced } = getVariableValues(schema, operation.variableDefinitions ?? [], variableValues ?? {})
+  if (coerced === undefined) return null
   try {
-    const data = run(args.rootValue, { context, variables: coerced, completed: new Map() })
-    return data instanceof Promise ? data.then(succeeded, () => execute(args)) : succeeded(data)
+    return run(rootValue, contextValue, coerced)
   } catch {
-    return execute(args)
+    return null
   }
 }
 
-function succeeded(data: unknown): ExecutionResult {
-  return { data: data as Record<string, unknown> }
+function succeeded({ text }: Written): ExecutionResult {
+  return { data: new JsonText(text) as object as Record<string, unknown> }
 }
 
-function operationPlan(
+function knownOperation(
   schema: GraphQLSchema,
   document: DocumentNode,
   operationName: string | null | undefined,
-): OperationPlan {
-  const ofDocument = plans.get(document) ?? new Map<string, OperationPlan>()
+): Known {
+  const ofDocument = plans.get(document) ?? new Map<string, Known>()
   plans.set(document, ofDocument)
   const name = operationName ?? ''
-  const known = ofDocument.get(name) ?? newPlan(schema, document, operationName)
+  const known = ofDocument.get(name) ?? { plan: newPlan(schema, document, operationName) }
   ofDocument.set(name, known)
   return known
 }
 
-function newPlan(
-  schema: GraphQLSchema,
-  document: DocumentNode,
-  operationName: string | null | undefined,
-): OperationPlan {
+function newPlan(schema: GraphQLSchema, document: DocumentNode, operationName: string | null | undefined): Plan | null {
   const operations = document.definitions.filter((node) => node.kind === Kind.OPERATION_DEFINITION)
   const [operation, ...others] = operations.filter(({ name }) => operationName == null || name?.value === operationName)
-  if (operation === undefined || others.length > 0) return { isPlanned: false }
-  const plan = planOf(schema, document, operation)
-  return plan === null ? { isPlanned: false } : { isPlanned: true, plan }
+  return operation === undefined || others.length > 0 ? null : planOf(schema, document, operation)
 }

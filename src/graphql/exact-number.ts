@@ -24,3 +24,15 @@ export function stringify(value: unknown): string {
   const json = JSON.stringify(value)
   return json.includes('"\\u0000') ? json.replace(/"\\u0000(-?\d+(?:\.\d+)?)"/g, '$1') : json
 }
+
+/** JSON text of a decimal: that of the number `exactNumber` makes of it. */
+export function exactText(decimal: string): string {
+  if (!decimal.includes('.')) return decimal
+  let end = decimal.length
+  while (decimal.charCodeAt(end - 1) === zero) end--
+  if (decimal.charCodeAt(end - 1) === point) end--
+  const text = decimal.slice(0, end)
+  return text === '-0' ? '0' : text
+}
+
+const [zero, point] = [48, 46]

@@ -1,13 +1,11 @@
 import {
-  type ASTNode,
   type DocumentNode,
   type FieldNode,
   type FragmentDefinitionNode,
-  getArgumentValues,
-  type GraphQLField,
   type GraphQLObjectType,
   type GraphQLOutputType,
   type GraphQLSchema,
+  isEnumType,
   isLeafType,
   isListType,
   isNonNullType,
@@ -16,62 +14,86 @@ import {
   type OperationDefinitionNode,
   OperationTypeNode,
   type SelectionSetNode,
-  visit,
 } from 'graphql'
-import {
-  type Complete,
-  type FieldPlan,
-  given,
-  listOf,
-  objectOf,
-  onceEach,
-  orNull,
-  present,
-  Unexpected,
-} from './complete.ts'
+import { argumentsOf, constantField, enumOf, has, leafOf, resolverOf, Unplannable } from './planned-field.ts'
+import { apart, type FieldPlan, listOf, objectOf, onceEach, orNull, present, Run, type Write } from './write.ts'
+
+/** A part of the data that is asked for by itself. */
+export interface Part {
+  /** The keys on the way to it, none of which is a list's. */
+  readonly path: readonly string[]
+  /** How it has the values of enums, by their names. */
+  readonly wordOf: (name: string) => string
+}
+
+/** JSON text of the data, in which null stands for the part that was asked for by itself, and that part's. */
+export interface Written {
+  readonly text: string
+  /** Null where there is none on the way to it. */
+  readonly part: string | null
+}
 
 /** An operation whose fields, arguments and types are worked out. */
 export interface Plan {
   readonly operation: OperationDefinitionNode
-  /** Gives the data, or fails: what the failure means for the answer, the plan doesn't know. */
-  readonly run: Complete
+  /** Writes the data, or fails: what the failure means for the answer, the plan doesn't know. */
+  readonly run: (rootValue: unknown, context: unknown, variables: Run['variables']) => Written | Promise<Written>
 }
 
-/** A document has what plans don't know. */
-class Unplannable extends Error {
-  override readonly name = 'Unplannable'
-}
+const none: Part = { path: [], wordOf: (name) => name }
 
 /**
  * Plans an operation of a valid document.
  * @returns null where it has directives, introspection, abstract types or resolvers that ask how they are asked
  */
-export function planOf(schema: GraphQLSchema, document: DocumentNode, operation: OperationDefinitionNode): Plan | null {
+export function planOf(
+  schema: GraphQLSchema,
+  document: DocumentNode,
+  operation: OperationDefinitionNode,
+  part = none,
+): Plan | null {
   const root = schema.getQueryType()
   if (operation.operation !== OperationTypeNode.QUERY || root == null || has(document, Kind.DIRECTIVE)) return null
   try {
-    return { operation, run: new Planner(document).object(root, [operation.selectionSet]) }
+    const write = new Planner(document, part.wordOf).object(root, [operation.selectionSet], part.path)
+    return { operation, run: (rootValue, context, variables) => run(write, rootValue, new Run(context, variables)) }
   } catch (error) {
     if (error instanceof Unplannable) return null
     throw error
   }
 }
 
+function run(write: Write, rootValue: unknown, run: Run): Written | Promise<Written> {
+  const text = write(rootValue, run)
+  const written = (): Written => ({ text: text.toString(), part: run.part?.toString() ?? null })
+  const over = run.over()
+  return over === undefined ? written() : over.then(written)
+}
+
 class Planner {
   readonly #fragments = new Map<string, FragmentDefinitionNode>()
 
-  constructor(document: DocumentNode) {
+  constructor(
+    document: DocumentNode,
+    readonly wordOf: Part['wordOf'],
+  ) {
     for (const node of document.definitions) {
       if (node.kind === Kind.FRAGMENT_DEFINITION) this.#fragments.set(node.name.value, node)
     }
   }
 
-  object(type: GraphQLObjectType, selectionSets: readonly SelectionSetNode[]): Complete {
+  /** @param apart the way to what is written apart; none where nothing here is */
+  object(type: GraphQLObjectType, selectionSets: readonly SelectionSetNode[], apart: readonly string[] = []): Write {
     if (type.isTypeOf != null) throw new Unplannable()
     const nodes = new Map<string, FieldNode[]>()
     const spread = new Set<string>()
     for (const selectionSet of selectionSets) this.#collect(selectionSet, nodes, spread)
-    return objectOf(Array.from(nodes, ([key, same]) => this.#field(type, key, same)))
+    return objectOf(
+      Array.from(nodes, ([key, same], index) => {
+        const label = `${index === 0 ? '' : ','}${JSON.stringify(key)}:`
+        return { label, ...this.#field(type, same, key === apart[0] ? apart.slice(1) : null) }
+      }),
+    )
   }
 
   /**
@@ -95,34 +117,39 @@ class Planner {
     return fragment.selectionSet
   }
 
-  #field(parent: GraphQLObjectType, key: string, nodes: readonly FieldNode[]): FieldPlan {
+  /** @param apartFrom the rest of the way to what is written apart; null where it doesn't lead here */
+  #field(
+    parent: GraphQLObjectType,
+    nodes: readonly FieldNode[],
+    apartFrom: readonly string[] | null,
+  ): Omit<FieldPlan, 'label'> {
     const [node] = nodes as [FieldNode]
-    if (node.name.value === '__typename') return constantField(key, parent.name)
+    if (node.name.value === '__typename') return constantField(parent.name)
     const field = parent.getFields()[node.name.value]
     if (field === undefined) throw new Unplannable()
+    const write = this.#write(field.type, nodes, apartFrom ?? [])
     return {
-      key,
       resolve: resolverOf(field),
       argsOf: argumentsOf(field, node),
-      complete: this.#complete(field.type, nodes),
+      write: apartFrom?.length === 0 ? apart(write) : write,
     }
   }
 
-  #complete(type: GraphQLOutputType, nodes: readonly FieldNode[], isItem = false): Complete {
+  #write(type: GraphQLOutputType, nodes: readonly FieldNode[], apart: readonly string[], isItem = false): Write {
     const nullable = isNonNullType(type) ? type.ofType : type
-    const complete = this.#completeThere(nullable, nodes, isItem)
-    return isNonNullType(type) ? present(complete) : orNull(complete)
+    const write = this.#writeThere(nullable, nodes, apart, isItem)
+    return isNonNullType(type) ? present(write) : orNull(write)
   }
 
-  /** Completes what isn't null. */
-  #completeThere(type: GraphQLOutputType, nodes: readonly FieldNode[], isItem: boolean): Complete {
-    if (isListType(type)) return listOf(this.#complete(type.ofType, nodes, true))
-    if (isLeafType(type)) return (value) => given(type.serialize(value))
+  /** Writes what isn't null. */
+  #writeThere(type: GraphQLOutputType, nodes: readonly FieldNode[], apart: readonly string[], isItem: boolean): Write {
+    if (isListType(type)) return listOf(this.#write(type.ofType, nodes, [], true))
+    if (isLeafType(type)) return isEnumType(type) ? enumOf(type, this.wordOf) : leafOf(type)
     if (!isObjectType(type)) throw new Unplannable()
     const selectionSets = nodes.flatMap(({ selectionSet }) => selectionSet ?? [])
-    const complete = this.object(type, selectionSets)
+    const write = this.object(type, selectionSets, apart)
     // The items of a list are seldom the same, and what has no objects of its own is made as fast as it is found.
-    return isItem || !selectionSets.some(isNested) ? complete : onceEach(complete)
+    return isItem || !selectionSets.some(isNested) ? write : onceEach(write)
   }
 }
 
@@ -133,44 +160,5 @@ function isNested({ selections }: SelectionSetNode): boolean {
 
 function add(nodes: Map<string, FieldNode[]>, node: FieldNode): void {
   const key = (node.alias ?? node.name).value
-  // It would be the object's prototype.
-  if (key === '__proto__') throw new Unplannable()
   nodes.set(key, [...(nodes.get(key) ?? []), node])
-}
-
-function resolverOf({ name, resolve }: GraphQLField<unknown, unknown>): FieldPlan['resolve'] {
-  // A resolver that takes a fourth argument asks how it is asked.
-  if (resolve !== undefined && resolve.length > 3) throw new Unplannable()
-  return (resolve as FieldPlan['resolve'] | undefined) ?? ((source) => propertyOf(source, name))
-}
-
-/** What a field without a resolver gives; a method would be called with all that a resolver is told. */
-function propertyOf(source: unknown, name: string): unknown {
-  const value = (source as Readonly<Record<string, unknown>>)[name]
-  if (typeof value === 'function') throw new Unexpected()
-  return value
-}
-
-/** Whether there is a node of a kind in another. */
-function has(node: ASTNode, kind: Kind): boolean {
-  let found = false
-  visit(node, { [kind]: () => void (found = true) })
-  return found
-}
-
-/** Arguments that no variable has a part in are read once. */
-function argumentsOf(field: GraphQLField<unknown, unknown>, node: FieldNode): FieldPlan['argsOf'] {
-  if (node.arguments?.some((argument) => has(argument, Kind.VARIABLE)) === true)
-    return ({ variables }) => getArgumentValues(field, node, variables)
-  try {
-    const args = getArgumentValues(field, node)
-    return () => args
-  } catch {
-    throw new Unplannable()
-  }
-}
-
-function constantField(key: string, value: string): FieldPlan {
-  const none = {}
-  return { key, resolve: () => value, argsOf: () => none, complete: (given) => given }
 }

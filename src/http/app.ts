@@ -2,11 +2,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type Bounds, defaultBounds, type QueryBounds, turnBounds } from '../bounds.ts'
 import type { Cancellation } from '../database/cancellation.ts'
 import { type Context, contextsOn, type Making, type OnBatch } from '../graphql/context.ts'
-import { stringify } from '../graphql/exact-number.ts'
 import { createExecutor } from '../graphql/execute.ts'
 import { masked } from '../graphql/failures.ts'
 import { createTurns } from '../graphql/turns.ts'
-import { createRest, type Execute } from '../rest/handler.ts'
+import { type Execute, rest } from '../rest/handler.ts'
 import { problem } from '../rest/problem.ts'
 import { type AnswerCache, createAnswerCache, type Made, type OnLeave } from './answer-cache.ts'
 import { lateAnswer, outOfBounds, tooLarge } from './bounds.ts'
@@ -61,7 +60,6 @@ export function createApp({ database, apiKeys, rateLimit, trustedProxies, ...opt
   const turns = createTurns(turnBounds)
   const graphql = createGraphql({ contextOf, turns, isOpen: apiKeys.length === 0, queryBounds })
   const execute = createExecutor(contextOf)
-  const rest = createRest({ stringify })
   const checkKey = keyCheck(apiKeys)
   const countRequest = rateLimiter(rateLimit)
 
@@ -78,7 +76,7 @@ export function createApp({ database, apiKeys, rateLimit, trustedProxies, ...opt
 
   /** Each of the six paths is plain: a short document, and one list at most. */
   function plainly(making: Making): Execute {
-    return (document, variables) => turns.plain(() => execute(document, variables, making))
+    return (wanted, variables) => turns.plain(() => execute(wanted, variables, making))
   }
 
   async function run(request: Inbound, body: Buffer<ArrayBuffer>, making: Making): Promise<Answer> {

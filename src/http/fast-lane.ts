@@ -1,7 +1,7 @@
 import type { DocumentNode } from 'graphql'
 import { LRUCache } from 'lru-cache'
 import type { ContextOf, Making } from '../graphql/context.ts'
-import { stringify } from '../graphql/exact-number.ts'
+import { resultText } from '../graphql/json-text.ts'
 import { schema } from '../graphql/schema.ts'
 import type { BoundedExecution } from './bounded-execution.ts'
 import type { Answer, Inbound } from './exchange.ts'
@@ -55,8 +55,8 @@ export function createFastLane({ contextOf, execution, documents, valid }: FastL
       const args = { schema, document, operationName, variableValues: variables, contextValue: contextOf(making) }
       const { error, run, extensions } = execution(args)
       if (error !== null) return null
-      const { data, errors } = await run(args, { making, hasTurn: false })
-      return errors === undefined ? { status: 200, headers, body: stringify({ data, extensions }) } : null
+      const result = await run(args, { making, hasTurn: false })
+      return result.errors === undefined ? { status: 200, headers, body: resultText({ ...result, extensions }) } : null
     },
 
     learn(request, { headers }) {

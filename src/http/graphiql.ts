@@ -1,8 +1,12 @@
 import type { GraphiQLOptions } from 'graphql-yoga'
 import type { Making } from '../graphql/context.ts'
-import type { ExecuteDocument } from '../graphql/execute.ts'
+import type { ExecuteDocument, Wanted } from '../graphql/execute.ts'
 
-const mostValuable = { toString: () => '{ vaults(first: 1) { nodes { address } } }' }
+const mostValuable: Wanted = {
+  document: '{ vaults(first: 1) { nodes { address } } }',
+  path: ['vaults', 'nodes'],
+  wordOf: (name) => name,
+}
 
 const nobody = '0x0000000000000000000000000000000000000000'
 
@@ -24,9 +28,9 @@ export function graphiqlOptions(link: URL, address: string | null): GraphiQLOpti
 
 /** The most valuable vault's; null where there is none, or the database fails: the page opens all the same. */
 export async function exampleAddress(execute: ExecuteDocument, making: Making): Promise<string | null> {
-  const { data } = await execute(mostValuable, {}, making)
-  const { vaults } = (data ?? {}) as { vaults?: { nodes: { address: string }[] } | null }
-  return vaults?.nodes[0]?.address ?? null
+  const { part } = await execute(mostValuable, {}, making)
+  const [vault] = JSON.parse(part ?? '[]') as { address: string }[]
+  return vault?.address ?? null
 }
 
 /** @param address of the vault that the first example asks for */

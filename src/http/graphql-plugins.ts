@@ -1,7 +1,7 @@
 import { type DocumentNode, type ExecutionArgs, type ExecutionResult, GraphQLError } from 'graphql'
 import type { Plugin } from 'graphql-yoga'
 import type { QueryBounds } from '../bounds.ts'
-import { stringify } from '../graphql/exact-number.ts'
+import { resultText } from '../graphql/json-text.ts'
 import { publicError } from '../graphql/failures.ts'
 import { checkText } from '../graphql/limits.ts'
 import type { Asking, BoundedExecution } from './bounded-execution.ts'
@@ -78,7 +78,7 @@ export const sameWayOut: Plugin<object, ServerContext> = {
     if (errors === undefined && 'data' in result) onWhole()
     else making.failed?.()
     const told = errors && { errors: errors.map((error) => publicError(error, making.report)) }
-    processed.setResult({ ...result, ...told, stringify })
+    processed.setResult({ ...result, ...told, stringify: resultText })
   },
 }
 

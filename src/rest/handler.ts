@@ -1,6 +1,6 @@
 import { BadParameter, readParameters } from './parameters.ts'
 import { type Answer, problem, retryLater } from './problem.ts'
-import type { Document, Route } from './route.ts'
+import type { Route, Wanted } from './route.ts'
 import { routes } from './routes.ts'
 
 /** What of a request a path needs to know. */
@@ -18,17 +18,15 @@ export interface ExecutionError {
 }
 
 export interface Execution {
-  readonly data?: unknown
+  /** JSON text of what is wanted; null where there is none. */
+  readonly part: string | null
+  /** JSON text of the data without it. */
+  readonly rest: string
   readonly errors?: readonly ExecutionError[]
 }
 
 /** Runs a document through the gateway's own schema. */
-export type Execute = (document: Document, variables: Record<string, unknown>) => Promise<Execution>
-
-export interface RestOptions {
-  /** JSON text of an answer's data. */
-  readonly stringify: (value: unknown) => string
-}
+export type Execute = (wanted: Wanted, variables: Record<string, unknown>) => Promise<Execution>
 
 /** Answers the six paths by what executes their documents; null where the path is none of them. */
 export type Rest = (request: RestRequest, execute: Execute) => Promise<Answer> | null
@@ -37,14 +35,12 @@ export const allowedMethods = 'GET, HEAD, OPTIONS'
 
 const matchers = routes.map((route) => ({ route, match: matcher(route) }))
 
-export function createRest(options: RestOptions): Rest {
-  return (request, execute) => {
-    for (const { route, match } of matchers) {
-      const segments = match(request.path)
-      if (segments !== null) return onlyRead(request.method, () => run(options, execute, route, segments, request))
-    }
-    return null
+export const rest: Rest = (request, execute) => {
+  for (const { route, match } of matchers) {
+    const segments = match(request.path)
+    if (segments !== null) return onlyRead(request.method, () => run(execute, route, segments, request))
   }
+  return null
 }
 
 type Segments = Readonly<Record<string, string>>
@@ -71,21 +67,16 @@ export function notAllowed(method: string, allow = allowedMethods): Answer {
   return { ...refusal, headers: { ...refusal.headers, allow } }
 }
 
-async function run(
-  { stringify }: RestOptions,
-  execute: Execute,
-  route: Route,
-  segments: Segments,
-  request: RestRequest,
-): Promise<Answer> {
+async function run(execute: Execute, route: Route, segments: Segments, request: RestRequest): Promise<Answer> {
   try {
     const variables = { ...decoded(segments), ...readParameters(route.parameters, request.query) }
-    const { data, errors } = await execute(route.document, variables)
+    const { part, rest, errors } = await execute(route.wanted, variables)
     const [error] = errors ?? []
     if (error !== undefined) return failure(route, error)
-    const shaped = route.shape(data as never)
-    if (shaped === null) return problem('VAULT_NOT_FOUND', `no vault is known at ${String(variables['address'])}`)
-    return { status: 200, headers: headersOf(request, route, shaped.next), body: stringify(shaped.body) }
+    if (part === null || part === 'null') {
+      return problem('VAULT_NOT_FOUND', `no vault is known at ${String(variables['address'])}`)
+    }
+    return { status: 200, headers: headersOf(request, route, route.next?.(JSON.parse(rest) as never)), body: part }
   } catch (error) {
     if (error instanceof BadParameter) return problem('BAD_PARAMETER', error.message, error.parameter)
     throw error

@@ -1,14 +1,15 @@
 import type { TypedDocumentString } from './documents.generated.ts'
 import type { Parameter } from './parameters.ts'
 import type { Schema } from './schemas.ts'
+import { word } from './words.ts'
 
-/** Any of the documents: its types matter to its route alone. */
-export type Document = { toString(): string }
-
-/** What a path answers: the body, and the cursor of what follows where there is more. */
-export interface Shaped {
-  readonly body: unknown
-  readonly next?: string | null
+/** What a path asks of the schema, and which part of that is its body. */
+export interface Wanted {
+  readonly document: { toString(): string }
+  /** The keys on the way to the body. */
+  readonly path: readonly string[]
+  /** How the body has the values of enums, by their names. */
+  readonly wordOf: (name: string) => string
 }
 
 /** The two groups of paths. */
@@ -32,23 +33,34 @@ export interface About {
   readonly isList: boolean
 }
 
-/** A path of the interface: the document it runs, what its parameters are, and how the answer becomes the body. */
+/** A path of the interface: the document it runs, what its parameters are, and what of the answer is the body. */
 export interface Route {
   /** Segments with a colon are parameters, and give the variable of their name. */
   readonly path: string
-  readonly document: Document
   readonly about: About
   readonly parameters: Readonly<Record<string, Parameter>>
-  /** Null where the vault isn't known. */
-  readonly shape: (data: never) => Shaped | null
+  /** There is no body where the vault isn't known. */
+  readonly wanted: Wanted
+  /** The cursor of what follows, where there may be more: by all that was answered but the body. */
+  readonly next?: (data: never) => string | null | undefined
 }
+
+/** The ways into data: the keys of objects, as far as they lead to no list. */
+type WayIn<Data> = Data extends readonly unknown[]
+  ? readonly []
+  : Data extends object
+    ? | readonly []
+      | { [Key in keyof Data & string]: readonly [Key, ...WayIn<NonNullable<Data[Key]>>] }[keyof Data & string]
+    : readonly []
 
 export function route<Data>(
   path: string,
   document: TypedDocumentString<Data, never>,
   about: About,
   parameters: Readonly<Record<string, Parameter>>,
-  shape: (data: Data) => Shaped | null,
+  body: WayIn<Data>,
+  next?: (data: Data) => string | null | undefined,
 ): Route {
-  return { path, document, about, parameters, shape }
+  const wanted = { document, path: body as readonly string[], wordOf: word }
+  return { path, about, parameters, wanted, ...(next && { next }) }
 }

@@ -18,7 +18,6 @@ import {
   universeAsset,
   universePair,
 } from './schemas.ts'
-import { word } from './words.ts'
 
 /** What a path's own parameters are. */
 export const segments: Readonly<Record<string, Schema>> = {
@@ -52,7 +51,7 @@ export const routes: readonly Route[] = [
       isList: false,
     },
     {},
-    ({ vault }) => vault && { body: { ...vault, status: word(vault.status) } },
+    ['vault'],
   ),
 
   route(
@@ -70,7 +69,7 @@ export const routes: readonly Route[] = [
       isList: true,
     },
     { ...window, points: count('points', 'How many points at most.', { least: 2, most: 2_000, default: 500 }) },
-    ({ vault }) => vault && { body: vault.equity },
+    ['vault', 'equity'],
   ),
 
   route(
@@ -93,12 +92,8 @@ export const routes: readonly Route[] = [
       limit: count('first', 'How many rows at most.', { least: 1, most: 1_000, default: 100 }),
       cursor: cursor('after', 'Where the page begins, as Link gave it.', exampleCursor),
     },
-    ({ vault }) => {
-      if (vault === null) return null
-      const { nodes, pageInfo } = vault.events
-      const body = nodes.map((row) => ({ ...row, type: word(row.type) }))
-      return { body, next: pageInfo.hasNextPage ? (pageInfo.endCursor ?? null) : null }
-    },
+    ['vault', 'events', 'nodes'],
+    ({ vault }) => (vault?.events.pageInfo.hasNextPage === true ? vault.events.pageInfo.endCursor : null),
   ),
 
   route(
@@ -114,7 +109,7 @@ export const routes: readonly Route[] = [
       isList: true,
     },
     {},
-    ({ strategies }) => ({ body: strategies }),
+    ['strategies'],
   ),
 
   route(
@@ -130,7 +125,7 @@ export const routes: readonly Route[] = [
       isList: true,
     },
     {},
-    ({ universe }) => ({ body: universe.assets.map((asset) => ({ ...asset, category: word(asset.category) })) }),
+    ['universe', 'assets'],
   ),
 
   route(
@@ -146,6 +141,6 @@ export const routes: readonly Route[] = [
       isList: true,
     },
     {},
-    ({ universe }) => ({ body: universe.pairs }),
+    ['universe', 'pairs'],
   ),
 ]

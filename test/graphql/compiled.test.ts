@@ -19,6 +19,7 @@ import {
 } from 'graphql'
 import { describe, expect, test } from 'vitest'
 import { executeCompiled } from '../../src/graphql/compiled.ts'
+import { resultText } from '../../src/graphql/json-text.ts'
 import { planOf } from '../../src/graphql/plan.ts'
 import { schema as ownSchema } from '../../src/graphql/schema.ts'
 
@@ -137,9 +138,9 @@ describe('a compiled query', () => {
     const document = parse('query A { name } query B($number: Float!) { echo(of: $number) }')
     const run = (operationName: string, variableValues: object): Promise<ExecutionResult> | ExecutionResult =>
       executeCompiled({ schema, document, rootValue, operationName, variableValues: { ...variableValues } })
-    expect(await run('A', {})).toEqual({ data: { name: 'root' } })
-    expect(await run('B', { number: 1 })).toEqual({ data: { echo: 1.5 } })
-    expect(await run('B', { number: 2 })).toEqual({ data: { echo: 2.5 } })
+    expect(textOf(await run('A', {}))).toBe('{"data":{"name":"root"}}')
+    expect(textOf(await run('B', { number: 1 }))).toBe('{"data":{"echo":1.5}}')
+    expect(textOf(await run('B', { number: 2 }))).toBe('{"data":{"echo":2.5}}')
     expect((await run('C', {})).errors).toHaveLength(1)
     expect((await executeCompiled({ schema, document, rootValue })).errors).toHaveLength(1)
   })
@@ -155,7 +156,6 @@ describe('a plan', () => {
     ['introspection', '{ __schema { queryType { name } } }'],
     ['a resolver that asks how it is asked', '{ path }'],
     ['an argument that can not be', '{ echo(of: "words") }'],
-    ['a field that would be a prototype', '{ __proto__: name }'],
   ])('is not there for %s', (_, source) => {
     expect(isPlanned(schema, source)).toBe(false)
   })
@@ -167,7 +167,6 @@ function isPlanned(of: GraphQLSchema, source: string): boolean {
   return planOf(of, document, operation as OperationDefinitionNode) !== null
 }
 
-/** With `__proto__` as the field it is, which toEqual would pass over. */
-function textOf(result: ExecutionResult): string {
-  return JSON.stringify({ data: result.data, errors: result.errors?.map((error) => error.toJSON()) })
+function textOf({ data, errors }: ExecutionResult): string {
+  return resultText({ ...(errors && { errors }), ...(data !== undefined && { data }) })
 }

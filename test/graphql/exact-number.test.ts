@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { Decimal } from '../../src/domain/decimal.ts'
-import { exactNumber, stringify } from '../../src/graphql/exact-number.ts'
+import { exactNumber, exactText, stringify } from '../../src/graphql/exact-number.ts'
+import { leafText } from '../../src/graphql/json-text.ts'
 
 const digits = (least: number, most: number) =>
   fc.string({ unit: fc.constantFrom(...'0123456789'), minLength: least, maxLength: most })
@@ -76,10 +77,42 @@ describe('a decimal that is served', () => {
     )
   })
 
+  test('is written as the number it is', () => {
+    fc.assert(
+      fc.property(decimalText, (text) => {
+        expect(exactText(text)).toBe(stringify(exactNumber(text)))
+        expect(leafText(exactNumber(text))).toBe(stringify(exactNumber(text)))
+      }),
+      { numRuns: 1_000, examples: edges.map((text): [string] => [text]) },
+    )
+  })
+
   test('stands in any place of an answer, once or often', () => {
     const amounts = ['1.5', '12345678901234567890.123456', '-98765432109876543210.000001']
     expect(stringify({ a: amounts.map(exactNumber), b: { c: exactNumber(amounts[1] as string) }, d: null })).toBe(
       `{"a":[${amounts.join(',')}],"b":{"c":${amounts[1]}},"d":null}`,
+    )
+  })
+})
+
+describe('a leaf that is written', () => {
+  test('has the text that JSON has for it', () => {
+    const leaf = fc.oneof(
+      fc.string({ unit: 'binary' }),
+      fc.string({ unit: 'grapheme-ascii' }),
+      fc.double(),
+      fc.integer(),
+      fc.boolean(),
+      fc.jsonValue(),
+    )
+    fc.assert(
+      fc.property(leaf, (value) => {
+        expect(leafText(value)).toBe(JSON.stringify(value))
+      }),
+      {
+        numRuns: 1_000,
+        examples: ['"', '\\', '\u007f', '\u2028', '\ud800', -0, 1e21, NaN].map((value): [string | number] => [value]),
+      },
     )
   })
 })
