@@ -7,6 +7,8 @@ import type { SqlMigrationAwareDriverAdapterFactory } from '@prisma/driver-adapt
 export interface Statement {
   readonly name: string
   readonly text: string
+  /** Where its rows come as one text: makes them of it. */
+  readonly unpack?: (text: string) => unknown[]
 }
 
 /**

@@ -15,6 +15,7 @@ import { lockFolder } from './lock.ts'
 import { sharingReads } from './shared-reads.ts'
 import { ofFolder, tellingOutages } from './outages.ts'
 import { requireRoom } from './room.ts'
+import { unpacked } from './unpacked.ts'
 
 /**
  * Opens the embedded database. It belongs to one process: a folder that another one has open is refused.
@@ -68,7 +69,10 @@ export function onPGlite(pglite: PGlite, folder: string | null, release: () => P
     ...sharingReads(
       inPieces({
         query: <Row>(read: Read, values: readonly Value[], signal?: Cancellation) =>
-          (isLong(read) ? long : short)(async () => (await pglite.query<Row>(read.text, [...values])).rows, signal),
+          (isLong(read) ? long : short)(
+            async () => unpacked<Row>(read, (await pglite.query(read.text, [...values])).rows),
+            signal,
+          ),
       }),
     ),
     transaction: async (work) => {

@@ -4,6 +4,7 @@ import { ReadCancelled, throwIfCancelled, untilCancelled } from './cancelled.ts'
 import type { Cancellation } from './cancellation.ts'
 import type { Database, Statement, Value } from './database.ts'
 import { DatabaseUnavailable, isUnavailable } from './unavailable.ts'
+import { unpacked } from './unpacked.ts'
 
 /** A read that ends in so many milliseconds by itself is cheaper than telling the server to stop. */
 const graceMilliseconds = 100
@@ -19,11 +20,13 @@ const queryCancelled = '57014'
  */
 export function pooledReader(pool: pg.Pool, control: pg.Pool): Pick<Database, 'query'> {
   return {
-    async query<Row>({ name, text }: Statement, values: readonly Value[], signal?: Cancellation) {
+    async query<Row>(statement: Statement, values: readonly Value[], signal?: Cancellation) {
+      const { name, text } = statement
       throwIfCancelled(signal)
       try {
         const client = await connect(pool, signal)
-        return await read<Row>(client, { name, text, values: [...values] }, control, signal)
+        const rows = await read(client, { name, text, values: [...values] }, control, signal)
+        return unpacked<Row>(statement, rows)
       } catch (error) {
         throw explained(error)
       }
@@ -43,13 +46,13 @@ async function connect(pool: pg.Pool, signal: Cancellation | undefined): Promise
 }
 
 /** Gives the connection back when the read has ended, or has been stopped; a broken one is thrown away. */
-async function read<Row>(
+async function read(
   client: pg.PoolClient,
   statement: pg.QueryConfig,
   control: pg.Pool,
   signal: Cancellation | undefined,
-): Promise<Row[]> {
-  const running = rowsOf<Row>(client, statement)
+): Promise<unknown[]> {
+  const running = rowsOf(client, statement)
   try {
     const rows = await untilCancelled(running, signal)
     client.release()
@@ -62,10 +65,10 @@ async function read<Row>(
 }
 
 /** By a callback: what pg gives as a promise keeps its rows from being garbage until the old garbage is looked for. */
-function rowsOf<Row>(client: pg.PoolClient, statement: pg.QueryConfig): Promise<Row[]> {
+function rowsOf(client: pg.PoolClient, statement: pg.QueryConfig): Promise<unknown[]> {
   return new Promise((resolve, reject) => {
     client.query(statement, (error: Error | null, result: pg.QueryResult) => {
-      if (error === null) resolve(result.rows as Row[])
+      if (error === null) resolve(result.rows as unknown[])
       else reject(error)
     })
   })

@@ -27,10 +27,11 @@ export function stringify(value: unknown): string {
 
 /** JSON text of a decimal: that of the number `exactNumber` makes of it. */
 export function exactText(decimal: string): string {
-  if (!decimal.includes('.')) return decimal
   let end = decimal.length
-  while (decimal.charCodeAt(end - 1) === zero) end--
-  if (decimal.charCodeAt(end - 1) === point) end--
+  if (decimal.includes('.')) {
+    while (decimal.charCodeAt(end - 1) === zero) end--
+    if (decimal.charCodeAt(end - 1) === point) end--
+  }
   const text = decimal.slice(0, end)
   return text === '-0' ? '0' : text
 }

@@ -1,6 +1,7 @@
 import type { EventType, LedgerKey } from '../../domain/ledger.ts'
 import type { Read, Reader } from '../database.ts'
 import type { Window } from './equity.ts'
+import { nullable, number, packed, plain, words } from './packed.ts'
 import type { LedgerRow } from './rows.ts'
 
 export interface LedgerFilter extends Window {
@@ -45,15 +46,27 @@ const rowsOfAnyType = `select * from ledger_row where ${onPage} and $4::text[] i
 const rowsOfTypes = `select found.* from unnest($4::text[]::event_type[]) as wanted(type) cross join lateral (
     select * from ledger_row where ${onPage} and type = wanted.type ${newestFirst}) found ${newestFirst}`
 
+const { select, unpack } = packed<LedgerRow>({
+  vaultAddress: plain('vault_address'),
+  txHash: plain('tx_hash'),
+  logIndex: number('log_index'),
+  block: number('block'),
+  ts: number('ts'),
+  type: plain<EventType>('type'),
+  amountUsd: nullable(plain('amount_usd')),
+  positionId: nullable(words('position_id')),
+  reason: nullable(words('reason')),
+})
+
 function pageStatement(name: string, rows: string): Read {
   return {
     name,
     from: 'named vaults',
     sharedBy: 'vaultAddress',
     mostShared: 8,
-    text: `select vault_address as "vaultAddress", tx_hash as "txHash", log_index as "logIndex", block::float8 as block,
-        ts::float8 as ts, type::text as type, amount_usd::text as "amountUsd", position_id as "positionId", reason
+    text: `${select}
       from unnest($1::text[]) as list(vault) ${bounds} cross join lateral (${rows}) page`,
+    unpack,
   }
 }
 

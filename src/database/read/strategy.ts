@@ -1,28 +1,52 @@
 import type { Read, Reader } from '../database.ts'
+import { list, nullable, number, packed, words } from './packed.ts'
 import type { StrategyPairRow, StrategyRow } from './rows.ts'
 
-const columns = 'id, ordinal, name, tagline, description, live_apr as "liveApr", sigma'
+const strategies = packed<StrategyRow>(
+  {
+    id: words('id'),
+    ordinal: number('ordinal'),
+    name: words('name'),
+    tagline: words('tagline'),
+    description: words('description'),
+    liveApr: nullable(number('live_apr')),
+    sigma: nullable(number('sigma')),
+  },
+  'ordinal',
+)
 
 const catalogue: Read = {
   name: 'strategies',
   from: 'catalogue',
   sharedBy: null,
-  text: `select ${columns} from strategy order by ordinal`,
+  text: `${strategies.select} from strategy`,
+  unpack: strategies.unpack,
 }
 
 const strategiesById: Read = {
   name: 'strategies_by_id',
   from: 'catalogue',
   sharedBy: 'id',
-  text: `select ${columns} from strategy where id = any($1::text[])`,
+  text: `${strategies.select} from strategy where id = any($1::text[])`,
+  unpack: strategies.unpack,
 }
+
+const pairs = packed<StrategyPairRow>(
+  {
+    strategyId: words('strategy_id'),
+    a: words('a'),
+    b: words('b'),
+    venues: list('venues'),
+  },
+  'ordinal',
+)
 
 const pairsByStrategy: Read = {
   name: 'pairs_by_strategy',
   from: 'catalogue',
   sharedBy: 'strategyId',
-  text: `select strategy_id as "strategyId", a, b, venues from strategy_pair
-    where strategy_id = any($1::text[]) order by strategy_id, ordinal`,
+  text: `${pairs.select} from strategy_pair where strategy_id = any($1::text[])`,
+  unpack: pairs.unpack,
 }
 
 /** All strategies, in the order of their first publication. */

@@ -1,23 +1,46 @@
 import type { AssetCategory } from '../../domain/universe.ts'
 import type { Read, Reader } from '../database.ts'
+import { flag, list, packed, plain, words } from './packed.ts'
 import type { AssetRow, PairRow } from './rows.ts'
+
+const packedAssets = packed<AssetRow>(
+  {
+    symbol: words('symbol'),
+    name: words('name'),
+    category: plain<AssetCategory>('category'),
+    venues: list('venues'),
+    liquidityUsd: plain('liquidity_usd'),
+  },
+  'ordinal',
+)
 
 const assets: Read = {
   name: 'universe_assets',
   from: 'universe',
   sharedBy: null,
-  text: `select symbol, name, category::text as category, venues, liquidity_usd::text as "liquidityUsd" from universe_asset
-    where ($1::text is null or category = $1::text::asset_category) and ($2::text is null or $2::text = any(venues))
-    order by ordinal`,
+  text: `${packedAssets.select} from universe_asset
+    where ($1::text is null or category = $1::text::asset_category) and ($2::text is null or $2::text = any(venues))`,
+  unpack: packedAssets.unpack,
 }
+
+const packedPairs = packed<PairRow>(
+  {
+    a: words('a'),
+    b: words('b'),
+    venues: list('venues'),
+    tvlUsd: plain('tvl_usd'),
+    emissions: flag('emissions'),
+  },
+  'ordinal',
+)
 
 const pairs: Read = {
   name: 'universe_pairs',
   from: 'universe',
   sharedBy: null,
-  text: `select a, b, venues, tvl_usd::text as "tvlUsd", emissions from universe_pair
-    where ($1::text is null or $1::text in (a, b)) and ($2::text is null or $2::text = any(venues))
-    order by ordinal`,
+  text: `${packedPairs.select} from universe_pair
+    where ($1::text is null or $1::text in (a, b)) and ($2::text is null or $2::text = any(venues))`,
+  unpack: packedPairs.unpack,
 }
 
 const screenedAt: Read = {

@@ -1,33 +1,64 @@
 import type { VaultStatus } from '../../domain/vault.ts'
 import type { Read, Reader } from '../database.ts'
+import { flag, nullable, number, packed, plain, words } from './packed.ts'
 import type { PositionRow, VaultRow } from './rows.ts'
 
-const columns = `
-  vault.address, vault.owner, vault.strategy_id as "strategyId", vault.status::text as status,
-  vault.value_usd::text as "valueUsd", vault.capital_in_usd::text as "capitalInUsd",
-  vault.capital_out_usd::text as "capitalOutUsd", vault.net_usd::text as "netUsd",
-  vault.strategy_delta_usd::text as "strategyDeltaUsd", vault.market_delta_usd::text as "marketDeltaUsd",
-  vault.fees_contributed_usd::text as "feesContributedUsd", vault.fees_withdrawn_usd::text as "feesWithdrawnUsd",
-  vault.fees_taxed_usd::text as "feesTaxedUsd", vault.fees_high_water_usd::text as "feesHighWaterUsd",
-  vault.suspension_reason as "suspensionReason", vault.suspended_at::float8 as "suspendedAt",
-  vault.updated_at::float8 as "updatedAt"`
+const columns = {
+  address: plain('vault.address'),
+  owner: plain('vault.owner'),
+  strategyId: words('vault.strategy_id'),
+  status: plain<VaultStatus>('vault.status'),
+  valueUsd: plain('vault.value_usd'),
+  capitalInUsd: plain('vault.capital_in_usd'),
+  capitalOutUsd: plain('vault.capital_out_usd'),
+  netUsd: plain('vault.net_usd'),
+  strategyDeltaUsd: plain('vault.strategy_delta_usd'),
+  marketDeltaUsd: plain('vault.market_delta_usd'),
+  feesContributedUsd: plain('vault.fees_contributed_usd'),
+  feesWithdrawnUsd: plain('vault.fees_withdrawn_usd'),
+  feesTaxedUsd: plain('vault.fees_taxed_usd'),
+  feesHighWaterUsd: plain('vault.fees_high_water_usd'),
+  suspensionReason: nullable(words('vault.suspension_reason')),
+  suspendedAt: nullable(number('vault.suspended_at')),
+  updatedAt: number('vault.updated_at'),
+}
+
+const vaults = packed<VaultRow>(columns)
 
 const vaultsByAddress: Read = {
   name: 'vaults_by_address',
   from: 'named vaults',
   sharedBy: 'address',
-  text: `select ${columns} from vault where address = any($1::text[])`,
+  text: `${vaults.select} from vault where address = any($1::text[])`,
+  unpack: vaults.unpack,
 }
+
+const positions = packed<PositionRow>(
+  {
+    vaultAddress: plain('vault_address'),
+    id: words('id'),
+    a: words('a'),
+    b: words('b'),
+    venue: words('venue'),
+    feeTier: number('fee_tier'),
+    priceLower: plain('price_lower'),
+    priceUpper: plain('price_upper'),
+    priceCurrent: plain('price_current'),
+    tickLower: nullable(number('tick_lower')),
+    tickUpper: nullable(number('tick_upper')),
+    tickCurrent: nullable(number('tick_current')),
+    inRange: flag('in_range'),
+    pendingRewardsUsd: plain('pending_rewards_usd'),
+  },
+  'ordinal',
+)
 
 const positionsByVault: Read = {
   name: 'positions_by_vault',
   from: 'named vaults',
   sharedBy: 'vaultAddress',
-  text: `select vault_address as "vaultAddress", id, a, b, venue, fee_tier as "feeTier",
-      price_lower::text as "priceLower", price_upper::text as "priceUpper", price_current::text as "priceCurrent",
-      tick_lower as "tickLower", tick_upper as "tickUpper", tick_current as "tickCurrent",
-      in_range as "inRange", pending_rewards_usd::text as "pendingRewardsUsd"
-    from position where vault_address = any($1::text[]) order by vault_address, ordinal`,
+  text: `${positions.select} from position where vault_address = any($1::text[])`,
+  unpack: positions.unpack,
 }
 
 /** Vaults by address, in no order; those that aren't known are left out. */
@@ -97,19 +128,36 @@ const matches = `(list.strategy = '${allStrategies}' or vault.strategy_id = list
   and ($3::text[] is null or vault.strategy_id = any($3::text[]))
   and ($4::text[] is null or vault.owner = any($4::text[]))`
 
-function pageStatement({ orderBy, direction }: VaultPage): Read {
+/** So many lists are read at once: each may have a page of many vaults. */
+const mostLists = 8
+
+function pageStatement(orderBy: VaultOrder, direction: Direction): Read {
   const { column, key, type } = vaultOrders[orderBy]
   const beyond = direction === 'ASC' ? '>' : '<'
   const [orderKey, address] = [key(`vault.${column}`), digitsOf('vault.address')]
+  const { select, unpack } = packed<PagedVaultRow>({
+    ...columns,
+    list: words('list.strategy'),
+    orderValue: plain(`vault.${column}`),
+  })
   return {
     name: `vault_page_${orderBy}_${direction}`,
     from: 'all vaults',
-    text: `select list.strategy as list, page.* from unnest($1::text[]) as list(strategy) cross join lateral (
-        select ${columns}, vault.${column}::text as "orderValue" from vault
+    sharedBy: 'list',
+    mostShared: mostLists,
+    text: `${select} from unnest($1::text[]) as list(strategy) cross join lateral (
+        select vault.* from vault
         where ${matches}
           and ($5::text is null or (${orderKey}, ${address}) ${beyond} (${key(`$5::text::${type}`)}, ${digitsOf('$6::text')}))
-        order by ${orderKey} ${direction}, ${address} ${direction} limit $7::integer) page`,
+        order by ${orderKey} ${direction}, ${address} ${direction} limit $7::integer) vault`,
+    unpack,
   }
+}
+
+const orders = Object.keys(vaultOrders) as VaultOrder[]
+const pages = {
+  ASC: new Map(orders.map((order) => [order, pageStatement(order, 'ASC')])),
+  DESC: new Map(orders.map((order) => [order, pageStatement(order, 'DESC')])),
 }
 
 const countStatement: Read = {
@@ -125,8 +173,8 @@ const countStatement: Read = {
  * @returns their rows, each list's in order, one more than asked for where there is one
  */
 export function readVaultPages(database: Reader, lists: readonly string[], page: VaultPage): Promise<PagedVaultRow[]> {
-  const { filter, after, first } = page
-  return database.query(pageStatement(page), [
+  const { filter, orderBy, direction, after, first } = page
+  return database.query(pages[direction].get(orderBy) as Read, [
     lists,
     filter.status,
     filter.strategy,
