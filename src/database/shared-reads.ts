@@ -154,7 +154,7 @@ class Lane {
       return
     }
     const byKey = rowsByKey(rows, sharedBy)
-    for (const asked of together) asked.resolve(asked.keys.flatMap((key) => byKey.get(key) ?? []))
+    for (const asked of together) asked.resolve(rowsOf(asked.keys, byKey))
   }
 }
 
@@ -171,11 +171,22 @@ function whenAllLeft(together: readonly Asked[]): Cancellation {
 
 function rowsByKey(rows: readonly unknown[], column: string): ReadonlyMap<string, unknown[]> {
   const byKey = new Map<string, unknown[]>()
+  let newest: { readonly key: string; readonly rows: unknown[] } | undefined
   for (const row of rows) {
     const key = (row as Readonly<Record<string, string>>)[column] ?? ''
-    const ofKey = byKey.get(key)
-    if (ofKey === undefined) byKey.set(key, [row])
-    else ofKey.push(row)
+    // Those of one key stand together, mostly: to compare two keys is cheaper than to look one up.
+    if (key !== newest?.key) {
+      newest = { key, rows: byKey.get(key) ?? [] }
+      byKey.set(key, newest.rows)
+    }
+    newest.rows.push(row)
   }
   return byKey
+}
+
+function rowsOf(keys: readonly string[], byKey: ReadonlyMap<string, unknown[]>): unknown[] {
+  const [key, ...others] = keys
+  // What belongs to one key is read, and not written to, by all who asked for it.
+  if (key !== undefined && others.length === 0) return byKey.get(key) ?? []
+  return keys.flatMap((each) => byKey.get(each) ?? [])
 }

@@ -48,12 +48,14 @@ export function wholeLoader<Args, Value>(
   return async (context, args) => ((await load(context, whole, args)) as { readonly value: Value }).value
 }
 
-/** Rows by what they belong to, in their order; a key without rows has an empty list. */
+/** Rows of these keys by what they belong to, in their order; a key without rows has an empty list. */
 export function groupBy<Row, Key>(
   keys: readonly Key[],
   rows: readonly Row[],
   keyOf: (row: Row) => Key,
-): ReadonlyMap<Key, Row[]> {
+): ReadonlyMap<Key, readonly Row[]> {
+  const [only, ...others] = keys
+  if (only !== undefined && others.length === 0) return new Map([[only, rows]])
   const groups = new Map<Key, Row[]>(keys.map((key) => [key, []]))
   for (const row of rows) groups.get(keyOf(row))?.push(row)
   return groups

@@ -14,7 +14,7 @@ import { cacheKey } from './cache-key.ts'
 import { corsHeaders } from './cors.ts'
 import { withinDeadline } from './deadline.ts'
 import { docs, isOfDocs } from './docs.ts'
-import type { Answer, Inbound, Verdict } from './exchange.ts'
+import { admitted, type Answer, type Inbound, type Verdict } from './exchange.ts'
 import type { Exposition } from './exposition.ts'
 import { Finished } from './finished.ts'
 import { createGraphql, graphqlPath, preflightAnswer } from './graphql.ts'
@@ -66,12 +66,12 @@ export function createApp({ database, apiKeys, rateLimit, trustedProxies, ...opt
   function admit(request: Inbound): Verdict | Promise<Verdict> {
     const refusal = outOfBounds(request, bounds)
     if (refusal !== undefined) return { headers: {}, refusal }
-    if (isProbe(request)) return { headers: {} }
+    if (isProbe(request)) return admitted
     // A preflight can't carry a key, and the pages for people and the contract hold no data.
-    if (request.method === 'OPTIONS' || isGraphiqlPage(request) || isOfDocs(request)) return { headers: {} }
+    if (request.method === 'OPTIONS' || isGraphiqlPage(request) || isOfDocs(request)) return admitted
     const { keyDigest, ...key } = checkKey(request)
     if (key.refusal !== undefined) return key
-    return countRequest(keyDigest ?? senderOf(request, trustedProxies))
+    return countRequest(() => keyDigest ?? senderOf(request, trustedProxies))
   }
 
   /** Each of the six paths is plain: a short document, and one list at most. */
@@ -129,7 +129,11 @@ export function createApp({ database, apiKeys, rateLimit, trustedProxies, ...opt
     const { request, trace } = exchange
     return whenThere(admit(request), (verdict) =>
       whenThere(answer(exchange, verdict), (finished) => {
-        const own = [...corsHeaders(request.method), ...headerList(verdict.headers), 'x-request-id', trace.id]
+        const said =
+          verdict === admitted
+            ? corsHeaders(request.method)
+            : corsHeaders(request.method).concat(headerList(verdict.headers))
+        const own = said.concat('x-request-id', trace.id)
         return outbound(request, finished, own)
       }),
     )

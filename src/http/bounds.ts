@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import type { Bounds } from '../bounds.ts'
 import { problem, retryLater } from '../rest/problem.ts'
 import type { Answer, Inbound } from './exchange.ts'
@@ -16,9 +17,16 @@ export function outOfBounds(request: Inbound, bounds: Bounds): Answer | undefine
   return isHost(request.header('host') ?? '') ? undefined : problem('BAD_REQUEST', 'The header Host names no host.')
 }
 
+/** A gateway is called by few names. */
+const hosts = new LRUCache<string, boolean>({ max: 100 })
+
 /** Whether it is a name or an address, perhaps with a port; a client that knows none sends it empty. */
 function isHost(host: string): boolean {
-  return host === '' || (/^[^\s/?#@\\]+$/.test(host) && URL.canParse(`http://${host}`))
+  const known = hosts.get(host)
+  if (known !== undefined) return known
+  const is = host === '' || (/^[^\s/?#@\\]+$/.test(host) && URL.canParse(`http://${host}`))
+  hosts.set(host, is)
+  return is
 }
 
 /** The refusal of a request whose body is out of bounds. */

@@ -22,3 +22,6 @@ export interface Verdict {
   readonly headers: Readonly<Record<string, string>>
   readonly refusal?: Answer
 }
+
+/** Says nothing to a request, which goes on. */
+export const admitted: Verdict = { headers: {} }

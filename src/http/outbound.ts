@@ -42,23 +42,40 @@ export function toResponse({ method }: Inbound, { status, headers, bytes }: Outb
 }
 
 /** What is ready to leave. */
-let leaving: (() => void)[] = []
+let leaving: Leaving[] = []
 
 /**
  * Sends an answer when what the network has brought has been seen, with all others that are ready by then: to wake the
  * clients that wait is dearer than to write, and so it is done once for many answers.
  * @throws where its headers can't be sent
  */
-export function write(response: ServerResponse, request: Inbound, { status, headers, bytes }: Outbound): Promise<void> {
+export function write(
+  response: ServerResponse,
+  { method }: Inbound,
+  { status, headers, bytes }: Outbound,
+): Promise<void> {
   if (leaving.length === 0) setImmediate(leave)
-  return new Promise<void>((resolve) => leaving.push(resolve)).then(() => {
-    response.writeHead(status, headers as string[])
-    response.end(request.method === 'HEAD' || bytes === null ? undefined : bytes)
+  return new Promise((resolve, reject) => {
+    leaving.push({ response, status, headers, bytes: method === 'HEAD' ? null : bytes, resolve, reject })
   })
+}
+
+interface Leaving extends Outbound {
+  readonly response: ServerResponse
+  readonly resolve: () => void
+  readonly reject: (error: unknown) => void
 }
 
 function leave(): void {
   const ready = leaving
   leaving = []
-  for (const send of ready) send()
+  for (const { response, status, headers, bytes, resolve, reject } of ready) {
+    try {
+      response.writeHead(status, headers as string[])
+      response.end(bytes ?? undefined)
+      resolve()
+    } catch (error) {
+      reject(error)
+    }
+  }
 }

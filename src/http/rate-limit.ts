@@ -6,7 +6,7 @@ import {
   RateLimiterRes,
 } from 'rate-limiter-flexible'
 import { problem } from '../rest/problem.ts'
-import type { Inbound, Verdict } from './exchange.ts'
+import { admitted, type Inbound, type Verdict } from './exchange.ts'
 
 /** So many requests in so many seconds. */
 export interface RateLimit {
@@ -17,16 +17,16 @@ export interface RateLimit {
 }
 
 /** Counts a request against its sender's quota. */
-export type CountRequest = (sender: string) => Verdict | Promise<Verdict>
+export type CountRequest = (senderOf: () => string) => Verdict | Promise<Verdict>
 
 /** Limits each sender's requests; without a limit, none. Headers as in the IETF's draft on RateLimit headers. */
 export function rateLimiter(limit: RateLimit | null): CountRequest {
-  if (limit === null) return () => ({ headers: {} })
+  if (limit === null) return () => admitted
   const quota = { points: limit.requests, duration: limit.seconds }
   const limiter = limit.isShared === true ? new RateLimiterCluster(quota) : new RateLimiterMemory(quota)
   const policy = { 'ratelimit-policy': `"default";q=${limit.requests};w=${limit.seconds}` }
-  return async (sender) => {
-    const { state, refused } = await consume(limiter, sender)
+  return async (senderOf) => {
+    const { state, refused } = await consume(limiter, senderOf())
     const seconds = Math.ceil(state.msBeforeNext / 1000)
     const headers = { ...policy, ratelimit: `"default";r=${Math.max(0, state.remainingPoints)};t=${seconds}` }
     if (!refused) return { headers }
