@@ -36,8 +36,12 @@ export const readCost = 100
 export const turnBounds = {
   /** As much as one query may cost: while the dearest runs, other dear ones wait for their turn. */
   most: 50_000,
-  /** What costs no more is plain, and never waits: a page of vaults for a table costs 500 to 2,000, and with some of their events twice that. */
+  /** What costs no more is plain: a page of vaults for a table costs 500 to 2,000, and with some of their events twice that. */
   plainCost: 3_000,
+  /** What costs no more never waits: a snapshot costs 90, a page of 50 ledger rows 500. */
+  shortCost: 500,
+  /** As much as plain queries cost that run at once: enough to keep the database busy while answers are written. */
+  mostPlain: 20_000,
   /** How long dear work lets plain work go first: a few snapshots' time. */
   patienceMilliseconds: 50,
 } as const

@@ -23,30 +23,26 @@ const plans = new WeakMap<DocumentNode, Map<string, Known>>()
  * be planned, graphql-js executes: what it makes of them is GraphQL's own semantics of nulls, errors and their order. What
  * loaders have read or failed to read is there then already.
  */
-export function executeCompiled(args: ExecutionArgs): Promise<ExecutionResult> | ExecutionResult {
+export async function executeCompiled(args: ExecutionArgs): Promise<ExecutionResult> {
   const { schema, document, operationName } = args
   const { plan } = knownOperation(schema, document, operationName)
-  const written = plan && runPlan(plan, args)
+  const written = plan && (await runPlan(plan, args))
   if (written === null) return execute(args)
-  return written instanceof Promise ? written.then(succeeded, () => execute(args)) : succeeded(written)
+  return { data: new JsonText(written.text) as object as Record<string, unknown> }
 }
 
-/** Null where it fails at once. */
-export function runPlan(
+/** Null where it fails. */
+export async function runPlan(
   { operation, run }: Plan,
   { schema, rootValue, contextValue, variableValues }: ExecutionArgs,
-): Promise<Written> | Written | null {
+): Promise<Written | null> {
   const { coerced } = getVariableValues(schema, operation.variableDefinitions ?? [], variableValues ?? {})
   if (coerced === undefined) return null
   try {
-    return run(rootValue, contextValue, coerced)
+    return await run(rootValue, contextValue, coerced)
   } catch {
     return null
   }
-}
-
-function succeeded({ text }: Written): ExecutionResult {
-  return { data: new JsonText(text) as object as Record<string, unknown> }
 }
 
 function knownOperation(

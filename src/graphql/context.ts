@@ -29,6 +29,14 @@ export interface Context {
   readonly loaders: Map<unknown, Map<string, unknown>>
 }
 
+/**
+ * Lets go of what was loaded, when all is answered: who has waited for its turn has a context that is old garbage, and
+ * all that this holds would be that too.
+ */
+export function forget({ loaders }: Context): void {
+  loaders.clear()
+}
+
 /** Makes the context of each request. */
 export type ContextOf = (making: Making) => Context
 

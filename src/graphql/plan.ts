@@ -65,7 +65,11 @@ export function planOf(
 
 function run(write: Write, rootValue: unknown, run: Run): Written | Promise<Written> {
   const text = write(rootValue, run)
-  const written = (): Written => ({ text: text.toString(), part: run.part?.toString() ?? null })
+  const written = (): Written => {
+    const all = { text: text.toString(), part: run.part?.toString() ?? null }
+    run.forget()
+    return all
+  }
   const over = run.over()
   return over === undefined ? written() : over.then(written)
 }

@@ -3,20 +3,36 @@ import { ReadCancelled } from '../database/cancelled.ts'
 
 type Work<Result> = () => Promise<Result> | Result
 
-/** Keeps what is dear from making what is plain wait. */
+/** Work by what it costs, which may be given up while it waits. */
+export interface Costly {
+  readonly cost: number
+  readonly signal?: Cancellation | undefined
+}
+
+/**
+ * Keeps what is dear from making what is plain wait, and what runs at once from being much: what waits holds next to
+ * nothing, what is half made outlives its time in memory.
+ */
 export interface Turns {
-  /** Runs work that is plain, at once. */
-  plain<Result>(work: Work<Result>): Promise<Result>
+  /**
+   * Runs work that is plain: at once, unless it is a long list and enough of those are being made.
+   * @throws {ReadCancelled} where it was given up before
+   */
+  plain<Result>(work: Work<Result>, costly: Costly): Promise<Result>
   /**
    * Runs work that is dear when it has its turn.
    * @throws {ReadCancelled} where it was given up before
    */
-  dear<Result>(cost: number, signal: Cancellation | undefined, work: Work<Result>): Promise<Result>
+  dear<Result>(work: Work<Result>, costly: Costly): Promise<Result>
 }
 
 export interface TurnsOptions {
   /** All dear work that runs costs no more, or is one alone. */
   readonly most: number
+  /** All plain work that runs costs no more when a long list begins, or it is alone. */
+  readonly mostPlain: number
+  /** What costs more is a long list. */
+  readonly shortCost: number
   /** How long dear work lets plain work go first. */
   readonly patienceMilliseconds: number
 }
@@ -28,20 +44,36 @@ interface Waiting {
   patientUntil?: number
 }
 
-/** Dear work takes turns, in the order it came in, each while no plain work runs; but none waits for that for long. */
-export function createTurns({ most, patienceMilliseconds }: TurnsOptions): Turns {
-  const waiting: Waiting[] = []
-  let running = 0
-  let plain = 0
+/** Work that waits, in the order it came in, and what all that runs costs. */
+class Line {
+  waiting: Waiting[] = []
+  running = 0
 
-  function next(): void {
-    for (let [first] = waiting; first !== undefined; [first] = waiting) {
-      if (running > 0 && running + first.cost > most) return
-      if (plain > 0 && isPatient(first)) return
-      waiting.shift()
-      running += first.cost
+  constructor(readonly most: number) {}
+
+  hasRoomFor(cost: number): boolean {
+    return this.running === 0 || this.running + cost <= this.most
+  }
+
+  /** Lets the first begin that waits, where there is room for it and it may. */
+  next(may: (first: Waiting) => boolean): void {
+    for (let [first] = this.waiting; first !== undefined; [first] = this.waiting) {
+      if (!this.hasRoomFor(first.cost) || !may(first)) return
+      this.waiting.shift()
+      this.running += first.cost
       first.begin()
     }
+  }
+}
+
+/** Work takes turns, what is dear while no plain work runs; but none waits for that for long. */
+export function createTurns({ most, mostPlain, shortCost, patienceMilliseconds }: TurnsOptions): Turns {
+  const plain = new Line(mostPlain)
+  const dear = new Line(most)
+
+  function next(): void {
+    plain.next(() => true)
+    dear.next((first) => plain.running === 0 || !isPatient(first))
   }
 
   function isPatient(first: Waiting): boolean {
@@ -52,11 +84,11 @@ export function createTurns({ most, patienceMilliseconds }: TurnsOptions): Turns
     return true
   }
 
-  function turn(cost: number, signal: Cancellation | undefined): Promise<void> {
+  function turn(line: Line, { cost, signal }: Costly): Promise<void> {
     return new Promise((resolve, reject) => {
       const leave = {
         handleEvent(): void {
-          waiting.splice(waiting.indexOf(entry), 1)
+          line.waiting = line.waiting.filter((each) => each !== entry)
           reject(new ReadCancelled())
           next()
         },
@@ -66,31 +98,33 @@ export function createTurns({ most, patienceMilliseconds }: TurnsOptions): Turns
         resolve()
       }
       const entry: Waiting = { cost, begin }
-      waiting.push(entry)
+      line.waiting.push(entry)
       signal?.addEventListener('abort', leave)
       next()
     })
   }
 
   return {
-    async plain(work) {
-      plain++
+    async plain(work, costly) {
+      const { cost } = costly
+      if (cost <= shortCost || (plain.waiting.length === 0 && plain.hasRoomFor(cost))) plain.running += cost
+      else await turn(plain, costly)
       try {
         return await work()
       } finally {
-        plain--
-        if (waiting.length > 0) setImmediate(next)
+        plain.running -= cost
+        if (plain.waiting.length > 0 || dear.waiting.length > 0) setImmediate(next)
       }
     },
 
-    async dear(cost, signal, work) {
-      await turn(cost, signal)
+    async dear(work, costly) {
+      await turn(dear, costly)
       try {
         return await work()
       } finally {
         // What the network has brought meanwhile comes first; until then nobody has the turn, not even who comes right now.
         setImmediate(() => {
-          running -= cost
+          dear.running -= costly.cost
           next()
         })
       }

@@ -1,5 +1,5 @@
-/** JSON text, or the place of one that comes later. */
-export type Text = string | Later
+/** JSON text, whole or to be put together when the run is over. */
+export type Text = string | Place | Pieces
 
 /** Makes of a value that a resolver gave its JSON text. */
 export type Write = (value: unknown, run: Run) => Text
@@ -17,26 +17,42 @@ export class Unexpected extends Error {
   override readonly name = 'Unexpected'
 }
 
-/** Text in pieces, of which some may be missing until the run is over. */
-class Later {
-  #pieces: Text[]
+/** The place of a text that isn't there yet. */
+class Place {
+  #text: Text = ''
 
-  constructor(pieces: Text[]) {
-    this.#pieces = pieces
+  fill(text: Text): void {
+    this.#text = text
   }
 
-  /** Puts in what it has waited for. */
-  fill(text: Text): void {
-    this.#pieces = [text]
+  toString(): string {
+    return (this.#text = this.#text.toString())
+  }
+}
+
+/** Text in pieces, some of which come later. */
+class Pieces {
+  #pieces: readonly Text[] | string
+
+  constructor(
+    pieces: readonly Text[],
+    readonly begin: string,
+    readonly separator: string,
+    readonly end: string,
+  ) {
+    this.#pieces = pieces
   }
 
   /** All of it: what stands in many places is put together once. */
   toString(): string {
-    let text = ''
-    for (const piece of this.#pieces) text += piece.toString()
-    this.#pieces = [text]
-    return text
+    if (typeof this.#pieces !== 'string') this.#pieces = joined(this.#pieces, this.begin, this.separator, this.end)
+    return this.#pieces
   }
+}
+
+/** As one string: the many that it was put together from are garbage then. */
+function joined(pieces: readonly Text[], begin: string, separator: string, end: string): string {
+  return begin + pieces.join(separator) + end
 }
 
 /** One execution: what its fields share, and what it waits for. */
@@ -57,8 +73,8 @@ export class Run {
   }
 
   /** The place of a text that a promise's value will have. */
-  later(promise: Promise<unknown>, write: Write): Later {
-    const place = new Later([])
+  later(promise: Promise<unknown>, write: Write): Place {
+    const place = new Place()
     this.#pending++
     promise.then(
       (value) => this.#take(place, value, write),
@@ -76,7 +92,14 @@ export class Run {
     })
   }
 
-  #take(place: Later, value: unknown, write: Write): void {
+  /** Lets go of what it has written: whatever held it from before it began may outlive it for long. */
+  forget(): void {
+    this.written.clear()
+    this.part = null
+    this.#over = this.#failed = null
+  }
+
+  #take(place: Place, value: unknown, write: Write): void {
     try {
       place.fill(write(value, this))
       if (--this.#pending === 0) this.#over?.()
@@ -115,36 +138,28 @@ export function objectOf(fields: readonly FieldPlan[]): Write {
         text = ''
       }
     }
-    return closed(pieces, text, '}')
+    if (pieces === undefined) return `${text}}`
+    pieces.push(`${text}}`)
+    return new Pieces(pieces, '', '', '')
   }
 }
 
 export function listOf(writeItem: Write): Write {
   return (value, run) => {
     if (!Array.isArray(value)) throw new Unexpected()
-    let text = '['
-    let pieces: Text[] | undefined
-    for (let index = 0; index < value.length; index++) {
-      if (index > 0) text += ','
-      const item = written(value[index], writeItem, run)
-      if (typeof item === 'string') text += item
-      else {
-        ;(pieces ??= []).push(text, item)
-        text = ''
-      }
+    const items: Text[] = []
+    let isWhole = true
+    for (const item of value as unknown[]) {
+      const text = written(item, writeItem, run)
+      if (typeof text !== 'string') isWhole = false
+      items.push(text)
     }
-    return closed(pieces, text, ']')
+    return isWhole ? joined(items, '[', ',', ']') : new Pieces(items, '[', ',', ']')
   }
 }
 
 function written(value: unknown, write: Write, run: Run): Text {
   return value instanceof Promise ? run.later(value, write) : write(value, run)
-}
-
-function closed(pieces: Text[] | undefined, text: string, end: string): Text {
-  if (pieces === undefined) return text + end
-  pieces.push(text + end)
-  return new Later(pieces)
 }
 
 export function present(write: Write): Write {

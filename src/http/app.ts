@@ -5,7 +5,7 @@ import { type Context, contextsOn, type Making, type OnBatch } from '../graphql/
 import { createExecutor } from '../graphql/execute.ts'
 import { masked } from '../graphql/failures.ts'
 import { createTurns } from '../graphql/turns.ts'
-import { type Execute, rest } from '../rest/handler.ts'
+import { rest } from '../rest/handler.ts'
 import { problem } from '../rest/problem.ts'
 import { type AnswerCache, createAnswerCache, type Made, type OnLeave } from './answer-cache.ts'
 import { lateAnswer, outOfBounds, tooLarge } from './bounds.ts'
@@ -59,7 +59,7 @@ export function createApp({ database, apiKeys, rateLimit, trustedProxies, ...opt
   const contextOf = contextsOn(database, onBatch)
   const turns = createTurns(turnBounds)
   const graphql = createGraphql({ contextOf, turns, isOpen: apiKeys.length === 0, queryBounds })
-  const execute = createExecutor(contextOf)
+  const execute = createExecutor({ contextOf, turns })
   const checkKey = keyCheck(apiKeys)
   const countRequest = rateLimiter(rateLimit)
 
@@ -74,16 +74,11 @@ export function createApp({ database, apiKeys, rateLimit, trustedProxies, ...opt
     return countRequest(() => keyDigest ?? senderOf(request, trustedProxies))
   }
 
-  /** Each of the six paths is plain: a short document, and one list at most. */
-  function plainly(making: Making): Execute {
-    return (wanted, variables) => turns.plain(() => execute(wanted, variables, making))
-  }
-
   async function run(request: Inbound, body: Buffer<ArrayBuffer>, making: Making): Promise<Answer> {
     try {
       if (request.method === 'OPTIONS' && isGraphql(request)) return preflightAnswer
       if (isGraphql(request)) return await graphql(request, body, making)
-      const found = await (docs(request) ?? rest(request, plainly(making)))
+      const found = await (docs(request) ?? rest(request, (wanted, variables) => execute(wanted, variables, making)))
       return found ?? problem('PATH_NOT_FOUND', `${request.path} is none of the paths of this interface`)
     } catch (error) {
       // What was given up says so, to nobody.

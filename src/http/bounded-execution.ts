@@ -1,7 +1,7 @@
 import type { ExecutionArgs, ExecutionResult, GraphQLError } from 'graphql'
 import { type QueryBounds, turnBounds } from '../bounds.ts'
 import { executeCompiled } from '../graphql/compiled.ts'
-import type { Making } from '../graphql/context.ts'
+import { type Context, type ContextOf, forget, type Making } from '../graphql/context.ts'
 import { checkExtent } from '../graphql/limits.ts'
 import type { Turns } from '../graphql/turns.ts'
 
@@ -24,19 +24,33 @@ export interface Measured {
 
 export type BoundedExecution = (args: ExecutionArgs) => Measured
 
+export interface ExecutionOptions {
+  readonly contextOf: ContextOf
+  readonly turns: Turns
+}
+
 /** Lets run what is within bounds. */
-export function boundedExecution(bounds: QueryBounds, turns: Turns): BoundedExecution {
+export function boundedExecution(bounds: QueryBounds, { contextOf, turns }: ExecutionOptions): BoundedExecution {
   return ({ schema, document, operationName, variableValues }) => {
     const { figures, error } = checkExtent({ schema, document, operationName, variables: variableValues ?? {} }, bounds)
     const { cost } = figures
     return {
       error,
       run: (args, { making, hasTurn }) => {
-        const work = (): ReturnType<typeof executeCompiled> => executeCompiled(args)
-        const isDear = cost > turnBounds.plainCost && !hasTurn
-        return isDear ? turns.dear(cost, making.signal, work) : turns.plain(work)
+        const work = (): Promise<ExecutionResult> => inContext(contextOf(making), args)
+        const costly = { cost: hasTurn ? 0 : cost, signal: making.signal }
+        return costly.cost > turnBounds.plainCost ? turns.dear(work, costly) : turns.plain(work, costly)
       },
       extensions: { cost: { figure: cost, most: bounds.cost } },
     }
+  }
+}
+
+/** In a context that is made when it begins: who has waited for a turn would have an old one. */
+async function inContext(contextValue: Context, args: ExecutionArgs): Promise<ExecutionResult> {
+  try {
+    return await executeCompiled({ ...args, contextValue })
+  } finally {
+    forget(contextValue)
   }
 }

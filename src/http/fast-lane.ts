@@ -1,6 +1,6 @@
 import type { DocumentNode } from 'graphql'
 import { LRUCache } from 'lru-cache'
-import type { ContextOf, Making } from '../graphql/context.ts'
+import type { Making } from '../graphql/context.ts'
 import { resultText } from '../graphql/json-text.ts'
 import { schema } from '../graphql/schema.ts'
 import type { BoundedExecution } from './bounded-execution.ts'
@@ -20,7 +20,6 @@ interface PlainlyAsked extends Asked {
 }
 
 export interface FastLaneOptions {
-  readonly contextOf: ContextOf
   readonly execution: BoundedExecution
   /** The documents that are kept, by their text. */
   readonly documents: Pick<LRUCache<string, DocumentNode>, 'get'>
@@ -43,7 +42,7 @@ export interface FastLane {
 const mostHeads = 100
 const longestHeadKey = 1_000
 
-export function createFastLane({ contextOf, execution, documents, valid }: FastLaneOptions): FastLane {
+export function createFastLane({ execution, documents, valid }: FastLaneOptions): FastLane {
   const heads = new LRUCache<string, Answer['headers']>({ max: mostHeads })
   return {
     async answer(request, asked, making) {
@@ -52,7 +51,7 @@ export function createFastLane({ contextOf, execution, documents, valid }: FastL
       const document = documents.get(asked.query)
       if (headers === undefined || document === undefined || !valid.has(document) || !isPlain(asked)) return null
       const { variables, operationName } = asked
-      const args = { schema, document, operationName, variableValues: variables, contextValue: contextOf(making) }
+      const args = { schema, document, operationName, variableValues: variables }
       const { error, run, extensions } = execution(args)
       if (error !== null) return null
       const result = await run(args, { making, hasTurn: false })

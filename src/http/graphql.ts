@@ -2,7 +2,7 @@ import type { DocumentNode } from 'graphql'
 import type { YogaServerOptions } from 'graphql-yoga'
 import { LRUCache } from 'lru-cache'
 import { defaultQueryBounds, keptDocuments, type QueryBounds, turnBounds } from '../bounds.ts'
-import type { Context, ContextOf, Making } from '../graphql/context.ts'
+import type { ContextOf, Making } from '../graphql/context.ts'
 import { createExecutor } from '../graphql/execute.ts'
 import { schema } from '../graphql/schema.ts'
 import type { Turns } from '../graphql/turns.ts'
@@ -35,14 +35,13 @@ export type AnswerGraphql = (request: Inbound, body: Buffer<ArrayBuffer>, making
 /** GraphQL over HTTP, and GraphiQL for browsers. */
 export function createGraphql({ contextOf, turns, isOpen, ...options }: GraphqlOptions): AnswerGraphql {
   const { queryBounds = defaultQueryBounds } = options
-  const execution = boundedExecution(queryBounds, turns)
-  const executeDocument = createExecutor(contextOf)
+  const execution = boundedExecution(queryBounds, { contextOf, turns })
+  const executeDocument = createExecutor({ contextOf, turns })
   const documents = textCache<DocumentNode>()
   const valid = new WeakSet<DocumentNode>()
-  const ofYoga: YogaServerOptions<ServerContext, Context> = {
+  const ofYoga: YogaServerOptions<ServerContext, object> = {
     schema,
     graphqlEndpoint: graphqlPath,
-    context: ({ making }) => contextOf(making),
     // Each request masks its own, on their way out.
     maskedErrors: false,
     // Its page takes 70 MB of memory, which a gateway that nobody looks at needn't have.
@@ -61,7 +60,7 @@ export function createGraphql({ contextOf, turns, isOpen, ...options }: GraphqlO
   }
   // Loading it takes longer than all else of a start: what has no need of it is answered before.
   const loading = import('graphql-yoga').then(({ createYoga }) => createYoga(ofYoga))
-  const lane = createFastLane({ contextOf, execution, documents, valid })
+  const lane = createFastLane({ execution, documents, valid })
 
   async function askYoga(
     request: Inbound,
@@ -89,7 +88,7 @@ export function createGraphql({ contextOf, turns, isOpen, ...options }: GraphqlO
     const text = isPost ? asked?.query : request.query.get('query')
     const isNew = text == null ? isPost : !documents.has(text)
     const work = (): Promise<Answer> => askYoga(request, body, making, isNew)
-    return isNew ? turns.dear(turnBounds.most, making.signal, work) : work()
+    return isNew ? turns.dear(work, { cost: turnBounds.most, signal: making.signal }) : work()
   }
 }
 

@@ -4,7 +4,9 @@ import { ReadCancelled } from '../../src/database/cancelled.ts'
 import { createTurns } from '../../src/graphql/turns.ts'
 
 const passed = (milliseconds = 2): Promise<void> => new Promise((resolve) => setTimeout(resolve, milliseconds))
-const options = { most: 100, patienceMilliseconds: 20 }
+const options = { most: 100, mostPlain: 100, shortCost: 10, patienceMilliseconds: 20 }
+const short = { cost: 10 }
+const whole = { cost: 100 }
 
 test('what is dear and runs costs no more than the bound at once, or is one alone, and begins in order', async () => {
   await fc.assert(
@@ -15,15 +17,18 @@ test('what is dear and runs costs no more than the bound at once, or is one alon
         const running = new Set<number>()
         const begun: number[] = []
         const all = works.map(({ cost, rounds }, index) =>
-          turns.dear(cost, undefined, async () => {
-            begun.push(index)
-            running.add(index)
-            const costs = [...running].map((each) => works[each]?.cost ?? 0)
-            expect(running.size === 1 || costs.reduce((sum, each) => sum + each) <= 100).toBe(true)
-            for (let round = 0; round < rounds; round++) await new Promise((resolve) => setImmediate(resolve))
-            running.delete(index)
-            return index
-          }),
+          turns.dear(
+            async () => {
+              begun.push(index)
+              running.add(index)
+              const costs = [...running].map((each) => works[each]?.cost ?? 0)
+              expect(running.size === 1 || costs.reduce((sum, each) => sum + each) <= 100).toBe(true)
+              for (let round = 0; round < rounds; round++) await new Promise((resolve) => setImmediate(resolve))
+              running.delete(index)
+              return index
+            },
+            { cost },
+          ),
         )
         expect(await Promise.all(all)).toEqual(works.map((_, index) => index))
         expect(begun).toEqual(works.map((_, index) => index))
@@ -32,15 +37,15 @@ test('what is dear and runs costs no more than the bound at once, or is one alon
   )
 })
 
-test('what is plain runs at once, and what is dear lets it go first', async () => {
+test('what is plain and short runs at once, and what is dear lets it go first', async () => {
   const turns = createTurns({ ...options, patienceMilliseconds: 60_000 })
   const order: string[] = []
-  const first = turns.dear(100, undefined, () => passed(5))
+  const first = turns.dear(() => passed(5), whole)
   const plain = turns.plain(async () => {
     await passed(15)
     order.push('plain')
-  })
-  const second = turns.dear(100, undefined, () => order.push('dear'))
+  }, short)
+  const second = turns.dear(() => order.push('dear'), whole)
   await Promise.all([first, plain, second])
   expect(order).toEqual(['plain', 'dear'])
 })
@@ -50,8 +55,8 @@ test('but not for long, however much that is plain there is', async () => {
   let isOver = false
   const plain = turns.plain(async () => {
     while (!isOver) await passed()
-  })
-  expect(await turns.dear(100, undefined, () => 'it runs')).toBe('it runs')
+  }, short)
+  expect(await turns.dear(() => 'it runs', whole)).toBe('it runs')
   isOver = true
   await plain
 })
@@ -60,9 +65,9 @@ test('what is given up while it waits does not run, and lets the next one', asyn
   const turns = createTurns(options)
   const gone = new AbortController()
   const ran: string[] = []
-  const first = turns.dear(100, undefined, () => passed())
-  const second = turns.dear(100, gone.signal, () => ran.push('second'))
-  const third = turns.dear(100, undefined, () => ran.push('third'))
+  const first = turns.dear(() => passed(), whole)
+  const second = turns.dear(() => ran.push('second'), { ...whole, signal: gone.signal })
+  const third = turns.dear(() => ran.push('third'), whole)
   gone.abort()
   await expect(second).rejects.toBeInstanceOf(ReadCancelled)
   await Promise.all([first, third])
@@ -71,20 +76,62 @@ test('what is given up while it waits does not run, and lets the next one', asyn
 
 test('work that fails gives its turn on', async () => {
   const turns = createTurns(options)
-  const failing = turns.dear(100, undefined, () => Promise.reject(new Error('it fails')))
-  const next = turns.dear(100, undefined, () => 'it runs')
+  const failing = turns.dear(() => Promise.reject(new Error('it fails')), whole)
+  const next = turns.dear(() => 'it runs', whole)
   await expect(failing).rejects.toThrow('it fails')
-  await expect(turns.plain(() => Promise.reject(new Error('so does it')))).rejects.toThrow('so does it')
+  await expect(turns.plain(() => Promise.reject(new Error('so does it')), short)).rejects.toThrow('so does it')
   expect(await next).toBe('it runs')
 })
 
 test('what is done at once keeps its turn until the network has had its own', async () => {
   const turns = createTurns(options)
-  await turns.dear(100, undefined, () => 'done')
+  await turns.dear(() => 'done', whole)
   let hasBegun = false
-  const next = turns.dear(100, undefined, () => void (hasBegun = true))
+  const next = turns.dear(() => void (hasBegun = true), whole)
   for (let times = 0; times < 20; times++) await Promise.resolve()
   expect(hasBegun).toBe(false)
   await next
   expect(hasBegun).toBe(true)
+})
+
+test('long lists that are plain cost no more than their bound at once, or are one alone, and begin in order', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.record({ cost: fc.integer({ min: 11, max: 150 }), rounds: fc.nat(3) }), { maxLength: 20 }),
+      async (works) => {
+        const turns = createTurns(options)
+        const running = new Set<number>()
+        const begun: number[] = []
+        const all = works.map(({ cost, rounds }, index) =>
+          turns.plain(
+            async () => {
+              begun.push(index)
+              running.add(index)
+              const costs = [...running].map((each) => works[each]?.cost ?? 0)
+              expect(running.size === 1 || costs.reduce((sum, each) => sum + each) <= 100).toBe(true)
+              for (let round = 0; round < rounds; round++) await new Promise((resolve) => setImmediate(resolve))
+              running.delete(index)
+            },
+            { cost },
+          ),
+        )
+        await Promise.all(all)
+        expect(begun).toEqual(works.map((_, index) => index))
+      },
+    ),
+  )
+})
+
+test('what is short goes past long lists that wait, which go on where one is given up', async () => {
+  const turns = createTurns(options)
+  const gone = new AbortController()
+  const order: string[] = []
+  const first = turns.plain(() => passed(15), whole)
+  const second = turns.plain(() => order.push('second'), { ...whole, signal: gone.signal })
+  const third = turns.plain(() => order.push('third'), whole)
+  await turns.plain(() => order.push('short'), short)
+  gone.abort()
+  await expect(second).rejects.toBeInstanceOf(ReadCancelled)
+  await Promise.all([first, third])
+  expect(order).toEqual(['short', 'third'])
 })

@@ -96,8 +96,10 @@ describe('the fast lane', () => {
   function laneOn(texts: readonly string[], valid: readonly string[] = texts): FastLane {
     const documents = new Map<string, DocumentNode>(texts.map((text) => [text, parse(text)]))
     return createFastLane({
-      contextOf: contextsOn(database),
-      execution: boundedExecution({ ...defaultQueryBounds, cost: 1_000 }, createTurns(turnBounds)),
+      execution: boundedExecution(
+        { ...defaultQueryBounds, cost: 1_000 },
+        { contextOf: contextsOn(database), turns: createTurns(turnBounds) },
+      ),
       documents,
       valid: new WeakSet(valid.map((text) => documents.get(text) as DocumentNode)),
     })
