@@ -4,6 +4,10 @@ export const bucketFan = 4
 /** Enough for all the points that can be counted. */
 export const mostBucketLevels = 15
 
+/** A page holds the candidates of as many buckets as one that stands so many levels above theirs. */
+export const pageLevels = 3
+export const pageBuckets = bucketFan ** pageLevels
+
 /**
  * How many buckets of a level a series of so many points has. A bucket is sealed when a later point has come, since the
  * newest may yet be replaced by another of its second.

@@ -22,7 +22,16 @@ const marksEach = 250
 const hour = 3_600
 const insertRows = 1_000
 /** What marks and flows leave, parents first. */
-const tables = ['vault', 'benchmark_holding', 'position', 'vault_day', 'ledger_row', 'equity_bucket', 'equity_point']
+const tables = [
+  'vault',
+  'benchmark_holding',
+  'position',
+  'vault_day',
+  'ledger_row',
+  'equity_bucket',
+  'equity_page',
+  'equity_point',
+]
 
 interface Feed {
   readonly name: string

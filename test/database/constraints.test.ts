@@ -122,6 +122,12 @@ const refused: Readonly<Record<string, readonly string[]>> = {
     `update equity_bucket set greatest_capital_in_usd = greatest_capital_in_usd + 100`,
     `update equity_bucket set least_capital_out_usd = 100`,
   ],
+  equity_page_place: [
+    pageWith(`0, 0, ${linesOf(128)}`),
+    pageWith(`13, 0, ${linesOf(128)}`),
+    pageWith(`1, -1, ${linesOf(128)}`),
+  ],
+  equity_page_candidates: [`''`, linesOf(127), linesOf(129)].map((candidates) => pageWith(`1, 0, ${candidates}`)),
   vault_day_amounts: [
     `update vault_day set start_usd = -1`,
     `update vault_day set end_usd = -1`,
@@ -203,6 +209,7 @@ const doubled: Readonly<Record<string, string>> = {
   equity_bucket_pkey: `insert into equity_bucket select * from equity_bucket`,
   equity_bucket_vault_address_level_first_ts_key: `insert into equity_bucket
     select (jsonb_populate_record(equity_bucket, '{"ordinal": 7}')).* from equity_bucket`,
+  equity_page_pkey: pageWith(`1, 0, ${linesOf(128)} from equity_point`),
   vault_day_pkey: `insert into vault_day select * from vault_day limit 1`,
   vault_pkey: `insert into vault select * from vault`,
   vault_address_in_any_case: `insert into vault ${vaultWith('address = lower(address)')}`,
@@ -229,12 +236,14 @@ const missing: Readonly<Record<string, string>> = {
   position_vault_address_fkey: `update position set vault_address = 'unknown'`,
   equity_point_vault_address_fkey: `update equity_point set vault_address = 'unknown'`,
   equity_bucket_vault_address_fkey: `update equity_bucket set vault_address = 'unknown'`,
+  equity_page_vault_address_fkey: `insert into equity_page select 'unknown', 1, 0, ${linesOf(128)}`,
   vault_day_vault_address_fkey: `update vault_day set vault_address = 'unknown'`,
   ledger_row_vault_address_fkey: `update ledger_row set vault_address = 'unknown'`,
 }
 
 /** What looks like the refused, and is right. */
 const taken = [
+  pageWith(`12, 0, ${linesOf(128)}`),
   `update vault set value_usd = 102, net_usd = 2, strategy_delta_usd = 2`,
   `update equity_bucket set least_ts = greatest_ts, least_value_usd = greatest_value_usd`,
   `update vault set market_delta_usd = -1, strategy_delta_usd = 2`,
@@ -336,6 +345,15 @@ function statementsOf(
 function vaultWith(change: string): string {
   const [column, value] = change.split(' = ')
   return `select (jsonb_populate_record(vault, jsonb_build_object('${column}', ${value}))).* from vault`
+}
+
+/** A page of the vault, of a level, an ordinal and candidates. */
+function pageWith(values: string): string {
+  return `insert into equity_page select '${vaultA}', ${values}`
+}
+
+function linesOf(count: number): string {
+  return `repeat(E'\\n', ${String(count - 1)})`
 }
 
 function venuesOf(table: string): string[] {

@@ -1,4 +1,5 @@
-import { mostBucketLevels, sealedBuckets } from '../../domain/equity.ts'
+import { mostBucketLevels, pageBuckets, pageLevels, sealedBuckets } from '../../domain/equity.ts'
+import { candidate, ends } from '../candidate.ts'
 import type { Transaction } from '../database.ts'
 
 /** How many equity points a vault had before a batch, and has after it. */
@@ -9,8 +10,9 @@ export interface GrownSeries {
 }
 
 /**
- * Writes the buckets that new points have sealed, a statement for each level that has any; the points are written
- * already. Buckets never change: a point can only be replaced while it is its vault's newest, and so in none of them.
+ * Writes the buckets that new points have sealed, and the pages of them, a statement for each level that has any; the
+ * points are written already. Neither ever changes: a point can only be replaced while it is its vault's newest, and so
+ * in none of them.
  */
 export async function saveBuckets(transaction: Transaction, series: readonly GrownSeries[]): Promise<void> {
   for (let level = 1; level <= mostBucketLevels; level++) {
@@ -31,7 +33,23 @@ export async function saveBuckets(transaction: Transaction, series: readonly Gro
       sealing.map(({ low }) => low),
       sealing.map(({ high }) => high),
     )
+    if (level > pageLevels) await savePages(transaction, level - pageLevels, sealing)
   }
+}
+
+/** A page is whole when the bucket is that stands so many levels above its own, and has its place. */
+async function savePages(
+  transaction: Transaction,
+  level: number,
+  sealing: readonly { vault: string; low: number; high: number }[],
+): Promise<void> {
+  await transaction.$executeRawUnsafe(
+    pages,
+    level,
+    sealing.map(({ vault }) => vault),
+    sealing.map(({ low }) => low),
+    sealing.map(({ high }) => high),
+  )
 }
 
 /*
@@ -65,3 +83,15 @@ const fromBuckets = `${insert} cross join lateral (
     from equity_bucket where vault_address = vault and level = $1::integer - 1
       and ordinal between 4 * low and 4 * high - 1 order by ordinal limit 4 * (high - low)) bucket
   group by vault, place / 4`
+
+/** The migration fills the table in the same way. */
+const pages = `
+  insert into equity_page (vault_address, level, ordinal, candidates)
+  select vault, $1::integer, ordinal / ${pageBuckets}, string_agg(${candidate}, E'\n' order by ordinal, ts)
+  from unnest($2::text[], $3::integer[], $4::integer[]) as sealing(vault, low, high)
+    cross join lateral (
+      select * from equity_bucket where vault_address = vault and level = $1::integer
+        and ordinal between ${pageBuckets} * low and ${pageBuckets} * high - 1
+        order by ordinal limit ${pageBuckets} * (high - low)) bucket
+    cross join lateral ${ends}
+  group by vault, ordinal / ${pageBuckets}`

@@ -63,11 +63,16 @@ export async function buildWorld(run: RunSql, size: WorldSize): Promise<void> {
   await run('analyze')
 }
 
-/** The buckets of the series, as the migration that brought them fills them for the points that were stored already. */
+/** Buckets and pages of the series, as the migrations that brought them fill them for what was stored already. */
 export async function fillSeriesBuckets(run: RunSql): Promise<void> {
-  const migration = path.resolve(import.meta.dirname, '../../../prisma/migrations/20261120120000_equity_buckets')
-  const sql = await readFile(path.join(migration, 'migration.sql'), 'utf8')
-  await run(sql.slice(sql.indexOf('INSERT INTO "equity_bucket"')))
+  for (const [name, table] of [
+    ['20261120120000_equity_buckets', 'equity_bucket'],
+    ['20261121120000_equity_pages', 'equity_page'],
+  ] as const) {
+    const migration = path.resolve(import.meta.dirname, '../../../prisma/migrations', name)
+    const sql = await readFile(path.join(migration, 'migration.sql'), 'utf8')
+    await run(sql.slice(sql.indexOf(`INSERT INTO "${table}"`)))
+  }
 }
 
 /** Which vaults have how many points: first and last number, and points. */
