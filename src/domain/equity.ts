@@ -19,8 +19,8 @@ export function sealedBuckets(points: number, level: number): number {
 /** A curve over time: points by index, in order of time. */
 export interface Curve {
   readonly length: number
-  x(index: number): number
-  y(index: number): number
+  readonly x: ArrayLike<number>
+  readonly y: ArrayLike<number>
 }
 
 /**
@@ -31,59 +31,59 @@ export interface Curve {
  * @returns indexes, ascending
  */
 export function downsample(curve: Curve, count: number): number[] {
-  const last = curve.length - 1
   if (curve.length <= count) return Array.from({ length: curve.length }, (_, index) => index)
   const buckets = count - 2
-  const bound = (bucket: number): number => 1 + Math.floor((bucket * (curve.length - 2)) / buckets)
-  const kept = [0]
+  // Of the bucket after the last, which is the last point alone, there is no more.
+  const bound = (bucket: number): number =>
+    Math.min(1 + Math.floor((bucket * (curve.length - 2)) / buckets), curve.length)
+  let kept = 0
+  const all = [kept]
   for (let bucket = 0; bucket < buckets; bucket++) {
-    const next =
-      bucket === buckets - 1
-        ? { x: curve.x(last), y: curve.y(last) }
-        : mean(curve, bound(bucket + 1), bound(bucket + 2))
-    kept.push(largestTriangle(curve, kept.at(-1) ?? 0, bound(bucket), bound(bucket + 1), next))
+    const [from, to, end] = [bound(bucket), bound(bucket + 1), bound(bucket + 2)]
+    kept = largestTriangle(curve, kept, from, to, mean(curve.x, to, end), mean(curve.y, to, end))
+    all.push(kept)
   }
-  kept.push(last)
-  return kept
+  all.push(curve.length - 1)
+  return all
 }
 
 /**
  * What a bucket of a curve is told by: its first point, its last, its least and its greatest, the earlier of equals.
  * @returns indexes, ascending, each once
  */
-export function outline(curve: Curve): number[] {
+export function outline({ length, y }: Curve): number[] {
   let least = 0
   let greatest = 0
-  for (let index = 1; index < curve.length; index++) {
-    if (curve.y(index) < curve.y(least)) least = index
-    if (curve.y(index) > curve.y(greatest)) greatest = index
+  for (let index = 1; index < length; index++) {
+    if ((y[index] ?? NaN) < (y[least] ?? NaN)) least = index
+    if ((y[index] ?? NaN) > (y[greatest] ?? NaN)) greatest = index
   }
-  const ends = new Set([0, least, greatest, curve.length - 1])
-  return curve.length === 0 ? [] : [...ends].sort((a, b) => a - b)
+  const ends = new Set([0, least, greatest, length - 1])
+  return length === 0 ? [] : [...ends].sort((a, b) => a - b)
 }
 
-interface Point {
-  readonly x: number
-  readonly y: number
+function mean(values: ArrayLike<number>, from: number, to: number): number {
+  let sum = 0
+  for (let index = from; index < to; index++) sum += values[index] ?? NaN
+  return sum / (to - from)
 }
 
-function mean(curve: Curve, from: number, to: number): Point {
-  let x = 0
-  let y = 0
-  for (let index = from; index < to; index++) {
-    x += curve.x(index)
-    y += curve.y(index)
-  }
-  return { x: x / (to - from), y: y / (to - from) }
-}
-
-function largestTriangle(curve: Curve, before: number, from: number, to: number, next: Point): number {
-  const x = curve.x(before)
-  const y = curve.y(before)
+/** Of a bucket's points the one that spans the most with the point kept before, and the mean of the bucket after. */
+function largestTriangle(
+  { x, y }: Curve,
+  before: number,
+  from: number,
+  to: number,
+  meanX: number,
+  meanY: number,
+): number {
+  const beforeX = x[before] ?? NaN
+  const beforeY = y[before] ?? NaN
   let best = from
   let bestArea = -1
   for (let index = from; index < to; index++) {
-    const area = Math.abs((x - next.x) * (curve.y(index) - y) - (x - curve.x(index)) * (next.y - y))
+    const across = (beforeX - meanX) * ((y[index] ?? NaN) - beforeY)
+    const area = Math.abs(across - (beforeX - (x[index] ?? NaN)) * (meanY - beforeY))
     if (area > bestArea) {
       bestArea = area
       best = index

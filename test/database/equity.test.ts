@@ -23,8 +23,9 @@ const shortPoints = 2_000
 
 /** All points of a vault, as they were recorded. */
 function recordedPoints(database: Database, vault: string): Promise<EquityRow[]> {
-  const text = `select vault_address as "vaultAddress", ts::float8 as ts, value_usd::text as "valueUsd",
-      capital_in_usd::text as "capitalInUsd", capital_out_usd::text as "capitalOutUsd", net_usd::text as "netUsd"
+  const text = `select vault_address as "vaultAddress", ts::float8 as ts, trim_scale(value_usd)::text as "valueUsd",
+      trim_scale(capital_in_usd)::text as "capitalInUsd",
+      trim_scale(capital_out_usd)::text as "capitalOutUsd", trim_scale(net_usd)::text as "netUsd"
     from equity_point where vault_address = $1 order by ts`
   return database.query({ name: 'recorded_points', text }, [vault])
 }
@@ -35,13 +36,12 @@ function inWindow(points: readonly EquityRow[], { since, until }: Window): Equit
 
 /** The whole series, thinned in one go. */
 function thinned(points: readonly EquityRow[], count: number): EquityRow[] {
-  const at = (index: number): EquityRow => points[index] as EquityRow
   const curve = {
     length: points.length,
-    x: (index: number) => at(index).ts,
-    y: (index: number) => Number(at(index).netUsd),
+    x: points.map(({ ts }) => ts),
+    y: points.map(({ netUsd }) => Number(netUsd)),
   }
-  return downsample(curve, count).map(at)
+  return downsample(curve, count).map((index) => points[index] as EquityRow)
 }
 
 describe('a series of any length', () => {
@@ -181,12 +181,46 @@ function bucketsOf(points: readonly EquityRow[]): Bucket[] {
 
 async function keptBuckets(database: Database, vault: string): Promise<Bucket[]> {
   const end = (name: string) => `json_build_object('vaultAddress', vault_address, 'ts', ${name}_ts,
-    'valueUsd', ${name}_value_usd::text, 'capitalInUsd', ${name}_capital_in_usd::text,
-    'capitalOutUsd', ${name}_capital_out_usd::text,
-    'netUsd', (${name}_value_usd + ${name}_capital_out_usd - ${name}_capital_in_usd)::text) as ${name}`
+    'valueUsd', trim_scale(${name}_value_usd)::text, 'capitalInUsd', trim_scale(${name}_capital_in_usd)::text,
+    'capitalOutUsd', trim_scale(${name}_capital_out_usd)::text,
+    'netUsd', trim_scale(${name}_value_usd + ${name}_capital_out_usd - ${name}_capital_in_usd)::text) as ${name}`
   const text = `select level, ordinal, first_ts::float8 as first, ${end('least')}, ${end('greatest')}
     from equity_bucket where vault_address = $1 order by level, ordinal`
   return database.query({ name: 'kept_buckets', text }, [vault])
+}
+
+interface Page {
+  readonly level: number
+  readonly ordinal: number
+  readonly lines: readonly string[]
+}
+
+/** The whole pages of buckets, made anew of these. */
+function pagesOf(buckets: readonly Bucket[]): Page[] {
+  return [1, 2, 3].flatMap((level) => {
+    const all = buckets.filter((bucket) => bucket.level === level)
+    return Array.from({ length: Math.floor(all.length / 64) }, (_, ordinal) => {
+      const ends = all.slice(64 * ordinal, 64 * (ordinal + 1)).flatMap(({ least, greatest }) => {
+        return [least, greatest].sort((one, other) => one.ts - other.ts)
+      })
+      const lines = ends.map((row) => [row.ts, row.netUsd, row.valueUsd, row.capitalInUsd, row.capitalOutUsd].join(' '))
+      return { level, ordinal, lines }
+    })
+  })
+}
+
+function keptPages(database: Database, vault: string): Promise<Page[]> {
+  const text = `select level, ordinal, string_to_array(candidates, E'\\n') as lines
+    from equity_page where vault_address = $1 order by level, ordinal`
+  return database.query({ name: 'kept_pages', text }, [vault])
+}
+
+/** So many marks, a minute apart. */
+function wave(vault: string, count: number, from = 0): FactInput[] {
+  return Array.from({ length: count }, (_, index) => {
+    const at = from + index
+    return mark(vault, minuteOf(at), String(1_000 + ((at * 7_919) % 101) + at / 8))
+  })
 }
 
 describe('the buckets that are kept', () => {
@@ -253,19 +287,37 @@ describe('the buckets that are kept', () => {
     )
   })
 
-  test('are made by the migration for the points that are stored already', async () => {
+  test('are told by pages as soon as 64 are sealed, a line for either end in order of time', async () => {
+    for (const batch of [37, 300]) {
+      await empty(database)
+      await apply(database, [strategy('one'), opened(long, 'one'), opened(short, 'one')])
+      const facts = wave(long, 1_030).flatMap((fact, index) => [fact, ...(index < 260 ? wave(short, 1, index) : [])])
+      for (let at = 0; at < facts.length; at += batch) await apply(database, facts.slice(at, at + batch))
+      for (const [vault, pages] of [
+        [long, 5],
+        [short, 1],
+      ] as const) {
+        const kept = await keptPages(database, vault)
+        expect(kept).toEqual(pagesOf(bucketsOf(await recordedPoints(database, vault))))
+        expect(kept).toHaveLength(pages)
+      }
+    }
+  }, 120_000)
+
+  test('are made by the migrations for the points that are stored already', async () => {
     await empty(database)
     await apply(
       database,
       demoFacts(midnight).map((fact) => JSON.stringify(fact)),
     )
+    await apply(database, [strategy('one'), opened(long, 'one'), ...wave(long, 300)])
     const kept = await dump(database)
     expect(kept['equity_bucket']?.length).toBeGreaterThan(sealedBuckets(kept['equity_point']?.length ?? 0, 1) - 10)
-    await runScript(database, 'drop table equity_bucket; alter table vault drop column point_count')
-    await runScript(
-      database,
-      await readFile(path.join(migrations, '20261120120000_equity_buckets/migration.sql'), 'utf8'),
-    )
+    expect(kept['equity_page']?.length).toBeGreaterThan(0)
+    await runScript(database, 'drop table equity_page, equity_bucket; alter table vault drop column point_count')
+    for (const name of ['20261120120000_equity_buckets', '20261121120000_equity_pages']) {
+      await runScript(database, await readFile(path.join(migrations, name, 'migration.sql'), 'utf8'))
+    }
     expect(await dump(database)).toEqual(kept)
   })
 })

@@ -1,63 +1,94 @@
-import type { Curve } from '../../domain/equity.ts'
+import { type Curve, outline } from '../../domain/equity.ts'
+import type { EquityRow } from './rows.ts'
+
+/** How many characters a line has at least as a rule; where more of them are in a text, the arrays grow. */
+const usualLine = 32
 
 /**
- * Equity points as text, one a line: time, net of flows, value, capital in and out, with spaces between. Of most of them
- * nothing is needed but the first two, so that nothing else is made of the text.
+ * The curve of equity points that are read as text, one a line, in order of time: time, net of flows, value, capital in
+ * and out, with spaces between. Of most of them nothing is needed but the first two, so that nothing else is made of the
+ * text.
  */
-export class Candidates {
-  readonly #text: string
-  /** By place: that of a line in the text. */
-  readonly #ts: number[] = []
-  readonly #netUsd: number[] = []
-  readonly #begins: number[] = []
+export class Candidates implements Curve {
+  readonly #texts: { readonly text: string; readonly first: number }[] = []
+  length = 0
+  x: Float64Array
+  y: Float64Array
+  /** Where the line of each begins in its text. */
+  #begins: Float64Array
 
-  constructor(text: string) {
-    this.#text = text
-    for (let at = 0; at < text.length; at = after(text, '\n', at)) {
-      const netAt = after(text, ' ', at)
-      this.#begins.push(at)
-      this.#ts.push(numberIn(text, at, netAt - 1))
-      this.#netUsd.push(numberIn(text, netAt, text.indexOf(' ', netAt)))
+  constructor(characters: number) {
+    const capacity = Math.ceil(characters / usualLine)
+    this.x = new Float64Array(capacity)
+    this.y = new Float64Array(capacity)
+    this.#begins = new Float64Array(capacity)
+  }
+
+  /** Adds the points of a text that are later than those there are: a point can be both ends of its bucket. */
+  add(text: string): void {
+    this.#texts.push({ text, first: this.length })
+    let newest = this.length === 0 ? -1 : (this.x[this.length - 1] ?? -1)
+    for (let at = 0; at < text.length;) {
+      const netAt = text.indexOf(' ', at) + 1
+      const netEnd = text.indexOf(' ', netAt)
+      const ts = numberIn(text, at, netAt - 1)
+      if (ts > newest) this.#push((newest = ts), numberIn(text, netAt, netEnd), at)
+      const end = text.indexOf('\n', netEnd)
+      at = end < 0 ? text.length : end + 1
     }
   }
 
-  /** The places of the lines that begin in a part of the text, in order of time, each time once. */
-  placesIn(begin: number, end: number): number[] {
-    const places: number[] = []
-    for (let place = 0; place < this.#begins.length; place++) {
-      const at = this.#begins[place] ?? 0
-      if (at >= begin && at < end) places.push(place)
+  /** Adds those of a text's points that tell its outline. */
+  addOutline(text: string): void {
+    const first = this.length
+    this.add(text)
+    const kept = outline({
+      length: this.length - first,
+      x: this.x.subarray(first, this.length),
+      y: this.y.subarray(first, this.length),
+    })
+    this.length = first
+    // Each is moved to where it is or nearer to the first.
+    for (const index of kept) {
+      const from = first + index
+      this.#push(this.x[from] ?? NaN, this.y[from] ?? NaN, this.#begins[from] ?? NaN)
     }
-    return this.inOrder(places)
   }
 
-  /** These places in order of time, each time once: a point can be both ends of its bucket. */
-  inOrder(places: number[]): number[] {
-    const ts = this.#ts
-    places.sort((one, other) => (ts[one] ?? 0) - (ts[other] ?? 0))
-    return places.filter((place, index) => index === 0 || ts[place] !== ts[places[index - 1] ?? 0])
-  }
-
-  curve(places: readonly number[]): Curve {
+  /** The point itself, as it was read. */
+  row(vaultAddress: string, index: number): EquityRow {
+    const text = this.#texts.findLast(({ first }) => first <= index)?.text ?? ''
+    const netAt = text.indexOf(' ', this.#begins[index]) + 1
+    const valueAt = text.indexOf(' ', netAt) + 1
+    const inAt = text.indexOf(' ', valueAt) + 1
+    const outAt = text.indexOf(' ', inAt) + 1
+    const end = text.indexOf('\n', outAt)
     return {
-      length: places.length,
-      x: (index) => this.#ts[places[index] ?? 0] ?? 0,
-      y: (index) => this.#netUsd[places[index] ?? 0] ?? 0,
+      vaultAddress,
+      ts: this.x[index] ?? NaN,
+      netUsd: text.slice(netAt, valueAt - 1),
+      valueUsd: text.slice(valueAt, inAt - 1),
+      capitalInUsd: text.slice(inAt, outAt - 1),
+      capitalOutUsd: text.slice(outAt, end < 0 ? text.length : end),
     }
   }
 
-  /** Time, net of flows, value, capital in and out, as they were read. */
-  fields(place: number): string[] {
-    const begin = this.#begins[place] ?? 0
-    const end = this.#text.indexOf('\n', begin)
-    return this.#text.slice(begin, end < 0 ? this.#text.length : end).split(' ')
+  #push(ts: number, netUsd: number, begin: number): void {
+    if (this.length === this.x.length) {
+      this.x = grown(this.x)
+      this.y = grown(this.y)
+      this.#begins = grown(this.#begins)
+    }
+    this.x[this.length] = ts
+    this.y[this.length] = netUsd
+    this.#begins[this.length++] = begin
   }
 }
 
-/** Where it goes on after the next of these characters; the text's end where there is none. */
-function after(text: string, character: string, from: number): number {
-  const at = text.indexOf(character, from)
-  return at < 0 ? text.length : at + 1
+function grown(array: Float64Array): Float64Array {
+  const larger = new Float64Array(2 * array.length + 1)
+  larger.set(array)
+  return larger
 }
 
 /** So many digits are a whole number that floats hold, as the power of ten is that they are divided by. */

@@ -1,4 +1,5 @@
-import { downsample, mostBucketLevels, outline } from '../../domain/equity.ts'
+import { downsample, mostBucketLevels, pageBuckets, pageLevels } from '../../domain/equity.ts'
+import { candidate, ends } from '../candidate.ts'
 import type { Read, Reader } from '../database.ts'
 import { Candidates } from './candidates.ts'
 import type { EquityRow } from './rows.ts'
@@ -30,92 +31,94 @@ export async function readEquity(
 const leastBuckets = 64
 
 /**
- * Candidates of a vault, one a line: the points that are in the window's whole buckets, and what is before and after
- * these. A line is much cheaper to send and to read than a row.
+ * Candidates of a vault, one a line, in order of time: the points that are in the window's whole buckets, and what is
+ * before and after these. A line is much cheaper to send and to read than a row.
  */
 interface ReadCandidates {
   vaultAddress: string
-  before: string | null
-  within: string | null
-  after: string | null
+  before: string
+  within: string
+  after: string
 }
 
 /*
  * `low` and `high` are the first and the last bucket of the finest level that begin in the window; the last one may end
- * outside. `level` is the coarsest that has enough buckets between them, `a` to before `b`; where none has, it is null,
- * and the window has few points and is read as it is. What is before `a` and after `b` is read from the finer levels,
- * each as far as the coarser one doesn't reach, and at last from the points.
+ * outside. `level` is the coarsest that has enough buckets between them, `a` to before `b`, of which the pages from
+ * `page_a` to before `page_b` are whole; where none has, it is null, and the window has few points and is read as it is.
+ * What is before `a` and after `b` is read from the finer levels, each as far as the coarser one doesn't reach, and at
+ * last from the points. How many vaults are named is kept from the planner: it would take fewer than it reckons with for
+ * a reason to plan each read anew, which takes longer than the read.
  */
-const endLine = (end: 'least' | 'greatest'): string =>
-  `concat_ws(' ', ${end}_ts, ${end}_value_usd + ${end}_capital_out_usd - ${end}_capital_in_usd,
-    ${end}_value_usd, ${end}_capital_in_usd, ${end}_capital_out_usd)`
+const points = (since: string, until: string): string => `
+  (select ts, ${candidate} as line from equity_point
+    where vault_address = vault and ts >= ${since} and ts < ${until} offset 0) as point`
+
+/** Their order tells the planner, before it knows the table, which of its indexes to take. */
+const buckets = (low: string, high: string): string => `
+  (select * from equity_bucket
+    where vault_address = vault and equity_bucket.level = at and ordinal >= ${low} and ordinal < ${high}
+    order by ordinal offset 0) as bucket
+  cross join lateral ${ends}`
+
+/** Of each level below: `a` to before `a_above` and `b_above` to before `b` are beside what the coarser one reaches. */
+const finerLevels = `generate_series(1, ${mostBucketLevels}) as at
+  cross join lateral (select -(-low >> 2 * (at - 1)) as a, 4 * -(-low >> 2 * at) as a_above,
+    4 * (high >> 2 * at) as b_above, high >> 2 * (at - 1) as b where at < level) as bounds`
 
 const equityCandidates: Read = {
   name: 'equity_candidates',
   from: 'named vaults',
   text: `
-    with series as (
+    with series as materialized (
       select vault, low, low_ts, high, high_ts, (
         select max(level) from generate_series(1, ${mostBucketLevels}) as level
         where (high >> 2 * (level - 1)) + (-low >> 2 * (level - 1)) >= $4::integer) as level
-      from unnest($1::text[]) as wanted(vault)
+      from unnest(array(select unnest($1::text[]))) as wanted(vault)
       left join lateral (
         select ordinal as low, first_ts as low_ts from equity_bucket
         where vault_address = vault and level = 1 and first_ts >= $2::bigint order by first_ts limit 1) first on true
       left join lateral (
         select ordinal as high, first_ts as high_ts from equity_bucket
         where vault_address = vault and level = 1 and first_ts < $3::bigint order by first_ts desc limit 1) last on true)
-    select vault as "vaultAddress",
-      string_agg(line, E'\n') filter (where side = 'before') as before,
-      string_agg(line, E'\n') filter (where side = 'within') as within,
-      string_agg(line, E'\n') filter (where side = 'after') as after
-    from series cross join lateral (
-      select side, concat_ws(' ', ts, net_usd, value_usd, capital_in_usd, capital_out_usd) as line
-      from (values
-          ('within', level is null, $2::bigint, $3::bigint),
-          ('before', level is not null, $2::bigint, low_ts + 1),
-          ('after', level is not null, high_ts, $3::bigint)) as span(side, is_read, since, until)
-        cross join lateral (
-          select * from equity_point where is_read and vault_address = vault and ts >= span.since and ts < span.until
-          order by ts offset 0) point
-      union all
-      select side, ${endLine('least')} || E'\n' || ${endLine('greatest')}
-      from generate_series(1, series.level) as at
-        cross join lateral (
-          select -(-low >> 2 * (at - 1)) as a, high >> 2 * (at - 1) as b, -(-low >> 2 * at) as a_above, high >> 2 * at as b_above
-        ) as bounds
-        cross join lateral (values
-          ('before', at < series.level, a, 4 * a_above),
-          ('within', at = series.level, a, b),
-          ('after', at < series.level, 4 * b_above, b)) as span(side, is_read, low, high)
-        cross join lateral (
-          select * from equity_bucket
-          where is_read and vault_address = vault and equity_bucket.level = at
-            and ordinal >= span.low and ordinal < span.high
-          order by ordinal offset 0) bucket
-      ) candidate
-    group by vault`,
+    select vault as "vaultAddress", before, within, after
+    from series
+      cross join lateral (
+        select coalesce(string_agg(line, E'\n' order by at, ts), '') as before from (
+          select 0 as at, ts, line
+          from ${points('case when level > 0 then $2::bigint end', 'low_ts + 1')}
+          union all
+          select at, ts, ${candidate} from ${finerLevels} cross join lateral ${buckets('a', 'a_above')}
+        ) as beside) as beside_low
+      cross join lateral (
+        select coalesce(string_agg(line, E'\n' order by place, ts), '') as within from (
+          select 0 as place, ts, line from ${points('case when level is null then $2::bigint end', '$3::bigint')}
+          union all
+          select place, ts, line from (select level as at,
+            -(-low >> 2 * (level - 1)) as a, -(-low >> 2 * (level - 1 + ${pageLevels})) as page_a,
+            high >> 2 * (level - 1) as b, high >> 2 * (level - 1 + ${pageLevels}) as page_b) as bounds
+          cross join lateral (
+            select ordinal as place, ts, ${candidate} as line
+            from ${buckets('a', `least(${pageBuckets} * page_a, b)`)}
+            union all
+            select ${pageBuckets} * ordinal, 0, candidates from equity_page
+            where vault_address = vault and equity_page.level = at and ordinal >= page_a and ordinal < page_b
+            union all
+            select ordinal, ts, ${candidate} from ${buckets(`${pageBuckets} * greatest(page_a, page_b)`, 'b')}
+          ) as of_level
+        ) as inside) as between_low_and_high
+      cross join lateral (
+        select coalesce(string_agg(line, E'\n' order by at desc, ts), '') as after from (
+          select 0 as at, ts, line from ${points('case when level > 0 then high_ts end', '$3::bigint')}
+          union all
+          select at, ts, ${candidate} from ${finerLevels} cross join lateral ${buckets('b_above', 'b')}
+        ) as beside) as beside_high`,
 }
 
 function servedPoints({ vaultAddress, before, within, after }: ReadCandidates, points: number): EquityRow[] {
-  const parts = [before, within, after].map((part) => (part === null ? '' : `${part}\n`)) as [string, string, string]
-  const candidates = new Candidates(parts.join(''))
-  const withinAt = parts[0].length
-  const afterAt = withinAt + parts[1].length
-  const places = candidates.inOrder([
-    ...outlineOf(candidates, candidates.placesIn(0, withinAt)),
-    ...candidates.placesIn(withinAt, afterAt),
-    ...outlineOf(candidates, candidates.placesIn(afterAt, Infinity)),
-  ])
-  return downsample(candidates.curve(places), points).map((index) => {
-    const [ts, netUsd, valueUsd, capitalInUsd, capitalOutUsd] = candidates.fields(places[index] ?? 0) as Fields
-    return { vaultAddress, ts: Number(ts), valueUsd, capitalInUsd, capitalOutUsd, netUsd }
-  })
-}
-
-type Fields = [ts: string, netUsd: string, valueUsd: string, capitalInUsd: string, capitalOutUsd: string]
-
-/** What is beside the whole buckets counts as one bucket on either side, however many finer ones it is made of. */
-function outlineOf(candidates: Candidates, places: readonly number[]): number[] {
-  return outline(candidates.curve(places)).map((index) => places[index] ?? 0)
+  const candidates = new Candidates(before.length + within.length + after.length)
+  // What is beside the whole buckets counts as one bucket on either side, however many finer ones it is made of.
+  candidates.addOutline(before)
+  candidates.add(within)
+  candidates.addOutline(after)
+  return downsample(candidates, points).map((index) => candidates.row(vaultAddress, index))
 }
