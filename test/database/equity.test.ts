@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Database } from '../../src/database/database.ts'
+import type { Database, Reader } from '../../src/database/database.ts'
 import { readEquity, type Window } from '../../src/database/read/equity.ts'
 import type { EquityRow } from '../../src/database/read/rows.ts'
 import { downsample, sealedBuckets } from '../../src/domain/equity.ts'
@@ -128,6 +128,24 @@ describe('a series of any length', () => {
   test('is read by about as many rows as one that is a hundredth of it', async () => {
     const read = (vault: string) => touched(database, (counted) => readEquity(counted, [vault], ever, 500))
     expect((await read(long)).rows).toBeLessThan(2 * (await read(short)).rows)
+  })
+
+  test('is read by a plan that is made once: to make it takes longer than the read', async () => {
+    let text = ''
+    const sent: Reader = { query: (read) => ((text = read.text), Promise.resolve([])) }
+    await readEquity(sent, [long], ever, 500)
+    const kept = await database.transaction(async (transaction) => {
+      await transaction.$executeRawUnsafe(`prepare series (text[], bigint, bigint, integer) as ${text}`)
+      for (let time = 0; time < 7; time++) {
+        await transaction.$executeRawUnsafe(`execute series ('{${long}}', ${ever.since}, ${ever.until}, 500)`)
+      }
+      const [plans] = await transaction.$queryRawUnsafe<{ kept: number }[]>(
+        `select generic_plans::integer as kept from pg_prepared_statements where name = 'series'`,
+      )
+      await transaction.$executeRawUnsafe('deallocate series')
+      return plans?.kept
+    })
+    expect(kept).toBeGreaterThan(0)
   })
 
   test('is read together with others by one statement, each as if alone', async () => {
