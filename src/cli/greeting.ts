@@ -1,6 +1,7 @@
 import { isIPv6 } from 'node:net'
 import type { Config } from '../config.ts'
-import type { Database } from '../database/database.ts'
+import type { Reader } from '../database/database.ts'
+import { isOutage } from '../database/outages.ts'
 import { allStrategies, readVaultPages } from '../database/read/vault.ts'
 
 /** Addresses that stand for all of a machine's, so that nobody can be sent there. */
@@ -8,18 +9,12 @@ const allAddresses: readonly string[] = ['0.0.0.0', '::']
 
 /** What a newcomer can ask for first. */
 export async function greeting(
-  database: Database,
+  database: Reader,
   port: number,
   { host, apiKeys }: Pick<Config, 'host' | 'apiKeys'>,
 ): Promise<string> {
   const base = `http://${hostName(host)}:${port}`
-  const page = {
-    filter: { status: null, strategy: null, owner: null },
-    orderBy: 'VALUE_USD',
-    direction: 'DESC',
-  } as const
-  const [vault] = await readVaultPages(database, [allStrategies], { ...page, first: 1, after: null })
-  const address = vault?.address ?? ':address'
+  const address = (await someVault(database)) ?? ':address'
   const paths = [
     `/vault/${address}/snapshot`,
     `/vault/${address}/equity`,
@@ -31,6 +26,22 @@ export async function greeting(
   // The keys themselves are secrets, which have no place where this is printed.
   const curl = apiKeys.length === 0 ? 'curl -s' : "curl -s -H 'Authorization: Bearer YOUR_API_KEY'"
   return [`GraphiQL  ${base}/graphql`, ...paths.map((path) => `${curl} ${base}${path}`)].join('\n')
+}
+
+/** The address of a vault; none where the database doesn't answer now, for which a gateway that runs needn't end. */
+async function someVault(database: Reader): Promise<string | undefined> {
+  const page = {
+    filter: { status: null, strategy: null, owner: null },
+    orderBy: 'VALUE_USD',
+    direction: 'DESC',
+  } as const
+  try {
+    const [vault] = await readVaultPages(database, [allStrategies], { ...page, first: 1, after: null })
+    return vault?.address
+  } catch (error) {
+    if (!isOutage(error)) throw error
+    return undefined
+  }
 }
 
 function hostName(host: string | null): string {
