@@ -1,4 +1,4 @@
-import type { Origin, Read, Transaction, Value } from './database.ts'
+import type { Origin, Read, Statement, Transaction, Value } from './database.ts'
 import type { Source } from './watcher.ts'
 
 export const changesChannel = 'vault_gateway_changes'
@@ -20,11 +20,12 @@ export function changedSources(
   return [...vaults, ...(vaults.length === 0 ? [] : ['all vaults']), ...named]
 }
 
+const notify: Statement = { name: 'notify', text: 'select pg_notify($1, $2)::text' }
+
 /** Tells all who watch what the transaction changes, when it is committed. */
-export async function announceChanges(transaction: Transaction, sources: readonly Source[]): Promise<void> {
+export function announceChanges(transaction: Transaction, sources: readonly Source[]): void {
   for (let from = 0; from < sources.length; from += sourcesAtOnce) {
-    const told = JSON.stringify(sources.slice(from, from + sourcesAtOnce))
-    await transaction.$queryRaw`select pg_notify(${changesChannel}, ${told})::text`
+    transaction.send(notify, [changesChannel, JSON.stringify(sources.slice(from, from + sourcesAtOnce))])
   }
 }
 

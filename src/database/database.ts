@@ -1,9 +1,9 @@
 import type { Cancellation } from './cancellation.ts'
 import type { StopWatching, Watcher } from './watcher.ts'
-import type { Prisma, PrismaClient } from './generated/client/client.ts'
+import type { PrismaClient } from './generated/client/client.ts'
 import type { SqlMigrationAwareDriverAdapterFactory } from '@prisma/driver-adapter-utils'
 
-/** A hot read: its text is the same on both engines, its name is what PostgreSQL keeps the prepared plan under. */
+/** Its text is the same on both engines, its name is what PostgreSQL keeps the prepared plan under. */
 export interface Statement {
   readonly name: string
   readonly text: string
@@ -29,11 +29,19 @@ export interface Read extends Statement {
   readonly mostShared?: number
 }
 
-/** What the client offers inside a transaction. */
-export type Transaction = Prisma.TransactionClient
-
 /** A value a statement can be given; dates and floats have no place in the read model. */
 export type Value = string | number | boolean | null | readonly string[] | readonly number[]
+
+/**
+ * What a batch of facts is written by. Statements run in the order they are given in, none waits for the answer to the
+ * one before it, and what is given in one go is sent in one go. Where one fails, all fail, by its error.
+ */
+export interface Transaction {
+  /** Gives a statement's rows. */
+  query<Row>(statement: Statement, values: readonly Value[]): Promise<Row[]>
+  /** Sends a statement whose rows nobody asks for: the transaction is not committed before it has ended well. */
+  send(statement: Statement, values: readonly Value[]): void
+}
 
 /** What reads ask. */
 export interface Reader {
@@ -49,7 +57,7 @@ export interface Reader {
 /** The embedded PGlite or a PostgreSQL: what differs between them is below this. */
 export interface Database extends Reader {
   readonly engine: 'pglite' | 'postgresql'
-  /** For what is written, and what is read seldom. */
+  /** For what is read or changed seldom. */
   readonly prisma: PrismaClient
   query<Row>(statement: Statement, values: readonly Value[], signal?: Cancellation): Promise<Row[]>
   /** Tells what committed batches of facts have changed, as long as it is watched. */
@@ -62,6 +70,3 @@ export interface Database extends Reader {
   withEngineAdapter<Result>(work: (adapter: SqlMigrationAwareDriverAdapterFactory) => Promise<Result>): Promise<Result>
   close(): Promise<void>
 }
-
-/** Long enough for the largest batch on a slow disk; Prisma's default of 5 s is for requests. */
-export const transactionLimits = { timeout: 120_000, maxWait: 120_000 } as const

@@ -1,13 +1,7 @@
-import {
-  isDriverAdapterError,
-  type SqlMigrationAwareDriverAdapterFactory,
-  type SqlQueryable,
-} from '@prisma/driver-adapter-utils'
+import { isDriverAdapterError, type SqlMigrationAwareDriverAdapterFactory } from '@prisma/driver-adapter-utils'
 import { DatabaseFull } from './full.ts'
 import { DatabaseUnavailable, isUnavailable } from './unavailable.ts'
 
-/** What Prisma says of a transaction that it could not begin in time, or that was not over in time. */
-const transactionExpired = 'P2028'
 const diskFull = '53100'
 const outOfMemory = '53200'
 /** Kinds of trouble for which the driver's adapter keeps no SQLSTATE, for there is none. */
@@ -15,8 +9,7 @@ const ofConnection: readonly string[] = ['DatabaseNotReachable', 'ConnectionClos
 
 /** Whether the database is at fault, and not what was asked of it: the same may succeed later. */
 export function isOutage(error: unknown): error is Error {
-  if (error instanceof DatabaseUnavailable || error instanceof DatabaseFull) return true
-  return (error as { code?: unknown }).code === transactionExpired
+  return error instanceof DatabaseUnavailable || error instanceof DatabaseFull
 }
 
 /** The outage that an error of the adapter tells of; null where it is the statement's. */
@@ -33,32 +26,21 @@ export function tellingOutages(
   const { provider, adapterName } = factory
   const connect = async () => {
     const connection = await factory.connect()
-    tell(connection, outageOf)
-    const start = connection.startTransaction.bind(connection)
-    connection.startTransaction = async (isolation) => {
-      const transaction = await told(start(isolation), outageOf)
-      tell(transaction, outageOf)
-      return transaction
-    }
+    const query = connection.queryRaw.bind(connection)
+    const execute = connection.executeRaw.bind(connection)
+    connection.queryRaw = (statement) => told(query(statement), outageOf)
+    connection.executeRaw = (statement) => told(execute(statement), outageOf)
     return connection
   }
   return { provider, adapterName, connect, connectToShadowDb: () => factory.connectToShadowDb() }
 }
 
-function tell(queryable: SqlQueryable, outageOf: OutageOf): void {
-  const query = queryable.queryRaw.bind(queryable)
-  const execute = queryable.executeRaw.bind(queryable)
-  queryable.queryRaw = (statement) => told(query(statement), outageOf, () => abandon(queryable))
-  queryable.executeRaw = (statement) => told(execute(statement), outageOf, () => abandon(queryable))
-}
-
-async function told<Result>(work: Promise<Result>, outageOf: OutageOf, onLost?: () => void): Promise<Result> {
+/** @throws the outage in place of the error that tells of it */
+export async function told<Result>(work: Promise<Result>, outageOf: OutageOf): Promise<Result> {
   try {
     return await work
   } catch (error) {
-    const outage = outageOf(error)
-    if (outage instanceof DatabaseUnavailable) onLost?.()
-    throw outage ?? error
+    throw outageOf(error) ?? error
   }
 }
 
@@ -66,11 +48,8 @@ async function told<Result>(work: Promise<Result>, outageOf: OutageOf, onLost?: 
 export function ofServer(host: string): OutageOf {
   const ofRoom = ofPlace(`at ${host}`)
   return (error) => {
-    // What isn't the server's own word is of the connection to it, unless this code is at fault.
-    if (!isDriverAdapterError(error)) return isFault(error) ? null : new DatabaseUnavailable(error)
-    const { kind, originalCode: code } = error.cause
-    if (ofConnection.includes(kind) || isUnavailable({ code })) return new DatabaseUnavailable(error)
-    return ofRoom(error)
+    const isAway = isOfConnection(error) || isUnavailable({ code: stateOf(error) })
+    return isAway ? new DatabaseUnavailable(error) : ofRoom(error)
   }
 }
 
@@ -81,21 +60,21 @@ export function ofFolder(folder: string): OutageOf {
 
 function ofPlace(where: string): OutageOf {
   return (error) => {
-    const code = isDriverAdapterError(error) ? error.cause.originalCode : undefined
+    const code = stateOf(error)
     if (code === diskFull) return new DatabaseFull('disk', where, error)
     return code === outOfMemory ? new DatabaseFull('memory', where, error) : null
   }
 }
 
-function isFault(error: unknown): boolean {
-  return error instanceof TypeError || error instanceof RangeError
+/** The SQLSTATE that the database itself has answered with, as the driver or Prisma's adapter of it tells. */
+function stateOf(error: unknown): string | undefined {
+  if (isDriverAdapterError(error)) return error.cause.originalCode
+  const { code, severity } = error as { code?: string; severity?: unknown }
+  return severity === undefined ? undefined : code
 }
 
-/**
- * A statement that has no answer may still run, and the transaction around it may hold its locks: the connection is cut,
- * so that the server ends them, and nobody is given it again.
- */
-function abandon(queryable: SqlQueryable): void {
-  const { client } = queryable as { client?: { connection?: { stream: { destroy(): void } } } }
-  client?.connection?.stream.destroy()
+/** What isn't the server's own word is of the connection to it, unless this code is at fault. */
+function isOfConnection(error: unknown): boolean {
+  if (isDriverAdapterError(error)) return ofConnection.includes(error.cause.kind)
+  return stateOf(error) === undefined && !(error instanceof TypeError || error instanceof RangeError)
 }

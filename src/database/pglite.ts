@@ -6,15 +6,16 @@ import { PrismaPGlite } from 'pglite-prisma-adapter'
 import { atomicScripts } from './atomic-scripts.ts'
 import type { Cancellation } from './cancellation.ts'
 import { changesChannel, readChanges } from './changes.ts'
-import { transactionLimits, type Database, type Read, type Value } from './database.ts'
+import type { Database, Read, Statement, Transaction, Value } from './database.ts'
 import { clusterName, usableFolder } from './folder.ts'
 import { PrismaClient } from './generated/client/client.ts'
 import { inPieces, isLong } from './in-pieces.ts'
 import { inTurn } from './in-turn.ts'
 import { lockFolder } from './lock.ts'
 import { sharingReads } from './shared-reads.ts'
-import { ofFolder, tellingOutages } from './outages.ts'
+import { ofFolder, told, tellingOutages } from './outages.ts'
 import { requireRoom } from './room.ts'
+import { Sending } from './sending.ts'
 import { unpacked } from './unpacked.ts'
 
 /**
@@ -54,7 +55,8 @@ async function openCluster(folder: string): Promise<PGlite> {
  */
 export function onPGlite(pglite: PGlite, folder: string | null, release: () => Promise<void>): Database {
   const adapter = atomicScripts(new PrismaPGlite(pglite), (sql) => pglite.exec(sql))
-  const prisma = new PrismaClient({ adapter: tellingOutages(adapter, ofFolder(folder ?? 'memory')) })
+  const outageOf = ofFolder(folder ?? 'memory')
+  const prisma = new PrismaClient({ adapter: tellingOutages(adapter, outageOf) })
   const { short, long } = inTurn()
   return {
     engine: 'pglite',
@@ -77,7 +79,7 @@ export function onPGlite(pglite: PGlite, folder: string | null, release: () => P
     ),
     transaction: async (work) => {
       if (folder !== null) await requireRoom(folder)
-      return prisma.$transaction(work, transactionLimits)
+      return told(inTransaction(pglite, work), outageOf)
     },
     exclusively: (work) => work(),
     close: async () => {
@@ -86,4 +88,15 @@ export function onPGlite(pglite: PGlite, folder: string | null, release: () => P
       await release()
     },
   }
+}
+
+function inTransaction<Result>(pglite: PGlite, work: (transaction: Transaction) => Promise<Result>): Promise<Result> {
+  return pglite.transaction(async (within) => {
+    const sending = new Sending(
+      async <Row>({ text }: Statement, values: readonly Value[]) => (await within.query<Row>(text, [...values])).rows,
+    )
+    const result = await work(sending)
+    await sending.end()
+    return result
+  })
 }

@@ -2,19 +2,21 @@ import { PrismaPg } from '@prisma/adapter-pg'
 import type { SqlMigrationAwareDriverAdapterFactory } from '@prisma/driver-adapter-utils'
 import pg from 'pg'
 import { atomicScripts } from './atomic-scripts.ts'
-import { transactionLimits, type Database } from './database.ts'
+import type { Database } from './database.ts'
 import { PrismaClient } from './generated/client/client.ts'
 import { ofServer, tellingOutages } from './outages.ts'
 import { pooledReader } from './reads.ts'
 import { sharingReads } from './shared-reads.ts'
+import { pooledTransactions } from './transactions.ts'
 import { DatabaseUnreachable } from './unreachable.ts'
 import { watchPostgreSql } from './watch.ts'
 
 /** Any number that no other user of advisory locks in this database takes. */
 const startLock = 7_261_190_411
 
-/** Connections beside those that read: an ingest writes on one, and reads how far it is on another. */
-const writeConnections = 3
+/** Connections beside those that read: an ingest writes on one, and its start reads on another how far it is. */
+const writeConnections = 2
+const seldomConnections = 1
 /** How long a read waits for a connection; requests have about as long for all they ask. */
 const connectMilliseconds = 5_000
 /** How long a write waits for the server's answer, which may have to wait for another writer's transaction. */
@@ -38,23 +40,22 @@ export async function openPostgreSql(url: string, connections: number): Promise<
   const reads = pool({ max: connections, statement_timeout: longestReadMilliseconds })
   await connectOnce(reads, url)
   const control = pool({ max: 1 })
-  const writes = pool({
-    max: writeConnections,
-    connectionTimeoutMillis: 6 * connectMilliseconds,
-    query_timeout: writeMilliseconds,
-  })
-  const prisma = new PrismaClient({ adapter: tellingOutages(new PrismaPg(writes), ofServer(new URL(url).host)) })
+  const patient = { connectionTimeoutMillis: 6 * connectMilliseconds, query_timeout: writeMilliseconds }
+  const writes = pool({ max: writeConnections, pipeline: true, ...patient })
+  const seldom = pool({ max: seldomConnections, ...patient })
+  const outageOf = ofServer(new URL(url).host)
+  const prisma = new PrismaClient({ adapter: tellingOutages(new PrismaPg(seldom), outageOf) })
   return {
     ...sharingReads(pooledReader(reads, control)),
     engine: 'postgresql',
     prisma,
     watch: (watcher) => Promise.resolve(watchPostgreSql(url, watcher)),
     withEngineAdapter: (work) => withOwnAdapter(url, work),
-    transaction: (work) => prisma.$transaction(work, transactionLimits),
+    ...pooledTransactions(writes, outageOf),
     exclusively: (work) => withAdvisoryLock(url, work),
     close: async () => {
       await prisma.$disconnect()
-      await Promise.all([reads.end(), control.end(), writes.end()])
+      await Promise.all([reads.end(), control.end(), writes.end(), seldom.end()])
     },
   }
 }

@@ -65,7 +65,7 @@ async function read(
 }
 
 /** By a callback: what pg gives as a promise keeps its rows from being garbage until the old garbage is looked for. */
-function rowsOf(client: pg.PoolClient, statement: pg.QueryConfig): Promise<unknown[]> {
+export function rowsOf(client: pg.PoolClient, statement: pg.QueryConfig): Promise<unknown[]> {
   return new Promise((resolve, reject) => {
     client.query(statement, (error: Error | null, result: pg.QueryResult) => {
       if (error === null) resolve(result.rows as unknown[])

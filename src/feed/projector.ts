@@ -8,8 +8,10 @@ import { knownEvents, saveEvents } from '../database/write/ledger.ts'
 import { replacePositions } from '../database/write/position.ts'
 import {
   type ChangedDays,
+  type Figures,
   knownStrategies,
   lockStrategies,
+  readFigures,
   refreshFigures,
   saveStrategies,
 } from '../database/write/strategy.ts'
@@ -20,7 +22,7 @@ import { DomainError } from '../domain/errors.ts'
 import { dayOf } from '../domain/returns.ts'
 import { digestOf } from './digest.ts'
 import type { Flaw } from './errors.ts'
-import type { EventFact, Fact, FactKind, MarkFact } from './fact.ts'
+import type { EventFact, Fact, FactKind } from './fact.ts'
 import { identity } from './identity.ts'
 import { type Known, Projection } from './projection.ts'
 
@@ -70,7 +72,8 @@ async function applyOnce(
   { skipBad, beforeCommit }: BatchOptions,
 ): Promise<readonly Fate[]> {
   const facts = batch.flatMap((candidate) => ('fact' in candidate ? [candidate.fact] : []))
-  const projection = new Projection(await load(transaction, facts))
+  const { known, figures } = await load(transaction, facts)
+  const projection = new Projection(known)
   const fates: Fate[] = []
   let position: FeedPosition | undefined
   for (const candidate of batch) {
@@ -79,8 +82,8 @@ async function applyOnce(
     if (fate.fate === 'rejected' && !skipBad) break
     position = candidate.position
   }
-  await announceChanges(transaction, await save(transaction, projection))
-  if (position !== undefined) await saveFeedPosition(transaction, feed, position)
+  announceChanges(transaction, await save(transaction, projection, figures))
+  if (position !== undefined) saveFeedPosition(transaction, feed, position)
   await beforeCommit?.(fates)
   return fates
 }
@@ -97,70 +100,72 @@ function fateOf(projection: Projection, candidate: Candidate): Fate {
 }
 
 /** Reads what these facts are about, and keeps other writers off those vaults. */
-async function load(transaction: Transaction, facts: readonly Fact[]): Promise<Known> {
+async function load(
+  transaction: Transaction,
+  facts: readonly Fact[],
+): Promise<{ known: Known; figures: readonly Figures[] }> {
   const ofKind = <Kind extends FactKind>(kind: Kind) =>
     facts.filter((fact): fact is Extract<Fact, { kind: Kind }> => fact.kind === kind)
-  const marks = ofKind('mark')
+  const [opened, marks, screened, published] = [ofKind('vault'), ofKind('mark'), ofKind('screen'), ofKind('strategy')]
   const events: EventFact[] = ofKind('event')
-  const touching: (MarkFact | EventFact)[] = [...marks, ...events]
-  const addresses = new Set([...touching, ...ofKind('vault')].map(({ vault }) => vault))
-  const strategies = await knownStrategies(
-    transaction,
-    ofKind('strategy').map(({ id }) => id),
-  )
-  const screens =
-    ofKind('screen').length === 0
-      ? []
-      : await knownScreens(
-          transaction,
-          ofKind('screen').map(({ ts }) => ts),
-        )
-  const vaults = addresses.size === 0 ? [] : await lockVaults(transaction, [...addresses].sort())
+  const addresses = [...new Set([...opened, ...marks, ...events].map(({ vault }) => vault))].sort()
+  // In one go, but one after the other: what is read after the vaults are locked is as the writer before has left it.
+  const [vaults, strategies, screens, knownOfMarks, knownOfEvents, figures] = await Promise.all([
+    lockVaults(transaction, addresses),
+    knownStrategies(transaction, [...new Set(published.map(({ id }) => id))]),
+    knownScreens(
+      transaction,
+      screened.map(({ ts }) => ts),
+    ),
+    knownMarks(transaction, marks),
+    knownEvents(transaction, events),
+    readFigures(transaction, [...new Set(opened.map(({ strategy }) => strategy))], addresses),
+  ])
   const digests = new Map<string, string>()
   for (const { strategyId, ts, digest } of strategies.revisions) digests.set(identity.strategy(strategyId, ts), digest)
   for (const { ts, digest } of screens) digests.set(identity.screen(ts), digest)
   for (const { address, digest } of vaults) digests.set(identity.vault(address), digest)
-  for (const { vault, ts, digest } of await knownMarks(transaction, marks))
-    digests.set(identity.mark(vault, ts), digest)
-  for (const { vault, txHash, logIndex, digest } of await knownEvents(transaction, events)) {
+  for (const { vault, ts, digest } of knownOfMarks) digests.set(identity.mark(vault, ts), digest)
+  for (const { vault, txHash, logIndex, digest } of knownOfEvents) {
     digests.set(identity.event(vault, txHash, logIndex), digest)
   }
-  return {
-    strategies: strategies.ids,
-    vaults: new Map(vaults.map((vault) => [vault.address, vault])),
-    digests,
-  }
+  const known = { strategies: strategies.ids, vaults: new Map(vaults.map((vault) => [vault.address, vault])), digests }
+  return { known, figures }
 }
 
 /** @returns what it changed */
-async function save(transaction: Transaction, { known, changes }: Projection): Promise<Source[]> {
+async function save(
+  transaction: Transaction,
+  { known, changes }: Projection,
+  figures: readonly Figures[],
+): Promise<Source[]> {
   const touched = [...changes.touched].map((address) => known.vaults.get(address) as VaultRecord)
-  await saveStrategies(transaction, changes.strategies)
+  saveStrategies(transaction, changes.strategies)
   await saveScreens(transaction, changes.screens)
-  const stale = await lockStrategies(transaction, changedDays(known, changes))
-  await saveVaults(
+  const stale = await lockStrategies(transaction, figures, changedDays(known, changes))
+  saveVaults(
     transaction,
     touched.filter(({ address }) => changes.opened.has(address)),
     touched.filter(({ address }) => !changes.opened.has(address)),
   )
-  await replaceHoldings(
+  replaceHoldings(
     transaction,
     touched.filter(({ address }) => changes.moved.has(address)),
   )
-  await savePoints(transaction, [...changes.points.values()])
-  await saveBuckets(
+  savePoints(transaction, [...changes.points.values()])
+  saveBuckets(
     transaction,
     Array.from(changes.pointsBefore, ([vault, pointsBefore]) => {
       return { vault, pointsBefore, points: known.vaults.get(vault)?.pointCount ?? pointsBefore }
     }),
   )
-  await saveDays(transaction, [...changes.days.values()])
-  await saveEvents(transaction, changes.events)
-  await replacePositions(transaction, changes.positions)
+  saveDays(transaction, [...changes.days.values()])
+  saveEvents(transaction, changes.events)
+  replacePositions(transaction, changes.positions)
   await refreshFigures(transaction, stale)
   const isScreened = changes.screens.length > 0
   return changedSources([...changes.touched], {
-    catalogue: changes.strategies.length > 0 || isScreened || stale.length > 0,
+    catalogue: changes.strategies.length > 0 || isScreened || stale.size > 0,
     universe: isScreened,
   })
 }

@@ -1,10 +1,9 @@
-import { PrismaPg } from '@prisma/adapter-pg'
 import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { Database } from '../../src/database/database.ts'
-import { PrismaClient } from '../../src/database/generated/client/client.ts'
 import { openDatabase } from '../../src/database/open.ts'
-import { isOutage, ofServer, tellingOutages } from '../../src/database/outages.ts'
+import { isOutage, ofServer } from '../../src/database/outages.ts'
+import { pooledTransactions } from '../../src/database/transactions.ts'
 import { DatabaseUnavailable } from '../../src/database/unavailable.ts'
 import { readFeedPosition, saveFeedPosition } from '../../src/database/write/feed.ts'
 import { createOnServer, postgresUrl } from '../support/database.ts'
@@ -32,9 +31,10 @@ describe.runIf(postgresUrl !== undefined)('trouble with a PostgreSQL server', ()
   /** Runs a transaction in which this happens between two statements. */
   const interrupted = (happens: () => unknown): Promise<void> =>
     database.transaction(async (transaction) => {
-      await saveFeedPosition(transaction, 'a', position)
+      saveFeedPosition(transaction, 'a', position)
+      await transaction.query(statement, [])
       await happens()
-      await saveFeedPosition(transaction, 'b', position)
+      saveFeedPosition(transaction, 'b', position)
     })
   const onServer = async (sql: string): Promise<void> => {
     const client = new pg.Client({ connectionString: postgresUrl })
@@ -67,17 +67,15 @@ describe.runIf(postgresUrl !== undefined)('trouble with a PostgreSQL server', ()
   })
 
   test('is told of a server that hangs, whose transaction is ended there too', async () => {
-    const pool = new pg.Pool({ connectionString: url, query_timeout: 500 })
+    const pool = new pg.Pool({ connectionString: url, query_timeout: 500, pipeline: true })
     pool.on('connect', (client) => void client.on('error', () => undefined))
-    const adapter = tellingOutages(new PrismaPg(pool), ofServer('a server'))
-    const hanging = new PrismaClient({ adapter })
+    const { transaction: hanging } = pooledTransactions(pool, ofServer('a server'))
     const other = new pg.Client({ connectionString: url })
     await other.connect()
-    await hanging.$connect()
-    const waiting = hanging.$transaction(async (transaction) => {
-      await saveFeedPosition(transaction, 'a', position)
+    const waiting = hanging(async (transaction) => {
+      saveFeedPosition(transaction, 'a', position)
       await other.query('begin; lock table vault')
-      await transaction.vault.count()
+      await transaction.query({ name: 'vaults', text: 'select from vault' }, [])
     })
     await expect(waiting).rejects.toBeInstanceOf(DatabaseUnavailable)
     await other.query('rollback')
@@ -87,9 +85,8 @@ describe.runIf(postgresUrl !== undefined)('trouble with a PostgreSQL server', ()
       )
       expect(left.rows).toEqual([])
     })
-    expect(await hanging.feed.count()).toBe(0)
+    expect(await saved('a')).toBeNull()
     await other.end()
-    await hanging.$disconnect()
     await pool.end()
   })
 

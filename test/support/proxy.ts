@@ -23,19 +23,17 @@ export async function proxyTo(url: string): Promise<Proxy> {
   const pairs = new Set<Pair>()
   let toLose = 0
   let lost = 0
-  const takesCommit = (bytes: Buffer): boolean => toLose > 0 && bytes.includes('COMMIT') && toLose-- > 0
+  const losesCommit = (answer: Buffer): boolean => toLose > 0 && answer.includes('COMMIT') && toLose-- > 0
   const accept = (client: Socket): void => {
     const server = connect(Number(port === '' ? 5432 : port), hostname)
     const pair = new Pair(client, server)
     pairs.add(pair)
-    client.on('data', (bytes) => {
-      if (takesCommit(bytes)) {
-        server.once('data', () => lost++)
-        pair.isLosing = true
-      }
-      server.write(bytes)
+    client.on('data', (bytes) => server.write(bytes))
+    server.on('data', (bytes) => {
+      if (!losesCommit(bytes)) return client.write(bytes)
+      lost++
+      return pair.cut()
     })
-    server.on('data', (bytes) => (pair.isLosing ? pair.cut() : client.write(bytes)))
     for (const socket of [client, server])
       socket.on('error', () => undefined).on('close', () => pairs.delete(pair.cut()))
   }
@@ -69,8 +67,6 @@ export async function proxyTo(url: string): Promise<Proxy> {
 }
 
 class Pair {
-  isLosing = false
-
   constructor(
     readonly client: Socket,
     readonly server: Socket,

@@ -13,24 +13,24 @@ export const spikeAt = 123_457
  * them, and a deposit among each thousand.
  */
 export async function lengthenSeries(database: Database, vault: string, points: number): Promise<void> {
-  await database.transaction(async (transaction) => {
-    await transaction.$executeRawUnsafe(
-      `insert into equity_point (vault_address, ts, value_usd, capital_in_usd, capital_out_usd, net_usd)
+  await database.transaction((transaction) => {
+    const insert = {
+      name: 'lengthen_series',
+      text: `insert into equity_point (vault_address, ts, value_usd, capital_in_usd, capital_out_usd, net_usd)
        select $1, ${minuteOf(0)} + 60 * index, capital + net, capital, 0, net
        from generate_series(0, $2::integer - 1) as index cross join lateral (
          select 1000 * (1 + index / 1000) as capital,
            round((900 * sin(index / 5000.0) + 50 * sin(index / 7.0) + (index * 7919 % 1013) / 100.0
              + case index when ${spikeAt} then 5000 else 0 end)::numeric, 6) as net
        ) found`,
-      vault,
-      points,
-    )
-    await transaction.$executeRawUnsafe(
-      `update vault set equity_at = $2::bigint, updated_at = $2::bigint, point_count = $3::integer where address = $1`,
-      vault,
-      minuteOf(points - 1),
-      points,
-    )
-    await saveBuckets(transaction, [{ vault, pointsBefore: 0, points }])
+    }
+    const update = {
+      name: 'lengthen_vault',
+      text: `update vault set equity_at = $2::bigint, updated_at = $2::bigint, point_count = $3::integer where address = $1`,
+    }
+    transaction.send(insert, [vault, points])
+    transaction.send(update, [vault, minuteOf(points - 1), points])
+    saveBuckets(transaction, [{ vault, pointsBefore: 0, points }])
+    return Promise.resolve()
   })
 }

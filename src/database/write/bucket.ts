@@ -1,6 +1,6 @@
 import { mostBucketLevels, pageBuckets, pageLevels, sealedBuckets } from '../../domain/equity.ts'
 import { candidate, ends } from '../candidate.ts'
-import type { Transaction } from '../database.ts'
+import type { Statement, Transaction } from '../database.ts'
 
 /** How many equity points a vault had before a batch, and has after it. */
 export interface GrownSeries {
@@ -14,7 +14,7 @@ export interface GrownSeries {
  * points are written already. Neither ever changes: a point can only be replaced while it is its vault's newest, and so
  * in none of them.
  */
-export async function saveBuckets(transaction: Transaction, series: readonly GrownSeries[]): Promise<void> {
+export function saveBuckets(transaction: Transaction, series: readonly GrownSeries[]): void {
   for (let level = 1; level <= mostBucketLevels; level++) {
     const sealing = series
       .map(({ vault, pointsBefore, points }) => ({
@@ -25,31 +25,29 @@ export async function saveBuckets(transaction: Transaction, series: readonly Gro
       }))
       .filter(({ low, high }) => low < high)
     if (sealing.length === 0) return
-    await transaction.$executeRawUnsafe(
-      level === 1 ? fromPoints : fromBuckets,
+    transaction.send(level === 1 ? fromPoints : fromBuckets, [
       level,
       sealing.map(({ vault }) => vault),
       sealing.map(({ points }) => points),
       sealing.map(({ low }) => low),
       sealing.map(({ high }) => high),
-    )
-    if (level > pageLevels) await savePages(transaction, level - pageLevels, sealing)
+    ])
+    if (level > pageLevels) savePages(transaction, level - pageLevels, sealing)
   }
 }
 
 /** A page is whole when the bucket is that stands so many levels above its own, and has its place. */
-async function savePages(
+function savePages(
   transaction: Transaction,
   level: number,
   sealing: readonly { vault: string; low: number; high: number }[],
-): Promise<void> {
-  await transaction.$executeRawUnsafe(
-    pages,
+): void {
+  transaction.send(pages, [
     level,
     sealing.map(({ vault }) => vault),
     sealing.map(({ low }) => low),
     sealing.map(({ high }) => high),
-  )
+  ])
 }
 
 /*
@@ -66,15 +64,20 @@ const insert = `
   from unnest($2::text[], $3::integer[], $4::integer[], $5::integer[]) as sealing(vault, points, low, high)`
 
 /** A vault's points after its sealed buckets are its newest: there are few of them, whatever its length. */
-const fromPoints = `${insert} cross join lateral (
+const fromPoints: Statement = {
+  name: 'buckets_from_points',
+  text: `${insert} cross join lateral (
     select ts as first_ts, points - row_number() over (order by ts desc) as place,
       array[net_usd, ts, value_usd, capital_in_usd, capital_out_usd] as least,
       array[net_usd, -ts, value_usd, capital_in_usd, capital_out_usd] as greatest
     from equity_point where vault_address = vault order by ts desc limit points - 4 * low) point
   where place < 4 * high
-  group by vault, place / 4`
+  group by vault, place / 4`,
+}
 
-const fromBuckets = `${insert} cross join lateral (
+const fromBuckets: Statement = {
+  name: 'buckets_from_buckets',
+  text: `${insert} cross join lateral (
     select first_ts, ordinal as place,
       array[least_value_usd + least_capital_out_usd - least_capital_in_usd,
         least_ts, least_value_usd, least_capital_in_usd, least_capital_out_usd] as least,
@@ -82,10 +85,13 @@ const fromBuckets = `${insert} cross join lateral (
         -greatest_ts, greatest_value_usd, greatest_capital_in_usd, greatest_capital_out_usd] as greatest
     from equity_bucket where vault_address = vault and level = $1::integer - 1
       and ordinal between 4 * low and 4 * high - 1 order by ordinal limit 4 * (high - low)) bucket
-  group by vault, place / 4`
+  group by vault, place / 4`,
+}
 
 /** The migration fills the table in the same way. */
-const pages = `
+const pages: Statement = {
+  name: 'equity_pages',
+  text: `
   insert into equity_page (vault_address, level, ordinal, candidates)
   select vault, $1::integer, ordinal / ${pageBuckets}, string_agg(${candidate}, E'\n' order by ordinal, ts)
   from unnest($2::text[], $3::integer[], $4::integer[]) as sealing(vault, low, high)
@@ -94,4 +100,5 @@ const pages = `
         and ordinal between ${pageBuckets} * low and ${pageBuckets} * high - 1
         order by ordinal limit ${pageBuckets} * (high - low)) bucket
     cross join lateral ${ends}
-  group by vault, ordinal / ${pageBuckets}`
+  group by vault, ordinal / ${pageBuckets}`,
+}

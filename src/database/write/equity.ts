@@ -2,7 +2,7 @@ import type { Decimal } from '../../domain/decimal.ts'
 import { usdText } from '../../domain/flows.ts'
 import type { VaultDay } from '../../domain/returns.ts'
 import { netUsd, type VaultState } from '../../domain/vault.ts'
-import type { Transaction } from '../database.ts'
+import type { Statement, Transaction } from '../database.ts'
 import { insertSet } from './sets.ts'
 
 /** What a flow or mark leaves behind: the vault's equity after it. */
@@ -43,8 +43,8 @@ const upsertDays = insertSet(
 )
 
 /** Writes equity points; the last of a second stands. */
-export function savePoints(transaction: Transaction, points: readonly RecordedPoint[]): Promise<void> {
-  return upsertPoints(
+export function savePoints(transaction: Transaction, points: readonly RecordedPoint[]): void {
+  upsertPoints(
     transaction,
     points.map(({ vault, ts, state, markDigest }) => ({
       vault_address: vault,
@@ -58,8 +58,8 @@ export function savePoints(transaction: Transaction, points: readonly RecordedPo
   )
 }
 
-export function saveDays(transaction: Transaction, days: readonly RecordedDay[]): Promise<void> {
-  return upsertDays(
+export function saveDays(transaction: Transaction, days: readonly RecordedDay[]): void {
+  upsertDays(
     transaction,
     days.map(({ vault, day, endUsd }) => ({
       vault_address: vault,
@@ -76,17 +76,18 @@ export interface MarkIdentity {
   readonly ts: number
 }
 
+const marksAmong: Statement = {
+  name: 'known_marks',
+  text: `select vault_address as vault, ts::float8 as ts, mark_digest as digest
+    from equity_point join unnest($1::text[], $2::bigint[]) as wanted(vault, at) on vault_address = vault and ts = at
+    where mark_digest is not null`,
+}
+
 /** Which of these marks are known, with the digests of their contents. */
-export function knownMarks(
+export async function knownMarks(
   transaction: Transaction,
   marks: readonly MarkIdentity[],
 ): Promise<(MarkIdentity & { digest: string })[]> {
-  if (marks.length === 0) return Promise.resolve([])
-  return transaction.$queryRawUnsafe(
-    `select vault_address as vault, ts::float8 as ts, mark_digest as digest
-     from equity_point join unnest($1::text[], $2::bigint[]) as wanted(vault, at) on vault_address = vault and ts = at
-     where mark_digest is not null`,
-    marks.map(({ vault }) => vault),
-    marks.map(({ ts }) => ts),
-  )
+  if (marks.length === 0) return []
+  return transaction.query(marksAmong, [marks.map(({ vault }) => vault), marks.map(({ ts }) => ts)])
 }

@@ -1,4 +1,5 @@
 import type { Transaction } from '../database.ts'
+import type { PrismaClient } from '../generated/client/client.ts'
 import { insertSet } from './sets.ts'
 
 /** How far a feed has been applied. */
@@ -11,11 +12,8 @@ export interface FeedPosition {
   readonly fingerprint: string
 }
 
-export async function readFeedPosition(
-  transaction: Pick<Transaction, 'feed'>,
-  name: string,
-): Promise<FeedPosition | null> {
-  const stored = await transaction.feed.findUnique({ where: { name } })
+export async function readFeedPosition(prisma: Pick<PrismaClient, 'feed'>, name: string): Promise<FeedPosition | null> {
+  const stored = await prisma.feed.findUnique({ where: { name } })
   return stored && { line: Number(stored.line), byte: Number(stored.byte), fingerprint: stored.fingerprint }
 }
 
@@ -25,7 +23,7 @@ const upsertPositions = insertSet(
   `on conflict (name) do update set line = excluded.line, byte = excluded.byte, fingerprint = excluded.fingerprint`,
 )
 
-export function saveFeedPosition(transaction: Transaction, name: string, position: FeedPosition): Promise<void> {
+export function saveFeedPosition(transaction: Transaction, name: string, position: FeedPosition): void {
   const { line, byte, fingerprint } = position
-  return upsertPositions(transaction, [{ name, line, byte, fingerprint }])
+  upsertPositions(transaction, [{ name, line, byte, fingerprint }])
 }

@@ -1,7 +1,7 @@
 import type { Decimal } from '../../domain/decimal.ts'
 import { usdText } from '../../domain/flows.ts'
 import type { EventType } from '../../domain/ledger.ts'
-import type { Transaction } from '../database.ts'
+import type { Statement, Transaction } from '../database.ts'
 import { insertSet } from './sets.ts'
 
 /** What an event is known by. */
@@ -34,8 +34,8 @@ const insertRows = insertSet('ledger_row', {
   digest: 'text',
 })
 
-export function saveEvents(transaction: Transaction, events: readonly RecordedEvent[]): Promise<void> {
-  return insertRows(
+export function saveEvents(transaction: Transaction, events: readonly RecordedEvent[]): void {
+  insertRows(
     transaction,
     events.map((event) => ({
       vault_address: event.vault,
@@ -52,18 +52,22 @@ export function saveEvents(transaction: Transaction, events: readonly RecordedEv
   )
 }
 
+const eventsAmong: Statement = {
+  name: 'known_events',
+  text: `select vault_address as vault, tx_hash as "txHash", log_index as "logIndex", digest
+    from ledger_row join unnest($1::text[], $2::text[], $3::integer[]) as wanted(vault, hash, index)
+      on vault_address = vault and tx_hash = hash and log_index = index`,
+}
+
 /** Which of these events are known, with the digests of their contents. */
-export function knownEvents(
+export async function knownEvents(
   transaction: Transaction,
   events: readonly EventIdentity[],
 ): Promise<(EventIdentity & { digest: string })[]> {
-  if (events.length === 0) return Promise.resolve([])
-  return transaction.$queryRawUnsafe(
-    `select vault_address as vault, tx_hash as "txHash", log_index as "logIndex", digest
-     from ledger_row join unnest($1::text[], $2::text[], $3::integer[]) as wanted(vault, hash, index)
-       on vault_address = vault and tx_hash = hash and log_index = index`,
+  if (events.length === 0) return []
+  return transaction.query(eventsAmong, [
     events.map(({ vault }) => vault),
     events.map(({ txHash }) => txHash),
     events.map(({ logIndex }) => logIndex),
-  )
+  ])
 }

@@ -2,7 +2,7 @@ import type { Decimal } from '../../domain/decimal.ts'
 import { usdText } from '../../domain/flows.ts'
 import { isInRange, type Range } from '../../domain/position.ts'
 import type { Transaction } from '../database.ts'
-import { insertSet } from './sets.ts'
+import { deleteSet, insertSet } from './sets.ts'
 
 /** An open position as a mark shows it. */
 export interface RecordedPosition {
@@ -13,6 +13,7 @@ export interface RecordedPosition {
   readonly pendingRewardsUsd: Decimal
 }
 
+const deletePositions = deleteSet('position', 'vault_address')
 const insertPositions = insertSet('position', {
   vault_address: 'text',
   id: 'text',
@@ -32,13 +33,12 @@ const insertPositions = insertSet('position', {
 })
 
 /** Replaces the positions of each of these vaults. */
-export async function replacePositions(
+export function replacePositions(
   transaction: Transaction,
   shown: ReadonlyMap<string, readonly RecordedPosition[]>,
-): Promise<void> {
-  if (shown.size === 0) return
-  await transaction.position.deleteMany({ where: { vaultAddress: { in: [...shown.keys()] } } })
-  await insertPositions(
+): void {
+  deletePositions(transaction, [...shown.keys()])
+  insertPositions(
     transaction,
     [...shown].flatMap(([vault, positions]) =>
       positions.map((position, ordinal) => positionRow(vault, ordinal, position)),

@@ -1,12 +1,12 @@
-import type { Transaction } from '../database.ts'
+import type { Statement, Transaction } from '../database.ts'
 
 /** Rows of a table, by column. */
 export type Row<Columns> = { readonly [Name in keyof Columns]: unknown }
 
 type Columns = Readonly<Record<string, string>>
 
-/** Writes all rows in one statement, or none where there are none. */
-export type SetWriter<Names> = (transaction: Transaction, rows: readonly Row<Names>[]) => Promise<void>
+/** Writes all rows by one statement, or none where there are none. */
+export type SetWriter<Names> = (transaction: Transaction, rows: readonly Row<Names>[]) => void
 
 /**
  * One statement that inserts any number of rows, which it takes as one JSON parameter.
@@ -15,7 +15,10 @@ export type SetWriter<Names> = (transaction: Transaction, rows: readonly Row<Nam
  */
 export function insertSet<const Names extends Columns>(table: string, columns: Names, conflict = ''): SetWriter<Names> {
   const names = Object.keys(columns).join(', ')
-  return writer(`insert into ${table} (${names}) select ${names} from ${records(columns)} ${conflict}`)
+  return writer({
+    name: `insert_${table}`,
+    text: `insert into ${table} (${names}) select ${names} from ${records(columns)} ${conflict}`,
+  })
 }
 
 /** One statement that updates any number of rows, found by their key. */
@@ -27,9 +30,26 @@ export function updateSet<const Names extends Columns>(
   const assignments = Object.keys(columns)
     .filter((name) => name !== key)
     .map((name) => `${name} = changed.${name}`)
-  return writer(
-    `update ${table} set ${assignments.join(', ')} from ${records(columns, 'changed')} where ${table}.${key} = changed.${key}`,
-  )
+  return writer({
+    name: `update_${table}`,
+    text: `update ${table} set ${assignments.join(', ')} from ${records(columns, 'changed')} where ${table}.${key} = changed.${key}`,
+  })
+}
+
+/** One statement that deletes the rows of any number of keys. */
+export function deleteSet(table: string, key: string): (transaction: Transaction, keys: readonly string[]) => void {
+  const statement = { name: `delete_${table}`, text: `delete from ${table} where ${key} = any($1::text[])` }
+  return (transaction, keys) => {
+    if (keys.length > 0) transaction.send(statement, [keys])
+  }
+}
+
+/** Columns to select, as numbers and texts, whatever the engine's client would make of their types. */
+export function readable(columns: Columns): string {
+  const casts: Columns = { bigint: '::float8', numeric: '::text' }
+  return Object.entries(columns)
+    .map(([name, type]) => `${name}${casts[type] ?? ''}`)
+    .join(', ')
 }
 
 function records(columns: Columns, alias = 'given'): string {
@@ -37,8 +57,8 @@ function records(columns: Columns, alias = 'given'): string {
   return `jsonb_to_recordset($1::jsonb) as ${alias}(${types.join(', ')})`
 }
 
-function writer<Names>(sql: string): SetWriter<Names> {
-  return async (transaction, rows) => {
-    if (rows.length > 0) await transaction.$executeRawUnsafe(sql, JSON.stringify(rows))
+function writer<Names>(statement: Statement): SetWriter<Names> {
+  return (transaction, rows) => {
+    if (rows.length > 0) transaction.send(statement, [JSON.stringify(rows)])
   }
 }

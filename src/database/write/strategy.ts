@@ -1,7 +1,7 @@
 import { Decimal } from '../../domain/decimal.ts'
 import { newestCompleteDay, realisedFigures, type StrategyDay, windowStart } from '../../domain/returns.ts'
 import { WriteConflict } from '../conflict.ts'
-import type { Transaction } from '../database.ts'
+import type { Statement, Transaction } from '../database.ts'
 import { insertSet } from './sets.ts'
 
 /** A strategy fact as it is stored. */
@@ -18,14 +18,22 @@ export interface KnownStrategies {
   /** Ids of all strategies there are. */
   readonly ids: Set<string>
   /** Digests of the known facts of the strategies asked for, by id and time. */
-  readonly revisions: { strategyId: string; ts: bigint; digest: string }[]
+  readonly revisions: { strategyId: string; ts: number; digest: string }[]
+}
+
+const everyStrategy: Statement = { name: 'strategy_ids', text: 'select id from strategy' }
+const revisionsAmong: Statement = {
+  name: 'known_revisions',
+  text: `select strategy_id as "strategyId", ts::float8 as ts, digest from strategy_revision
+    where strategy_id = any($1::text[])`,
 }
 
 /** Reads what strategies there are, and what is known of some of them. */
 export async function knownStrategies(transaction: Transaction, ids: readonly string[]): Promise<KnownStrategies> {
-  const all = await transaction.strategy.findMany({ select: { id: true } })
-  const revisions =
-    ids.length === 0 ? [] : await transaction.strategyRevision.findMany({ where: { strategyId: { in: [...ids] } } })
+  const [all, revisions] = await Promise.all([
+    transaction.query<{ id: string }>(everyStrategy, []),
+    ids.length === 0 ? [] : transaction.query<KnownStrategies['revisions'][number]>(revisionsAmong, [ids]),
+  ])
   return { ids: new Set(all.map(({ id }) => id)), revisions }
 }
 
@@ -39,10 +47,10 @@ const upsertStrategies = insertSet(
 const insertRevisions = insertSet('strategy_revision', { strategy_id: 'text', ts: 'bigint', digest: 'text' })
 
 /** Publishes or replaces catalogue entries: the newest fact of each stands, whenever it came; all are known from now on. */
-export async function saveStrategies(transaction: Transaction, facts: readonly RecordedStrategy[]): Promise<void> {
+export function saveStrategies(transaction: Transaction, facts: readonly RecordedStrategy[]): void {
   const newest = new Map<string, RecordedStrategy>()
   for (const fact of facts) if (fact.ts > (newest.get(fact.id)?.ts ?? -1)) newest.set(fact.id, fact)
-  await upsertStrategies(
+  upsertStrategies(
     transaction,
     Array.from(newest.values(), ({ id, ts, name, tagline, description }) => ({
       id,
@@ -52,7 +60,7 @@ export async function saveStrategies(transaction: Transaction, facts: readonly R
       description,
     })),
   )
-  await insertRevisions(
+  insertRevisions(
     transaction,
     facts.map(({ id, ts, digest }) => ({ strategy_id: id, ts, digest })),
   )
@@ -64,65 +72,92 @@ export interface ChangedDays {
   readonly newestSeconds: number
 }
 
+/** How far a strategy's figures are, and its vaults. */
+export interface Figures {
+  readonly id: string
+  /** Time of the newest equity point of its vaults; 0 where they have none. */
+  readonly newestSeconds: number
+  /** The newest day that the figures stand for. */
+  readonly figuresDay: number | null
+}
+
+const figuresAmong: Statement = {
+  name: 'figures',
+  text: `select id, figures_day as "figuresDay",
+      (select coalesce(max(equity_at), 0) from vault where strategy_id = strategy.id)::float8 as "newestSeconds"
+    from strategy
+    where id = any($1::text[] || array(select strategy_id from vault where address = any($2::text[])))`,
+}
+
+/** Reads how far the figures are of these strategies, and of those that have these vaults. */
+export function readFigures(
+  transaction: Transaction,
+  ids: readonly string[],
+  vaults: readonly string[] = [],
+): Promise<Figures[]> {
+  return transaction.query(figuresAmong, [ids, vaults])
+}
+
+const lockShared: Statement = { name: 'share_strategy', text: 'select from strategy where id = $1 for share' }
+const lockAlone: Statement = { name: 'lock_strategy', text: 'select from strategy where id = $1 for no key update' }
+
 /**
  * Lets several writers add to a strategy's vaults at once, unless a batch changes a complete day: its figures have to be
  * computed anew, by one writer while no other has days that it can't see.
- * @returns the strategies whose figures this transaction has to refresh
+ * @param figures as they were before
+ * @returns the strategies whose figures this transaction has to refresh, with the newest complete day of each
  * @throws {WriteConflict} where another writer has completed a day meanwhile
  */
 export async function lockStrategies(
   transaction: Transaction,
+  figures: readonly Figures[],
   changed: ReadonlyMap<string, ChangedDays>,
-): Promise<string[]> {
-  const stale = await staleStrategies(transaction, changed)
-  for (const id of [...changed.keys()].sort()) {
-    const strength = stale.includes(id) ? 'no key update' : 'share'
-    await transaction.$executeRawUnsafe(`select from strategy where id = $1 for ${strength}`, id)
+): Promise<Map<string, number>> {
+  if (changed.size === 0) return new Map()
+  const ids = [...changed.keys()].sort()
+  const before = completeDays(figures, changed)
+  for (const id of ids) transaction.send(before.get(id)?.isStale === true ? lockAlone : lockShared, [id])
+  const now = completeDays(await readFigures(transaction, ids), changed)
+  const stale = ids.filter((id) => before.get(id)?.isStale)
+  if (ids.some((id) => now.get(id)?.isStale && !stale.includes(id))) {
+    throw new WriteConflict('another writer has completed a day')
   }
-  const staleNow = await staleStrategies(transaction, changed)
-  if (staleNow.some((id) => !stale.includes(id))) throw new WriteConflict('another writer has completed a day')
-  return stale
+  return new Map(stale.map((id) => [id, now.get(id)?.lastDay ?? 0]))
 }
 
-async function staleStrategies(transaction: Transaction, changed: ReadonlyMap<string, ChangedDays>): Promise<string[]> {
-  const known = new Map((await figureDays(transaction, [...changed.keys()])).map((figures) => [figures.id, figures]))
-  const isStale = ([id, { oldestDay, newestSeconds }]: [string, ChangedDays]): boolean => {
-    const { newest = 0, figuresDay = null } = known.get(id) ?? {}
-    const lastDay = newestCompleteDay(Math.max(newest, newestSeconds))
-    return oldestDay <= lastDay || lastDay > (figuresDay ?? -1)
+/** The newest complete day of each changed strategy, and whether its figures are of older ones, or of days as they were. */
+function completeDays(figures: readonly Figures[], changed: ReadonlyMap<string, ChangedDays>) {
+  const known = new Map(figures.map((each) => [each.id, each]))
+  const found = new Map<string, { lastDay: number; isStale: boolean }>()
+  for (const [id, { oldestDay, newestSeconds }] of changed) {
+    const { newestSeconds: newestBefore = 0, figuresDay = null } = known.get(id) ?? {}
+    const lastDay = newestCompleteDay(Math.max(newestBefore, newestSeconds))
+    found.set(id, { lastDay, isStale: oldestDay <= lastDay || lastDay > (figuresDay ?? -1) })
   }
-  return [...changed].filter(isStale).map(([id]) => id)
+  return found
 }
 
-/** Brings liveApr and sigma of strategies up to date with what this transaction has written. */
-export async function refreshFigures(transaction: Transaction, ids: readonly string[]): Promise<void> {
-  for (const { id, newest } of await figureDays(transaction, ids)) {
-    const lastDay = newestCompleteDay(newest)
-    const figures = realisedFigures(await strategyDays(transaction, id, lastDay), lastDay)
-    await transaction.strategy.update({ where: { id }, data: { ...figures, figuresDay: lastDay } })
+const updateFigures: Statement = {
+  name: 'update_figures',
+  text: 'update strategy set live_apr = $2::float8, sigma = $3::float8, figures_day = $4::integer where id = $1',
+}
+
+/**
+ * Brings liveApr and sigma of strategies up to date with what this transaction has written.
+ * @param stale the newest complete day of each
+ */
+export async function refreshFigures(transaction: Transaction, stale: ReadonlyMap<string, number>): Promise<void> {
+  const refresh = async ([id, lastDay]: [string, number]): Promise<void> => {
+    const { liveApr, sigma } = realisedFigures(await strategyDays(transaction, id, lastDay), lastDay)
+    transaction.send(updateFigures, [id, liveApr, sigma, lastDay])
   }
-}
-
-interface FigureDay {
-  id: string
-  /** The newest equity point of the strategy's vaults. */
-  newest: number
-  figuresDay: number | null
-}
-
-async function figureDays(transaction: Transaction, ids: readonly string[]): Promise<FigureDay[]> {
-  if (ids.length === 0) return []
-  return transaction.$queryRawUnsafe(
-    `select strategy.id, max(vault.equity_at)::float8 as newest, strategy.figures_day as "figuresDay"
-     from strategy join vault on vault.strategy_id = strategy.id
-     where strategy.id = any($1::text[]) and vault.equity_at is not null
-     group by strategy.id order by strategy.id`,
-    ids,
-  )
+  await Promise.all(Array.from(stale, refresh))
 }
 
 /** What a day without facts carries is the end of the vault's last day before it, with no growth. */
-const daysOfVaults = `
+const daysOfVaults: Statement = {
+  name: 'days_of_strategy',
+  text: `
   select days.day, sum(held.start_usd)::text as "startUsd", sum(held.start_usd * held.growth)::text as "grownUsd"
   from generate_series($2::integer, $3::integer) as days(day) cross join vault cross join lateral (
     select case when vault_day.day = days.day then start_usd else end_usd end as start_usd,
@@ -130,15 +165,15 @@ const daysOfVaults = `
     from vault_day where vault_address = vault.address and vault_day.day <= days.day
     order by vault_day.day desc limit 1) held
   where vault.strategy_id = $1 and held.start_usd > 0
-  group by days.day order by days.day`
+  group by days.day order by days.day`,
+}
 
 async function strategyDays(transaction: Transaction, id: string, lastDay: number): Promise<StrategyDay[]> {
-  const rows = await transaction.$queryRawUnsafe<{ day: number; startUsd: string; grownUsd: string }[]>(
-    daysOfVaults,
+  const rows = await transaction.query<{ day: number; startUsd: string; grownUsd: string }>(daysOfVaults, [
     id,
     windowStart(lastDay),
     lastDay,
-  )
+  ])
   return rows.map(({ day, startUsd, grownUsd }) => ({
     day,
     startUsd: new Decimal(startUsd),

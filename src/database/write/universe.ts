@@ -1,7 +1,7 @@
 import type { Decimal } from '../../domain/decimal.ts'
 import { usdText } from '../../domain/flows.ts'
 import type { AssetCategory } from '../../domain/universe.ts'
-import type { Transaction } from '../database.ts'
+import type { Statement, Transaction } from '../database.ts'
 import { insertSet } from './sets.ts'
 
 interface PairOfVenues {
@@ -50,12 +50,22 @@ const insertStrategyPairs = insertSet('strategy_pair', {
 })
 const insertScreens = insertSet('screen', { ts: 'bigint', digest: 'text' })
 
+const screensAmong: Statement = {
+  name: 'known_screens',
+  text: 'select ts::float8 as ts, digest from screen where ts = any($1::bigint[])',
+}
+const newerScreens: Statement = { name: 'newer_screens', text: 'select from screen where ts > $1::bigint limit 1' }
+const emptyUniverse = ['universe_asset', 'universe_pair', 'strategy_pair'].map((table): Statement => ({
+  name: `empty_${table}`,
+  text: `delete from ${table}`,
+}))
+
 /** Which screens of the given times are known. */
-export function knownScreens(
+export async function knownScreens(
   transaction: Transaction,
   times: readonly number[],
 ): Promise<{ ts: number; digest: string }[]> {
-  return transaction.$queryRawUnsafe('select ts::float8 as ts, digest from screen where ts = any($1::bigint[])', times)
+  return times.length === 0 ? [] : transaction.query(screensAmong, [times])
 }
 
 /**
@@ -65,16 +75,14 @@ export function knownScreens(
 export async function saveScreens(transaction: Transaction, screens: readonly RecordedScreen[]): Promise<void> {
   const [newest] = [...screens].sort((a, b) => b.ts - a.ts)
   if (newest === undefined) return
-  const newer = await transaction.screen.findFirst({ where: { ts: { gt: newest.ts } } })
-  await insertScreens(
+  const newer = await transaction.query(newerScreens, [newest.ts])
+  insertScreens(
     transaction,
     screens.map(({ ts, digest }) => ({ ts, digest })),
   )
-  if (newer !== null) return
-  await transaction.universeAsset.deleteMany()
-  await transaction.universePair.deleteMany()
-  await transaction.strategyPair.deleteMany()
-  await insertAssets(
+  if (newer.length > 0) return
+  for (const statement of emptyUniverse) transaction.send(statement, [])
+  insertAssets(
     transaction,
     newest.assets.map(({ liquidityUsd, ...asset }, ordinal) => ({
       ...asset,
@@ -82,11 +90,11 @@ export async function saveScreens(transaction: Transaction, screens: readonly Re
       liquidity_usd: usdText(liquidityUsd),
     })),
   )
-  await insertPairs(
+  insertPairs(
     transaction,
     newest.pairs.map(({ tvlUsd, ...pair }, ordinal) => ({ ...pair, ordinal, tvl_usd: usdText(tvlUsd) })),
   )
-  await insertStrategyPairs(
+  insertStrategyPairs(
     transaction,
     Object.entries(newest.strategies).flatMap(([id, pairs]) =>
       pairs.map((pair, ordinal) => ({ ...pair, ordinal, strategy_id: id })),

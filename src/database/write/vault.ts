@@ -3,8 +3,8 @@ import { Decimal } from '../../domain/decimal.ts'
 import { usdText } from '../../domain/flows.ts'
 import type { Address } from '../../domain/address.ts'
 import { netUsd, statusOf, strategyDeltaUsd, type VaultState } from '../../domain/vault.ts'
-import type { Transaction } from '../database.ts'
-import { insertSet, updateSet } from './sets.ts'
+import type { Statement, Transaction } from '../database.ts'
+import { deleteSet, insertSet, readable, updateSet } from './sets.ts'
 
 /** A vault as facts have left it. */
 export interface VaultRecord {
@@ -31,86 +31,6 @@ export interface FeeSummary {
   readonly withdrawnUsd: Decimal
   readonly taxedUsd: Decimal
   readonly highWaterUsd: Decimal
-}
-
-/** Reads vaults for change, and keeps other writers off them until the transaction ends. */
-export async function lockVaults(transaction: Transaction, addresses: readonly string[]): Promise<VaultRecord[]> {
-  const among = { in: [...addresses] }
-  await transaction.$executeRawUnsafe(
-    'select from vault where address = any($1::text[]) order by address for update',
-    addresses,
-  )
-  const vaults = await transaction.vault.findMany({ where: { address: among }, include: { holdings: true } })
-  const days = await transaction.$queryRawUnsafe<StoredDay[]>(newestDays, addresses)
-  const dayOf = new Map(days.map((day) => [day.vault, day]))
-  return vaults.map((vault) => toRecord(vault, dayOf.get(vault.address)))
-}
-
-type StoredVault = Awaited<ReturnType<Transaction['vault']['findMany']>>[number] & {
-  holdings: { symbol: string; quantity: { toString(): string } }[]
-}
-
-interface StoredDay {
-  vault: string
-  day: number
-  start_usd: string
-  growth: string
-}
-
-const newestDays = `
-  select wanted.address as vault, newest.day, newest.start_usd::text, newest.growth::text
-  from unnest($1::text[]) as wanted(address) cross join lateral (
-    select day, start_usd, growth from vault_day where vault_address = wanted.address order by day desc limit 1) newest`
-
-function toRecord(stored: StoredVault, day: StoredDay | undefined): VaultRecord {
-  return {
-    address: stored.address as Address,
-    owner: stored.owner,
-    strategyId: stored.strategyId,
-    openedAt: Number(stored.openedAt),
-    digest: stored.digest,
-    state: toState(stored, day),
-    fees: {
-      contributedUsd: exact(stored.feesContributedUsd),
-      withdrawnUsd: exact(stored.feesWithdrawnUsd),
-      taxedUsd: exact(stored.feesTaxedUsd),
-      highWaterUsd: exact(stored.feesHighWaterUsd),
-    },
-    equityAt: stored.equityAt === null ? null : Number(stored.equityAt),
-    pointCount: stored.pointCount,
-    ledgerBlock: stored.ledgerBlock === null ? null : Number(stored.ledgerBlock),
-    ledgerInOrder: stored.ledgerInOrder,
-    updatedAt: Number(stored.updatedAt),
-  }
-}
-
-function toState(stored: StoredVault, day: StoredDay | undefined): VaultState {
-  return {
-    valueUsd: exact(stored.valueUsd),
-    capitalInUsd: exact(stored.capitalInUsd),
-    capitalOutUsd: exact(stored.capitalOutUsd),
-    marketDeltaUsd: exact(stored.marketDeltaUsd),
-    benchmark: {
-      ...emptyBenchmark,
-      holdings: new Map(stored.holdings.map(({ symbol, quantity }) => [symbol, exact(quantity)])),
-      paidOutUsd: exact(stored.benchmarkPaidOutUsd),
-    },
-    day:
-      day === undefined
-        ? null
-        : { day: day.day, startUsd: new Decimal(day.start_usd), growth: new Decimal(day.growth) },
-    phase: stored.phase,
-    suspension:
-      stored.suspensionReason === null
-        ? null
-        : { reason: stored.suspensionReason, sinceSeconds: Number(stored.suspendedAt) },
-    positions: { open: stored.positionCount, outOfRange: stored.outOfRangeCount },
-  }
-}
-
-/** Prisma's decimals and the domain's are two clones of one library: the text carries all digits across. */
-function exact(decimal: { toString(): string }): Decimal {
-  return new Decimal(decimal.toString())
 }
 
 const vaultColumns = {
@@ -143,26 +63,116 @@ const vaultColumns = {
   updated_at: 'bigint',
 } as const
 
+const locked: Statement = {
+  name: 'lock_vaults',
+  text: `select ${readable(vaultColumns)}
+    from vault where address = any($1::text[]) order by address for update`,
+}
+/** The statements after it see what the writer that was waited for has left in other tables. */
+const holdingsOf: Statement = {
+  name: 'holdings_of_vaults',
+  text: `select vault_address as vault, symbol, quantity::text from benchmark_holding
+    where vault_address = any($1::text[])`,
+}
+const newestDays: Statement = {
+  name: 'newest_days',
+  text: `select wanted.address as vault, newest.day, newest.start_usd::text, newest.growth::text
+    from unnest($1::text[]) as wanted(address) cross join lateral (
+      select day, start_usd, growth from vault_day where vault_address = wanted.address order by day desc limit 1) newest`,
+}
+
+/** Reads vaults for change, and keeps other writers off them until the transaction ends. */
+export async function lockVaults(transaction: Transaction, addresses: readonly string[]): Promise<VaultRecord[]> {
+  if (addresses.length === 0) return []
+  const [vaults, holdings, days] = await Promise.all([
+    transaction.query<VaultRow>(locked, [addresses]),
+    transaction.query<StoredHolding>(holdingsOf, [addresses]),
+    transaction.query<StoredDay>(newestDays, [addresses]),
+  ])
+  const dayOf = new Map(days.map((day) => [day.vault, day]))
+  const held = new Map(vaults.map(({ address }) => [address as string, new Map<string, Decimal>()]))
+  for (const { vault, symbol, quantity } of holdings) held.get(vault)?.set(symbol, new Decimal(quantity))
+  return vaults.map((vault) => toRecord(vault, held.get(vault.address) ?? new Map(), dayOf.get(vault.address)))
+}
+
+type VaultRow = ReturnType<typeof vaultRow>
+
+interface StoredHolding {
+  readonly vault: string
+  readonly symbol: string
+  readonly quantity: string
+}
+
+interface StoredDay {
+  readonly vault: string
+  readonly day: number
+  readonly start_usd: string
+  readonly growth: string
+}
+
+type Holdings = VaultState['benchmark']['holdings']
+
+function toRecord(row: VaultRow, holdings: Holdings, day: StoredDay | undefined): VaultRecord {
+  return {
+    address: row.address,
+    owner: row.owner,
+    strategyId: row.strategy_id,
+    openedAt: row.opened_at,
+    digest: row.digest,
+    state: toState(row, holdings, day),
+    fees: {
+      contributedUsd: new Decimal(row.fees_contributed_usd),
+      withdrawnUsd: new Decimal(row.fees_withdrawn_usd),
+      taxedUsd: new Decimal(row.fees_taxed_usd),
+      highWaterUsd: new Decimal(row.fees_high_water_usd),
+    },
+    equityAt: row.equity_at,
+    pointCount: row.point_count,
+    ledgerBlock: row.ledger_block,
+    ledgerInOrder: row.ledger_in_order,
+    updatedAt: row.updated_at,
+  }
+}
+
+function toState(row: VaultRow, holdings: Holdings, day: StoredDay | undefined): VaultState {
+  return {
+    valueUsd: new Decimal(row.value_usd),
+    capitalInUsd: new Decimal(row.capital_in_usd),
+    capitalOutUsd: new Decimal(row.capital_out_usd),
+    marketDeltaUsd: new Decimal(row.market_delta_usd),
+    benchmark: { ...emptyBenchmark, holdings, paidOutUsd: new Decimal(row.benchmark_paid_out_usd) },
+    day: day ? { day: day.day, startUsd: new Decimal(day.start_usd), growth: new Decimal(day.growth) } : null,
+    phase: row.phase,
+    suspension:
+      row.suspension_reason === null || row.suspended_at === null
+        ? null
+        : { reason: row.suspension_reason, sinceSeconds: row.suspended_at },
+    positions: { open: row.position_count, outOfRange: row.out_of_range_count },
+  }
+}
+
 const insertVaults = insertSet('vault', vaultColumns)
 const updateVaults = updateSet('vault', vaultColumns, 'address')
+const deleteHoldings = deleteSet('benchmark_holding', 'vault_address')
 const insertHoldings = insertSet('benchmark_holding', { vault_address: 'text', symbol: 'text', quantity: 'numeric' })
 
 /** Writes vaults as facts have left them; one that is new fails where another writer has opened it meanwhile. */
-export async function saveVaults(
+export function saveVaults(
   transaction: Transaction,
   opened: readonly VaultRecord[],
   changed: readonly VaultRecord[],
-): Promise<void> {
-  await insertVaults(transaction, opened.map(vaultRow))
-  await updateVaults(transaction, changed.map(vaultRow))
+): void {
+  insertVaults(transaction, opened.map(vaultRow))
+  updateVaults(transaction, changed.map(vaultRow))
 }
 
 /** Replaces what is held by the benchmarks of vaults that flows have come to or gone from. */
-export async function replaceHoldings(transaction: Transaction, vaults: readonly VaultRecord[]): Promise<void> {
-  if (vaults.length === 0) return
-  const among = { in: vaults.map((vault) => vault.address) }
-  await transaction.benchmarkHolding.deleteMany({ where: { vaultAddress: among } })
-  await insertHoldings(transaction, vaults.flatMap(holdingRows))
+export function replaceHoldings(transaction: Transaction, vaults: readonly VaultRecord[]): void {
+  deleteHoldings(
+    transaction,
+    vaults.map(({ address }) => address),
+  )
+  insertHoldings(transaction, vaults.flatMap(holdingRows))
 }
 
 function vaultRow({ state, fees, ...vault }: VaultRecord) {
