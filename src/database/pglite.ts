@@ -6,7 +6,7 @@ import { PrismaPGlite } from 'pglite-prisma-adapter'
 import { atomicScripts } from './atomic-scripts.ts'
 import type { Cancellation } from './cancellation.ts'
 import { changesChannel, readChanges } from './changes.ts'
-import type { Database, Read, Statement, Transaction, Value } from './database.ts'
+import type { Database, Read, Transaction, Value } from './database.ts'
 import { clusterName, usableFolder } from './folder.ts'
 import { PrismaClient } from './generated/client/client.ts'
 import { inPieces, isLong } from './in-pieces.ts'
@@ -14,8 +14,9 @@ import { inTurn } from './in-turn.ts'
 import { lockFolder } from './lock.ts'
 import { sharingReads } from './shared-reads.ts'
 import { ofFolder, told, tellingOutages } from './outages.ts'
+import { preparing } from './prepared.ts'
 import { requireRoom } from './room.ts'
-import { Sending } from './sending.ts'
+import { planAnew, type Run, Sending } from './sending.ts'
 import { unpacked } from './unpacked.ts'
 
 /**
@@ -58,6 +59,8 @@ export function onPGlite(pglite: PGlite, folder: string | null, release: () => P
   const outageOf = ofFolder(folder ?? 'memory')
   const prisma = new PrismaClient({ adapter: tellingOutages(adapter, outageOf) })
   const { short, long } = inTurn()
+  const run = preparing(pglite)
+  let planning: Promise<unknown> | undefined
   return {
     engine: 'pglite',
     prisma,
@@ -79,7 +82,8 @@ export function onPGlite(pglite: PGlite, folder: string | null, release: () => P
     ),
     transaction: async (work) => {
       if (folder !== null) await requireRoom(folder)
-      return told(inTransaction(pglite, work), outageOf)
+      await (planning ??= pglite.exec(planAnew))
+      return told(inTransaction(pglite, run, work), outageOf)
     },
     exclusively: (work) => work(),
     close: async () => {
@@ -90,11 +94,14 @@ export function onPGlite(pglite: PGlite, folder: string | null, release: () => P
   }
 }
 
-function inTransaction<Result>(pglite: PGlite, work: (transaction: Transaction) => Promise<Result>): Promise<Result> {
-  return pglite.transaction(async (within) => {
-    const sending = new Sending(
-      async <Row>({ text }: Statement, values: readonly Value[]) => (await within.query<Row>(text, [...values])).rows,
-    )
+/** @param run runs statements while the transaction has the database for itself */
+function inTransaction<Result>(
+  pglite: PGlite,
+  run: Run,
+  work: (transaction: Transaction) => Promise<Result>,
+): Promise<Result> {
+  return pglite.transaction(async () => {
+    const sending = new Sending(run)
     const result = await work(sending)
     await sending.end()
     return result
