@@ -20,7 +20,7 @@ export function changedSources(
   return [...vaults, ...(vaults.length === 0 ? [] : ['all vaults']), ...named]
 }
 
-const notify: Statement = { name: 'notify', text: 'select pg_notify($1, $2)::text' }
+const notify: Statement = { name: 'notify', text: 'select pg_notify($1, $2)::text', hasOnePlan: true }
 
 /** Tells all who watch what the transaction changes, when it is committed. */
 export function announceChanges(transaction: Transaction, sources: readonly Source[]): void {

@@ -7,6 +7,11 @@ import type { SqlMigrationAwareDriverAdapterFactory } from '@prisma/driver-adapt
 export interface Statement {
   readonly name: string
   readonly text: string
+  /**
+   * Whether a transaction may keep its plan, since there is but one way to run it, as for what only inserts: another that
+   * is kept from when a table was small would read all of it when it no longer is.
+   */
+  readonly hasOnePlan?: boolean
   /** Where its rows come as one text: makes them of it. */
   readonly unpack?: (text: string) => unknown[]
 }

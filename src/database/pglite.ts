@@ -16,7 +16,7 @@ import { sharingReads } from './shared-reads.ts'
 import { ofFolder, told, tellingOutages } from './outages.ts'
 import { preparing } from './prepared.ts'
 import { requireRoom } from './room.ts'
-import { planAnew, type Run, Sending } from './sending.ts'
+import { type Run, Sending } from './sending.ts'
 import { unpacked } from './unpacked.ts'
 
 /**
@@ -60,7 +60,6 @@ export function onPGlite(pglite: PGlite, folder: string | null, release: () => P
   const prisma = new PrismaClient({ adapter: tellingOutages(adapter, outageOf) })
   const { short, long } = inTurn()
   const run = preparing(pglite)
-  let planning: Promise<unknown> | undefined
   return {
     engine: 'pglite',
     prisma,
@@ -82,7 +81,6 @@ export function onPGlite(pglite: PGlite, folder: string | null, release: () => P
     ),
     transaction: async (work) => {
       if (folder !== null) await requireRoom(folder)
-      await (planning ??= pglite.exec(planAnew))
       return told(inTransaction(pglite, run, work), outageOf)
     },
     exclusively: (work) => work(),

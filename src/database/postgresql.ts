@@ -6,7 +6,6 @@ import type { Database } from './database.ts'
 import { PrismaClient } from './generated/client/client.ts'
 import { ofServer, tellingOutages } from './outages.ts'
 import { pooledReader } from './reads.ts'
-import { planAnew } from './sending.ts'
 import { sharingReads } from './shared-reads.ts'
 import { pooledTransactions } from './transactions.ts'
 import { DatabaseUnreachable } from './unreachable.ts'
@@ -43,7 +42,6 @@ export async function openPostgreSql(url: string, connections: number): Promise<
   const control = pool({ max: 1 })
   const patient = { connectionTimeoutMillis: 6 * connectMilliseconds, query_timeout: writeMilliseconds }
   const writes = pool({ max: writeConnections, pipeline: true, ...patient })
-  writes.on('connect', (client) => void client.query(planAnew, () => undefined))
   const seldom = pool({ max: seldomConnections, ...patient })
   const outageOf = ofServer(new URL(url).host)
   const prisma = new PrismaClient({ adapter: tellingOutages(new PrismaPg(seldom), outageOf) })

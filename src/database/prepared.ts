@@ -4,9 +4,9 @@ import type { Run } from './sending.ts'
 
 const { serialize } = protocol
 
-/** A statement that is kept with its plan: the types of its parameters, and its columns. */
-interface Prepared {
-  readonly types: readonly number[]
+/** What is known of a statement: the types of its parameters, and its columns. */
+interface Described {
+  readonly types: number[]
   readonly fields: readonly Field[]
 }
 
@@ -18,28 +18,41 @@ interface Field {
 type Messages = Awaited<ReturnType<PGlite['execProtocolStream']>>
 
 /**
- * Runs statements that are prepared once each, under their names. PGlite's own queries are planned anew each time, and
- * walk into the database six times, which takes several times as long as most that is written.
+ * Runs statements that are described once each, and prepared where their plan may be kept. PGlite's own queries are
+ * described anew each time, and walk into the database six times, which takes several times as long as most that is
+ * written.
  * @param pglite in a transaction, from which the statements are
  */
 export function preparing(pglite: PGlite): Run {
-  const prepared = new Map<string, Prepared>()
-  const prepare = async ({ name, text }: Statement): Promise<Prepared> => {
-    const told = await exchange(pglite, serialize.parse({ name, text }), serialize.describe({ type: 'S', name }))
+  const known = new Map<string, Described>()
+  const describe = async (statement: Statement): Promise<Described> => {
+    const name = nameOf(statement)
+    const told = await exchange(
+      pglite,
+      serialize.parse({ name, text: statement.text }),
+      serialize.describe({ type: 'S', name }),
+    )
     const types = found<{ dataTypeIDs: number[] }>(told, 'parameterDescription')[0]?.dataTypeIDs ?? []
     const fields = found<{ fields: Field[] }>(told, 'rowDescription')[0]?.fields ?? []
-    prepared.set(name, { types, fields })
+    known.set(statement.name, { types, fields })
     return { types, fields }
   }
   return <Row>(statement: Statement, values: readonly Value[]) =>
     pglite.runExclusive(async () => {
-      const { types, fields } = prepared.get(statement.name) ?? (await prepare(statement))
+      const { types, fields } = known.get(statement.name) ?? (await describe(statement))
+      const name = nameOf(statement)
+      const parsed = name === '' ? [serialize.parse({ text: statement.text, types })] : []
       const texts = values.map((value, at) => textOf(pglite, value, types[at]))
-      const bound = serialize.bind({ statement: statement.name, values: texts })
-      const told = await exchange(pglite, bound, serialize.execute({}))
+      const bound = serialize.bind({ statement: name, values: texts })
+      const told = await exchange(pglite, ...parsed, bound, serialize.execute({}))
       const rows = found<{ fields: (string | null)[] }>(told, 'dataRow')
       return rows.map((row) => rowOf(pglite, fields, row.fields) as Row)
     })
+}
+
+/** The name that its plan is kept under; none where it is planned anew. */
+function nameOf({ name, hasOnePlan = false }: Statement): string {
+  return hasOnePlan ? name : ''
 }
 
 /** Ends with a sync, after which the next statement is heard, also where one of the messages fails. */

@@ -1,11 +1,5 @@
 import type { Statement, Transaction, Value } from './database.ts'
 
-/**
- * Said once to a connection that writes: a plan that is kept from when a table was small would read all of it when it
- * no longer is.
- */
-export const planAnew = 'set plan_cache_mode = force_custom_plan'
-
 /** Runs a statement when those that were given before have ended, without being waited for. */
 export type Run = <Row>(statement: Statement, values: readonly Value[]) => Promise<Row[]>
 

@@ -6,9 +6,9 @@ import { rowsOf } from './reads.ts'
 import { Sending } from './sending.ts'
 import { DatabaseUnavailable } from './unavailable.ts'
 
-const begin: Statement = { name: 'begin', text: 'begin' }
-const commit: Statement = { name: 'commit', text: 'commit' }
-const rollback: Statement = { name: 'rollback', text: 'rollback' }
+const begin: Statement = { name: 'begin', text: 'begin', hasOnePlan: true }
+const commit: Statement = { name: 'commit', text: 'commit', hasOnePlan: true }
+const rollback: Statement = { name: 'rollback', text: 'rollback', hasOnePlan: true }
 
 /**
  * Transactions on the connections of a pool. The commit follows what was sent last at once: where that fails, the server
@@ -43,9 +43,10 @@ function undone(sending: Sending): Promise<void> {
 }
 
 /** What is sent before the next turn leaves in one packet. */
-function sent<Row>(client: pg.PoolClient, { name, text }: Statement, values: readonly Value[]): Promise<Row[]> {
+function sent<Row>(client: pg.PoolClient, statement: Statement, values: readonly Value[]): Promise<Row[]> {
+  const { name, text, hasOnePlan = false } = statement
   const { stream } = (client as unknown as { connection: { stream: Writable } }).connection
   stream.cork()
   process.nextTick(() => stream.uncork())
-  return rowsOf(client, { name, text, values: [...values] }) as Promise<Row[]>
+  return rowsOf(client, { ...(hasOnePlan && { name }), text, values: [...values] }) as Promise<Row[]>
 }

@@ -135,8 +135,6 @@ describe('a series of any length', () => {
     const sent: Reader = { query: (read) => ((text = read.text), Promise.resolve([])) }
     await readEquity(sent, [long], ever, 500)
     const kept = await database.prisma.$transaction(async (transaction) => {
-      // As on a connection that reads.
-      await transaction.$executeRawUnsafe('set local plan_cache_mode = auto')
       await transaction.$executeRawUnsafe(`prepare series (text[], bigint, bigint, integer) as ${text}`)
       for (let time = 0; time < 7; time++) {
         await transaction.$executeRawUnsafe(`execute series ('{${long}}', ${ever.since}, ${ever.until}, 500)`)

@@ -18,6 +18,7 @@ export function insertSet<const Names extends Columns>(table: string, columns: N
   return writer({
     name: `insert_${table}`,
     text: `insert into ${table} (${names}) select ${names} from ${records(columns)} ${conflict}`,
+    hasOnePlan: true,
   })
 }
 
