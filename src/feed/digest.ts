@@ -24,9 +24,9 @@ function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`
   const object = value as Record<string, unknown>
   let text = ''
-  for (const key of sortedKeys(object)) {
+  for (const { key, label } of labelsOf(object)) {
     const inner = object[key]
-    if (inner !== undefined) text += `${text === '' ? '' : ','}${quoted(key)}:${canonical(inner)}`
+    if (inner !== undefined) text += `${text === '' ? '' : ','}${label}${canonical(inner)}`
   }
   return `{${text}}`
 }
@@ -36,8 +36,30 @@ function quoted(text: string): string {
   return /^[\w .:-]*$/.test(text) ? `"${text}"` : JSON.stringify(text)
 }
 
+/** A key, and as it stands before its value. */
+interface Label {
+  readonly key: string
+  readonly label: string
+}
+
+/** The labels of objects with the same keys: facts of a kind have mostly those, so that to put them in order is done once. */
+const labels = new Map<string, readonly Label[]>()
+const mostLabels = 1_000
+
+function labelsOf(object: Record<string, unknown>): readonly Label[] {
+  const keys = Object.keys(object)
+  const name = keys.join('\0')
+  const known = labels.get(name)
+  if (known !== undefined) return known
+  const made = sorted(keys).map((key) => ({ key, label: `${quoted(key)}:` }))
+  if (labels.size >= mostLabels) labels.clear()
+  labels.set(name, made)
+  return made
+}
+
 /** In the order of their text, but that a whole number comes before other keys: the digests that are stored are so. */
-function sortedKeys(object: Record<string, unknown>): string[] {
-  const keys = Object.keys(object).sort()
-  return keys.some((key) => /^\d/.test(key)) ? Object.keys(Object.fromEntries(keys.map((key) => [key, null]))) : keys
+function sorted(keys: readonly string[]): string[] {
+  const inOrder = keys.toSorted()
+  const isNumbered = inOrder.some((key) => /^\d/.test(key))
+  return isNumbered ? Object.keys(Object.fromEntries(inOrder.map((key) => [key, null]))) : inOrder
 }
