@@ -61,16 +61,20 @@ describeOnChain('a vault with an odd history', () => {
     await chain.mine(12)
   }
 
-  /** Three blocks of one second, with something in each of them. */
+  /** Three blocks of one second, with something in each of them: the node's clock goes on, and may pass to the next. */
   async function severalInOneSecond(): Promise<void> {
-    for (const amount of [1, 2, 3]) {
-      await chain.send(vault.deposit(alice, usdc(amount)))
-      await chain.mine(1, amount === 1 ? 12 : 0)
+    for (let attempt = 1; attempt <= 5; attempt++) {
+      for (const amount of [1, 2, 3]) {
+        await chain.send(vault.deposit(alice, usdc(amount)))
+        await chain.mine(1, amount === 1 ? 12 : 0)
+      }
+      const head = await chain.head()
+      const blocks = await Promise.all(
+        [0, 1, 2].map((back) => chain.client.getBlock({ blockNumber: BigInt(head - back) })),
+      )
+      if (new Set(blocks.map(({ timestamp }) => timestamp)).size === 1) return
     }
-    const blocks = await Promise.all(
-      [0, 1, 2].map(async (back) => chain.client.getBlock({ blockNumber: BigInt((await chain.head()) - back) })),
-    )
-    expect(new Set(blocks.map(({ timestamp }) => timestamp)).size).toBe(1)
+    throw new Error('no three blocks were of one second')
   }
 
   /** Positions from others: one with liquidity already, one in a junk token. */
