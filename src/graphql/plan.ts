@@ -86,8 +86,8 @@ class Planner {
     }
   }
 
-  /** @param apart the way to what is written apart; none where nothing here is */
-  object(type: GraphQLObjectType, selectionSets: readonly SelectionSetNode[], apart: readonly string[] = []): Write {
+  /** @param way to what is written apart; empty where nothing here is */
+  object(type: GraphQLObjectType, selectionSets: readonly SelectionSetNode[], way: readonly string[] = []): Write {
     if (type.isTypeOf != null) throw new Unplannable()
     const nodes = new Map<string, FieldNode[]>()
     const spread = new Set<string>()
@@ -95,7 +95,7 @@ class Planner {
     return objectOf(
       Array.from(nodes, ([key, same], index) => {
         const label = `${index === 0 ? '' : ','}${JSON.stringify(key)}:`
-        return { label, ...this.#field(type, same, key === apart[0] ? apart.slice(1) : null) }
+        return { label, ...this.#field(type, same, key === way[0] ? way.slice(1) : null) }
       }),
     )
   }
@@ -121,37 +121,37 @@ class Planner {
     return fragment.selectionSet
   }
 
-  /** @param apartFrom the rest of the way to what is written apart; null where it doesn't lead here */
+  /** @param way the rest of it from here; null where it doesn't lead here */
   #field(
     parent: GraphQLObjectType,
     nodes: readonly FieldNode[],
-    apartFrom: readonly string[] | null,
+    way: readonly string[] | null,
   ): Omit<FieldPlan, 'label'> {
     const [node] = nodes as [FieldNode]
     if (node.name.value === '__typename') return constantField(parent.name)
     const field = parent.getFields()[node.name.value]
     if (field === undefined) throw new Unplannable()
-    const write = this.#write(field.type, nodes, apartFrom ?? [])
+    const write = this.#write(field.type, nodes, way ?? [])
     return {
       resolve: resolverOf(field),
       argsOf: argumentsOf(field, node),
-      write: apartFrom?.length === 0 ? apart(write) : write,
+      write: way?.length === 0 ? apart(write) : write,
     }
   }
 
-  #write(type: GraphQLOutputType, nodes: readonly FieldNode[], apart: readonly string[], isItem = false): Write {
+  #write(type: GraphQLOutputType, nodes: readonly FieldNode[], way: readonly string[], isItem = false): Write {
     const nullable = isNonNullType(type) ? type.ofType : type
-    const write = this.#writeThere(nullable, nodes, apart, isItem)
+    const write = this.#writeThere(nullable, nodes, way, isItem)
     return isNonNullType(type) ? present(write) : orNull(write)
   }
 
   /** Writes what isn't null. */
-  #writeThere(type: GraphQLOutputType, nodes: readonly FieldNode[], apart: readonly string[], isItem: boolean): Write {
+  #writeThere(type: GraphQLOutputType, nodes: readonly FieldNode[], way: readonly string[], isItem: boolean): Write {
     if (isListType(type)) return listOf(this.#write(type.ofType, nodes, [], true))
     if (isLeafType(type)) return isEnumType(type) ? enumOf(type, this.wordOf) : leafOf(type)
     if (!isObjectType(type)) throw new Unplannable()
     const selectionSets = nodes.flatMap(({ selectionSet }) => selectionSet ?? [])
-    const write = this.object(type, selectionSets, apart)
+    const write = this.object(type, selectionSets, way)
     // The items of a list are seldom the same, and what has no objects of its own is made as fast as it is found.
     return isItem || !selectionSets.some(isNested) ? write : onceEach(write)
   }

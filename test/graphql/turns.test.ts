@@ -8,34 +8,37 @@ const options = { most: 100, mostPlain: 100, shortCost: 10, patienceMilliseconds
 const short = { cost: 10 }
 const whole = { cost: 100 }
 
-test('what is dear and runs costs no more than the bound at once, or is one alone, and begins in order', async () => {
-  await fc.assert(
-    fc.asyncProperty(
-      fc.array(fc.record({ cost: fc.integer({ min: 11, max: 150 }), rounds: fc.nat(3) }), { maxLength: 20 }),
-      async (works) => {
-        const turns = createTurns(options)
-        const running = new Set<number>()
-        const begun: number[] = []
-        const all = works.map(({ cost, rounds }, index) =>
-          turns.dear(
-            async () => {
-              begun.push(index)
-              running.add(index)
-              const costs = [...running].map((each) => works[each]?.cost ?? 0)
-              expect(running.size === 1 || costs.reduce((sum, each) => sum + each) <= 100).toBe(true)
-              for (let round = 0; round < rounds; round++) await new Promise((resolve) => setImmediate(resolve))
-              running.delete(index)
-              return index
-            },
-            { cost },
-          ),
-        )
-        expect(await Promise.all(all)).toEqual(works.map((_, index) => index))
-        expect(begun).toEqual(works.map((_, index) => index))
-      },
-    ),
-  )
-})
+test.each(['dear', 'plain'] as const)(
+  'long work that is %s costs no more than its bound at once, or is one alone, and begins in order',
+  async (kind) => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.record({ cost: fc.integer({ min: 11, max: 150 }), rounds: fc.nat(3) }), { maxLength: 20 }),
+        async (works) => {
+          const turns = createTurns(options)
+          const running = new Set<number>()
+          const begun: number[] = []
+          const all = works.map(({ cost, rounds }, index) =>
+            turns[kind](
+              async () => {
+                begun.push(index)
+                running.add(index)
+                const costs = [...running].map((each) => works[each]?.cost ?? 0)
+                expect(running.size === 1 || costs.reduce((sum, each) => sum + each) <= 100).toBe(true)
+                for (let round = 0; round < rounds; round++) await new Promise((resolve) => setImmediate(resolve))
+                running.delete(index)
+                return index
+              },
+              { cost },
+            ),
+          )
+          expect(await Promise.all(all)).toEqual(works.map((_, index) => index))
+          expect(begun).toEqual(works.map((_, index) => index))
+        },
+      ),
+    )
+  },
+)
 
 test('what is plain and short runs at once, and what is dear lets it go first', async () => {
   const turns = createTurns({ ...options, patienceMilliseconds: 60_000 })
@@ -92,34 +95,6 @@ test('what is done at once keeps its turn until the network has had its own', as
   expect(hasBegun).toBe(false)
   await next
   expect(hasBegun).toBe(true)
-})
-
-test('long lists that are plain cost no more than their bound at once, or are one alone, and begin in order', async () => {
-  await fc.assert(
-    fc.asyncProperty(
-      fc.array(fc.record({ cost: fc.integer({ min: 11, max: 150 }), rounds: fc.nat(3) }), { maxLength: 20 }),
-      async (works) => {
-        const turns = createTurns(options)
-        const running = new Set<number>()
-        const begun: number[] = []
-        const all = works.map(({ cost, rounds }, index) =>
-          turns.plain(
-            async () => {
-              begun.push(index)
-              running.add(index)
-              const costs = [...running].map((each) => works[each]?.cost ?? 0)
-              expect(running.size === 1 || costs.reduce((sum, each) => sum + each) <= 100).toBe(true)
-              for (let round = 0; round < rounds; round++) await new Promise((resolve) => setImmediate(resolve))
-              running.delete(index)
-            },
-            { cost },
-          ),
-        )
-        await Promise.all(all)
-        expect(begun).toEqual(works.map((_, index) => index))
-      },
-    ),
-  )
 })
 
 test('what is short goes past long lists that wait, which go on where one is given up', async () => {
