@@ -158,7 +158,7 @@ export function createApp({ database, apiKeys, rateLimit, trustedProxies, ...opt
         readBody: () => socketBody(request, bounds),
         onLeave: (giveUp: () => void) => response.once('close', () => response.writableFinished || giveUp()),
       }
-      response.once('close', () => trace.end(response.writableFinished ? response.statusCode : null))
+      response.on('close', () => trace.end(response.writableFinished ? response.statusCode : null))
       const answered = handle(exchange)
       await write(response, inbound, answered instanceof Promise ? await answered : answered)
     },

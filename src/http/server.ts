@@ -68,7 +68,7 @@ export async function listen(options: ServerOptions): Promise<HttpServer> {
       running.push(response)
       // After an upgrade that it hasn't made, Node doesn't see headers grow too large on the same connection.
       if (isClosing || request.headers.upgrade !== undefined) response.setHeader('connection', 'close')
-      response.once('close', () => {
+      response.on('close', () => {
         running.splice(running.indexOf(response), 1)
         if (isClosing) request.socket.end()
       })

@@ -112,11 +112,11 @@ function knownParameters({ parameters }: Route, query: URLSearchParams): URLSear
   return new URLSearchParams(known)
 }
 
-/** The same for all requests that have the same answer; null where the path is none of the six. */
+/** The same for all requests that have the same answer; null for a path with parameters that is none of the six. */
 export function sameAnswerKey({ path, query }: RestRequest): string | null {
+  if (query.size === 0) return path
   const found = matchers.find(({ match }) => match(path) !== null)
-  if (found === undefined) return null
-  return query.size === 0 ? path : `${path}?${knownParameters(found.route, query).toString()}`
+  return found === undefined ? null : `${path}?${knownParameters(found.route, query).toString()}`
 }
 
 /** The schema names the argument at fault; the path's user knows it as a parameter. */
