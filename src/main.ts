@@ -21,11 +21,12 @@ import { BadFact, UnreadableFeed, UnwritableRejects } from './feed/errors.ts'
 import { CannotListen } from './http/server.ts'
 
 /**
- * The memory in use may grow by so much before garbage is looked for; by default it may double and more. And what is made
- * where much was long-lived once isn't taken for long-lived ever after: after an hour of long lists short answers would
- * leave old garbage too.
+ * What is made where much was long-lived once isn't taken for long-lived ever after: after an hour of long lists short
+ * answers would leave old garbage too, and what a batch of facts leaves would be looked for late.
  */
-const memoryFlags = ['--heap-growing-percent=30', '--no-allocation-site-pretenuring']
+const noPretenuring = '--no-allocation-site-pretenuring'
+/** The memory in use may grow by so much before garbage is looked for; by default it may double and more. */
+const tightHeap = '--heap-growing-percent=30'
 
 /** How long the feed, then the database, have to end after the requests have. */
 const closeSeconds = 5
@@ -42,6 +43,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   })
 }
 
+setFlagsFromString(noPretenuring)
 try {
   await run(readCommand(process.argv.slice(2)))
 } catch (error) {
@@ -97,7 +99,7 @@ async function ingestFeed(config: Config, command: Extract<Command, { name: 'ing
 async function serveUntilStopped(config: Config, command: Extract<Command, { name: 'serve' }>): Promise<void> {
   const worker = workerNumber()
   if (worker !== null) onStopMessage(() => stopping.abort())
-  for (const flag of memoryFlags) setFlagsFromString(flag)
+  setFlagsFromString(tightHeap)
   const { chain, secrets } = await readChain(command.chain)
   const database = await openDatabase(config.database)
   const log = createLog({

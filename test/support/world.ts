@@ -4,11 +4,15 @@ import type { FactInput } from '../../src/feed/fact.ts'
 import { ingest, type IngestOptions, type Summary } from '../../src/feed/ingest.ts'
 import { inputSource, type Source } from '../../src/feed/source.ts'
 
-/** A feed of these facts, or of lines as they are. */
-export function feedOf(facts: readonly (FactInput | string | Buffer)[]): Source {
+/** A feed of these facts, or of lines as they are, all of which come at once unless it is said how many do. */
+export function feedOf(facts: readonly (FactInput | string | Buffer)[], linesTogether = facts.length): Source {
   const lines = facts.map((fact) => (typeof fact === 'string' || Buffer.isBuffer(fact) ? fact : JSON.stringify(fact)))
-  const bytes = Buffer.concat(lines.flatMap((line) => [Buffer.from(line), Buffer.from('\n')]))
-  return inputSource(Readable.from([bytes]))
+  const chunks: Buffer[] = []
+  for (let from = 0; from < lines.length; from += linesTogether) {
+    const some = lines.slice(from, from + linesTogether)
+    chunks.push(Buffer.concat(some.flatMap((line) => [Buffer.from(line), Buffer.from('\n')])))
+  }
+  return inputSource(Readable.from(chunks))
 }
 
 /** Applies facts to a database. */
