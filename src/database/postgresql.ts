@@ -37,7 +37,7 @@ export async function openPostgreSql(url: string, connections: number): Promise<
     made.on('connect', (client) => void client.on('error', () => undefined))
     return made.on('error', () => undefined)
   }
-  const reads = pool({ max: connections, statement_timeout: longestReadMilliseconds })
+  const reads = pool({ max: connections, pipeline: true, statement_timeout: longestReadMilliseconds })
   await connectOnce(reads, url)
   const control = pool({ max: 1 })
   const patient = { connectionTimeoutMillis: 6 * connectMilliseconds, query_timeout: writeMilliseconds }

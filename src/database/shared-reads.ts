@@ -5,23 +5,29 @@ import type { Read, Reader, Value } from './database.ts'
 
 /** So many keys make a read long enough that more of them would only make everybody wait; fewer where each has many rows. */
 const mostKeys = 100
-/** While the answer of one is taken apart, the server is at the next; more would only be smaller. */
-const mostAtOnce = 2
+/** While the answer of one is taken apart, the server is at the next, and has one more; others would only be smaller. */
+const mostAtOnce = 3
 /** One that is forgotten while it is used is shared no more by those who come, and that is all. */
 const mostLanes = 1_000
+
+/** A reader that can have several reads of one kind under way. */
+export interface Pipelining {
+  /** Reads each of which is sent while those before it run. */
+  readonly pipelined: () => Reader
+}
 
 /**
  * Makes one read of what several requests ask for at once, where the read may be shared: under load each serves as many
  * as came while those before it ran. A read begins after it was asked for, so that nobody is told what was before. One
  * who gives it up no longer waits for it; the others do, and with the last of them it is given up itself.
  */
-export function sharingReads(reader: Reader): Reader {
+export function sharingReads(reader: Reader & Partial<Pipelining>): Reader {
   const lanes = new LRUCache<string, Lane>({ max: mostLanes })
   const laneOf = (read: Read, rest: readonly Value[]): Lane => {
     const name = `${read.name} ${JSON.stringify(rest)}`
     const known = lanes.get(name)
     if (known !== undefined) return known
-    const lane = new Lane(reader, read, rest)
+    const lane = new Lane(reader.pipelined?.() ?? reader, read, rest)
     lanes.set(name, lane)
     return lane
   }
@@ -123,14 +129,17 @@ class Lane {
     const values = this.read.sharedBy === null ? this.rest : [keys, ...this.rest]
     this.reader
       .query(this.read, values, whenAllLeft(together))
+      // The server is given the next read before this one's rows are made answers of.
+      .finally(() => this.#end())
       .then((rows) => this.#handOut(together, rows))
       .catch((error: unknown) => {
         for (const asked of together) asked.reject(error)
       })
-      .finally(() => {
-        this.#running--
-        this.#schedule()
-      })
+  }
+
+  #end(): void {
+    this.#running--
+    if (this.#waiting.length > 0 && !this.#isScheduled) this.#begin()
   }
 
   /** As many of those who wait as have few enough keys together, and one at least. */

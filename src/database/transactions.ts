@@ -2,7 +2,7 @@ import type { Writable } from 'node:stream'
 import type pg from 'pg'
 import type { Database, Statement, Value } from './database.ts'
 import { told, type OutageOf } from './outages.ts'
-import { rowsOf } from './reads.ts'
+import { rowsOf } from './pipeline.ts'
 import { Sending } from './sending.ts'
 import { DatabaseUnavailable } from './unavailable.ts'
 

@@ -58,20 +58,34 @@ describe('reads that may be shared', () => {
     expect([await before, await after]).toEqual(['aold1 aold2', 'anew1 anew2'])
   })
 
-  test('gather what comes while two are on their way', async () => {
+  test('gather what comes while three are on their way', async () => {
     const { begun, reads } = reader()
     const answers: Promise<string>[] = []
-    for (const key of ['a', 'b', 'c', 'd']) {
+    for (const key of ['a', 'b', 'c', 'd', 'e']) {
       answers.push(asText(reads.query<Row>(ofVaults, [[key]])))
       await passed()
     }
-    expect(begun.map(({ values }) => values)).toEqual([[['a']], [['b']]])
-    begun[0]?.answer('x')
+    expect(begun.map(({ values }) => values)).toEqual([[['a']], [['b']], [['c']]])
+    begun[0]?.answer('w')
     await passed()
-    expect(begun[2]?.values).toEqual([['c', 'd']])
-    begun[1]?.answer('y')
-    begun[2]?.answer('z')
-    expect(await Promise.all(answers)).toEqual(['ax1 ax2', 'by1 by2', 'cz1 cz2', 'dz1 dz2'])
+    expect(begun[3]?.values).toEqual([['d', 'e']])
+    begun[1]?.answer('x')
+    begun[2]?.answer('y')
+    begun[3]?.answer('z')
+    expect(await Promise.all(answers)).toEqual(['aw1 aw2', 'bx1 bx2', 'cy1 cy2', 'dz1 dz2', 'ez1 ez2'])
+  })
+
+  test('begin with those who wait before the rows of the one that has ended are handed out', async () => {
+    const { begun, reads } = reader()
+    const first = reads.query<Row>(ofVaults, [['a']])
+    for (const key of ['b', 'c', 'd']) {
+      await passed()
+      void reads.query(ofVaults, [[key]])
+    }
+    await passed()
+    const begunBefore = first.then(() => begun.length)
+    begun[0]?.answer('x')
+    expect(await begunBefore).toBe(4)
   })
 
   test('go on after one has failed, which is told to all who waited for it', async () => {
@@ -106,11 +120,12 @@ describe('reads that may be shared', () => {
     void reads.query(ofVaults, [keys(150)])
     void reads.query(ofVaults, [keys(60)])
     void reads.query(ofVaults, [keys(60, 60)])
+    void reads.query(ofVaults, [keys(60, 120)])
     await passed()
-    expect(begun.map(({ values }) => (values[0] as string[]).length)).toEqual([150, 60])
+    expect(begun.map(({ values }) => (values[0] as string[]).length)).toEqual([150, 60, 60])
     begun[0]?.answer('x')
     await passed()
-    expect(begun[2]?.values).toEqual([keys(60, 60)])
+    expect(begun[3]?.values).toEqual([keys(60, 120)])
   })
 
   test('are apart where their other values are', async () => {

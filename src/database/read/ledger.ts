@@ -63,7 +63,7 @@ function pageStatement(name: string, rows: string): Read {
     name,
     from: 'named vaults',
     sharedBy: 'vaultAddress',
-    mostShared: 16,
+    mostShared: 8,
     text: `${select}
       from unnest($1::text[]) as list(vault) ${bounds} cross join lateral (${rows}) page`,
     unpack,
