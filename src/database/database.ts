@@ -12,8 +12,8 @@ export interface Statement {
    * is kept from when a table was small would read all of it when it no longer is.
    */
   readonly hasOnePlan?: boolean
-  /** Where its rows come as one text: makes them of it. */
-  readonly unpack?: (text: string) => unknown[]
+  /** Where its rows come as one text, `packed`, or as one of each `key`: makes them of it. */
+  readonly unpack?: (text: string, key?: string) => unknown[]
 }
 
 /**

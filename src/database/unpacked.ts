@@ -1,8 +1,8 @@
 import type { Statement } from './database.ts'
 
-/** The rows of a statement: those that are packed into its one row, where they are. */
+/** The rows of a statement: those that are packed into its one row, or into one of each key, where they are. */
 export function unpacked<Row>({ unpack }: Statement, rows: unknown[]): Row[] {
   if (unpack === undefined) return rows as Row[]
-  const [row] = rows as { packed: string | null }[]
-  return row?.packed == null ? [] : (unpack(row.packed) as Row[])
+  const texts = rows as { readonly packed: string | null; readonly key?: string }[]
+  return texts.flatMap(({ packed, key }) => (packed === null ? [] : (unpack(packed, key) as Row[])))
 }

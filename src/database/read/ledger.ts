@@ -41,13 +41,13 @@ const onPage = `vault_address = list.vault
   and (block, log_index, tx_hash) < (from_block, from_log_index, from_tx_hash) and (block, log_index) >= (oldest_block, 0)
   and case when ts >= $2::bigint and ts < $3::bigint then true else false end`
 
-/** The types are read one by one, each in the order of its own index, and merged. */
 const rowsOfAnyType = `select * from ledger_row where ${onPage} and $4::text[] is null ${newestFirst}`
+const rowsOfOneType = `select * from ledger_row where ${onPage} and type = ($4::text[])[1]::event_type ${newestFirst}`
+/** The types are read one by one, each in the order of its own index, and merged. */
 const rowsOfTypes = `select found.* from unnest($4::text[]::event_type[]) as wanted(type) cross join lateral (
     select * from ledger_row where ${onPage} and type = wanted.type ${newestFirst}) found ${newestFirst}`
 
-const { select, unpack } = packed<LedgerRow>({
-  vaultAddress: plain('vault_address'),
+const { text, unpack } = packed<LedgerRow, 'vaultAddress'>({
   txHash: plain('tx_hash'),
   logIndex: number('log_index'),
   block: number('block'),
@@ -64,9 +64,9 @@ function pageStatement(name: string, rows: string): Read {
     from: 'named vaults',
     sharedBy: 'vaultAddress',
     mostShared: 8,
-    text: `${select}
-      from unnest($1::text[]) as list(vault) ${bounds} cross join lateral (${rows}) page`,
-    unpack,
+    text: `select list.vault as key, page.packed from unnest($1::text[]) as list(vault) ${bounds}
+      cross join lateral (select ${text} as packed from (${rows}) found) page`,
+    unpack: (packed, vaultAddress = '') => unpack(packed, { vaultAddress }),
   }
 }
 
@@ -80,6 +80,7 @@ function countStatement(name: string, types: string): Read {
 }
 
 const page = pageStatement('ledger_page', rowsOfAnyType)
+const pageOfOneType = pageStatement('ledger_page_of_type', rowsOfOneType)
 const pageOfTypes = pageStatement('ledger_page_of_types', rowsOfTypes)
 const count = countStatement('ledger_count', '$4::text[] is null')
 const countOfTypes = countStatement('ledger_count_of_types', 'type = any($4::text[]::event_type[])')
@@ -93,7 +94,8 @@ export function readLedger(
   const { block, logIndex, txHash } = after ?? newest
   const each = types && [...new Set(types)]
   const values = [addresses, since, until, each, block, logIndex, txHash, first + 1]
-  return database.query(types === null ? page : pageOfTypes, values)
+  const statement = each === null ? page : each.length === 1 ? pageOfOneType : pageOfTypes
+  return database.query(statement, values)
 }
 
 export function countLedger(
