@@ -4,5 +4,6 @@ import type { Statement } from './database.ts'
 export function unpacked<Row>({ unpack }: Statement, rows: unknown[]): Row[] {
   if (unpack === undefined) return rows as Row[]
   const texts = rows as { readonly packed: string | null; readonly key?: string }[]
-  return texts.flatMap(({ packed, key }) => (packed === null ? [] : (unpack(packed, key) as Row[])))
+  const lists = texts.map(({ packed, key }) => (packed === null ? [] : (unpack(packed, key) as Row[])))
+  return lists.length === 1 ? (lists[0] as Row[]) : ([] as Row[]).concat(...lists)
 }

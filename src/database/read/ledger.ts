@@ -63,7 +63,7 @@ function pageStatement(name: string, rows: string): Read {
     name,
     from: 'named vaults',
     sharedBy: 'vaultAddress',
-    mostShared: 8,
+    mostShared: 12,
     text: `select list.vault as key, page.packed from unnest($1::text[]) as list(vault) ${bounds}
       cross join lateral (select ${text} as packed from (${rows}) found) page`,
     unpack: (packed, vaultAddress = '') => unpack(packed, { vaultAddress }),
