@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { flag, list, nullable, number, packed, plain, words } from '../../src/database/read/packed.ts'
+import { packed } from '../../src/database/read/packed.ts'
 import { emptyDatabase } from '../support/database.ts'
 
 interface Row {
@@ -12,14 +12,14 @@ interface Row {
   readonly isEmpty: boolean
 }
 
-const { select, unpack } = packed<Row>({
-  text: words('text'),
-  maybe: nullable(words('maybe')),
-  listed: list('array[text, maybe]::text[]'),
-  amount: plain('count::numeric(38, 6)'),
-  count: nullable(number('nullif(count, 7)')),
-  isEmpty: flag(`text = ''`),
-})
+const { select, unpack } = packed<Row>((c) => ({
+  text: c.words('text'),
+  maybe: c.wordsOrNull('maybe'),
+  listed: c.list('array[text, maybe]::text[]'),
+  amount: c.plain('count::numeric(38, 6)'),
+  count: c.numberOrNull('nullif(count, 7)'),
+  isEmpty: c.flag(`text = ''`),
+}))
 
 const statement = {
   name: 'packed_texts',

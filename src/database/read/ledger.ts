@@ -1,7 +1,7 @@
 import type { EventType, LedgerKey } from '../../domain/ledger.ts'
 import type { Read, Reader } from '../database.ts'
 import type { Window } from './equity.ts'
-import { nullable, number, packed, plain, words } from './packed.ts'
+import { packed } from './packed.ts'
 import type { LedgerRow } from './rows.ts'
 
 export interface LedgerFilter extends Window {
@@ -47,16 +47,17 @@ const rowsOfOneType = `select * from ledger_row where ${onPage} and type = ($4::
 const rowsOfTypes = `select found.* from unnest($4::text[]::event_type[]) as wanted(type) cross join lateral (
     select * from ledger_row where ${onPage} and type = wanted.type ${newestFirst}) found ${newestFirst}`
 
-const { text, unpack } = packed<LedgerRow, 'vaultAddress'>({
-  txHash: plain('tx_hash'),
-  logIndex: number('log_index'),
-  block: number('block'),
-  ts: number('ts'),
-  type: plain<EventType>('type'),
-  amountUsd: nullable(plain('amount_usd')),
-  positionId: nullable(words('position_id')),
-  reason: nullable(words('reason')),
-})
+const { text, unpack } = packed<LedgerRow>((c) => ({
+  vaultAddress: c.key(),
+  txHash: c.plain('tx_hash'),
+  logIndex: c.number('log_index'),
+  block: c.number('block'),
+  ts: c.number('ts'),
+  type: c.plain('type') as EventType,
+  amountUsd: c.plainOrNull('amount_usd'),
+  positionId: c.wordsOrNull('position_id'),
+  reason: c.wordsOrNull('reason'),
+}))
 
 function pageStatement(name: string, rows: string): Read {
   return {
@@ -66,7 +67,7 @@ function pageStatement(name: string, rows: string): Read {
     mostShared: 12,
     text: `select list.vault as key, page.packed from unnest($1::text[]) as list(vault) ${bounds}
       cross join lateral (select ${text} as packed from (${rows}) found) page`,
-    unpack: (packed, vaultAddress = '') => unpack(packed, { vaultAddress }),
+    unpack,
   }
 }
 

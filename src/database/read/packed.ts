@@ -1,37 +1,29 @@
-/** A column of packed rows: what SQL puts into the text, which is empty for null, and what is made of that. */
-export interface Column<Value> {
-  readonly sql: string
-  readonly read: (text: string) => Value
-}
-
-/** What has no tabs as text: amounts, addresses, the names of enums. */
-export const plain = <Value extends string = string>(sql: string): Column<Value> => {
-  return { sql, read: (text) => text as Value }
-}
-
-export const number = (sql: string): Column<number> => ({ sql, read: Number })
-
-export const flag = (sql: string): Column<boolean> => ({ sql, read: (text) => text === 't' })
-
-/** Any text. */
-export const words = (sql: string): Column<string> => ({ sql: `to_json(${sql})::text`, read: unquoted })
-
-export const list = (sql: string): Column<string[]> => {
-  return { sql: `to_json(${sql})::text`, read: (text) => JSON.parse(text) as string[] }
-}
-
-export const nullable = <Value>({ sql, read }: Column<Value>): Column<Value | null> => {
-  return { sql: `coalesce((${sql})::text, '')`, read: (text) => (text === '' ? null : read(text)) }
+/**
+ * Columns of packed rows, one after the other, each by what SQL puts into the text: a row is made of what they give. They
+ * are asked in the same order for every row.
+ */
+export interface Columns {
+  /** What has no tabs as text: amounts, addresses, the names of enums. */
+  plain(sql: string): string
+  number(sql: string): number
+  flag(sql: string): boolean
+  /** Any text. */
+  words(sql: string): string
+  list(sql: string): string[]
+  plainOrNull(sql: string): string | null
+  numberOrNull(sql: string): number | null
+  wordsOrNull(sql: string): string | null
+  /** The key that all rows of a text have, which is not in it. */
+  key(): string
 }
 
 /** Rows of one shape as one text. */
-export interface Packed<Row, Shared extends keyof Row> {
+export interface Packed<Row> {
   /** What makes a text of the rows that are read, in SQL; null of none. */
   readonly text: string
   /** The beginning of a statement, up to what it reads from: its one row has that text. */
   readonly select: string
-  /** @param shared the columns that are the same in all of them, and not in the text */
-  readonly unpack: (text: string, shared?: Pick<Row, Shared>) => Row[]
+  readonly unpack: (text: string, key?: string) => Row[]
 }
 
 const tab = '\t'
@@ -39,32 +31,131 @@ const tab = '\t'
 /**
  * Rows as one text, with a tab between any two of their columns: to make a string of each column that was sent takes the
  * driver several times as long.
+ * @param rowOf makes a row; it is asked once beforehand for its columns
  * @param order of the rows, in SQL; without it they are in the order in which they are found
  */
-export function packed<Row, Shared extends keyof Row = never>(
-  columns: { readonly [Name in Exclude<keyof Row, Shared>]: Column<Row[Name]> },
-  order?: string,
-): Packed<Row, Shared> {
-  const all = Object.entries<Column<unknown>>(columns)
-  const line = all.map(([, { sql }]) => sql).join(', ')
+export function packed<Row>(rowOf: (columns: Columns) => Row, order?: string): Packed<Row> {
+  const named = new NamedColumns()
+  rowOf(named)
   const ordered = order === undefined ? '' : ` order by ${order}`
-  const text = `string_agg(concat_ws(E'\\t', ${line}), E'\\t'${ordered})`
+  const text = `string_agg(concat_ws(E'\\t', ${named.sql.join(', ')}), E'\\t'${ordered})`
   return {
     text,
     select: `select ${text} as packed`,
-    unpack: (packed, shared) => {
-      const same = Object.entries(shared ?? {})
-      const values = packed.split(tab)
+    unpack: (packed, key = '') => {
+      const columns = new PackedColumns(packed.split(tab), key)
       const rows: Row[] = []
-      for (let at = 0; at < values.length;) {
-        // Begun as a copy of what is shared, each would be a dictionary, which takes ten times as long to fill and to read.
-        const row: Record<string, unknown> = {}
-        for (const [name, { read }] of all) row[name] = read(values[at++] as string)
-        for (const [name, value] of same) row[name] = value
-        rows.push(row as Row)
-      }
+      while (columns.hasMore) rows.push(rowOf(columns))
       return rows
     },
+  }
+}
+
+const asJson = (sql: string): string => `to_json(${sql})::text`
+const orEmpty = (sql: string): string => `coalesce((${sql})::text, '')`
+
+/** Takes in what SQL puts into the text, null as nothing; what it gives means nothing. */
+class NamedColumns implements Columns {
+  readonly sql: string[] = []
+
+  plain(sql: string): string {
+    return this.#take(sql)
+  }
+
+  number(sql: string): number {
+    return Number(this.#take(sql))
+  }
+
+  flag(sql: string): boolean {
+    return this.#take(sql) === ''
+  }
+
+  words(sql: string): string {
+    return this.#take(asJson(sql))
+  }
+
+  list(sql: string): string[] {
+    return [this.#take(asJson(sql))]
+  }
+
+  plainOrNull(sql: string): string {
+    return this.#take(orEmpty(sql))
+  }
+
+  numberOrNull(sql: string): number {
+    return Number(this.#take(orEmpty(sql)))
+  }
+
+  wordsOrNull(sql: string): string {
+    return this.#take(orEmpty(asJson(sql)))
+  }
+
+  key(): string {
+    return ''
+  }
+
+  #take(sql: string): string {
+    this.sql.push(sql)
+    return ''
+  }
+}
+
+/** Gives what a text has. */
+class PackedColumns implements Columns {
+  readonly #texts: readonly string[]
+  readonly #key: string
+  #at = 0
+
+  constructor(texts: readonly string[], key: string) {
+    this.#texts = texts
+    this.#key = key
+  }
+
+  get hasMore(): boolean {
+    return this.#at < this.#texts.length
+  }
+
+  plain(): string {
+    return this.#next()
+  }
+
+  number(): number {
+    return Number(this.#next())
+  }
+
+  flag(): boolean {
+    return this.#next() === 't'
+  }
+
+  words(): string {
+    return unquoted(this.#next())
+  }
+
+  list(): string[] {
+    return JSON.parse(this.#next()) as string[]
+  }
+
+  plainOrNull(): string | null {
+    const text = this.#next()
+    return text === '' ? null : text
+  }
+
+  numberOrNull(): number | null {
+    const text = this.#next()
+    return text === '' ? null : Number(text)
+  }
+
+  wordsOrNull(): string | null {
+    const text = this.#next()
+    return text === '' ? null : unquoted(text)
+  }
+
+  key(): string {
+    return this.#key
+  }
+
+  #next(): string {
+    return this.#texts[this.#at++] as string
   }
 }
 

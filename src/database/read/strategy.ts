@@ -1,17 +1,17 @@
 import type { Read, Reader } from '../database.ts'
-import { list, nullable, number, packed, words } from './packed.ts'
+import { packed } from './packed.ts'
 import type { StrategyPairRow, StrategyRow } from './rows.ts'
 
 const strategies = packed<StrategyRow>(
-  {
-    id: words('id'),
-    ordinal: number('ordinal'),
-    name: words('name'),
-    tagline: words('tagline'),
-    description: words('description'),
-    liveApr: nullable(number('live_apr')),
-    sigma: nullable(number('sigma')),
-  },
+  (c) => ({
+    id: c.words('id'),
+    ordinal: c.number('ordinal'),
+    name: c.words('name'),
+    tagline: c.words('tagline'),
+    description: c.words('description'),
+    liveApr: c.numberOrNull('live_apr'),
+    sigma: c.numberOrNull('sigma'),
+  }),
   'ordinal',
 )
 
@@ -32,12 +32,12 @@ const strategiesById: Read = {
 }
 
 const pairs = packed<StrategyPairRow>(
-  {
-    strategyId: words('strategy_id'),
-    a: words('a'),
-    b: words('b'),
-    venues: list('venues'),
-  },
+  (c) => ({
+    strategyId: c.words('strategy_id'),
+    a: c.words('a'),
+    b: c.words('b'),
+    venues: c.list('venues'),
+  }),
   'ordinal',
 )
 

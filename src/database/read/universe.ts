@@ -1,16 +1,16 @@
 import type { AssetCategory } from '../../domain/universe.ts'
 import type { Read, Reader } from '../database.ts'
-import { flag, list, packed, plain, words } from './packed.ts'
+import { packed } from './packed.ts'
 import type { AssetRow, PairRow } from './rows.ts'
 
 const packedAssets = packed<AssetRow>(
-  {
-    symbol: words('symbol'),
-    name: words('name'),
-    category: plain<AssetCategory>('category'),
-    venues: list('venues'),
-    liquidityUsd: plain('liquidity_usd'),
-  },
+  (c) => ({
+    symbol: c.words('symbol'),
+    name: c.words('name'),
+    category: c.plain('category') as AssetCategory,
+    venues: c.list('venues'),
+    liquidityUsd: c.plain('liquidity_usd'),
+  }),
   'ordinal',
 )
 
@@ -24,13 +24,13 @@ const assets: Read = {
 }
 
 const packedPairs = packed<PairRow>(
-  {
-    a: words('a'),
-    b: words('b'),
-    venues: list('venues'),
-    tvlUsd: plain('tvl_usd'),
-    emissions: flag('emissions'),
-  },
+  (c) => ({
+    a: c.words('a'),
+    b: c.words('b'),
+    venues: c.list('venues'),
+    tvlUsd: c.plain('tvl_usd'),
+    emissions: c.flag('emissions'),
+  }),
   'ordinal',
 )
 
