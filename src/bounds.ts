@@ -41,7 +41,7 @@ export const turnBounds = {
   /** What costs no more never waits: a snapshot costs 90, a page of 50 ledger rows 500. */
   shortCost: 500,
   /** As much as plain queries cost that run at once: enough to keep the database busy while answers are written. */
-  mostPlain: 60_000,
+  mostPlain: 40_000,
   /** How long dear work lets plain work go first: a few snapshots' time. */
   patienceMilliseconds: 50,
 } as const
