@@ -59,12 +59,15 @@ const { text, unpack } = packed<LedgerRow>((c) => ({
   reason: c.wordsOrNull('reason'),
 }))
 
+/** So many ledgers are read at once: as many pages as the server reads while those before them are made answers of. */
+const mostLedgers = 12
+
 function pageStatement(name: string, rows: string): Read {
   return {
     name,
     from: 'named vaults',
     sharedBy: 'vaultAddress',
-    mostShared: 12,
+    mostShared: mostLedgers,
     text: `select list.vault as key, page.packed from unnest($1::text[]) as list(vault) ${bounds}
       cross join lateral (select ${text} as packed from (${rows}) found) page`,
     unpack,
