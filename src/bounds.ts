@@ -1,4 +1,4 @@
-/* Bounds on everything that a stranger controls, each with its reason. */
+/* Bounds of queries, each with its reason; those of HTTP stand in http-bounds.ts. */
 
 /** The bounds of lists. */
 export const listBounds = {
@@ -10,8 +10,27 @@ export const listBounds = {
   vaults: { least: 1, most: 200, default: 50 },
 } as const
 
+/** The bounds of input lists that have no enum's size: owners or strategies to filter by. As many as a page has vaults. */
+export const mostFilterValues = 200
+
+/** The bound of a cursor's text: those that are given have at most 160 characters. */
+export const mostCursorCharacters = 300
+
 /** What running a query may take. */
-export type QueryBounds = Readonly<Record<'bytes' | 'tokens' | 'depth' | 'aliases' | 'directives' | 'cost', number>>
+export type QueryBounds = Readonly<
+  Record<
+    | 'bytes'
+    | 'tokens'
+    | 'repeats'
+    | 'variableCharacters'
+    | 'variableValues'
+    | 'depth'
+    | 'aliases'
+    | 'directives'
+    | 'cost',
+    number
+  >
+>
 
 /** The bounds of a query where none are configured, checked before it runs. */
 export const defaultQueryBounds: QueryBounds = {
@@ -19,6 +38,12 @@ export const defaultQueryBounds: QueryBounds = {
   bytes: 20_000,
   /** Validation compares fields with each other: GraphiQL's introspection has about 400 tokens. */
   tokens: 1_000,
+  /** Fields of one name in one selection: validation compares each with each other. Clients that join selections repeat a few. */
+  repeats: 100,
+  /** Keys and strings of all variables, before they are coerced: three filters of 200 owners take 26,000. */
+  variableCharacters: 40_000,
+  /** Values of all variables, nested ones too, before they are coerced: each address takes a hash. Two full filters have 800. */
+  variableValues: 1_000,
   /** GraphiQL's introspection goes 15 deep; no question about vaults needs more than 8. */
   depth: 16,
   /** An alias asks the same field again: a page that shows 50 vaults side by side has 50. */
@@ -32,18 +57,40 @@ export const defaultQueryBounds: QueryBounds = {
 /** What a list costs beside its items, or a count: asked for as an alias, each is read on its own. */
 export const readCost = 100
 
-/** What runs at once of queries. */
-export const turnBounds = {
-  /** As much as one query may cost: while the dearest runs, other dear ones wait for their turn. */
-  most: 50_000,
-  /** What costs no more is plain: a page of vaults for a table costs 500 to 2,000, and with some of their events twice that. */
-  plainCost: 3_000,
+/**
+ * What a total of ledger rows costs: it counts them, and 300,000 rows take the database as long as 3,000 fields take in
+ * all.
+ */
+export const ledgerCountCost = 3_000
+
+/**
+ * What a document costs that is not known yet, by its tokens: 1,000 of them take 15 to 30 ms to parse and validate, as
+ * long as 10,000 fields.
+ */
+export const tokenCost = 10
+
+/** Errors of an invalid document that are told: each takes time to find and to word. */
+export const mostValidationErrors = 10
+
+/** Characters of an error's message that are served: it may repeat what was sent. */
+export const mostMessageCharacters = 1_000
+
+/** What runs and waits at once of queries, in units of cost. */
+export const admissionBounds = {
+  /** As much as one query may cost: while the most expensive runs, other expensive ones wait. */
+  mostExpensive: 50_000,
+  /** What costs no more is cheap: a page of vaults for a table costs 500 to 2,000, and with some of their events twice that. */
+  cheapCost: 3_000,
   /** What costs no more never waits: a snapshot costs 90, a page of 50 ledger rows 500. */
   shortCost: 500,
-  /** As much as plain queries cost that run at once: enough to keep the database busy while answers are written. */
-  mostPlain: 40_000,
-  /** How long dear work lets plain work go first: a few snapshots' time. */
-  patienceMilliseconds: 50,
+  /** As much as cheap queries cost that run at once: enough to keep the database busy while answers are written. */
+  mostCheap: 40_000,
+  /** How long expensive work waits for a moment without cheap work: a few snapshots' time. */
+  yieldMilliseconds: 50,
+  /** Who comes later would be answered after the deadline, and each holds its request in memory. */
+  mostWaiting: 1_000,
+  /** So that one sender leaves room for others. */
+  mostWaitingOfSender: 500,
 } as const
 
 /** The documents that are kept parsed and validated. */
@@ -54,11 +101,24 @@ export const keptDocuments = {
   textBytes: 200_000,
 } as const
 
+/** The plans of operations that are kept. */
+export const keptPlans = {
+  /** Fields of one. A fragment's count once; where selections of one name are joined, 1,000 tokens can come to 100,000. */
+  mostFields: 2_000,
+  /** Of all plans, with the documents that they hold. */
+  bytes: 24_000_000,
+  /** What a planned field takes. */
+  fieldBytes: 600,
+  /** What is parsed of a document takes so many times its text. */
+  characterBytes: 150,
+} as const
+
 /** How many items a list is reckoned to have whose length no argument says. */
 export const assumedLengths: Readonly<Record<string, number>> = {
   strategies: 20,
   pairs: 20,
   positions: 5,
+  feeds: 5,
   assets: 50,
   venues: 3,
   // What introspection lists of this schema.
@@ -75,38 +135,3 @@ export const assumedLengths: Readonly<Record<string, number>> = {
 
 /** The last second of the year 9999: a later time is surely milliseconds. */
 export const maxUnixTime = 253_402_300_799
-
-/** What a stranger may make the gateway hold or wait for, by HTTP. */
-export interface Bounds {
-  readonly targetBytes: number
-  readonly bodyBytes: number
-  readonly headerBytes: number
-  readonly headers: number
-  readonly headersSeconds: number
-  readonly requestSeconds: number
-  readonly answerSeconds: number
-  readonly silentSeconds: number
-  readonly idleSeconds: number
-}
-
-/** The bounds of HTTP where none are configured. */
-export const defaultBounds: Bounds = {
-  // Path and query: what RFC 9110 asks every server to take, in round figures. A longer query goes into a body.
-  targetBytes: 8_192,
-  // A document and its variables: some thirty times GraphiQL's introspection, and little enough to hold for many at once.
-  bodyBytes: 65_536,
-  // All headers with the request line: above the target's bound, so that a target is refused by its own.
-  headerBytes: 16_384,
-  // Browsers behind several proxies send about 40.
-  headers: 100,
-  // Headers fit a few packets, so only an attacker who holds connections open is slower.
-  headersSeconds: 10,
-  // The largest body on the slowest mobile network takes less.
-  requestSeconds: 30,
-  // From a whole request to its answer: a hundred times what the dearest takes alone, and less than most clients wait.
-  answerSeconds: 10,
-  // A connection on which nothing moves, in either direction, while a request runs: its other end is gone.
-  silentSeconds: 60,
-  // Load balancers keep connections for 60 s: the one who closes first must be they, or requests get lost.
-  idleSeconds: 65,
-}

@@ -1,5 +1,7 @@
 import { z } from 'zod'
-import { defaultBounds, defaultQueryBounds, type QueryBounds } from './bounds.ts'
+import { defaultQueryBounds, type QueryBounds } from './bounds.ts'
+import { defaultBounds } from './http-bounds.ts'
+import { problemOfAddress } from './database/server-address.ts'
 
 /** What the environment configures, checked. */
 export interface Config {
@@ -54,20 +56,38 @@ const list = z.string().transform((text) =>
     .filter((item) => item !== ''),
 )
 
+function checkAddress(text: string, context: z.RefinementCtx): string {
+  // With a blank in it the driver would encode all of it once more.
+  const address = text.trim().replaceAll(' ', '%20')
+  const problem = problemOfAddress(address)
+  if (problem !== null) context.addIssue({ code: 'custom', message: problem })
+  return address
+}
+
+/** The form of a Bearer token: https://www.rfc-editor.org/rfc/rfc6750#section-2.1 */
+const bearerToken = /^[A-Za-z0-9\-._~+/]+=*$/
+
+function checkKeys(keys: readonly string[], context: z.RefinementCtx): void {
+  if (keys.some((key) => key.length < 16)) {
+    context.addIssue({ code: 'custom', message: 'has a key of fewer than 16 characters' })
+  }
+  const unsendable = keys.findIndex((key) => !bearerToken.test(key))
+  if (unsendable === -1) return
+  const message =
+    `has a key, number ${unsendable + 1}, that a client can't send as a Bearer token (RFC 6750): ` +
+    'it may hold A-Z a-z 0-9 - . _ ~ + / and end with ='
+  context.addIssue({ code: 'custom', message })
+}
+
 const environment = z.object({
   PORT: wholeNumber(0, 65_535).default(4_000),
   WORKERS: wholeNumber(1, 128).default(1),
   HOST: z.string().min(1).nullable().default(null),
   DATA_DIR: z.string().min(1).default('.data'),
-  DATABASE_URL: z
-    .string()
-    .regex(/^postgres(ql)?:\/\//, 'is not a postgres:// address')
-    .optional(),
+  DATABASE_URL: z.string().transform(checkAddress).optional(),
   DATABASE_CONNECTIONS: wholeNumber(2, 1_000).default(10),
   DEMO: z.enum(['0', '1'], 'is neither 0 nor 1').default('1'),
-  API_KEYS: list
-    .refine((keys) => keys.every((key) => /^\S{16,}$/.test(key)), 'has a key of fewer than 16 characters')
-    .default([]),
+  API_KEYS: list.superRefine(checkKeys).default([]),
   RATE_LIMIT: z
     .string()
     .regex(/^[1-9]\d{0,6}\/[1-9]\d{0,4}$/, 'is not requests/seconds, such as 100/60')
@@ -125,6 +145,7 @@ export function readConfig(variables: Readonly<Record<string, string | undefined
       idleSeconds: data.KEEP_ALIVE_SECONDS,
     },
     queryBounds: {
+      ...defaultQueryBounds,
       bytes: data.MAX_QUERY_BYTES,
       tokens: data.MAX_QUERY_TOKENS,
       depth: data.MAX_QUERY_DEPTH,

@@ -1,10 +1,11 @@
 import { setTimeout as wait } from 'node:timers/promises'
+import { inspect } from 'node:util'
 import { setFlagsFromString } from 'node:v8'
 import { BadChainConfig, ChainError } from './chain/errors.ts'
 import type { ChainFile } from './cli/chain.ts'
 import { greeting } from './cli/greeting.ts'
 import { runIngest } from './cli/ingest.ts'
-import { createLog } from './cli/log.ts'
+import { createLog, masked } from './cli/log.ts'
 import { serveByWorkers } from './cli/primary.ts'
 import { serve } from './cli/serve.ts'
 import { WorkerFailed } from './cli/supervisor.ts'
@@ -15,9 +16,11 @@ import { DataDirUnusable } from './database/folder.ts'
 import { DatabaseFull } from './database/full.ts'
 import { DataDirInUse } from './database/lock.ts'
 import { openDatabase } from './database/open.ts'
+import { DatabaseRefused } from './database/refused.ts'
+import { readAddress } from './database/server-address.ts'
 import { DatabaseUnavailable } from './database/unavailable.ts'
 import { DatabaseUnreachable } from './database/unreachable.ts'
-import { BadFact, UnreadableFeed, UnwritableRejects } from './feed/errors.ts'
+import { BadFact, UnreadableFeed, UnrepeatableFeed, UnwritableRejects } from './feed/errors.ts'
 import { CannotListen } from './http/server.ts'
 
 /**
@@ -31,6 +34,8 @@ const tightHeap = '--heap-growing-percent=30'
 /** How long the feed, then the database, have to end after the requests have. */
 const closeSeconds = 5
 
+const nowSeconds = (): number => Math.floor(Date.now() / 1000)
+
 /** How long the greeting waits for the first facts of a feed. */
 const greetingSeconds = 2
 
@@ -43,20 +48,24 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   })
 }
 
+/** Of the configuration, as soon as it is read. */
+let secrets: readonly string[] = []
+const gateway = { isStarted: false }
+
 setFlagsFromString(noPretenuring)
 try {
   await run(readCommand(process.argv.slice(2)))
 } catch (error) {
   process.exitCode = isWrongUse(error) ? 2 : 1
-  if (isExplained(error)) console.error(error.message)
-  else console.error(error)
-  // The channel to its primary would keep a worker that failed.
-  if (workerNumber() !== null) process.exit()
+  console.error(isExplained(error) ? error.message : masked(inspect(error), secrets))
+  // The channel to its primary would keep a worker that failed; what hangs was cut, but may still hold a gateway.
+  if (gateway.isStarted) process.exit()
 }
 
 async function run(command: Command): Promise<void> {
   if (command.name === 'help') return console.log(usage)
   const config = readConfig(process.env)
+  secrets = secretsOf(config)
   if (command.name === 'ingest') process.exitCode = await ingestFeed(config, command)
   else if (command.name === 'chain') await writeChain(config, command.file, command.follow)
   else await serveUntilStopped(config, command)
@@ -65,7 +74,7 @@ async function run(command: Command): Promise<void> {
 async function writeChain(config: Config, file: string, follow: boolean): Promise<void> {
   const { runChain, readChainFile, chainSecrets } = await import('./cli/chain.ts')
   const chain = await readChainFile(file)
-  const secrets = [...secretsOf(config), ...chainSecrets(chain)]
+  secrets = [...secrets, ...chainSecrets(chain)]
   const log = createLog({ level: config.logLevel, secrets, output: process.stderr })
   if (hasBanner(process.env) && !process.stdout.isTTY) {
     log.warn('npm has written its banner before the facts; npm run -s chain does not')
@@ -79,45 +88,45 @@ function hasBanner({ npm_lifecycle_event: script, npm_config_loglevel: loglevel 
 }
 
 /** What reads chains is loaded where one is read. */
-async function readChain(file: string | null): Promise<{ chain: ChainFile | null; secrets: readonly string[] }> {
-  if (file === null) return { chain: null, secrets: [] }
+async function readChain(file: string | null): Promise<ChainFile | null> {
+  if (file === null) return null
   const { readChainFile, chainSecrets } = await import('./cli/chain.ts')
   const chain = await readChainFile(file)
-  return { chain, secrets: chainSecrets(chain) }
+  secrets = [...secrets, ...chainSecrets(chain)]
+  return chain
 }
 
 async function ingestFeed(config: Config, command: Extract<Command, { name: 'ingest' }>): Promise<number> {
-  const database = await openDatabase(config.database)
+  const database = await openDatabase(config.database, (message) => console.error(message))
   try {
     const { stdin: input, stderr: output } = process
-    return await runIngest({ ...command, database, input, output, signal: stopping.signal })
+    return await runIngest({ ...command, database, input, output, signal: stopping.signal, nowSeconds })
   } finally {
     await database.close()
   }
 }
 
 async function serveUntilStopped(config: Config, command: Extract<Command, { name: 'serve' }>): Promise<void> {
+  gateway.isStarted = true
   const worker = workerNumber()
   if (worker !== null) onStopMessage(() => stopping.abort())
   setFlagsFromString(tightHeap)
-  const { chain, secrets } = await readChain(command.chain)
-  const database = await openDatabase(config.database)
-  const log = createLog({
-    level: config.logLevel,
-    secrets: [...secretsOf(config), ...secrets],
-    worker,
-    output: process.stderr,
-  })
+  const chain = await readChain(command.chain)
+  const log = createLog({ level: config.logLevel, secrets, worker, output: process.stderr })
+  const database = await openDatabase(config.database, (message) => log.warn(message))
   const greet = (message: string): void => console.log(message)
   try {
-    const nowSeconds = Math.floor(Date.now() / 1000)
     const start = worker !== null ? serveAsWorker : config.workers > 1 ? serveByWorkers : serve
-    const gateway = await start({ ...command, chain, config, database, input: process.stdin, log, greet, nowSeconds })
-    // The addresses in the greeting are those of vaults that are there.
-    await withinSeconds(greetingSeconds, gateway.firstFacts)
-    if (worker === null) greet(await greeting(database, gateway.port, config))
-    if (!stopping.signal.aborted) await new Promise((resolve) => stopping.signal.addEventListener('abort', resolve))
-    await withinSeconds(config.stopSeconds + closeSeconds, gateway.close())
+    const served = await start({ ...command, chain, config, database, input: process.stdin, log, greet, nowSeconds })
+    try {
+      // The addresses in the greeting are those of vaults that are there.
+      await withinSeconds(greetingSeconds, served.firstFacts)
+      if (worker === null) greet(await greeting(database, served.port, config))
+      if (!stopping.signal.aborted) await new Promise((resolve) => stopping.signal.addEventListener('abort', resolve))
+    } finally {
+      // Also after an error: a port that stays open would answer for a database that is closed.
+      await withinSeconds(config.stopSeconds + closeSeconds, served.close())
+    }
   } finally {
     await withinSeconds(closeSeconds, database.close())
   }
@@ -133,9 +142,9 @@ async function withinSeconds(seconds: number, work: Promise<void>): Promise<void
   await Promise.race([work, wait(seconds * 1000, undefined, { ref: false })])
 }
 
+/** Texts that must not be logged or printed. */
 function secretsOf({ apiKeys, database }: Config): string[] {
-  const password = database.engine === 'postgresql' ? new URL(database.url).password : ''
-  return [...apiKeys, password, decodeURIComponent(password)]
+  return [...apiKeys, ...(database.engine === 'postgresql' ? readAddress(database.url).passwords : [])]
 }
 
 /** What was asked for, or its configuration, can't be. */
@@ -147,7 +156,16 @@ function isWrongUse(error: unknown): boolean {
 function isExplained(error: unknown): error is Error {
   const explained = [
     ...[BadUsage, BadConfig, DataDirUnusable, DataDirInUse, CannotListen, WorkerFailed],
-    ...[DatabaseUnreachable, DatabaseUnavailable, DatabaseFull, BadFact, UnreadableFeed, UnwritableRejects],
+    ...[
+      DatabaseUnreachable,
+      DatabaseUnavailable,
+      DatabaseRefused,
+      DatabaseFull,
+      BadFact,
+      UnreadableFeed,
+      UnrepeatableFeed,
+      UnwritableRejects,
+    ],
   ]
   return error instanceof ChainError || explained.some((kind) => error instanceof kind)
 }

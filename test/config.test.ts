@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { BadConfig, readConfig } from '../src/config.ts'
 
+/** Bounds of queries that no variable sets. */
+const fixedBounds = { repeats: 100, variableCharacters: 40_000, variableValues: 1_000 }
 const defaults = {
   port: 4_000,
   workers: 1,
@@ -11,7 +13,7 @@ const defaults = {
   rateLimit: null,
   trustedProxies: 0,
   bounds: { bodyBytes: 65_536, answerSeconds: 10, idleSeconds: 65 },
-  queryBounds: { bytes: 20_000, tokens: 1_000, depth: 16, aliases: 50, directives: 50, cost: 50_000 },
+  queryBounds: { bytes: 20_000, tokens: 1_000, depth: 16, aliases: 50, directives: 50, cost: 50_000, ...fixedBounds },
   cacheBytes: 32 * 1024 * 1024,
   stopSeconds: 10,
   metricsPort: null,
@@ -43,6 +45,52 @@ const variables = [
   'METRICS_PORT',
   'LOG_LEVEL',
 ]
+
+const encodeUser =
+  'in user, password or database has a / ? # or @ that is not percent-encoded: write / as %2F, ? as %3F, # as %23 and @ as %40'
+const oneHost =
+  'names several hosts, of which the driver would not choose one: name one address that always leads to the primary, ' +
+  'such as a virtual IP, HAProxy or PgBouncer'
+const badPort =
+  'has a port that is not a number from 1 to 65535, or a : / ? or # in the password that is not percent-encoded'
+
+/** Addresses of a database, each with what is wrong with it. */
+const badAddresses = [
+  ['postgres://user:sec#ret@host/name', encodeUser],
+  ['postgres://user:123#ret@host/name', encodeUser],
+  ['postgres://user:123?ret@host/name', encodeUser],
+  ['postgres://user:123/ret@host/name', encodeUser],
+  ['postgres://user:secret@host/name#fragment', encodeUser],
+  ['postgres://user:secret%@host/name', 'has a % that is no percent-encoding of UTF-8: write % as %25'],
+  ['postgres://user:secret%ff@host/name', 'has a % that is no percent-encoding of UTF-8: write % as %25'],
+  ['postgres://user:secret@host/name%zz', 'has a % that is no percent-encoding of UTF-8: write % as %25'],
+  ['postgres://h1:5432,h2:5432/name', oneHost],
+  ['postgres://user:secret@h1,h2/name', oneHost],
+  ['postgres:///name?host=h1,h2', oneHost],
+  ['postgres://user:secret@/name', 'names no host: write one, or ?host=/var/run/postgresql for a Unix socket'],
+  ['postgres:///name', 'names no host: write one, or ?host=/var/run/postgresql for a Unix socket'],
+  ['postgres://user:secret@host:0/name', badPort],
+  ['postgres://user:secret@host:65536/name', badPort],
+  ['postgres://user:secret@host:pass/name', badPort],
+  ['postgres://host/name?port=many', badPort],
+  ['postgres://user:secret@ho^st/name', 'is not an address'],
+  [
+    'postgres://host/name?sslmode=yes',
+    'has an sslmode that is none of disable, prefer, require, verify-ca, verify-full, no-verify',
+  ],
+  ['postgres://host/name?pipeline=0', 'has the parameter pipeline, which is not one of a connection: leave it out'],
+  [
+    'postgres://host/name?dbname=other',
+    'has the parameter dbname, which the driver does not know: write the database after the host',
+  ],
+] as const
+
+function badKey(number: number): string {
+  return (
+    `API_KEYS has a key, number ${number}, that a client can't send as a Bearer token (RFC 6750): ` +
+    'it may hold A-Z a-z 0-9 - . _ ~ + / and end with ='
+  )
+}
 
 function problemsOf(environment: Record<string, string>): readonly string[] {
   try {
@@ -83,6 +131,22 @@ describe('the configuration', () => {
     ],
     ['no demo world', { DEMO: '0' }, { demo: false }],
     ['a demo world', { DEMO: '1' }, { demo: true }],
+    ...[
+      'postgres:///name?host=/var/run/postgresql',
+      'postgres://user:secret@/name?host=%2Fvar%2Frun%2Fpostgresql',
+      'postgres://%2Fvar%2Frun%2Fpostgresql/name',
+      'postgres://user:p@ss@host/name',
+      'postgres://user:h1,h2%23%3F%2F%25@[::1]:6543/name?sslmode=require&application_name=gateway&user=u@tenant',
+    ].map((url): [string, Record<string, string>, object] => [
+      `a PostgreSQL at ${url}`,
+      { DATABASE_URL: url },
+      { database: { engine: 'postgresql', url, connections: 10 } },
+    ]),
+    [
+      'a PostgreSQL whose address has blanks, which the driver would take for something else',
+      { DATABASE_URL: ' postgres://user:a b%2F@host/name\n' },
+      { database: { engine: 'postgresql', url: 'postgres://user:a%20b%2F@host/name', connections: 10 } },
+    ],
     [
       'keys, with blanks around them',
       { API_KEYS: ' key-of-16-letters , another-one-of-20-xx,' },
@@ -101,7 +165,9 @@ describe('the configuration', () => {
         MAX_QUERY_DIRECTIVES: '9',
         MAX_QUERY_COST: '100000',
       },
-      { queryBounds: { bytes: 1_000, tokens: 200, depth: 5, aliases: 0, directives: 9, cost: 100_000 } },
+      {
+        queryBounds: { bytes: 1_000, tokens: 200, depth: 5, aliases: 0, directives: 9, cost: 100_000, ...fixedBounds },
+      },
     ],
     ['shorter answers', { ANSWER_SECONDS: '3' }, { bounds: { ...defaults.bounds, answerSeconds: 3 } }],
     ['longer idle connections', { KEEP_ALIVE_SECONDS: '120' }, { bounds: { ...defaults.bounds, idleSeconds: 120 } }],
@@ -125,10 +191,18 @@ describe('the configuration', () => {
       'WORKERS is more than the 1 that the embedded database can serve, which belongs to one process: name a PostgreSQL in DATABASE_URL, or leave WORKERS out',
     ],
     ['DATABASE_URL', 'mysql://host/name', 'DATABASE_URL is not a postgres:// address'],
+    ...badAddresses.map(([value, problem]): [string, string, string] => [
+      'DATABASE_URL',
+      value,
+      `DATABASE_URL ${problem}`,
+    ]),
     ['DATABASE_CONNECTIONS', '1', 'DATABASE_CONNECTIONS is not from 2 to 1000'],
     ['DATABASE_CONNECTIONS', '1001', 'DATABASE_CONNECTIONS is not from 2 to 1000'],
     ['DEMO', 'true', 'DEMO is neither 0 nor 1'],
     ['API_KEYS', 'key-of-16-letters,short', 'API_KEYS has a key of fewer than 16 characters'],
+    ['API_KEYS', 'key-of-16-letters,clé-of-more-than-16', badKey(2)],
+    ['API_KEYS', 'key-of-"16"-letters', badKey(1)],
+    ['API_KEYS', 'key=of=16=letters', badKey(1)],
     ['RATE_LIMIT', '100', 'RATE_LIMIT is not requests/seconds, such as 100/60'],
     ['RATE_LIMIT', '0/60', 'RATE_LIMIT is not requests/seconds, such as 100/60'],
     ['RATE_LIMIT', '100/0', 'RATE_LIMIT is not requests/seconds, such as 100/60'],
@@ -144,7 +218,7 @@ describe('the configuration', () => {
     ['METRICS_PORT', '4000', 'METRICS_PORT is that of PORT: leave it out to have both on one'],
     ['METRICS_PORT', 'none', 'METRICS_PORT is not a whole number'],
     ['LOG_LEVEL', 'INFO', 'LOG_LEVEL is none of trace, debug, info, warn, error, fatal, silent'],
-  ])('refuses %s=%s', (name, value, problem) => {
+  ] as [string, string, string][])('refuses %s=%s', (name, value, problem) => {
     expect(problemsOf({ [name]: value })).toEqual([problem])
   })
 
@@ -168,5 +242,7 @@ describe('the configuration', () => {
   test('never shows a value, which may be a secret', () => {
     const secret = 'postgress://user:secret@host'
     expect(problemsOf({ DATABASE_URL: secret, API_KEYS: 'secret' }).join()).not.toContain('secret')
+    expect(badAddresses.map(([, problem]) => problem).join()).not.toMatch(/secret|ret@/)
+    expect(problemsOf({ API_KEYS: 'secret-é-secret-é' }).join()).not.toContain('secret')
   })
 })

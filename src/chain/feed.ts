@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { FactInput } from '../feed/fact.ts'
+import type { Header } from './block.ts'
 import type { ChainConfig } from './config.ts'
 import { readFacts, type Start } from './reader.ts'
 import { type ChainOptions, connectChain } from './setup.ts'
@@ -20,9 +21,20 @@ export interface ChainPosition {
 export interface ChainFeed {
   readonly name: string
   readonly start: { readonly line: number; readonly byte: number }
+  /** The position that its start goes by; absent where that is the chain's beginning. */
+  readonly startsAfter?: ChainPosition
   readonly chunks: AsyncIterable<Buffer>
   readonly progress: { bytesRead: number; bytesUnpacked: number; readonly bytesTotal: null }
   positionAfter(line: { readonly number: number }): ChainPosition
+  readonly hasOwnTime: true
+  /** Has a listener told of the newest block that was read, each time that there is no more. */
+  onEnd(listener: (end: ChainEnd) => Promise<void>): void
+}
+
+export interface ChainEnd {
+  /** When it was told, by performance.now(). */
+  readonly lookedAtMilliseconds: number
+  readonly block: { readonly number: number; readonly hash: string; readonly timestamp: number }
 }
 
 /**
@@ -33,12 +45,15 @@ export function chainFeed(options: ChainOptions, applied: ChainPosition | null):
   // In the first second there is no line before, so that it is the beginning.
   const position = applied !== null && applied.line > 0 ? applied : null
   const progress = { bytesRead: 0, bytesUnpacked: 0, bytesTotal: null }
+  let listener: (end: ChainEnd) => Promise<void> = () => Promise.resolve()
+  const onEnd = ({ number, hash, ts: timestamp }: Header): Promise<void> =>
+    listener({ lookedAtMilliseconds: performance.now(), block: { number, hash, timestamp } })
   const seconds: { readonly lastLine: number; readonly position: ChainPosition }[] = []
 
   async function* chunks(): AsyncGenerator<Buffer> {
     let line = position?.line ?? 0
     const reader = await connectChain(options)
-    for await (const { start, facts } of readFacts(reader, position && startAt(position))) {
+    for await (const { start, facts } of readFacts({ ...reader, onEnd }, position && startAt(position))) {
       const all = line === 0 ? [...catalogue(options.config), ...facts] : facts
       if (all.length === 0) continue
       const chunk = Buffer.from(all.map((fact) => `${JSON.stringify(fact)}\n`).join(''))
@@ -56,12 +71,15 @@ export function chainFeed(options: ChainOptions, applied: ChainPosition | null):
   return {
     name: chainName(options.config),
     start: { line: position?.line ?? 0, byte: 0 },
+    ...(position === null ? {} : { startsAfter: position }),
     chunks: untilStopped(chunks(), options.signal),
     progress,
     positionAfter({ number }) {
       while (seconds.length > 1 && (seconds[0]?.lastLine ?? 0) < number) seconds.shift()
       return (seconds[0] as (typeof seconds)[number]).position
     },
+    hasOwnTime: true,
+    onEnd: (given) => void (listener = given),
   }
 }
 

@@ -27,10 +27,12 @@ export interface FollowOptions {
   readonly finality: ChainConfig['finality']
   readonly pollSeconds: number
   /** The block before the first one. */
-  readonly parent: Pick<Header, 'number' | 'hash'>
+  readonly parent: Header
   /** Ends it at the newest final block instead of waiting for more. */
   readonly once: boolean
   readonly signal: AbortSignal
+  /** Is told of the newest block that was read, where no more is final yet; all before it has been taken then. */
+  readonly onEnd?: ((newest: Header) => Promise<void>) | undefined
 }
 
 /**
@@ -54,6 +56,7 @@ export async function* followChain(options: FollowOptions): AsyncGenerator<Segme
       last = segment.headers.get(segment.to) as Header
     }
     if (once) return
+    await options.onEnd?.(last)
     await wait(pollSeconds * 1_000, undefined, { signal })
   }
 }

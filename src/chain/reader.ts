@@ -40,6 +40,8 @@ export interface ReaderOptions extends SceneOptions {
   readonly signal: AbortSignal
   /** Ends it at the newest final block instead of waiting for more. */
   readonly once: boolean
+  /** Is told of the newest block that was read, each time that there is no more; all facts of it were taken then. */
+  readonly onEnd?: ((newest: Header) => Promise<void>) | undefined
 }
 
 /**
@@ -79,7 +81,7 @@ async function* readOn(options: ReaderOptions, progress: Progress): AsyncGenerat
 }
 
 async function* readFrom(options: ReaderOptions, start: Start | null): AsyncGenerator<Told, void> {
-  const { config, rpc, venue, multicall, once, signal } = options
+  const { config, rpc, venue, multicall, once, signal, onEnd } = options
   const vaults = config.vaults.map(({ address }) => address)
   const firstBlock = Math.min(...config.vaults.map((vault) => vault.firstBlock))
   const parent = await parentOf(rpc, start, firstBlock)
@@ -92,7 +94,7 @@ async function* readFrom(options: ReaderOptions, start: Start | null): AsyncGene
   })
   const logs = createLogSource(rpc, vaults, holdings)
   const { finality, pollSeconds } = config
-  for await (const segment of followChain({ rpc, logs, finality, pollSeconds, parent, once, signal })) {
+  for await (const segment of followChain({ rpc, logs, finality, pollSeconds, parent, once, signal, onEnd })) {
     if (segment.to - segment.from >= newsworthyBlocks) {
       options.report('info', 'Reading the chain', { from: segment.from, to: segment.to })
     }

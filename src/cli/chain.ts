@@ -5,7 +5,7 @@ import { BadChainConfig } from '../chain/errors.ts'
 import { chainFeed, chainName } from '../chain/feed.ts'
 import type { Report } from '../chain/rpc.ts'
 import type { Database } from '../database/database.ts'
-import { readFeedPosition } from '../database/write/feed.ts'
+import { type FeedPosition, readFeedPosition } from '../database/write/feed.ts'
 import type { Source } from '../feed/source.ts'
 import type { Log } from './log.ts'
 
@@ -38,8 +38,11 @@ export async function followedChain(
   log: Log,
   signal: AbortSignal,
 ): Promise<Source> {
-  const applied = await readFeedPosition(database.prisma, chainName(chain.config))
-  return chainFeed({ ...chain, report: reportTo(log), signal, once: false }, applied)
+  const open = (applied: FeedPosition | null): Source => {
+    const feed = chainFeed({ ...chain, report: reportTo(log), signal, once: false }, applied)
+    return { ...feed, reopen: (stored) => Promise.resolve(open(stored)) }
+  }
+  return open(await readFeedPosition(database.prisma, chainName(chain.config)))
 }
 
 export interface ChainCommand {

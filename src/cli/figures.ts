@@ -1,6 +1,6 @@
 import { untilCancelled } from '../database/cancelled.ts'
 import type { Database } from '../database/database.ts'
-import { readFeeds, readNewestFactAt } from '../database/read/figures.ts'
+import { readCommitSeq, readFeeds, readNewestFactAt } from '../database/read/figures.ts'
 import type { ModelFigures } from '../http/model-metrics.ts'
 
 export interface FiguresOptions {
@@ -26,10 +26,14 @@ export function figuresReader(
 async function read(database: Pick<Database, 'query'>, milliseconds: number): Promise<ModelFigures | null> {
   const signal = AbortSignal.timeout(milliseconds)
   try {
-    const reading = Promise.all([readFeeds(database, signal), readNewestFactAt(database, signal)])
+    const reading = Promise.all([
+      readFeeds(database, signal),
+      readNewestFactAt(database, signal),
+      readCommitSeq(database, signal),
+    ])
     // The embedded database can't give up a read.
-    const [feeds, newestFactAt] = await untilCancelled(reading, signal)
-    return { feeds, newestFactAt }
+    const [feeds, newestFactAt, commitSeq] = await untilCancelled(reading, signal)
+    return { feeds, newestFactAt, commitSeq }
   } catch {
     return null
   }

@@ -1,13 +1,17 @@
-import { defaultBounds } from '../bounds.ts'
+import { connectionBounds, defaultBounds, versionBounds } from '../http-bounds.ts'
 import type { Config } from '../config.ts'
+import type { ChangeListener } from '../database/change-listener.ts'
 import type { Database } from '../database/database.ts'
 import { observed } from '../database/observed.ts'
+import { readVersionAt } from '../database/read/commit-log.ts'
 import type { AnswerCache } from '../http/answer-cache.ts'
 import { createApp } from '../http/app.ts'
+import type { DataVersions } from '../http/data-versions.ts'
 import type { Exposition } from '../http/exposition.ts'
 import type { Readiness } from '../http/health.ts'
 import { metricsListener } from '../http/metrics-listener.ts'
 import type { Metrics } from '../http/metrics.ts'
+import { occasionally } from '../http/occasionally.ts'
 import { listen } from '../http/server.ts'
 import type { Log } from './log.ts'
 
@@ -23,6 +27,11 @@ export interface GatewayOptions {
   readonly log: Log
   readonly readiness: Readiness
   readonly cache: AnswerCache
+  readonly data: DataVersions
+  /** Whether a feed was stopped, by the name that its position is kept under. */
+  readonly isStopped: (feed: string) => boolean
+  /** Whether one waits for its database, for room on a disk, or for its file. */
+  readonly isWaiting: (feed: string) => boolean
   readonly metrics: Metrics
   /** What `/metrics` tells. */
   readonly tell: Exposition
@@ -32,7 +41,7 @@ export interface GatewayOptions {
 
 /** Answers the requests to one port. */
 export async function openGateway(options: GatewayOptions): Promise<Listening> {
-  const { config, database, log, readiness, cache, metrics, tell, sharesRateLimit = false } = options
+  const { config, database, log, readiness, cache, data, metrics, tell, sharesRateLimit = false } = options
   const bounds = { ...defaultBounds, ...config.bounds }
   const app = createApp({
     ...config,
@@ -40,23 +49,38 @@ export async function openGateway(options: GatewayOptions): Promise<Listening> {
     rateLimit: config.rateLimit && { ...config.rateLimit, isShared: sharesRateLimit },
     bounds,
     cache,
+    data,
+    versionAt: (seq) => readVersionAt(database, seq, AbortSignal.timeout(versionBounds.waitMilliseconds)),
+    isStopped: options.isStopped,
+    isWaiting: options.isWaiting,
     readiness,
     metrics: config.metricsPort === null ? tell : null,
     onBatch: metrics.onBatch,
+    onRepeat: metrics.onRepeat,
     report: (err, requestId) => log.error('An answer failed', { err, requestId }),
     onAnswered: (request) => {
       log.answered(request)
       metrics.onAnswered(request)
     },
   })
+  const logRefused = occasionally((count) => {
+    log.warn('Connections are closed at once: as many are open as may be, in all or from one address', { count })
+  }, connectionBounds.refusedReportSeconds * 1000)
   const server = await listen({
     listener: (request, response) => app.listener(request, response),
     onError: (err) => log.error('A request failed', { err }),
     port: config.port,
     host: config.host,
     bounds,
+    descriptorsElsewhere: config.database.engine === 'postgresql' ? config.database.connections : 0,
+    isBehindProxies: config.trustedProxies > 0,
+    onConnections: metrics.onConnections,
+    onRefused: () => {
+      metrics.onRefused()
+      logRefused()
+    },
   })
-  const stopWatching = await database.watch(cache)
+  const stopListening = await database.listen(both(cache, data))
   log.info('Listening', { port: server.port, engine: database.engine })
   return {
     port: server.port,
@@ -65,8 +89,23 @@ export async function openGateway(options: GatewayOptions): Promise<Listening> {
       log.info('Stopping: what runs is finished', { stopSeconds: config.stopSeconds })
       const cut = await closed
       if (cut > 0) log.warn('Requests that took too long to finish were cut', { cut })
-      await stopWatching()
+      await stopListening()
     },
+  }
+}
+
+/** What a commit changed is dropped before its version is told. */
+function both(cache: AnswerCache, data: DataVersions): ChangeListener {
+  return {
+    committed: (commit) => {
+      cache.committed(commit)
+      data.committed(commit)
+    },
+    listening: (isListening) => {
+      cache.listening(isListening)
+      data.listening(isListening)
+    },
+    upToDate: (sentAt) => data.upToDate(sentAt),
   }
 }
 
@@ -78,6 +117,7 @@ export async function openMetricsPort(config: Config, tell: Exposition, log: Log
     onError: (err) => log.error('A request for the metrics failed', { err }),
     port: config.metricsPort,
     host: config.host,
+    bounds: { ...defaultBounds, connections: connectionBounds.metricsConnections },
     variable: 'METRICS_PORT',
   })
   log.info('Telling metrics', { port: server.port })

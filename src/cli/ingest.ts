@@ -2,7 +2,9 @@ import path from 'node:path'
 import type { Readable } from 'node:stream'
 import { SingleBar } from 'cli-progress'
 import type { Database } from '../database/database.ts'
-import { ingest, type Summary, type Tally } from '../feed/ingest.ts'
+import type { FeedPosition } from '../database/write/feed.ts'
+import type { Summary, Tally } from '../feed/checkpoints.ts'
+import { ingest } from '../feed/ingest.ts'
 import { rejectsFile } from '../feed/rejects.ts'
 import { fileSource, inputSource, type Source } from '../feed/source.ts'
 import { factsPerSecond, type Moment, momentOf, timeLeft, total } from './progress.ts'
@@ -14,6 +16,7 @@ export interface IngestCommand {
   readonly input: Readable
   readonly output: NodeJS.WriteStream
   readonly signal: AbortSignal
+  readonly nowSeconds: () => number
 }
 
 /**
@@ -21,7 +24,8 @@ export interface IngestCommand {
  * @returns the exit status: 0, or 1 where bad lines were set aside or the run was stopped
  * @throws {BadFact} at the first bad line, unless bad lines are to be skipped
  */
-export async function runIngest({ database, feed, skipBad, input, output, signal }: IngestCommand): Promise<0 | 1> {
+export async function runIngest(command: IngestCommand): Promise<0 | 1> {
+  const { database, feed, skipBad, input, output, signal, nowSeconds } = command
   const source = feed === '-' ? inputSource(input, signal) : await fileSource(feed)
   const rejects = skipBad
     ? rejectsFile(`${feed === '-' ? 'stdin' : path.resolve(feed)}.rejects.ndjson`, 'w')
@@ -37,7 +41,10 @@ export async function runIngest({ database, feed, skipBad, input, output, signal
       onWait: (reason: Error) => output.write(`${reason.message} The feed waits, and goes on by itself.\n`),
       onGoOn: () => output.write('The feed goes on.\n'),
     }
-    await ingest({ database, source, onProgress, signal, patience, ...(rejects === undefined ? {} : { rejects }) })
+    const onReopen = (stored: FeedPosition | null): void =>
+      void output.write(`The database has lost facts that were applied. ${readOnFrom(stored)}\n`)
+    const options = { database, source, onProgress, signal, patience, nowSeconds, onReopen }
+    await ingest({ ...options, ...(rejects === undefined ? {} : { rejects }) })
   } finally {
     progress.stop()
     await rejects?.close()
@@ -48,6 +55,11 @@ export async function runIngest({ database, feed, skipBad, input, output, signal
   }
   if (signal.aborted) output.write('Stopped before the end of the feed: the same command does the rest\n')
   return total(summary.rejected) > 0 || signal.aborted ? 1 : 0
+}
+
+/** Says where a feed is read again that the database has lost facts of, as after a failover. */
+export function readOnFrom(stored: FeedPosition | null): string {
+  return `The feed is read again from ${stored === null ? 'its beginning' : `line ${stored.line + 1}`}.`
 }
 
 /** Counts by kind, a line each for what was applied, skipped and rejected. */

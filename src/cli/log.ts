@@ -25,9 +25,9 @@ export interface LogOptions {
 }
 
 export function createLog({ level, secrets, worker = null, output }: LogOptions): Log {
-  const hidden = secrets.map((secret) => JSON.stringify(secret).slice(1, -1)).filter((secret) => secret.length >= 8)
+  const hidden = secrets.map((secret) => JSON.stringify(secret).slice(1, -1))
   const write = (line: string): void => {
-    const safe = hidden.reduce((text, secret) => text.replaceAll(secret, '[hidden]'), line)
+    const safe = masked(line, hidden)
     output.write(output.isTTY === true ? readable(safe) : safe)
   }
   const base = worker === null ? null : { worker }
@@ -40,6 +40,13 @@ export function createLog({ level, secrets, worker = null, output }: LogOptions)
     // Probes come every few seconds, and tell nothing while all is well.
     answered: (request) => logger[isProbe({ path: request.route }) ? 'debug' : 'info'](request, 'Answered'),
   }
+}
+
+/** A text without the secrets in it; those of fewer than 8 characters stay, for they may be part of any word. */
+export function masked(text: string, secrets: readonly string[]): string {
+  return secrets
+    .filter((secret) => secret.length >= 8)
+    .reduce((safe, secret) => safe.replaceAll(secret, '[hidden]'), text)
 }
 
 /** `12:30:01 INFO Answered method=GET route=/strategies`, and below it the stack of an error. */

@@ -1,6 +1,8 @@
+import type { FeedConditions } from './feed-conditions.ts'
+
 /** What the primary says to a worker. */
 export type ToWorker =
-  | { readonly kind: 'feed stopped'; readonly reason: string }
+  | { readonly kind: 'feeds'; readonly conditions: FeedConditions }
   | { readonly kind: 'stop' }
   /** Asks for the worker's own metrics. */
   | { readonly kind: 'own metrics?'; readonly id: number }

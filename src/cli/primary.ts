@@ -1,8 +1,8 @@
 import { exposition } from '../http/exposition.ts'
 import { createMetrics } from '../http/metrics.ts'
 import { countForAllWorkers } from '../http/rate-limit.ts'
+import { monitorFeeds } from './feed-conditions.ts'
 import { openMetricsPort } from './gateway.ts'
-import { createReadiness, type GatewayReadiness } from './readiness.ts'
 import { fillWithDemo, type Gateway, type ServeCommand, startFeed } from './serve.ts'
 import { modelTelling } from './telling.ts'
 import { createWorkers } from './workers.ts'
@@ -14,21 +14,14 @@ const endSeconds = 3
 export async function serveByWorkers(command: ServeCommand): Promise<Gateway> {
   const { config, database, log } = command
   if (config.demo && command.feed === null && command.chain === null) await fillWithDemo(command)
-  const own = createReadiness(database)
+  const feeds = monitorFeeds((conditions) => workers.feedsChanged(conditions))
   const metrics = createMetrics({ worker: 'primary' })
-  const tellModel = modelTelling(database, own)
-  const workers = createWorkers({ count: config.workers, log, tell: () => tell(), feedReason: own.feedReason })
+  const tellModel = modelTelling(database, feeds)
+  const workers = createWorkers({ count: config.workers, log, tell: () => tell(), conditions: feeds.conditions })
   const tell = exposition(async () => {
     const [ofWorkers, ...rest] = await Promise.all([workers.metrics(), metrics.text(), tellModel()])
     return [...ofWorkers, ...rest]
   })
-  const readiness: GatewayReadiness = {
-    ...own,
-    feedStopped(error) {
-      own.feedStopped(error)
-      workers.feedStopped(own.feedReason() ?? '')
-    },
-  }
   countForAllWorkers()
   const metricsPort = await openMetricsPort(config, tell, log)
   const port = await workers.start().catch(async (error: unknown) => {
@@ -36,7 +29,7 @@ export async function serveByWorkers(command: ServeCommand): Promise<Gateway> {
     throw error
   })
   const stopping = new AbortController()
-  const { feedEnded, firstFacts } = startFeed(command, readiness, stopping.signal)
+  const { feedEnded, firstFacts } = startFeed(command, feeds, stopping.signal)
   return {
     port,
     metricsPort: metricsPort?.port ?? null,

@@ -1,5 +1,5 @@
-import type { Summary, Tally } from '../feed/ingest.ts'
-import type { Progress } from '../feed/source.ts'
+import type { Summary, Tally } from '../feed/checkpoints.ts'
+import type { Progress } from '../feed/unpack.ts'
 
 /** How much of a run is done at a moment: facts that are applied or known, and the bytes of the feed that they took. */
 export interface Moment {

@@ -1,48 +1,56 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { ChainDiverged } from '../chain/errors.ts'
 import type { Database } from '../database/database.ts'
 import { missingMigrations } from '../database/migrations.ts'
-import { BadFact } from '../feed/errors.ts'
-import type { Readiness } from '../http/health.ts'
+import { probeMilliseconds } from '../http-bounds.ts'
+import type { DataVersions } from '../http/data-versions.ts'
+import type { DataAge, Readiness } from '../http/health.ts'
+import { keptBriefly } from '../http/kept-briefly.ts'
+import { type FeedConditions, noFeedTrouble } from './feed-conditions.ts'
 
-export interface GatewayReadiness extends Readiness {
-  /** Is told what ended the feed before its time; it stays not ready until it is started anew. */
-  feedStopped(error: unknown): void
-  /** Why the feed is stopped; null where it isn't. */
-  readonly feedReason: () => string | null
+export interface ReadinessOptions {
+  /** The database has to answer: less than the second that Kubernetes gives a probe. */
+  readonly milliseconds?: number
+  /** How long the database's answer stands. */
+  readonly restMilliseconds?: number
+  readonly conditions?: () => FeedConditions
+  /** What is known of the data; without it, its age isn't told. */
+  readonly data?: DataVersions
 }
 
-/**
- * Whether the gateway can serve: its database answers, with all migrations, and its feed wasn't stopped.
- * @param milliseconds the database has to answer: less than the second that Kubernetes gives a probe
- */
-export function createReadiness(database: Database, milliseconds = 800): GatewayReadiness {
-  let ofFeed: string | null = null
-  let asked: Promise<string | null> | undefined
+/** Whether the gateway can serve: its database answers, with all migrations, none of its feeds was stopped, and none waits for a missing file. */
+export function createReadiness(database: Database, options: ReadinessOptions = {}): Readiness {
+  const { milliseconds = 800, restMilliseconds = probeMilliseconds, conditions = () => noFeedTrouble, data } = options
+  // Anybody may ask, as often as they like.
+  const askDatabase = keptBriefly(
+    () => withinTime(reasonOf(database, AbortSignal.timeout(2 * milliseconds)), milliseconds),
+    restMilliseconds,
+  )
   return {
-    feedStopped(error) {
-      ofFeed = stopOf(error)
-    },
-
-    feedReason: () => ofFeed,
-
-    // Anybody may ask, as often as they like: the database is asked by one at a time, for all who wait.
     async reason() {
-      asked ??= withinTime(reasonOf(database), milliseconds).finally(() => (asked = undefined))
-      return (await asked) ?? ofFeed
+      return (await askDatabase()) ?? conditions().reason
     },
+
+    ...(data && { age: () => ageOf(data, conditions()) }),
   }
 }
 
-function stopOf(error: unknown): string {
-  if (error instanceof BadFact) return `The feed is stopped by a bad fact in ${error.finding}`
-  if (error instanceof ChainDiverged) return `The feed is stopped. ${error.message}.`
-  return 'The feed is stopped; the log says why.'
+/** Why the data grows old is said beside its age: who is asked while the database is away says so itself. */
+function ageOf(data: DataVersions, { stopped, waiting }: FeedConditions): DataAge {
+  const { ageSeconds, newestTs } = data.now()
+  return {
+    dataAgeSeconds: ageSeconds,
+    newestFactAgeSeconds: newestTs === null ? null : Math.max(0, Math.floor(Date.now() / 1000) - newestTs),
+    causes: [
+      ...(data.isListening ? [] : ['commits are not heard of']),
+      ...(waiting.length > 0 ? ['a feed waits'] : []),
+      ...(stopped.length > 0 ? ['a feed is stopped'] : []),
+    ],
+  }
 }
 
-async function reasonOf(database: Database): Promise<string | null> {
+async function reasonOf(database: Database, signal: AbortSignal): Promise<string | null> {
   try {
-    const missing = await missingMigrations(database)
+    const missing = await missingMigrations(database, signal)
     return missing.length === 0 ? null : `The database lacks ${missing.length} of the migrations.`
   } catch {
     return 'The database is not reachable.'

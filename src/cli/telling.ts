@@ -1,13 +1,14 @@
 import type { Database } from '../database/database.ts'
 import { createModelMetrics } from '../http/model-metrics.ts'
 import { figuresReader } from './figures.ts'
-import type { GatewayReadiness } from './readiness.ts'
+import type { FeedMonitor } from './feed-conditions.ts'
 
 /** Tells of the facts that came in, in Prometheus' text format. */
-export function modelTelling(database: Database, readiness: GatewayReadiness): () => Promise<string> {
+export function modelTelling(database: Database, feeds: FeedMonitor): () => Promise<string> {
   return createModelMetrics({
     read: figuresReader(database),
-    isFeedStopped: () => readiness.feedReason() !== null,
+    isFeedStopped: () => feeds.conditions().stopped.length > 0,
+    isFeedWaiting: () => feeds.conditions().waiting.length > 0,
     nowSeconds: () => Date.now() / 1000,
   })
 }

@@ -1,6 +1,9 @@
 import cluster from 'node:cluster'
 import { createAnswerCache } from '../http/answer-cache.ts'
+import { DataVersions } from '../http/data-versions.ts'
+import { exposition } from '../http/exposition.ts'
 import { createMetrics } from '../http/metrics.ts'
+import { type FeedConditions, noFeedTrouble } from './feed-conditions.ts'
 import { openGateway } from './gateway.ts'
 import { questions, type ToPrimary, type ToWorker } from './messages.ts'
 import { createReadiness } from './readiness.ts'
@@ -25,12 +28,12 @@ export function onStopMessage(stop: () => void): void {
 /** Answers requests on the port that this worker shares with the others. */
 export async function serveAsWorker({ config, database, log }: ServeCommand): Promise<Gateway> {
   const cache = createAnswerCache(config.cacheBytes)
-  const metrics = createMetrics({ cache: () => cache.figures(), worker: workerNumber() ?? 0 })
-  const ofDatabase = createReadiness(database)
+  const data = new DataVersions()
+  const metrics = createMetrics({ cache: () => cache.figures(), data, worker: workerNumber() ?? 0 })
   const toPrimary = questions(tellMilliseconds)
-  let feedReason: string | null = null
+  let conditions: FeedConditions = noFeedTrouble
   hear((message) => {
-    if (message.kind === 'feed stopped') feedReason = message.reason
+    if (message.kind === 'feeds') conditions = message.conditions
     if (message.kind === 'all metrics') toPrimary.answer(message.id, message.text)
     if (message.kind !== 'own metrics?') return
     void metrics.text().then((text) => say({ kind: 'own metrics', id: message.id, text }))
@@ -42,8 +45,13 @@ export async function serveAsWorker({ config, database, log }: ServeCommand): Pr
     log,
     cache,
     metrics,
-    readiness: { reason: async () => (await ofDatabase.reason()) ?? feedReason },
-    tell: async () => (await toPrimary.ask((id) => say({ kind: 'all metrics?', id }))) ?? metrics.text(),
+    data,
+    isStopped: (feed) => conditions.stopped.includes(feed),
+    isWaiting: (feed) => conditions.waiting.includes(feed),
+    readiness: createReadiness(database, { conditions: () => conditions, data }),
+    tell: exposition(async () => [
+      (await toPrimary.ask((id) => say({ kind: 'all metrics?', id }))) ?? (await metrics.text()),
+    ]),
     sharesRateLimit: true,
   })
   const nothing = Promise.resolve()

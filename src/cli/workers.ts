@@ -1,5 +1,6 @@
 import type { Worker } from 'node:cluster'
 import type { Exposition } from '../http/exposition.ts'
+import type { FeedConditions } from './feed-conditions.ts'
 import type { Log } from './log.ts'
 import { questions, type ToPrimary, type ToWorker } from './messages.ts'
 import { supervisor } from './supervisor.ts'
@@ -12,8 +13,7 @@ export interface WorkersOptions {
   readonly log: Log
   /** The metrics of all, for a worker that is asked for them. */
   readonly tell: Exposition
-  /** Why the feed is stopped; null where it isn't. */
-  readonly feedReason: () => string | null
+  readonly conditions: () => FeedConditions
 }
 
 /** Processes that answer on one port, each of which is replaced when it ends, and what is said between them and this one. */
@@ -24,14 +24,15 @@ export interface Workers {
    * @throws {WorkerFailed}
    */
   start(): Promise<number>
-  feedStopped(reason: string): void
+  /** Has them know how the feeds are. */
+  feedsChanged(conditions: FeedConditions): void
   /** Their own metrics, of those that tell in time. */
   metrics(): Promise<string[]>
   /** Has them finish what runs, and kills those that take longer. */
   close(seconds: number): Promise<void>
 }
 
-export function createWorkers({ count, log, tell, feedReason }: WorkersOptions): Workers {
+export function createWorkers({ count, log, tell, conditions }: WorkersOptions): Workers {
   const toWorkers = questions(tellMilliseconds)
   const supervised = supervisor({
     count,
@@ -49,16 +50,15 @@ export function createWorkers({ count, log, tell, feedReason }: WorkersOptions):
 
   /** What was said to the others before this one heard. */
   function tellState(worker: Worker): void {
-    const reason = feedReason()
-    if (reason !== null) say(worker, { kind: 'feed stopped', reason })
+    say(worker, { kind: 'feeds', conditions: conditions() })
     if (supervised.isStopping()) say(worker, { kind: 'stop' })
   }
 
   return {
     start: () => supervised.start(),
 
-    feedStopped(reason) {
-      for (const worker of supervised.alive) say(worker, { kind: 'feed stopped', reason })
+    feedsChanged(now) {
+      for (const worker of supervised.alive) say(worker, { kind: 'feeds', conditions: now })
     },
 
     async metrics() {

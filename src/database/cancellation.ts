@@ -13,15 +13,14 @@ export interface Cancellation {
 /** What each request has one of, and each of its reads waits on: a small part of what an AbortController costs. */
 export class Canceller implements Cancellation {
   aborted = false
-  #waiters: Waiter[] = []
+  #waiters = new Set<Waiter>()
 
   addEventListener(_: 'abort', waiter: Waiter): void {
-    this.#waiters.push(waiter)
+    this.#waiters.add(waiter)
   }
 
   removeEventListener(_: 'abort', waiter: Waiter): void {
-    const place = this.#waiters.indexOf(waiter)
-    if (place >= 0) this.#waiters.splice(place, 1)
+    this.#waiters.delete(waiter)
   }
 
   /** Tells those who wait, once. */
@@ -29,7 +28,7 @@ export class Canceller implements Cancellation {
     if (this.aborted) return
     this.aborted = true
     const waiters = this.#waiters
-    this.#waiters = []
+    this.#waiters = new Set()
     for (const waiter of waiters) waiter.handleEvent()
   }
 }

@@ -1,5 +1,5 @@
 import type { Cancellation } from './cancellation.ts'
-import type { StopWatching, Watcher } from './watcher.ts'
+import type { ChangeListener, StopListening } from './change-listener.ts'
 import type { PrismaClient } from './generated/client/client.ts'
 import type { SqlMigrationAwareDriverAdapterFactory } from '@prisma/driver-adapter-utils'
 
@@ -17,10 +17,10 @@ export interface Statement {
 }
 
 /**
- * What a read's rows are made from: the vaults that its first value names, all vaults, the catalogue of strategies, or
- * the universe. When that changes, an answer that was made of them no longer stands.
+ * What a read's rows are made from: the vaults that its first value names, all vaults, the catalogue of strategies, the
+ * universe, or how far feeds are, which no commit tells of. When that changes, an answer that was made of them no longer stands.
  */
-export type Origin = 'named vaults' | 'all vaults' | 'catalogue' | 'universe'
+export type Origin = 'named vaults' | 'all vaults' | 'catalogue' | 'universe' | 'feeds'
 
 /** A statement that reads the read model. */
 export interface Read extends Statement {
@@ -30,8 +30,10 @@ export interface Read extends Statement {
    * of; or null where it has no keys, so that all its rows are everybody's.
    */
   readonly sharedBy?: string | null
-  /** How many keys a shared read may have; a hundred unless each has many rows. */
+  /** How many keys a shared read may have, or a piece of one that is read in pieces; a hundred unless each has many rows. */
   readonly mostShared?: number
+  /** Whether it reads as many rows as there are: few of these run at once, so that short reads always find a connection. */
+  readonly isUnbounded?: boolean
 }
 
 /** A value a statement can be given; dates and floats have no place in the read model. */
@@ -59,14 +61,47 @@ export interface Reader {
   query<Row>(read: Read, values: readonly Value[], signal?: Cancellation): Promise<Row[]>
 }
 
+/** Rows of a read, and the version of the data that they were read from. */
+export interface Versioned<Row> {
+  readonly rows: Row[]
+  /** Of the one snapshot that all the rows are of; null where they are of several snapshots, or their version is unknown. */
+  readonly version: string | null
+}
+
+export interface VersionedReader {
+  /**
+   * Runs a hot read and gives its rows with their version.
+   * @param signal gives it up, and stops it on a server
+   * @throws {ReadCancelled} where it was given up, or took too long
+   * @throws {DatabaseUnavailable} where the database can't be reached now
+   */
+  read<Row>(read: Read, values: readonly Value[], signal?: Cancellation): Promise<Versioned<Row>>
+}
+
+export interface Snapshots {
+  /**
+   * Runs work whose reads all see one committed state of the whole database.
+   * @param work it may read by the reader until it ends
+   * @param signal gives up the work and its reads
+   * @param isUnbounded whether unbounded reads are among them: it takes none of the connections of short reads then
+   * @throws {ReadCancelled} where it was given up
+   */
+  snapshot<Result>(
+    work: (reader: VersionedReader) => Promise<Result>,
+    signal?: Cancellation,
+    isUnbounded?: boolean,
+  ): Promise<Result>
+}
+
 /** The embedded PGlite or a PostgreSQL: what differs between them is below this. */
-export interface Database extends Reader {
+export interface Database extends Reader, VersionedReader, Snapshots {
   readonly engine: 'pglite' | 'postgresql'
   /** For what is read or changed seldom. */
   readonly prisma: PrismaClient
   query<Row>(statement: Statement, values: readonly Value[], signal?: Cancellation): Promise<Row[]>
-  /** Tells what committed batches of facts have changed, as long as it is watched. */
-  watch(watcher: Watcher): Promise<StopWatching>
+  read<Row>(statement: Statement, values: readonly Value[], signal?: Cancellation): Promise<Versioned<Row>>
+  /** Tells of the commits of the server that is read from, until it is stopped. */
+  listen(listener: ChangeListener): Promise<StopListening>
   /** Runs work in one transaction; what it throws rolls all of it back. */
   transaction<Result>(work: (transaction: Transaction) => Promise<Result>): Promise<Result>
   /** Runs work while no other process that asks for the same does. */

@@ -1,5 +1,5 @@
 import type { Cancellation } from './cancellation.ts'
-import type { Read, Reader, Value } from './database.ts'
+import type { Read, Value, Versioned, VersionedReader } from './database.ts'
 
 /** So many vaults of a read that may have many rows of each are read in a few hundredths of a second. */
 const longKeys = 4
@@ -10,23 +10,26 @@ export function isLong({ from, sharedBy }: Pick<Read, 'from' | 'sharedBy'>): boo
 }
 
 /**
- * Reads what is about many vaults a few at a time, one after the other, so that others come in between.
+ * Reads what is about many vaults a few at a time, one after the other, so that others come in between. Where a batch of
+ * facts was one of those, the rows are of no one version.
  * @param reader asked for a piece
  */
-export function inPieces(reader: Reader): Reader {
+export function inPieces(reader: VersionedReader): VersionedReader {
   return {
-    async query<Row>(read: Read, values: readonly Value[], signal?: Cancellation) {
+    async read<Row>(read: Read, values: readonly Value[], signal?: Cancellation) {
       const [keys, ...rest] = values
       const most = read.mostShared ?? (isLong(read) ? longKeys : Infinity)
       if (read.from !== 'named vaults' || !Array.isArray(keys) || keys.length <= most) {
-        return reader.query<Row>(read, values, signal)
+        return reader.read<Row>(read, values, signal)
       }
-      let rows: Row[] = []
+      const pieces: Versioned<Row>[] = []
       for (let at = 0; at < keys.length; at += most) {
         const piece = [(keys as string[]).slice(at, at + most), ...rest]
-        rows = rows.concat(await reader.query<Row>(read, piece, signal))
+        pieces.push(await reader.read<Row>(read, piece, signal))
       }
-      return rows
+      const version = pieces[0]?.version ?? null
+      const isOne = pieces.every((piece) => piece.version === version)
+      return { rows: pieces.flatMap(({ rows }) => rows), version: isOne ? version : null }
     },
   }
 }

@@ -1,7 +1,9 @@
 import { readdir, readFile } from 'node:fs/promises'
 import path from 'node:path'
 import type { MigrationList } from '@prisma/schema-engine-wasm'
+import type { Cancellation } from './cancellation.ts'
 import type { Database } from './database.ts'
+import { isReadOnly, refusalOfMigrations, refusalOfReadOnly } from './refused.ts'
 import { startSchemaEngine } from './schema-engine.ts'
 
 const prismaFolder = path.resolve(import.meta.dirname, '../../prisma')
@@ -11,11 +13,21 @@ const filters = { externalTables: [], externalEnums: [] }
 /**
  * Applies what is missing of prisma/migrations, by Prisma's own schema engine; several processes may do so at once.
  * @returns the names of the migrations that were applied
+ * @throws {DatabaseRefused} where some are missing and the server is read-only, or the role may not
  */
 export async function migrate(database: Database): Promise<string[]> {
+  try {
+    return await applyMissing(database)
+  } catch (error) {
+    throw (await refusalOfMigrations(database, error)) ?? error
+  }
+}
+
+async function applyMissing(database: Database): Promise<string[]> {
   const migrationsList = await readMigrations()
   const names = migrationsList.migrationDirectories.map(({ path: name }) => name)
   if (await areApplied(database, names)) return []
+  if (await isReadOnly(database)) throw await refusalOfReadOnly(database)
   return database.exclusively(async () => {
     // Another process may have applied them while this one waited.
     if (await areApplied(database, names)) return []
@@ -57,17 +69,21 @@ async function forgetInterrupted(database: Database): Promise<void> {
   )
 }
 
-async function isTableThere(database: Database): Promise<boolean> {
+async function isTableThere(database: Database, signal?: Cancellation): Promise<boolean> {
   const [table] = await database.query<{ exists: boolean }>(
     { name: 'migrations_table', text: `select to_regclass('_prisma_migrations') is not null as exists` },
     [],
+    signal,
   )
   return table?.exists === true
 }
 
-/** The migrations that this code needs and the database hasn't. */
-export async function missingMigrations(database: Database): Promise<string[]> {
-  const applied = await appliedMigrations(database)
+/**
+ * The migrations that this code needs and the database hasn't.
+ * @param signal gives up the reads, so that they hold no connection to a server that has vanished
+ */
+export async function missingMigrations(database: Database, signal?: Cancellation): Promise<string[]> {
+  const applied = await appliedMigrations(database, signal)
   return (await migrationNames()).filter((name) => !applied.includes(name))
 }
 
@@ -77,14 +93,15 @@ async function areApplied(database: Database, names: readonly string[]): Promise
   return names.every((name) => applied.includes(name))
 }
 
-async function appliedMigrations(database: Database): Promise<string[]> {
-  if (!(await isTableThere(database))) return []
+async function appliedMigrations(database: Database, signal?: Cancellation): Promise<string[]> {
+  if (!(await isTableThere(database, signal))) return []
   const applied = await database.query<{ name: string }>(
     {
       name: 'migrations_applied',
       text: 'select migration_name as name from _prisma_migrations where finished_at is not null and rolled_back_at is null',
     },
     [],
+    signal,
   )
   return applied.map(({ name }) => name)
 }

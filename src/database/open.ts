@@ -7,10 +7,14 @@ export type DatabaseChoice =
 
 /**
  * Opens the database that was chosen, with all migrations applied. Only the engine in use is loaded.
+ * @param warn is told of what an operator should know, and needs no end
  * @throws {DataDirInUse} where another process has the embedded one
  */
-export async function openDatabase(choice: DatabaseChoice): Promise<Database> {
-  const database = await open(choice)
+export async function openDatabase(
+  choice: DatabaseChoice,
+  warn: (message: string) => void = () => undefined,
+): Promise<Database> {
+  const database = await open(choice, warn)
   try {
     await migrate(database)
     return database
@@ -20,7 +24,7 @@ export async function openDatabase(choice: DatabaseChoice): Promise<Database> {
   }
 }
 
-async function open(choice: DatabaseChoice): Promise<Database> {
+async function open(choice: DatabaseChoice, warn: (message: string) => void): Promise<Database> {
   if (choice.engine === 'pglite') return (await import('./pglite.ts')).openPGlite(choice.dataDir)
-  return (await import('./postgresql.ts')).openPostgreSql(choice.url, choice.connections)
+  return (await import('./postgresql.ts')).openPostgreSql(choice.url, choice.connections, warn)
 }

@@ -1,6 +1,7 @@
 import { isDriverAdapterError, type SqlMigrationAwareDriverAdapterFactory } from '@prisma/driver-adapter-utils'
 import { DatabaseFull } from './full.ts'
-import { DatabaseUnavailable, isUnavailable } from './unavailable.ts'
+import { DatabaseRefused, refusalIn } from './refused.ts'
+import { DatabaseReadOnly, DatabaseUnavailable, isUnavailable } from './unavailable.ts'
 
 const diskFull = '53100'
 const outOfMemory = '53200'
@@ -44,10 +45,18 @@ export async function told<Result>(work: Promise<Result>, outageOf: OutageOf): P
   }
 }
 
-/** Outages of a PostgreSQL server. */
+const grant = 'GRANT its role SELECT, INSERT, UPDATE, DELETE ON ALL TABLES and USAGE ON ALL SEQUENCES IN SCHEMA public.'
+
+/** Outages of a PostgreSQL server, and what it refuses. */
 export function ofServer(host: string): OutageOf {
   const ofRoom = ofPlace(`at ${host}`)
   return (error) => {
+    if (isOutage(error) || error instanceof DatabaseRefused) return error
+    const refusal = refusalIn(error)
+    // After a failover a connection may lead to what is a standby now: it is given up, and the next one may not.
+    if (refusal?.isReadOnly === true) return new DatabaseReadOnly(host, error)
+    if (refusal !== null)
+      return new DatabaseRefused(`PostgreSQL at ${host} refuses: ${refusal.reason}. ${grant}`, error)
     const isAway = isOfConnection(error) || isUnavailable({ code: stateOf(error) })
     return isAway ? new DatabaseUnavailable(error) : ofRoom(error)
   }

@@ -1,23 +1,27 @@
 import { existsSync } from 'node:fs'
 import { rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { PGlite } from '@electric-sql/pglite'
 import { PrismaPGlite } from 'pglite-prisma-adapter'
 import { atomicScripts } from './atomic-scripts.ts'
 import type { Cancellation } from './cancellation.ts'
-import { changesChannel, readChanges } from './changes.ts'
-import type { Database, Read, Transaction, Value } from './database.ts'
+import { untilCancelled } from './cancelled.ts'
+import { type LogConnection, pollCommits } from './commit-polling.ts'
+import { commitChannel } from './commit-reader.ts'
+import type { Database, Read, Snapshots, Transaction, Value } from './database.ts'
 import { clusterName, usableFolder } from './folder.ts'
 import { PrismaClient } from './generated/client/client.ts'
 import { inPieces, isLong } from './in-pieces.ts'
-import { inTurn } from './in-turn.ts'
+import { type InTurn, inTurn } from './in-turn.ts'
 import { lockFolder } from './lock.ts'
 import { sharingReads } from './shared-reads.ts'
+import { SnapshotReads } from './snapshot-reads.ts'
 import { ofFolder, told, tellingOutages } from './outages.ts'
 import { preparing } from './prepared.ts'
 import { requireRoom } from './room.ts'
 import { type Run, Sending } from './sending.ts'
-import { unpacked } from './unpacked.ts'
+import { unpacked, withPlainRows } from './unpacked.ts'
 
 /**
  * Opens the embedded database. It belongs to one process: a folder that another one has open is refused.
@@ -63,22 +67,22 @@ export function onPGlite(pglite: PGlite, folder: string | null, release: () => P
   return {
     engine: 'pglite',
     prisma,
-    watch: async (watcher) => {
-      const stop = await pglite.listen(changesChannel, (payload) => watcher.changed(readChanges(payload)))
-      watcher.listening(true)
-      return stop
-    },
+    listen: (listener) =>
+      Promise.resolve(pollCommits({ connect: (wake) => logOf(pglite, wake), ...neverLate }, listener)),
     withEngineAdapter: (work) => work(adapter),
     // A read that has begun holds the whole process, so that nothing could cancel it, and others have to wait.
-    ...sharingReads(
-      inPieces({
-        query: <Row>(read: Read, values: readonly Value[], signal?: Cancellation) =>
-          (isLong(read) ? long : short)(
-            async () => unpacked<Row>(read, (await pglite.query(read.text, [...values])).rows),
-            signal,
-          ),
-      }),
+    ...withPlainRows(
+      sharingReads(
+        inPieces({
+          read: <Row>(read: Read, values: readonly Value[], signal?: Cancellation) =>
+            (isLong(read) ? long : short)(
+              async () => unpacked<Row>(read, (await pglite.query(read.text, [...values])).rows),
+              signal,
+            ),
+        }),
+      ),
     ),
+    ...snapshotsInTurn(pglite, long),
     transaction: async (work) => {
       if (folder !== null) await requireRoom(folder)
       return told(inTransaction(pglite, run, work), outageOf)
@@ -89,6 +93,45 @@ export function onPGlite(pglite: PGlite, folder: string | null, release: () => P
       await pglite.close()
       await release()
     },
+  }
+}
+
+/**
+ * Snapshots by transactions, one at a time, while no other read or write runs. What the network brings comes in between
+ * its reads, which hold the whole process.
+ */
+function snapshotsInTurn(pglite: PGlite, long: InTurn): Snapshots {
+  return {
+    snapshot: (work, signal) =>
+      long(
+        () =>
+          pglite.transaction(async (transaction) => {
+            const reads = new SnapshotReads(async ({ text }, values) => {
+              await nextTurn()
+              return untilCancelled(
+                transaction.query(text, [...values]).then(({ rows }) => rows),
+                signal,
+              )
+            })
+            try {
+              return await untilCancelled(work(inPieces(reads)), signal)
+            } finally {
+              reads.end()
+            }
+          }),
+        signal,
+      ),
+  }
+}
+
+/** The log is read in its turn among all else: what is committed in this process meanwhile was not read by anybody. */
+const neverLate = { answerMilliseconds: null }
+
+async function logOf(pglite: PGlite, wake: () => void): Promise<LogConnection> {
+  const stop = await pglite.listen(commitChannel, wake)
+  return {
+    read: async ({ text }, values) => (await pglite.query(text, [...values])).rows,
+    close: () => stop().catch(() => undefined),
   }
 }
 

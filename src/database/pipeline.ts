@@ -1,13 +1,13 @@
-import { setTimeout as wait } from 'node:timers/promises'
+import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promises'
 import pg from 'pg'
 import { ReadCancelled, untilCancelled } from './cancelled.ts'
 import type { Cancellation } from './cancellation.ts'
-import { DatabaseUnavailable, isUnavailable } from './unavailable.ts'
+import { DatabaseUnavailable, isUnavailable, RecoveryConflict, recoveryConflicts } from './unavailable.ts'
 
 /** A read that ends in so many milliseconds by itself is cheaper than telling the server to stop. */
-const graceMilliseconds = 100
+export const graceMilliseconds = 100
 /** A server that doesn't stop a read in so many more is not heard of: the connection is thrown away. */
-const stopMilliseconds = 1_000
+export const stopMilliseconds = 1_000
 
 /** What the server says of a statement that was cancelled, or took longer than `statement_timeout`. */
 const queryCancelled = '57014'
@@ -28,11 +28,21 @@ export class Pipeline {
   }
 
   /**
-   * Gives a statement's rows. A read that is given up is stopped on the server too.
+   * Gives a statement's rows. A read that is given up is stopped on the server too; one that a standby has ended to
+   * replay the primary's changes is tried once more.
    * @throws {ReadCancelled}
    * @throws {DatabaseUnavailable}
    */
   async read(statement: pg.QueryConfig, signal: Cancellation | undefined): Promise<unknown[]> {
+    try {
+      return await this.#readOnce(statement, signal)
+    } catch (error) {
+      if (!(error instanceof RecoveryConflict)) throw error
+      return await this.#readOnce(statement, signal)
+    }
+  }
+
+  async #readOnce(statement: pg.QueryConfig, signal: Cancellation | undefined): Promise<unknown[]> {
     if (this.#pool.waitingCount > 0) this.#held = null
     const held = (this.#held ??= new Held(this.#pool))
     held.enter()
@@ -42,7 +52,7 @@ export class Pipeline {
     } catch (error) {
       // What was to stop another read has met this one.
       const isMistaken = held.isStopped && isCancelled(error) && signal?.aborted !== true
-      if (isMistaken) return await this.read(statement, signal)
+      if (isMistaken) return await this.#readOnce(statement, signal)
       throw explained(error)
     } finally {
       this.#leave(held)
@@ -109,7 +119,7 @@ class Held {
   #readers = 0
   #isGivenBack = false
   /** The ends of those that run, in their order. */
-  #ends: Promise<boolean>[] = []
+  readonly #ends = new Set<Promise<boolean>>()
 
   constructor(pool: pg.Pool) {
     this.connecting = pool.connect()
@@ -117,7 +127,8 @@ class Held {
 
   /** The end of the read that the server is at. */
   get first(): Promise<boolean> | undefined {
-    return this.#ends[0]
+    const [first] = this.#ends
+    return first
   }
 
   enter(): void {
@@ -135,8 +146,8 @@ class Held {
   /** @returns the end of a read that was sent */
   running(rows: Promise<unknown>): Promise<boolean> {
     const end = rows.then(isSo, isSo)
-    this.#ends.push(end)
-    void end.then(() => this.#ends.splice(this.#ends.indexOf(end), 1))
+    this.#ends.add(end)
+    void end.then(() => this.#ends.delete(end))
     return end
   }
 
@@ -165,8 +176,12 @@ export function rowsOf(client: pg.PoolClient, statement: pg.QueryConfig): Promis
 
 const isSo = (): boolean => true
 
-function within(milliseconds: number, work: Promise<boolean>): Promise<boolean> {
-  return Promise.race([work, wait(milliseconds, false)])
+/**
+ * What the work comes to; false where it takes longer. After a busy event loop timers come before sockets: one more turn
+ * lets in an answer that is there already.
+ */
+export function within(milliseconds: number, work: Promise<boolean>): Promise<boolean> {
+  return Promise.race([work, wait(milliseconds).then(() => nextTurn(false))])
 }
 
 function isCancelled(error: unknown): boolean {
@@ -174,10 +189,11 @@ function isCancelled(error: unknown): boolean {
 }
 
 /** What isn't the server's own word is of the connection to it, unless this code is at fault. */
-function explained(error: unknown): unknown {
+export function explained(error: unknown): unknown {
   if (error instanceof ReadCancelled || error instanceof TypeError || error instanceof RangeError) return error
   if (error instanceof DatabaseUnavailable) return error
   if (!(error instanceof pg.DatabaseError)) return new DatabaseUnavailable(error)
   if (isCancelled(error)) return new ReadCancelled(error)
+  if (recoveryConflicts.includes(error.code ?? '')) return new RecoveryConflict(error)
   return isUnavailable(error) ? new DatabaseUnavailable(error) : error
 }

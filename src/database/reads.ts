@@ -1,19 +1,24 @@
 import type pg from 'pg'
 import { throwIfCancelled } from './cancelled.ts'
 import type { Cancellation } from './cancellation.ts'
-import type { Database, Statement, Value } from './database.ts'
+import type { Read, Statement, Value, VersionedReader } from './database.ts'
 import { Pipeline } from './pipeline.ts'
 import type { Pipelining } from './shared-reads.ts'
 import { unpacked } from './unpacked.ts'
 
-/**
- * Reads by the connections of a pool, each of a connection of its own or all of a pipeline of one.
- * @param control a pool that tells the server what to stop
- */
-export function pooledReader(pool: pg.Pool, control: pg.Pool): Pick<Database, 'query'> & Pipelining {
-  const pipeline = (): Pipeline => new Pipeline(pool, control)
+export interface ReadPools {
+  readonly short: pg.Pool
+  /** For reads that are unbounded. */
+  readonly unbounded: pg.Pool
+  /** Tells the server what to stop. */
+  readonly control: pg.Pool
+}
+
+/** Reads by the connections of pools, each on a connection of its own or all of a pipeline on one. */
+export function pooledReader({ short, unbounded, control }: ReadPools): VersionedReader & Pipelining {
+  const pipeline = (): Pipeline => new Pipeline(short, control)
   return {
-    ...readerBy(pipeline),
+    ...readerBy(({ isUnbounded }) => new Pipeline(isUnbounded === true ? unbounded : short, control)),
     pipelined: () => {
       const all = pipeline()
       return readerBy(() => all)
@@ -21,12 +26,12 @@ export function pooledReader(pool: pg.Pool, control: pg.Pool): Pick<Database, 'q
   }
 }
 
-function readerBy(pipelineOf: () => Pipeline): Pick<Database, 'query'> {
+function readerBy(pipelineOf: (statement: Partial<Read>) => Pipeline): VersionedReader {
   return {
-    async query<Row>(statement: Statement, values: readonly Value[], signal?: Cancellation) {
+    async read<Row>(statement: Statement, values: readonly Value[], signal?: Cancellation) {
       throwIfCancelled(signal)
       const { name, text } = statement
-      return unpacked<Row>(statement, await pipelineOf().read({ name, text, values: [...values] }, signal))
+      return unpacked<Row>(statement, await pipelineOf(statement).read({ name, text, values: [...values] }, signal))
     },
   }
 }

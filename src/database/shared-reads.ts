@@ -1,19 +1,16 @@
-import { LRUCache } from 'lru-cache'
 import { type Cancellation, Canceller } from './cancellation.ts'
 import { ReadCancelled } from './cancelled.ts'
-import type { Read, Reader, Value } from './database.ts'
+import type { Read, Value, Versioned, VersionedReader } from './database.ts'
 
 /** So many keys make a read long enough that more of them would only make everybody wait; fewer where each has many rows. */
 const mostKeys = 100
 /** While the answer of one is taken apart, the server is at the next, and has one more; others would only be smaller. */
 const mostAtOnce = 3
-/** One that is forgotten while it is used is shared no more by those who come, and that is all. */
-const mostLanes = 1_000
 
 /** A reader that can have several reads of one kind under way. */
 export interface Pipelining {
   /** Reads each of which is sent while those before it run. */
-  readonly pipelined: () => Reader
+  readonly pipelined: () => VersionedReader
 }
 
 /**
@@ -21,22 +18,23 @@ export interface Pipelining {
  * as came while those before it ran. A read begins after it was asked for, so that nobody is told what was before. One
  * who gives it up no longer waits for it; the others do, and with the last of them it is given up itself.
  */
-export function sharingReads(reader: Reader & Partial<Pipelining>): Reader {
-  const lanes = new LRUCache<string, Lane>({ max: mostLanes })
+export function sharingReads(reader: VersionedReader & Partial<Pipelining>): VersionedReader {
+  /** Those that are in use: what is kept is as much as is asked for at once. */
+  const lanes = new Map<string, Lane>()
   const laneOf = (read: Read, rest: readonly Value[]): Lane => {
     const name = `${read.name} ${JSON.stringify(rest)}`
     const known = lanes.get(name)
     if (known !== undefined) return known
-    const lane = new Lane(reader.pipelined?.() ?? reader, read, rest)
+    const lane = new Lane(reader.pipelined?.() ?? reader, read, rest, () => lanes.delete(name))
     lanes.set(name, lane)
     return lane
   }
   return {
-    query<Row>(read: Read, values: readonly Value[], signal?: Cancellation) {
+    read<Row>(read: Read, values: readonly Value[], signal?: Cancellation) {
       const { sharedBy } = read
-      if (sharedBy === undefined) return reader.query<Row>(read, values, signal)
+      if (sharedBy === undefined) return reader.read<Row>(read, values, signal)
       const [keys, rest] = sharedBy === null ? [[], values] : [values[0] as readonly string[], values.slice(1)]
-      return laneOf(read, rest).ask(keys, signal) as Promise<Row[]>
+      return laneOf(read, rest).ask(keys, signal) as Promise<Versioned<Row>>
     },
   }
 }
@@ -48,7 +46,7 @@ class Asked {
   isLeft = false
   /** Is told then, where its read has begun. */
   onLeft: (() => void) | null = null
-  #resolve: ((rows: unknown[]) => void) | null = null
+  #resolve: ((found: Versioned<unknown>) => void) | null = null
   #reject: ((error: unknown) => void) | null = null
   #signal: Cancellation | undefined
 
@@ -58,15 +56,15 @@ class Asked {
     signal?.addEventListener('abort', this)
   }
 
-  answered(): Promise<unknown[]> {
+  answered(): Promise<Versioned<unknown>> {
     return new Promise((resolve, reject) => {
       this.#resolve = resolve
       this.#reject = reject
     })
   }
 
-  resolve(rows: unknown[]): void {
-    this.#resolve?.(rows)
+  resolve(found: Versioned<unknown>): void {
+    this.#resolve?.(found)
     this.#end()
   }
 
@@ -99,12 +97,13 @@ class Lane {
   #isScheduled = false
 
   constructor(
-    readonly reader: Reader,
+    readonly reader: VersionedReader,
     readonly read: Read,
     readonly rest: readonly Value[],
+    readonly onIdle: () => void,
   ) {}
 
-  ask(keys: readonly string[], signal: Cancellation | undefined): Promise<unknown[]> {
+  ask(keys: readonly string[], signal: Cancellation | undefined): Promise<Versioned<unknown>> {
     if (signal?.aborted === true) return Promise.reject(new ReadCancelled())
     const asked = new Asked(keys, signal)
     const answered = asked.answered()
@@ -115,6 +114,7 @@ class Lane {
 
   /** The next begins when all that has come by the network at once has been seen. */
   #schedule(): void {
+    if (this.#waiting.length === 0 && this.#running === 0) this.onIdle()
     if (this.#waiting.length === 0 || this.#running >= mostAtOnce || this.#isScheduled) return
     this.#isScheduled = true
     setImmediate(() => this.#begin())
@@ -124,14 +124,18 @@ class Lane {
     this.#isScheduled = false
     this.#running++
     const together = this.#take()
+    if (together.length === 0) {
+      this.#running--
+      return this.#schedule()
+    }
     this.#schedule()
     const keys = [...new Set(together.flatMap((asked) => asked.keys))]
     const values = this.read.sharedBy === null ? this.rest : [keys, ...this.rest]
     this.reader
-      .query(this.read, values, whenAllLeft(together))
+      .read(this.read, values, whenAllLeft(together))
       // The server is given the next read before this one's rows are made answers of.
       .finally(() => this.#end())
-      .then((rows) => this.#handOut(together, rows))
+      .then((found) => this.#handOut(together, found))
       .catch((error: unknown) => {
         for (const asked of together) asked.reject(error)
       })
@@ -139,31 +143,34 @@ class Lane {
 
   #end(): void {
     this.#running--
-    if (this.#waiting.length > 0 && !this.#isScheduled) this.#begin()
+    if (this.#isScheduled) return
+    if (this.#waiting.length > 0) this.#begin()
+    else if (this.#running === 0) this.onIdle()
   }
 
-  /** As many of those who wait as have few enough keys together, and one at least. */
+  /** As many of those who still wait as have few enough keys together, and one at least where there is one. */
   #take(): Asked[] {
     const keys = new Set<string>()
     const most = this.read.mostShared ?? mostKeys
-    const end = this.#waiting.findIndex((asked, index) => {
+    // A new list each time: what is cut out of an old one stays reachable from it until the old garbage is looked for.
+    const all = this.#waiting.filter(({ isLeft }) => !isLeft)
+    const end = all.findIndex((asked, index) => {
       for (const key of asked.keys) keys.add(key)
       return keys.size > most && index > 0
     })
-    // A new list each time: what is cut out of an old one stays reachable from it until the old garbage is looked for.
-    const all = this.#waiting
     this.#waiting = end < 0 ? [] : all.slice(end)
     return end < 0 ? all : all.slice(0, end)
   }
 
-  #handOut(together: readonly Asked[], rows: unknown[]): void {
+  #handOut(together: readonly Asked[], found: Versioned<unknown>): void {
     const { sharedBy } = this.read
     if (sharedBy == null || together.length === 1) {
-      for (const asked of together) asked.resolve(rows)
+      for (const asked of together) asked.resolve(found)
       return
     }
+    const { rows, version } = found
     const byKey = rowsByKey(rows, sharedBy)
-    for (const asked of together) asked.resolve(rowsOf(asked.keys, byKey))
+    for (const asked of together) asked.resolve({ rows: rowsOf(asked.keys, byKey), version })
   }
 }
 

@@ -24,9 +24,23 @@ export class UnreadableFeed extends Error {
   constructor(
     readonly feed: string,
     reason: string,
+    options?: ErrorOptions,
   ) {
-    super(`${feed} ${reason}`)
+    super(`${feed} ${reason}`, options)
     this.name = 'UnreadableFeed'
+  }
+}
+
+/** What was applied of a feed is lost, as after a failover, and its source can't be read again. */
+export class UnrepeatableFeed extends Error {
+  constructor(
+    readonly feed: string,
+    reason = `${feed} can't be read again. Nothing was applied past the gap: give the whole feed again, and what is known is skipped.`,
+  ) {
+    super(
+      `The database has lost facts of ${feed} that were applied, as after a failover to a replica that lagged, and ${reason}`,
+    )
+    this.name = 'UnrepeatableFeed'
   }
 }
 

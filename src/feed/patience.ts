@@ -28,6 +28,8 @@ export async function patiently<Result>(
       if (tries > 0) patience?.onGoOn()
       return result
     } catch (error) {
+      // It waits no longer, whatever comes of the error.
+      if (tries > 0 && !passes(error)) patience?.onGoOn()
       if (patience === undefined || !passes(error)) throw error
       if (tries === 0) patience.onWait(error)
     }

@@ -1,60 +1,59 @@
 import type { Database, Transaction } from '../database/database.ts'
-import { announceChanges, changedSources } from '../database/changes.ts'
+import { changedTags } from '../database/cache-tags.ts'
+import type { CacheTag } from '../database/change-listener.ts'
 import { isConflict } from '../database/conflict.ts'
 import { saveBuckets } from '../database/write/bucket.ts'
-import { knownMarks, saveDays, savePoints } from '../database/write/equity.ts'
-import { type FeedPosition, saveFeedPosition } from '../database/write/feed.ts'
-import { knownEvents, saveEvents } from '../database/write/ledger.ts'
+import { appendCommit } from '../database/write/commit-log.ts'
+import { saveDays, savePoints } from '../database/write/equity.ts'
+import { type FeedPosition, lockFeedPosition, saveFeedPosition, saveNewestFact } from '../database/write/feed.ts'
+import { saveEvents } from '../database/write/ledger.ts'
 import { replacePositions } from '../database/write/position.ts'
 import {
   type ChangedDays,
   type Figures,
-  knownStrategies,
   lockStrategies,
-  readFigures,
   refreshFigures,
   saveStrategies,
 } from '../database/write/strategy.ts'
-import { knownScreens, saveScreens } from '../database/write/universe.ts'
-import { lockVaults, replaceHoldings, saveVaults, type VaultRecord } from '../database/write/vault.ts'
-import type { Source } from '../database/watcher.ts'
+import { saveScreens } from '../database/write/universe.ts'
+import { replaceHoldings, saveVaults, type VaultRecord } from '../database/write/vault.ts'
 import { DomainError } from '../domain/errors.ts'
 import { dayOf } from '../domain/returns.ts'
+import type { Candidate, Fate } from './candidate.ts'
 import { digestOf } from './digest.ts'
-import type { Flaw } from './errors.ts'
-import type { EventFact, Fact, FactKind } from './fact.ts'
-import { identity } from './identity.ts'
+import { type Before, movesPosition, requireBefore } from './feed-position.ts'
+import { areKnown, loadKnown } from './known.ts'
 import { type Known, Projection } from './projection.ts'
-
-/** A checked fact, or what is wrong with it, and how far its feed is with it. */
-export type Candidate = { readonly position: FeedPosition } & (
-  { readonly fact: Fact } | { readonly flaw: Flaw; readonly kind: FactKind | null }
-)
-
-/** What became of a line. */
-export type Fate =
-  | { readonly fate: 'applied' | 'skipped'; readonly kind: FactKind }
-  | { readonly fate: 'rejected'; readonly kind: FactKind | null; readonly flaw: Flaw }
 
 export interface BatchOptions {
   /** Goes on past a bad fact; without it the batch ends before the first one. */
   readonly skipBad: boolean
   /** Is told what became of the lines while nothing of it is final yet. */
   readonly beforeCommit?: (fates: readonly Fate[]) => Promise<void>
+  /** What must still stand where the batch is applied; without it, the batch is taken for the feed's first. */
+  readonly before?: Before
+}
+
+/** What a batch comes to. */
+export interface AppliedBatch {
+  /** The fate of each candidate taken, in order; where the batch stopped, the last is the bad one's. */
+  readonly fates: readonly Fate[]
+  /** The feed's position after it; undefined where facts were applied that the position doesn't tell of. */
+  readonly seen: FeedPosition | null | undefined
 }
 
 const mostAttempts = 5
 
 /**
  * Applies a batch of facts and the feed's position in one transaction.
- * @returns the fate of each candidate taken, in order; where the batch stopped, the last is the bad one's
+ * @throws {FeedMoved} where what was applied before it is no longer there; nothing of the batch is applied
  */
 export async function applyBatch(
   database: Database,
   feed: string,
   batch: readonly Candidate[],
   options: BatchOptions,
-): Promise<readonly Fate[]> {
+): Promise<AppliedBatch> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await database.transaction((transaction) => applyOnce(transaction, feed, batch, options))
@@ -65,14 +64,35 @@ export async function applyBatch(
   }
 }
 
+/**
+ * Compares what a run has applied with the database, and writes nothing.
+ * @throws {FeedMoved} where some of it is no longer there
+ */
+export async function requireApplied(
+  database: Pick<Database, 'transaction'>,
+  feed: string,
+  before: Before,
+): Promise<void> {
+  if (before.seen === undefined && before.handled.length === 0) return
+  await database.transaction(async (transaction) => {
+    const stored = await lockFeedPosition(transaction, feed)
+    // A run that has applied nothing yet lacks nothing where another run is ahead of it.
+    if (before.handled.length === 0 && (stored?.line ?? 0) > (before.seen?.line ?? 0)) return
+    await requireBefore(before, { stored, position: undefined, areKnown: (some) => areKnown(transaction, some) })
+  })
+}
+
 async function applyOnce(
   transaction: Transaction,
   feed: string,
   batch: readonly Candidate[],
-  { skipBad, beforeCommit }: BatchOptions,
-): Promise<readonly Fate[]> {
+  { skipBad, beforeCommit, before }: BatchOptions,
+): Promise<AppliedBatch> {
   const facts = batch.flatMap((candidate) => ('fact' in candidate ? [candidate.fact] : []))
-  const { known, figures } = await load(transaction, facts)
+  const [stored, { known, figures }] = await Promise.all([
+    lockFeedPosition(transaction, feed),
+    loadKnown(transaction, facts),
+  ])
   const projection = new Projection(known)
   const fates: Fate[] = []
   let position: FeedPosition | undefined
@@ -82,10 +102,32 @@ async function applyOnce(
     if (fate.fate === 'rejected' && !skipBad) break
     position = candidate.position
   }
-  announceChanges(transaction, await save(transaction, projection, figures))
-  if (position !== undefined) saveFeedPosition(transaction, feed, position)
+  await requireBefore(before, { stored, position, areKnown: (some) => areKnown(transaction, some) })
+  const tags = await save(transaction, projection, figures)
+  const hasApplied = fates.some(({ fate }) => fate === 'applied')
+  const moved = position !== undefined && movesPosition(stored, position, hasApplied) ? position : null
+  if (moved !== null) saveFeedPosition(transaction, feed, stored, moved)
+  const newestTold = newestFact(batch, fates, ['applied', 'skipped'])
+  if (newestTold !== null) saveNewestFact(transaction, feed, newestTold)
   await beforeCommit?.(fates)
-  return fates
+  // Nothing comes after it: it orders the writers, who wait for each other from here to the end of the transaction.
+  if (tags.length > 0) appendCommit(transaction, newestFact(batch, fates, ['applied']), tags)
+  return { fates, seen: moved ?? (hasApplied ? undefined : stored) }
+}
+
+/** Time of the newest fact of a batch that had one of these fates, in Unix seconds; null where none had. */
+function newestFact(
+  batch: readonly Candidate[],
+  fates: readonly Fate[],
+  among: readonly Fate['fate'][],
+): number | null {
+  let newest: number | null = null
+  for (const [index, { fate }] of fates.entries()) {
+    const candidate = batch[index]
+    if (candidate === undefined || !('fact' in candidate) || !among.includes(fate)) continue
+    newest = Math.max(newest ?? 0, candidate.fact.ts)
+  }
+  return newest
 }
 
 function fateOf(projection: Projection, candidate: Candidate): Fate {
@@ -99,46 +141,12 @@ function fateOf(projection: Projection, candidate: Candidate): Fate {
   }
 }
 
-/** Reads what these facts are about, and keeps other writers off those vaults. */
-async function load(
-  transaction: Transaction,
-  facts: readonly Fact[],
-): Promise<{ known: Known; figures: readonly Figures[] }> {
-  const ofKind = <Kind extends FactKind>(kind: Kind) =>
-    facts.filter((fact): fact is Extract<Fact, { kind: Kind }> => fact.kind === kind)
-  const [opened, marks, screened, published] = [ofKind('vault'), ofKind('mark'), ofKind('screen'), ofKind('strategy')]
-  const events: EventFact[] = ofKind('event')
-  const addresses = [...new Set([...opened, ...marks, ...events].map(({ vault }) => vault))].sort()
-  // In one go, but one after the other: what is read after the vaults are locked is as the writer before has left it.
-  const [vaults, strategies, screens, knownOfMarks, knownOfEvents, figures] = await Promise.all([
-    lockVaults(transaction, addresses),
-    knownStrategies(transaction, [...new Set(published.map(({ id }) => id))]),
-    knownScreens(
-      transaction,
-      screened.map(({ ts }) => ts),
-    ),
-    knownMarks(transaction, marks),
-    knownEvents(transaction, events),
-    readFigures(transaction, [...new Set(opened.map(({ strategy }) => strategy))], addresses),
-  ])
-  const digests = new Map<string, string>()
-  for (const { strategyId, ts, digest } of strategies.revisions) digests.set(identity.strategy(strategyId, ts), digest)
-  for (const { ts, digest } of screens) digests.set(identity.screen(ts), digest)
-  for (const { address, digest } of vaults) digests.set(identity.vault(address), digest)
-  for (const { vault, ts, digest } of knownOfMarks) digests.set(identity.mark(vault, ts), digest)
-  for (const { vault, txHash, logIndex, digest } of knownOfEvents) {
-    digests.set(identity.event(vault, txHash, logIndex), digest)
-  }
-  const known = { strategies: strategies.ids, vaults: new Map(vaults.map((vault) => [vault.address, vault])), digests }
-  return { known, figures }
-}
-
-/** @returns what it changed */
+/** @returns the tags of what it changed */
 async function save(
   transaction: Transaction,
   { known, changes }: Projection,
   figures: readonly Figures[],
-): Promise<Source[]> {
+): Promise<CacheTag[]> {
   const touched = [...changes.touched].map((address) => known.vaults.get(address) as VaultRecord)
   saveStrategies(transaction, changes.strategies)
   await saveScreens(transaction, changes.screens)
@@ -164,7 +172,7 @@ async function save(
   replacePositions(transaction, changes.positions)
   await refreshFigures(transaction, stale)
   const isScreened = changes.screens.length > 0
-  return changedSources([...changes.touched], {
+  return changedTags([...changes.touched], {
     catalogue: changes.strategies.length > 0 || isScreened || stale.size > 0,
     universe: isScreened,
   })

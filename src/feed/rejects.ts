@@ -18,6 +18,10 @@ export interface Rejects {
   write(rejected: readonly Rejected[]): Promise<void>
   /** The batch is committed: what was written for it stays. */
   keep(): void
+  /** How much of what this run has written stays. */
+  readonly keptBytes: number
+  /** Takes back what was kept after so many bytes of this run: its lines come again. */
+  backTo(keptBytes: number): Promise<void>
   close(): Promise<void>
 }
 
@@ -32,6 +36,8 @@ export function rejectsFile(file: string, flags: 'w' | 'a'): Rejects {
 
 class RejectsFile implements Rejects {
   #handle: FileHandle | undefined
+  /** What the file held before this run. */
+  #earlierBytes = 0
   #keptBytes = 0
   /** Of the batch in hand. */
   #written = ''
@@ -44,9 +50,27 @@ class RejectsFile implements Rejects {
   async write(rejected: readonly Rejected[]): Promise<void> {
     const text = rejected.map(({ line, flaw }) => `${JSON.stringify(entry(line, flaw))}\n`).join('')
     if (text === this.#written) return
-    try {
+    await this.#explained(async () => {
       await this.#cut()
       if (text !== '') await this.#append(text)
+    })
+  }
+
+  get keptBytes(): number {
+    return this.#keptBytes
+  }
+
+  backTo(keptBytes: number): Promise<void> {
+    return this.#explained(async () => {
+      this.#written = ''
+      this.#keptBytes = keptBytes
+      await this.#handle?.truncate(this.#earlierBytes + keptBytes)
+    })
+  }
+
+  async #explained(work: () => Promise<void>): Promise<void> {
+    try {
+      await work()
     } catch (error) {
       await this.#cut()
       const { code = '', message } = error as NodeJS.ErrnoException
@@ -76,12 +100,12 @@ class RejectsFile implements Rejects {
   async #open(): Promise<FileHandle> {
     const handle = await open(this.file, 'a')
     if (this.flags === 'w') await handle.truncate(0)
-    this.#keptBytes = (await handle.stat()).size
+    this.#earlierBytes = (await handle.stat()).size
     return handle
   }
 
   async #cut(): Promise<void> {
-    if (this.#written !== '') await this.#handle?.truncate(this.#keptBytes)
+    if (this.#written !== '') await this.#handle?.truncate(this.#earlierBytes + this.#keptBytes)
     this.#written = ''
   }
 }

@@ -1,18 +1,14 @@
 import { createReadStream } from 'node:fs'
-import { type FileHandle, open } from 'node:fs/promises'
+import type { FileHandle } from 'node:fs/promises'
 import path from 'node:path'
-import { addAbortSignal, Readable, pipeline } from 'node:stream'
-import { setTimeout as wait } from 'node:timers/promises'
-import { createGunzip } from 'node:zlib'
-import type { FeedPosition } from '../database/write/feed.ts'
-import { lineDigest } from './digest.ts'
-import { UnreadableFeed } from './errors.ts'
+import { addAbortSignal, type Readable } from 'node:stream'
+import { type FeedPosition, isSamePosition } from '../database/write/feed.ts'
+import { UnrepeatableFeed } from './errors.ts'
+import { atBeginning, holds, isAhead, startOf } from './file-position.ts'
+import { growingFile, openFeed, type PathWatcher } from './growing-file.ts'
 import type { Line, Start } from './lines.ts'
-import { maxLineBytes } from './parse.ts'
-
-const chunkBytes = 1024 * 1024
-const pollMilliseconds = 200
-const beginning: Start = { line: 0, byte: 0 }
+import type { SourceEnd } from './reach.ts'
+import { chunkBytes, counted, isGzip, type Progress, unpacked } from './unpack.ts'
 
 /** Where facts come from: unpacked bytes, and how much of them there is. */
 export interface Source {
@@ -20,29 +16,64 @@ export interface Source {
   readonly name: string
   /** Where its first chunk begins. */
   readonly start: Start
+  /** The position that its start goes by, up to which the feed must be applied; absent where that is its beginning. */
+  readonly startsAfter?: FeedPosition
+  /**
+   * Opens it anew, for a database that holds less of it than was applied; absent where it can be read but once. A
+   * followed file that took another one's place opens that one, where the position is of it.
+   * @param applied how far the database has it
+   * @param handledLine the last line of it that was handled: where the database is further, which it is by another
+   * reading, a file is read from its beginning
+   * @throws {UnrepeatableFeed} where the position is of a file that was left, which is no longer open
+   */
+  reopen?(applied: FeedPosition | null, handledLine: number): Promise<Source>
   readonly chunks: AsyncIterable<Buffer>
   readonly progress: Progress
+  /** Whether its facts' times are not this machine's: those of blocks are their chain's consensus, and a local node's may be any. */
+  readonly hasOwnTime?: boolean
   /** What is kept of how far it is with a line, where that is other than the line's number, end and digest. */
   positionAfter?(line: Line): FeedPosition
+  /** Has a listener told each time that a source that grows was read to its end; it is read on when the listener is done. */
+  onEnd?(listener: (end: SourceEnd) => Promise<void>): void
+  /**
+   * Opens the file that ended this one by taking its place.
+   * @param applied how far the feed has been applied
+   * @returns null where it ended by itself
+   */
+  next?(applied: FeedPosition | null): Promise<Source | null>
+  /** Closes its files, unless `next` or `reopen` has handed them on. */
+  close?(): Promise<void>
 }
 
-/** How much of a source has been read. */
-export interface Progress {
-  /** As they are packed. */
-  bytesRead: number
-  /** What those are, unpacked. */
-  bytesUnpacked: number
-  /** Packed, where that is known. */
-  readonly bytesTotal: number | null
-}
-
-/** A file, plain or gzipped, from its beginning to its end. */
-export async function fileSource(file: string): Promise<Source> {
+/**
+ * A file, plain or gzipped, from its beginning to its end.
+ * @param applied how far it is known to be applied: a plain file begins there, unless that part of it was replaced
+ * @param progress of the same file, opened before
+ */
+export async function fileSource(
+  file: string,
+  applied: FeedPosition | null = null,
+  progress: Progress | null = null,
+): Promise<Source> {
   const name = path.resolve(file)
-  const handle = await openFeed(name)
-  const progress = noneOf((await handle.stat()).size)
-  const packed = createReadStream(name, { fd: handle, highWaterMark: chunkBytes })
-  return { name, start: beginning, chunks: unpacked(packed, name, progress), progress }
+  return wholeFile(name, await openFeed(name), applied, progress)
+}
+
+async function wholeFile(
+  name: string,
+  handle: FileHandle,
+  applied: FeedPosition | null = null,
+  progress: Progress | null = null,
+): Promise<Source> {
+  const isPlain = applied !== null && !(await isPacked(handle))
+  const from = isPlain ? await startOf(handle, applied) : atBeginning
+  const { byte } = from.start
+  const read = Object.assign(progress ?? noneOf((await handle.stat()).size), { bytesRead: byte, bytesUnpacked: byte })
+  const bytes = createReadStream(name, { fd: handle, highWaterMark: chunkBytes, start: byte })
+  const chunks = byte > 0 ? counted(bytes, read) : unpacked(bytes, name, read)
+  const reopen = (position: FeedPosition | null, handledLine: number): Promise<Source> =>
+    fileSource(name, isAhead(position, handledLine) ? null : position, read)
+  return { name, ...from, chunks, progress: read, reopen }
 }
 
 /**
@@ -53,40 +84,121 @@ export function inputSource(input: Readable, signal?: AbortSignal): Source {
   const name = 'standard input'
   const progress = noneOf(null)
   const chunks = signal === undefined ? input : endedBy(signal, input)
-  return { name, start: beginning, chunks: unpacked(chunks, name, progress), progress }
+  return { name, ...atBeginning, chunks: unpacked(chunks, name, progress), progress }
 }
 
 /**
- * A plain file, from where it has been applied to, and on as it grows. A file whose applied part was replaced is read
- * from its beginning again. A gzipped file can't grow, so it is read to its end.
+ * A plain file, from where it has been applied to, and on as it grows, until another one takes its place. A file whose
+ * applied part was replaced is read from its beginning again. A gzipped file can't grow, so it is read to its end.
  * @param applied how far it has been applied before
  * @param signal ends it
  */
-export async function followedSource(file: string, applied: FeedPosition | null, signal: AbortSignal): Promise<Source> {
+export async function followedSource(
+  file: string,
+  applied: FeedPosition | null,
+  signal: AbortSignal,
+  watcher?: PathWatcher,
+): Promise<Source> {
   const name = path.resolve(file)
   const handle = await openFeed(name)
-  if (isGzip((await handle.read(Buffer.alloc(2), 0, 2, 0)).buffer)) {
-    await handle.close()
-    return fileSource(file)
+  // Where it isn't the file that was applied before, that one is nowhere to be found.
+  const beganAfter = applied === null || (await holds(handle, applied)) ? undefined : applied
+  return followed({ name, handle, beganAfter, earlier: null, successor: null, signal, watcher }, applied)
+}
+
+interface Followed {
+  readonly name: string
+  readonly handle: FileHandle
+  /** The position of the file before it, after which it is read from its beginning; undefined where none is known. */
+  readonly beganAfter: FeedPosition | null | undefined
+  /** The file whose place it took, kept open for what a failover may lose of it. */
+  readonly earlier: Pick<Followed, 'handle' | 'beganAfter'> | null
+  /** The file that is known to have taken its place. */
+  readonly successor: FileHandle | null
+  readonly signal: AbortSignal
+  readonly watcher: PathWatcher | undefined
+}
+
+async function followed(file: Followed, applied: FeedPosition | null): Promise<Source> {
+  const { name, handle, beganAfter, earlier } = file
+  if (await isPacked(handle)) {
+    return packedSuccessor(file)
   }
-  const start = applied !== null && (await isUnchanged(handle, applied)) ? applied : beginning
+  const from = await startOf(handle, applied)
   const progress = noneOf(null)
-  return { name, start, chunks: counted(growing(handle, name, start.byte, signal), progress), progress }
+  let listener: (end: SourceEnd) => Promise<void> = () => Promise.resolve()
+  const atEnd = (end: SourceEnd): Promise<void> => listener(end)
+  const { chunks, takeSuccessor, wasReplaced } = growingFile({ ...file, from: from.start.byte, atEnd })
+  return {
+    ...{ name, ...from, chunks: counted(chunks, progress), progress },
+    onEnd: (given) => void (listener = given),
+    async next(position) {
+      const successor = wasReplaced() ? takeSuccessor() : null
+      if (successor === null) return null
+      await earlier?.handle.close()
+      const left = { handle, beganAfter }
+      return followed({ ...file, handle: successor, beganAfter: position, earlier: left, successor: null }, position)
+    },
+    async reopen(position, handledLine) {
+      const successor = takeSuccessor()
+      const isOfThis = await holds(handle, position)
+      if (isOfThis) return followed({ ...file, successor }, isAhead(position, handledLine) ? null : position)
+      const isOfEarlier = await isFrom(earlier, position)
+      const isLost = !isOfEarlier && !(await isFrom(file, position)) && !(await holds(successor, position))
+      if (position !== null && (earlier ?? file).beganAfter !== undefined && isLost) {
+        await successor?.close()
+        throw new UnrepeatableFeed(name, isLeft(name, position))
+      }
+      if (earlier === null || !(isOfEarlier || position === null)) return followed({ ...file, successor }, position)
+      // It is opened by its path again when the earlier one is read.
+      await successor?.close()
+      return followed({ ...file, ...earlier, earlier: null, successor: handle }, position)
+    },
+    async close() {
+      await Promise.all([handle.close(), earlier?.handle.close(), takeSuccessor()?.close()])
+    },
+  }
+}
+
+/** A gzipped file to its end, which is read again from its beginning where a failover loses some of it. */
+async function packedSuccessor(file: Followed): Promise<Source> {
+  const { name, handle, earlier } = file
+  const source = await wholeFile(name, handle)
+  if (earlier === null) return source
+  return {
+    ...source,
+    async reopen(position) {
+      if (position !== null && !(await isFrom(earlier, position))) {
+        await earlier.handle.close()
+        return fileSource(name, null, source.progress)
+      }
+      return followed({ ...file, ...earlier, earlier: null, successor: await openFeed(name) }, position)
+    },
+    close: () => earlier.handle.close(),
+  }
+}
+
+/** Whether a position is of a file, or of its beginning, which is where the file before it ended. */
+async function isFrom(file: Followed['earlier'], position: FeedPosition | null): Promise<boolean> {
+  if (file === null) return false
+  const { handle, beganAfter } = file
+  return (beganAfter !== undefined && isSamePosition(beganAfter, position)) || holds(handle, position)
+}
+
+/** Why a file that took other ones' place isn't read on. */
+function isLeft(name: string, { line }: FeedPosition): string {
+  return (
+    `they are of a file that stood at ${name} before, applied to its line ${line}, which is no longer open. Apply the ` +
+    'files that stood there since, the oldest first, by npm run ingest, and start the gateway anew: what is known is skipped'
+  )
+}
+
+async function isPacked(handle: FileHandle): Promise<boolean> {
+  return isGzip((await handle.read(Buffer.alloc(2), 0, 2, 0)).buffer)
 }
 
 function noneOf(bytesTotal: number | null): Progress {
   return { bytesRead: 0, bytesUnpacked: 0, bytesTotal }
-}
-
-async function openFeed(name: string): Promise<FileHandle> {
-  try {
-    const handle = await open(name, 'r')
-    if ((await handle.stat()).isFile()) return handle
-    await handle.close()
-  } catch (error) {
-    throw new UnreadableFeed(name, `can't be opened: ${(error as Error).message}`)
-  }
-  throw new UnreadableFeed(name, 'is not a file')
 }
 
 async function* endedBy(signal: AbortSignal, input: Readable): AsyncGenerator<Buffer> {
@@ -95,89 +207,4 @@ async function* endedBy(signal: AbortSignal, input: Readable): AsyncGenerator<Bu
   } catch (error) {
     if (!signal.aborted) throw error
   }
-}
-
-async function* growing(handle: FileHandle, name: string, from: number, signal: AbortSignal): AsyncGenerator<Buffer> {
-  let at = from
-  try {
-    while (!signal.aborted) {
-      const { bytesRead, buffer } = await handle.read(Buffer.alloc(chunkBytes), 0, chunkBytes, at)
-      at += bytesRead
-      if (bytesRead > 0) yield buffer.subarray(0, bytesRead)
-      else if ((await handle.stat()).size < at) throw new UnreadableFeed(name, 'has become shorter than what was read')
-      else await wait(pollMilliseconds, undefined, { signal }).catch(() => undefined)
-    }
-  } finally {
-    await handle.close()
-  }
-}
-
-/**
- * Whether the line that was applied last still stands where it stood. One that had no newline yet may have been half
- * of a line, so it doesn't count.
- */
-async function isUnchanged(handle: FileHandle, { byte, fingerprint }: FeedPosition): Promise<boolean> {
-  const from = Math.max(0, byte - maxLineBytes - 2)
-  const { bytesRead, buffer } = await handle.read(Buffer.alloc(byte - from), 0, byte - from, from)
-  if (bytesRead < byte - from || buffer.at(-1) !== 0x0a) return false
-  const line = buffer.subarray(0, -1)
-  return lineDigest(line.subarray(line.lastIndexOf(0x0a) + 1)) === fingerprint
-}
-
-/** One by one, so that the first of them can be looked at before the others. */
-async function* eachOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  yield* chunks
-}
-
-async function* counted(chunks: AsyncIterable<Buffer>, progress: Progress): AsyncGenerator<Buffer> {
-  for await (const chunk of chunks) {
-    progress.bytesRead += chunk.length
-    progress.bytesUnpacked += chunk.length
-    yield chunk
-  }
-}
-
-/** The bytes themselves, or what they unpack to where they begin as gzip does. */
-async function* unpacked(packed: AsyncIterable<Buffer>, name: string, progress: Progress): AsyncGenerator<Buffer> {
-  const chunks = eachOf(packed)
-  const first = await firstBytes(chunks)
-  const all = startingWith(first, chunks)
-  if (!isGzip(first)) {
-    yield* counted(all, progress)
-    return
-  }
-  const gunzip = createGunzip({ chunkSize: chunkBytes })
-  pipeline(Readable.from(all), gunzip, () => undefined)
-  let given = 0
-  try {
-    for await (const chunk of gunzip as AsyncIterable<Buffer>) {
-      given += chunk.length
-      // It unpacks ahead: what it took in is what it has given and what waits in it.
-      progress.bytesRead = gunzip.bytesWritten
-      progress.bytesUnpacked = given + gunzip.readableLength
-      yield chunk
-    }
-  } catch (error) {
-    throw new UnreadableFeed(name, `can't be unpacked to its end: ${(error as Error).message}`)
-  }
-}
-
-/** As much of the beginning as it takes to tell how it is packed: a pipe may give a byte at a time. */
-async function firstBytes(chunks: AsyncGenerator<Buffer>): Promise<Buffer> {
-  let first = Buffer.alloc(0)
-  while (first.length < 2) {
-    const next = await chunks.next()
-    if (next.done === true) break
-    first = Buffer.concat([first, next.value])
-  }
-  return first
-}
-
-async function* startingWith(first: Buffer, rest: AsyncGenerator<Buffer>): AsyncGenerator<Buffer, void> {
-  yield first
-  yield* rest
-}
-
-function isGzip(bytes: Buffer): boolean {
-  return bytes[0] === 0x1f && bytes[1] === 0x8b
 }

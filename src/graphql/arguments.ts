@@ -14,6 +14,21 @@ export function within(argument: string, value: number, { least, most }: Bound):
 }
 
 /**
+ * The distinct values of a filter; null where it isn't given.
+ * @param most how many values may be given, repeated ones included
+ * @throws {InvalidArgument} where there are more
+ */
+export function distinct<Value>(
+  argument: string,
+  values: readonly Value[] | null | undefined,
+  most: number,
+): Value[] | null {
+  if (values == null) return null
+  if (values.length <= most) return [...new Set(values)]
+  throw new InvalidArgument(argument, `has ${values.length} values, more than ${most}`)
+}
+
+/**
  * Text that the read model can be searched for: PostgreSQL knows no NUL.
  * @throws {InvalidArgument} where there is one
  */

@@ -3,41 +3,54 @@ import {
   execute,
   type ExecutionArgs,
   type ExecutionResult,
-  getVariableValues,
   type GraphQLSchema,
-  Kind,
+  type OperationDefinitionNode,
 } from 'graphql'
+import { LRUCache } from 'lru-cache'
+import { keptPlans } from '../bounds.ts'
 import { JsonText } from './json-text.ts'
+import { coerceVariables, operationOf } from './operation.ts'
 import { type Plan, planOf, type Written } from './plan.ts'
 
-/** What is known of an operation; no plan where it can't be planned. */
-interface Known {
-  readonly plan: Plan | null
-}
-
-const plans = new WeakMap<DocumentNode, Map<string, Known>>()
+/** Each entry holds the document of its operation: its text weighs with the fields of the plan. */
+const plans = new LRUCache<OperationDefinitionNode, Plan>({
+  maxSize: keptPlans.bytes,
+  sizeCalculation: ({ fields, operation }) =>
+    keptPlans.fieldBytes * fields + keptPlans.characterBytes * (operation.loc?.source.body.length ?? 1),
+})
+/** Operations that can't be planned; they go with their documents. */
+const unplannable = new WeakSet<OperationDefinitionNode>()
 
 /**
  * Executes a valid document as graphql-js does, and faster where it was executed before: what depends on the document
  * alone is worked out once, and the data is written as `JsonText`. Whatever isn't plain success, and documents that can't
  * be planned, graphql-js executes: what it makes of them is GraphQL's own semantics of nulls, errors and their order. What
  * loaders have read or failed to read is there then already.
+ * @param coerced its variables, where they were coerced before
  */
-export async function executeCompiled(args: ExecutionArgs): Promise<ExecutionResult> {
-  const { schema, document, operationName } = args
-  const { plan } = knownOperation(schema, document, operationName)
-  const written = plan && (await runPlan(plan, args))
+export async function executeCompiled(
+  args: ExecutionArgs,
+  coerced?: Readonly<Record<string, unknown>>,
+): Promise<ExecutionResult> {
+  const { schema, document, operationName, variableValues } = args
+  const operation = operationOf(document, operationName)
+  const plan = operation && knownPlan(schema, document, operation)
+  const variables = coerced ?? (operation && coerceVariables(schema, operation, variableValues).coerced)
+  const written = plan == null || variables === undefined ? null : await runPlan(plan, args, variables)
   if (written === null) return execute(args)
   return { data: new JsonText(written.text) as object as Record<string, unknown> }
 }
 
-/** Null where it fails. */
+/**
+ * Runs a plan.
+ * @param coerced variables
+ * @returns null where it fails
+ */
 export async function runPlan(
-  { operation, run }: Plan,
-  { schema, rootValue, contextValue, variableValues }: ExecutionArgs,
+  { run }: Plan,
+  { rootValue, contextValue }: Pick<ExecutionArgs, 'rootValue' | 'contextValue'>,
+  coerced: Readonly<Record<string, unknown>>,
 ): Promise<Written | null> {
-  const { coerced } = getVariableValues(schema, operation.variableDefinitions ?? [], variableValues ?? {})
-  if (coerced === undefined) return null
   try {
     return await run(rootValue, contextValue, coerced)
   } catch {
@@ -45,21 +58,12 @@ export async function runPlan(
   }
 }
 
-function knownOperation(
-  schema: GraphQLSchema,
-  document: DocumentNode,
-  operationName: string | null | undefined,
-): Known {
-  const ofDocument = plans.get(document) ?? new Map<string, Known>()
-  plans.set(document, ofDocument)
-  const name = operationName ?? ''
-  const known = ofDocument.get(name) ?? { plan: newPlan(schema, document, operationName) }
-  ofDocument.set(name, known)
-  return known
-}
-
-function newPlan(schema: GraphQLSchema, document: DocumentNode, operationName: string | null | undefined): Plan | null {
-  const operations = document.definitions.filter((node) => node.kind === Kind.OPERATION_DEFINITION)
-  const [operation, ...others] = operations.filter(({ name }) => operationName == null || name?.value === operationName)
-  return operation === undefined || others.length > 0 ? null : planOf(schema, document, operation)
+function knownPlan(schema: GraphQLSchema, document: DocumentNode, operation: OperationDefinitionNode): Plan | null {
+  if (unplannable.has(operation)) return null
+  const known = plans.get(operation)
+  if (known !== undefined) return known
+  const plan = planOf(schema, document, operation)
+  if (plan === null) unplannable.add(operation)
+  else plans.set(operation, plan)
+  return plan
 }

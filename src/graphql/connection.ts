@@ -1,4 +1,5 @@
 import type { ObjectRef } from '@pothos/core'
+import { mostCursorCharacters } from '../bounds.ts'
 import { InvalidArgument } from '../domain/errors.ts'
 import { builder } from './builder.ts'
 
@@ -47,7 +48,8 @@ export function decodeCursor<Parts extends unknown[]>(
   isOurs: (parts: unknown[]) => parts is Parts,
 ): Parts {
   try {
-    const parts: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8'))
+    const text = cursor.length > mostCursorCharacters ? 'null' : Buffer.from(cursor, 'base64url').toString('utf8')
+    const parts: unknown = JSON.parse(text)
     if (Array.isArray(parts) && isOurs(parts)) return parts
   } catch {
     // What can't be read is refused below, like what isn't ours.

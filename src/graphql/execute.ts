@@ -1,11 +1,13 @@
-import { type DocumentNode, execute, type GraphQLError, Kind, parse, validate } from 'graphql'
+import { type DocumentNode, execute, type GraphQLError, type OperationDefinitionNode, parse, validate } from 'graphql'
+import type { AdmissionControl } from './admission-control.ts'
 import { runPlan } from './compiled.ts'
-import { type Context, type ContextOf, forget, type Making } from './context.ts'
+import type { Context, Making } from './context.ts'
+import type { InOneMoment } from './one-moment.ts'
 import { publicError } from './failures.ts'
 import { measure } from './measure.ts'
+import { coerceVariables, operationOf } from './operation.ts'
 import { type Part, type Plan, planOf } from './plan.ts'
 import { schema } from './schema.ts'
-import type { Turns } from './turns.ts'
 
 /** A part of what one of the gateway's own documents, of one operation each, asks for. */
 export interface Wanted extends Part {
@@ -24,21 +26,24 @@ export interface Executed {
 export type ExecuteDocument = (wanted: Wanted, variables: Record<string, unknown>, making: Making) => Promise<Executed>
 
 export interface ExecutorOptions {
-  readonly contextOf: ContextOf
-  readonly turns: Turns
+  readonly inOneMoment: InOneMoment
+  readonly admission: AdmissionControl
 }
 
 /**
- * An executor. A document is parsed, validated and planned when it first runs, once. Each is plain: it is short, and has
+ * An executor. A document is parsed, validated and planned when it first runs, once. Each is cheap: it is short, and has
  * one list at most whose length can be chosen.
  */
-export function createExecutor({ contextOf, turns }: ExecutorOptions): ExecuteDocument {
+export function createExecutor({ inOneMoment, admission }: ExecutorOptions): ExecuteDocument {
   const prepared = new WeakMap<Wanted, Prepared>()
   return (wanted, variables, making) => {
     const known = prepared.get(wanted) ?? prepare(wanted)
     prepared.set(wanted, known)
-    const work = (): Promise<Executed> => run(known, variables, contextOf(making), making)
-    return turns.plain(work, { cost: known.costOf(variables), signal: making.signal })
+    const work = async (): Promise<Executed> => {
+      const { errors, ...data } = await inOneMoment(making, (context) => run(known, variables, context))
+      return { ...data, ...(errors && { errors: errors.map((error) => publicError(error, making.report)) }) }
+    }
+    return admission.cheap(work, { cost: known.costOf(variables), sender: making.sender, signal: making.signal })
   }
 }
 
@@ -46,20 +51,15 @@ async function run(
   { document, plan }: Prepared,
   variableValues: Record<string, unknown>,
   contextValue: Context,
-  { report }: Making,
 ): Promise<Executed> {
   const args = { schema, document, variableValues, contextValue }
-  try {
-    const written = await runPlan(plan, args)
-    if (written !== null) return { part: written.part, rest: written.text }
-    // What a failure means for the answer, graphql-js tells: what loaders have failed to read stays so in its context.
-    const { errors } = await execute(args)
-    if (errors === undefined)
-      throw new Error('an operation has failed as it was planned, and not as graphql-js runs it')
-    return { part: null, rest: 'null', errors: errors.map((error) => publicError(error, report)) }
-  } finally {
-    forget(contextValue)
-  }
+  const { coerced } = coerceVariables(schema, plan.operation, variableValues)
+  const written = coerced === undefined ? null : await runPlan(plan, args, coerced)
+  if (written !== null) return { part: written.part, rest: written.text }
+  // What a failure means for the answer, graphql-js tells: what loaders have failed to read stays so in its context.
+  const { errors } = await execute(args)
+  if (errors === undefined) throw new Error('an operation has failed as it was planned, and not as graphql-js runs it')
+  return { part: null, rest: 'null', errors }
 }
 
 interface Prepared {
@@ -72,18 +72,20 @@ function prepare({ document: source, ...part }: Wanted): Prepared {
   const document = parse(source.toString())
   const [error] = validate(schema, document)
   if (error !== undefined) throw error
-  const operation = document.definitions.find((node) => node.kind === Kind.OPERATION_DEFINITION)
-  const plan = operation === undefined ? null : planOf(schema, document, operation, part)
-  if (plan === null) throw new Error(`there is no plan for ${source.toString()}`)
-  return { document, plan, costOf: costsOf(document) }
+  const operation = operationOf(document, null)
+  const plan = operation && planOf(schema, document, operation, part)
+  if (plan == null) throw new Error(`there is no plan for ${source.toString()}`)
+  return { document, plan, costOf: costsOf(document, plan.operation) }
 }
 
 const anyAddress = '0x0000000000000000000000000000000000000000'
 
 /** By the length of its list, which the cost goes with: to measure it each time would take longer than a short read. */
-function costsOf(document: DocumentNode): Prepared['costOf'] {
-  const costAt = (variables: object): number =>
-    measure({ schema, document, variables: { address: anyAddress, ...variables } }).cost
+function costsOf(document: DocumentNode, operation: OperationDefinitionNode): Prepared['costOf'] {
+  const costAt = (given: object): number => {
+    const { coerced = {} } = coerceVariables(schema, operation, { address: anyAddress, ...given })
+    return measure({ schema, document, operation, variables: coerced }).cost
+  }
   const usual = costAt({})
   const [one, two] = [costAt({ first: 1, points: 1 }), costAt({ first: 2, points: 2 })]
   return ({ first, points }) => {

@@ -1,7 +1,9 @@
 import { GraphQLError, Kind } from 'graphql'
+import { mostMessageCharacters } from '../bounds.ts'
 import { ReadCancelled } from '../database/cancelled.ts'
 import { DatabaseUnavailable } from '../database/unavailable.ts'
 import { DomainError } from '../domain/errors.ts'
+import { AdmissionQueueFull } from './admission-control.ts'
 
 /**
  * Is told of an error that nobody planned for, and tells each of a request's once.
@@ -29,11 +31,11 @@ const retryLater = { http: { status: 503, headers: { 'retry-after': '2' } } }
  */
 export function publicError(error: unknown, report: ReportUnplanned): GraphQLError {
   const at = error instanceof GraphQLError ? error : undefined
-  if (at?.extensions['code'] === invalidCode) return at
+  if (at?.extensions['code'] === invalidCode) return clipped(at)
   const broken = causeOf(error)
   if (broken instanceof DomainError) {
     const variable = variableOf(at)
-    return new GraphQLError(broken.message, {
+    return new GraphQLError(clip(broken.message), {
       ...(at?.nodes === undefined ? {} : { nodes: at.nodes }),
       ...(at?.path === undefined ? {} : { path: at.path }),
       extensions: { code: 'BAD_USER_INPUT', argument: variable ?? broken.key, ...(variable && badRequest) },
@@ -61,6 +63,7 @@ function causeOf(error: unknown): unknown {
 
 function passingCode(error: unknown): readonly [code: string, message: string] | null {
   if (error instanceof DatabaseUnavailable) return ['DATABASE_UNAVAILABLE', `${error.message} Ask again later.`]
+  if (error instanceof AdmissionQueueFull) return ['OVERLOADED', `${error.message} Ask again later.`]
   if (error instanceof ReadCancelled)
     return ['DEADLINE_EXCEEDED', 'The read took too long. Ask for less, or again later.']
   return null
@@ -73,13 +76,24 @@ function variableOf(error: GraphQLError | undefined): string | undefined {
 }
 
 function withCode(error: GraphQLError): GraphQLError {
-  if (error.extensions['code'] !== undefined) return error
+  if (error.extensions['code'] !== undefined) return clipped(error)
   const argument = variableOf(error)
-  return new GraphQLError(error.message, {
+  return new GraphQLError(clip(error.message), {
     ...(error.nodes === undefined ? {} : { nodes: error.nodes }),
     extensions:
       argument === undefined
         ? { ...badRequest, code: 'BAD_REQUEST' }
         : { ...badRequest, code: 'BAD_USER_INPUT', argument },
   })
+}
+
+/** A message may repeat what was sent: a part of it tells enough. */
+function clip(message: string): string {
+  return message.length <= mostMessageCharacters ? message : `${message.slice(0, mostMessageCharacters)}…`
+}
+
+function clipped(error: GraphQLError): GraphQLError {
+  const { message, nodes, path, extensions } = error
+  if (message.length <= mostMessageCharacters) return error
+  return new GraphQLError(clip(message), { nodes: nodes ?? null, path: path ?? null, extensions })
 }

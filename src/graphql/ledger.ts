@@ -1,8 +1,8 @@
 import { listBounds } from '../bounds.ts'
 import { countLedger, type LedgerFilter, type LedgerPage, readLedger } from '../database/read/ledger.ts'
 import type { LedgerRow } from '../database/read/rows.ts'
-import type { LedgerKey } from '../domain/ledger.ts'
-import { within, windowOf } from './arguments.ts'
+import { eventTypes, type LedgerKey } from '../domain/ledger.ts'
+import { distinct, within, windowOf } from './arguments.ts'
 import { builder } from './builder.ts'
 import { connectionType, decodeCursor, encodeCursor, pageOf } from './connection.ts'
 import { groupBy, loader } from './loader.ts'
@@ -75,7 +75,7 @@ builder.prismaObjectField('Vault', 'events', (t) =>
       }),
     },
     resolve: async (vault, { type, since, until, ...args }, context) => {
-      const filter = { types: type ?? null, ...windowOf(since, until) }
+      const filter = { types: distinct('type', type, eventTypes.length), ...windowOf(since, until) }
       const first = within('first', args.first, listBounds.events)
       const page = { ...filter, first, after: args.after == null ? null : readCursor(args.after) }
       return pageOf({

@@ -5,24 +5,21 @@ import {
   getArgumentValues,
   getNamedType,
   getNullableType,
-  getVariableValues,
   type GraphQLCompositeType,
   type GraphQLField,
   type GraphQLSchema,
   isCompositeType,
+  isLeafType,
   isListType,
   Kind,
-  Lexer,
   type OperationDefinitionNode,
   SchemaMetaFieldDef,
   type SelectionSetNode,
-  Source,
-  TokenKind,
   TypeMetaFieldDef,
   TypeNameMetaFieldDef,
   visit,
 } from 'graphql'
-import { assumedLengths, readCost, turnBounds } from '../bounds.ts'
+import { admissionBounds, assumedLengths, ledgerCountCost, readCost } from '../bounds.ts'
 
 /** What running a query would take, at most. */
 export interface QueryFigures {
@@ -40,31 +37,16 @@ export interface MeasuredQuery {
   readonly schema: GraphQLSchema
   /** A valid one. */
   readonly document: DocumentNode
-  readonly operationName?: string | null | undefined
+  /** The operation of it that would run. */
+  readonly operation: OperationDefinitionNode
+  /** Coerced. */
   readonly variables: Readonly<Record<string, unknown>>
 }
 
-/** Tokens of a document; what can't be read ends the count, since parsing will refuse it there. */
-export function countTokens(source: string): number {
-  const lexer = new Lexer(new Source(source))
-  let tokens = 0
-  try {
-    while (lexer.advance().kind !== TokenKind.EOF) tokens++
-  } catch {
-    return tokens
-  }
-  return tokens
-}
-
 /** Measures the operation that would run, with the fragments it uses. */
-export function measure({ schema, document, operationName, variables }: MeasuredQuery): QueryFigures {
-  const operations = document.definitions.filter((node) => node.kind === Kind.OPERATION_DEFINITION)
-  const operation = operationName == null ? operations[0] : operations.find(({ name }) => name?.value === operationName)
-  if (operation === undefined) return { ...nothing, aliases: 0, directives: 0 }
+export function measure({ schema, document, operation, variables }: MeasuredQuery): QueryFigures {
   const root = schema.getRootType(operation.operation)
-  // Variables that can't be are refused by the execution, before it reads anything.
-  const { coerced = {} } = getVariableValues(schema, operation.variableDefinitions ?? [], { ...variables })
-  const extent = root == null ? nothing : new Meter(schema, document, coerced).selection(operation.selectionSet, root)
+  const extent = root == null ? nothing : new Meter(schema, document, variables).selection(operation.selectionSet, root)
   return { ...extent, ...nodesOf(document, operation) }
 }
 
@@ -131,13 +113,14 @@ class Meter {
   #field(node: FieldNode, parent: GraphQLCompositeType, page: number): Extent {
     const field = this.#definition(node.name.value, parent)
     const type = field && getNamedType(field.type)
-    const asked = field === undefined ? null : this.#askedLength(field, node)
+    const given = field === undefined || !isPriced(field) ? null : this.#arguments(field, node)
+    const asked = given === null ? null : askedLength(given)
     const inner =
       node.selectionSet && isCompositeType(type) ? this.selection(node.selectionSet, type, asked?.length ?? 1) : nothing
     const items = field === undefined || !isListType(getNullableType(field.type)) ? 1 : this.#length(field, asked, page)
     return {
       depth: 1 + inner.depth,
-      cost: ownCost(field) + items * inner.cost,
+      cost: ownCost(field, parent) + elementsIn(given) + items * inner.cost,
       dearest:
         asked === null ? inner.dearest : [`${field?.name ?? ''}(${asked.argument}: ${asked.length})`, ...inner.dearest],
     }
@@ -156,13 +139,6 @@ class Meter {
     return asked?.length ?? assumedLengths[name] ?? 10
   }
 
-  #askedLength(field: GraphQLField<unknown, unknown>, node: FieldNode): AskedLength | null {
-    if (!hasLength(field)) return null
-    const given = this.#arguments(field, node)
-    const argument = lengthArguments.find((name) => typeof given[name] === 'number')
-    return argument === undefined ? null : { argument, length: Math.max(1, given[argument] as number) }
-  }
-
   #arguments(field: GraphQLField<unknown, unknown>, node: FieldNode): Record<string, unknown> {
     try {
       return getArgumentValues(field, node, this.variables)
@@ -179,16 +155,38 @@ interface AskedLength {
   readonly length: number
 }
 
-/** A list with a length to choose, and a count of one, is a read of its own; what the schema is made of is never plain. */
-function ownCost(field: GraphQLField<unknown, unknown> | undefined): number {
-  if (field === SchemaMetaFieldDef || field === TypeMetaFieldDef) return turnBounds.plainCost
-  return field !== undefined && (field.name === 'totalCount' || hasLength(field)) ? readCost : 1
+function askedLength(given: Readonly<Record<string, unknown>>): AskedLength | null {
+  const argument = lengthArguments.find((name) => typeof given[name] === 'number')
+  return argument === undefined ? null : { argument, length: Math.max(1, given[argument] as number) }
+}
+
+/** Elements of all lists in an input value: each is compared with what is read. */
+function elementsIn(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0
+  const parts: unknown[] = Array.isArray(value) ? value : Object.values(value)
+  return parts.reduce((sum: number, part) => sum + elementsIn(part), Array.isArray(value) ? value.length : 0)
+}
+
+/**
+ * A list with a length to choose, and a count of one, is a read of its own. The total of a ledger counts its rows.
+ * Introspection is never cheap: it is seldom asked for, and large.
+ */
+function ownCost(field: GraphQLField<unknown, unknown> | undefined, parent: GraphQLCompositeType): number {
+  if (field === SchemaMetaFieldDef || field === TypeMetaFieldDef) return admissionBounds.cheapCost
+  if (field === undefined) return 1
+  if (field.name === 'totalCount') return parent.name === 'LedgerConnection' ? ledgerCountCost : readCost
+  return hasLength(field) ? readCost : 1
 }
 
 const lengthArguments: readonly string[] = ['first', 'points']
 
 function hasLength({ args }: GraphQLField<unknown, unknown>): boolean {
   return args.some(({ name }) => lengthArguments.includes(name))
+}
+
+/** Whether its arguments can change what it costs: they choose a length, or take lists. */
+function isPriced({ args }: GraphQLField<unknown, unknown>): boolean {
+  return args.some(({ name, type }) => lengthArguments.includes(name) || !isLeafType(getNullableType(type)))
 }
 
 interface Nodes {

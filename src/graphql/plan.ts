@@ -15,6 +15,7 @@ import {
   OperationTypeNode,
   type SelectionSetNode,
 } from 'graphql'
+import { keptPlans } from '../bounds.ts'
 import { argumentsOf, constantField, enumOf, has, leafOf, resolverOf, Unplannable } from './planned-field.ts'
 import { apart, type FieldPlan, listOf, objectOf, onceEach, orNull, present, Run, type Write } from './write.ts'
 
@@ -36,6 +37,8 @@ export interface Written {
 /** An operation whose fields, arguments and types are worked out. */
 export interface Plan {
   readonly operation: OperationDefinitionNode
+  /** How many fields are worked out. */
+  readonly fields: number
   /** Writes the data, or fails: what the failure means for the answer, the plan doesn't know. */
   readonly run: (rootValue: unknown, context: unknown, variables: Run['variables']) => Written | Promise<Written>
 }
@@ -44,7 +47,8 @@ const none: Part = { path: [], wordOf: (name) => name }
 
 /**
  * Plans an operation of a valid document.
- * @returns null where it has directives, introspection, abstract types or resolvers that ask how they are asked
+ * @returns null where it has directives, introspection, abstract types, resolvers that ask how they are asked, or too many
+ *   fields
  */
 export function planOf(
   schema: GraphQLSchema,
@@ -55,8 +59,13 @@ export function planOf(
   const root = schema.getQueryType()
   if (operation.operation !== OperationTypeNode.QUERY || root == null || has(document, Kind.DIRECTIVE)) return null
   try {
-    const write = new Planner(document, part.wordOf).object(root, [operation.selectionSet], part.path)
-    return { operation, run: (rootValue, context, variables) => run(write, rootValue, new Run(context, variables)) }
+    const planner = new Planner(document, part.wordOf)
+    const write = planner.object(root, [operation.selectionSet], part.path)
+    return {
+      operation,
+      fields: planner.fields,
+      run: (rootValue, context, variables) => run(write, rootValue, new Run(context, variables)),
+    }
   } catch (error) {
     if (error instanceof Unplannable) return null
     throw error
@@ -75,7 +84,10 @@ function run(write: Write, rootValue: unknown, run: Run): Written | Promise<Writ
 }
 
 class Planner {
+  fields = 0
   readonly #fragments = new Map<string, FragmentDefinitionNode>()
+  /** What was planned of a selection: one in a fragment is planned once, however often the fragment is spread. */
+  readonly #objects = new Map<SelectionSetNode, { readonly type: GraphQLObjectType; readonly write: Write }>()
 
   constructor(
     document: DocumentNode,
@@ -98,6 +110,16 @@ class Planner {
         return { label, ...this.#field(type, same, key === way[0] ? way.slice(1) : null) }
       }),
     )
+  }
+
+  #known(type: GraphQLObjectType, selectionSets: readonly SelectionSetNode[]): Write {
+    const [only, ...others] = selectionSets
+    if (only === undefined || others.length > 0) return this.object(type, selectionSets)
+    const known = this.#objects.get(only)
+    if (known?.type === type) return known.write
+    const write = this.object(type, selectionSets)
+    this.#objects.set(only, { type, write })
+    return write
   }
 
   /**
@@ -128,6 +150,7 @@ class Planner {
     way: readonly string[] | null,
   ): Omit<FieldPlan, 'label'> {
     const [node] = nodes as [FieldNode]
+    if (++this.fields > keptPlans.mostFields) throw new Unplannable()
     if (node.name.value === '__typename') return constantField(parent.name)
     const field = parent.getFields()[node.name.value]
     if (field === undefined) throw new Unplannable()
@@ -151,7 +174,7 @@ class Planner {
     if (isLeafType(type)) return isEnumType(type) ? enumOf(type, this.wordOf) : leafOf(type)
     if (!isObjectType(type)) throw new Unplannable()
     const selectionSets = nodes.flatMap(({ selectionSet }) => selectionSet ?? [])
-    const write = this.object(type, selectionSets, way)
+    const write = way.length === 0 ? this.#known(type, selectionSets) : this.object(type, selectionSets, way)
     // The items of a list are seldom the same, and what has no objects of its own is made as fast as it is found.
     return isItem || !selectionSets.some(isNested) ? write : onceEach(write)
   }

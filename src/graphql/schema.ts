@@ -5,6 +5,7 @@ import './ledger.ts'
 import './strategy.ts'
 import './vaults.ts'
 import './universe.ts'
+import './meta.ts'
 import { builder } from './builder.ts'
 
 /** The gateway's schema. */

@@ -1,4 +1,4 @@
-import { listBounds } from '../bounds.ts'
+import { listBounds, mostFilterValues } from '../bounds.ts'
 import {
   allStrategies,
   countVaults,
@@ -10,7 +10,8 @@ import {
   type VaultPage,
 } from '../database/read/vault.ts'
 import type { VaultRow } from '../database/read/rows.ts'
-import { searchable, within } from './arguments.ts'
+import { vaultStatuses } from '../domain/vault.ts'
+import { distinct, searchable, within } from './arguments.ts'
 import { builder } from './builder.ts'
 import { connectionType, decodeCursor, encodeCursor, type Page, pageOf } from './connection.ts'
 import type { Context } from './context.ts'
@@ -86,9 +87,10 @@ interface PageArguments {
 async function vaultPage(context: Context, list: string, args: PageArguments): Promise<Page<VaultRow>> {
   const { field: orderBy, direction } = args.orderBy
   const filter: VaultFilter = {
-    status: args.where?.status ?? null,
-    strategy: args.where?.strategy?.map((id) => searchable('strategy', id)) ?? null,
-    owner: args.where?.owner ?? null,
+    status: distinct('status', args.where?.status, vaultStatuses.length),
+    strategy:
+      distinct('strategy', args.where?.strategy, mostFilterValues)?.map((id) => searchable('strategy', id)) ?? null,
+    owner: distinct('owner', args.where?.owner, mostFilterValues),
   }
   const first = within('first', args.first, listBounds.vaults)
   const after = args.after == null ? null : readCursor(args.after, orderBy)

@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { Answer } from './exchange.ts'
 import { Finished } from './finished.ts'
+import { TagHistory } from './tag-history.ts'
 
 /** An answer, and what it was made from; null where it isn't to be kept. */
 export interface Made {
@@ -24,9 +25,9 @@ export interface CacheFigures {
 export interface AnswerCache {
   /** The answer with this key: one that is kept, one in the making, or a new one. A null key is never shared. */
   answer(key: string | null, onLeave: OnLeave, make: (onLeave: OnLeave) => Promise<Made>): Finished | Promise<Finished>
-  /** Drops what was made from any of these, and lets nobody join what was begun before. */
-  changed(sources: readonly string[]): void
-  /** Nothing is kept or served from the cache while changes aren't heard of. */
+  /** Serves no more what was made from what the commit changed, and lets nobody join what was begun before. */
+  committed(commit: { readonly tags: readonly string[] }): void
+  /** Nothing is kept or served from the cache while commits aren't heard of. */
   listening(isListening: boolean): void
   figures(): CacheFigures
 }
@@ -39,10 +40,14 @@ interface Run {
 
 /** What an entry takes beside its body; its packed forms together take no more than the body itself. */
 const overheadBytes = 1_000
+/** What a tag takes: an address, and its place in a list. */
+const tagBytes = 100
 
 interface Entry {
   readonly finished: Finished
-  readonly sources: ReadonlySet<string>
+  readonly tags: readonly string[]
+  /** The newest commit when it was begun. */
+  readonly begunAt: number
 }
 
 /**
@@ -50,50 +55,34 @@ interface Entry {
  * @param bytes 0 keeps none
  */
 export function createAnswerCache(bytes: number): AnswerCache {
-  const bySource = new Map<string, Set<string>>()
   const runs = new Map<string, Run>()
-  /** What has changed since each of the answers in the making was begun. */
-  const changedSince = new Set<Set<string>>()
+  const history = new TagHistory()
   const counts = { hits: 0, misses: 0, dropped: 0 }
-  /** Which uninterrupted time of listening it is; null while there is none. */
-  let period: object | null = null
+  let isKeeping = false
 
   const kept = new LRUCache<string, Entry>({
     maxSize: Math.max(1, bytes),
-    sizeCalculation: ({ finished }, key) => 2 * finished.bytes.length + 2 * key.length + overheadBytes,
-    dispose: ({ sources }, key) => {
-      for (const source of sources) forget(source, key)
-    },
+    sizeCalculation: ({ finished, tags }, key) =>
+      2 * finished.bytes.length + 2 * key.length + tagBytes * tags.length + overheadBytes,
   })
 
-  function forget(source: string, key: string): void {
-    const keys = bySource.get(source)
-    keys?.delete(key)
-    if (keys?.size === 0) bySource.delete(source)
-  }
-
-  function keep(key: string, entry: Entry): void {
-    kept.set(key, entry)
-    if (!kept.has(key)) return
-    for (const source of entry.sources) {
-      const keys = bySource.get(source) ?? new Set()
-      bySource.set(source, keys.add(key))
-    }
+  /** The entry with this key, where nothing has changed that it was made from. */
+  function current(key: string): Entry | undefined {
+    const entry = kept.get(key)
+    if (entry === undefined || history.isUnchanged(entry.tags, entry.begunAt)) return entry
+    kept.delete(key)
+    counts.dropped++
+    return undefined
   }
 
   async function finish(key: string, making: Promise<Made>): Promise<Finished> {
-    const begun = period
-    const changed = new Set<string>()
-    changedSince.add(changed)
-    try {
-      const { answer, sources } = await making
-      const finished = new Finished(answer)
-      const stands = sources !== null && begun !== null && begun === period && !meet(changed, sources)
-      if (stands && answer.status === 200) keep(key, { finished, sources })
-      return finished
-    } finally {
-      changedSince.delete(changed)
-    }
+    const begunAt = history.now
+    const { answer, sources } = await making
+    const finished = new Finished(answer)
+    const tags = sources && [...sources]
+    const stands = tags !== null && isKeeping && history.isUnchanged(tags, begunAt)
+    if (stands && answer.status === 200) kept.set(key, { finished, tags, begunAt })
+    return finished
   }
 
   function begin(key: string, make: (onLeave: OnLeave) => Promise<Made>): Run {
@@ -114,8 +103,8 @@ export function createAnswerCache(bytes: number): AnswerCache {
 
   return {
     answer(key, onLeave, make) {
-      if (key === null || period === null) return make(onLeave).then(({ answer }) => new Finished(answer))
-      const entry = kept.get(key)
+      if (key === null || !isKeeping) return make(onLeave).then(({ answer }) => new Finished(answer))
+      const entry = current(key)
       counts[entry === undefined ? 'misses' : 'hits']++
       if (entry !== undefined) return entry.finished
       const run = runs.get(key) ?? begin(key, make)
@@ -123,28 +112,20 @@ export function createAnswerCache(bytes: number): AnswerCache {
       return run.finished
     },
 
-    changed(sources) {
-      for (const changed of changedSince) for (const source of sources) changed.add(source)
+    committed({ tags }) {
+      history.change(tags)
       runs.clear()
-      const keys = new Set(sources.flatMap((source) => [...(bySource.get(source) ?? [])]))
-      for (const key of keys) kept.delete(key)
-      counts.dropped += keys.size
     },
 
     listening(isListening) {
-      period = isListening && bytes > 0 ? {} : null
+      isKeeping = isListening && bytes > 0
+      history.forget()
       runs.clear()
       kept.clear()
-      bySource.clear()
     },
 
     figures: () => ({ ...counts, entries: kept.size, bytes: kept.calculatedSize }),
   }
-}
-
-function meet(some: ReadonlySet<string>, others: ReadonlySet<string>): boolean {
-  for (const each of some) if (others.has(each)) return true
-  return false
 }
 
 /** Those who wait for one answer: it is given up when all of them have left. */

@@ -1,121 +1,148 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
-import { type Bounds, defaultBounds, type QueryBounds, turnBounds } from '../bounds.ts'
+import { admissionBounds, type QueryBounds } from '../bounds.ts'
+import { type Bounds, defaultBounds } from '../http-bounds.ts'
+import { withoutCovered } from '../database/cache-tags.ts'
 import type { Cancellation } from '../database/cancellation.ts'
-import { type Context, contextsOn, type Making, type OnBatch } from '../graphql/context.ts'
+import { AdmissionQueueFull, createAdmissionControl } from '../graphql/admission-control.ts'
+import type { Making, OnBatch } from '../graphql/context.ts'
 import { createExecutor } from '../graphql/execute.ts'
 import { masked } from '../graphql/failures.ts'
-import { createTurns } from '../graphql/turns.ts'
+import { type Answering, inOneMomentOn } from '../graphql/one-moment.ts'
 import { rest } from '../rest/handler.ts'
 import { problem } from '../rest/problem.ts'
+import { type AdmitOptions, createAdmit } from './admit.ts'
 import { type AnswerCache, createAnswerCache, type Made, type OnLeave } from './answer-cache.ts'
-import { lateAnswer, outOfBounds, tooLarge } from './bounds.ts'
-import { fetchedBody, socketBody } from './body.ts'
+import { lateAnswer, overloaded, tooLarge } from './bounds.ts'
 import { cacheKey } from './cache-key.ts'
 import { corsHeaders } from './cors.ts'
+import { DataVersions } from './data-versions.ts'
 import { withinDeadline } from './deadline.ts'
-import { docs, isOfDocs } from './docs.ts'
 import { admitted, type Answer, type Inbound, type Verdict } from './exchange.ts'
 import type { Exposition } from './exposition.ts'
 import { Finished } from './finished.ts'
-import { createGraphql, graphqlPath, preflightAnswer } from './graphql.ts'
+import { fixedContent } from './fixed-content.ts'
+import { isGraphiqlPage, isGraphql } from './graphql-path.ts'
+import { createGraphql, preflightAnswer } from './graphql.ts'
 import { inGraphql } from './graphql-refusals.ts'
 import { createProbes, isProbe, type Readiness } from './health.ts'
 import { headerList } from './header-list.ts'
-import { fromFetch, fromSocket } from './inbound.ts'
-import { keyCheck } from './keys.ts'
-import { type Outbound, outbound, toResponse, write } from './outbound.ts'
-import { type RateLimit, rateLimiter, senderOf } from './rate-limit.ts'
-import { createTracing, type Trace, type TracingOptions } from './tracing.ts'
+import { createLoad } from './load.ts'
+import { minDataVersionHeader, type VersionAt, versionWaiter } from './min-data-version.ts'
+import { type Outbound, outbound } from './outbound.ts'
+import { createTracing, type TracingOptions } from './tracing.ts'
+import { type App, type Exchange, transports } from './transports.ts'
 import { whenThere } from './when-there.ts'
 
-export interface AppOptions extends TracingOptions {
-  readonly database: Context['database']
-  /** None: open to all. */
-  readonly apiKeys: readonly string[]
-  readonly rateLimit: RateLimit | null
-  /** How many proxies stand before the gateway, each of which appends to X-Forwarded-For. */
-  readonly trustedProxies: number
+export type { App }
+
+export interface AppOptions extends TracingOptions, Omit<AdmitOptions, 'bounds'> {
+  readonly database: Answering
   readonly bounds?: Bounds
   /** Without one, every answer is made anew. */
   readonly cache?: AnswerCache
+  /** What is known of the data's version; without it, none is. */
+  readonly data?: DataVersions
+  /** What the history of the data has; without it, only what was heard of. */
+  readonly versionAt?: VersionAt
+  /** Whether a feed was stopped, by the name that its position is kept under. */
+  readonly isStopped?: (feed: string) => boolean
+  /** Whether one waits for its database, for room on a disk, or for its file. */
+  readonly isWaiting?: (feed: string) => boolean
   readonly queryBounds?: QueryBounds
   /** What `/ready` asks; it answers 200 where there is nothing to ask. */
   readonly readiness?: Readiness
   /** What `/metrics` tells; without it the path isn't there. */
   readonly metrics?: Exposition | null
   readonly onBatch?: OnBatch
+  /** Is told of each answer that is made again, in one snapshot. */
+  readonly onRepeat?: () => void
 }
 
-/** The gateway, by fetch and by a socket. */
-export interface App {
-  fetch(request: Request): Promise<Response>
-  listener(request: IncomingMessage, response: ServerResponse): Promise<void>
-}
-
-export function createApp({ database, apiKeys, rateLimit, trustedProxies, ...options }: AppOptions): App {
-  const { bounds = defaultBounds, cache = createAnswerCache(0), queryBounds, readiness, metrics, onBatch } = options
+export function createApp({ database, ...options }: AppOptions): App {
+  const { bounds = defaultBounds, cache = createAnswerCache(0), queryBounds, readiness, metrics } = options
+  const { data = new DataVersions(), versionAt = () => Promise.resolve(null) } = options
   const begin = createTracing(options)
   const probe = createProbes(readiness, metrics)
-  const contextOf = contextsOn(database, onBatch)
-  const turns = createTurns(turnBounds)
-  const graphql = createGraphql({ contextOf, turns, isOpen: apiKeys.length === 0, queryBounds })
-  const execute = createExecutor({ contextOf, turns })
-  const checkKey = keyCheck(apiKeys)
-  const countRequest = rateLimiter(rateLimit)
-
-  function admit(request: Inbound): Verdict | Promise<Verdict> {
-    const refusal = outOfBounds(request, bounds)
-    if (refusal !== undefined) return { headers: {}, refusal }
-    if (isProbe(request)) return admitted
-    // A preflight can't carry a key, and the pages for people and the contract hold no data.
-    if (request.method === 'OPTIONS' || isGraphiqlPage(request) || isOfDocs(request)) return admitted
-    const { keyDigest, ...key } = checkKey(request)
-    if (key.refusal !== undefined) return key
-    return countRequest(() => keyDigest ?? senderOf(request, trustedProxies))
-  }
+  const inOneMoment = inOneMomentOn(database, options)
+  const awaitVersion = versionWaiter(data, versionAt)
+  const admission = createAdmissionControl(admissionBounds)
+  const graphql = createGraphql({ inOneMoment, admission, isOpen: options.apiKeys.length === 0, queryBounds })
+  const execute = createExecutor({ inOneMoment, admission })
+  const admit = createAdmit({ ...options, bounds })
+  const load = createLoad(bounds)
 
   async function run(request: Inbound, body: Buffer<ArrayBuffer>, making: Making): Promise<Answer> {
     try {
-      if (request.method === 'OPTIONS' && isGraphql(request)) return preflightAnswer
       if (isGraphql(request)) return await graphql(request, body, making)
-      const found = await (docs(request) ?? rest(request, (wanted, variables) => execute(wanted, variables, making)))
+      const found = await rest(request, (wanted, variables) => execute(wanted, variables, making))
       return found ?? problem('PATH_NOT_FOUND', `${request.path} is none of the paths of this interface`)
     } catch (error) {
       // What was given up says so, to nobody.
       if (making.signal?.aborted === true) return lateAnswer(bounds.answerSeconds)
+      if (error instanceof AdmissionQueueFull) return inItsWords(request, overloaded())
       return problem('INTERNAL', masked(making.report(error)))
     }
   }
 
-  async function make({ request, trace }: Exchange, body: Buffer<ArrayBuffer>, onLeave: OnLeave): Promise<Made> {
+  function failed({ trace }: Exchange, error: unknown): Finished {
+    return new Finished(problem('INTERNAL', masked(trace.report(error))))
+  }
+
+  async function make({ request, trace, stamp }: Exchange, body: Buffer<ArrayBuffer>, onLeave: OnLeave): Promise<Made> {
     const sources = new Set<string>()
-    let kept: ReadonlySet<string> | null = sources
-    const failed = (): void => void (kept = null)
+    const made = { isWhole: true }
+    const failed = (): void => void (made.isWhole = false)
+    const sender = admit.senderIn(request)
+    if (!load.beginAnswer(sender)) return { answer: inItsWords(request, overloaded()), sources: null }
+    // What is given up counts until it has ended.
     const work = (signal: Cancellation): Promise<Answer> =>
-      run(request, body, { report: trace.report, signal, sources, failed })
+      run(request, body, {
+        report: trace.report,
+        sender,
+        signal,
+        sources,
+        failed,
+        ...(stamp && { data: stamp }),
+      }).finally(() => load.endAnswer(sender))
     const tooLate = (): Answer => inItsWords(request, lateAnswer(bounds.answerSeconds))
     const answer = await withinDeadline(bounds.answerSeconds, onLeave, work, tooLate)
     // What is made from the schema alone is large and seldom asked: it would only drive out what is asked often.
-    return { answer, sources: sources.size === 0 ? null : kept }
+    return { answer, sources: sources.size > 0 && made.isWhole ? withoutCovered(sources) : null }
   }
 
   /** What is kept of an answer like this, or what is made and kept. */
   function keptOrMade(exchange: Exchange, body: Buffer<ArrayBuffer>): Finished | Promise<Finished> {
     const { request, onLeave } = exchange
+    // What is kept still stands at the newest version, and nobody joins what was begun at an older one.
+    exchange.stamp = data.now()
     const key = isGraphiqlPage(request) ? null : cacheKey(request, body)
     return cache.answer(key, onLeave, (whenLeft) => make(exchange, body, whenLeft))
   }
 
   /** What is said to what was admitted, with its body where that is in bounds. */
   function answer(exchange: Exchange, { refusal }: Verdict): Finished | Promise<Finished> {
-    const { request } = exchange
+    const { request, onLeave } = exchange
     if (refusal !== undefined) return new Finished(inItsWords(request, refusal))
     if (isProbe(request)) return probe(request).then((told) => new Finished(told))
+    const fixed = fixedContent(request)
+    if (fixed !== null) return fixed.catch((error: unknown) => failed(exchange, error))
+    const wanted = request.header(minDataVersionHeader)
+    if (wanted === null || request.method === 'OPTIONS') return content(exchange)
+    return awaitVersion(wanted, onLeave).then((refused) =>
+      refused === null ? content(exchange) : new Finished(inItsWords(request, refused)),
+    )
+  }
+
+  function content(exchange: Exchange): Finished | Promise<Finished> {
+    const { request } = exchange
     if (!isGraphql(request)) return keptOrMade(exchange, noBody)
+    // A preflight has no key and no limit: nothing of it is read.
+    if (request.method === 'OPTIONS') return new Finished(preflightAnswer)
     return exchange
       .readBody()
       .then((body) =>
-        body === null ? new Finished(inItsWords(request, tooLarge(bounds))) : keptOrMade(exchange, body),
+        typeof body === 'string'
+          ? new Finished(inItsWords(request, body === 'too large' ? tooLarge(bounds) : overloaded()))
+          : keptOrMade(exchange, body),
       )
   }
 
@@ -124,66 +151,19 @@ export function createApp({ database, apiKeys, rateLimit, trustedProxies, ...opt
     const { request, trace } = exchange
     return whenThere(admit(request), (verdict) =>
       whenThere(answer(exchange, verdict), (finished) => {
-        const said =
-          verdict === admitted
-            ? corsHeaders(request.method)
-            : corsHeaders(request.method).concat(headerList(verdict.headers))
+        const { stamp } = exchange
+        const shared = stamp !== null && finished.status === 200 ? stamp.headers : corsHeaders(request.method)
+        const said = verdict === admitted ? shared : shared.concat(headerList(verdict.headers))
         const own = said.concat('x-request-id', trace.id)
         return outbound(request, finished, own)
       }),
     )
   }
 
-  return {
-    async fetch(request) {
-      const inbound = fromFetch(request)
-      const trace = begin(inbound)
-      const exchange = {
-        request: inbound,
-        trace,
-        readBody: () => fetchedBody(request, bounds),
-        onLeave: (giveUp: () => void) => request.signal.addEventListener('abort', giveUp, { once: true }),
-      }
-      const answered = await handle(exchange)
-      trace.end(answered.status)
-      return toResponse(inbound, answered)
-    },
-
-    async listener(request, response) {
-      const inbound = fromSocket(request)
-      const trace = begin(inbound)
-      const exchange = {
-        request: inbound,
-        trace,
-        readBody: () => socketBody(request, bounds),
-        onLeave: (giveUp: () => void) => response.once('close', () => response.writableFinished || giveUp()),
-      }
-      response.on('close', () => trace.end(response.writableFinished ? response.statusCode : null))
-      const answered = handle(exchange)
-      await write(response, inbound, answered instanceof Promise ? await answered : answered)
-    },
-  }
-}
-
-/** A request, whichever way it came. */
-interface Exchange {
-  readonly request: Inbound
-  readonly trace: Trace
-  /** Null where the body is out of bounds. */
-  readonly readBody: () => Promise<Buffer<ArrayBuffer> | null>
-  readonly onLeave: OnLeave
+  return transports({ bounds, load, begin, handle, senderIn: (request) => admit.senderIn(request) })
 }
 
 const noBody = Buffer.alloc(0)
-
-function isGraphql({ path }: Inbound): boolean {
-  return path === graphqlPath
-}
-
-function isGraphiqlPage(request: Inbound): boolean {
-  const accepts = request.header('accept') ?? ''
-  return isGraphql(request) && request.method === 'GET' && accepts.includes('text/html')
-}
 
 /** A refusal as the path's clients expect it: a problem, or a GraphQL error. */
 function inItsWords(request: Inbound, refusal: Answer): Answer {

@@ -1,15 +1,16 @@
 import type { ExecutionArgs, ExecutionResult, GraphQLError } from 'graphql'
-import { type QueryBounds, turnBounds } from '../bounds.ts'
+import { admissionBounds, type QueryBounds } from '../bounds.ts'
+import type { AdmissionControl } from '../graphql/admission-control.ts'
 import { executeCompiled } from '../graphql/compiled.ts'
-import { type Context, type ContextOf, forget, type Making } from '../graphql/context.ts'
+import type { Making } from '../graphql/context.ts'
+import type { InOneMoment } from '../graphql/one-moment.ts'
 import { checkExtent } from '../graphql/limits.ts'
-import type { Turns } from '../graphql/turns.ts'
 
 /** What of this gateway an execution knows. */
 export interface Asking {
   readonly making: Making
-  /** Whether the request has its turn already, for its document was never asked before. */
-  readonly hasTurn: boolean
+  /** Is told that the document is parsed and valid: it is admitted to run by what running it costs. */
+  readonly onPrepared?: () => void
 }
 
 /** A valid document with its variables, measured. */
@@ -25,32 +26,26 @@ export interface Measured {
 export type BoundedExecution = (args: ExecutionArgs) => Measured
 
 export interface ExecutionOptions {
-  readonly contextOf: ContextOf
-  readonly turns: Turns
+  readonly inOneMoment: InOneMoment
+  readonly admission: AdmissionControl
 }
 
 /** Lets run what is within bounds. */
-export function boundedExecution(bounds: QueryBounds, { contextOf, turns }: ExecutionOptions): BoundedExecution {
-  return ({ schema, document, operationName, variableValues }) => {
-    const { figures, error } = checkExtent({ schema, document, operationName, variables: variableValues ?? {} }, bounds)
+export function boundedExecution(bounds: QueryBounds, { inOneMoment, admission }: ExecutionOptions): BoundedExecution {
+  return (asked) => {
+    const { figures, variables, error } = checkExtent(asked, bounds)
     const { cost } = figures
     return {
       error,
-      run: (args, { making, hasTurn }) => {
-        const work = (): Promise<ExecutionResult> => inContext(contextOf(making), args)
-        const costly = { cost: hasTurn ? 0 : cost, signal: making.signal }
-        return costly.cost > turnBounds.plainCost ? turns.dear(work, costly) : turns.plain(work, costly)
+      run: (args, { making, onPrepared }) => {
+        onPrepared?.()
+        // The context is made when it begins: who has waited for a turn would have an old one.
+        const work = (): Promise<ExecutionResult> =>
+          inOneMoment(making, (contextValue) => executeCompiled({ ...args, contextValue }, variables))
+        const ticket = { cost, sender: making.sender, signal: making.signal }
+        return cost > admissionBounds.cheapCost ? admission.expensive(work, ticket) : admission.cheap(work, ticket)
       },
       extensions: { cost: { figure: cost, most: bounds.cost } },
     }
-  }
-}
-
-/** In a context that is made when it begins: who has waited for a turn would have an old one. */
-async function inContext(contextValue: Context, args: ExecutionArgs): Promise<ExecutionResult> {
-  try {
-    return await executeCompiled({ ...args, contextValue })
-  } finally {
-    forget(contextValue)
   }
 }

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import type { Bounds } from '../bounds.ts'
+import type { Bounds } from '../http-bounds.ts'
 import { problem, retryLater } from '../rest/problem.ts'
 import type { Answer, Inbound } from './exchange.ts'
 
@@ -14,7 +14,13 @@ export function outOfBounds(request: Inbound, bounds: Bounds): Answer | undefine
   if (headerCount > bounds.headers) {
     return problem('HEADERS_TOO_LARGE', `There are ${headerCount} headers, more than ${bounds.headers}.`)
   }
+  if (request.flaw !== null) return closing(problem('BAD_REQUEST', request.flaw))
   return isHost(request.header('host') ?? '') ? undefined : problem('BAD_REQUEST', 'The header Host names no host.')
+}
+
+/** A refusal that ends its connection: a proxy before it may take what follows for the rest of the same request. */
+function closing(refusal: Answer): Answer {
+  return { ...refusal, headers: { ...refusal.headers, connection: 'close' } }
 }
 
 /** A gateway is called by few names. */
@@ -32,6 +38,11 @@ function isHost(host: string): boolean {
 /** The refusal of a request whose body is out of bounds. */
 export function tooLarge({ bodyBytes }: Bounds): Answer {
   return problem('BODY_TOO_LARGE', `The body has more than ${bodyBytes} bytes.`)
+}
+
+/** The refusal of a request while the process has as many at hand as it may. */
+export function overloaded(): Answer {
+  return retryLater('OVERLOADED', 'Too many requests wait for their answers here. Ask again later.')
 }
 
 /** What is answered where the answer itself is too late. */

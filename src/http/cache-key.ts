@@ -1,6 +1,6 @@
 import { sameAnswerKey } from '../rest/handler.ts'
 import type { Inbound } from './exchange.ts'
-import { graphqlPath } from './graphql.ts'
+import { graphqlPath } from './graphql-path.ts'
 
 /** Longer requests are seldom sent twice. */
 const mostBytes = 20_000

@@ -1,8 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
-import { onlyRead } from '../rest/handler.ts'
 import { openapi } from '../rest/openapi.ts'
-import type { Answer, Inbound } from './exchange.ts'
+import { Finished } from './finished.ts'
 
 const { resolve } = createRequire(import.meta.url)
 
@@ -41,7 +40,8 @@ const start = `SwaggerUIBundle({ url: 'openapi.json', dom_id: '#docs', deepLinki
 
 const contract = JSON.stringify(openapi)
 
-const contents: ReadonlyMap<string, () => Promise<Answer>> = new Map([
+/** The contract of the REST paths and the page that shows it, by their paths. */
+export const docsContents: ReadonlyMap<string, () => Promise<Finished>> = new Map([
   ['/openapi.json', () => served('application/json', contract)],
   ['/docs', () => served('text/html', page, { 'content-security-policy': policy })],
   ['/docs/start.js', () => served('text/javascript', start)],
@@ -49,20 +49,15 @@ const contents: ReadonlyMap<string, () => Promise<Answer>> = new Map([
   ['/docs/swagger-ui.css', async () => served('text/css', await asset('swagger-ui.css'))],
 ])
 
-/** Answers the contract of the REST paths and the page that shows it; null where the path is neither. */
-export function docs({ method, path }: Inbound): Promise<Answer> | null {
-  const content = contents.get(path)
-  return content === undefined ? null : onlyRead(method, content)
+function served(
+  type: string,
+  body: string | Buffer,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Finished> {
+  const ofType = { 'content-type': `${type}; charset=utf-8`, ...headers }
+  return Promise.resolve(new Finished({ status: 200, headers: ofType, body }))
 }
 
-export function isOfDocs({ path }: Inbound): boolean {
-  return contents.has(path)
-}
-
-function served(type: string, body: string, headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
-  return Promise.resolve({ status: 200, headers: { 'content-type': `${type}; charset=utf-8`, ...headers }, body })
-}
-
-function asset(name: string): Promise<string> {
-  return readFile(resolve(`swagger-ui-dist/${name}`), 'utf8')
+function asset(name: string): Promise<Buffer> {
+  return readFile(resolve(`swagger-ui-dist/${name}`))
 }

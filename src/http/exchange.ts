@@ -11,6 +11,8 @@ export interface Inbound {
   /** Path and query, as they were sent. */
   readonly target: string
   readonly headerCount: number
+  /** What HTTP/1.1 forbids of it and Node lets pass; null where nothing is wrong. */
+  readonly flaw: string | null
   header(name: string): string | null
   headers(): Record<string, string>
   /** Address of the socket's other end; null where there is no socket. */

@@ -1,18 +1,16 @@
 import { Registry } from 'prom-client'
+import { probeMilliseconds } from '../http-bounds.ts'
 import type { Answer } from './exchange.ts'
+import { keptBriefly } from './kept-briefly.ts'
 
 export const metricsPath = '/metrics'
 
 /** All metrics in Prometheus' text format. It never fails, and takes a bounded time. */
 export type Exposition = () => Promise<string>
 
-/** Joins what several registries tell, once for all who ask at the same time: anybody may, as often as they like. */
+/** Joins what several registries tell, once in a second for all who ask: anybody may, as often as they like. */
 export function exposition(tell: () => Promise<readonly string[]>): Exposition {
-  let telling: Promise<string> | undefined
-  return () =>
-    (telling ??= tell()
-      .then(joined)
-      .finally(() => (telling = undefined)))
+  return keptBriefly(() => tell().then(joined), probeMilliseconds)
 }
 
 export async function answerMetrics(tell: Exposition): Promise<Answer> {

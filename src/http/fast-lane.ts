@@ -54,7 +54,7 @@ export function createFastLane({ execution, documents, valid }: FastLaneOptions)
       const args = { schema, document, operationName, variableValues: variables }
       const { error, run, extensions } = execution(args)
       if (error !== null) return null
-      const result = await run(args, { making, hasTurn: false })
+      const result = await run(args, { making })
       return result.errors === undefined ? { status: 200, headers, body: resultText({ ...result, extensions }) } : null
     },
 

@@ -15,18 +15,23 @@ export class Finished {
   readonly plainHeaders: HeaderList
   readonly #packed: Partial<Record<Encoding, Promise<Buffer>>> = {}
 
-  constructor({ status, headers, body }: Answer) {
+  constructor({ status, headers, body }: Omit<Answer, 'body'> & { readonly body: string | Buffer }) {
     const isTagged = status !== 204 && !('cache-control' in headers)
     this.status = status
     this.headers = isTagged ? { ...headers, 'cache-control': 'no-cache', vary: 'accept-encoding' } : headers
-    this.bytes = Buffer.from(body)
+    this.bytes = typeof body === 'string' ? Buffer.from(body) : body
     this.tag = isTagged ? hash('sha256', this.bytes, 'base64url').slice(0, 27) : null
     const length = status === 204 ? {} : { 'content-length': String(this.bytes.length) }
     const etag = this.tag === null ? {} : { etag: etagOf(this.tag, null) }
     this.plainHeaders = headerList({ ...this.headers, ...length, ...etag })
   }
 
-  packed(encoding: Encoding): Promise<Buffer> {
-    return (this.#packed[encoding] ??= pack(this.bytes, encoding))
+  /** @returns null where too many answers are being packed to pack this one, too */
+  packed(encoding: Encoding): Promise<Buffer> | null {
+    const known = this.#packed[encoding]
+    if (known !== undefined) return known
+    const packed = pack(this.bytes, encoding)
+    if (packed !== null) this.#packed[encoding] = packed
+    return packed
   }
 }

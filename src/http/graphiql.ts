@@ -1,6 +1,9 @@
 import type { GraphiQLOptions } from 'graphql-yoga'
+import type { Answer } from '../rest/problem.ts'
 import type { Making } from '../graphql/context.ts'
 import type { ExecuteDocument, Wanted } from '../graphql/execute.ts'
+import { Finished } from './finished.ts'
+import { type GraphiqlAssets, graphiqlAssets } from './graphiql-assets.ts'
 
 const mostValuable: Wanted = {
   document: '{ vaults(first: 1) { nodes { address } } }',
@@ -10,18 +13,54 @@ const mostValuable: Wanted = {
 
 const nobody = '0x0000000000000000000000000000000000000000'
 
+/** GraphiQL's script and style sheet, by their paths. */
+export const graphiqlContents: ReadonlyMap<string, () => Promise<Finished>> = new Map([
+  ['/graphql/graphiql.js', () => assetContent('text/javascript', 'script')],
+  ['/graphql/graphiql.css', () => assetContent('text/css', 'style')],
+])
+
+/** While the two are being made, they are made together. */
+let making: Promise<GraphiqlAssets> | undefined
+
+async function assetContent(type: string, name: keyof GraphiqlAssets): Promise<Finished> {
+  making ??= graphiqlAssets().finally(() => (making = undefined))
+  const body = Buffer.from((await making)[name])
+  return new Finished({ status: 200, headers: { 'content-type': `${type}; charset=utf-8` }, body })
+}
+
+/** GraphiQL's page: small, since all that is large in it is the same for everyone and served beside it. */
+export function graphiqlPage(options: GraphiQLOptions): Answer {
+  const body = `<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8">
+    <title>vault-gateway</title>
+    <link rel="icon" href="data:,">
+    <link rel="stylesheet" href="graphql/graphiql.css">
+    <script type="application/json" id="options">${JSON.stringify(options).replaceAll('<', '\\u003c')}</script>
+    <script defer src="graphql/graphiql.js"></script>
+  </head>
+  <body id="body" class="no-focus-outline">
+    <noscript>You need to enable JavaScript to run this app.</noscript>
+    <div id="root"></div>
+  </body>
+</html>
+`
+  return { status: 200, headers: { 'content-type': 'text/html; charset=utf-8' }, body }
+}
+
 /**
  * What GraphiQL opens with: the query of its link, or else example queries.
  * @param address of a vault that is there, so that the first of them answers; null shows none
  */
-export function graphiqlOptions(link: URL, address: string | null): GraphiQLOptions {
+export function graphiqlOptions(link: URLSearchParams, address: string | null): GraphiQLOptions {
   const queries = exampleQueries(address ?? nobody)
   const [first = ''] = queries
   return {
     title: 'vault-gateway',
     defaultTabs: queries.map((query) => ({ query })),
     // The page itself reads the link's query: in these options, which become a script, a stranger's text would run.
-    ...(link.searchParams.has('query') ? {} : { query: first }),
+    ...(link.has('query') ? {} : { query: first }),
     defaultEditorToolsVisibility: false,
   }
 }

@@ -1,9 +1,16 @@
-import { type DocumentNode, type ExecutionArgs, type ExecutionResult, GraphQLError } from 'graphql'
+import {
+  type DocumentNode,
+  type ExecutionArgs,
+  type ExecutionResult,
+  GraphQLError,
+  NoFragmentCyclesRule,
+  validate,
+} from 'graphql'
 import type { Plugin } from 'graphql-yoga'
-import type { QueryBounds } from '../bounds.ts'
+import { mostValidationErrors, type QueryBounds } from '../bounds.ts'
 import { resultText } from '../graphql/json-text.ts'
 import { publicError } from '../graphql/failures.ts'
-import { checkText } from '../graphql/limits.ts'
+import { checkRepeats, checkText } from '../graphql/limits.ts'
 import type { Asking, BoundedExecution } from './bounded-execution.ts'
 
 /** What of this gateway Yoga's hooks know. */
@@ -36,6 +43,23 @@ export const readable: Plugin<ServerContext> = {
 function unreadable(message: string): GraphQLError {
   return new GraphQLError(message, { extensions: { code: 'BAD_REQUEST', http: { status: 400 } } })
 }
+
+/**
+ * Refuses fields that are repeated too often, which take quadratic time to validate. Looks for fragments that spread themselves before the other rules run, one of which follows them until the stack is
+ * full, and stops at some errors.
+ */
+export const boundedValidation = (bounds: QueryBounds): Plugin<ServerContext> => ({
+  onValidate: ({ setValidationFn }) => {
+    setValidationFn((...[schema, document, rules]: Parameters<typeof validate>) => {
+      const tooMany = checkRepeats(document, bounds)
+      if (tooMany !== null) return [tooMany]
+      const cycles = validate(schema, document, [NoFragmentCyclesRule], { maxErrors: 1 })
+      return cycles.length > 0
+        ? cycles.slice(0, 1)
+        : validate(schema, document, rules, { maxErrors: mostValidationErrors })
+    })
+  },
+})
 
 /**
  * Refuses what is over its bounds before it is parsed, or before it runs; lets what is dear run when it has its turn,

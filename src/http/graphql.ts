@@ -1,19 +1,21 @@
 import type { DocumentNode } from 'graphql'
 import type { YogaServerOptions } from 'graphql-yoga'
 import { LRUCache } from 'lru-cache'
-import { defaultQueryBounds, keptDocuments, type QueryBounds, turnBounds } from '../bounds.ts'
-import type { ContextOf, Making } from '../graphql/context.ts'
+import { admissionBounds, defaultQueryBounds, keptDocuments, type QueryBounds, tokenCost } from '../bounds.ts'
+import type { AdmissionControl } from '../graphql/admission-control.ts'
+import type { Making } from '../graphql/context.ts'
+import type { InOneMoment } from '../graphql/one-moment.ts'
 import { createExecutor } from '../graphql/execute.ts'
 import { schema } from '../graphql/schema.ts'
-import type { Turns } from '../graphql/turns.ts'
+import { countTokens } from '../graphql/tokens.ts'
+import { inOrderOfQuality, prefersHtml } from './accept.ts'
 import { boundedExecution } from './bounded-execution.ts'
 import type { Answer, Inbound } from './exchange.ts'
 import { askedIn, createFastLane } from './fast-lane.ts'
-import { exampleAddress, graphiqlOptions } from './graphiql.ts'
-import { bounded, readable, sameWayOut, type ServerContext } from './graphql-plugins.ts'
+import { exampleAddress, graphiqlOptions, graphiqlPage } from './graphiql.ts'
+import { bounded, boundedValidation, readable, sameWayOut, type ServerContext } from './graphql-plugins.ts'
+import { graphqlPath } from './graphql-path.ts'
 import { graphqlMethods, inWords, methodRefused } from './graphql-refusals.ts'
-
-export const graphqlPath = '/graphql'
 
 /** Whatever the gateway is called: only the path and the query matter. */
 const origin = 'http://gateway'
@@ -22,8 +24,8 @@ const origin = 'http://gateway'
 export const preflightAnswer: Answer = { status: 204, headers: { allow: graphqlMethods }, body: '' }
 
 export interface GraphqlOptions {
-  readonly contextOf: ContextOf
-  readonly turns: Turns
+  readonly inOneMoment: InOneMoment
+  readonly admission: AdmissionControl
   /** Whether anybody may see the data: GraphiQL's page, which is open to all, shows an address only then. */
   readonly isOpen: boolean
   readonly queryBounds?: QueryBounds | undefined
@@ -33,10 +35,10 @@ export interface GraphqlOptions {
 export type AnswerGraphql = (request: Inbound, body: Buffer<ArrayBuffer>, making: Making) => Promise<Answer>
 
 /** GraphQL over HTTP, and GraphiQL for browsers. */
-export function createGraphql({ contextOf, turns, isOpen, ...options }: GraphqlOptions): AnswerGraphql {
+export function createGraphql({ inOneMoment, admission, isOpen, ...options }: GraphqlOptions): AnswerGraphql {
   const { queryBounds = defaultQueryBounds } = options
-  const execution = boundedExecution(queryBounds, { contextOf, turns })
-  const executeDocument = createExecutor({ contextOf, turns })
+  const execution = boundedExecution(queryBounds, { inOneMoment, admission })
+  const executeDocument = createExecutor({ inOneMoment, admission })
   const documents = textCache<DocumentNode>()
   const valid = new WeakSet<DocumentNode>()
   const ofYoga: YogaServerOptions<ServerContext, object> = {
@@ -44,10 +46,8 @@ export function createGraphql({ contextOf, turns, isOpen, ...options }: GraphqlO
     graphqlEndpoint: graphqlPath,
     // Each request masks its own, on their way out.
     maskedErrors: false,
-    // Its page takes 70 MB of memory, which a gateway that nobody looks at needn't have.
-    renderGraphiQL: async (options) => (await import('@graphql-yoga/render-graphiql')).renderGraphiQL(options),
-    graphiql: async ({ url }, { making }) =>
-      graphiqlOptions(new URL(url), isOpen ? await exampleAddress(executeDocument, making) : null),
+    // Its page is 9 MB, for each request anew.
+    graphiql: false,
     landingPage: false,
     // Cross-origin headers are those of every answer, and logging is the gateway's.
     cors: false,
@@ -56,7 +56,7 @@ export function createGraphql({ contextOf, turns, isOpen, ...options }: GraphqlO
     multipart: false,
     // Its own caches are bound loosely: strangers' documents would take hundreds of megabytes.
     parserAndValidationCache: { documentCache: documents, errorCache: textCache<object>() },
-    plugins: [readable, bounded(queryBounds, execution, valid), sameWayOut],
+    plugins: [readable, boundedValidation(queryBounds), bounded(queryBounds, execution, valid), sameWayOut],
   }
   // Loading it takes longer than all else of a start: what has no need of it is answered before.
   const loading = import('graphql-yoga').then(({ createYoga }) => createYoga(ofYoga))
@@ -66,35 +66,65 @@ export function createGraphql({ contextOf, turns, isOpen, ...options }: GraphqlO
     request: Inbound,
     body: Buffer<ArrayBuffer>,
     making: Making,
-    hasTurn: boolean,
+    onPrepared?: () => void,
   ): Promise<Answer> {
     const yoga = await loading
     const result = { isWhole: false }
     const onWhole = (): void => void (result.isWhole = true)
-    const response = await yoga.fetch(fetched(request, body), { making, hasTurn, onWhole })
+    const response = await yoga.fetch(fetched(request, body), { making, onWhole, ...(onPrepared && { onPrepared }) })
     const headers = Object.fromEntries(response.headers)
     const answer = { status: response.status, headers, body: await response.text() }
     if (result.isWhole && answer.status === 200) lane.learn(request, answer)
     return inWords(answer)
   }
 
+  async function askedPage(request: Inbound, making: Making): Promise<Answer> {
+    const address = isOpen ? await exampleAddress(executeDocument, making) : null
+    return graphiqlPage(graphiqlOptions(request.query, address))
+  }
+
+  /** Has a document that was never asked before prepared when it is admitted by its length, and run by its cost. */
+  async function askPrepared(request: Inbound, body: Buffer<ArrayBuffer>, making: Making, tokens: number) {
+    const ticket = { cost: tokens * tokenCost, sender: making.sender, signal: making.signal }
+    let answer: Promise<Answer> | undefined
+    const preparing = (): Promise<void> =>
+      new Promise((prepared) => {
+        answer = askYoga(request, body, making, prepared)
+        answer.catch(() => undefined).finally(prepared)
+      })
+    if (ticket.cost > admissionBounds.cheapCost) await admission.expensive(preparing, ticket)
+    else await admission.cheap(preparing, ticket)
+    return answer as Promise<Answer>
+  }
+
+  /** Tokens of a query, or of as much of it as is parsed. */
+  function tokensOf(query: string): number {
+    return Buffer.byteLength(query) > queryBounds.bytes ? 0 : Math.min(countTokens(query), queryBounds.tokens)
+  }
+
   return async (request, body, making) => {
     const isPost = request.method === 'POST'
     if (!isPost && request.method !== 'GET') return methodRefused(request.method)
+    if (!isPost && prefersHtml(request.header('accept'))) return askedPage(request, making)
     const asked = isPost ? askedIn(body) : null
     const known = asked && (await lane.answer(request, asked, making))
     if (known !== null) return known
-    // To validate what was never asked can take as long as to run a dear query.
-    const text = isPost ? asked?.query : request.query.get('query')
-    const isNew = text == null ? isPost : !documents.has(text)
-    const work = (): Promise<Answer> => askYoga(request, body, making, isNew)
-    return isNew ? turns.dear(work, { cost: turnBounds.most, signal: making.signal }) : work()
+    const query = isPost ? asked?.query : request.query.get('query')
+    if (query == null) {
+      // It may be in a form, where each token takes a byte at least.
+      const tokens = Math.min(body.length, queryBounds.tokens)
+      return isPost ? askPrepared(request, body, making, tokens) : askYoga(request, body, making)
+    }
+    return documents.has(query) ? askYoga(request, body, making) : askPrepared(request, body, making, tokensOf(query))
   }
 }
 
 function fetched(inbound: Inbound, body: Buffer<ArrayBuffer>): Request {
   const { method, target } = inbound
-  return new Request(origin + target, { method, headers: inbound.headers(), ...(method === 'GET' ? {} : { body }) })
+  const accept = inbound.header('accept')
+  // Yoga takes the first type that it has, whatever its quality.
+  const headers = { ...inbound.headers(), ...(accept === null ? {} : { accept: inOrderOfQuality(accept) }) }
+  return new Request(origin + target, { method, headers, ...(method === 'GET' ? {} : { body }) })
 }
 
 function textCache<Value extends object>(): LRUCache<string, Value> {

@@ -7,6 +7,17 @@ import { answerMetrics, type Exposition, metricsPath } from './exposition.ts'
 export interface Readiness {
   /** Why it can't; null where it can. */
   reason(): Promise<string | null>
+  /** How old the data is; without it, that isn't told. */
+  age?(): DataAge
+}
+
+/** How old the data is that is served, and why it grows older, in words. */
+export interface DataAge {
+  /** Since this process last knew that it had heard of every commit; null before the first time. */
+  readonly dataAgeSeconds: number | null
+  /** Since the newest fact, by its own time; null where none is known. */
+  readonly newestFactAgeSeconds: number | null
+  readonly causes: readonly string[]
 }
 
 export const probePaths: readonly string[] = ['/health', '/ready', metricsPath]
@@ -23,7 +34,8 @@ export function createProbes(
 ): (request: Inbound) => Promise<Answer> {
   const ready = async (): Promise<Answer> => {
     const reason = await readiness.reason()
-    return reason === null ? told('ready') : problem('NOT_READY', reason)
+    const age = readiness.age?.()
+    return reason === null ? told('ready', age) : problem('NOT_READY', `${reason}${inWords(age)}`)
   }
   const answers: Readonly<Record<string, () => Promise<Answer>>> = {
     '/ready': ready,
@@ -42,10 +54,15 @@ export function isProbe({ path }: { readonly path: string }): boolean {
   return probePaths.includes(path)
 }
 
-function told(status: string): Answer {
+/** Nothing where it isn't known, or is no age. */
+function inWords({ dataAgeSeconds = null }: Partial<DataAge> = {}): string {
+  return dataAgeSeconds === null || dataAgeSeconds === 0 ? '' : ` What is known of the data is ${dataAgeSeconds} s old.`
+}
+
+function told(status: string, age?: DataAge): Answer {
   return {
     status: 200,
     headers: { 'content-type': 'application/json; charset=utf-8' },
-    body: JSON.stringify({ status }),
+    body: JSON.stringify({ status, ...age }),
   }
 }

@@ -10,6 +10,7 @@ export function fromFetch(request: Request): Inbound {
     path: pathname,
     query: searchParams,
     headerCount: [...request.headers].length,
+    flaw: null,
     header: (name) => request.headers.get(name),
     headers: () => Object.fromEntries(request.headers),
     remoteAddress: null,
@@ -26,6 +27,10 @@ export function originForm(target: string): string {
   if (target.startsWith('/')) return target
   const [, rest = target] = /^https?:\/\/[^/?#]+(.*)$/i.exec(target) ?? []
   return rest === target || rest.startsWith('/') ? rest : `/${rest}`
+}
+
+function isHostName(name: string | undefined): boolean {
+  return name?.length === 4 && name.toLowerCase() === 'host'
 }
 
 const noQuery = new URLSearchParams()
@@ -53,6 +58,15 @@ class SocketRequest implements Inbound {
 
   get headerCount(): number {
     return this.#request.rawHeaders.length / 2
+  }
+
+  get flaw(): string | null {
+    const { httpVersion, rawHeaders } = this.#request
+    if (httpVersion !== '1.1' && httpVersion !== '1.0') return 'This is not HTTP/1.1.'
+    // RFC 9112, section 3.2: two are a way to have a proxy and a server see different hosts.
+    let hosts = 0
+    for (let place = 0; place < rawHeaders.length; place += 2) if (isHostName(rawHeaders[place])) hosts++
+    return hosts > 1 ? 'There is more than one header Host.' : null
   }
 
   get remoteAddress(): string | null {

@@ -1,10 +1,13 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { CacheFigures } from './answer-cache.ts'
+import type { DataVersions } from './data-versions.ts'
 import type { Answered } from './tracing.ts'
 
 export interface MetricsOptions {
   /** Asked at each scrape. */
   readonly cache?: () => CacheFigures
+  /** Asked at each scrape. */
+  readonly data?: DataVersions
   /** The number of this process where several serve one port: a label on all that is its own. */
   readonly worker?: number | 'primary'
 }
@@ -14,6 +17,9 @@ export interface Metrics {
   readonly onAnswered: (request: Pick<Answered, 'route' | 'status' | 'milliseconds'>) => void
   readonly onStatement: (name: string, seconds: number, isDone: boolean) => void
   readonly onBatch: (loader: string, keys: number) => void
+  readonly onRepeat: () => void
+  readonly onConnections: (open: number) => void
+  readonly onRefused: () => void
   /** All of it in Prometheus' text format. */
   text(): Promise<string>
 }
@@ -24,7 +30,7 @@ const secondsBuckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.
 const keysBuckets = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000]
 
 /** Labels have few values, all of them the gateway's own words: what a stranger sends never makes a new one. */
-export function createMetrics({ cache, worker }: MetricsOptions = {}): Metrics {
+export function createMetrics({ cache, data, worker }: MetricsOptions = {}): Metrics {
   const registry = new Registry()
   const registers = [registry]
   if (worker !== undefined) registry.setDefaultLabels({ worker: String(worker) })
@@ -50,15 +56,54 @@ export function createMetrics({ cache, worker }: MetricsOptions = {}): Metrics {
     buckets: keysBuckets,
     registers,
   })
+  const repeated = new Counter({
+    name: 'vault_gateway_answers_repeated_total',
+    help: 'Answers made again in one snapshot, since facts were committed between their statements.',
+    registers,
+  })
+  const connections = new Gauge({
+    name: 'vault_gateway_connections_open',
+    help: 'Connections of clients that are open.',
+    registers,
+  })
+  const refused = new Counter({
+    name: 'vault_gateway_connections_refused_total',
+    help: 'Connections closed at once, since as many were open as may be, in all or from one address.',
+    registers,
+  })
   if (cache !== undefined) countCache(registers, cache)
+  if (data !== undefined) tellAge(registers, data)
   return {
     onAnswered: ({ route, status, milliseconds }) =>
       requests.observe({ route, status: status ?? 'none' }, milliseconds / 1000),
     onStatement: (statement, seconds, isDone) =>
       statements.observe({ statement, outcome: isDone ? 'done' : 'failed' }, seconds),
     onBatch: (loader, keys) => batches.observe({ loader }, keys),
+    onRepeat: () => repeated.inc(),
+    onConnections: (open) => connections.set(open),
+    onRefused: () => refused.inc(),
     text: () => registry.metrics(),
   }
+}
+
+function tellAge(registers: Registry[], data: DataVersions): void {
+  const told = (name: string, help: string, figure: () => number | null): void => {
+    const collect = function (this: Gauge): void {
+      const value = figure()
+      if (value === null) this.remove()
+      else this.set(value)
+    }
+    new Gauge({ name: `vault_gateway_${name}`, help, registers, collect })
+  }
+  told(
+    'data_age_seconds',
+    'Time since this process last knew that it had heard of every commit.',
+    () => data.now().ageSeconds,
+  )
+  told('commits_heard', '1 where this process hears of commits, else 0: then it caches nothing.', () =>
+    data.isListening ? 1 : 0,
+  )
+  told('heard_commit_seq', 'Number of the newest commit that this process has heard of.', () => data.newestSeq)
 }
 
 function countCache(registers: Registry[], cache: () => CacheFigures): void {

@@ -1,9 +1,12 @@
 import type { ServerResponse } from 'node:http'
+import { discardedBytes, unsentBytes } from '../http-bounds.ts'
+import { awaitsContinue, discardRest } from './body.ts'
 import { etagOf, isHeld } from './caching.ts'
 import { encodingFor } from './compression.ts'
 import type { Inbound } from './exchange.ts'
 import type { Finished } from './finished.ts'
 import { type HeaderList, headerList, pairsOf } from './header-list.ts'
+import { createUnsent } from './unsent.ts'
 
 /** An answer as it leaves: its body in bytes, where it has one. */
 export interface Outbound {
@@ -20,12 +23,15 @@ export function outbound(request: Inbound, finished: Finished, own: HeaderList):
   const { status, bytes, tag } = finished
   if (status === 204) return { status, headers: together(finished.headers, own), bytes: null }
   const encoding = encodingFor(bytes, request.header('accept-encoding'))
-  if (tag !== null && status === 200 && isHeld(tag, request.header('if-none-match'))) {
+  // RFC 9110, section 13.1.2: 304 answers GET and HEAD alone; a query by POST changes nothing that 412 could save.
+  const isRead = request.method === 'GET' || request.method === 'HEAD'
+  if (isRead && tag !== null && status === 200 && isHeld(tag, request.header('if-none-match'))) {
     const { 'content-type': _, ...headers } = finished.headers
     return { status: 304, headers: together({ ...headers, etag: etagOf(tag, encoding) }, own), bytes: null }
   }
-  if (encoding === null) return { status, headers: finished.plainHeaders.concat(own), bytes }
-  return finished.packed(encoding).then((packed) => {
+  const packing = encoding === null ? null : finished.packed(encoding)
+  if (encoding === null || packing === null) return { status, headers: finished.plainHeaders.concat(own), bytes }
+  return packing.then((packed) => {
     const length = { 'content-encoding': encoding, 'content-length': String(packed.length) }
     const etag = tag === null ? {} : { etag: etagOf(tag, encoding) }
     return { status, headers: together({ ...finished.headers, ...length, ...etag }, own), bytes: packed }
@@ -40,6 +46,9 @@ export function toResponse({ method }: Inbound, { status, headers, bytes }: Outb
   const body = method === 'HEAD' ? null : (bytes as Buffer<ArrayBuffer> | null)
   return new Response(body, { status, headers: pairsOf(headers) })
 }
+
+/** Of the whole process. */
+const unsent = createUnsent(unsentBytes)
 
 /** What is ready to leave. */
 let leaving: Leaving[] = []
@@ -71,8 +80,13 @@ function leave(): void {
   leaving = []
   for (const { response, status, headers, bytes, resolve, reject } of ready) {
     try {
+      const isUnread = !response.req.complete
+      // A client that was not told to send its body sends none, or sends it all the same: nobody can tell what comes.
+      if (isUnread && awaitsContinue(response.req)) response.setHeader('connection', 'close')
       response.writeHead(status, headers as string[])
       response.end(bytes ?? undefined)
+      if (isUnread) discardRest(response.req, discardedBytes)
+      if (bytes !== null) unsent.add(response, bytes)
       resolve()
     } catch (error) {
       reject(error)

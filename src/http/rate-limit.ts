@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import {
   type RateLimiterAbstract,
   RateLimiterCluster,
@@ -5,8 +6,9 @@ import {
   RateLimiterMemory,
   RateLimiterRes,
 } from 'rate-limiter-flexible'
+import { countedSenders } from '../http-bounds.ts'
 import { problem } from '../rest/problem.ts'
-import { admitted, type Inbound, type Verdict } from './exchange.ts'
+import { admitted, type Verdict } from './exchange.ts'
 
 /** So many requests in so many seconds. */
 export interface RateLimit {
@@ -19,14 +21,24 @@ export interface RateLimit {
 /** Counts a request against its sender's quota. */
 export type CountRequest = (senderOf: () => string) => Verdict | Promise<Verdict>
 
-/** Limits each sender's requests; without a limit, none. Headers as in the IETF's draft on RateLimit headers. */
-export function rateLimiter(limit: RateLimit | null): CountRequest {
+/**
+ * Limits each sender's requests; without a limit, none. Headers as in the IETF's draft on RateLimit headers.
+ * @param mostSenders whose requests are counted; beyond that the one that has not asked for the longest is forgotten
+ */
+export function rateLimiter(limit: RateLimit | null, mostSenders = countedSenders): CountRequest {
   if (limit === null) return () => admitted
   const quota = { points: limit.requests, duration: limit.seconds }
   const limiter = limit.isShared === true ? new RateLimiterCluster(quota) : new RateLimiterMemory(quota)
+  // The limiter keeps a count and a timer of each sender until the time of its quota is over, however many there are.
+  const counted = new LRUCache<string, true>({
+    max: mostSenders,
+    dispose: (_, sender) => void limiter.delete(sender).catch(() => undefined),
+  })
   const policy = { 'ratelimit-policy': `"default";q=${limit.requests};w=${limit.seconds}` }
   return async (senderOf) => {
-    const { state, refused } = await consume(limiter, senderOf())
+    const sender = senderOf()
+    if (counted.get(sender) === undefined) counted.set(sender, true)
+    const { state, refused } = await consume(limiter, sender)
     const seconds = Math.ceil(state.msBeforeNext / 1000)
     const headers = { ...policy, ratelimit: `"default";r=${Math.max(0, state.remainingPoints)};t=${seconds}` }
     if (!refused) return { headers }
@@ -50,14 +62,4 @@ async function consume(
     if (rejected instanceof RateLimiterRes) return { state: rejected, refused: true }
     throw rejected
   }
-}
-
-/**
- * The address of a request's sender. Each trusted proxy has appended the address it was called from to
- * X-Forwarded-For: what stands before those may be invented.
- */
-export function senderOf(request: Inbound, trustedProxies: number): string {
-  const forwarded = (request.header('x-forwarded-for') ?? '').split(',').map((address) => address.trim())
-  const named = trustedProxies === 0 ? undefined : forwarded.at(-trustedProxies)
-  return named === undefined || named === '' ? (request.remoteAddress ?? 'unknown') : named
 }

@@ -1,6 +1,6 @@
 import { matcher } from '../rest/handler.ts'
 import { routes } from '../rest/routes.ts'
-import { graphqlPath } from './graphql.ts'
+import { graphqlPath } from './graphql-path.ts'
 import { probePaths } from './health.ts'
 
 const fixed: readonly string[] = [graphqlPath, ...probePaths, '/openapi.json', '/docs']

@@ -1,8 +1,10 @@
 import { createServer, type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
-import { type Bounds, defaultBounds } from '../bounds.ts'
+import { type Bounds, defaultBounds } from '../http-bounds.ts'
 import { problem, type ProblemCode } from '../rest/problem.ts'
+import { Connection } from './connection.ts'
+import { connectionsWithin, createConnectionLimits } from './connection-limits.ts'
 import { refuseUnknownMethod, type Unread } from './unknown-method.ts'
 
 export interface ServerOptions {
@@ -15,6 +17,14 @@ export interface ServerOptions {
   readonly bounds?: Bounds
   /** What configures the port. */
   readonly variable?: 'PORT' | 'METRICS_PORT'
+  /** File descriptors that the process keeps for other connections, beyond the reserve for files. */
+  readonly descriptorsElsewhere?: number
+  /** Whether all clients come by proxies: then one address may have all connections. */
+  readonly isBehindProxies?: boolean
+  /** Is told how many connections are open, whenever that changes. */
+  readonly onConnections?: (open: number) => void
+  /** Is told of each connection that is closed at once, since as many are open as may be. */
+  readonly onRefused?: () => void
 }
 
 export interface HttpServer {
@@ -47,15 +57,33 @@ export class CannotListen extends Error {
  */
 export async function listen(options: ServerOptions): Promise<HttpServer> {
   const { listener, onError, port, host, bounds = defaultBounds, variable = 'PORT' } = options
-  /**
-   * What runs on each connection. A set of all that runs would have its requests outlive it: its table, old as it is, is
-   * made anew every few of them, and what the last one held is garbage that is looked for late.
-   */
-  const connections = new Map<Socket, ServerResponse[]>()
+  const connections = new Map<Socket, Connection>()
+  const waitingInAll = { count: 0 }
+  const limits = createConnectionLimits({
+    most: connectionsWithin(bounds.connections, options.descriptorsElsewhere ?? 0),
+    isBehindProxies: options.isBehindProxies ?? false,
+    onOpen: options.onConnections,
+    onRefused: options.onRefused,
+  })
   let isClosing = false
+
+  function run(request: IncomingMessage, response: ServerResponse): void {
+    // After an upgrade that it hasn't made, Node doesn't see headers grow too large on the same connection.
+    if (isClosing || request.headers.upgrade !== undefined) response.setHeader('connection', 'close')
+    response.on('close', () => {
+      if (isClosing) request.socket.end()
+    })
+    listener(request, response).catch((error: unknown) => {
+      // A client that goes in the middle of its body is no error of ours.
+      if (error !== request.errored) onError(error)
+      response.destroy()
+    })
+  }
 
   const server = createServer(
     {
+      // Whatever the command line says.
+      insecureHTTPParser: false,
       maxHeaderSize: bounds.headerBytes,
       headersTimeout: bounds.headersSeconds * 1000,
       requestTimeout: bounds.requestSeconds * 1000,
@@ -63,38 +91,32 @@ export async function listen(options: ServerOptions): Promise<HttpServer> {
       // How late the two timeouts above may come.
       connectionsCheckingInterval: Math.min(1000, bounds.headersSeconds * 500),
     },
-    (request, response) => {
-      const running = connections.get(request.socket) ?? []
-      running.push(response)
-      // After an upgrade that it hasn't made, Node doesn't see headers grow too large on the same connection.
-      if (isClosing || request.headers.upgrade !== undefined) response.setHeader('connection', 'close')
-      response.on('close', () => {
-        running.splice(running.indexOf(response), 1)
-        if (isClosing) request.socket.end()
-      })
-      listener(request, response).catch((error: unknown) => {
-        // A client that goes in the middle of its body is no error of ours.
-        if (error !== request.errored) onError(error)
-        response.destroy()
-      })
-    },
+    (request, response) => connections.get(request.socket)?.add(response, () => run(request, response)),
   )
   server.timeout = bounds.silentSeconds * 1000
   server.on('clientError', refuseUnreadable)
+  // The body's reader says when it is to come: not at all to what is refused.
+  server.on('checkContinue', (request, response) => void server.emit('request', request, response))
   // Who expects what nobody knows is answered as if they expected nothing, which RFC 9110 leaves to the server.
   server.on('checkExpectation', (request, response) => void server.emit('request', request, response))
+  // Not Node's maxConnections: a worker that has reached it gives the connection back, and the primary offers it again.
   server.on('connection', (socket) => {
-    connections.set(socket, [])
-    socket.once('close', () => connections.delete(socket))
+    const leave = limits.admit(socket.remoteAddress)
+    if (leave === null) return void socket.destroy()
+    connections.set(socket, new Connection(socket, bounds, waitingInAll))
+    socket.once('close', () => {
+      connections.delete(socket)
+      leave()
+    })
   })
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error) => reject(new CannotListen(port, error.message, variable)))
     server.listen({ port, ...(host === null ? {} : { host }) }, resolve)
   })
 
-  const allRunning = (): ServerResponse[] => [...connections.values()].flat()
+  const allRunning = (): ServerResponse[] => [...connections.values()].flatMap(({ running }) => running)
   const closeUnused = (): void => {
-    for (const [socket, running] of connections) if (running.length === 0) socket.destroy()
+    for (const [socket, { running }] of connections) if (running.length === 0) socket.destroy()
   }
   return {
     port: (server.address() as AddressInfo).port,
@@ -117,6 +139,7 @@ export async function listen(options: ServerOptions): Promise<HttpServer> {
 /** What Node's codes come to. */
 const unreadable: Readonly<Partial<Record<string, readonly [ProblemCode, string]>>> = {
   HPE_HEADER_OVERFLOW: ['HEADERS_TOO_LARGE', 'Request line and headers have more bytes than are read.'],
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: ['BODY_TOO_LARGE', 'The extensions of a chunk have more bytes than are read.'],
   ERR_HTTP_REQUEST_TIMEOUT: ['REQUEST_TIMEOUT', 'The request did not come whole in time.'],
 }
 

@@ -1,7 +1,7 @@
 import { notAllowed } from '../rest/handler.ts'
 import { problem } from '../rest/problem.ts'
 import type { Answer } from './exchange.ts'
-import { graphqlPath } from './graphql.ts'
+import { graphqlPath } from './graphql-path.ts'
 import { methodRefused } from './graphql-refusals.ts'
 import { originForm } from './inbound.ts'
 import { routeOf } from './route.ts'

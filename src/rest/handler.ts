@@ -122,7 +122,8 @@ export function sameAnswerKey({ path, query }: RestRequest): string | null {
 /** The schema names the argument at fault; the path's user knows it as a parameter. */
 function failure({ parameters }: Route, { message, extensions }: ExecutionError): Answer {
   const { argument, code } = extensions ?? {}
-  if (code === 'DATABASE_UNAVAILABLE' || code === 'DEADLINE_EXCEEDED') return retryLater(code, message)
+  if (code === 'DATABASE_UNAVAILABLE' || code === 'DEADLINE_EXCEEDED' || code === 'OVERLOADED')
+    return retryLater(code, message)
   if (code !== 'BAD_USER_INPUT') return problem('INTERNAL', message)
   if (typeof argument !== 'string') return problem('BAD_PARAMETER', message)
   const [name = argument] = Object.entries(parameters).find(([, { variable }]) => variable === argument) ?? []

@@ -12,6 +12,24 @@ export const ofContent: Headers = {
   'Cache-Control': { ...text('Never used unasked: ask again with If-None-Match.', 'no-cache'), const: 'no-cache' },
 }
 
+const dataVersion = '1842.7301934470216482113'
+
+/** On what is made of data; not told while the gateway doesn't hear of commits, but for the age, or before the first. */
+export const ofData: Headers = {
+  'Data-Version': {
+    ...text('A version that the content is not older than: the number of a commit, and a random mark.', dataVersion),
+    pattern: '^[1-9]\\d*\\.\\d+$',
+  },
+  'Data-Time': {
+    ...text('Time of the newest fact at that version, in Unix seconds.', '1767207600'),
+    pattern: '^\\d+$',
+  },
+  'Data-Age': {
+    ...text('Whole seconds since the gateway last knew that it had heard of every commit.', '0'),
+    pattern: '^\\d+$',
+  },
+}
+
 /** Only where a rate limit is configured. */
 export const ofRate: Headers = {
   RateLimit: text('How many requests are left, and in how many seconds there are more again.', '"default";r=99;t=60'),
@@ -26,3 +44,12 @@ export const ofPages: Headers = {
 }
 
 export const ifNoneMatch: Schema = text('The ETag of an answer that is held already: 304 where it still stands.', etag)
+
+export const minDataVersion: Schema = {
+  ...text(
+    'A version, as Data-Version told it: the answer is not older. It is waited for 2 s at most; then 503, or 409 where ' +
+      'it is none of the history.',
+    dataVersion,
+  ),
+  pattern: '^[1-9]\\d{0,14}\\.\\d{1,19}$',
+}

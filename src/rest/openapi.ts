@@ -1,4 +1,4 @@
-import { type Headers, ifNoneMatch, ofContent, ofPages, ofRate } from './headers.ts'
+import { type Headers, ifNoneMatch, minDataVersion, ofContent, ofData, ofPages, ofRate } from './headers.ts'
 import { problems, type ProblemCode } from './problem.ts'
 import { type Refusal, refusals } from './refusals.ts'
 import { type Route, tags } from './route.ts'
@@ -58,7 +58,12 @@ function operationOf(route: Route): object {
     tags: [tag],
     summary,
     description,
-    parameters: [...ofPath, ...ofQuery, optional('If-None-Match', 'header', ifNoneMatch)],
+    parameters: [
+      ...ofPath,
+      ...ofQuery,
+      optional('If-None-Match', 'header', ifNoneMatch),
+      optional('Min-Data-Version', 'header', minDataVersion),
+    ],
     responses: { ...successes(route), ...failures(route) },
   }
 }
@@ -81,7 +86,9 @@ function described({ description, examples, ...schema }: Schema): object {
 }
 
 function successes({ about, parameters }: Route): object {
-  const headers = headersOf([{ always: ofContent, maybe: { ...ofRate, ...('cursor' in parameters ? ofPages : {}) } }])
+  const headers = headersOf([
+    { always: ofContent, maybe: { ...ofData, ...ofRate, ...('cursor' in parameters ? ofPages : {}) } },
+  ])
   const one = { $ref: `#/components/schemas/${about.name}` }
   const example = exampleOf(about.isList ? list('', about.schema) : about.schema)
   const schema = about.isList ? { type: 'array', items: one } : one

@@ -61,7 +61,8 @@ export function eventTypes(variable: string, description: string): Parameter {
     variable,
     schema: { ...schemas.list(description, items), minItems: 1, examples: [['deposit', 'withdraw']] },
     read: (value, parameter) =>
-      value.split(',').map((type) => {
+      // Named again, a type adds nothing but work.
+      [...new Set(value.split(','))].map((type) => {
         if (known.includes(type)) return type.toUpperCase()
         throw new BadParameter(parameter, `names ${quoted(type)}, which is none of ${known.join(', ')}`)
       }),

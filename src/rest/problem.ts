@@ -2,11 +2,13 @@
 export const problems = {
   BAD_REQUEST: { status: 400, title: 'The request can not be read' },
   BAD_PARAMETER: { status: 400, title: 'A parameter is not what it can be' },
+  BAD_DATA_VERSION: { status: 400, title: 'Min-Data-Version is no version' },
   UNAUTHENTICATED: { status: 401, title: 'An API key is required' },
   VAULT_NOT_FOUND: { status: 404, title: 'No such vault' },
   PATH_NOT_FOUND: { status: 404, title: 'No such path' },
   METHOD_NOT_ALLOWED: { status: 405, title: 'The interface is read-only' },
   REQUEST_TIMEOUT: { status: 408, title: 'The request took too long' },
+  HISTORY_CHANGED: { status: 409, title: 'The version is of another history' },
   BODY_TOO_LARGE: { status: 413, title: 'The body is too large' },
   TARGET_TOO_LONG: { status: 414, title: 'Path and query are too long' },
   RATE_LIMITED: { status: 429, title: 'Too many requests' },
@@ -14,6 +16,8 @@ export const problems = {
   INTERNAL: { status: 500, title: 'Something went wrong here' },
   DATABASE_UNAVAILABLE: { status: 503, title: 'The database does not answer' },
   DEADLINE_EXCEEDED: { status: 503, title: 'The answer took too long' },
+  DATA_NOT_THERE_YET: { status: 503, title: 'The data is not that new yet' },
+  OVERLOADED: { status: 503, title: 'The gateway is busy' },
   NOT_READY: { status: 503, title: 'The gateway is not ready' },
 } as const
 export type ProblemCode = keyof typeof problems

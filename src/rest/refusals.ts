@@ -35,6 +35,13 @@ export const refusals: Readonly<Record<ProblemCode, Refusal>> = {
     headers: {},
     example: example('BAD_PARAMETER', 'since is 1767225600, after until, 1763424000', 'since'),
   },
+  BAD_DATA_VERSION: {
+    when: 'Min-Data-Version is not a version as Data-Version tells it.',
+    isOf: all,
+    by: 'path',
+    headers: {},
+    example: example('BAD_DATA_VERSION', 'Send a version as the header Data-Version told it.'),
+  },
   UNAUTHENTICATED: {
     when: 'API keys are configured, and the request has none that is accepted.',
     isOf: all,
@@ -69,6 +76,16 @@ export const refusals: Readonly<Record<ProblemCode, Refusal>> = {
     by: 'connection',
     headers: {},
     example: example('REQUEST_TIMEOUT', 'The request did not come whole in time.'),
+  },
+  HISTORY_CHANGED: {
+    when: 'Min-Data-Version is none of the history of the data: it was lost by a failover, or is older than what is kept.',
+    isOf: all,
+    by: 'path',
+    headers: {},
+    example: example(
+      'HISTORY_CHANGED',
+      "Version 1842.7301934470216482113 is none of the data's history: read anew what is held.",
+    ),
   },
   BODY_TOO_LARGE: {
     when: 'The body has more bytes than are read; these paths read none.',
@@ -121,6 +138,20 @@ export const refusals: Readonly<Record<ProblemCode, Refusal>> = {
     by: 'path',
     headers: { 'Retry-After': inSeconds('2') },
     example: example('DEADLINE_EXCEEDED', 'The answer took more than 10 s. Ask for less, or again later.'),
+  },
+  DATA_NOT_THERE_YET: {
+    when: 'The data did not become as new as Min-Data-Version asks in time.',
+    isOf: all,
+    by: 'path',
+    headers: { 'Retry-After': inSeconds('2') },
+    example: example('DATA_NOT_THERE_YET', 'Version 1842.7301934470216482113 was not heard of within 2 s.'),
+  },
+  OVERLOADED: {
+    when: 'Too many requests wait for their answers.',
+    isOf: all,
+    by: 'path',
+    headers: { 'Retry-After': inSeconds('2') },
+    example: example('OVERLOADED', 'Too many requests wait for their answers here. Ask again later.'),
   },
   NOT_READY: {
     when: 'The gateway can not serve now.',

@@ -99,6 +99,15 @@ describe('ingest', () => {
     )
   })
 
+  test('ends with 1 at a fact from the future, and names the clock', async () => {
+    await appendFile(feed, feedText([mark(vaultA, 253_402_300_799, '1')]) + nextMark)
+    const { status, stderr } = await run(['ingest', feed], home.env)
+    expect(status).toBe(1)
+    expect(stderr).toMatch(
+      /line 6: ts is 253402300799, more than a day \(86400 s\) ahead of this machine's clock, \d{10}: /,
+    )
+  })
+
   test('ends with 1 where it set bad facts aside, and says where', async () => {
     await appendFile(feed, badLine + nextMark)
     const { status, stderr } = await run(['ingest', '--skip-bad', feed], home.env)
@@ -154,14 +163,14 @@ describe('a mistake ends with 2:', () => {
     const { status, stderr } = await run(['serve'], {
       PORT: 'no',
       DEMO: 'yes',
-      DATABASE_URL: 'mysql://',
+      DATABASE_URL: 'postgres://user:sec#ret@host/name',
       RATE_LIMIT: '5',
     })
     expect(status).toBe(2)
     expect(stderr.trimEnd().split('\n')).toEqual([
       "The configuration can't be used:",
       '  PORT is not a whole number',
-      '  DATABASE_URL is not a postgres:// address',
+      expect.stringMatching(/^ {2}DATABASE_URL in user, password .* # as %23 and @ as %40$/),
       '  DEMO is neither 0 nor 1',
       '  RATE_LIMIT is not requests/seconds, such as 100/60',
     ])
@@ -190,7 +199,7 @@ describe('serve', () => {
     const [said] = await gateway.says(/GraphiQL.*[^]*$/)
     const [graphiql = '', ...curls] = said.trimEnd().split('\n')
     const page = await fetch(graphiql.replace(/^GraphiQL */, ''), { headers: { accept: 'text/html' } })
-    expect(await page.text()).toContain('GraphiQL')
+    expect(await page.text()).toContain('graphiql.js')
     expect(
       curls.map((line) => line.replace(/^curl -s http:\/\/localhost:\d+/, '').replace(/0x\w{40}/, 'ADDRESS')),
     ).toEqual([

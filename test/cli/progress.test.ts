@@ -11,7 +11,7 @@ import { ingest } from '../../src/feed/ingest.ts'
 import { fileSource } from '../../src/feed/source.ts'
 import { emptyDatabase, type TestDatabase } from '../support/database.ts'
 import { feedText } from '../support/feeds.ts'
-import { strategy } from '../support/world.ts'
+import { midnight, strategy } from '../support/world.ts'
 
 const moment = (seconds: number, facts: number, bytesDone: number): Moment => ({
   milliseconds: 1000 * seconds,
@@ -110,6 +110,7 @@ describe('the progress of a feed', () => {
         input: Readable.from([]),
         output: terminal as unknown as NodeJS.WriteStream,
         signal: new AbortController().signal,
+        nowSeconds: () => midnight,
       })
       expect(status).toBe(0)
       shown.push(String(terminal.read()))

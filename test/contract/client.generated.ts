@@ -497,8 +497,8 @@ export interface components {
         };
     };
     responses: {
-        /** @description What came is not HTTP/1.1. The address or a parameter is not what it can be. */
-        BadRequestOrBadParameter: {
+        /** @description What came is not HTTP/1.1. The address or a parameter is not what it can be. Min-Data-Version is not a version as Data-Version tells it. */
+        BadRequestOrBadParameterOrBadDataVersion: {
             headers: {
                 /**
                  * @description The strong tag of the content.
@@ -657,6 +657,40 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
+        /** @description Min-Data-Version is none of the history of the data: it was lost by a failover, or is older than what is kept. */
+        HistoryChanged: {
+            headers: {
+                /**
+                 * @description The strong tag of the content.
+                 * @example "GvMTLpTmVBWWV25tJ9tWZgCzJKe"
+                 */
+                ETag: string;
+                /**
+                 * @description What the logs call the request: its own where it had one that can stand there.
+                 * @example 3f0c1d9e-5b7a-4c86-9a2f-0d4be1c86a57
+                 */
+                "X-Request-Id": string;
+                /**
+                 * @description Never used unasked: ask again with If-None-Match.
+                 * @example no-cache
+                 */
+                "Cache-Control": "no-cache";
+                /**
+                 * @description How many requests are left, and in how many seconds there are more again.
+                 * @example "default";r=99;t=60
+                 */
+                RateLimit?: string;
+                /**
+                 * @description How many requests a sender has in how many seconds.
+                 * @example "default";q=100;w=60
+                 */
+                "RateLimit-Policy"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
         /** @description Path and query have more bytes than are read. */
         TargetTooLong: {
             headers: {
@@ -778,8 +812,8 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The database does not answer now. The answer took too long, and was given up. */
-        DatabaseUnavailableOrDeadlineExceeded: {
+        /** @description The database does not answer now. The answer took too long, and was given up. The data did not become as new as Min-Data-Version asks in time. Too many requests wait for their answers. */
+        DatabaseUnavailableOrDeadlineExceededOrDataNotThereYetOrOverloaded: {
             headers: {
                 /**
                  * @description The strong tag of the content.
@@ -817,8 +851,8 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description What came is not HTTP/1.1. */
-        BadRequest: {
+        /** @description What came is not HTTP/1.1. Min-Data-Version is not a version as Data-Version tells it. */
+        BadRequestOrBadDataVersion: {
             headers: {
                 /**
                  * @description The strong tag of the content.
@@ -835,6 +869,16 @@ export interface components {
                  * @example no-cache
                  */
                 "Cache-Control"?: "no-cache";
+                /**
+                 * @description How many requests are left, and in how many seconds there are more again.
+                 * @example "default";r=99;t=60
+                 */
+                RateLimit?: string;
+                /**
+                 * @description How many requests a sender has in how many seconds.
+                 * @example "default";q=100;w=60
+                 */
+                "RateLimit-Policy"?: string;
                 [name: string]: unknown;
             };
             content: {
@@ -855,6 +899,8 @@ export interface operations {
             header?: {
                 /** @description The ETag of an answer that is held already: 304 where it still stands. */
                 "If-None-Match"?: string;
+                /** @description A version, as Data-Version told it: the answer is not older. It is waited for 2 s at most; then 503, or 409 where it is none of the history. */
+                "Min-Data-Version"?: string;
             };
             path: {
                 /**
@@ -885,6 +931,21 @@ export interface operations {
                      * @example no-cache
                      */
                     "Cache-Control": "no-cache";
+                    /**
+                     * @description A version that the content is not older than: the number of a commit, and a random mark.
+                     * @example 1842.7301934470216482113
+                     */
+                    "Data-Version"?: string;
+                    /**
+                     * @description Time of the newest fact at that version, in Unix seconds.
+                     * @example 1767207600
+                     */
+                    "Data-Time"?: string;
+                    /**
+                     * @description Whole seconds since the gateway last knew that it had heard of every commit.
+                     * @example 0
+                     */
+                    "Data-Age"?: string;
                     /**
                      * @description How many requests are left, and in how many seconds there are more again.
                      * @example "default";r=99;t=60
@@ -964,6 +1025,21 @@ export interface operations {
                      */
                     "Cache-Control": "no-cache";
                     /**
+                     * @description A version that the content is not older than: the number of a commit, and a random mark.
+                     * @example 1842.7301934470216482113
+                     */
+                    "Data-Version"?: string;
+                    /**
+                     * @description Time of the newest fact at that version, in Unix seconds.
+                     * @example 1767207600
+                     */
+                    "Data-Time"?: string;
+                    /**
+                     * @description Whole seconds since the gateway last knew that it had heard of every commit.
+                     * @example 0
+                     */
+                    "Data-Age"?: string;
+                    /**
                      * @description How many requests are left, and in how many seconds there are more again.
                      * @example "default";r=99;t=60
                      */
@@ -977,16 +1053,17 @@ export interface operations {
                 };
                 content?: never;
             };
-            400: components["responses"]["BadRequestOrBadParameter"];
+            400: components["responses"]["BadRequestOrBadParameterOrBadDataVersion"];
             401: components["responses"]["Unauthenticated"];
             404: components["responses"]["VaultNotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["HistoryChanged"];
             414: components["responses"]["TargetTooLong"];
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
-            503: components["responses"]["DatabaseUnavailableOrDeadlineExceeded"];
+            503: components["responses"]["DatabaseUnavailableOrDeadlineExceededOrDataNotThereYetOrOverloaded"];
         };
     };
     getEquity: {
@@ -1002,6 +1079,8 @@ export interface operations {
             header?: {
                 /** @description The ETag of an answer that is held already: 304 where it still stands. */
                 "If-None-Match"?: string;
+                /** @description A version, as Data-Version told it: the answer is not older. It is waited for 2 s at most; then 503, or 409 where it is none of the history. */
+                "Min-Data-Version"?: string;
             };
             path: {
                 /**
@@ -1032,6 +1111,21 @@ export interface operations {
                      * @example no-cache
                      */
                     "Cache-Control": "no-cache";
+                    /**
+                     * @description A version that the content is not older than: the number of a commit, and a random mark.
+                     * @example 1842.7301934470216482113
+                     */
+                    "Data-Version"?: string;
+                    /**
+                     * @description Time of the newest fact at that version, in Unix seconds.
+                     * @example 1767207600
+                     */
+                    "Data-Time"?: string;
+                    /**
+                     * @description Whole seconds since the gateway last knew that it had heard of every commit.
+                     * @example 0
+                     */
+                    "Data-Age"?: string;
                     /**
                      * @description How many requests are left, and in how many seconds there are more again.
                      * @example "default";r=99;t=60
@@ -1077,6 +1171,21 @@ export interface operations {
                      */
                     "Cache-Control": "no-cache";
                     /**
+                     * @description A version that the content is not older than: the number of a commit, and a random mark.
+                     * @example 1842.7301934470216482113
+                     */
+                    "Data-Version"?: string;
+                    /**
+                     * @description Time of the newest fact at that version, in Unix seconds.
+                     * @example 1767207600
+                     */
+                    "Data-Time"?: string;
+                    /**
+                     * @description Whole seconds since the gateway last knew that it had heard of every commit.
+                     * @example 0
+                     */
+                    "Data-Age"?: string;
+                    /**
                      * @description How many requests are left, and in how many seconds there are more again.
                      * @example "default";r=99;t=60
                      */
@@ -1090,16 +1199,17 @@ export interface operations {
                 };
                 content?: never;
             };
-            400: components["responses"]["BadRequestOrBadParameter"];
+            400: components["responses"]["BadRequestOrBadParameterOrBadDataVersion"];
             401: components["responses"]["Unauthenticated"];
             404: components["responses"]["VaultNotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["HistoryChanged"];
             414: components["responses"]["TargetTooLong"];
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
-            503: components["responses"]["DatabaseUnavailableOrDeadlineExceeded"];
+            503: components["responses"]["DatabaseUnavailableOrDeadlineExceededOrDataNotThereYetOrOverloaded"];
         };
     };
     getEvents: {
@@ -1119,6 +1229,8 @@ export interface operations {
             header?: {
                 /** @description The ETag of an answer that is held already: 304 where it still stands. */
                 "If-None-Match"?: string;
+                /** @description A version, as Data-Version told it: the answer is not older. It is waited for 2 s at most; then 503, or 409 where it is none of the history. */
+                "Min-Data-Version"?: string;
             };
             path: {
                 /**
@@ -1149,6 +1261,21 @@ export interface operations {
                      * @example no-cache
                      */
                     "Cache-Control": "no-cache";
+                    /**
+                     * @description A version that the content is not older than: the number of a commit, and a random mark.
+                     * @example 1842.7301934470216482113
+                     */
+                    "Data-Version"?: string;
+                    /**
+                     * @description Time of the newest fact at that version, in Unix seconds.
+                     * @example 1767207600
+                     */
+                    "Data-Time"?: string;
+                    /**
+                     * @description Whole seconds since the gateway last knew that it had heard of every commit.
+                     * @example 0
+                     */
+                    "Data-Age"?: string;
                     /**
                      * @description How many requests are left, and in how many seconds there are more again.
                      * @example "default";r=99;t=60
@@ -1203,6 +1330,21 @@ export interface operations {
                      */
                     "Cache-Control": "no-cache";
                     /**
+                     * @description A version that the content is not older than: the number of a commit, and a random mark.
+                     * @example 1842.7301934470216482113
+                     */
+                    "Data-Version"?: string;
+                    /**
+                     * @description Time of the newest fact at that version, in Unix seconds.
+                     * @example 1767207600
+                     */
+                    "Data-Time"?: string;
+                    /**
+                     * @description Whole seconds since the gateway last knew that it had heard of every commit.
+                     * @example 0
+                     */
+                    "Data-Age"?: string;
+                    /**
                      * @description How many requests are left, and in how many seconds there are more again.
                      * @example "default";r=99;t=60
                      */
@@ -1221,16 +1363,17 @@ export interface operations {
                 };
                 content?: never;
             };
-            400: components["responses"]["BadRequestOrBadParameter"];
+            400: components["responses"]["BadRequestOrBadParameterOrBadDataVersion"];
             401: components["responses"]["Unauthenticated"];
             404: components["responses"]["VaultNotFound"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["HistoryChanged"];
             414: components["responses"]["TargetTooLong"];
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
-            503: components["responses"]["DatabaseUnavailableOrDeadlineExceeded"];
+            503: components["responses"]["DatabaseUnavailableOrDeadlineExceededOrDataNotThereYetOrOverloaded"];
         };
     };
     getStrategies: {
@@ -1239,6 +1382,8 @@ export interface operations {
             header?: {
                 /** @description The ETag of an answer that is held already: 304 where it still stands. */
                 "If-None-Match"?: string;
+                /** @description A version, as Data-Version told it: the answer is not older. It is waited for 2 s at most; then 503, or 409 where it is none of the history. */
+                "Min-Data-Version"?: string;
             };
             path?: never;
             cookie?: never;
@@ -1263,6 +1408,21 @@ export interface operations {
                      * @example no-cache
                      */
                     "Cache-Control": "no-cache";
+                    /**
+                     * @description A version that the content is not older than: the number of a commit, and a random mark.
+                     * @example 1842.7301934470216482113
+                     */
+                    "Data-Version"?: string;
+                    /**
+                     * @description Time of the newest fact at that version, in Unix seconds.
+                     * @example 1767207600
+                     */
+                    "Data-Time"?: string;
+                    /**
+                     * @description Whole seconds since the gateway last knew that it had heard of every commit.
+                     * @example 0
+                     */
+                    "Data-Age"?: string;
                     /**
                      * @description How many requests are left, and in how many seconds there are more again.
                      * @example "default";r=99;t=60
@@ -1320,6 +1480,21 @@ export interface operations {
                      */
                     "Cache-Control": "no-cache";
                     /**
+                     * @description A version that the content is not older than: the number of a commit, and a random mark.
+                     * @example 1842.7301934470216482113
+                     */
+                    "Data-Version"?: string;
+                    /**
+                     * @description Time of the newest fact at that version, in Unix seconds.
+                     * @example 1767207600
+                     */
+                    "Data-Time"?: string;
+                    /**
+                     * @description Whole seconds since the gateway last knew that it had heard of every commit.
+                     * @example 0
+                     */
+                    "Data-Age"?: string;
+                    /**
                      * @description How many requests are left, and in how many seconds there are more again.
                      * @example "default";r=99;t=60
                      */
@@ -1333,15 +1508,16 @@ export interface operations {
                 };
                 content?: never;
             };
-            400: components["responses"]["BadRequest"];
+            400: components["responses"]["BadRequestOrBadDataVersion"];
             401: components["responses"]["Unauthenticated"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["HistoryChanged"];
             414: components["responses"]["TargetTooLong"];
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
-            503: components["responses"]["DatabaseUnavailableOrDeadlineExceeded"];
+            503: components["responses"]["DatabaseUnavailableOrDeadlineExceededOrDataNotThereYetOrOverloaded"];
         };
     };
     getUniverse: {
@@ -1350,6 +1526,8 @@ export interface operations {
             header?: {
                 /** @description The ETag of an answer that is held already: 304 where it still stands. */
                 "If-None-Match"?: string;
+                /** @description A version, as Data-Version told it: the answer is not older. It is waited for 2 s at most; then 503, or 409 where it is none of the history. */
+                "Min-Data-Version"?: string;
             };
             path?: never;
             cookie?: never;
@@ -1374,6 +1552,21 @@ export interface operations {
                      * @example no-cache
                      */
                     "Cache-Control": "no-cache";
+                    /**
+                     * @description A version that the content is not older than: the number of a commit, and a random mark.
+                     * @example 1842.7301934470216482113
+                     */
+                    "Data-Version"?: string;
+                    /**
+                     * @description Time of the newest fact at that version, in Unix seconds.
+                     * @example 1767207600
+                     */
+                    "Data-Time"?: string;
+                    /**
+                     * @description Whole seconds since the gateway last knew that it had heard of every commit.
+                     * @example 0
+                     */
+                    "Data-Age"?: string;
                     /**
                      * @description How many requests are left, and in how many seconds there are more again.
                      * @example "default";r=99;t=60
@@ -1423,6 +1616,21 @@ export interface operations {
                      */
                     "Cache-Control": "no-cache";
                     /**
+                     * @description A version that the content is not older than: the number of a commit, and a random mark.
+                     * @example 1842.7301934470216482113
+                     */
+                    "Data-Version"?: string;
+                    /**
+                     * @description Time of the newest fact at that version, in Unix seconds.
+                     * @example 1767207600
+                     */
+                    "Data-Time"?: string;
+                    /**
+                     * @description Whole seconds since the gateway last knew that it had heard of every commit.
+                     * @example 0
+                     */
+                    "Data-Age"?: string;
+                    /**
                      * @description How many requests are left, and in how many seconds there are more again.
                      * @example "default";r=99;t=60
                      */
@@ -1436,15 +1644,16 @@ export interface operations {
                 };
                 content?: never;
             };
-            400: components["responses"]["BadRequest"];
+            400: components["responses"]["BadRequestOrBadDataVersion"];
             401: components["responses"]["Unauthenticated"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["HistoryChanged"];
             414: components["responses"]["TargetTooLong"];
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
-            503: components["responses"]["DatabaseUnavailableOrDeadlineExceeded"];
+            503: components["responses"]["DatabaseUnavailableOrDeadlineExceededOrDataNotThereYetOrOverloaded"];
         };
     };
     getUniversePairs: {
@@ -1453,6 +1662,8 @@ export interface operations {
             header?: {
                 /** @description The ETag of an answer that is held already: 304 where it still stands. */
                 "If-None-Match"?: string;
+                /** @description A version, as Data-Version told it: the answer is not older. It is waited for 2 s at most; then 503, or 409 where it is none of the history. */
+                "Min-Data-Version"?: string;
             };
             path?: never;
             cookie?: never;
@@ -1477,6 +1688,21 @@ export interface operations {
                      * @example no-cache
                      */
                     "Cache-Control": "no-cache";
+                    /**
+                     * @description A version that the content is not older than: the number of a commit, and a random mark.
+                     * @example 1842.7301934470216482113
+                     */
+                    "Data-Version"?: string;
+                    /**
+                     * @description Time of the newest fact at that version, in Unix seconds.
+                     * @example 1767207600
+                     */
+                    "Data-Time"?: string;
+                    /**
+                     * @description Whole seconds since the gateway last knew that it had heard of every commit.
+                     * @example 0
+                     */
+                    "Data-Age"?: string;
                     /**
                      * @description How many requests are left, and in how many seconds there are more again.
                      * @example "default";r=99;t=60
@@ -1526,6 +1752,21 @@ export interface operations {
                      */
                     "Cache-Control": "no-cache";
                     /**
+                     * @description A version that the content is not older than: the number of a commit, and a random mark.
+                     * @example 1842.7301934470216482113
+                     */
+                    "Data-Version"?: string;
+                    /**
+                     * @description Time of the newest fact at that version, in Unix seconds.
+                     * @example 1767207600
+                     */
+                    "Data-Time"?: string;
+                    /**
+                     * @description Whole seconds since the gateway last knew that it had heard of every commit.
+                     * @example 0
+                     */
+                    "Data-Age"?: string;
+                    /**
                      * @description How many requests are left, and in how many seconds there are more again.
                      * @example "default";r=99;t=60
                      */
@@ -1539,15 +1780,16 @@ export interface operations {
                 };
                 content?: never;
             };
-            400: components["responses"]["BadRequest"];
+            400: components["responses"]["BadRequestOrBadDataVersion"];
             401: components["responses"]["Unauthenticated"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["HistoryChanged"];
             414: components["responses"]["TargetTooLong"];
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
-            503: components["responses"]["DatabaseUnavailableOrDeadlineExceeded"];
+            503: components["responses"]["DatabaseUnavailableOrDeadlineExceededOrDataNotThereYetOrOverloaded"];
         };
     };
 }

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { ingest, type Summary } from '../../src/feed/ingest.ts'
+import type { Summary } from '../../src/feed/checkpoints.ts'
+import { ingest } from '../../src/feed/ingest.ts'
 import { fileSource } from '../../src/feed/source.ts'
 import { emptyDatabase, type TestDatabase } from '../support/database.ts'
 import { dump } from '../support/dump.ts'

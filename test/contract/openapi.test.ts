@@ -2,7 +2,8 @@ import { createConfig, lintFromString } from '@redocly/openapi-core'
 import { Kind, parse, valueFromASTUntyped } from 'graphql'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { DatabaseUnavailable } from '../../src/database/unavailable.ts'
-import { defaultBounds } from '../../src/bounds.ts'
+import { defaultBounds } from '../../src/http-bounds.ts'
+import { DataVersions } from '../../src/http/data-versions.ts'
 import { openapi } from '../../src/rest/openapi.ts'
 import { type ProblemCode, problems } from '../../src/rest/problem.ts'
 import { refusals } from '../../src/rest/refusals.ts'
@@ -23,7 +24,11 @@ let gateway: TestGateway
 beforeAll(async () => {
   database = await emptyDatabase()
   await apply(database, everything)
-  gateway = gatewayOn(database)
+  const data = new DataVersions()
+  data.listening(true)
+  data.committed({ version: '5.5', newestTs: 5 })
+  data.upToDate(performance.now())
+  gateway = gatewayOn(database, { data })
 })
 
 async function lint(document: unknown): Promise<string[]> {
@@ -150,6 +155,10 @@ describe('an answer is as the document says', () => {
   const spent = (): TestGateway => gatewayOn(database, { rateLimit: { requests: 1, seconds: 60 } })
   const provoked: Partial<Record<ProblemCode, Provoked>> = {
     BAD_PARAMETER: { of: ofVaults, address: '0x12' },
+    BAD_DATA_VERSION: { of: templates, init: { headers: { 'min-data-version': 'newest' } } },
+    HISTORY_CHANGED: { of: templates, init: { headers: { 'min-data-version': '5.4' } } },
+    // It takes the time that is waited.
+    DATA_NOT_THERE_YET: { of: ['/universe'], init: { headers: { 'min-data-version': '6.6' } } },
     UNAUTHENTICATED: { of: templates, gateway: () => gatewayOn(database, { apiKeys: ['a-key-of-this-test'] }) },
     VAULT_NOT_FOUND: { of: ofVaults, address: vaultA },
     METHOD_NOT_ALLOWED: { of: templates, init: { method: 'POST' } },
@@ -160,6 +169,10 @@ describe('an answer is as the document says', () => {
     DATABASE_UNAVAILABLE: {
       of: templates,
       gateway: () => gatewayOn(failing(database, new DatabaseUnavailable('it is stopped'))),
+    },
+    OVERLOADED: {
+      of: templates,
+      gateway: () => gatewayOn(database, { bounds: { ...defaultBounds, answersUnderWay: 0 } }),
     },
     DEADLINE_EXCEEDED: {
       of: templates,

@@ -199,6 +199,26 @@ const refused: Readonly<Record<string, readonly string[]>> = {
   universe_pair_amounts: [`update universe_pair set tvl_usd = -1`],
   universe_pair_place: [`update universe_pair set ordinal = -1`],
   universe_pair_venues: venuesOf('universe_pair'),
+  data_head_single: [`update data_head set id = false`, `insert into data_head values (false, 1, '1.2')`],
+  data_head_version: [
+    `update data_head set seq = seq + 1`,
+    `update data_head set version = '1'`,
+    `update data_head set version = '11.2'`,
+  ],
+  commit_log_version: [`update commit_log set seq = seq + 1`, `update commit_log set version = 'one'`],
+  commit_log_times: [`update commit_log set at = -1`, `update commit_log set newest_ts = -1`],
+  commit_log_sources: [
+    `update commit_log set sources = null`,
+    `update commit_log set sources = array['universe', null]`,
+  ],
+  feed_times: [`update feed set newest_fact_at = -1`, `update feed set read_until = -1`],
+  feed_block: [
+    `update feed set block_number = 1`,
+    `update feed set block_hash = '0x'`,
+    `update feed set block_timestamp = 1, block_number = 1`,
+    `update feed set block_number = -1, block_hash = '0x', block_timestamp = 1`,
+    `update feed set block_number = 1, block_hash = '0x', block_timestamp = -1`,
+  ],
   feed_place: [`update feed set line = -1`, `update feed set byte = -1`],
 }
 
@@ -224,6 +244,8 @@ const doubled: Readonly<Record<string, string>> = {
   universe_asset_pkey: `insert into universe_asset select * from universe_asset limit 1`,
   universe_asset_symbol_key: `update universe_asset set symbol = 'WETH'`,
   universe_pair_pkey: `insert into universe_pair select * from universe_pair`,
+  data_head_pkey: `insert into data_head select * from data_head`,
+  commit_log_pkey: `insert into commit_log select * from commit_log`,
   feed_pkey: `insert into feed select * from feed`,
 }
 
@@ -262,6 +284,8 @@ const taken = [
   `update vault_day set day = -1 where day = (select min(day) from vault_day)`,
   `update strategy set figures_day = -1`,
   `update universe_asset set venues = '{}'`,
+  `update commit_log set sources = '{}', newest_ts = null`,
+  `update feed set block_number = 1, block_hash = '0x', block_timestamp = 1, newest_fact_at = 0, read_until = 0`,
   `update ledger_row set type = 'harvest', amount_usd = 1 where type = 'plant'`,
   `update ledger_row set type = 'resume', reason = null where type = 'suspend'`,
 ]

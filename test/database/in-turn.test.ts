@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { ReadCancelled } from '../../src/database/cancelled.ts'
-import type { Read, Value } from '../../src/database/database.ts'
+import type { Read, Value, Versioned } from '../../src/database/database.ts'
 import { inPieces } from '../../src/database/in-pieces.ts'
 import { inTurn } from '../../src/database/in-turn.ts'
 
@@ -63,14 +63,19 @@ describe('work in turn', () => {
 describe('a read of many vaults', () => {
   const keys = Array.from({ length: 10 }, (_, index) => `v${index}`)
 
-  async function piecesOf(read: Partial<Read>, first: Value): Promise<{ pieces: unknown[]; rows: unknown[] }> {
+  async function piecesOf(
+    asked: Partial<Read>,
+    first: Value,
+    versions: string[] = [],
+  ): Promise<{ pieces: unknown[]; rows: unknown[]; version: string | null }> {
     const pieces: unknown[] = []
-    const query = <Row>(_: Read, values: readonly Value[]): Promise<Row[]> => {
+    const read = <Row>(_: Read, values: readonly Value[]): Promise<Versioned<Row>> => {
       pieces.push(values)
-      return Promise.resolve((Array.isArray(values[0]) ? values[0] : ['all']).map((key) => ({ key }) as Row))
+      const rows = (Array.isArray(values[0]) ? values[0] : ['all']).map((key) => ({ key }) as Row)
+      return Promise.resolve({ rows, version: versions.shift() ?? '1.a' })
     }
-    const whole: Read = { name: 'read', text: '', from: 'named vaults', ...read }
-    return { rows: await inPieces({ query }).query(whole, [first, 7]), pieces }
+    const whole: Read = { name: 'read', text: '', from: 'named vaults', ...asked }
+    return { ...(await inPieces({ read }).read(whole, [first, 7])), pieces }
   }
 
   test('is of a few at a time where it may be long', async () => {
@@ -81,6 +86,11 @@ describe('a read of many vaults', () => {
       [keys.slice(8), 7],
     ])
     expect(rows).toEqual(keys.map((key) => ({ key })))
+  })
+
+  test('is of no one version where a batch of facts came between its pieces', async () => {
+    expect(await piecesOf({}, keys, ['1.a', '1.a', '1.a'])).toMatchObject({ version: '1.a' })
+    expect(await piecesOf({}, keys, ['1.a', '1.a', '2.b'])).toMatchObject({ version: null })
   })
 
   test('is of as many as may share it where each has many rows', async () => {

@@ -31,10 +31,10 @@ describe.runIf(postgresUrl !== undefined)('trouble with a PostgreSQL server', ()
   /** Runs a transaction in which this happens between two statements. */
   const interrupted = (happens: () => unknown): Promise<void> =>
     database.transaction(async (transaction) => {
-      saveFeedPosition(transaction, 'a', position)
+      saveFeedPosition(transaction, 'a', null, position)
       await transaction.query(statement, [])
       await happens()
-      saveFeedPosition(transaction, 'b', position)
+      saveFeedPosition(transaction, 'b', null, position)
     })
   const onServer = async (sql: string): Promise<void> => {
     const client = new pg.Client({ connectionString: postgresUrl })
@@ -73,7 +73,7 @@ describe.runIf(postgresUrl !== undefined)('trouble with a PostgreSQL server', ()
     const other = new pg.Client({ connectionString: url })
     await other.connect()
     const waiting = hanging(async (transaction) => {
-      saveFeedPosition(transaction, 'a', position)
+      saveFeedPosition(transaction, 'a', null, position)
       await other.query('begin; lock table vault')
       await transaction.query({ name: 'vaults', text: 'select from vault' }, [])
     })

@@ -5,6 +5,7 @@ import { ReadCancelled } from '../../src/database/cancelled.ts'
 import type { Reader } from '../../src/database/database.ts'
 import { pooledReader } from '../../src/database/reads.ts'
 import { DatabaseUnavailable } from '../../src/database/unavailable.ts'
+import { withPlainRows } from '../../src/database/unpacked.ts'
 import { createOnServer, postgresUrl } from '../support/database.ts'
 
 const of = (name: string, text: string) => ({ name, text, from: 'universe' as const })
@@ -17,7 +18,8 @@ describe.runIf(postgresUrl !== undefined)('pipelined reads', () => {
   let url: string
   let admin: pg.Client
   let pools: pg.Pool[]
-  let reader: ReturnType<typeof pooledReader>
+  let reader: Reader
+  let pooled: ReturnType<typeof pooledReader>
   let pipelined: Reader
 
   beforeAll(async () => {
@@ -29,10 +31,13 @@ describe.runIf(postgresUrl !== undefined)('pipelined reads', () => {
     pools = [
       new pg.Pool({ connectionString: url, max: 2, pipeline: true }),
       new pg.Pool({ connectionString: url, max: 1 }),
+      new pg.Pool({ connectionString: url, max: 1, pipeline: true }),
     ]
     for (const pool of pools) pool.on('connect', (client) => void client.on('error', () => undefined))
-    reader = pooledReader(pools[0] as pg.Pool, pools[1] as pg.Pool)
-    pipelined = reader.pipelined()
+    const [short, control, unbounded] = pools as [pg.Pool, pg.Pool, pg.Pool]
+    pooled = pooledReader({ short, unbounded, control })
+    reader = withPlainRows(pooled)
+    pipelined = withPlainRows(pooled.pipelined())
   })
   afterEach(() => Promise.all(pools.map((pool) => pool.end())))
   afterAll(() => admin.end())
@@ -43,7 +48,7 @@ describe.runIf(postgresUrl !== undefined)('pipelined reads', () => {
     new Set((await Promise.all(reads)).map(([row]) => row?.pid))
   const countSlow = async (): Promise<number> => {
     const { rows } = await admin.query<{ count: number }>(
-      `select count(*)::integer as count from pg_stat_activity where state = 'active' and query = $1`,
+      `select count(*)::integer as count from pg_stat_activity where datname = current_database() and state = 'active' and query = $1`,
       [slow.text],
     )
     return rows[0]?.count ?? NaN
@@ -54,17 +59,28 @@ describe.runIf(postgresUrl !== undefined)('pipelined reads', () => {
     expect(await pidsOf([1, 2].map(() => reader.query<{ pid: number }>(pid, [])))).toHaveLength(2)
   })
 
+  test('have connections that unbounded reads never take', async () => {
+    const gone = new AbortController()
+    const unbounded = Array.from({ length: 5 }, () => reader.query({ ...slow, isUnbounded: true }, [], gone.signal))
+    const given = Promise.allSettled(unbounded)
+    await expect.poll(countSlow).toBe(1)
+    expect(await Promise.all([1, 2, 3].map(() => reader.query(one, [])))).toEqual(Array(3).fill([{ one: 1 }]))
+    gone.abort()
+    expect((await given).map(({ status }) => status)).toEqual(Array(5).fill('rejected'))
+    await expect.poll(countSlow).toBe(0)
+  })
+
   test('give the connection back when none runs', async () => {
     await Promise.all([pipelined.query(one, []), pipelined.query(one, [])])
     await expect.poll(() => pools[0]?.idleCount).toBe(1)
   })
 
   test('let others have it who wait for one, however busy they are', async () => {
-    const others = [reader.pipelined(), reader.pipelined()]
+    const others = [pooled.pipelined(), pooled.pipelined()]
     let isOver = false
     const busy = others.flatMap((other) =>
       [1, 2, 3].map(async () => {
-        while (!isOver) await other.query(pid, [])
+        while (!isOver) await other.read(pid, [])
       }),
     )
     await wait(50)
@@ -105,21 +121,26 @@ describe.runIf(postgresUrl !== undefined)('pipelined reads', () => {
     await given
     await expect.poll(countSlow).toBe(0)
     // As the gateway's own word to stop would, were it late.
-    await admin.query(`select pg_cancel_backend(pid) from pg_stat_activity where query = $1`, [short.text])
+    await admin.query(
+      `select pg_cancel_backend(pid) from pg_stat_activity where datname = current_database() and query = $1`,
+      [short.text],
+    )
     expect(await after).toMatchObject([{ two: 2 }])
   })
 
   test('fail all as unavailable where their connection ends, and the next has another', async () => {
     const reads = [1, 2].map(() => pipelined.query(slow, []).catch((error: unknown) => error))
     await expect.poll(countSlow).toBe(1)
-    await admin.query(`select pg_terminate_backend(pid) from pg_stat_activity where query = $1`, [slow.text])
+    await admin.query(
+      `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and query = $1`,
+      [slow.text],
+    )
     for (const error of await Promise.all(reads)) expect(error).toBeInstanceOf(DatabaseUnavailable)
     expect(await pipelined.query(one, [])).toEqual([{ one: 1 }])
   })
 
   test('are cut off where the server is not heard of, and the next has another connection', async () => {
-    await pools[1]?.end()
-    pools.pop()
+    await Promise.all(pools.splice(1, 1).map((control) => control.end()))
     const gone = new AbortController()
     const given = pipelined.query(slow, [], gone.signal).catch((error: unknown) => error)
     const after = pipelined.query(short, [], stays).catch((error: unknown) => error)
@@ -128,7 +149,10 @@ describe.runIf(postgresUrl !== undefined)('pipelined reads', () => {
     expect(await given).toBeInstanceOf(ReadCancelled)
     expect(await after).toBeInstanceOf(DatabaseUnavailable)
     expect(await pipelined.query(one, [])).toEqual([{ one: 1 }])
-    await admin.query(`select pg_terminate_backend(pid) from pg_stat_activity where query = $1`, [slow.text])
+    await admin.query(
+      `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and query = $1`,
+      [slow.text],
+    )
   })
 
   test("that fail by a fault of their own don't touch the others", async () => {

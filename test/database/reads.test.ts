@@ -42,7 +42,8 @@ describe.runIf(postgresUrl !== undefined)('on PostgreSQL', () => {
   let database: Database
 
   beforeAll(async () => {
-    database = await openPostgreSql(await createOnServer(postgresUrl as string), 2)
+    // Two for reads that are bounded, one for those that are not.
+    database = await openPostgreSql(await createOnServer(postgresUrl as string), 3)
   })
   afterAll(() => database.close())
 

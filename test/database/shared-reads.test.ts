@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import type { Read, Reader, Value } from '../../src/database/database.ts'
+import type { Database, Read, Value, Versioned } from '../../src/database/database.ts'
 import type { Cancellation } from '../../src/database/cancellation.ts'
 import { sharingReads } from '../../src/database/shared-reads.ts'
+import { withPlainRows } from '../../src/database/unpacked.ts'
+import { heapBytes } from '../support/heap.ts'
 
 interface Row {
   readonly vault: string
@@ -20,19 +22,21 @@ const whole: Read = { name: 'whole', from: 'universe', sharedBy: null, text: '' 
 const alone: Read = { name: 'alone', from: 'named vaults', text: '' }
 
 /** Each key has two rows; a read without keys has one. */
-function reader(): { begun: Begun[]; reads: Reader } {
+function reader(): { begun: Begun[]; reads: Pick<Database, 'read' | 'query'> } {
   const begun: Begun[] = []
-  const query = <Each>(read: Read, values: readonly Value[]): Promise<Each[]> =>
+  const read = <Each>(read: Read, values: readonly Value[]): Promise<Versioned<Each>> =>
     new Promise((resolve, reject) => {
       const [keys] = read === whole ? [['all']] : (values as [string[]])
       const rows = (value: string): Each[] =>
         keys.flatMap((vault) => [1, 2].map((at) => ({ vault, value: `${value}${at}` }) as Each))
-      begun.push({ values, answer: (value) => resolve(rows(value)), fail: reject })
+      begun.push({ values, answer: (value) => resolve({ rows: rows(value), version: value }), fail: reject })
     })
-  return { begun, reads: sharingReads({ query }) }
+  return { begun, reads: withPlainRows(sharingReads({ read })) }
 }
 
-const passed = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 5))
+const passed = async (): Promise<void> => {
+  for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve))
+}
 const asText = async (rows: Promise<Row[]>): Promise<string> =>
   (await rows).map(({ vault, value }) => vault + value).join(' ')
 
@@ -151,16 +155,29 @@ test('reads that may not be shared are each their own', async () => {
 test('reads that are shared are given up when all who asked have left, and not before', async () => {
   const signals: (Cancellation | undefined)[] = []
   const reads = sharingReads({
-    query: (_, __, signal) => {
+    read: (_, __, signal) => {
       signals.push(signal)
       return new Promise(() => undefined)
     },
   })
   const [one, other] = [new AbortController(), new AbortController()]
-  const given = [one, other].map(({ signal }) => reads.query(ofVaults, [['a']], signal).catch(() => 'given up'))
+  const given = [one, other].map(({ signal }) => reads.read(ofVaults, [['a']], signal).catch(() => 'given up'))
   await passed()
   one.abort()
   expect([await given[0], signals.map((signal) => signal?.aborted)]).toEqual(['given up', [false]])
   other.abort()
   expect([await given[1], signals.map((signal) => signal?.aborted)]).toEqual(['given up', [true]])
+})
+
+test('nothing is kept of reads that have ended', async () => {
+  const reader = sharingReads({ read: () => Promise.resolve({ rows: [], version: '' }) })
+  const ask = (index: number): Promise<unknown> =>
+    reader.read({ name: 'by_filter', text: '', from: 'all vaults', sharedBy: 'key' }, [
+      ['a'],
+      Array.from({ length: 1_000 }, (_, at) => `${index} ${at} ${'x'.repeat(100)}`),
+    ])
+  await ask(0)
+  const before = heapBytes()
+  for (let index = 0; index < 300; index++) await ask(index)
+  expect(heapBytes() - before).toBeLessThan(5_000_000)
 })

@@ -4,9 +4,9 @@ import path from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { readFeedPosition } from '../../src/database/write/feed.ts'
-import { UnreadableFeed } from '../../src/feed/errors.ts'
 import type { FactInput } from '../../src/feed/fact.ts'
-import { ingest, type Summary } from '../../src/feed/ingest.ts'
+import type { Summary } from '../../src/feed/checkpoints.ts'
+import { ingest, type IngestOptions } from '../../src/feed/ingest.ts'
 import { fileSource, followedSource, type Source } from '../../src/feed/source.ts'
 import { emptyDatabase, type TestDatabase } from '../support/database.ts'
 import { dumpReadModel } from '../support/dump.ts'
@@ -45,10 +45,10 @@ interface Following {
   stop(): Promise<Summary>
 }
 
-async function follow(): Promise<Following> {
+async function follow(options: Pick<IngestOptions, 'nowSeconds'> = {}): Promise<Following> {
   const stopping = new AbortController()
   const source = await followedSource(feed, await readFeedPosition(database.prisma, feed), stopping.signal)
-  const ended = ingest({ database, source, signal: stopping.signal })
+  const ended = ingest({ database, source, signal: stopping.signal, ...options })
   ended.catch(() => undefined)
   const following: Following = {
     source,
@@ -150,7 +150,7 @@ describe('a feed that is followed', () => {
     const following = await follow()
     await becomes('100')
     await truncate(feed, 10)
-    await expect(following.ended).rejects.toThrow(new UnreadableFeed(feed, 'has become shorter than what was read'))
+    await expect(following.ended).rejects.toThrow(`${feed} has become shorter than what was read`)
     expect(await valueUsd()).toBe('100')
   })
 })
@@ -191,6 +191,8 @@ describe('a feed that is followed again', () => {
       file: '',
       write: () => Promise.resolve(),
       keep: () => undefined,
+      keptBytes: 0,
+      backTo: () => Promise.resolve(),
       close: () => Promise.resolve(),
     }
     expect((await ingest({ database, source: await fileSource(feed), rejects })).rejected).toEqual({ unreadable: 1 })
@@ -221,3 +223,56 @@ describe('a feed that is followed again', () => {
     expect(skipped).toEqual({})
   })
 })
+
+describe('how far a feed was read', () => {
+  const stored = async () => {
+    const row = await database.prisma.feed.findUnique({ where: { name: feed } })
+    const { line = null, readUntil = null, newestFactAt = null, blockNumber = null } = row ?? {}
+    return [line, readUntil, newestFactAt, blockNumber].map((value) => (value === null ? null : Number(value)))
+  }
+  const commits = () => database.prisma.commitLog.count()
+
+  test('is written when it is at its end, as the time of the look that found no more, without a commit', async () => {
+    const now = midnight + 1_000.9
+    await follow({ nowSeconds: () => now })
+    await eventually(async () => expect(await stored()).toEqual([3, expect.any(Number), midnight + 10, null]))
+    const [, readUntil] = await stored()
+    // A look takes less than the minute that the test has.
+    expect(readUntil).toBeLessThanOrEqual(midnight + 1_000)
+    expect(readUntil).toBeGreaterThan(midnight + 900)
+    expect(await commits()).toBe(1)
+  })
+
+  test('is not written by who has no clock, nor where the feed stands elsewhere than where it was left', async () => {
+    const { stop } = await follow()
+    await eventually(async () => expect(await stored()).toEqual([3, null, midnight + 10, null]))
+    await stop()
+    await database.prisma.feed.update({ where: { name: feed }, data: { line: 2n } })
+    const source = { ...(await fileSource(feed)), start: { line: 3, byte: 0 }, chunks: nothing() }
+    let atEnd: Parameters<NonNullable<Source['onEnd']>>[0] = () => Promise.resolve()
+    const withEnd: Source = { ...source, onEnd: (listener) => void (atEnd = listener) }
+    const running = ingest({ database, source: withEnd, nowSeconds: () => midnight })
+    await atEnd({ lookedAtMilliseconds: performance.now() })
+    await running
+    expect(await stored()).toEqual([2, null, midnight + 10, null])
+    await database.prisma.feed.update({ where: { name: feed }, data: { line: 3n } })
+    const again = ingest({ database, source: { ...withEnd, chunks: nothing() }, nowSeconds: () => midnight })
+    const block = { number: 7, hash: '0x07', timestamp: midnight - 5 }
+    await atEnd({ lookedAtMilliseconds: performance.now(), block })
+    await again
+    expect(await stored()).toEqual([3, midnight - 5, midnight + 10, 7])
+  })
+
+  test('tells the newest fact that the feed brought, also where it was known', async () => {
+    await apply(database, [...start, ...marks])
+    await follow()
+    await eventually(async () => expect(await stored()).toEqual([3, null, midnight + 10, null]))
+    await appendFile(feed, lineOf(second) + lineOf(first))
+    await eventually(async () => expect(await stored()).toEqual([5, null, midnight + 21, null]))
+  })
+})
+
+async function* nothing(): AsyncGenerator<Buffer> {
+  await Promise.resolve()
+  yield* []
+}

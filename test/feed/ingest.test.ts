@@ -10,7 +10,8 @@ import { toAddress } from '../../src/domain/address.ts'
 import { demoFacts } from '../../src/feed/demo.ts'
 import { UnreadableFeed } from '../../src/feed/errors.ts'
 import type { FactInput } from '../../src/feed/fact.ts'
-import { ingest, type Summary, type Tally } from '../../src/feed/ingest.ts'
+import type { Summary, Tally } from '../../src/feed/checkpoints.ts'
+import { ingest } from '../../src/feed/ingest.ts'
 import type { Rejects } from '../../src/feed/rejects.ts'
 import { fileSource, inputSource, type Source } from '../../src/feed/source.ts'
 import { emptyDatabase, postgresUrl, type TestDatabase } from '../support/database.ts'
@@ -291,6 +292,8 @@ describe('two feeds of different vaults of one strategy at once', () => {
         await once(held, 'release')
       },
       keep: () => undefined,
+      keptBytes: 0,
+      backTo: () => Promise.resolve(),
       close: () => Promise.resolve(),
     }
     const feedNamed = (name: string, fact: FactInput): Source => ({ ...feedOf([fact]), name })

@@ -6,7 +6,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vit
 import type { Database } from '../../src/database/database.ts'
 import { DatabaseFull } from '../../src/database/full.ts'
 import { DatabaseUnavailable } from '../../src/database/unavailable.ts'
-import { ingest, type IngestOptions, type Summary } from '../../src/feed/ingest.ts'
+import type { Summary } from '../../src/feed/checkpoints.ts'
+import { FeedMoved } from '../../src/feed/feed-position.ts'
+import { ingest, type IngestOptions } from '../../src/feed/ingest.ts'
 import { patiently } from '../../src/feed/patience.ts'
 import { rejectsFile } from '../../src/feed/rejects.ts'
 import { emptyDatabase, type TestDatabase } from '../support/database.ts'
@@ -117,6 +119,14 @@ describe('an ingest whose database is out', () => {
     const running = ingest({ database: faulty(database, ['out']), source: feedOf(demo) })
     await expect(running).rejects.toBeInstanceOf(DatabaseUnavailable)
   })
+})
+
+test('a wait that ends in another error is told to be over', async () => {
+  const patience = { onWait: vi.fn(), onGoOn: vi.fn() }
+  const errors = [new DatabaseUnavailable(new Error('it is out')), new FeedMoved(null)]
+  const work = (): Promise<never> => Promise.reject(errors.shift() ?? new Error('once too often'))
+  await expect(patiently(work, patience, undefined)).rejects.toBeInstanceOf(FeedMoved)
+  expect([patience.onWait.mock.calls.length, patience.onGoOn.mock.calls.length]).toEqual([1, 1])
 })
 
 test('patience is for outages alone', async () => {

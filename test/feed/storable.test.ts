@@ -3,7 +3,8 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { Decimal, fineDigits, fineScale, roundUsd, usdDigits, usdScale } from '../../src/domain/decimal.ts'
 import type { FactInput } from '../../src/feed/fact.ts'
-import { ingest, type Summary } from '../../src/feed/ingest.ts'
+import type { Summary } from '../../src/feed/checkpoints.ts'
+import { ingest } from '../../src/feed/ingest.ts'
 import type { Rejects } from '../../src/feed/rejects.ts'
 import { inputSource } from '../../src/feed/source.ts'
 import { emptyDatabase, type TestDatabase } from '../support/database.ts'
@@ -86,6 +87,8 @@ describe('whatever is applied can be stored,', () => {
     file: 'none',
     write: () => Promise.resolve(),
     keep: () => undefined,
+    keptBytes: 0,
+    backTo: () => Promise.resolve(),
     close: () => Promise.resolve(),
   }
   const applied = async (database: TestDatabase, lines: readonly string[]): Promise<[Summary, unknown]> => {

@@ -2,8 +2,10 @@ import fc from 'fast-check'
 import { getIntrospectionQuery, parse } from 'graphql'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { defaultQueryBounds as queryBounds } from '../../src/bounds.ts'
-import { countTokens, measure, type QueryFigures } from '../../src/graphql/measure.ts'
+import { checkExtent } from '../../src/graphql/limits.ts'
+import type { QueryFigures } from '../../src/graphql/measure.ts'
 import { schema } from '../../src/graphql/schema.ts'
+import { countTokens } from '../../src/graphql/tokens.ts'
 import { exampleQueries } from '../../src/http/graphiql.ts'
 import { emptyDatabase, type TestDatabase } from '../support/database.ts'
 import { gatewayOn, type TestGateway } from '../support/gateway.ts'
@@ -11,7 +13,7 @@ import { gatewayOn, type TestGateway } from '../support/gateway.ts'
 const address = `0x${'a1'.repeat(20)}`
 
 const figuresOf = (source: string, variables: Record<string, unknown> = {}, operationName?: string): QueryFigures =>
-  measure({ schema, document: parse(source), variables, operationName })
+  checkExtent({ schema, document: parse(source), variableValues: variables, operationName }, queryBounds).figures
 
 describe('the figures of a query', () => {
   test.each([

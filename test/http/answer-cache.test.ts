@@ -33,9 +33,9 @@ describe('an answer', () => {
   test('is kept until something changes that it was made from', async () => {
     const cache = listening()
     expect(await ask(cache, 'key', 'first', ['a', 'b'])).toBe('first')
-    cache.changed(['c'])
+    cache.committed({ tags: ['c'] })
     expect(await ask(cache, 'key', 'second')).toBe('first')
-    cache.changed(['c', 'b'])
+    cache.committed({ tags: ['c', 'b'] })
     expect(await ask(cache, 'key', 'third')).toBe('third')
     expect(cache.figures()).toMatchObject({ hits: 1, misses: 2, dropped: 1, entries: 1 })
   })
@@ -66,7 +66,7 @@ describe('an answer', () => {
     const cache = listening()
     const { promise, resolve } = deferred<Made>()
     const early = cache.answer('key', noLeave, () => promise)
-    cache.changed(['a'])
+    cache.committed({ tags: ['a'] })
     const late = ask(cache, 'key', 'new')
     resolve(await made('old', ['a']))
     expect([(await early).bytes.toString(), await late, await ask(cache, 'key', 'newer')]).toEqual([
@@ -80,7 +80,7 @@ describe('an answer', () => {
     const cache = listening()
     const { promise, resolve } = deferred<Made>()
     const early = cache.answer('key', noLeave, () => promise)
-    cache.changed(['b'])
+    cache.committed({ tags: ['b'] })
     resolve(await made('old', ['a']))
     await early
     expect(await ask(cache, 'key', 'new')).toBe('old')
@@ -171,7 +171,7 @@ test('whatever is asked, changed and lost in whatever order, no answer is older 
         if ('finish' in each) making.splice(each.finish, 1)[0]?.()
         if ('change' in each) {
           versions[each.change] = (versions[each.change] ?? 0) + 1
-          cache.changed([each.change])
+          cache.committed({ tags: [each.change] })
         }
         if ('lose' in each) {
           cache.listening(false)
@@ -197,4 +197,21 @@ test('whatever is asked, changed and lost in whatever order, no answer is older 
     }),
     { numRuns: 300 },
   )
+})
+
+test('tags count too: many of them on small answers are bound like bodies', async () => {
+  const cache = listening(100_000)
+  const vaults = Array.from({ length: 200 }, (_, index) => `0x${index}`)
+  for (let index = 0; index < 50; index++) await ask(cache, String(index), 'small', vaults)
+  expect(cache.figures().entries).toBeLessThan(6)
+})
+
+test('an answer is not served again when more was changed since than is remembered', async () => {
+  const cache = listening()
+  await ask(cache, 'key', 'first')
+  for (let batch = 0; batch < 30; batch++) {
+    cache.committed({ tags: Array.from({ length: 2_000 }, (_, index) => `${batch} ${index}`) })
+  }
+  expect(await ask(cache, 'key', 'second')).toBe('second')
+  expect(await ask(cache, 'key', 'third')).toBe('second')
 })

@@ -1,9 +1,10 @@
 import { Readable } from 'node:stream'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { defaultBounds } from '../../src/bounds.ts'
+import { defaultBounds, discardedBytes } from '../../src/http-bounds.ts'
 import { fetchedBody } from '../../src/http/body.ts'
+import { createLoad } from '../../src/http/load.ts'
 import { listen } from '../../src/http/server.ts'
-import { emptyDatabase } from '../support/database.ts'
+import { emptyDatabase, type TestDatabase } from '../support/database.ts'
 import { gatewayOn, type TestGateway } from '../support/gateway.ts'
 import { errorOf, problemOf } from '../support/problem.ts'
 import { rawConnection } from '../support/raw.ts'
@@ -16,11 +17,12 @@ const lazily = { highWaterMark: 0 }
 const query = '{ strategies { id } }'
 const answered = { data: { strategies: [{ id: 'calm' }] } }
 
+let database: TestDatabase
 let gateway: TestGateway
 let server: TestServer
 
 beforeAll(async () => {
-  const database = await emptyDatabase()
+  database = await emptyDatabase()
   await apply(database, [strategy('calm')])
   gateway = gatewayOn(database)
   server = await serverOf(gateway.app)
@@ -105,7 +107,9 @@ test('a body that says it is too long is refused before it comes', async () => {
     lazily,
   )
   const headers = new Headers({ 'content-length': '65537' })
-  expect(await fetchedBody({ body: never, headers }, defaultBounds)).toBeNull()
+  expect(await fetchedBody({ body: never, headers }, defaultBounds, createLoad(defaultBounds).bodyShare('a'))).toBe(
+    'too large',
+  )
 })
 
 test('a body is read no further than its bound', async () => {
@@ -115,7 +119,9 @@ test('a body is read no further than its bound', async () => {
     lazily,
   )
   const bounds = { ...defaultBounds, bodyBytes: 10_000 }
-  expect(await fetchedBody({ body: endless, headers: new Headers() }, bounds)).toBeNull()
+  expect(await fetchedBody({ body: endless, headers: new Headers() }, bounds, createLoad(bounds).bodyShare('a'))).toBe(
+    'too large',
+  )
   expect(chunks).toBe(11)
 })
 
@@ -126,6 +132,38 @@ test('the refusal of a body leaves its connection fit for the next request', asy
   await connection.receives(/^HTTP\/1\.1 413 .*BODY_TOO_LARGE/s)
   connection.send('GET /strategies HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')
   expect(await connection.closed).toMatch(/HTTP\/1\.1 200 OK.*"calm"/s)
+})
+
+test('a body that its sender asks about is refused before it comes, and its connection closed', async () => {
+  const connection = await rawConnection(server.port)
+  const length = defaultBounds.bodyBytes + 1
+  connection.send(`POST /graphql HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: ${length}\r\n\r\n`)
+  expect(await connection.closed).toMatch(/^HTTP\/1\.1 413 .*^connection: close\r$.*BODY_TOO_LARGE/ims)
+})
+
+test('a body that its sender asks about is not asked for where the request is refused', async () => {
+  const keyed = await serverOf(gatewayOn(database, { apiKeys: ['a-key-of-this-test'] }).app)
+  const connection = await rawConnection(keyed.port)
+  connection.send('POST /graphql HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 100\r\n\r\n')
+  expect(await connection.closed).toMatch(/^HTTP\/1\.1 401 /)
+  await keyed.close()
+})
+
+test.each([
+  ['/graphql', 413],
+  ['/strategies', 405],
+  ['/nowhere', 404],
+])('a body without end to %s is answered, and then cut', async (path, status) => {
+  const connection = await rawConnection(server.port)
+  connection.send(`POST ${path} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n`)
+  const chunk = `10000\r\n${'x'.repeat(0x10000)}\r\n`
+  let sent = 0
+  while (!connection.socket.destroyed && sent < 20 * discardedBytes) {
+    sent += chunk.length
+    await new Promise((resolve) => connection.socket.write(chunk, resolve))
+  }
+  expect(await connection.closed).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `))
+  expect(sent).toBeLessThan(20 * discardedBytes)
 })
 
 test('a client that goes in the middle of its body is no error', async () => {

@@ -1,5 +1,7 @@
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { mostPacking } from '../../src/http-bounds.ts'
+import { Finished } from '../../src/http/finished.ts'
 import { emptyDatabase } from '../support/database.ts'
 import { gatewayOn, type TestGateway } from '../support/gateway.ts'
 import { apply, strategy } from '../support/world.ts'
@@ -86,4 +88,18 @@ describe('an answer', () => {
     }
     expect(await head.text()).toBe('')
   })
+})
+
+test('so many answers are packed at once, and the others are sent as they are', async () => {
+  const body = 'x'.repeat(2_000)
+  const answers = Array.from({ length: mostPacking + 3 }, () => new Finished({ status: 200, headers: {}, body }))
+  const packed = answers.map((answer) => answer.packed('br'))
+  expect(packed.map((each) => each !== null)).toEqual(answers.map((_, index) => index < mostPacking))
+  const response = await ask(plain, 'br')
+  expect([response.status, response.headers.get('content-encoding')]).toEqual([200, null])
+  expect(response.headers.get('content-length')).toBe(String((await response.arrayBuffer()).byteLength))
+
+  for (const each of packed) await each
+  expect(await answers.at(-1)?.packed('br')).toEqual(await packed[0])
+  expect((await ask(plain, 'br')).headers.get('content-encoding')).toBe('br')
 })

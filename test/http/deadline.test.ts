@@ -4,8 +4,8 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { ReadCancelled } from '../../src/database/cancelled.ts'
 import type { Database } from '../../src/database/database.ts'
 import { DatabaseUnavailable } from '../../src/database/unavailable.ts'
-import { defaultBounds } from '../../src/bounds.ts'
-import { emptyDatabase } from '../support/database.ts'
+import { defaultBounds } from '../../src/http-bounds.ts'
+import { emptyDatabase, readingBy } from '../support/database.ts'
 import { gatewayOn, type TestGateway } from '../support/gateway.ts'
 import { errorOf, failing, hanging, problemOf } from '../support/problem.ts'
 import { serverOf, type TestServer } from '../support/server.ts'
@@ -34,7 +34,7 @@ function watched(hung: Database): Database {
     cancelled.push(error)
     throw error
   }
-  return { ...hung, query: <Row>(...read: Parameters<Database['query']>) => hung.query<Row>(...read).catch(tell) }
+  return readingBy(hung, (read, values, signal, reader) => reader.read(read, values, signal).catch(tell))
 }
 
 test('an answer that takes too long is given up, over REST', async () => {

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { type DocumentNode, parse } from 'graphql'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { defaultQueryBounds, turnBounds } from '../../src/bounds.ts'
-import { contextsOn } from '../../src/graphql/context.ts'
-import { createTurns } from '../../src/graphql/turns.ts'
+import { admissionBounds, defaultQueryBounds } from '../../src/bounds.ts'
+import { createAdmissionControl } from '../../src/graphql/admission-control.ts'
+import { inOneMomentOn } from '../../src/graphql/one-moment.ts'
 import type { App } from '../../src/http/app.ts'
 import { boundedExecution } from '../../src/http/bounded-execution.ts'
 import { type Asked, askedIn, createFastLane, type FastLane } from '../../src/http/fast-lane.ts'
@@ -98,7 +98,7 @@ describe('the fast lane', () => {
     return createFastLane({
       execution: boundedExecution(
         { ...defaultQueryBounds, cost: 1_000 },
-        { contextOf: contextsOn(database), turns: createTurns(turnBounds) },
+        { inOneMoment: inOneMomentOn(database), admission: createAdmissionControl(admissionBounds) },
       ),
       documents,
       valid: new WeakSet(valid.map((text) => documents.get(text) as DocumentNode)),
@@ -106,7 +106,10 @@ describe('the fast lane', () => {
   }
 
   async function answered(lane: FastLane, asked: Asked, request = requestOf(asked)): Promise<unknown> {
-    return lane.answer(fromFetch(request), askedIn(Buffer.from(JSON.stringify(asked))) as Asked, { report })
+    return lane.answer(fromFetch(request), askedIn(Buffer.from(JSON.stringify(asked))) as Asked, {
+      report,
+      sender: 'a',
+    })
   }
 
   function learned(lane: FastLane): FastLane {

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import type { Database } from '../../src/database/database.ts'
-import type { StopWatching, Watcher } from '../../src/database/watcher.ts'
+import type { ChangeListener, StopListening } from '../../src/database/change-listener.ts'
 import { type AnswerCache, createAnswerCache } from '../../src/http/answer-cache.ts'
 import { emptyDatabase } from '../support/database.ts'
 import { everything, screen, vaultThatIs } from '../support/everything.ts'
@@ -27,9 +27,9 @@ let database: Database
 let cache: AnswerCache
 let cached: TestGateway
 let uncached: TestGateway
-let stop: StopWatching
+let stop: StopListening
 let isCut: (cut: boolean) => void
-/** Resolves when the next notification has been told. */
+/** Resolves when the next commit has been told of. */
 let told: () => Promise<void>
 let now = first
 
@@ -38,9 +38,9 @@ beforeAll(async () => {
   await apply(database, everything)
   for (const vault of written) await apply(database, [opened(vault, 'fresh', now++), deposit(vault, now++, '100')])
   cache = createAnswerCache(1024 * 1024)
-  const watched = watching(cache)
+  const watched = heardBy(cache)
   ;({ isCut, told } = watched)
-  stop = await database.watch(watched)
+  stop = await database.listen(watched)
   cached = gatewayOn(database, { cache })
   uncached = gatewayOn(database)
   await vi.waitFor(() => expect(watched.isListening()).toBe(true), { timeout: 10_000 })
@@ -48,7 +48,7 @@ beforeAll(async () => {
 afterAll(() => stop())
 
 /** Passes on what it is told, unless the channel is cut. */
-function watching(watcher: Watcher): Watcher & {
+function heardBy(listener: Pick<ChangeListener, 'committed' | 'listening'>): ChangeListener & {
   isCut: (cut: boolean) => void
   isListening: () => boolean
   told: () => Promise<void>
@@ -56,18 +56,19 @@ function watching(watcher: Watcher): Watcher & {
   const state = { cut: false, listening: false }
   let waiting: (() => void)[] = []
   return {
-    changed(sources) {
-      if (!state.cut) watcher.changed(sources)
+    committed(commit) {
+      if (!state.cut) listener.committed(commit)
       for (const each of waiting) each()
       waiting = []
     },
     listening(isListening) {
       state.listening = isListening
-      watcher.listening(isListening)
+      listener.listening(isListening)
     },
+    upToDate: () => undefined,
     isCut(cut) {
       state.cut = cut
-      watcher.listening(!cut)
+      listener.listening(!cut)
     },
     isListening: () => state.listening,
     told: () => new Promise((resolve) => void waiting.push(resolve)),
@@ -89,9 +90,9 @@ async function write(kind: 'mark' | 'screen' | 'strategy', index: number): Promi
     screen: { ...screen, ts: now, pairs },
     strategy: strategy('fresh', now),
   }
-  const notified = told()
+  const heard = told()
   await apply(database, [facts[kind]])
-  await notified
+  await heard
 }
 
 test('every answer is served from the cache the second time', async () => {
@@ -123,13 +124,13 @@ async function play(steps: readonly ({ ask: number } | { write: 'mark' | 'screen
     if ('write' in each) await write(each.write, each.index)
     else running.push(bodyOf(cached, asked[each.ask] ?? ''))
   }
-  // Whatever still runs was begun after the last notification, or must not be kept.
+  // Whatever still runs was begun after the last commit was heard of, or must not be kept.
   for (const path of asked) expect(await bodyOf(cached, path)).toBe(await bodyOf(uncached, path))
   await Promise.all(running)
   for (const path of asked) expect(await bodyOf(cached, path)).toBe(await bodyOf(uncached, path))
 }
 
-test('while facts are committed, no answer is older than a commit that was notified', async () => {
+test('while facts are committed, no answer is older than a commit that was heard of', async () => {
   await fc.assert(fc.asyncProperty(fc.array(step, { maxLength: 20 }), play), { numRuns: 25 })
 })
 

@@ -1,6 +1,7 @@
 import { createServer, connect, type Server, type Socket } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import { monitorFeeds } from '../../src/cli/feed-conditions.ts'
 import { createReadiness } from '../../src/cli/readiness.ts'
 import type { Database } from '../../src/database/database.ts'
 import { openPostgreSql } from '../../src/database/postgresql.ts'
@@ -27,7 +28,7 @@ async function notReady(response: Response): Promise<Problem> {
 
 /** Whether the gateway over a database is ready. */
 function readyOn(over: Database): Promise<Response> {
-  return gatewayOn(over, { readiness: createReadiness(over, patience) }).get('/ready')
+  return gatewayOn(over, { readiness: createReadiness(over, { milliseconds: patience }) }).get('/ready')
 }
 
 describe.each([
@@ -38,7 +39,7 @@ describe.each([
     gatewayOn(database, {
       apiKeys: ['a-key-of-one-reader'],
       rateLimit: { requests: 1, seconds: 60 },
-      readiness: createReadiness(database, patience),
+      readiness: createReadiness(database, { milliseconds: patience }),
     })
 
   test('answers that all is well, without a key, however often it is asked', async () => {
@@ -65,7 +66,9 @@ describe.each([
 describe('not ready is a gateway', () => {
   test('whose database is gone; it lives all the same', async () => {
     const gone = await createDatabase()
-    const gateway = gatewayOn(gone, { readiness: createReadiness(gone, patience) })
+    const gateway = gatewayOn(gone, {
+      readiness: createReadiness(gone, { milliseconds: patience, restMilliseconds: 0 }),
+    })
     expect((await gateway.get('/ready')).status).toBe(200)
     await gone.close()
     expect(await notReady(await gateway.get('/ready'))).toMatchObject({ detail: 'The database is not reachable.' })
@@ -75,7 +78,7 @@ describe('not ready is a gateway', () => {
   test('whose database does not answer, which it says in time and asks once for all who wait', async () => {
     let asked = 0
     const silent = { ...database, query: () => new Promise<never>(() => asked++) }
-    const gateway = gatewayOn(silent, { readiness: createReadiness(silent, 50) })
+    const gateway = gatewayOn(silent, { readiness: createReadiness(silent, { milliseconds: 50, restMilliseconds: 0 }) })
     const answers = await Promise.all(Array.from({ length: 20 }, () => gateway.get('/ready')))
     for (const answer of answers) {
       expect(await notReady(answer)).toMatchObject({ detail: 'The database did not answer within 50 ms.' })
@@ -83,6 +86,26 @@ describe('not ready is a gateway', () => {
     expect(asked).toBe(1)
     await gateway.get('/ready')
     expect(asked).toBe(2)
+  })
+
+  test('as it was a second ago, however often it is asked', async () => {
+    const statementsOf = async (times: number, restMilliseconds: number): Promise<number> => {
+      let asked = 0
+      const counting: Database = {
+        ...database,
+        query: (...args) => {
+          asked++
+          return database.query(...args)
+        },
+      }
+      const readiness = createReadiness(counting, { milliseconds: patience, restMilliseconds })
+      const { get } = gatewayOn(counting, { readiness })
+      for (let time = 0; time < times; time++) expect((await get('/ready')).status).toBe(200)
+      return asked
+    }
+    const once = await statementsOf(1, 0)
+    expect(once).toBeGreaterThan(0)
+    expect([await statementsOf(5, 0), await statementsOf(5, 3_600_000)]).toEqual([5 * once, once])
   })
 
   test('whose database lacks a migration', async () => {
@@ -106,10 +129,11 @@ describe('not ready is a gateway', () => {
     ],
     [new UnreadableFeed('/srv/feeds/feed.ndjson', 'is gone'), 'The feed is stopped; the log says why.'],
   ])('whose feed was stopped: %s', async (error, detail) => {
-    const readiness = createReadiness(database, patience)
+    const feeds = monitorFeeds()
+    const readiness = createReadiness(database, { milliseconds: patience, conditions: feeds.conditions })
     const gateway = gatewayOn(database, { readiness })
     expect((await gateway.get('/ready')).status).toBe(200)
-    readiness.feedStopped(error)
+    feeds.feedStopped('/srv/feeds/feed.ndjson', error)
     expect(await notReady(await gateway.get('/ready'))).toMatchObject({ detail })
   })
 })
@@ -124,7 +148,7 @@ describe.skipIf(postgresUrl === undefined)('with PostgreSQL behind a proxy', () 
     proxy = await proxyTo(Number(url.port), url.hostname)
     url.host = `127.0.0.1:${proxy.port}`
     const over = await openPostgreSql(url.toString(), 3)
-    const gateway = gatewayOn(over, { readiness: createReadiness(over) })
+    const gateway = gatewayOn(over, { readiness: createReadiness(over, { restMilliseconds: 0 }) })
     expect(await notReady(await gateway.get('/ready'))).toMatchObject({
       detail: expect.stringContaining('lacks') as string,
     })

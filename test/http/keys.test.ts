@@ -94,7 +94,7 @@ describe('with API keys', () => {
 
   test.each(['/graphql', query])("GraphiQL's page opens without a key, and runs nothing: %s", async (path) => {
     const page = await locked.get(path, { headers: { accept: 'text/html,*/*;q=0.8' } })
-    expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html'])
+    expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
     expect(await page.text()).not.toContain('seasoned')
     expect(database.takeStatements()).not.toContain('strategies')
   })

@@ -4,12 +4,12 @@ import { createLog, readable } from '../../src/cli/log.ts'
 import { type Gateway, serve } from '../../src/cli/serve.ts'
 import { readConfig } from '../../src/config.ts'
 import type { Database } from '../../src/database/database.ts'
-import { emptyDatabase } from '../support/database.ts'
+import { emptyDatabase, readingBy } from '../support/database.ts'
 import { errorOf, failing, problemOf } from '../support/problem.ts'
 import { rawConnection } from '../support/raw.ts'
 import { apply, midnight, opened, strategy, vaultA } from '../support/world.ts'
 
-const key = 'a-key-of-"one"-reader'
+const key = 'a-key-of-one-reader'
 
 let database: Database
 const running: Gateway[] = []
@@ -49,7 +49,7 @@ async function logged(over: Database, environment: Record<string, string> = {}):
   const log = createLog({ level: config.logLevel, secrets: config.apiKeys, output })
   const greet = (): void => undefined
   const input = Readable.from([])
-  const command = { feed: null, chain: null, skipBad: false, input, greet, nowSeconds: midnight }
+  const command = { feed: null, chain: null, skipBad: false, input, greet, nowSeconds: () => midnight }
   const gateway = await serve({ ...command, config, database: over, log })
   running.push(gateway)
   const lines = (): Line[] =>
@@ -99,7 +99,7 @@ describe('a request is logged', () => {
   })
 
   test('without a status where the client went before its answer', async () => {
-    const gateway = await logged({ ...database, query: () => new Promise(() => undefined) })
+    const gateway = await logged(readingBy(database, () => new Promise(() => undefined)))
     const connection = await rawConnection(gateway.port)
     connection.send('GET /strategies HTTP/1.1\r\nHost: x\r\nX-Request-Id: gone\r\n\r\n')
     await vi.waitFor(() => expect(connection.socket.bytesWritten).toBeGreaterThan(0))
@@ -182,7 +182,7 @@ describe('an error that nobody planned for', () => {
 })
 
 test('no key reaches a log, wherever it is put', async () => {
-  const broken = { ...database, query: () => Promise.reject(new Error(`it failed for ${key}`, { cause: { key } })) }
+  const broken = readingBy(database, () => Promise.reject(new Error(`it failed for ${key}`, { cause: { key } })))
   const gateway = await logged(broken, { API_KEYS: `${key},key-fit-for-an-id`, LOG_LEVEL: 'trace' })
   const unknown = 'a-key-of-nobody-at-all'
   for (const given of [key, 'key-fit-for-an-id', unknown]) {
@@ -226,4 +226,12 @@ describe('on a terminal', () => {
     expect(said(true)).toMatch(/^\d\d:\d\d:\d\d WARN Careful\n$/)
     expect(JSON.parse(said(false))).toMatchObject({ level: 'warn', msg: 'Careful' })
   })
+})
+
+test('a secret is hidden in the form in which JSON has it, too', () => {
+  let text = ''
+  const log = createLog({ level: 'info', secrets: ['a "quoted" secret'], output: { write: (line) => (text += line) } })
+  log.warn('It was a "quoted" secret', { err: new Error('of a "quoted" secret') })
+  expect(text).toContain('It was [hidden]')
+  expect(text).not.toContain('quoted')
 })

@@ -1,16 +1,22 @@
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { Readable } from 'node:stream'
+import { setTimeout as wait } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { probeMilliseconds } from '../../src/http-bounds.ts'
 import { figuresReader } from '../../src/cli/figures.ts'
 import { createLog } from '../../src/cli/log.ts'
 import { type Gateway, serve } from '../../src/cli/serve.ts'
 import { readConfig } from '../../src/config.ts'
 import type { Database } from '../../src/database/database.ts'
+import { saveFeedReach } from '../../src/database/write/feed.ts'
 import { ingest } from '../../src/feed/ingest.ts'
 import { inputSource } from '../../src/feed/source.ts'
-import { createModelMetrics, type ModelFigures, shortNames } from '../../src/http/model-metrics.ts'
-import { emptyDatabase, type TestDatabase } from '../support/database.ts'
+import { shortNames } from '../../src/graphql/feed-names.ts'
+import { exposition } from '../../src/http/exposition.ts'
+import { keptBriefly } from '../../src/http/kept-briefly.ts'
+import { createModelMetrics, type ModelFigures } from '../../src/http/model-metrics.ts'
+import { emptyDatabase, readingBy, type TestDatabase } from '../support/database.ts'
 import { feedText } from '../support/feeds.ts'
 import { failing, hanging, problemOf } from '../support/problem.ts'
 import { type Metric, parseMetrics, type Sample } from '../support/prometheus.ts'
@@ -19,6 +25,9 @@ import { addressOf, apply, midnight, opened, strategy, vaultA } from '../support
 const requests = 'vault_gateway_http_request_duration_seconds'
 const statements = 'vault_gateway_statement_duration_seconds'
 const batches = 'vault_gateway_loader_batch_size'
+
+/** Milliseconds that a test waits for what comes by itself. */
+const patience = 30_000
 
 let database: TestDatabase
 const running: Gateway[] = []
@@ -43,6 +52,7 @@ interface Scraped {
 interface Served {
   readonly gateway: Gateway
   get(path: string, init?: RequestInit): Promise<Response>
+  /** What is told now: it waits until what the last scrape was told stands no more. */
   scrape(): Promise<Scraped>
   /** Scrapes until this many requests of a route and status have been counted: that comes after their last byte. */
   counted(route: string, status: string, count: number): Promise<Scraped>
@@ -72,12 +82,18 @@ async function served(over: Database = database, environment: Record<string, str
     skipBad: false,
     input: Readable.from([]),
     greet: () => undefined,
-    nowSeconds: midnight,
+    nowSeconds: () => midnight,
   }
   const gateway = await serve({ ...command, config, database: over, log })
   running.push(gateway)
   const get = (path: string, init?: RequestInit) => fetch(`http://127.0.0.1:${gateway.port}${path}`, init)
-  const scrape = async (): Promise<Scraped> => read(await (await get('/metrics')).text())
+  let standsUntil = 0
+  const scrape = async (): Promise<Scraped> => {
+    await wait(standsUntil - performance.now())
+    const text = await (await get('/metrics')).text()
+    standsUntil = performance.now() + probeMilliseconds
+    return read(text)
+  }
   return {
     gateway,
     get,
@@ -87,7 +103,7 @@ async function served(over: Database = database, environment: Record<string, str
         const scraped = await scrape()
         expect(scraped.value(`${requests}_count`, { route, status })).toBe(count)
         return scraped
-      }),
+      }, patience),
   }
 }
 
@@ -129,6 +145,32 @@ describe('/metrics', () => {
     const told = await fetch(`${origin}/metrics`)
     expect(told.headers.get('cache-control')).toBe('no-store')
     expect(read(await told.text()).value(`${requests}_count`, { route: '/metrics', status: '404' })).toBe(1)
+  })
+})
+
+describe('the text of the metrics', () => {
+  test('is made once for all who ask within a second', async () => {
+    let made = 0
+    const tell = exposition(() => Promise.resolve([`# HELP a_total b\n# TYPE a_total counter\na_total ${++made}\n`]))
+    const texts = await Promise.all(Array.from({ length: 50 }, tell))
+    texts.push(await tell())
+    expect([made, new Set(texts).size]).toEqual([1, 1])
+    await wait(1.5 * probeMilliseconds)
+    expect((await tell()).endsWith('a_total 2\n')).toBe(true)
+  })
+
+  test.each([
+    [0, 3],
+    [3_600_000, 1],
+  ])('stands for %i ms, and what failed does not', async (milliseconds, times) => {
+    let made = 0
+    const kept = keptBriefly(
+      () => (made++ === 0 ? Promise.reject(new Error('no')) : Promise.resolve(made)),
+      milliseconds,
+    )
+    await expect(kept()).rejects.toThrow('no')
+    for (let time = 0; time < 3; time++) await kept()
+    expect(made).toBe(1 + times)
   })
 })
 
@@ -214,7 +256,11 @@ describe('reads are counted', () => {
     expect(await told()).toEqual([2, 1, 0, 1])
     expect((await scrape()).value('vault_gateway_cache_bytes')).toBeGreaterThan(0)
     await apply(database, [strategy('wild')])
-    await vi.waitFor(async () => expect(await told()).toEqual([2, 1, 1, 0]))
+    // What a commit has changed is dropped when it is asked for next.
+    await vi.waitFor(async () => {
+      await (await get('/strategies')).text()
+      expect((await told()).slice(2)).toEqual([1, 1])
+    }, patience)
   })
 })
 
@@ -241,7 +287,7 @@ describe('of the facts that came in', () => {
   test.each<[string, (database: Database) => Database]>([
     ['fails', (over) => failing(over)],
     ['hangs', (over) => hanging(over)],
-    ['never answers', (over) => ({ ...over, query: () => new Promise<never>(() => undefined) })],
+    ['never answers', (over) => readingBy(over, () => new Promise<never>(() => undefined))],
   ])('nothing is told while the database %s; the rest is, in time', async (_, broken) => {
     const { names, samples, value } = await (await served(broken(database))).scrape()
     expect(value('vault_gateway_database_up')).toBe(0)
@@ -253,38 +299,48 @@ describe('of the facts that came in', () => {
   })
 
   test('no more is told than is so now', async () => {
-    let figures: ModelFigures | null = { feeds: [{ name: 'a', lines: 2, bytes: 20 }], newestFactAt: 100 }
+    const feedA = { name: 'a', lines: 2, bytes: 20, newestFactAt: 90, readUntil: 120 }
+    const feedB = { name: 'b', lines: 1, bytes: 1, newestFactAt: null, readUntil: null }
+    let figures: ModelFigures | null = { feeds: [feedA], newestFactAt: 100, commitSeq: 7 }
     let isStopped = false
     const tell = createModelMetrics({
       read: () => Promise.resolve(figures),
       isFeedStopped: () => isStopped,
+      isFeedWaiting: () => !isStopped,
       nowSeconds: () => 130,
     })
     const told = async () => {
       const { samples } = read(await tell())
-      const [up, stopped, position, newest] = [
-        'vault_gateway_database_up',
-        'vault_gateway_feed_stopped',
-        lines,
-        age,
-      ].map((name) => samples(name).map(({ labels, value }) => [...Object.values(labels), value]))
-      return { up, stopped, position, newest }
+      const names = {
+        up: 'vault_gateway_database_up',
+        stopped: 'vault_gateway_feed_stopped',
+        waiting: 'vault_gateway_feed_waiting',
+        position: lines,
+        newest: age,
+        newestOfFeed: 'vault_gateway_feed_newest_fact_age_seconds',
+        readUntil: 'vault_gateway_feed_read_until_age_seconds',
+        commit: 'vault_gateway_commit_seq',
+      }
+      const valuesOf = (name: string) => samples(name).map(({ labels, value }) => [...Object.values(labels), value])
+      return Object.fromEntries(Object.entries(names).map(([key, name]) => [key, valuesOf(name)]))
     }
-    expect(await told()).toEqual({ up: [[1]], stopped: [[0]], position: [['a', 2]], newest: [[30]] })
-    ;[figures, isStopped] = [{ feeds: [{ name: 'b', lines: 1, bytes: 1 }], newestFactAt: null }, true]
-    expect(await told()).toEqual({ up: [[1]], stopped: [[1]], position: [['b', 1]], newest: [] })
+    const ages = { newest: [[30]], newestOfFeed: [['a', 40]], readUntil: [['a', 10]], commit: [[7]] }
+    expect(await told()).toEqual({ up: [[1]], stopped: [[0]], waiting: [[1]], position: [['a', 2]], ...ages })
+    ;[figures, isStopped] = [{ feeds: [feedB], newestFactAt: null, commitSeq: null }, true]
+    const none = { newest: [], newestOfFeed: [], readUntil: [], commit: [] }
+    expect(await told()).toEqual({ up: [[1]], stopped: [[1]], waiting: [[0]], position: [['b', 1]], ...none })
     figures = null
-    expect(await told()).toEqual({ up: [[0]], stopped: [[1]], position: [], newest: [] })
+    expect(await told()).toEqual({ up: [[0]], stopped: [[1]], waiting: [[0]], position: [], ...none })
   })
 
   test('the database is asked once for all who scrape at about the same time', async () => {
     database.takeStatements()
     const figures = figuresReader(database, { restMilliseconds: 0 })
     await Promise.all(Array.from({ length: 20 }, figures))
-    expect(database.takeStatements()).toEqual(['feeds', 'newest_fact'])
+    expect(database.takeStatements()).toEqual(['feeds', 'newest_fact', 'commit_seq'])
     await vi.waitFor(async () => {
       await figures()
-      expect(database.takeStatements()).toEqual(['feeds', 'newest_fact'])
+      expect(database.takeStatements()).toEqual(['feeds', 'newest_fact', 'commit_seq'])
     })
   })
 
@@ -316,12 +372,13 @@ test('the README names each metric there is, with its labels, and no other', asy
   const { get, scrape } = await served()
   const source = { ...inputSource(Readable.from([Buffer.from(feedText([strategy('calm')]))])), name: 'feed.ndjson' }
   await ingest({ database, source })
+  await saveFeedReach(database, source.name, 1, { readUntil: midnight, block: null })
   await (await get('/strategies')).text()
   const { metrics } = await vi.waitFor(async () => {
     const scraped = await scrape()
     expect(scraped.samples(`${requests}_count`)).not.toEqual([])
     return scraped
-  })
+  }, patience)
   const labelsOf = (samples: readonly Sample[]): string => {
     const names = Object.keys(samples[0]?.labels ?? {}).filter((name) => name !== 'le')
     return names.map((name) => `\`${name}\``).join(', ')

@@ -129,6 +129,16 @@ describe('a quota', () => {
     expect(await passing(gateway, (attempt) => forwardedFor(addresses(attempt)))).toBe(3)
   })
 
+  test.each([
+    [(attempt: number) => `10.0.0.1:${String(1_000 + attempt)}`],
+    [(attempt: number) => `[2001:DB8::${String(attempt)}]:80`],
+    [(attempt: number) => `::ffff:10.0.0.1%${String(attempt)}`],
+    [(attempt: number) => `nobody-${String(attempt)}`],
+  ])('is not bought by other spellings and ports', async (address) => {
+    const gateway = gatewayOn(database, { rateLimit, trustedProxies: 1 })
+    expect(await passing(gateway, (attempt) => forwardedFor(address(attempt)))).toBe(3)
+  })
+
   test('of a request that came past the proxies is that of its own address', async () => {
     const gateway = gatewayOn(database, { rateLimit, trustedProxies: 2 })
     expect(await passing(gateway, (attempt) => forwardedFor(`10.0.0.${String(attempt)}`))).toBe(3)

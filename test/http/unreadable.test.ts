@@ -40,6 +40,44 @@ describe('a Host', () => {
   })
 })
 
+test.each([query, '/strategies'])('two hosts close the connection: %s', async (target) => {
+  const connection = await rawConnection(server.port)
+  connection.send(`GET ${target} HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n`)
+  expect(await connection.closed).toMatch(/^HTTP\/1\.1 400 .*^connection: close\r$.*more than one header Host/ims)
+})
+
+describe('what RFC 9112 forbids is refused:', () => {
+  const post = 'POST /graphql HTTP/1.1\r\nHost: x\r\n'
+  test.each([
+    ['two hosts', 'GET /strategies HTTP/1.1\r\nHost: x\r\nhOST: y\r\n\r\n', 400],
+    ['no host', 'GET /strategies HTTP/1.1\r\n\r\n', 400],
+    ['version 0.9', 'GET /strategies HTTP/0.9\r\nHost: x\r\n\r\n', 400],
+    ['version 2.0', 'GET /strategies HTTP/2.0\r\nHost: x\r\n\r\n', 400],
+    ['version 1.2', 'GET /strategies HTTP/1.2\r\nHost: x\r\n\r\n', 400],
+    ['a length and an encoding', `${post}Transfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n0\r\n\r\n`, 400],
+    ['an encoding that is not known', `${post}Transfer-Encoding: gzip\r\n\r\n`, 400],
+    ['two equal lengths', `${post}Content-Length: 3\r\nContent-Length: 3\r\n\r\nabc`, 400],
+    ['a length with a sign', `${post}Content-Length: +3\r\n\r\nabc`, 400],
+    ['a header over two lines', 'GET /strategies HTTP/1.1\r\nHost: x\r\nA: b\r\n c\r\n\r\n', 400],
+    ['a bare CR', 'GET /strategies HTTP/1.1\r\nHost: x\r\nA: b\rc\r\n\r\n', 400],
+    ['a bare LF', 'GET /strategies HTTP/1.1\nHost: x\n\n', 400],
+    ['a header with a space in its name', 'GET /strategies HTTP/1.1\r\nHost: x\r\nA : b\r\n\r\n', 400],
+    ['long extensions of a chunk', `${post}Transfer-Encoding: chunked\r\n\r\n1;${'x'.repeat(20_000)}\r\na\r\n`, 413],
+    ['long trailers', `${post}Transfer-Encoding: chunked\r\n\r\n0\r\n${'T: 12345678\r\n'.repeat(2_000)}\r\n`, 431],
+  ])('%s', async (_, text, status) => {
+    const connection = await rawConnection(server.port)
+    connection.send(text)
+    if (text.includes('hOST')) connection.send('GET /strategies HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')
+    expect(await connection.closed).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `))
+  })
+})
+
+test('a query by POST is answered whatever tag its sender has', async () => {
+  const headers = { 'content-type': 'application/json', 'if-none-match': '*' }
+  const response = await gateway.get('/graphql', { method: 'POST', body: '{"query":"{__typename}"}', headers })
+  expect([response.status, await response.json()]).toMatchObject([200, { data: { __typename: 'Query' } }])
+})
+
 test.each(['PUT', 'DELETE', 'TRACE', 'PROPFIND'])('%s is a method of no path', async (method) => {
   for (const target of [query, '/strategies']) {
     expect(await answerTo(`${method} ${target} HTTP/1.1`, 'Host: x')).toMatch(/^HTTP\/1\.1 405 .*^allow: GET, /ims)

@@ -1,12 +1,64 @@
 import { expect, test } from 'vitest'
 import { prepareHomes } from '../support/home.ts'
 import { abuse } from './abuse.ts'
+import { type Attack, attacks } from './attacks/attacks.ts'
+import type { AttackBounds } from './attacks/run.ts'
+import type { Samples } from './attacks/witness.ts'
 import { silent } from './show.ts'
 
 const homes = prepareHomes()
+const small = { homes, points: 50, seconds: 3, say: silent }
 
 test('plain snapshots do not stand in the queue of the dearest query that the bounds let through', async () => {
-  const { figures, flaws } = await abuse({ homes, points: 50, seconds: 3, shapes: 1, mostP99: 'half', say: silent })
+  const { figures, flaws } = await abuse({
+    ...small,
+    ledgerRows: 500,
+    flood: { shapes: 1, mostP99: 'half' },
+    attacks: [],
+    boundsOf: generously,
+  })
   expect(flaws).toEqual([])
   expect(Object.keys(figures)).toHaveLength(1)
 }, 300_000)
+
+test.each([
+  'unknown keys, 65 KB',
+  'one type 5,000 times in variables',
+  'operation names of 60 KB',
+  'pipelined counts',
+  'GraphiQL, unread',
+])(
+  'honest clients are answered, and no memory is kept, under %s',
+  async (name) => {
+    const { figures, flaws } = await abuse({
+      ...small,
+      ledgerRows: 20_000,
+      flood: { shapes: 0, mostP99: 'half' },
+      attacks: [attackOf(name)],
+      boundsOf: generously,
+    })
+    expect(flaws).toEqual([])
+    expect(Object.keys(figures)).toHaveLength(2)
+  },
+  300_000,
+)
+
+test('each attack has a name of its own', () => {
+  expect(new Set(attacks.map(({ name }) => name)).size).toBe(attacks.length)
+  expect(() => attackOf('none of them')).toThrow()
+})
+
+function attackOf(name: string): Attack {
+  const found = attacks.find((attack) => attack.name === name)
+  if (found === undefined) throw new Error(`There is no attack ${name}`)
+  return found
+}
+
+/**
+ * Bounds that tell a gateway that stands still from one that is merely busy, on any machine: several seconds, and more
+ * where the machine takes long without any attack. What an attack leaves behind is counted on the heap.
+ */
+function generously({ health, snapshots, ownDelay }: Samples): AttackBounds {
+  const most = Math.max(3_000, 30 * Math.max(...health, ...snapshots, ownDelay))
+  return { health: most, snapshots: most, queries: most, memory: 30e6, memoryOf: 'heapBytes' }
+}

@@ -1,162 +1,42 @@
-import { setTimeout as wait } from 'node:timers/promises'
 import type { Homes } from '../support/home.ts'
-import { type Answered, type Client, clientOf } from './client.ts'
-import { dearQueries, type DearQuery } from './dear-queries.ts'
-import { type GatewayProcess, startGateway } from './gateway.ts'
+import type { Attack } from './attacks/attacks.ts'
+import { type AttackOptions, runAttacks } from './attacks/run.ts'
+import { floodWithDearQueries, type FloodOptions } from './dear-flood.ts'
 import { addressesOf, fillLargeWorld } from './large-world.ts'
-import { type Finding, quantile, type Say } from './show.ts'
+import type { Finding, Say } from './show.ts'
 
-const abusers = 32
-const readers = 2
-const pauseMilliseconds = 5
-
-interface AbuseOptions {
+export interface AbuseOptions {
   readonly homes: Homes
   /** Points of the long series. */
   readonly points: number
+  /** Rows of the long ledger. */
+  readonly ledgerRows: number
   /** How long each shape is asked for. */
   readonly seconds: number
-  /** How many shapes are asked for, the dearest first. */
-  readonly shapes: number
-  /** The snapshots' p99 at most, in milliseconds, or as half of what the dear queries take in the middle. */
-  readonly mostP99: number | 'half'
+  /** How many of the dearest queries are asked for, and what is held of the snapshots meanwhile. */
+  readonly flood: Pick<FloodOptions, 'shapes' | 'mostP99'>
+  readonly attacks: readonly Attack[]
+  readonly boundsOf: AttackOptions['boundsOf']
   readonly say: Say
 }
 
-/** What a query takes while nothing else is asked. */
-interface Alone {
-  readonly dear: DearQuery
-  readonly status: number
-  readonly bytes: number
-  readonly milliseconds: number
-  readonly cpuMilliseconds: number
-  readonly blockedMilliseconds: number
-}
-
-/** What became of both under the flood. */
-interface Flood {
-  readonly dear: readonly Answered[]
-  readonly plain: readonly Answered[]
-}
-
-/** Asks for the dearest queries that the bounds let through, many at once, and times plain snapshots meanwhile. */
-export async function abuse({ homes, points, seconds, shapes, mostP99, say }: AbuseOptions): Promise<Finding> {
-  const world = { points, longVaults: 10, shortVaults: 190 }
+/** Asks for the dearest queries that the bounds let through, then carries out attacks, and times honest clients meanwhile. */
+export async function abuse(options: AbuseOptions): Promise<Finding> {
+  const { homes, points, ledgerRows, seconds, flood, attacks, boundsOf, say } = options
+  const world = { points, longVaults: 10, shortVaults: 190, ledgerRows }
   const home = await homes.create()
   const database = await home.open()
+  say('making the world')
   await fillLargeWorld(database, world)
   await database.close()
-  const { long, short } = addressesOf(world)
-  const gateway = await startGateway([], home.env)
-  const client = clientOf(gateway.port, abusers)
-  const alone: Alone[] = []
-  for (const dear of dearQueries(long)) {
-    alone.push(await measureAlone(gateway, client, dear))
-    say(`alone: ${dear.shape}`)
-  }
-  const dearest = alone.toSorted((a, b) => b.cpuMilliseconds - a.cpuMilliseconds).slice(0, shapes)
-  const figures: Record<string, string> = {}
-  const flaws: string[] = []
-  for (const one of dearest) {
-    say(`at once: ${one.dear.shape}`)
-    const flood = await floodWith(gateway.port, one.dear, `/vault/${short[0] ?? ''}/snapshot`, seconds)
-    figures[one.dear.shape] = `${inWords(one)}; ${inFigures(flood)}`
-    flaws.push(...flawsOf(flood, mostP99).map((flaw) => `Under ${one.dear.shape}, ${flaw}`))
-  }
-  client.close()
-  const { status } = await gateway.stop()
-  return { figures, flaws: [...flaws, ...(status === 0 ? [] : [`The gateway ended with ${String(status)}`])] }
-}
-
-let asked = 0
-
-/** The answer; of a gateway that gives none, nothing with the status 0. */
-async function answerOf(asking: Promise<Answered>): Promise<Answered> {
-  const begun = performance.now()
-  return asking.catch(() => ({ status: 0, headers: {}, body: '', milliseconds: performance.now() - begun }))
-}
-
-/** Asks in a text that never was, so that nothing known of an earlier one helps. */
-function ask(client: Client, { query, variables }: DearQuery): Promise<Answered> {
-  const headers = { 'content-type': 'application/json', accept: 'application/graphql-response+json' }
-  return client.ask({
-    method: 'POST',
-    target: '/graphql',
-    headers,
-    body: JSON.stringify({ query: `${query} # ${++asked}`, variables }),
-  })
-}
-
-async function measureAlone(gateway: GatewayProcess, client: Client, dear: DearQuery): Promise<Alone> {
-  await answerOf(ask(client, dear))
-  const before = await gateway.read()
-  const { status, body, milliseconds } = await answerOf(ask(client, dear))
-  const after = await gateway.read()
+  const target = addressesOf(world)
+  const { env } = home
+  const flooded = flood.shapes === 0 ? nothing : await floodWithDearQueries({ env, ...target, seconds, ...flood, say })
+  const attacked = await runAttacks({ env, target, attacks, seconds, boundsOf, say })
   return {
-    dear,
-    status,
-    bytes: body.length,
-    milliseconds,
-    cpuMilliseconds: (after.cpuSeconds - before.cpuSeconds) * 1000,
-    blockedMilliseconds: after.blockedSeconds * 1000,
+    figures: { ...flooded.figures, ...attacked.figures },
+    flaws: [...flooded.flaws, ...attacked.flaws],
   }
 }
 
-/** Floods the gateway until the readers have had their time, and their last answers. */
-async function floodWith(port: number, dear: DearQuery, target: string, seconds: number): Promise<Flood> {
-  const flood = { dear: [] as Answered[], plain: [] as Answered[] }
-  const [ofAbusers, ofReaders] = [clientOf(port, abusers), clientOf(port, readers)]
-  const begun = performance.now()
-  const flooding = { isOver: false }
-  const abuser = async (): Promise<void> => {
-    while (!flooding.isOver) {
-      flood.dear.push(await answerOf(ask(ofAbusers, dear)))
-    }
-  }
-  const reader = async (): Promise<void> => {
-    while (performance.now() - begun < seconds * 1000) {
-      flood.plain.push(await answerOf(ofReaders.ask({ method: 'GET', target })))
-      await wait(pauseMilliseconds)
-    }
-  }
-  const ended = Promise.all(Array.from({ length: abusers }, abuser))
-  await Promise.all(Array.from({ length: readers }, reader))
-  flooding.isOver = true
-  // What is cut from here on is none of the gateway's.
-  const inTime = [...flood.dear]
-  ofAbusers.close()
-  ofReaders.close()
-  await ended
-  return { ...flood, dear: inTime }
-}
-
-function flawsOf({ dear, plain }: Flood, mostP99: AbuseOptions['mostP99']): string[] {
-  const [ofPlain, ofDear] = [plain, dear].map((all) => all.map(({ milliseconds }) => milliseconds)) as [
-    number[],
-    number[],
-  ]
-  const p99 = quantile(ofPlain, 0.99)
-  // Dear queries of which none was answered took longer than all that was.
-  const most = mostP99 === 'half' ? (ofDear.length === 0 ? Infinity : quantile(ofDear, 0.5) / 2) : mostP99
-  const strange = dear.filter(({ status, headers }) => status !== 200 && headers['retry-after'] === undefined)
-  const lost = plain.filter(({ status }) => status !== 200)
-  return [
-    ...(p99 > most ? [`the snapshots' p99 is ${Math.round(p99)} ms, more than ${Math.round(most)}`] : []),
-    ...(strange.length > 0
-      ? [`${strange.length} answers were ${String(strange[0]?.status)} and told no time to come again`]
-      : []),
-    ...(lost.length > 0 ? [`${lost.length} snapshots were answered ${String(lost[0]?.status)}`] : []),
-  ]
-}
-
-function inWords({ status, bytes, milliseconds, cpuMilliseconds, blockedMilliseconds }: Alone): string {
-  const [ms, cpu, blocked] = [milliseconds, cpuMilliseconds, blockedMilliseconds].map(Math.round)
-  return `alone ${status}, ${Math.round(bytes / 1000)} KB, ${ms} ms, CPU ${cpu} ms, loop blocked ${blocked} ms`
-}
-
-function inFigures({ dear, plain }: Flood): string {
-  const answered = dear.filter(({ status }) => status === 200).length
-  const times = plain.map(({ milliseconds }) => milliseconds)
-  const [p50, p99] = [0.5, 0.99].map((share) => Math.round(quantile(times, share)))
-  return `at once ${answered} of ${dear.length} answered 200; ${plain.length} snapshots, p50 ${p50} ms, p99 ${p99} ms`
-}
+const nothing: Finding = { figures: {}, flaws: [] }

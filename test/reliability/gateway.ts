@@ -1,4 +1,5 @@
 import path from 'node:path'
+import type { Writable } from 'node:stream'
 import { type Environment, type Outcome, startProcess } from '../support/process.ts'
 
 /** What a gateway's process holds, and has done since it started. */
@@ -14,6 +15,8 @@ export interface Reading {
 /** A gateway as users run it, in a process of its own. */
 export interface GatewayProcess {
   readonly port: number
+  /** Its standard input. */
+  readonly input: Writable
   read(): Promise<Reading>
   /** Whether it has ended by itself. */
   readonly ended: Promise<Outcome>
@@ -42,6 +45,7 @@ export async function startGateway(args: readonly string[], env: Environment): P
   }
   return {
     port: Number(port),
+    input: running.input,
     ended: running.ended,
     async read() {
       const said = running.says(new RegExp(`^probe ${++readings} (.*)$`, 'm'))

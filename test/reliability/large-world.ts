@@ -7,6 +7,8 @@ export interface LargeWorld {
   readonly points: number
   readonly longVaults: number
   readonly shortVaults: number
+  /** Rows of the long ledger, of a vault of its own. */
+  readonly ledgerRows: number
 }
 
 const minute = 60
@@ -15,16 +17,24 @@ const mostShort = 500
 const strategies = 20
 const factsAtOnce = 20_000
 
-/** Addresses of the vaults with long series, the others after them. */
-export function addressesOf({ longVaults, shortVaults }: LargeWorld): { long: string[]; short: string[] } {
+/** Addresses of the vaults with long series, the others after them, and then that of the vault with the long ledger. */
+export function addressesOf({ longVaults, shortVaults }: LargeWorld): {
+  long: string[]
+  short: string[]
+  ledger: string
+} {
   const numbered = (from: number, count: number): string[] =>
     Array.from({ length: count }, (_, index) => addressOf(from + index))
-  return { long: numbered(1, longVaults), short: numbered(longVaults + 1, shortVaults) }
+  return {
+    long: numbered(1, longVaults),
+    short: numbered(longVaults + 1, shortVaults),
+    ledger: addressOf(longVaults + shortVaults + 1),
+  }
 }
 
 /** Fills a database with vaults of long series and others: one of each by the facts, the others as its copies. */
 export async function fillLargeWorld(database: Database, world: LargeWorld): Promise<void> {
-  const { long, short } = addressesOf(world)
+  const { long, short, ledger } = addressesOf(world)
   await apply(database, [...Array.from({ length: strategies }, (_, at) => strategy(`s${at}`)), universe])
   for (const [addresses, points] of [
     [long, world.points],
@@ -35,6 +45,8 @@ export async function fillLargeWorld(database: Database, world: LargeWorld): Pro
     for (let at = 0; at < facts.length; at += factsAtOnce) await apply(database, facts.slice(at, at + factsAtOnce))
     await copyVault(database, first, others)
   }
+  await apply(database, lifeOf(ledger, Math.min(mostShort, world.points)))
+  await lengthenLedger(database, ledger, world.ledgerRows)
   await database.prisma.$executeRawUnsafe('analyze')
 }
 
@@ -72,6 +84,24 @@ function lifeOf(vault: string, points: number): FactInput[] {
       event(vault, end + at, { type: 'harvest', positionId: 'a', amountUsd: '1' }),
     ),
   ]
+}
+
+/** Adds rows after the newest one of a ledger, one a second and block, until it has so many; the ledger stays in order. */
+async function lengthenLedger(database: Database, vault: string, rows: number): Promise<void> {
+  await database.prisma.$executeRawUnsafe(
+    `with newest as (select max(block) as block, max(ts) as ts, count(*) as count from ledger_row where vault_address = $1),
+      added as (
+        insert into ledger_row (vault_address, tx_hash, log_index, block, ts, type, amount_usd, position_id, digest)
+        select $1, '0x' || lpad(to_hex(block + at), 64, '0'), 0, block + at, ts + at, type, 1,
+          case when type <> 'fee' then 'a' end, 'a row made in bulk'
+        from newest cross join generate_series(1, $2::integer - count) as at
+          cross join lateral (select (array['harvest', 'rebalance', 'fee'])[1 + at % 3]::event_type as type) types
+        returning block, ts)
+    update vault set ledger_block = last.block, updated_at = greatest(updated_at, last.ts)
+    from (select max(block) as block, max(ts) as ts from added having count(*) > 0) last where address = $1`,
+    vault,
+    rows,
+  )
 }
 
 /** Copies all rows of a vault, in whatever tables there are, to other addresses. */

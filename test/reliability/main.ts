@@ -1,19 +1,26 @@
 /**
  * The shows of what the gateway bears, at any size:
- *   npm run reliability -- fuzz|kill|faults|soak|abuse [--size N] [--seed N] [--engine pglite|postgresql]
- * Each prints its figures on each engine that it is about, and ends with 1 where its claim doesn't hold.
+ *   npm run reliability -- fuzz|kill|faults|failover|soak|abuse|versions|torn [--size N] [--seed N] [--engine pglite|postgresql]
+ *   npm run reliability -- abuse [--ledger ROWS] [--seconds N] [--only NAME] [--list] [--verbose]
+ * `--only` carries out the attacks whose name holds NAME, and may be given several times; `--list` names them all. Each prints its figures on each engine that it is about, and ends with 1 where its claim doesn't hold.
  */
 import { parseArgs } from 'node:util'
 import { type Homes, openHomes } from '../support/home.ts'
 import { startOwnPostgreSql } from '../support/own-postgresql.ts'
 import { abuse } from './abuse.ts'
+import { attacks } from './attacks/attacks.ts'
+import type { AttackBounds } from './attacks/run.ts'
+import { failover } from './failover.ts'
 import { faults } from './faults.ts'
 import { fuzz } from './fuzz.ts'
 import { kill } from './kill.ts'
 import { soak } from './soak.ts'
+import { torn } from './torn.ts'
 import { type Finding, inLines, type Say } from './show.ts'
+import { versions } from './versions.ts'
 
 interface Run {
+  readonly engine: Engine
   readonly homes: Homes
   readonly size: number
   readonly seed: number
@@ -26,6 +33,12 @@ interface Show {
   readonly size: number
   readonly engines: readonly Engine[]
   run(options: Run): Promise<Finding>
+}
+
+/** What honest clients may notice of an attack: PGlite reads in the gateway's own process. */
+const attackBounds: Readonly<Record<Engine, AttackBounds>> = {
+  postgresql: { health: 250, snapshots: 250, queries: 1_000, memory: 50e6, memoryOf: 'rssBytes' },
+  pglite: { health: 500, snapshots: 500, queries: 1_000, memory: 50e6, memoryOf: 'rssBytes' },
 }
 
 const engines = ['pglite', 'postgresql'] as const
@@ -45,21 +58,62 @@ const shows: Readonly<Record<string, Show>> = {
     engines: ['postgresql'],
     run: ({ size, say }) => faults({ say, faults: size, frozenSeconds: 12 }),
   },
+  failover: {
+    unit: 'failovers',
+    size: 10,
+    engines: ['postgresql'],
+    run: ({ size, say }) => failover({ say, failovers: size, points: 60_000 }),
+  },
   soak: { unit: 'minutes', size: 10, engines, run: ({ homes, size, say }) => soak({ homes, say, minutes: size }) },
+  versions: {
+    unit: 'answers',
+    size: 100_000,
+    engines,
+    run: ({ homes, size, say, engine }) =>
+      versions({ homes, say, answers: size, workers: engine === 'postgresql' ? 2 : 1 }),
+  },
   abuse: {
     unit: 'points of the long series',
     size: 200_000,
     engines,
-    run: ({ homes, size, say }) => abuse({ homes, say, points: size, seconds: 10, shapes: Infinity, mostP99: 250 }),
+    run: ({ homes, size, say, engine }) =>
+      abuse({
+        homes,
+        say,
+        points: size,
+        ledgerRows: Number(values.ledger),
+        seconds: Number(values.seconds),
+        flood: { shapes: chosen === undefined ? Infinity : 0, mostP99: 250 },
+        attacks: attacks.filter(({ name }) => chosen?.some((each) => name.includes(each)) ?? true),
+        boundsOf: () => attackBounds[engine],
+      }),
+  },
+  torn: {
+    unit: 'answers, cached and as many not cached',
+    size: 100_000,
+    engines,
+    run: ({ homes, size, say }) => torn({ homes, say, answers: size }),
   },
 }
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { size: { type: 'string' }, seed: { type: 'string' }, engine: { type: 'string' } },
+  options: {
+    size: { type: 'string' },
+    seed: { type: 'string' },
+    engine: { type: 'string' },
+    ledger: { type: 'string', default: '300000' },
+    seconds: { type: 'string', default: '10' },
+    only: { type: 'string', multiple: true },
+    list: { type: 'boolean', default: false },
+    verbose: { type: 'boolean', default: false },
+  },
 })
+const chosen = values.only
 const show = shows[positionals[0] ?? '']
-if (show === undefined || positionals.length > 1) {
+if (values.list) {
+  for (const { name, fault } of attacks) console.log(`${name.padEnd(34)} ${fault}`)
+} else if (show === undefined || positionals.length > 1) {
   console.error(`Name one of ${Object.keys(shows).join(', ')}.`)
   process.exitCode = 2
 } else {
@@ -67,18 +121,18 @@ if (show === undefined || positionals.length > 1) {
   const seed = Number(values.seed ?? Date.now() % 1_000_000)
   for (const engine of show.engines.filter((each) => values.engine === undefined || each === values.engine)) {
     console.log(`${positionals[0] ?? ''}, ${size} ${show.unit}, on ${engine}`)
-    const finding = await runOn(engine, show, { size, seed })
+    const finding = await runOn(engine, show, { engine, size, seed })
     console.log(inLines(finding))
     if (finding.flaws.length > 0) process.exitCode = 1
   }
 }
 
-async function runOn(engine: Engine, { run }: Show, sizes: { size: number; seed: number }): Promise<Finding> {
+async function runOn(engine: Engine, { run }: Show, options: Omit<Run, 'homes' | 'say'>): Promise<Finding> {
   const server = engine === 'postgresql' ? await startOwnPostgreSql() : null
   try {
     const homes = await openHomes(server?.url)
     try {
-      return await run({ ...sizes, homes, say: progress })
+      return await run({ ...options, homes, say: progress })
     } finally {
       await homes.remove()
     }
@@ -87,7 +141,8 @@ async function runOn(engine: Engine, { run }: Show, sizes: { size: number; seed:
   }
 }
 
-/** On a terminal, a line that is written over. */
+/** On a terminal, a line that is written over, unless all are to be seen. */
 function progress(message: string): void {
+  if (values.verbose) return void process.stderr.write(`${message}\n`)
   if (process.stderr.isTTY) process.stderr.write(`\r${message}\u001b[K`)
 }

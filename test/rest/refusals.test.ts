@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { emptyDatabase, type TestDatabase } from '../support/database.ts'
+import type { Versioned } from '../../src/database/database.ts'
+import { emptyDatabase, readingBy, type TestDatabase } from '../support/database.ts'
 import { everything, vaultThatIs } from '../support/everything.ts'
 import { gatewayOn, type TestGateway } from '../support/gateway.ts'
 import { errorOf, failing, problemOf } from '../support/problem.ts'
@@ -195,7 +196,7 @@ describe('a failing database', () => {
   })
 
   test('is reported again when it fails again', async () => {
-    const broken = gatewayOn({ ...database, query: () => Promise.reject(new Error('hunter2')) })
+    const broken = gatewayOn(readingBy(database, () => Promise.reject(new Error('hunter2'))))
     await broken.get('/strategies')
     await broken.get('/strategies')
     expect(broken.reported).toHaveLength(2)
@@ -204,17 +205,16 @@ describe('a failing database', () => {
   test("lets GraphiQL's page open, and is reported", async () => {
     const broken = gatewayOn(failing(database))
     const page = await broken.get('/graphql', { headers: { accept: 'text/html' } })
-    expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html'])
+    expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
     expect(await page.text()).not.toContain('hunter2')
     expect(broken.reported).toHaveLength(1)
   })
 })
 
 test('a row that cannot be served is masked, and reported', async () => {
-  const unfit = gatewayOn({
-    ...database,
-    query: async (statement, values) => unfitted(await database.query(statement, values)),
-  })
+  const unfit = gatewayOn(
+    readingBy(database, async (statement, values) => unfitted(await database.read(statement, values))),
+  )
   await problemOf(await unfit.get(`/vault/${vault}/events`), 500)
   expect(
     await errorOf(await unfit.post(`{ vault(address: "${vault}") { events { nodes { logIndex } } } }`)),
@@ -225,6 +225,6 @@ test('a row that cannot be served is masked, and reported', async () => {
   expect(unfit.reported).toHaveLength(2)
 })
 
-function unfitted<Row>(rows: Row[]): Row[] {
-  return rows.map((row) => ({ ...row, logIndex: 'hunter2' }))
+function unfitted({ rows, version }: Versioned<unknown>): Versioned<unknown> {
+  return { rows: rows.map((row) => ({ ...(row as object), logIndex: 'hunter2' })), version }
 }

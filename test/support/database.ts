@@ -1,8 +1,10 @@
 import pg from 'pg'
-import type { Database, Statement, Value } from '../../src/database/database.ts'
+import type { Cancellation } from '../../src/database/cancellation.ts'
+import type { Database, VersionedReader } from '../../src/database/database.ts'
 import { migrate } from '../../src/database/migrations.ts'
 import { openPGlite } from '../../src/database/pglite.ts'
 import { openPostgreSql } from '../../src/database/postgresql.ts'
+import { withPlainRows } from '../../src/database/unpacked.ts'
 
 /** The engine that the suite runs on: PGlite, or the PostgreSQL at this address, in databases of its own. */
 export const postgresUrl = process.env['TEST_DATABASE_URL']
@@ -74,14 +76,31 @@ export async function createOnServer(url: string, template = 'template1'): Promi
   return Object.assign(new URL(url), { pathname: `/${name}` }).toString()
 }
 
-function counting(database: Database): TestDatabase {
-  let sent: string[] = []
+/** Reads in place of a reader of a database, or of one of its snapshots. */
+export type ReadInstead = (
+  ...asked: [...Required<Parameters<VersionedReader['read']>>, reader: VersionedReader]
+) => ReturnType<VersionedReader['read']>
+
+/** A database whose reads, those of its snapshots too, go another way. */
+export function readingBy<Given extends Database>(database: Given, read: ReadInstead): Given {
+  const readerBy = (reader: VersionedReader): VersionedReader => ({
+    read: (statement, values, signal) => read(statement, values, signal as Cancellation, reader) as Promise<never>,
+  })
   return {
     ...database,
-    query: <Row>(statement: Statement, values: readonly Value[], signal?: AbortSignal) => {
-      sent.push(statement.name)
-      return database.query<Row>(statement, values, signal)
-    },
+    ...withPlainRows(readerBy(database)),
+    snapshot: (work, signal) => database.snapshot((reader) => work(readerBy(reader)), signal),
+  }
+}
+
+function counting(database: Database): TestDatabase {
+  let sent: string[] = []
+  const counted = readingBy(database, (statement, values, signal, reader) => {
+    sent.push(statement.name)
+    return reader.read(statement, values, signal)
+  })
+  return {
+    ...counted,
     takeStatements: () => {
       const taken = sent
       sent = []

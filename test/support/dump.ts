@@ -3,13 +3,16 @@ import type { Database } from '../../src/database/database.ts'
 /** All rows of every table, by table, in the order of their text. */
 export type Dump = Record<string, string[]>
 
-/** What the database holds: equal where two databases are the same to whoever reads them. */
+/**
+ * What the database holds: equal where two databases are the same to whoever reads them. The log of the commits is left
+ * out, which goes by how the facts came.
+ */
 export async function dump(database: Database): Promise<Dump> {
   const tables = await database.query<{ name: string }>(
     {
       name: 'dump_tables',
       text: `select tablename::text as name from pg_tables
-        where schemaname = 'public' and tablename <> '_prisma_migrations' order by 1`,
+        where schemaname = 'public' and tablename not in ('_prisma_migrations', 'data_head', 'commit_log') order by 1`,
     },
     [],
   )
@@ -51,8 +54,12 @@ async function rowsOf(database: Database, table: string): Promise<string[]> {
   return rows.map(({ row }) => row).sort()
 }
 
-/** A strategy's ordinal comes from a sequence, which leaves gaps: only the order that it gives is read. */
+/**
+ * A strategy's ordinal comes from a sequence, which leaves gaps: only the order that it gives is read. Up to when a feed
+ * was read goes by the clock.
+ */
 function rowAsJson(table: string): string {
   const row = `to_jsonb("${table}")`
+  if (table === 'feed') return `${row} - 'read_until'`
   return table === 'strategy' ? `${row} || jsonb_build_object('ordinal', rank() over (order by ordinal))` : row
 }

@@ -1,4 +1,5 @@
 import type { Database, Statement, Value } from '../../src/database/database.ts'
+import { readingBy } from './database.ts'
 
 interface Node {
   readonly 'Node Type': string
@@ -24,13 +25,12 @@ export interface Touched {
 /** What the hot reads that some work sends have to touch. */
 export async function touched(database: Database, work: (database: Database) => Promise<unknown>): Promise<Touched> {
   const sent: [Statement, readonly Value[]][] = []
-  await work({
-    ...database,
-    query: <Row>(statement: Statement, values: readonly Value[]) => {
+  await work(
+    readingBy(database, (statement, values, signal, reader) => {
       sent.push([statement, values])
-      return database.query<Row>(statement, values)
-    },
-  })
+      return reader.read(statement, values, signal)
+    }),
+  )
   const scans: Node[] = []
   let pages = 0
   for (const [{ name, text }, values] of sent) {

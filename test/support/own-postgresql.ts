@@ -1,4 +1,4 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readdirSync } from 'node:fs'
 import { chown, mkdtemp, rm } from 'node:fs/promises'
@@ -6,15 +6,25 @@ import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
+import { promisify } from 'node:util'
 import pg from 'pg'
 
-/** A PostgreSQL server that its starter may stop, start and freeze as it likes. */
+/** A PostgreSQL server that its starter may stop, start, freeze and have followed as it likes. */
 export interface OwnPostgreSql {
   readonly url: string
   /** `fast` ends what runs and writes all that it holds, `immediate` leaves everything as a crash does. */
   stop(how: 'fast' | 'immediate'): Promise<void>
   /** Resolves when it answers. */
   start(): Promise<void>
+  /** Kills all its processes at once, as the machine's end does. */
+  kill(): Promise<void>
+  /**
+   * Starts another server that follows this one, asynchronously.
+   * @param url where it gets this one's log from, such as a proxy's; its own address unless one is given
+   */
+  standby(url?: string): Promise<OwnPostgreSql>
+  /** Makes a standby the primary. Resolves when it takes writes. */
+  promote(): Promise<void>
   /** Keeps its processes from running: connections stay, and nothing comes. */
   freeze(): void
   thaw(): void
@@ -31,7 +41,17 @@ export const noOwnPostgreSql: string | null =
     : `there are no server programs in ${packaged}/*/bin: apt-get install postgresql`
 
 /** Starts a server of the installed programs in a folder of its own, on a free port. */
-export async function startOwnPostgreSql(): Promise<OwnPostgreSql> {
+export function startOwnPostgreSql(): Promise<OwnPostgreSql> {
+  return startServer((data, program) =>
+    program('initdb', ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C.UTF-8', '--no-sync']),
+  )
+}
+
+/** Runs an installed program to its end, as the server's user. */
+type Program = (name: string, args: readonly string[]) => Promise<unknown>
+
+/** @param makeData makes the folder of its data */
+async function startServer(makeData: (data: string, program: Program) => Promise<unknown>): Promise<OwnPostgreSql> {
   const bin = programs()
   if (bin === null) throw new Error(`PostgreSQL can't be started: ${noOwnPostgreSql ?? `${packaged} lacks it`}`)
   const folder = await mkdtemp(path.join(tmpdir(), 'postgresql-'))
@@ -39,8 +59,8 @@ export async function startOwnPostgreSql(): Promise<OwnPostgreSql> {
   if (user !== null) await chown(folder, user.uid, user.gid)
   const data = path.join(folder, 'data')
   const options = { cwd: '/', ...user }
-  const initdb = ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C.UTF-8', '--no-sync']
-  execFileSync(path.join(bin, 'initdb'), initdb, { ...options, stdio: 'pipe' })
+  // What it connects to may be a proxy of this process.
+  await makeData(data, (name, args) => promisify(execFile)(path.join(bin, name), args, options))
   const port = await freePort()
   const url = `postgres://postgres@127.0.0.1:${port}/postgres`
   // A commit that was answered has to outlive a crash of the server; nothing here outlives one of the machine.
@@ -56,21 +76,29 @@ export async function startOwnPostgreSql(): Promise<OwnPostgreSql> {
     server = run()
     await answering(url, server)
   }
-  const stop = async (how: 'fast' | 'immediate'): Promise<void> => {
+  const ended = async (end: (server: ChildProcess) => void): Promise<void> => {
     if (server === null) return
-    const ended = once(server, 'exit')
-    server.kill(how === 'fast' ? 'SIGINT' : 'SIGQUIT')
-    await ended
+    const exit = once(server, 'exit')
+    end(server)
+    await exit
     server = null
   }
-  const signal = (name: 'SIGSTOP' | 'SIGCONT'): void => {
-    for (const pid of family(server?.pid)) process.kill(pid, name)
+  const stop = (how: 'fast' | 'immediate'): Promise<void> =>
+    ended((running) => void running.kill(how === 'fast' ? 'SIGINT' : 'SIGQUIT'))
+  const signal = (name: 'SIGSTOP' | 'SIGCONT' | 'SIGKILL'): void => {
+    for (const pid of family(server?.pid)) sendSignal(pid, name)
   }
   await started()
   return {
     url,
     stop,
     start: started,
+    kill: () => ended(() => signal('SIGKILL')),
+    standby: (from = url) =>
+      startServer((copy, program) =>
+        program('pg_basebackup', ['-d', from, '-D', copy, '-R', '-X', 'stream', '-c', 'fast', '--no-sync']),
+      ),
+    promote: () => asked(url, 'select pg_promote()'),
     freeze: () => signal('SIGSTOP'),
     thaw: () => signal('SIGCONT'),
     async remove() {
@@ -78,6 +106,13 @@ export async function startOwnPostgreSql(): Promise<OwnPostgreSql> {
       await rm(folder, { recursive: true })
     },
   }
+}
+
+async function asked(url: string, sql: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  await client.query(sql)
+  await client.end()
 }
 
 /** The newest programs that are installed, as Debian installs them; null where none are. */
@@ -116,6 +151,15 @@ async function answering(url: string, server: ChildProcess): Promise<void> {
     } catch {
       await wait(50)
     }
+  }
+}
+
+/** To a process that may just have ended. */
+function sendSignal(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
   }
 }
 

@@ -1,6 +1,7 @@
 import { expect } from 'vitest'
 import { untilCancelled } from '../../src/database/cancelled.ts'
 import type { Database } from '../../src/database/database.ts'
+import { readingBy } from './database.ts'
 
 export interface Problem {
   readonly type: string
@@ -47,10 +48,10 @@ export async function errorOf(response: Response): Promise<GraphqlError> {
 
 /** A database whose reads fail, with one and the same error: one whose text nobody outside may see, unless given. */
 export function failing<Given extends Database>(database: Given, error = new Error(secret)): Given {
-  return { ...database, query: () => Promise.reject(error) }
+  return readingBy(database, () => Promise.reject(error))
 }
 
 /** A database whose reads end only when they are given up. */
 export function hanging<Given extends Database>(database: Given): Given {
-  return { ...database, query: (_, __, signal) => untilCancelled(new Promise<never>(() => undefined), signal) }
+  return readingBy(database, (_, __, signal) => untilCancelled(new Promise<never>(() => undefined), signal))
 }

@@ -30,7 +30,7 @@ export interface Running {
 export type Environment = Readonly<Record<string, string>>
 
 export interface CommandLine {
-  start(args: readonly string[], env: Environment): Running
+  start(args: readonly string[], env: Environment, descriptors?: number): Running
   /** Starts it, gives it its whole input, and waits for its end. */
   run(args: readonly string[], env: Environment, input?: string | Uint8Array): Promise<Outcome>
 }
@@ -38,8 +38,8 @@ export interface CommandLine {
 /** The project's command line, as processes; those that a test leaves running are killed after it. */
 export function commandLine(): CommandLine {
   const running = new Set<Running>()
-  const start = (args: readonly string[], env: Environment): Running => {
-    const started = startProcess(args, env)
+  const start: CommandLine['start'] = (args, env, descriptors) => {
+    const started = startProcess(args, env, descriptors)
     running.add(started)
     void started.ended.then(() => running.delete(started))
     return started
@@ -59,9 +59,15 @@ export function commandLine(): CommandLine {
   }
 }
 
-/** Starts the project's command line; nothing of this process's environment configures the other one. */
-export function startProcess(args: readonly string[], env: Environment): Running {
-  const child = spawn(process.execPath, ['src/start.mjs', ...args], {
+/**
+ * Starts the project's command line; nothing of this process's environment configures the other one.
+ * @param descriptors how many file descriptors it may have
+ */
+export function startProcess(args: readonly string[], env: Environment, descriptors?: number): Running {
+  const command = [process.execPath, 'src/start.mjs', ...args]
+  const limited = ['sh', '-c', `ulimit -n ${String(descriptors)} && exec "$0" "$@"`, ...command]
+  const [file = '', ...rest] = descriptors === undefined ? command : limited
+  const child = spawn(file, rest, {
     cwd: root,
     env: { PATH: process.env['PATH'] ?? '', ...env },
   })

@@ -10,29 +10,45 @@ export interface Proxy {
   /** Cuts every connection, and refuses new ones. */
   close(): Promise<void>
   open(): Promise<void>
+  /** Cuts every connection, and leads new ones to another server. */
+  leadTo(url: string): void
   /** Lets nothing through any more, and cuts nothing, until it is opened anew. */
   stall(): void
   /** Lets the next commits through to the server, and cuts the connection in place of its answer. */
   loseCommits(count: number): void
+  /**
+   * Lets the answers of so many commits through and nothing after them, until it is called again.
+   * @returns resolves when they have come
+   */
+  passCommits(count: number): Promise<void>
   /** How many commits' answers were lost. */
   readonly lost: number
 }
 
 export async function proxyTo(url: string): Promise<Proxy> {
-  const { hostname, port } = new URL(url)
+  let to = new URL(url)
   const pairs = new Set<Pair>()
   let toLose = 0
   let lost = 0
+  let toPass = Infinity
+  let passed: () => void = () => undefined
   const losesCommit = (answer: Buffer): boolean => toLose > 0 && answer.includes('COMMIT') && toLose-- > 0
   const accept = (client: Socket): void => {
-    const server = connect(Number(port === '' ? 5432 : port), hostname)
+    const server = connect(Number(to.port === '' ? 5432 : to.port), to.hostname)
     const pair = new Pair(client, server)
     pairs.add(pair)
     client.on('data', (bytes) => server.write(bytes))
     server.on('data', (bytes) => {
-      if (!losesCommit(bytes)) return client.write(bytes)
-      lost++
-      return pair.cut()
+      if (losesCommit(bytes)) {
+        lost++
+        return pair.cut()
+      }
+      client.write(bytes)
+      if (bytes.includes('COMMIT') && --toPass <= 0) {
+        stall()
+        passed()
+      }
+      return undefined
     })
     for (const socket of [client, server])
       socket.on('error', () => undefined).on('close', () => pairs.delete(pair.cut()))
@@ -41,6 +57,9 @@ export async function proxyTo(url: string): Promise<Proxy> {
   const { port: own } = listening.address() as AddressInfo
   const cut = (): void => {
     for (const pair of pairs) pair.cut()
+  }
+  const stall = (): void => {
+    for (const { client, server } of pairs) for (const socket of [client, server]) socket.pause()
   }
   return {
     url: Object.assign(new URL(url), { host: `127.0.0.1:${own}` }).toString(),
@@ -57,8 +76,15 @@ export async function proxyTo(url: string): Promise<Proxy> {
       cut()
       if (!listening.listening) listening = await listen(accept, own)
     },
-    stall() {
-      for (const { client, server } of pairs) for (const socket of [client, server]) socket.pause()
+    leadTo(other) {
+      to = new URL(other)
+      cut()
+    },
+    stall,
+    passCommits(count) {
+      toPass = count
+      for (const { client, server } of pairs) for (const socket of [client, server]) socket.resume()
+      return new Promise((resolve) => (passed = resolve))
     },
     loseCommits(count) {
       toLose = count

@@ -11,8 +11,9 @@ export interface RawConnection {
   readonly closed: Promise<string>
 }
 
-export async function rawConnection(port: number): Promise<RawConnection> {
-  const socket = connect(port, '127.0.0.1').setEncoding('latin1')
+/** @param localAddress that the connection comes from */
+export async function rawConnection(port: number, localAddress = '127.0.0.1'): Promise<RawConnection> {
+  const socket = connect({ port, host: '127.0.0.1', localAddress }).setEncoding('latin1')
   let came = ''
   socket.on('data', (text: string) => (came += text))
   // One that is cut has come to its end, too.

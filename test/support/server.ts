@@ -1,6 +1,6 @@
 import type { App } from '../../src/http/app.ts'
-import { type Bounds, defaultBounds } from '../../src/bounds.ts'
-import { listen } from '../../src/http/server.ts'
+import { type Bounds, defaultBounds } from '../../src/http-bounds.ts'
+import { listen, type ServerOptions } from '../../src/http/server.ts'
 
 export interface TestServer {
   readonly port: number
@@ -11,7 +11,11 @@ export interface TestServer {
 }
 
 /** The gateway on a port of its own, for what only a socket shows. */
-export async function serverOf(app: Pick<App, 'listener'>, bounds: Partial<Bounds> = {}): Promise<TestServer> {
+export async function serverOf(
+  app: Pick<App, 'listener'>,
+  bounds: Partial<Bounds> = {},
+  options: Partial<ServerOptions> = {},
+): Promise<TestServer> {
   let running = 0
   const server = await listen({
     listener: (request, response) => {
@@ -25,6 +29,7 @@ export async function serverOf(app: Pick<App, 'listener'>, bounds: Partial<Bound
     port: 0,
     host: '127.0.0.1',
     bounds: { ...defaultBounds, ...bounds },
+    ...options,
   })
   return {
     port: server.port,

@@ -1,7 +1,8 @@
 import { Readable } from 'node:stream'
 import type { Database } from '../../src/database/database.ts'
 import type { FactInput } from '../../src/feed/fact.ts'
-import { ingest, type IngestOptions, type Summary } from '../../src/feed/ingest.ts'
+import type { Summary } from '../../src/feed/checkpoints.ts'
+import { ingest, type IngestOptions } from '../../src/feed/ingest.ts'
 import { inputSource, type Source } from '../../src/feed/source.ts'
 
 /** A feed of these facts, or of lines as they are, all of which come at once unless it is said how many do. */

@@ -2,6 +2,7 @@ import { downsample, mostBucketLevels, pageBuckets, pageLevels } from '../../dom
 import { candidate, ends } from '../candidate.ts'
 import type { Read, Reader } from '../database.ts'
 import { Candidates } from './candidates.ts'
+import { dataVersion } from './data-version.ts'
 import type { EquityRow } from './rows.ts'
 
 /** A span of time in Unix seconds: from, included, to, not included. */
@@ -80,7 +81,7 @@ const equityCandidates: Read = {
       left join lateral (
         select ordinal as high, first_ts as high_ts from equity_bucket
         where vault_address = vault and level = 1 and first_ts < $3::bigint order by first_ts desc limit 1) last on true)
-    select vault as "vaultAddress", before, within, after
+    select vault as "vaultAddress", before, within, after, ${dataVersion}
     from series
       cross join lateral (
         select coalesce(string_agg(line, E'\n' order by at, ts), '') as before from (

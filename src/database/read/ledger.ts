@@ -1,5 +1,6 @@
 import type { EventType, LedgerKey } from '../../domain/ledger.ts'
 import type { Read, Reader } from '../database.ts'
+import { dataVersion } from './data-version.ts'
 import type { Window } from './equity.ts'
 import { packed } from './packed.ts'
 import type { LedgerRow } from './rows.ts'
@@ -68,7 +69,7 @@ function pageStatement(name: string, rows: string): Read {
     from: 'named vaults',
     sharedBy: 'vaultAddress',
     mostShared: mostLedgers,
-    text: `select list.vault as key, page.packed from unnest($1::text[]) as list(vault) ${bounds}
+    text: `select list.vault as key, page.packed, ${dataVersion} from unnest($1::text[]) as list(vault) ${bounds}
       cross join lateral (select ${text} as packed from (${rows}) found) page`,
     unpack,
   }
@@ -78,7 +79,9 @@ function countStatement(name: string, types: string): Read {
   return {
     name,
     from: 'named vaults',
-    text: `select list.vault, counted.count from unnest($1::text[]) as list(vault) cross join lateral (
+    mostShared: 1,
+    isUnbounded: true,
+    text: `select list.vault, counted.count, ${dataVersion} from unnest($1::text[]) as list(vault) cross join lateral (
         select count(*)::integer as count from ledger_row where ${inWindow} and ${types}) counted`,
   }
 }

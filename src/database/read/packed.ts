@@ -1,3 +1,5 @@
+import { dataVersion } from './data-version.ts'
+
 /**
  * Columns of packed rows, one after the other, each by what SQL puts into the text: a row is made of what they give. They
  * are asked in the same order for every row.
@@ -21,7 +23,7 @@ export interface Columns {
 export interface Packed<Row> {
   /** What makes a text of the rows that are read, in SQL; null of none. */
   readonly text: string
-  /** The beginning of a statement, up to what it reads from: its one row has that text. */
+  /** The beginning of a statement, up to what it reads from: its one row has that text, and the version of the data. */
   readonly select: string
   readonly unpack: (text: string, key?: string) => Row[]
 }
@@ -41,7 +43,7 @@ export function packed<Row>(rowOf: (columns: Columns) => Row, order?: string): P
   const text = `string_agg(concat_ws(E'\\t', ${named.sql.join(', ')}), E'\\t'${ordered})`
   return {
     text,
-    select: `select ${text} as packed`,
+    select: `select ${text} as packed, ${dataVersion}`,
     unpack: (packed, key = '') => {
       const columns = new PackedColumns(packed.split(tab), key)
       const rows: Row[] = []

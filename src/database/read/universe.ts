@@ -1,5 +1,6 @@
 import type { AssetCategory } from '../../domain/universe.ts'
 import type { Read, Reader } from '../database.ts'
+import { dataVersion } from './data-version.ts'
 import { packed } from './packed.ts'
 import type { AssetRow, PairRow } from './rows.ts'
 
@@ -47,7 +48,7 @@ const screenedAt: Read = {
   name: 'screened_at',
   from: 'universe',
   sharedBy: null,
-  text: 'select max(ts)::float8 as ts from screen',
+  text: `select max(ts)::float8 as ts, ${dataVersion} from screen`,
 }
 
 export interface AssetFilter {

@@ -1,5 +1,6 @@
 import type { VaultStatus } from '../../domain/vault.ts'
 import type { Read, Reader } from '../database.ts'
+import { dataVersion } from './data-version.ts'
 import { type Columns, packed } from './packed.ts'
 import type { PositionRow, VaultRow } from './rows.ts'
 
@@ -162,7 +163,8 @@ const pages = {
 const countStatement: Read = {
   name: 'vault_count',
   from: 'all vaults',
-  text: `select list.strategy as list, counted.count from unnest($1::text[]) as list(strategy) cross join lateral (
+  isUnbounded: true,
+  text: `select list.strategy as list, counted.count, ${dataVersion} from unnest($1::text[]) as list(strategy) cross join lateral (
       select count(*)::integer as count from vault where ${matches}) counted`,
 }
 

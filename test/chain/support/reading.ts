@@ -4,7 +4,8 @@ import { chainFeed, chainName } from '../../../src/chain/feed.ts'
 import type { Database } from '../../../src/database/database.ts'
 import { readFeedPosition } from '../../../src/database/write/feed.ts'
 import type { FactInput } from '../../../src/feed/fact.ts'
-import { ingest, type Summary } from '../../../src/feed/ingest.ts'
+import type { Summary } from '../../../src/feed/checkpoints.ts'
+import { ingest } from '../../../src/feed/ingest.ts'
 import type { Protocol } from './protocol.ts'
 
 export interface TestVault {

@@ -1,0 +1,12 @@
+/** The ends of paths, as short as tells one from another: where the folders are is nobody's business. */
+export function shortNames(names: readonly string[]): string[] {
+  return names.map((name) => {
+    const parts = name.split(/[\\/]/)
+    const ends = parts.map((_, index) => parts.slice(-index - 1).join('/'))
+    return ends.find((end) => names.filter((other) => isEnd(end, other)).length === 1) ?? name
+  })
+}
+
+function isEnd(end: string, name: string): boolean {
+  return `/${name.replaceAll('\\', '/')}`.endsWith(`/${end}`)
+}

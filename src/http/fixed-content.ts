@@ -1,0 +1,35 @@
+import { onlyRead } from '../rest/handler.ts'
+import { docsContents } from './docs.ts'
+import type { Inbound } from './exchange.ts'
+import { Finished } from './finished.ts'
+import { graphiqlContents } from './graphiql.ts'
+
+/**
+ * What is the same for everyone, with its packed forms: made when it is first asked for, and shared by all answers from
+ * then on. A gateway on which nobody looks at pages holds none of it.
+ */
+const contents = new Map([...docsContents, ...graphiqlContents].map(([path, make]) => [path, onceMade(make)]))
+
+/** Answers the pages for people and the contract; null where the path is none of them. */
+export function fixedContent({ method, path }: Pick<Inbound, 'method' | 'path'>): Promise<Finished> | null {
+  const content = contents.get(path)
+  if (content === undefined) return null
+  if (method === 'GET' || method === 'HEAD') return content()
+  return onlyRead(method, () => Promise.reject(new TypeError(`${method} is not for reading`))).then(
+    (answer) => new Finished(answer),
+  )
+}
+
+export function isFixedContent({ path }: Pick<Inbound, 'path'>): boolean {
+  return contents.has(path)
+}
+
+/** Makes something once; what failed is tried again. */
+function onceMade<Value>(make: () => Promise<Value>): () => Promise<Value> {
+  let made: Promise<Value> | undefined
+  return () =>
+    (made ??= make().catch((error: unknown) => {
+      made = undefined
+      throw error
+    }))
+}

@@ -1,0 +1,89 @@
+import { isIPv4, isIPv6, SocketAddress } from 'node:net'
+import { LRUCache } from 'lru-cache'
+import type { Inbound } from './exchange.ts'
+
+/** The name of all senders whose address can't be read. */
+const unknownSender = 'unknown'
+
+/** The longest text of an IPv6 address with brackets, a zone and a port is shorter. */
+const longestAddress = 100
+
+/**
+ * The sender of a request, by its address. Each trusted proxy has appended the address it was called from to
+ * X-Forwarded-For: what stands before those may be invented.
+ * @returns one name for all its spellings, as {@link senderOfAddress} gives it
+ */
+export function senderOf(request: Inbound, trustedProxies: number): string {
+  const address = trustedProxies === 0 ? null : entryFromEnd(request.header('x-forwarded-for') ?? '', trustedProxies)
+  return senderOfAddress(address ?? request.remoteAddress ?? '')
+}
+
+/**
+ * The entry of a list with commas, counted from its end; null where it is empty or there are fewer. The list isn't
+ * split: whatever a client puts before what the proxies appended costs nothing.
+ */
+function entryFromEnd(list: string, place: number): string | null {
+  let end = list.length
+  for (let passed = 1; passed < place; passed++) {
+    if (end === 0) return null
+    end = list.lastIndexOf(',', end - 1)
+    if (end < 0) return null
+  }
+  const begin = end === 0 ? 0 : list.lastIndexOf(',', end - 1) + 1
+  const entry = list.slice(begin, end).trim()
+  return entry === '' ? null : entry
+}
+
+/**
+ * One name for all spellings of an address, and for all addresses of an IPv6 network of 64 bits, which is the least
+ * that a subscriber is given (RFC 6177).
+ * @param text an address, with or without brackets, port and zone, as proxies write it (RFC 7239, section 6)
+ * @returns an IPv4 address, the first 64 bits of an IPv6 address, or `unknown`
+ */
+export function senderOfAddress(text: string): string {
+  if (text.length > longestAddress) return unknownSender
+  const known = senders.get(text)
+  if (known !== undefined) return known
+  const sender = parsedSender(text)
+  senders.set(text, sender)
+  return sender
+}
+
+/** Reading an address takes longer than all else of a short request, and clients send many from one. */
+const senders = new LRUCache<string, string>({ max: 1_000 })
+
+function parsedSender(text: string): string {
+  const address = withoutPort(text)
+  if (isIPv4(address)) return address
+  if (!isIPv6(address)) return unknownSender
+  const [canonical, ipv4] = canonicalOf(address)
+  return ipv4 ?? `${firstGroups(canonical).join(':')}::/64`
+}
+
+function withoutPort(text: string): string {
+  const bracketed = /^\[([^\]]*)\](?::\d{1,5})?$/.exec(text)?.[1]
+  if (bracketed !== undefined) return isIPv6(bracketed) ? bracketed : ''
+  return /^([\d.]+):\d{1,5}$/.exec(text)?.[1] ?? text
+}
+
+/** An IPv6 address as RFC 5952 writes it, and the IPv4 address that it stands for, if any (RFC 4291, 2.5.5.2). */
+function canonicalOf(address: string): readonly [canonical: string, ipv4: string | undefined] {
+  const zone = address.indexOf('%')
+  const canonical = new SocketAddress({ family: 'ipv6', address: zone < 0 ? address : address.slice(0, zone) }).address
+  return [canonical, /^::ffff:([\d.]+)$/.exec(canonical)?.[1]]
+}
+
+/** The first 64 bits of an IPv6 address, in four groups. */
+function firstGroups(canonical: string): readonly string[] {
+  const [head = '', tail] = canonical.split('::')
+  const groups = groupsOf(head)
+  if (tail === undefined) return groups.slice(0, 4)
+  const last = groupsOf(tail)
+  const length = last.length + (tail.includes('.') ? 1 : 0)
+  const zeros = Array.from({ length: 8 - groups.length - length }, () => '0')
+  return [...groups, ...zeros, ...last].slice(0, 4)
+}
+
+function groupsOf(text: string): readonly string[] {
+  return text === '' ? [] : text.split(':')
+}

@@ -1,0 +1,109 @@
+import { writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import pg from 'pg'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { openDatabase } from '../../src/database/open.ts'
+import { createOnServer, postgresUrl } from '../support/database.ts'
+import { feedText } from '../support/feeds.ts'
+import { prepareHomes } from '../support/home.ts'
+import { commandLine } from '../support/process.ts'
+import { strategy } from '../support/world.ts'
+
+describe.runIf(postgresUrl !== undefined)('a PostgreSQL that refuses', () => {
+  const homes = prepareHomes()
+  const { run, start } = commandLine()
+  let url: string
+  let role: string
+  let asRole: string
+
+  const onDatabase = async (sql: string): Promise<void> => {
+    const client = new pg.Client({ connectionString: url })
+    await client.connect()
+    await client.query(sql)
+    await client.end()
+  }
+  const migrated = async () => (await openDatabase({ engine: 'postgresql', url, connections: 2 })).close()
+
+  beforeEach(async () => {
+    url = await createOnServer(postgresUrl ?? '')
+    role = `role_${new URL(url).pathname.slice(1)}`
+    await onDatabase(`create role ${role} login password 'secret-of-role'`)
+    asRole = Object.assign(new URL(url), { username: role, password: 'secret-of-role' }).toString()
+    return () => onDatabase(`drop owned by ${role}; drop role ${role}`)
+  })
+
+  test('to make tables says in one line which role and database, and what to do', async () => {
+    const { status, stderr } = await run(['serve'], { DATABASE_URL: asRole, PORT: '0' })
+    expect(stderr).toMatch(
+      new RegExp(
+        `^The role "${role}" can't migrate the database "\\w+", .*: permission denied for schema public.* GRANT CREATE .*\n$`,
+      ),
+    )
+    expect(status).toBe(1)
+  })
+
+  test('to read which migrations there are says so, too', async () => {
+    await migrated()
+    const { status, stderr } = await run(['serve'], { DATABASE_URL: asRole, PORT: '0' })
+    expect(stderr).toMatch(
+      new RegExp(`^The role "${role}" .*permission denied for table _prisma_migrations.* GRANT SELECT .*\n$`),
+    )
+    expect(status).toBe(1)
+  })
+
+  test('to write, being empty and read-only, says so in one line', async () => {
+    await onDatabase(
+      `alter role ${role} set default_transaction_read_only = on; grant create on schema public to ${role}`,
+    )
+    const { status, stderr } = await run(['serve'], { DATABASE_URL: asRole, PORT: '0' })
+    expect(stderr).toMatch(
+      new RegExp(`^The database "\\w+" lacks migrations .* read-only to the role "${role}": start once .*\n$`),
+    )
+    expect(status).toBe(1)
+  })
+
+  test('facts, for want of a grant, stops the feed in one line', async () => {
+    await migrated()
+    await onDatabase(`grant select on all tables in schema public to ${role}`)
+    const feed = path.join(homes.folder, 'feed.ndjson')
+    await writeFile(feed, feedText([strategy('one')]))
+    const { status, stderr } = await run(['ingest', feed], { DATABASE_URL: asRole })
+    expect(stderr).toMatch(
+      /\nPostgreSQL at \S+ refuses: permission denied for \w+ \w+\. GRANT its role SELECT, INSERT, .*\n$/,
+    )
+    expect(status).toBe(1)
+  })
+
+  test('writes for a while has a feed wait, and go on', async () => {
+    await migrated()
+    await onDatabase(
+      `grant all on all tables in schema public to ${role}; grant usage on all sequences in schema public to ${role}; alter role ${role} set default_transaction_read_only = on`,
+    )
+    const feed = path.join(homes.folder, 'waiting.ndjson')
+    await writeFile(feed, feedText([strategy('one')]))
+    const ingest = start(['ingest', feed], { DATABASE_URL: asRole })
+    await ingest.says(/^PostgreSQL at \S+ is read-only: .* The feed waits, and goes on by itself/)
+    await onDatabase(`alter role ${role} reset default_transaction_read_only`)
+    const { status, stderr } = await ingest.ended
+    expect(status, stderr).toBe(0)
+  })
+
+  test.each<[string, (url: URL) => unknown, RegExp]>([
+    [
+      'no such database',
+      (url) => (url.pathname = '/no_such_database'),
+      /^PostgreSQL at \S+ can't be used: database "no_such_database" does not exist\. .*\n$/,
+    ],
+    [
+      'TLS',
+      (url) => url.searchParams.set('sslmode', 'verify-full'),
+      /^PostgreSQL at \S+ can't be used: The server does not support SSL connections\. .*\n$/,
+    ],
+  ])('since there is %s ends with one line', async (_what, change, expected) => {
+    const changed = new URL(url)
+    change(changed)
+    const { status, stderr } = await run(['serve'], { DATABASE_URL: changed.toString(), PORT: '0' })
+    expect(stderr).toMatch(expected)
+    expect(status).toBe(1)
+  })
+})

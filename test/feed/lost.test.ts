@@ -1,0 +1,237 @@
+import { appendFile, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import type { Database } from '../../src/database/database.ts'
+import { UnrepeatableFeed } from '../../src/feed/errors.ts'
+import { ingest } from '../../src/feed/ingest.ts'
+import { rejectsFile } from '../../src/feed/rejects.ts'
+import { fileSource, followedSource, type Source } from '../../src/feed/source.ts'
+import { empty, emptyDatabase } from '../support/database.ts'
+import { dumpReadModel } from '../support/dump.ts'
+import { feedText, manyDemoFacts } from '../support/feeds.ts'
+import { deposit, feedOf, mark, midnight, opened, strategy, vaultA } from '../support/world.ts'
+
+const demo = manyDemoFacts(8)
+const lines = demo.map((fact) => JSON.stringify(fact))
+// A bad line in each batch.
+const text = lines.flatMap((line, at) => (at % 900 === 800 ? ['{"kind":"trade"}', line] : [line])).join('\n') + '\n'
+
+let folder: string
+beforeAll(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'lost-'))
+  await writeFile(path.join(folder, 'plain.ndjson'), text)
+  await writeFile(path.join(folder, 'packed.ndjson.gz'), gzipSync(text))
+})
+afterAll(() => rm(folder, { recursive: true }))
+
+/** The database, whose commit of one transaction is told and lost, as by a failover to a replica that lagged. */
+function losing(database: Database, lost: number): Database {
+  let count = 0
+  const rollback = new Error('lost')
+  return {
+    ...database,
+    async transaction<Result>(work: Parameters<typeof database.transaction<Result>>[0]): Promise<Result> {
+      if (count++ !== lost) return database.transaction(work)
+      const told: Result[] = []
+      await database
+        .transaction(async (transaction) => {
+          told.push(await work(transaction))
+          throw rollback
+        })
+        .catch((error: unknown) => {
+          if (error !== rollback) throw error
+        })
+      return told[0] as Result
+    },
+  }
+}
+
+async function applied(source: Source, lost: number) {
+  const database = await emptyDatabase()
+  const rejects = rejectsFile(path.join(folder, `${Math.random()}.rejects`), 'w')
+  const reopened: unknown[] = []
+  const onReopen = (stored: unknown): void => void reopened.push(stored)
+  const summary = await ingest({ database: losing(database, lost), source, rejects, onReopen })
+  await rejects.close()
+  return {
+    came: { summary, rejects: await readFile(rejects.file, 'utf8'), dump: await dumpReadModel(database) },
+    reopened: reopened.length,
+  }
+}
+
+test.each(['plain.ndjson', 'packed.ndjson.gz'])(
+  'what was lost of %s is applied again, and counted once',
+  async (name) => {
+    const whole = await applied(await fileSource(path.join(folder, name)), -1)
+    expect(whole.reopened).toBe(0)
+    for (const lost of [0, 1]) {
+      const found = await applied(await fileSource(path.join(folder, name)), lost)
+      expect(found.reopened).toBe(1)
+      expect(found.came).toEqual(whole.came)
+    }
+  },
+)
+
+test('a feed that can be read but once ends with the reason, and applies nothing past the gap', async () => {
+  const database = await emptyDatabase()
+  const running = ingest({ database: losing(database, 1), source: feedOf(demo, 1_000) })
+  await expect(running).rejects.toBeInstanceOf(UnrepeatableFeed)
+  expect((await database.prisma.feed.findFirst())?.line).toBe(1_000n)
+  expect((await ingest({ database, source: feedOf(demo) })).skipped).not.toEqual({})
+  const completed = await dumpReadModel(database)
+  const whole = await emptyDatabase()
+  await ingest({ database: whole, source: feedOf(demo) })
+  expect(completed).toEqual(await dumpReadModel(whole))
+})
+
+const beginning = [strategy('one'), opened(vaultA, 'one'), deposit(vaultA, midnight + 10, '100')]
+const appended = [mark(vaultA, midnight + 20, '101')]
+const ofNext = [mark(vaultA, midnight + 30, '102')]
+
+test.each([
+  // Where nothing of the feed is left, there is no position to count from: its lines count again.
+  ['the first batch', 0, { strategy: 2, vault: 2, event: 2, mark: 1 }],
+  ['the last batch', 1, { strategy: 1, vault: 1, event: 1, mark: 2 }],
+])('%s of a file that another one replaced is applied again from that file', async (_what, lost, counted) => {
+  const [feed, stopping] = [path.join(folder, `rotated-${lost}.ndjson`), new AbortController()]
+  await writeFile(feed, feedText(beginning))
+  const database = await emptyDatabase()
+  const reopened: (number | undefined)[] = []
+  let [files, batches] = [1, 0]
+  const running = ingest({
+    ...{ database: losing(database, lost), source: await followedSource(feed, null, stopping.signal) },
+    signal: stopping.signal,
+    onProgress: () => void batches++,
+    onNextFile: () => void files++,
+    onReopen: (stored) => void reopened.push(stored?.line),
+  })
+  const becomes = (check: () => void): Promise<void> => vi.waitFor(check, { timeout: 30_000, interval: 20 })
+  await becomes(() => expect(batches).toBe(1))
+  if (lost === 1) {
+    await appendFile(feed, feedText(appended))
+    await becomes(() => expect(batches).toBe(2))
+  }
+  await rename(feed, `${feed}.1`)
+  await writeFile(feed, feedText(ofNext))
+  await vi.waitFor(async () => expect((await database.prisma.vault.findFirst())?.valueUsd.toFixed(0)).toBe('102'), {
+    timeout: 30_000,
+  })
+  stopping.abort()
+  const { applied, skipped } = await running
+  expect([applied, skipped]).toEqual([counted, {}])
+  expect([files, reopened]).toEqual([3, lost === 1 ? [beginning.length] : [undefined]])
+  expect((await database.prisma.feed.findFirst())?.line).toBe(1n)
+})
+
+/** The database, which falls back to a state when it is told to, before its next transaction. */
+function fallingBack(database: Database) {
+  let fall: (() => Promise<unknown>) | null = null
+  const falling: Database = {
+    ...database,
+    async transaction(work) {
+      const due = fall
+      fall = null
+      await due?.()
+      return database.transaction(work)
+    },
+  }
+  return { database: falling, beforeNext: (given: () => Promise<unknown>) => void (fall = given) }
+}
+
+const becomes = (check: () => Promise<void> | void): Promise<void> =>
+  vi.waitFor(check, { timeout: 30_000, interval: 20 })
+
+test('two commits that are lost are noticed, though the second one brought nothing new', async () => {
+  const [feed, stopping] = [path.join(folder, 'two-commits.ndjson'), new AbortController()]
+  await writeFile(feed, feedText(beginning))
+  const real = await emptyDatabase()
+  const { database, beforeNext } = fallingBack(real)
+  const source = await followedSource(feed, null, stopping.signal)
+  const reopened: (number | undefined)[] = []
+  let batches = 0
+  const running = ingest({
+    ...{ database, source, signal: stopping.signal, onProgress: () => void batches++ },
+    onReopen: (stored) => void reopened.push(stored?.line),
+  })
+  await becomes(() => expect(batches).toBe(1))
+  await appendFile(feed, feedText(appended))
+  await becomes(() => expect(batches).toBe(2))
+  await appendFile(feed, feedText(beginning.slice(2)))
+  await becomes(() => expect(batches).toBe(3))
+  beforeNext(async () => {
+    await empty(real)
+    await ingest({ database: real, source: { ...feedOf(beginning), name: source.name } })
+  })
+  await appendFile(feed, feedText(ofNext))
+  await becomes(async () => expect((await real.prisma.vault.findFirst())?.valueUsd.toFixed(0)).toBe('102'))
+  stopping.abort()
+  await running
+  expect(reopened).toEqual([beginning.length])
+  expect(await real.prisma.equityPoint.count()).toBe(3)
+})
+
+test('the last commit before an ingest returns is applied again where it is lost', async () => {
+  const feed = path.join(folder, 'last-of-ingest.ndjson')
+  await writeFile(feed, feedText([...beginning, ...appended]))
+  const database = await emptyDatabase()
+  const reopened: unknown[] = []
+  const onReopen = (stored: unknown): void => void reopened.push(stored)
+  await ingest({ database: losing(database, 0), source: await fileSource(feed), onReopen })
+  expect(reopened).toEqual([null])
+  expect((await database.prisma.vault.findFirst())?.valueUsd.toFixed(0)).toBe('101')
+  const once = ingest({ database: losing(await emptyDatabase(), 0), source: feedOf(beginning) })
+  await expect(once).rejects.toBeInstanceOf(UnrepeatableFeed)
+})
+
+test('the last commit of a followed feed that is quiet is applied again where it is lost', async () => {
+  const [feed, stopping] = [path.join(folder, 'quiet.ndjson'), new AbortController()]
+  await writeFile(feed, feedText(beginning))
+  const database = await emptyDatabase()
+  const reopened: unknown[] = []
+  const running = ingest({
+    ...{ database: losing(database, 0), source: await followedSource(feed, null, stopping.signal) },
+    ...{ signal: stopping.signal, nowSeconds: () => midnight + 1_000 },
+    onReopen: (stored) => void reopened.push(stored),
+  })
+  await becomes(async () => expect((await database.prisma.vault.findFirst())?.valueUsd.toFixed(0)).toBe('100'))
+  stopping.abort()
+  await running
+  expect(reopened).toEqual([null])
+})
+
+test('a position of an earlier reading, further on in the file, is not where the lost lines are read on', async () => {
+  const feed = path.join(folder, 'read-again.ndjson')
+  const last = mark(vaultA, midnight + 40, '103')
+  await writeFile(feed, feedText([...beginning, last]))
+  const real = await emptyDatabase()
+  const { database, beforeNext } = fallingBack(real)
+  const name = path.resolve(feed)
+  const all = feedText([...beginning, last])
+  // The same last line at the same place, and a line before it that is another one now.
+  const between = [mark(vaultA, midnight + 50, '104'), mark(vaultA, midnight + 60, '105')]
+  const source = await fileSource(feed)
+  await ingest({ database: real, source })
+  const text = feedText(beginning) + feedText(between) + feedText([last])
+  await writeFile(feed, text)
+  expect(text.length).toBeGreaterThan(all.length)
+  const stored = { line: 6n, byte: BigInt(text.length) }
+  await real.prisma.feed.update({ where: { name }, data: stored })
+  const whole = await fileSource(feed)
+  const lines = text.split(/(?<=\n)/).map((line) => Buffer.from(line))
+  async function* chunks(): AsyncGenerator<Buffer> {
+    yield Buffer.concat(lines.slice(0, 4))
+    beforeNext(async () => {
+      await empty(real)
+      await ingest({ database: real, source: { ...feedOf([...beginning, last]), name } })
+      await real.prisma.feed.update({ where: { name }, data: stored })
+    })
+    await Promise.resolve()
+    for (const line of lines.slice(4)) yield line
+  }
+  const reopened: unknown[] = []
+  await ingest({ database, source: { ...whole, chunks: chunks() }, onReopen: () => void reopened.push(1) })
+  expect(reopened).toHaveLength(1)
+  expect(await real.prisma.equityPoint.count()).toBe(4)
+})

@@ -1,0 +1,95 @@
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { saveFeedReach } from '../../src/database/write/feed.ts'
+import { createAnswerCache } from '../../src/http/answer-cache.ts'
+import { DataVersions } from '../../src/http/data-versions.ts'
+import { emptyDatabase, type TestDatabase } from '../support/database.ts'
+import { gatewayOn } from '../support/gateway.ts'
+import { apply, feedOf, mark, midnight, opened, strategy, vaultA } from '../support/world.ts'
+
+const whole = `{ _meta { version newestFactAt ageSeconds
+  feeds { name line newestFactAt readUntil block { number hash timestamp } isStopped isWaiting } } }`
+
+let database: TestDatabase
+
+beforeAll(async () => {
+  database = await emptyDatabase()
+  const named = (name: string) => ({ source: { ...feedOf([mark(vaultA, midnight + 9, '5')]), name } })
+  await apply(database, [strategy('calm'), opened(vaultA, 'calm')])
+  await apply(database, [], named('/srv/a/feed.ndjson'))
+  await apply(database, [], named('/srv/b/feed.ndjson'))
+  const block = { number: 5_000_000_000, hash: `0x${'ab'.repeat(32)}`, timestamp: midnight + 20 }
+  await saveFeedReach(database, '/srv/b/feed.ndjson', 1, { readUntil: midnight + 20, block })
+  // It is at another line than the one that was read to.
+  await saveFeedReach(database, '/srv/a/feed.ndjson', 2, { readUntil: midnight + 20, block: null })
+})
+beforeEach(() => void database.takeStatements())
+
+describe('_meta', () => {
+  test('tells what is known of the data, and how far each feed is, without its folder', async () => {
+    const data = new DataVersions()
+    data.listening(true)
+    data.committed({ version: '3.5', newestTs: midnight + 9 })
+    data.upToDate(performance.now())
+    const gateway = gatewayOn(database, {
+      data,
+      isStopped: (feed) => feed === '/srv/b/feed.ndjson',
+      isWaiting: (feed) => feed === '/srv/a/feed.ndjson',
+    })
+    expect(await gateway.query(whole)).toEqual({
+      _meta: {
+        version: '3.5',
+        newestFactAt: midnight + 9,
+        ageSeconds: 0,
+        feeds: [
+          feed('a/feed.ndjson', { newestFactAt: midnight + 9, isWaiting: true }),
+          feed('b/feed.ndjson', {
+            newestFactAt: midnight + 9,
+            readUntil: midnight + 20,
+            block: { number: 5_000_000_000, hash: `0x${'ab'.repeat(32)}`, timestamp: midnight + 20 },
+            isStopped: true,
+          }),
+          feed('standard input', { line: 2, newestFactAt: midnight }),
+        ],
+      },
+    })
+    expect(database.takeStatements()).toEqual(['feed_states'])
+  })
+
+  test('claims no version while none is known, and reads no feeds where none are asked for', async () => {
+    const gateway = gatewayOn(database)
+    const none = { version: null, newestFactAt: null, ageSeconds: null }
+    expect(await gateway.query('{ _meta { version newestFactAt ageSeconds } }')).toEqual({ _meta: none })
+    expect(database.takeStatements()).toEqual([])
+  })
+
+  test('is made anew each time, also beside what is kept', async () => {
+    const cache = createAnswerCache(1024 * 1024)
+    const data = new DataVersions()
+    cache.listening(true)
+    data.listening(true)
+    data.committed({ version: '3.5', newestTs: null })
+    const gateway = gatewayOn(database, { cache, data })
+    const ask = (source: string) => gateway.query<{ _meta: { version: string } }>(source)
+    for (const version of ['3.5', '4.6']) {
+      if (version === '4.6') data.committed({ version, newestTs: null })
+      expect((await ask('{ _meta { version } strategies { id } }'))._meta.version).toBe(version)
+      expect(
+        (await ask('{ ...all } fragment all on Query { strategies { id } _meta { version } }'))._meta.version,
+      ).toBe(version)
+    }
+    expect(cache.figures()).toMatchObject({ hits: 0, entries: 0 })
+  })
+})
+
+function feed(name: string, told: object): object {
+  return {
+    name,
+    line: 1,
+    newestFactAt: null,
+    readUntil: null,
+    block: null,
+    isStopped: false,
+    isWaiting: false,
+    ...told,
+  }
+}

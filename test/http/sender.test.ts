@@ -1,0 +1,80 @@
+import { describe, expect, test } from 'vitest'
+import type { Inbound } from '../../src/http/exchange.ts'
+import { rateLimiter } from '../../src/http/rate-limit.ts'
+import { senderOf } from '../../src/http/sender.ts'
+
+function from(forwarded: string | null, trustedProxies = 1, remoteAddress: string | null = '192.0.2.1'): string {
+  const header = (name: string): string | null => (name === 'x-forwarded-for' ? forwarded : null)
+  return senderOf({ remoteAddress, header } as Inbound, trustedProxies)
+}
+
+describe('a sender', () => {
+  test.each([
+    ['of an IPv4 address', '10.0.0.1', ['10.0.0.1', '10.0.0.1:1', '10.0.0.1:65535', ' 10.0.0.1 ']],
+    ['of an IPv4 address as IPv6 writes it', '10.0.0.1', ['::ffff:10.0.0.1', '::FFFF:a00:1', '[::ffff:10.0.0.1]:80']],
+    [
+      'of a network of 64 bits',
+      '2001:db8:1:2::/64',
+      [
+        '2001:db8:1:2::1',
+        '2001:0DB8:0001:0002:ffff:0:0:1',
+        '[2001:db8:1:2::3]',
+        '[2001:db8:1:2:3:4:5:6]:443',
+        '2001:db8:1:2::9%eth0',
+        '2001:db8:1:2:0:0:10.0.0.1',
+      ],
+    ],
+    [
+      'of a network whose zeros are left out',
+      '2001:db8:0:0::/64',
+      ['2001:db8::1', '2001:db8:0:0:1::', '[2001:DB8::]:1'],
+    ],
+    ['of the loopback network', '0:0:0:0::/64', ['::1', '::', '::10.0.0.1']],
+    [
+      'that no address names',
+      'unknown',
+      [
+        'unknown',
+        '_hidden',
+        '10.0.0',
+        '10.0.0.256',
+        '1::2::3',
+        '[::1',
+        '[10.0.0.1]:1',
+        '1'.repeat(8_000),
+        '10.0.0.1:port',
+      ],
+    ],
+  ])('%s is one, however it is spelt', (_, sender, spellings) => {
+    for (const spelling of spellings) expect([spelling, from(spelling)]).toEqual([spelling, sender])
+  })
+
+  test('of another network is another', () => {
+    expect(from('2001:db8:1:3::1')).not.toBe(from('2001:db8:1:2::1'))
+    expect(from('10.0.0.2')).not.toBe(from('10.0.0.1'))
+  })
+
+  test('is the one that as many proxies tell of as are trusted, else the other end of the socket', () => {
+    const list = '10.0.0.1,10.0.0.2 , [2001:db8::1]:80'
+    expect([0, 1, 2, 3, 4].map((proxies) => from(list, proxies))).toEqual([
+      '192.0.2.1',
+      '2001:db8:0:0::/64',
+      '10.0.0.2',
+      '10.0.0.1',
+      '192.0.2.1',
+    ])
+    expect(['', ' , ', ',,'].map((empty) => from(empty))).toEqual(['192.0.2.1', '192.0.2.1', '192.0.2.1'])
+    expect([from(null), from(null, 0, '::ffff:192.0.2.1'), from(null, 0, null)]).toEqual([
+      '192.0.2.1',
+      '192.0.2.1',
+      'unknown',
+    ])
+  })
+})
+
+test('of more senders than are counted, the one that has not asked for the longest is forgotten', async () => {
+  const count = rateLimiter({ requests: 1, seconds: 3_600 }, 2)
+  const isRefused = async (sender: string): Promise<boolean> => (await count(() => sender)).refusal !== undefined
+  expect([await isRefused('a'), await isRefused('b'), await isRefused('a')]).toEqual([false, false, true])
+  expect([await isRefused('c'), await isRefused('a'), await isRefused('b')]).toEqual([false, true, false])
+})

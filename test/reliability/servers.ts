@@ -1,0 +1,71 @@
+import pg from 'pg'
+import { createOnServer } from '../support/database.ts'
+import { type OwnPostgreSql, startOwnPostgreSql } from '../support/own-postgresql.ts'
+import { type Proxy, proxyTo } from '../support/proxy.ts'
+
+/** A primary, behind an address that leads to whichever server is the primary, and a standby that follows it. */
+export interface Servers {
+  /** A new database, by the address that stays. */
+  createDatabase(): Promise<string>
+  /** How far a feed is on the primary, in lines. */
+  linesOf(url: string): Promise<number>
+  /** Lets so many commits be answered by the address that stays, and nothing after them; resolves when they are. */
+  passCommits(count: number): Promise<void>
+  /** Keeps the standby from hearing what the primary commits from now on. */
+  holdReplication(): void
+  /**
+   * Kills the primary, makes the standby the primary behind the same address, and gives it a standby of its own.
+   * @param readOnlyFirst whether the address leads to the standby for a while before it takes writes
+   * @returns how many lines of the feed the new primary lacks of those that were committed
+   */
+  failOver(url: string, readOnlyFirst: () => Promise<unknown>): Promise<number>
+  remove(): Promise<void>
+}
+
+export async function startServers(): Promise<Servers> {
+  let primary = await startOwnPostgreSql()
+  const front = await proxyTo(primary.url)
+  let [standby, replication] = await followed(primary)
+  return {
+    createDatabase: () => createOnServer(front.url),
+    linesOf: (url) => linesOn(primary, url),
+    passCommits: (count) => front.passCommits(count),
+    holdReplication: () => replication.stall(),
+    async failOver(url, readOnlyFirst) {
+      const committed = await linesOn(primary, url)
+      await primary.kill()
+      await replication.close()
+      front.leadTo(standby.url)
+      await readOnlyFirst()
+      await standby.promote()
+      const kept = await linesOn(standby, url)
+      await primary.remove()
+      primary = standby
+      ;[standby, replication] = await followed(primary)
+      return committed - kept
+    },
+    async remove() {
+      await front.close()
+      await replication.close()
+      await standby.remove()
+      await primary.remove()
+    },
+  }
+}
+
+async function followed(primary: OwnPostgreSql): Promise<[OwnPostgreSql, Proxy]> {
+  const replication = await proxyTo(primary.url)
+  return [await primary.standby(replication.url), replication]
+}
+
+async function linesOn(server: OwnPostgreSql, url: string): Promise<number> {
+  const { pathname } = new URL(url)
+  const client = new pg.Client({ connectionString: Object.assign(new URL(server.url), { pathname }).toString() })
+  await client.connect()
+  try {
+    const { rows } = await client.query<{ line: string }>('select line from feed')
+    return Number(rows[0]?.line ?? 0)
+  } finally {
+    await client.end()
+  }
+}
