@@ -53,6 +53,8 @@ describe('a page of a long ledger', () => {
   beforeAll(async () => {
     database = await emptyDatabase()
     await apply(database, [strategy('one'), opened(long, 'one')])
+    // A vacuum in the middle of the one long insert would leave statistics of a table with pages and no rows.
+    await database.prisma.$executeRawUnsafe('alter table ledger_row set (autovacuum_enabled = false)')
     await database.prisma.$executeRawUnsafe('analyze')
     await lengthenLedger(database)
   }, 120_000)

@@ -82,6 +82,7 @@ async function underFaults(
 ): Promise<Finding> {
   const { catalogue, feeds } = worldOf(options)
   await applyTo(home, catalogue)
+  await forgetFeeds(home)
   const texts = feeds.map(feedText) as [string, string]
   const feed = path.join(folder, 'followed.ndjson')
   await writeFile(feed, '')
@@ -157,6 +158,14 @@ async function becomes(port: number, status: number): Promise<boolean> {
   } finally {
     client.close()
   }
+}
+
+/** The catalogue came by standard input, as what is ingested will: without its position each of the two begins anew. */
+async function forgetFeeds(home: Home): Promise<void> {
+  const client = new pg.Client({ connectionString: home.env['DATABASE_URL'] })
+  await client.connect()
+  await client.query('delete from feed')
+  await client.end()
 }
 
 /** Waits until both feeds have a committed position: an ingest that can't even begin says so, and ends. */
