@@ -15,6 +15,9 @@ import { occasionally } from '../http/occasionally.ts'
 import { listen } from '../http/server.ts'
 import type { Log } from './log.ts'
 
+/** A database that is away is no reason not to answer: what needs none is served, and the rest is refused. */
+const firstCommitMilliseconds = 2_000
+
 /** What stops a gateway's answering: what runs is finished, and cut where it takes too long. */
 export interface Listening {
   readonly port: number
@@ -66,7 +69,9 @@ export async function openGateway(options: GatewayOptions): Promise<Listening> {
   const logRefused = occasionally((count) => {
     log.warn('Connections are closed at once: as many are open as may be, in all or from one address', { count })
   }, connectionBounds.refusedReportSeconds * 1000)
-  const server = await listen({
+  const stopListening = await database.listen(both(cache, data))
+  await isHeard(data, firstCommitMilliseconds)
+  const opened = listen({
     listener: (request, response) => app.listener(request, response),
     onError: (err) => log.error('A request failed', { err }),
     port: config.port,
@@ -80,7 +85,10 @@ export async function openGateway(options: GatewayOptions): Promise<Listening> {
       logRefused()
     },
   })
-  const stopListening = await database.listen(both(cache, data))
+  const server = await opened.catch(async (error: unknown) => {
+    await stopListening()
+    throw error
+  })
   log.info('Listening', { port: server.port, engine: database.engine })
   return {
     port: server.port,
@@ -92,6 +100,22 @@ export async function openGateway(options: GatewayOptions): Promise<Listening> {
       await stopListening()
     },
   }
+}
+
+/** Ends when commits are heard of, so that the first answer tells its version, or when that takes too long. */
+function isHeard(data: DataVersions, milliseconds: number): Promise<void> {
+  return new Promise((resolve) => {
+    const end = (): void => {
+      clearTimeout(timer)
+      stop()
+      resolve()
+    }
+    const timer = setTimeout(end, milliseconds)
+    const stop = data.onChange(() => {
+      if (data.isListening) end()
+    })
+    if (data.isListening) end()
+  })
 }
 
 /** What a commit changed is dropped before its version is told. */

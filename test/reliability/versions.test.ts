@@ -7,10 +7,9 @@ import { versions } from './versions.ts'
 const answers = 2_000
 const homes = prepareHomes()
 
-// It failed once, on a machine that had much else to do, for a reason that is not known: a second failure is one.
 test(
   'no answer tells a version that is newer than its content, and versions never go back on a connection',
-  { timeout: 300_000, retry: 1 },
+  { timeout: 300_000 },
   async () => {
     const workers = postgresUrl === undefined ? 1 : 2
     const { figures, flaws } = await versions({ homes, answers, workers, say: silent })
