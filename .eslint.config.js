@@ -13,7 +13,7 @@ const defaultExport = {
 }
 
 export default tseslint.config(
-  { ignores: ['src/database/generated/', '**/*.generated.ts', '.data/', '.build/'] },
+  { ignores: ['src/database/prisma/generated/', '**/*.generated.ts', '.data/', '.build/'] },
   tseslint.configs.strictTypeChecked,
   tseslint.configs.stylisticTypeChecked,
   {

@@ -10,7 +10,7 @@ import * as typedDocuments from '@graphql-codegen/typed-document-node'
 import * as operations from '@graphql-codegen/typescript-operations'
 import { parse, printSchema } from 'graphql'
 import openapiTypes, { astToString, type OpenAPI3 } from 'openapi-typescript'
-import { schema } from './src/graphql/schema.ts'
+import { schema } from './src/graphql/schema/schema.ts'
 import { openapi } from './src/rest/openapi.ts'
 
 const operationsFolder = 'src/rest/operations'

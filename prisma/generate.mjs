@@ -5,7 +5,7 @@ import { existsSync, rmSync, statSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import path from 'node:path'
 
-const generated = path.join(import.meta.dirname, '../src/database/generated')
+const generated = path.join(import.meta.dirname, '../src/database/prisma/generated')
 const newest = path.join(generated, 'pothos.ts')
 const schema = path.join(import.meta.dirname, 'schema.prisma')
 

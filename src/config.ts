@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { defaultQueryBounds, type QueryBounds } from './bounds.ts'
-import { defaultBounds } from './http-bounds.ts'
-import { problemOfAddress } from './database/server-address.ts'
+import { defaultQueryLimits, type QueryLimits } from './limits.ts'
+import { defaultHttpLimits } from './limits.ts'
+import { problemOfAddress } from './database/postgresql/server-address.ts'
 
 /** What the environment configures, checked. */
 export interface Config {
@@ -18,7 +18,7 @@ export interface Config {
   readonly trustedProxies: number
   /** Bounds of HTTP that can be set; the others stand. */
   readonly bounds: { readonly bodyBytes: number; readonly answerSeconds: number; readonly idleSeconds: number }
-  readonly queryBounds: QueryBounds
+  readonly queryBounds: QueryLimits
   /** How much the cache of answers holds; 0 keeps none. */
   readonly cacheBytes: number
   /** How long running requests have to end when the gateway stops. */
@@ -98,15 +98,15 @@ const environment = z.object({
     .nullable()
     .default(null),
   TRUSTED_PROXIES: wholeNumber(0, 16).default(0),
-  MAX_BODY_BYTES: wholeNumber(1_024, 16_777_216).default(defaultBounds.bodyBytes),
-  MAX_QUERY_BYTES: wholeNumber(1_000, 1_000_000).default(defaultQueryBounds.bytes),
-  MAX_QUERY_TOKENS: wholeNumber(100, 100_000).default(defaultQueryBounds.tokens),
-  MAX_QUERY_DEPTH: wholeNumber(3, 100).default(defaultQueryBounds.depth),
-  MAX_QUERY_ALIASES: wholeNumber(0, 10_000).default(defaultQueryBounds.aliases),
-  MAX_QUERY_DIRECTIVES: wholeNumber(0, 10_000).default(defaultQueryBounds.directives),
-  MAX_QUERY_COST: wholeNumber(100, 10_000_000).default(defaultQueryBounds.cost),
-  ANSWER_SECONDS: wholeNumber(1, 50).default(defaultBounds.answerSeconds),
-  KEEP_ALIVE_SECONDS: wholeNumber(1, 3_600).default(defaultBounds.idleSeconds),
+  MAX_BODY_BYTES: wholeNumber(1_024, 16_777_216).default(defaultHttpLimits.bodyBytes),
+  MAX_QUERY_BYTES: wholeNumber(1_000, 1_000_000).default(defaultQueryLimits.bytes),
+  MAX_QUERY_TOKENS: wholeNumber(100, 100_000).default(defaultQueryLimits.tokens),
+  MAX_QUERY_DEPTH: wholeNumber(3, 100).default(defaultQueryLimits.depth),
+  MAX_QUERY_ALIASES: wholeNumber(0, 10_000).default(defaultQueryLimits.aliases),
+  MAX_QUERY_DIRECTIVES: wholeNumber(0, 10_000).default(defaultQueryLimits.directives),
+  MAX_QUERY_COST: wholeNumber(100, 10_000_000).default(defaultQueryLimits.cost),
+  ANSWER_SECONDS: wholeNumber(1, 50).default(defaultHttpLimits.answerSeconds),
+  KEEP_ALIVE_SECONDS: wholeNumber(1, 3_600).default(defaultHttpLimits.idleSeconds),
   CACHE_MEGABYTES: wholeNumber(0, 16_384).default(32),
   STOP_SECONDS: wholeNumber(0, 3_600).default(10),
   METRICS_PORT: wholeNumber(0, 65_535).nullable().default(null),
@@ -145,7 +145,7 @@ export function readConfig(variables: Readonly<Record<string, string | undefined
       idleSeconds: data.KEEP_ALIVE_SECONDS,
     },
     queryBounds: {
-      ...defaultQueryBounds,
+      ...defaultQueryLimits,
       bytes: data.MAX_QUERY_BYTES,
       tokens: data.MAX_QUERY_TOKENS,
       depth: data.MAX_QUERY_DEPTH,

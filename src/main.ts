@@ -2,26 +2,26 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { inspect } from 'node:util'
 import { setFlagsFromString } from 'node:v8'
 import { BadChainConfig, ChainError } from './chain/errors.ts'
-import type { ChainFile } from './cli/chain.ts'
-import { greeting } from './cli/greeting.ts'
-import { runIngest } from './cli/ingest.ts'
-import { createLog, masked } from './cli/log.ts'
-import { serveByWorkers } from './cli/primary.ts'
-import { serve } from './cli/serve.ts'
-import { WorkerFailed } from './cli/supervisor.ts'
-import { BadUsage, type Command, readCommand, usage } from './cli/usage.ts'
-import { onStopMessage, serveAsWorker, workerNumber } from './cli/worker.ts'
+import type { ChainFile } from './cli/commands/chain.ts'
+import { startBanner } from './cli/start-banner.ts'
+import { runIngest } from './cli/commands/ingest.ts'
+import { createLog, maskSecrets } from './cli/log.ts'
+import { serveByWorkers } from './cli/workers/primary.ts'
+import { serve } from './cli/commands/serve.ts'
+import { WorkerFailed } from './cli/workers/supervisor.ts'
+import { BadUsage, type Command, readCommand, usage } from './cli/commands/usage.ts'
+import { onStopMessage, serveAsWorker, workerNumber } from './cli/workers/worker.ts'
 import { BadConfig, type Config, readConfig } from './config.ts'
-import { DataDirUnusable } from './database/folder.ts'
-import { DatabaseFull } from './database/full.ts'
-import { DataDirInUse } from './database/lock.ts'
+import { DataDirUnusable } from './database/pglite/data-directory.ts'
+import { DatabaseFull } from './database/errors.ts'
+import { DataDirInUse } from './database/pglite/data-directory-lock.ts'
 import { openDatabase } from './database/open.ts'
-import { DatabaseRefused } from './database/refused.ts'
-import { readAddress } from './database/server-address.ts'
-import { DatabaseUnavailable } from './database/unavailable.ts'
-import { DatabaseUnreachable } from './database/unreachable.ts'
+import { DatabaseRefused } from './database/errors.ts'
+import { readAddress } from './database/postgresql/server-address.ts'
+import { DatabaseUnavailable } from './database/errors.ts'
+import { DatabaseUnreachable } from './database/errors.ts'
 import { BadFact, UnreadableFeed, UnrepeatableFeed, UnwritableRejects } from './feed/errors.ts'
-import { CannotListen } from './http/server.ts'
+import { CannotListen } from './http/server/server.ts'
 
 /**
  * What is made where much was long-lived once isn't taken for long-lived ever after: after an hour of long lists short
@@ -57,7 +57,7 @@ try {
   await run(readCommand(process.argv.slice(2)))
 } catch (error) {
   process.exitCode = isWrongUse(error) ? 2 : 1
-  console.error(isExplained(error) ? error.message : masked(inspect(error), secrets))
+  console.error(isExplained(error) ? error.message : maskSecrets(inspect(error), secrets))
   // The channel to its primary would keep a worker that failed; what hangs was cut, but may still hold a gateway.
   if (gateway.isStarted) process.exit()
 }
@@ -72,7 +72,7 @@ async function run(command: Command): Promise<void> {
 }
 
 async function writeChain(config: Config, file: string, follow: boolean): Promise<void> {
-  const { runChain, readChainFile, chainSecrets } = await import('./cli/chain.ts')
+  const { runChain, readChainFile, chainSecrets } = await import('./cli/commands/chain.ts')
   const chain = await readChainFile(file)
   secrets = [...secrets, ...chainSecrets(chain)]
   const log = createLog({ level: config.logLevel, secrets, output: process.stderr })
@@ -90,7 +90,7 @@ function hasBanner({ npm_lifecycle_event: script, npm_config_loglevel: loglevel 
 /** What reads chains is loaded where one is read. */
 async function readChain(file: string | null): Promise<ChainFile | null> {
   if (file === null) return null
-  const { readChainFile, chainSecrets } = await import('./cli/chain.ts')
+  const { readChainFile, chainSecrets } = await import('./cli/commands/chain.ts')
   const chain = await readChainFile(file)
   secrets = [...secrets, ...chainSecrets(chain)]
   return chain
@@ -121,7 +121,7 @@ async function serveUntilStopped(config: Config, command: Extract<Command, { nam
     try {
       // The addresses in the greeting are those of vaults that are there.
       await withinSeconds(greetingSeconds, served.firstFacts)
-      if (worker === null) greet(await greeting(database, served.port, config))
+      if (worker === null) greet(await startBanner(database, served.port, config))
       if (!stopping.signal.aborted) await new Promise((resolve) => stopping.signal.addEventListener('abort', resolve))
     } finally {
       // Also after an error: a port that stays open would answer for a database that is closed.

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
-import type { FactInput } from '../feed/fact.ts'
-import type { Header } from './block.ts'
+import type { FactInput } from '../feed/fact/fact.ts'
+import type { Header } from './rpc/block.ts'
 import type { ChainConfig } from './config.ts'
-import { readFacts, type Start } from './reader.ts'
+import { readFacts, type ResumePoint } from './reader.ts'
 import { type ChainOptions, connectChain } from './setup.ts'
 
 /**
@@ -100,8 +100,8 @@ async function* untilStopped(chunks: AsyncIterable<Buffer>, signal: AbortSignal)
   }
 }
 
-function startAt({ byte, fingerprint }: ChainPosition): Start {
-  return { number: byte, hash: fingerprint as Start['hash'] }
+function startAt({ byte, fingerprint }: ChainPosition): ResumePoint {
+  return { number: byte, hash: fingerprint as ResumePoint['hash'] }
 }
 
 function catalogue({ strategies }: ChainConfig): FactInput[] {

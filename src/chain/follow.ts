@@ -1,11 +1,11 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import type { Header, Log } from './block.ts'
+import type { Header, ChainLog } from './rpc/block.ts'
 import type { ChainConfig } from './config.ts'
-import { explainBreak, finalBlock } from './finality.ts'
+import { explainBreak, finalBlock } from './rpc/finality.ts'
 import type { LogSource } from './log-source.ts'
-import type { Node } from './node.ts'
-import { RangeWidth } from './ranges.ts'
-import type { Rpc } from './rpc.ts'
+import type { Node } from './rpc/node.ts'
+import { RangeWidth } from './rpc/log-ranges.ts'
+import type { Rpc } from './rpc/rpc.ts'
 
 /** Blocks below the final one that are read singly: no node that can be asked for the final one lags further. */
 const newestBlocks = 64
@@ -14,7 +14,7 @@ const newestBlocks = 64
 export interface Segment {
   readonly from: number
   readonly to: number
-  readonly logs: readonly Log[]
+  readonly logs: readonly ChainLog[]
   /** Whether it is sure that there are no more. */
   readonly isWhole: boolean
   /** Headers that are known from reading it; that of the block after it is one. */
@@ -83,7 +83,7 @@ async function* readSingly(
 ): AsyncGenerator<Segment> {
   if (parent.number + 1 >= final) return
   let block = await rpc.ask((node) => linked(rpc, node, parent))
-  let found: Log[] = []
+  let found: ChainLog[] = []
   let isWhole = true
   let from = block.number
   let headers = new Map<number, Header>()

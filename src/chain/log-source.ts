@@ -1,20 +1,20 @@
 import { type Address, getAddress } from 'viem'
-import type { Header, Log } from './block.ts'
-import { bloomOf, mayHaveLogsOf } from './bloom.ts'
+import type { Header, ChainLog } from './rpc/block.ts'
+import { bloomOf, mayHaveLogsOf } from './rpc/bloom.ts'
 import { NodeFault } from './errors.ts'
-import { inChunks } from './groups.ts'
-import type { Holdings } from './holdings.ts'
-import type { LogFilter, Node } from './node.ts'
-import { inOrder, type RangeWidth, readHistory } from './ranges.ts'
-import type { Rpc } from './rpc.ts'
-import { vaultTopics } from './vault-events.ts'
+import { inChunks } from './rpc/arrays.ts'
+import type { Holdings } from './valuation/holdings.ts'
+import type { LogFilter, Node } from './rpc/node.ts'
+import { sortLogs, type RangeWidth, readHistory } from './rpc/log-ranges.ts'
+import type { Rpc } from './rpc/rpc.ts'
+import { vaultTopics } from './vaults/vault-events.ts'
 
 /** Reads the logs that tell of vaults. */
 export interface LogSource {
   /** Those of a range of old blocks. */
-  inRange(from: number, to: number, width: RangeWidth): Promise<Log[]>
+  inRange(from: number, to: number, width: RangeWidth): Promise<ChainLog[]>
   /** Those of one block, and whether its bloom shows that there are no more. */
-  ofBlock(block: Header): Promise<{ logs: Log[]; isWhole: boolean }>
+  ofBlock(block: Header): Promise<{ logs: ChainLog[]; isWhole: boolean }>
 }
 
 /** Providers take so many addresses in a filter. */
@@ -29,12 +29,12 @@ export function createLogSource(rpc: Rpc, vaults: readonly Address[], holdings: 
       const changes = await readHistory(rpc, [...ofVaults, ...venue.movesOf(vaults)], from, to, width)
       const arrived = changes.flatMap((log) => venue.readLog(log)?.id ?? [])
       const ids = new Set([...holdings.ids, ...arrived])
-      return inOrder([...changes, ...(await readHistory(rpc, venue.changesOf([...ids]), from, to, width))])
+      return sortLogs([...changes, ...(await readHistory(rpc, venue.changesOf([...ids]), from, to, width))])
     },
     ofBlock: (block) => rpc.ask((node) => readBlock(node, block)),
   }
 
-  async function readBlock(node: Node, block: Header): Promise<{ logs: Log[]; isWhole: boolean }> {
+  async function readBlock(node: Node, block: Header): Promise<{ logs: ChainLog[]; isWhole: boolean }> {
     const { logsBloom, hash } = block
     const addresses = [...vaults, venue.address]
     // Some chains leave the bloom empty whatever the block holds.
@@ -44,8 +44,8 @@ export function createLogSource(rpc: Rpc, vaults: readonly Address[], holdings: 
     const topics = [...vaultTopics, ...venue.topics]
     const lists = inChunks(asked, mostAddresses).map((address) => node.logsOf({ address, topics: [topics] }, hash))
     const found = (await Promise.all(lists)).flat()
-    if (found.length > 0 || !hasBloom) return { logs: inOrder(found), isWhole: false }
-    const isSought = ({ address, topics: [first] }: Log): boolean =>
+    if (found.length > 0 || !hasBloom) return { logs: sortLogs(found), isWhole: false }
+    const isSought = ({ address, topics: [first] }: ChainLog): boolean =>
       asked.includes(getAddress(address)) && first !== undefined && topics.includes(first)
     return { logs: (await allLogs(node, block)).filter(isSought), isWhole: true }
   }
@@ -55,7 +55,7 @@ export function createLogSource(rpc: Rpc, vaults: readonly Address[], holdings: 
  * All logs of a block. A bloom can say yes where there is nothing, but not when all logs are there to make it anew.
  * @throws {NodeFault} where some aren't
  */
-async function allLogs(node: Node, { number, hash, logsBloom }: Header): Promise<Log[]> {
+async function allLogs(node: Node, { number, hash, logsBloom }: Header): Promise<ChainLog[]> {
   const all = await node.logsOf({}, hash)
   if (bloomOf(all) === logsBloom) return all
   throw new NodeFault(`left out logs of block ${number}, by its bloom`)

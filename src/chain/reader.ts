@@ -1,21 +1,21 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import type { FactInput } from '../feed/fact.ts'
-import { holdingsAt } from './beginning.ts'
-import type { Header } from './block.ts'
-import { checkHoldings } from './check.ts'
+import type { FactInput } from '../feed/fact/fact.ts'
+import { initialPositions } from './initial-positions.ts'
+import type { Header } from './rpc/block.ts'
+import { checkHoldings } from './valuation/check-holdings.ts'
 import type { ChainConfig } from './config.ts'
 import { Contradiction, LogsIncomplete } from './errors.ts'
-import { factsOf, type Moment } from './facts.ts'
-import { explainBreak } from './finality.ts'
+import { timestampFacts, type TimestampBlocks } from './timestamp-facts.ts'
+import { explainBreak } from './rpc/finality.ts'
 import { followChain, type Segment } from './follow.ts'
-import { groupBy } from './groups.ts'
-import type { Holdings } from './holdings.ts'
+import { groupBy } from './rpc/arrays.ts'
+import type { Holdings } from './valuation/holdings.ts'
 import { createLogSource } from './log-source.ts'
-import { planBlocks } from './plan.ts'
-import { readHistory } from './ranges.ts'
-import type { Report, Rpc } from './rpc.ts'
-import type { SceneOptions } from './scene.ts'
-import { BlockState } from './state.ts'
+import { planBlocks } from './block-plan.ts'
+import { readHistory } from './rpc/log-ranges.ts'
+import type { Report, Rpc } from './rpc/rpc.ts'
+import type { BlockFactsOptions } from './block-facts.ts'
+import { BlockState } from './rpc/multicall.ts'
 
 /** Seconds that are valued at the same time. */
 const mostAhead = 8
@@ -26,15 +26,15 @@ const rereadSeconds = 1
 const newsworthyBlocks = 64
 
 /** The block that a reader goes on from: the first one of a second it told of. */
-export type Start = Pick<Header, 'number' | 'hash'>
+export type ResumePoint = Pick<Header, 'number' | 'hash'>
 
 /** The facts of a second, and where it began. */
-export interface Told {
-  readonly start: Start
+export interface BlockFactsBatch {
+  readonly start: ResumePoint
   readonly facts: readonly FactInput[]
 }
 
-export interface ReaderOptions extends SceneOptions {
+export interface ReaderOptions extends BlockFactsOptions {
   readonly config: ChainConfig
   readonly report: Report
   readonly signal: AbortSignal
@@ -49,7 +49,10 @@ export interface ReaderOptions extends SceneOptions {
  * same chain gives the same facts, wherever it begins.
  * @throws {ChainError} where no waiting helps
  */
-export async function* readFacts(options: ReaderOptions, start: Start | null): AsyncGenerator<Told, void> {
+export async function* readFacts(
+  options: ReaderOptions,
+  start: ResumePoint | null,
+): AsyncGenerator<BlockFactsBatch, void> {
   const progress: Progress = { from: start, told: -1, rereadings: 0 }
   for (;;) {
     try {
@@ -64,7 +67,7 @@ export async function* readFacts(options: ReaderOptions, start: Start | null): A
 }
 
 interface Progress {
-  from: Start | null
+  from: ResumePoint | null
   /** The block of the second that was told of last. */
   told: number
   /** Since then. */
@@ -72,7 +75,7 @@ interface Progress {
 }
 
 /** What wasn't told yet. */
-async function* readOn(options: ReaderOptions, progress: Progress): AsyncGenerator<Told, void> {
+async function* readOn(options: ReaderOptions, progress: Progress): AsyncGenerator<BlockFactsBatch, void> {
   for await (const next of readFrom(options, progress.from)) {
     if (next.start.number <= progress.told) continue
     Object.assign(progress, { from: next.start, told: next.start.number, rereadings: 0 })
@@ -80,12 +83,12 @@ async function* readOn(options: ReaderOptions, progress: Progress): AsyncGenerat
   }
 }
 
-async function* readFrom(options: ReaderOptions, start: Start | null): AsyncGenerator<Told, void> {
+async function* readFrom(options: ReaderOptions, start: ResumePoint | null): AsyncGenerator<BlockFactsBatch, void> {
   const { config, rpc, venue, multicall, once, signal, onEnd } = options
   const vaults = config.vaults.map(({ address }) => address)
   const firstBlock = Math.min(...config.vaults.map((vault) => vault.firstBlock))
   const parent = await parentOf(rpc, start, firstBlock)
-  const holdings = await holdingsAt(parent, {
+  const holdings = await initialPositions(parent, {
     rpc,
     multicall,
     venue,
@@ -105,13 +108,13 @@ async function* readFrom(options: ReaderOptions, start: Start | null): AsyncGene
   }
 }
 
-async function tell(moment: Moment, options: ReaderOptions): Promise<Told> {
+async function tell(moment: TimestampBlocks, options: ReaderOptions): Promise<BlockFactsBatch> {
   const [first] = moment.blocks
-  return { start: first?.header ?? moment.end, facts: await factsOf(moment, options) }
+  return { start: first?.header ?? moment.end, facts: await timestampFacts(moment, options) }
 }
 
 /** The block before the one to begin with, which must be the one that was read. */
-function parentOf(rpc: Rpc, start: Start | null, firstBlock: number): Promise<Header> {
+function parentOf(rpc: Rpc, start: ResumePoint | null, firstBlock: number): Promise<Header> {
   return rpc.ask(async (node) => {
     if (start === null) return node.block(firstBlock - 1)
     const block = await node.block(start.number)
@@ -122,7 +125,7 @@ function parentOf(rpc: Rpc, start: Start | null, firstBlock: number): Promise<He
 }
 
 /** The seconds of a segment in which there is something to tell. */
-async function momentsOf(segment: Segment, options: ReaderOptions, holdings: Holdings): Promise<Moment[]> {
+async function momentsOf(segment: Segment, options: ReaderOptions, holdings: Holdings): Promise<TimestampBlocks[]> {
   const { config, rpc, venue, multicall } = options
   const known = new Map(segment.headers)
   const headerAt = async (number: number): Promise<Header> => {

@@ -1,12 +1,12 @@
 import type { ChainConfig } from './config.ts'
 import { BadChainConfig } from './errors.ts'
-import { finalBlock } from './finality.ts'
-import { readTokens } from './market.ts'
+import { finalBlock } from './rpc/finality.ts'
+import { readTokens } from './valuation/tokens.ts'
 import type { ReaderOptions } from './reader.ts'
-import { hasCode } from './code.ts'
-import { connectRpc, type Patience, type Report } from './rpc.ts'
-import { BlockState } from './state.ts'
-import { uniswapV3 } from './venue/uniswap-v3.ts'
+import { contractExists } from './rpc/contract-existence.ts'
+import { connectRpc, type RpcRetryOptions, type Report } from './rpc/rpc.ts'
+import { BlockState } from './rpc/multicall.ts'
+import { uniswapV3 } from './venues/uniswap-v3.ts'
 
 export interface ChainOptions {
   /** What messages call chain.json. */
@@ -16,7 +16,7 @@ export interface ChainOptions {
   readonly signal: AbortSignal
   /** Ends at the newest final block instead of waiting for more. */
   readonly once: boolean
-  readonly patience?: Patience
+  readonly patience?: RpcRetryOptions
 }
 
 /**
@@ -36,7 +36,7 @@ export async function connectChain({
   const block = await finalBlock(rpc, config.finality)
   const missing = await Promise.all(
     (['multicall', 'positionManager'] as const).map(async (key) => {
-      const isThere = await hasCode(rpc, config[key], block.hash)
+      const isThere = await contractExists(rpc, config[key], block.hash)
       return isThere ? [] : [`${key} ${config[key]} has no code at block ${block.number}`]
     }),
   )

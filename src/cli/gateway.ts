@@ -1,18 +1,18 @@
-import { connectionBounds, defaultBounds, versionBounds } from '../http-bounds.ts'
+import { connectionLimits, defaultHttpLimits, versionLimits } from '../limits.ts'
 import type { Config } from '../config.ts'
-import type { ChangeListener } from '../database/change-listener.ts'
+import type { ChangeListener } from '../database/commits/change-listener.ts'
 import type { Database } from '../database/database.ts'
 import { observed } from '../database/observed.ts'
 import { readVersionAt } from '../database/read/commit-log.ts'
-import type { AnswerCache } from '../http/answer-cache.ts'
+import type { ResponseCache } from '../http/cache/response-cache.ts'
 import { createApp } from '../http/app.ts'
-import type { DataVersions } from '../http/data-versions.ts'
-import type { Exposition } from '../http/exposition.ts'
-import type { Readiness } from '../http/health.ts'
-import { metricsListener } from '../http/metrics-listener.ts'
-import type { Metrics } from '../http/metrics.ts'
-import { occasionally } from '../http/occasionally.ts'
-import { listen } from '../http/server.ts'
+import type { DataVersions } from '../http/cache/data-versions.ts'
+import type { MetricsEndpoint } from '../http/ops/metrics-endpoint.ts'
+import type { Readiness } from '../http/ops/health.ts'
+import { metricsListener } from '../http/ops/metrics-listener.ts'
+import type { Metrics } from '../http/ops/metrics.ts'
+import { reportOccasionally } from '../http/async/report-occasionally.ts'
+import { listen } from '../http/server/server.ts'
 import type { Log } from './log.ts'
 
 /** A database that is away is no reason not to answer: what needs none is served, and the rest is refused. */
@@ -29,7 +29,7 @@ export interface GatewayOptions {
   readonly database: Database
   readonly log: Log
   readonly readiness: Readiness
-  readonly cache: AnswerCache
+  readonly cache: ResponseCache
   readonly data: DataVersions
   /** Whether a feed was stopped, by the name that its position is kept under. */
   readonly isStopped: (feed: string) => boolean
@@ -37,7 +37,7 @@ export interface GatewayOptions {
   readonly isWaiting: (feed: string) => boolean
   readonly metrics: Metrics
   /** What `/metrics` tells. */
-  readonly tell: Exposition
+  readonly tell: MetricsEndpoint
   /** Whether other workers answer the same senders. */
   readonly sharesRateLimit?: boolean
 }
@@ -45,7 +45,7 @@ export interface GatewayOptions {
 /** Answers the requests to one port. */
 export async function openGateway(options: GatewayOptions): Promise<Listening> {
   const { config, database, log, readiness, cache, data, metrics, tell, sharesRateLimit = false } = options
-  const bounds = { ...defaultBounds, ...config.bounds }
+  const bounds = { ...defaultHttpLimits, ...config.bounds }
   const app = createApp({
     ...config,
     database: observed(database, metrics.onStatement),
@@ -53,7 +53,7 @@ export async function openGateway(options: GatewayOptions): Promise<Listening> {
     bounds,
     cache,
     data,
-    versionAt: (seq) => readVersionAt(database, seq, AbortSignal.timeout(versionBounds.waitMilliseconds)),
+    versionAt: (seq) => readVersionAt(database, seq, AbortSignal.timeout(versionLimits.waitMilliseconds)),
     isStopped: options.isStopped,
     isWaiting: options.isWaiting,
     readiness,
@@ -66,9 +66,9 @@ export async function openGateway(options: GatewayOptions): Promise<Listening> {
       metrics.onAnswered(request)
     },
   })
-  const logRefused = occasionally((count) => {
+  const logRefused = reportOccasionally((count) => {
     log.warn('Connections are closed at once: as many are open as may be, in all or from one address', { count })
-  }, connectionBounds.refusedReportSeconds * 1000)
+  }, connectionLimits.refusedReportSeconds * 1000)
   const stopListening = await database.listen(both(cache, data))
   await isHeard(data, firstCommitMilliseconds)
   const opened = listen({
@@ -119,7 +119,7 @@ function isHeard(data: DataVersions, milliseconds: number): Promise<void> {
 }
 
 /** What a commit changed is dropped before its version is told. */
-function both(cache: AnswerCache, data: DataVersions): ChangeListener {
+function both(cache: ResponseCache, data: DataVersions): ChangeListener {
   return {
     committed: (commit) => {
       cache.committed(commit)
@@ -134,14 +134,14 @@ function both(cache: AnswerCache, data: DataVersions): ChangeListener {
 }
 
 /** Answers `/metrics` on the port of its own, where one is configured. */
-export async function openMetricsPort(config: Config, tell: Exposition, log: Log): Promise<Listening | null> {
+export async function openMetricsPort(config: Config, tell: MetricsEndpoint, log: Log): Promise<Listening | null> {
   if (config.metricsPort === null) return null
   const server = await listen({
     listener: metricsListener(tell),
     onError: (err) => log.error('A request for the metrics failed', { err }),
     port: config.metricsPort,
     host: config.host,
-    bounds: { ...defaultBounds, connections: connectionBounds.metricsConnections },
+    bounds: { ...defaultHttpLimits, connections: connectionLimits.metricsConnections },
     variable: 'METRICS_PORT',
   })
   log.info('Telling metrics', { port: server.port })

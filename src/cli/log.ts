@@ -1,14 +1,14 @@
 import { pino } from 'pino'
 import type { Config } from '../config.ts'
-import { isProbe } from '../http/health.ts'
-import type { Answered } from '../http/tracing.ts'
+import { isProbe } from '../http/ops/health.ts'
+import type { AnsweredRequest } from '../http/middleware/tracing.ts'
 
 /** Where the gateway tells what it does: a line each, as JSON, or for people on a terminal. */
 export interface Log {
   info(message: string, facts?: Facts): void
   warn(message: string, facts?: Facts): void
   error(message: string, facts?: Facts): void
-  answered(request: Answered): void
+  answered(request: AnsweredRequest): void
 }
 
 export type LogLevel = Config['logLevel']
@@ -27,8 +27,8 @@ export interface LogOptions {
 export function createLog({ level, secrets, worker = null, output }: LogOptions): Log {
   const hidden = secrets.map((secret) => JSON.stringify(secret).slice(1, -1))
   const write = (line: string): void => {
-    const safe = masked(line, hidden)
-    output.write(output.isTTY === true ? readable(safe) : safe)
+    const safe = maskSecrets(line, hidden)
+    output.write(output.isTTY === true ? formatLogLine(safe) : safe)
   }
   const base = worker === null ? null : { worker }
   const formatters = { level: (label: string) => ({ level: label }) }
@@ -43,14 +43,14 @@ export function createLog({ level, secrets, worker = null, output }: LogOptions)
 }
 
 /** A text without the secrets in it; those of fewer than 8 characters stay, for they may be part of any word. */
-export function masked(text: string, secrets: readonly string[]): string {
+export function maskSecrets(text: string, secrets: readonly string[]): string {
   return secrets
     .filter((secret) => secret.length >= 8)
     .reduce((safe, secret) => safe.replaceAll(secret, '[hidden]'), text)
 }
 
 /** `12:30:01 INFO Answered method=GET route=/strategies`, and below it the stack of an error. */
-export function readable(line: string): string {
+export function formatLogLine(line: string): string {
   const { time, level, msg, err, ...facts } = JSON.parse(line) as Record<string, unknown> & {
     time: string
     level: string

@@ -1,10 +1,10 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Database } from '../database/database.ts'
-import { missingMigrations } from '../database/migrations.ts'
-import { probeMilliseconds } from '../http-bounds.ts'
-import type { DataVersions } from '../http/data-versions.ts'
-import type { DataAge, Readiness } from '../http/health.ts'
-import { keptBriefly } from '../http/kept-briefly.ts'
+import { missingMigrations } from '../database/prisma/migrations.ts'
+import { probeMilliseconds } from '../limits.ts'
+import type { DataVersions } from '../http/cache/data-versions.ts'
+import type { DataAge, Readiness } from '../http/ops/health.ts'
+import { memoizeBriefly } from '../http/async/memoize-briefly.ts'
 import { type FeedConditions, noFeedTrouble } from './feed-conditions.ts'
 
 export interface ReadinessOptions {
@@ -21,7 +21,7 @@ export interface ReadinessOptions {
 export function createReadiness(database: Database, options: ReadinessOptions = {}): Readiness {
   const { milliseconds = 800, restMilliseconds = probeMilliseconds, conditions = () => noFeedTrouble, data } = options
   // Anybody may ask, as often as they like.
-  const askDatabase = keptBriefly(
+  const askDatabase = memoizeBriefly(
     () => withinTime(reasonOf(database, AbortSignal.timeout(2 * milliseconds)), milliseconds),
     restMilliseconds,
   )

@@ -1,3 +1,4 @@
+import { ReadCancelled } from './errors.ts'
 /** Is told that nobody waits any more. */
 export interface Waiter {
   handleEvent(): void
@@ -31,4 +32,23 @@ export class Canceller implements Cancellation {
     this.#waiters = new Set()
     for (const waiter of waiters) waiter.handleEvent()
   }
+}
+
+/** Fails where a read needn't begin. */
+export function throwIfCancelled(signal: Cancellation | undefined): void {
+  if (signal?.aborted === true) throw new ReadCancelled()
+}
+
+/**
+ * What the work comes to, unless it is given up before.
+ * @throws {ReadCancelled}
+ */
+export function untilCancelled<Result>(work: Promise<Result>, signal: Cancellation | undefined): Promise<Result> {
+  if (signal === undefined) return work
+  return new Promise((resolve, reject) => {
+    const cancel = { handleEvent: (): void => reject(new ReadCancelled()) }
+    signal.addEventListener('abort', cancel)
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', cancel))
+    if (signal.aborted) cancel.handleEvent()
+  })
 }

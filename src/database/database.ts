@@ -1,6 +1,6 @@
 import type { Cancellation } from './cancellation.ts'
-import type { ChangeListener, StopListening } from './change-listener.ts'
-import type { PrismaClient } from './generated/client/client.ts'
+import type { ChangeListener, StopListening } from './commits/change-listener.ts'
+import type { PrismaClient } from './prisma/generated/client/client.ts'
 import type { SqlMigrationAwareDriverAdapterFactory } from '@prisma/driver-adapter-utils'
 
 /** Its text is the same on both engines, its name is what PostgreSQL keeps the prepared plan under. */

@@ -1,5 +1,5 @@
 import type { Database } from './database.ts'
-import { migrate } from './migrations.ts'
+import { migrate } from './prisma/migrations.ts'
 
 export type DatabaseChoice =
   | { readonly engine: 'pglite'; readonly dataDir: string }
@@ -25,6 +25,6 @@ export async function openDatabase(
 }
 
 async function open(choice: DatabaseChoice, warn: (message: string) => void): Promise<Database> {
-  if (choice.engine === 'pglite') return (await import('./pglite.ts')).openPGlite(choice.dataDir)
-  return (await import('./postgresql.ts')).openPostgreSql(choice.url, choice.connections, warn)
+  if (choice.engine === 'pglite') return (await import('./pglite/database.ts')).openPGlite(choice.dataDir)
+  return (await import('./postgresql/database.ts')).openPostgreSql(choice.url, choice.connections, warn)
 }

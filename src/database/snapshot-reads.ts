@@ -1,7 +1,7 @@
-import { ReadCancelled } from './cancelled.ts'
+import { ReadCancelled } from './errors.ts'
 import type { Read, Value, Versioned, VersionedReader } from './database.ts'
-import { RecoveryConflict } from './unavailable.ts'
-import { unpacked } from './unpacked.ts'
+import { RecoveryConflict } from './errors.ts'
+import { decodeRows } from './decode-rows.ts'
 
 /** Sends a read to the snapshot and gives the rows as they were sent. */
 export type SendRead = (read: Read, values: readonly Value[]) => Promise<unknown[]>
@@ -18,7 +18,7 @@ export class SnapshotReads implements VersionedReader {
   async read<Row>(read: Read, values: readonly Value[]): Promise<Versioned<Row>> {
     if (this.#failure !== undefined) throw this.#failure.error
     try {
-      return unpacked<Row>(read, await this.send(read, values))
+      return decodeRows<Row>(read, await this.send(read, values))
     } catch (error) {
       this.#failure ??= { error }
       throw this.#failure.error

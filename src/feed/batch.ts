@@ -1,10 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { aheadOfClock } from './clock.ts'
-import { lineDigest } from './digest.ts'
-import type { Line } from './lines.ts'
-import { maxLineBytes, parseFact } from './parse.ts'
-import type { Candidate } from './candidate.ts'
-import type { Source } from './source.ts'
+import { aheadOfClock } from './fact/clock.ts'
+import { lineDigest } from './fact/digest.ts'
+import type { Line } from './reading/lines.ts'
+import { maxLineBytes, parseFact } from './fact/parse.ts'
+import type { BatchLine } from './projector/line-outcome.ts'
+import type { Source } from './reading/source.ts'
 
 /** What a transaction costs beside its facts is small beside so many of them; a chunk of a file has about as many. */
 export const batchLines = 3_000
@@ -14,7 +14,7 @@ const turnLines = 50
 /** Lines that are applied in one transaction, and the facts in them. */
 export interface Batch {
   readonly lines: readonly Line[]
-  readonly candidates: readonly Candidate[]
+  readonly candidates: readonly BatchLine[]
 }
 
 /**
@@ -29,7 +29,7 @@ export async function parseBatch(
   from: number,
 ): Promise<Batch> {
   const lines = all.slice(from, from + batchLines)
-  const candidates: Candidate[] = []
+  const candidates: BatchLine[] = []
   const clock = source.hasOwnTime === true ? undefined : nowSeconds
   for (let at = 0; at < lines.length; at += turnLines) {
     if (at > 0) await nextTurn()
@@ -38,7 +38,7 @@ export async function parseBatch(
   return { lines, candidates }
 }
 
-function candidate(line: Line, source: Source, nowSeconds: (() => number) | undefined): Candidate {
+function candidate(line: Line, source: Source, nowSeconds: (() => number) | undefined): BatchLine {
   const { number, endByte, bytes, length } = line
   const position = source.positionAfter?.(line) ?? {
     line: number,

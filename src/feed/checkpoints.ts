@@ -1,5 +1,5 @@
 import { type FeedPosition, isSamePosition } from '../database/write/feed.ts'
-import type { FactKind } from './fact.ts'
+import type { FactKind } from './fact/fact.ts'
 
 /** Counts by kind; a line that is no fact has none. */
 export type Tally = Partial<Record<FactKind | 'unreadable', number>>

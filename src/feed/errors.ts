@@ -60,7 +60,7 @@ export class UnwritableRejects extends Error {
 }
 
 /** What is wrong with a line, before it is known which line that is. */
-export interface Flaw {
+export interface ValidationIssue {
   readonly key: string | null
   readonly reason: string
 }

@@ -1,6 +1,6 @@
 import { type FeedPosition, isSamePosition } from '../database/write/feed.ts'
-import type { Fact } from './fact.ts'
-import type { Candidate, Fate } from './candidate.ts'
+import type { Fact } from './fact/fact.ts'
+import type { BatchLine, LineOutcome } from './projector/line-outcome.ts'
 
 /** What was applied of a feed is no longer there, as after a failover to a replica that lagged behind. */
 export class FeedMoved extends Error {
@@ -27,10 +27,10 @@ export interface Before {
 export function after(
   before: Before,
   seen: Before['seen'],
-  batch: readonly Candidate[],
-  fates: readonly Fate[],
+  batch: readonly BatchLine[],
+  fates: readonly LineOutcome[],
 ): Before {
-  const factsOf = (among: readonly Fate['fate'][]): Fact[] =>
+  const factsOf = (among: readonly LineOutcome['fate'][]): Fact[] =>
     fates.flatMap(({ fate }, at) => {
       const candidate = batch[at]
       return candidate !== undefined && 'fact' in candidate && among.includes(fate) ? [candidate.fact] : []

@@ -3,14 +3,14 @@ import type { FeedPosition } from '../database/write/feed.ts'
 import { type Batch, batchLines, parseBatch } from './batch.ts'
 import { Checkpoints, emptySummary, type Summary } from './checkpoints.ts'
 import { BadFact, UnrepeatableFeed } from './errors.ts'
-import { type Line, readLines } from './lines.ts'
-import { type Patience, patiently } from './patience.ts'
+import { type Line, readLines } from './reading/lines.ts'
+import { type OutageObserver, retryDuringOutage } from './retry.ts'
 import { after, type Before, FeedMoved } from './feed-position.ts'
-import type { Fate } from './candidate.ts'
-import { type AppliedBatch, applyBatch, requireApplied } from './projector.ts'
+import type { LineOutcome } from './projector/line-outcome.ts'
+import { type AppliedBatch, applyBatch, requireApplied } from './projector/projector.ts'
 import { recordReach } from './reach.ts'
 import type { Rejected, Rejects } from './rejects.ts'
-import type { Source } from './source.ts'
+import type { Source } from './reading/source.ts'
 
 export interface IngestOptions {
   readonly database: Database
@@ -20,7 +20,7 @@ export interface IngestOptions {
   /** Is told after each batch, also after one that ends with a bad line: how many unpacked bytes its lines end at. */
   readonly onProgress?: (summary: Summary, bytesHandled: number) => void
   /** Waits while the database is out, and goes on with the batch in hand; without it, that ends the run. */
-  readonly patience?: Patience
+  readonly patience?: OutageObserver
   /**
    * The clock, in Unix seconds. A fact more than a day ahead of it is bad, and by it is written how far a source at its
    * end was read; without it none is bad for its time, and nothing is written of how far.
@@ -85,7 +85,7 @@ async function applied(options: IngestOptions, run: Run, checkpoints: Checkpoint
     // No batch comes that would notice what was lost since the last one.
     const check = (): Promise<void> => requireApplied(options.database, run.source.name, run.before)
     const isOver = run.source.next === undefined && options.signal?.aborted !== true
-    if (isOver) await patiently(check, options.patience, options.signal)
+    if (isOver) await retryDuringOutage(check, options.patience, options.signal)
   } catch (error) {
     if (!(error instanceof FeedMoved)) throw error
     return await reopened(options, run, checkpoints, error.stored)
@@ -163,7 +163,7 @@ async function applyLines(
 ): Promise<void> {
   const { lines, candidates } = batch
   const { rejects, patience, signal } = options
-  const applied = await patiently(tries(options, run, batch), patience, signal)
+  const applied = await retryDuringOutage(tries(options, run, batch), patience, signal)
   if (applied === null) return
   const { fates, seen } = applied
   rejects?.keep()
@@ -187,10 +187,10 @@ function tries(
   { source, before, countedAfter }: Run,
   { lines, candidates }: Batch,
 ): () => Promise<AppliedBatch> {
-  let earlier: readonly Fate[] | undefined
+  let earlier: readonly LineOutcome[] | undefined
   return async () => {
-    let reached: readonly Fate[] | undefined
-    const beforeCommit = async (fates: readonly Fate[]): Promise<void> => {
+    let reached: readonly LineOutcome[] | undefined
+    const beforeCommit = async (fates: readonly LineOutcome[]): Promise<void> => {
       await rejects?.write(rejectedLines(lines, fates).filter(({ line }) => line.number > countedAfter))
       reached = settled(fates, earlier)
     }
@@ -206,12 +206,12 @@ function tries(
 }
 
 /** What became of a batch: where everything that an earlier try applied is known now, that one was committed. */
-function settled(fates: readonly Fate[], earlier: readonly Fate[] | undefined): readonly Fate[] {
+function settled(fates: readonly LineOutcome[], earlier: readonly LineOutcome[] | undefined): readonly LineOutcome[] {
   const wasCommitted = earlier?.every(({ fate }, index) => fate !== 'applied' || fates[index]?.fate === 'skipped')
   return earlier !== undefined && wasCommitted === true ? earlier : fates
 }
 
-function rejectedLines(lines: readonly Line[], fates: readonly Fate[]): Rejected[] {
+function rejectedLines(lines: readonly Line[], fates: readonly LineOutcome[]): Rejected[] {
   return fates.flatMap((fate, index) =>
     fate.fate === 'rejected' ? [{ line: lines[index] as Line, flaw: fate.flaw }] : [],
   )

@@ -1,11 +1,11 @@
 import { type FileHandle, open } from 'node:fs/promises'
-import { type Flaw, UnwritableRejects } from './errors.ts'
-import type { Line } from './lines.ts'
+import { type ValidationIssue, UnwritableRejects } from './errors.ts'
+import type { Line } from './reading/lines.ts'
 
 /** A bad line, and what is wrong with it. */
 export interface Rejected {
   readonly line: Line
-  readonly flaw: Flaw
+  readonly flaw: ValidationIssue
 }
 
 /** Where bad lines are set aside, each whole and with its reason. */
@@ -113,7 +113,7 @@ class RejectsFile implements Rejects {
 /** What the system says of a disk, or of a user's part of it, that is full. */
 const ofFullDisk: readonly string[] = ['ENOSPC', 'EDQUOT']
 
-function entry({ number, bytes, length }: Line, { key, reason }: Flaw): Record<string, unknown> {
+function entry({ number, bytes, length }: Line, { key, reason }: ValidationIssue): Record<string, unknown> {
   const text = bytes.toString('utf8')
   const content = Buffer.from(text).equals(bytes) ? { text } : { base64: bytes.toString('base64') }
   const cut = bytes.length < length ? { cutFromBytes: length } : {}

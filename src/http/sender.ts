@@ -1,6 +1,6 @@
 import { isIPv4, isIPv6, SocketAddress } from 'node:net'
 import { LRUCache } from 'lru-cache'
-import type { Inbound } from './exchange.ts'
+import type { IncomingRequest } from './request-context.ts'
 
 /** The name of all senders whose address can't be read. */
 const unknownSender = 'unknown'
@@ -13,7 +13,7 @@ const longestAddress = 100
  * X-Forwarded-For: what stands before those may be invented.
  * @returns one name for all its spellings, as {@link senderOfAddress} gives it
  */
-export function senderOf(request: Inbound, trustedProxies: number): string {
+export function senderOf(request: IncomingRequest, trustedProxies: number): string {
   const address = trustedProxies === 0 ? null : entryFromEnd(request.header('x-forwarded-for') ?? '', trustedProxies)
   return senderOfAddress(address ?? request.remoteAddress ?? '')
 }

@@ -1,6 +1,6 @@
 import { BadParameter, readParameters } from './parameters.ts'
 import { type Answer, problem, retryLater } from './problem.ts'
-import type { Route, Wanted } from './route.ts'
+import type { Route, RequestedOperation } from './route.ts'
 import { routes } from './routes.ts'
 
 /** What of a request a path needs to know. */
@@ -26,7 +26,7 @@ export interface Execution {
 }
 
 /** Runs a document through the gateway's own schema. */
-export type Execute = (wanted: Wanted, variables: Record<string, unknown>) => Promise<Execution>
+export type Execute = (wanted: RequestedOperation, variables: Record<string, unknown>) => Promise<Execution>
 
 /** Answers the six paths by what executes their documents; null where the path is none of them. */
 export type Rest = (request: RestRequest, execute: Execute) => Promise<Answer> | null

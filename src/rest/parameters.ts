@@ -20,8 +20,8 @@ export interface Parameter {
   readonly read: (text: string, parameter: string) => unknown
 }
 
-export function time(variable: string, description: string, example: number): Parameter {
-  return integer(variable, schemas.time(description, example))
+export function timeParameter(variable: string, description: string, example: number): Parameter {
+  return integer(variable, schemas.timeSchema(description, example))
 }
 
 /** How many of something: the schema's own bounds, told to those who read the contract. */
@@ -54,7 +54,7 @@ export function cursor(variable: string, description: string, example: string): 
 }
 
 /** One event type, or several with commas. */
-export function eventTypes(variable: string, description: string): Parameter {
+export function eventTypesParameter(variable: string, description: string): Parameter {
   const known = wordsOf(EventType)
   const { description: _, ...items } = schemas.oneOf('', EventType, 'deposit')
   return {

@@ -4,7 +4,7 @@ import type { Schema } from './schemas.ts'
 import { word } from './words.ts'
 
 /** What a path asks of the schema, and which part of that is its body. */
-export interface Wanted {
+export interface RequestedOperation {
   readonly document: { toString(): string }
   /** The keys on the way to the body. */
   readonly path: readonly string[]
@@ -40,7 +40,7 @@ export interface Route {
   readonly about: About
   readonly parameters: Readonly<Record<string, Parameter>>
   /** There is no body where the vault isn't known. */
-  readonly wanted: Wanted
+  readonly wanted: RequestedOperation
   /** The cursor of what follows, where there may be more: by all that was answered but the body. */
   readonly next?: (data: never) => string | null | undefined
 }

@@ -6,7 +6,7 @@ import {
   UniverseDocument,
   UniversePairsDocument,
 } from './documents.generated.ts'
-import { count, cursor, eventTypes, time } from './parameters.ts'
+import { count, cursor, eventTypesParameter, timeParameter } from './parameters.ts'
 import { type Route, route } from './route.ts'
 import {
   address,
@@ -28,8 +28,8 @@ export const segments: Readonly<Record<string, Schema>> = {
 }
 
 const window = {
-  since: time('since', 'From this time on, included; in Unix seconds.', 1763424000),
-  until: time('until', 'Up to this time, not included; in Unix seconds. It is not before since.', 1767225600),
+  since: timeParameter('since', 'From this time on, included; in Unix seconds.', 1763424000),
+  until: timeParameter('until', 'Up to this time, not included; in Unix seconds. It is not before since.', 1767225600),
 }
 
 /** What one looks like; it is opaque. */
@@ -87,7 +87,7 @@ export const routes: readonly Route[] = [
       isList: true,
     },
     {
-      type: eventTypes('type', 'Only rows of this type, or of several with commas.'),
+      type: eventTypesParameter('type', 'Only rows of this type, or of several with commas.'),
       ...window,
       limit: count('first', 'How many rows at most.', { least: 1, most: 1_000, default: 100 }),
       cursor: cursor('after', 'Where the page begins, as Link gave it.', exampleCursor),

@@ -39,7 +39,7 @@ export function integer(description: string, example: number): Schema {
   return { type: 'integer', description, minimum: 0, examples: [example] }
 }
 
-export function time(description: string, example: number): Schema {
+export function timeSchema(description: string, example: number): Schema {
   return { ...integer(description, example), maximum: lastTime }
 }
 
@@ -97,7 +97,7 @@ const position = object('An open position of a vault, as its newest mark shows i
 
 const suspension = object('The suspension that stands; null where none does.', {
   reason: text('Why the vault was suspended.', 'oracle deviation above 2 %'),
-  since: time('Since when, in Unix seconds.', 1767207600),
+  since: timeSchema('Since when, in Unix seconds.', 1767207600),
   exitsAvailable: { type: 'boolean', const: true, description: 'Always true: exits remain possible while suspended.' },
 })
 
@@ -128,11 +128,11 @@ export const snapshot = object('What a vault is worth, what went in and out, wha
     highWaterUsd: number('High-water mark of the gain, in USD: only what exceeds it is charged a fee.', 37811.479727),
   }),
   suspension: orNull(suspension),
-  updatedAt: time('Time of its newest fact, in Unix seconds.', 1767207600),
+  updatedAt: timeSchema('Time of its newest fact, in Unix seconds.', 1767207600),
 })
 
 export const equityPoint = object("A vault's equity as a flow or a valuation left it: recorded, never averaged.", {
-  ts: time('When, in Unix seconds.', 1765760400),
+  ts: timeSchema('When, in Unix seconds.', 1765760400),
   valueUsd: number('What the vault was worth, in USD.', 379962.826607),
   capitalInUsd: number('Capital deposited until then, in USD.', 342151.34688),
   capitalOutUsd: number('Capital withdrawn until then, in USD.', 0),
@@ -142,7 +142,7 @@ export const ledgerRow = object("A row of a vault's activity ledger.", {
   txHash: hex(64, 'Hash of the transaction.', `0x${'7b41c9f0e2d85a36'.repeat(4)}`),
   logIndex: integer('Index of the log in its block.', 3),
   block: integer('Number of the block.', 146952350),
-  ts: time('When, in Unix seconds.', 1763428200),
+  ts: timeSchema('When, in Unix seconds.', 1763428200),
   type: oneOf('What happened.', EventType, 'harvest'),
   amountUsd: orNull(number('The amount moved, in USD; null where none is, or it is not known.', 1290.5)),
   positionId: orNull(text('The position it is about; null where it is about none.', 'first-1')),

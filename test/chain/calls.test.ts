@@ -1,9 +1,9 @@
 import type { Address } from 'viem'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { readHeader, readLogs } from '../../src/chain/block.ts'
-import { bloomOf, mayHaveLogsOf } from '../../src/chain/bloom.ts'
-import { holdingsAt } from '../../src/chain/beginning.ts'
-import { factsOf } from '../../src/chain/facts.ts'
+import { readHeader, readLogs } from '../../src/chain/rpc/block.ts'
+import { bloomOf, mayHaveLogsOf } from '../../src/chain/rpc/bloom.ts'
+import { initialPositions } from '../../src/chain/initial-positions.ts'
+import { timestampFacts } from '../../src/chain/timestamp-facts.ts'
 import { connectChain } from '../../src/chain/setup.ts'
 import { describeOnChain, patienceMilliseconds, startChain, type TestChain } from './support/anvil.ts'
 import { openVault, type Operator } from './support/operator.ts'
@@ -45,13 +45,17 @@ describeOnChain('a mark', () => {
     const reader = await connectChain(optionsOf(json))
     const header = await reader.rpc.ask((node) => node.block('latest'))
     const addresses = some.map(({ address }) => address)
-    const holdings = await holdingsAt(header, { ...reader, vaults: addresses, history: () => Promise.resolve([]) })
+    const holdings = await initialPositions(header, {
+      ...reader,
+      vaults: addresses,
+      history: () => Promise.resolve([]),
+    })
     const marked = new Map(addresses.map((address) => [address, holdings.of(address)]))
     const plan = { number: header.number, opened: [], events: [], marked }
     const moment = { blocks: [{ plan, header }], end: header }
-    const facts = await factsOf(moment, reader)
+    const facts = await timestampFacts(moment, reader)
     proxy.takeCounts()
-    expect(await factsOf(moment, reader)).toEqual(facts)
+    expect(await timestampFacts(moment, reader)).toEqual(facts)
     const positions = facts.flatMap((fact) => (fact.kind === 'mark' ? fact.positions : []))
     expect(positions).toHaveLength(some.length)
     await proxy.close()

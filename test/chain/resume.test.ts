@@ -1,7 +1,7 @@
 import { type Address, encodeFunctionData, maxUint256 } from 'viem'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type ChainPosition, chainFeed } from '../../src/chain/feed.ts'
-import type { FactInput } from '../../src/feed/fact.ts'
+import type { FactInput } from '../../src/feed/fact/fact.ts'
 import { emptyDatabase } from '../support/database.ts'
 import { dumpReadModel } from '../support/dump.ts'
 import { callOf, describeOnChain, patienceMilliseconds, startChain, type TestChain } from './support/anvil.ts'

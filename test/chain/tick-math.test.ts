@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { amountsOf, feesOf, growthInside } from '../../src/chain/venue/liquidity-math.ts'
-import { maxTick, sqrtPriceAtTick } from '../../src/chain/venue/tick-math.ts'
+import { amountsOf, feesOf, growthInside } from '../../src/chain/venues/liquidity-math.ts'
+import { maxTick, sqrtPriceAtTick } from '../../src/chain/venues/tick-math.ts'
 import { callOf, describeOnChain, patienceMilliseconds, startChain, type TestChain } from './support/anvil.ts'
 import * as artifacts from './support/artifacts.ts'
 import { randomOf } from './support/random.ts'

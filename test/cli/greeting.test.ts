@@ -1,15 +1,15 @@
 import { expect, test } from 'vitest'
-import { greeting } from '../../src/cli/greeting.ts'
-import { DatabaseUnavailable } from '../../src/database/unavailable.ts'
+import { startBanner } from '../../src/cli/start-banner.ts'
+import { DatabaseUnavailable } from '../../src/database/errors.ts'
 
 const config = { host: null, apiKeys: [] }
 const failing = (error: Error) => ({ query: () => Promise.reject(error) })
 
 test('the greeting names no vault where the database is out, which need not end the gateway', async () => {
-  const text = await greeting(failing(new DatabaseUnavailable(new Error('it is out'))), 4000, config)
+  const text = await startBanner(failing(new DatabaseUnavailable(new Error('it is out'))), 4000, config)
   expect(text).toContain('curl -s http://localhost:4000/vault/:address/snapshot')
 })
 
 test('the greeting hides no other fault', async () => {
-  await expect(greeting(failing(new TypeError('a fault')), 4000, config)).rejects.toThrow('a fault')
+  await expect(startBanner(failing(new TypeError('a fault')), 4000, config)).rejects.toThrow('a fault')
 })

@@ -5,15 +5,15 @@ import path from 'node:path'
 import { PassThrough, Readable } from 'node:stream'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { runIngest } from '../../src/cli/ingest.ts'
-import { factsPerSecond, type Moment, momentOf, timeLeft } from '../../src/cli/progress.ts'
+import { runIngest } from '../../src/cli/commands/ingest.ts'
+import { factsPerSecond, type ProgressSample, progressSample, timeLeft } from '../../src/cli/progress.ts'
 import { ingest } from '../../src/feed/ingest.ts'
-import { fileSource } from '../../src/feed/source.ts'
+import { fileSource } from '../../src/feed/reading/source.ts'
 import { emptyDatabase, type TestDatabase } from '../support/database.ts'
 import { feedText } from '../support/feeds.ts'
 import { midnight, strategy } from '../support/world.ts'
 
-const moment = (seconds: number, facts: number, bytesDone: number): Moment => ({
+const moment = (seconds: number, facts: number, bytesDone: number): ProgressSample => ({
   milliseconds: 1000 * seconds,
   facts,
   bytesDone,
@@ -24,17 +24,17 @@ describe('a moment of a run', () => {
 
   test('has the facts that are applied or known, and the packed bytes that the handled ones took', () => {
     const progress = { bytesRead: 100, bytesUnpacked: 1_000, bytesTotal: 400 }
-    expect(momentOf(summary, 500, progress, 7)).toEqual({ milliseconds: 7, facts: 9, bytesDone: 50 })
+    expect(progressSample(summary, 500, progress, 7)).toEqual({ milliseconds: 7, facts: 9, bytesDone: 50 })
   })
 
   test('of a plain file has the bytes that are handled', () => {
     const progress = { bytesRead: 1_000, bytesUnpacked: 1_000, bytesTotal: 4_000 }
-    expect(momentOf(summary, 321, progress, 7).bytesDone).toBe(321)
+    expect(progressSample(summary, 321, progress, 7).bytesDone).toBe(321)
   })
 
   test('before anything is read is at the beginning', () => {
     const progress = { bytesRead: 0, bytesUnpacked: 0, bytesTotal: 4_000 }
-    expect(momentOf(summary, 0, progress, 7).bytesDone).toBe(0)
+    expect(progressSample(summary, 0, progress, 7).bytesDone).toBe(0)
   })
 })
 
@@ -86,7 +86,7 @@ describe('the progress of a feed', () => {
         const total = source.progress.bytesTotal ?? 0
         const told: number[] = []
         const onProgress: NonNullable<Parameters<typeof ingest>[0]['onProgress']> = (summary, bytesHandled) => {
-          const { facts: done, bytesDone } = momentOf(summary, bytesHandled, source.progress, 0)
+          const { facts: done, bytesDone } = progressSample(summary, bytesHandled, source.progress, 0)
           told.push(done)
           // All lines are of nearly one length, and pack nearly as well.
           expect(Math.abs(bytesDone / total - done / facts)).toBeLessThan(0.02)

@@ -6,8 +6,8 @@ import path from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { drift, migrate } from '../../src/database/migrations.ts'
-import { openPostgreSql } from '../../src/database/postgresql.ts'
+import { drift, migrate } from '../../src/database/prisma/migrations.ts'
+import { openPostgreSql } from '../../src/database/postgresql/database.ts'
 import { createDatabase, createOnServer, postgresUrl, type TestDatabase } from '../support/database.ts'
 
 const root = path.resolve(import.meta.dirname, '../..')

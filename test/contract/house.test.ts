@@ -16,10 +16,9 @@ interface Room {
 const house: Readonly<Record<string, Room>> = {
   domain: { rooms: [], packages: ['decimal.js', 'viem'] },
   // Every number that bounds a stranger, with its reason.
-  bounds: { rooms: [], packages: [] },
-  'http-bounds': { rooms: [], packages: [] },
+  limits: { rooms: [], packages: [] },
   // Of the database it knows how an address is written.
-  config: { rooms: ['bounds', 'http-bounds', 'src/database/server-address.ts'], packages: ['zod'] },
+  config: { rooms: ['limits', 'src/database/postgresql/server-address.ts'], packages: ['zod'] },
   // Prisma, PGlite and pg are known here alone.
   database: {
     rooms: ['domain'],
@@ -27,13 +26,13 @@ const house: Readonly<Record<string, Room>> = {
   },
   feed: { rooms: ['domain', 'database'], packages: ['node:*', 'zod', 'lossless-json'] },
   // viem's client is known here alone; of a feed it knows what a fact is.
-  chain: { rooms: ['domain', 'src/feed/fact.ts'], packages: ['node:*', 'viem', '@ponder/utils', 'zod'] },
-  graphql: { rooms: ['bounds', 'domain', 'database'], packages: ['graphql', '@pothos/*', 'dataloader', 'lru-cache'] },
+  chain: { rooms: ['domain', 'src/feed/fact/fact.ts'], packages: ['node:*', 'viem', '@ponder/utils', 'zod'] },
+  graphql: { rooms: ['limits', 'domain', 'database'], packages: ['graphql', '@pothos/*', 'dataloader', 'lru-cache'] },
   // It takes the executor as a parameter, so that it can only repeat what the schema says.
   rest: { rooms: [], packages: ['node:*'] },
   // Of the database it knows how a read is given up, and which tags an answer depends on.
   http: {
-    rooms: ['bounds', 'http-bounds', 'src/database/cancellation.ts', 'src/database/cache-tags.ts', 'graphql', 'rest'],
+    rooms: ['limits', 'src/database/cancellation.ts', 'src/database/commits/cache-tags.ts', 'graphql', 'rest'],
     packages: [
       'node:*',
       'graphql',
@@ -46,11 +45,11 @@ const house: Readonly<Record<string, Room>> = {
     ],
   },
   cli: {
-    rooms: ['bounds', 'http-bounds', 'domain', 'config', 'database', 'feed', 'chain', 'graphql', 'rest', 'http'],
+    rooms: ['limits', 'domain', 'config', 'database', 'feed', 'chain', 'graphql', 'rest', 'http'],
     packages: ['node:*', 'cli-progress', 'pino'],
   },
   main: {
-    rooms: ['bounds', 'http-bounds', 'domain', 'config', 'database', 'feed', 'chain', 'graphql', 'rest', 'http', 'cli'],
+    rooms: ['limits', 'domain', 'config', 'database', 'feed', 'chain', 'graphql', 'rest', 'http', 'cli'],
     packages: ['node:*'],
   },
 }

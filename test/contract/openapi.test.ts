@@ -1,9 +1,9 @@
 import { createConfig, lintFromString } from '@redocly/openapi-core'
 import { Kind, parse, valueFromASTUntyped } from 'graphql'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { DatabaseUnavailable } from '../../src/database/unavailable.ts'
-import { defaultBounds } from '../../src/http-bounds.ts'
-import { DataVersions } from '../../src/http/data-versions.ts'
+import { DatabaseUnavailable } from '../../src/database/errors.ts'
+import { defaultHttpLimits } from '../../src/limits.ts'
+import { DataVersions } from '../../src/http/cache/data-versions.ts'
 import { openapi } from '../../src/rest/openapi.ts'
 import { type ProblemCode, problems } from '../../src/rest/problem.ts'
 import { refusals } from '../../src/rest/refusals.ts'
@@ -172,11 +172,11 @@ describe('an answer is as the document says', () => {
     },
     OVERLOADED: {
       of: templates,
-      gateway: () => gatewayOn(database, { bounds: { ...defaultBounds, answersUnderWay: 0 } }),
+      gateway: () => gatewayOn(database, { bounds: { ...defaultHttpLimits, answersUnderWay: 0 } }),
     },
     DEADLINE_EXCEEDED: {
       of: templates,
-      gateway: () => gatewayOn(hanging(database), { bounds: { ...defaultBounds, answerSeconds: 0.01 } }),
+      gateway: () => gatewayOn(hanging(database), { bounds: { ...defaultHttpLimits, answerSeconds: 0.01 } }),
     },
   }
   /** What comes where there is no request yet: the tests of the socket show it. */

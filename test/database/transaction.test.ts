@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Transaction } from '../../src/database/database.ts'
-import { isConflict } from '../../src/database/conflict.ts'
+import { isConflict } from '../../src/database/errors.ts'
 import { emptyDatabase, type TestDatabase } from '../support/database.ts'
 
 const insert = { name: 'insert_number', text: 'insert into number values ($1::integer)' }

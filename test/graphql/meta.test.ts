@@ -1,7 +1,7 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { saveFeedReach } from '../../src/database/write/feed.ts'
-import { createAnswerCache } from '../../src/http/answer-cache.ts'
-import { DataVersions } from '../../src/http/data-versions.ts'
+import { createResponseCache } from '../../src/http/cache/response-cache.ts'
+import { DataVersions } from '../../src/http/cache/data-versions.ts'
 import { emptyDatabase, type TestDatabase } from '../support/database.ts'
 import { gatewayOn } from '../support/gateway.ts'
 import { apply, feedOf, mark, midnight, opened, strategy, vaultA } from '../support/world.ts'
@@ -63,7 +63,7 @@ describe('_meta', () => {
   })
 
   test('is made anew each time, also beside what is kept', async () => {
-    const cache = createAnswerCache(1024 * 1024)
+    const cache = createResponseCache(1024 * 1024)
     const data = new DataVersions()
     cache.listening(true)
     data.listening(true)

@@ -8,7 +8,7 @@ import {
   isSpecifiedScalarType,
 } from 'graphql'
 import { describe, expect, test } from 'vitest'
-import { schema } from '../../src/graphql/schema.ts'
+import { schema } from '../../src/graphql/schema/schema.ts'
 
 /** A field, an argument or an input field, by its coordinate. */
 interface Member {

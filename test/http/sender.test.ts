@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import type { Inbound } from '../../src/http/exchange.ts'
-import { rateLimiter } from '../../src/http/rate-limit.ts'
+import type { IncomingRequest } from '../../src/http/request-context.ts'
+import { rateLimiter } from '../../src/http/middleware/rate-limit.ts'
 import { senderOf } from '../../src/http/sender.ts'
 
 function from(forwarded: string | null, trustedProxies = 1, remoteAddress: string | null = '192.0.2.1'): string {
   const header = (name: string): string | null => (name === 'x-forwarded-for' ? forwarded : null)
-  return senderOf({ remoteAddress, header } as Inbound, trustedProxies)
+  return senderOf({ remoteAddress, header } as IncomingRequest, trustedProxies)
 }
 
 describe('a sender', () => {

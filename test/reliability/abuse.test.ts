@@ -9,17 +9,22 @@ import { silent } from './show.ts'
 const homes = prepareHomes()
 const small = { homes, points: 50, seconds: 3, say: silent }
 
-test('plain snapshots do not stand in the queue of the dearest query that the bounds let through', async () => {
-  const { figures, flaws } = await abuse({
-    ...small,
-    ledgerRows: 500,
-    flood: { shapes: 1, mostP99: 'half' },
-    attacks: [],
-    boundsOf: generously,
-  })
-  expect(flaws).toEqual([])
-  expect(Object.keys(figures)).toHaveLength(1)
-}, 300_000)
+// It compares times of one run; the machine may have had something else to do in it.
+test(
+  'cheap snapshots do not queue behind the most expensive query within the limits',
+  { timeout: 300_000, retry: 2 },
+  async () => {
+    const { figures, flaws } = await abuse({
+      ...small,
+      ledgerRows: 500,
+      flood: { shapes: 1, mostP99: 'half' },
+      attacks: [],
+      boundsOf: generously,
+    })
+    expect(flaws).toEqual([])
+    expect(Object.keys(figures)).toHaveLength(1)
+  },
+)
 
 test.each([
   'unknown keys, 65 KB',

@@ -1,8 +1,8 @@
 import { parse, validate } from 'graphql'
-import { defaultQueryBounds } from '../../src/bounds.ts'
+import { defaultQueryLimits } from '../../src/limits.ts'
 import { toAddress } from '../../src/domain/address.ts'
-import { checkExtent, checkRepeats, checkText } from '../../src/graphql/limits.ts'
-import { schema } from '../../src/graphql/schema.ts'
+import { checkExtent, checkRepeats, checkText } from '../../src/graphql/execution/query-limits.ts'
+import { schema } from '../../src/graphql/schema/schema.ts'
 
 /** A query that is as dear as its shape can be within the bounds. */
 export interface DearQuery {
@@ -78,11 +78,11 @@ function largest(written: Shape): string {
 }
 
 function isWithinBounds(query: string): boolean {
-  if (checkText(query, defaultQueryBounds) !== null) return false
+  if (checkText(query, defaultQueryLimits) !== null) return false
   const document = parse(query)
   return (
-    checkRepeats(document, defaultQueryBounds) === null &&
-    checkExtent({ schema, document }, defaultQueryBounds).error === null &&
+    checkRepeats(document, defaultQueryLimits) === null &&
+    checkExtent({ schema, document }, defaultQueryLimits).error === null &&
     validate(schema, document).length === 0
   )
 }

@@ -12,7 +12,7 @@ import {
   isNonNullType,
   isObjectType,
 } from 'graphql'
-import { schema } from '../../src/graphql/schema.ts'
+import { schema } from '../../src/graphql/schema/schema.ts'
 import { addresses, anyText, integers, mostly, times } from './values.ts'
 
 type Text = fc.Arbitrary<string>

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { demoFacts } from '../../src/feed/demo.ts'
+import { demoFacts } from '../../src/feed/demo/demo.ts'
 import { flawsOf } from '../support/contract.ts'
 import { everything, vaultThatIs } from '../support/everything.ts'
 import type { Homes } from '../support/home.ts'

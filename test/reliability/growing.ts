@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import type { FactInput } from '../../src/feed/fact.ts'
+import type { FactInput } from '../../src/feed/fact/fact.ts'
 import { manyDemoFacts } from '../support/feeds.ts'
 
 /** A world that grows while it is asked: what stands from the beginning, and two feeds of different vaults. */

@@ -1,4 +1,4 @@
-import type { FactInput } from '../../src/feed/fact.ts'
+import type { FactInput } from '../../src/feed/fact/fact.ts'
 
 /** What is told of a vault, over REST as in GraphQL. */
 export interface ToldVault {

@@ -1,5 +1,5 @@
 import type { Database } from '../../src/database/database.ts'
-import type { FactInput } from '../../src/feed/fact.ts'
+import type { FactInput } from '../../src/feed/fact/fact.ts'
 import { addressOf, apply, deposit, event, mark, midnight, opened, position, strategy } from '../support/world.ts'
 
 export interface LargeWorld {

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import type { FactInput } from '../../src/feed/fact.ts'
+import type { FactInput } from '../../src/feed/fact/fact.ts'
 import { feedText } from '../support/feeds.ts'
 import type { Homes } from '../support/home.ts'
 import { apply, deposit, event, mark, midnight, opened, strategy, vaultA, vaultB } from '../support/world.ts'

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { Decimal } from '../../src/domain/decimal.ts'
-import type { FactInput } from '../../src/feed/fact.ts'
+import type { FactInput } from '../../src/feed/fact/fact.ts'
 import { emptyDatabase } from '../support/database.ts'
 import { exactJson } from '../support/exact-json.ts'
 import { gatewayOn, type TestGateway } from '../support/gateway.ts'

@@ -1,5 +1,5 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
-import { sharedHeaders } from '../../src/http/cors.ts'
+import { sharedHeaders } from '../../src/http/middleware/cors.ts'
 import { openapi } from '../../src/rest/openapi.ts'
 
 /* Holds answers to /openapi.json: what it names is there, and nothing else is. */

@@ -1,10 +1,10 @@
 import pg from 'pg'
 import type { Cancellation } from '../../src/database/cancellation.ts'
 import type { Database, VersionedReader } from '../../src/database/database.ts'
-import { migrate } from '../../src/database/migrations.ts'
-import { openPGlite } from '../../src/database/pglite.ts'
-import { openPostgreSql } from '../../src/database/postgresql.ts'
-import { withPlainRows } from '../../src/database/unpacked.ts'
+import { migrate } from '../../src/database/prisma/migrations.ts'
+import { openPGlite } from '../../src/database/pglite/database.ts'
+import { openPostgreSql } from '../../src/database/postgresql/database.ts'
+import { withPlainRows } from '../../src/database/decode-rows.ts'
 
 /** The engine that the suite runs on: PGlite, or the PostgreSQL at this address, in databases of its own. */
 export const postgresUrl = process.env['TEST_DATABASE_URL']

@@ -1,4 +1,4 @@
-import type { FactInput } from '../../src/feed/fact.ts'
+import type { FactInput } from '../../src/feed/fact/fact.ts'
 import { addressOf, deposit, event, mark, midnight, opened, position, strategy } from './world.ts'
 
 /* A small world with something of everything: a vault in each status, and a strategy with and without figures. */

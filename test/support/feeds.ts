@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import path from 'node:path'
-import type { FactInput } from '../../src/feed/fact.ts'
-import { demoFacts } from '../../src/feed/demo.ts'
+import type { FactInput } from '../../src/feed/fact/fact.ts'
+import { demoFacts } from '../../src/feed/demo/demo.ts'
 import { midnight } from './world.ts'
 
 const beside = path.resolve(import.meta.dirname, '../../../shared/feeds/polygon-weth-usdc.ndjson.gz')

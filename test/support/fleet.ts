@@ -1,4 +1,4 @@
-import type { FactInput } from '../../src/feed/fact.ts'
+import type { FactInput } from '../../src/feed/fact/fact.ts'
 import { addressOf, deposit, event, mark, midnight, position, strategy } from './world.ts'
 
 /** A vault of the fleet, by what lists of vaults filter and order by. */

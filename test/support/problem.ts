@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { untilCancelled } from '../../src/database/cancelled.ts'
+import { untilCancelled } from '../../src/database/cancellation.ts'
 import type { Database } from '../../src/database/database.ts'
 import { readingBy } from './database.ts'
 

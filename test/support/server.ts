@@ -1,6 +1,6 @@
 import type { App } from '../../src/http/app.ts'
-import { type Bounds, defaultBounds } from '../../src/http-bounds.ts'
-import { listen, type ServerOptions } from '../../src/http/server.ts'
+import { type HttpLimits, defaultHttpLimits } from '../../src/limits.ts'
+import { listen, type ServerOptions } from '../../src/http/server/server.ts'
 
 export interface TestServer {
   readonly port: number
@@ -13,7 +13,7 @@ export interface TestServer {
 /** The gateway on a port of its own, for what only a socket shows. */
 export async function serverOf(
   app: Pick<App, 'listener'>,
-  bounds: Partial<Bounds> = {},
+  bounds: Partial<HttpLimits> = {},
   options: Partial<ServerOptions> = {},
 ): Promise<TestServer> {
   let running = 0
@@ -28,7 +28,7 @@ export async function serverOf(
     },
     port: 0,
     host: '127.0.0.1',
-    bounds: { ...defaultBounds, ...bounds },
+    bounds: { ...defaultHttpLimits, ...bounds },
     ...options,
   })
   return {

@@ -1,9 +1,9 @@
 import { Readable } from 'node:stream'
 import type { Database } from '../../src/database/database.ts'
-import type { FactInput } from '../../src/feed/fact.ts'
+import type { FactInput } from '../../src/feed/fact/fact.ts'
 import type { Summary } from '../../src/feed/checkpoints.ts'
 import { ingest, type IngestOptions } from '../../src/feed/ingest.ts'
-import { inputSource, type Source } from '../../src/feed/source.ts'
+import { inputSource, type Source } from '../../src/feed/reading/source.ts'
 
 /** A feed of these facts, or of lines as they are, all of which come at once unless it is said how many do. */
 export function feedOf(facts: readonly (FactInput | string | Buffer)[], linesTogether = facts.length): Source {

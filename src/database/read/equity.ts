@@ -1,8 +1,8 @@
 import { downsample, mostBucketLevels, pageBuckets, pageLevels } from '../../domain/equity.ts'
-import { candidate, ends } from '../candidate.ts'
+import { candidate, ends } from './bucket-ends.ts'
 import type { Read, Reader } from '../database.ts'
-import { Candidates } from './candidates.ts'
-import { dataVersion } from './data-version.ts'
+import { DownsamplingInput } from './downsampling-input.ts'
+import { dataVersion } from './commit-log.ts'
 import type { EquityRow } from './rows.ts'
 
 /** A span of time in Unix seconds: from, included, to, not included. */
@@ -116,7 +116,7 @@ const equityCandidates: Read = {
 }
 
 function servedPoints({ vaultAddress, before, within, after }: ReadCandidates, points: number): EquityRow[] {
-  const candidates = new Candidates(before.length + within.length + after.length)
+  const candidates = new DownsamplingInput(before.length + within.length + after.length)
   // What is beside the whole buckets counts as one bucket on either side, however many finer ones it is made of.
   candidates.addOutline(before)
   candidates.add(within)

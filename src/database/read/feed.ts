@@ -1,5 +1,5 @@
 import type { Read, Reader } from '../database.ts'
-import { dataVersion } from './data-version.ts'
+import { dataVersion } from './commit-log.ts'
 
 /** How far a feed has been applied, and how far its source was read. */
 export interface FeedState {

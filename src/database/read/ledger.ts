@@ -1,8 +1,8 @@
 import type { EventType, LedgerKey } from '../../domain/ledger.ts'
 import type { Read, Reader } from '../database.ts'
-import { dataVersion } from './data-version.ts'
+import { dataVersion } from './commit-log.ts'
 import type { Window } from './equity.ts'
-import { packed } from './packed.ts'
+import { rowCodec } from './row-codec.ts'
 import type { LedgerRow } from './rows.ts'
 
 export interface LedgerFilter extends Window {
@@ -48,7 +48,7 @@ const rowsOfOneType = `select * from ledger_row where ${onPage} and type = ($4::
 const rowsOfTypes = `select found.* from unnest($4::text[]::event_type[]) as wanted(type) cross join lateral (
     select * from ledger_row where ${onPage} and type = wanted.type ${newestFirst}) found ${newestFirst}`
 
-const { text, unpack } = packed<LedgerRow>((c) => ({
+const { text, unpack } = rowCodec<LedgerRow>((c) => ({
   vaultAddress: c.key(),
   txHash: c.plain('tx_hash'),
   logIndex: c.number('log_index'),

@@ -8,7 +8,7 @@ import type {
   UniverseAsset,
   UniversePair,
   Vault,
-} from '../generated/client/client.ts'
+} from '../prisma/generated/client/client.ts'
 
 /** A model's columns as hot reads give them: amounts as exact text, times and blocks as whole numbers. */
 type Served<Model> = { readonly [Column in keyof Model]: ServedValue<Model[Column]> }

@@ -1,8 +1,8 @@
 import type { Read, Reader } from '../database.ts'
-import { packed } from './packed.ts'
+import { rowCodec } from './row-codec.ts'
 import type { StrategyPairRow, StrategyRow } from './rows.ts'
 
-const strategies = packed<StrategyRow>(
+const strategies = rowCodec<StrategyRow>(
   (c) => ({
     id: c.words('id'),
     ordinal: c.number('ordinal'),
@@ -31,7 +31,7 @@ const strategiesById: Read = {
   unpack: strategies.unpack,
 }
 
-const pairs = packed<StrategyPairRow>(
+const pairs = rowCodec<StrategyPairRow>(
   (c) => ({
     strategyId: c.words('strategy_id'),
     a: c.words('a'),

@@ -1,10 +1,10 @@
 import type { AssetCategory } from '../../domain/universe.ts'
 import type { Read, Reader } from '../database.ts'
-import { dataVersion } from './data-version.ts'
-import { packed } from './packed.ts'
+import { dataVersion } from './commit-log.ts'
+import { rowCodec } from './row-codec.ts'
 import type { AssetRow, PairRow } from './rows.ts'
 
-const packedAssets = packed<AssetRow>(
+const packedAssets = rowCodec<AssetRow>(
   (c) => ({
     symbol: c.words('symbol'),
     name: c.words('name'),
@@ -24,7 +24,7 @@ const assets: Read = {
   unpack: packedAssets.unpack,
 }
 
-const packedPairs = packed<PairRow>(
+const packedPairs = rowCodec<PairRow>(
   (c) => ({
     a: c.words('a'),
     b: c.words('b'),

@@ -1,7 +1,7 @@
 import type { VaultStatus } from '../../domain/vault.ts'
 import type { Read, Reader } from '../database.ts'
-import { dataVersion } from './data-version.ts'
-import { type Columns, packed } from './packed.ts'
+import { dataVersion } from './commit-log.ts'
+import { type Columns, rowCodec } from './row-codec.ts'
 import type { PositionRow, VaultRow } from './rows.ts'
 
 const vaultOf = (c: Columns): VaultRow => ({
@@ -24,7 +24,7 @@ const vaultOf = (c: Columns): VaultRow => ({
   updatedAt: c.number('vault.updated_at'),
 })
 
-const vaults = packed(vaultOf)
+const vaults = rowCodec(vaultOf)
 
 const vaultsByAddress: Read = {
   name: 'vaults_by_address',
@@ -34,7 +34,7 @@ const vaultsByAddress: Read = {
   unpack: vaults.unpack,
 }
 
-const positions = packed<PositionRow>(
+const positions = rowCodec<PositionRow>(
   (c) => ({
     vaultAddress: c.plain('vault_address'),
     id: c.words('id'),
@@ -136,7 +136,7 @@ function pageStatement(orderBy: VaultOrder, direction: Direction): Read {
   const { column, key, type } = vaultOrders[orderBy]
   const beyond = direction === 'ASC' ? '>' : '<'
   const [orderKey, address] = [key(`vault.${column}`), digitsOf('vault.address')]
-  const { select, unpack } = packed<PagedVaultRow>((c) =>
+  const { select, unpack } = rowCodec<PagedVaultRow>((c) =>
     // What is spread into a new object with more is slow to read ever after.
     Object.assign(vaultOf(c), { list: c.words('list.strategy'), orderValue: c.plain(`vault.${column}`) }),
   )

@@ -1,5 +1,5 @@
 import { mostBucketLevels, pageBuckets, pageLevels, sealedBuckets } from '../../domain/equity.ts'
-import { candidate, ends } from '../candidate.ts'
+import { candidate, ends } from '../read/bucket-ends.ts'
 import type { Statement, Transaction } from '../database.ts'
 
 /** How many equity points a vault had before a batch, and has after it. */

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import type { CacheTag } from '../change-listener.ts'
-import { commitChannel } from '../commit-reader.ts'
+import type { CacheTag } from '../commits/change-listener.ts'
+import { commitChannel } from '../commits/commit-reader.ts'
 import type { Statement, Transaction } from '../database.ts'
 
 /** How long rows are kept: a client that was away for longer is told that the history has changed. */

@@ -1,6 +1,6 @@
 import type { Database, Statement, Transaction } from '../database.ts'
-import type { PrismaClient } from '../generated/client/client.ts'
-import { insertSet, readable, updateSet } from './sets.ts'
+import type { PrismaClient } from '../prisma/generated/client/client.ts'
+import { insertSet, selectList, updateSet } from './sets.ts'
 
 /** How far a feed has been applied. */
 export interface FeedPosition {
@@ -22,7 +22,7 @@ const positionColumns = { line: 'bigint', byte: 'bigint', fingerprint: 'text' }
 
 const lockPosition: Statement = {
   name: 'lock_feed',
-  text: `select ${readable(positionColumns)} from feed where name = $1 for update`,
+  text: `select ${selectList(positionColumns)} from feed where name = $1 for update`,
   hasOnePlan: true,
 }
 const insertPositions = insertSet('feed', columns)

@@ -46,7 +46,7 @@ export function deleteSet(table: string, key: string): (transaction: Transaction
 }
 
 /** Columns to select, as numbers and texts, whatever the engine's client would make of their types. */
-export function readable(columns: Columns): string {
+export function selectList(columns: Columns): string {
   const casts: Columns = { bigint: '::float8', numeric: '::text' }
   return Object.entries(columns)
     .map(([name, type]) => `${name}${casts[type] ?? ''}`)

@@ -1,6 +1,6 @@
 import { Decimal } from '../../domain/decimal.ts'
 import { newestCompleteDay, realisedFigures, type StrategyDay, windowStart } from '../../domain/returns.ts'
-import { WriteConflict } from '../conflict.ts'
+import { WriteConflict } from '../errors.ts'
 import type { Statement, Transaction } from '../database.ts'
 import { insertSet } from './sets.ts'
 

@@ -4,7 +4,7 @@ import { usdText } from '../../domain/flows.ts'
 import type { Address } from '../../domain/address.ts'
 import { netUsd, statusOf, strategyDeltaUsd, type VaultState } from '../../domain/vault.ts'
 import type { Statement, Transaction } from '../database.ts'
-import { deleteSet, insertSet, readable, updateSet } from './sets.ts'
+import { deleteSet, insertSet, selectList, updateSet } from './sets.ts'
 
 /** A vault as facts have left it. */
 export interface VaultRecord {
@@ -65,7 +65,7 @@ const vaultColumns = {
 
 const locked: Statement = {
   name: 'lock_vaults',
-  text: `select ${readable(vaultColumns)}
+  text: `select ${selectList(vaultColumns)}
     from vault where address = any($1::text[]) order by address for update`,
 }
 /** The statements after it see what the writer that was waited for has left in other tables. */

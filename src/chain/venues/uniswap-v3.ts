@@ -1,0 +1,155 @@
+import { type Address, decodeEventLog, type Hex, numberToHex, padHex, parseAbi, toEventSelector } from 'viem'
+import { Decimal } from '../../domain/decimal.ts'
+import type { ChainLog } from '../rpc/block.ts'
+import { UnlikeItsStandard } from '../errors.ts'
+import { inChunks } from '../rpc/arrays.ts'
+import type { LogFilter } from '../rpc/node.ts'
+import { type BlockState, contractCall } from '../rpc/multicall.ts'
+import { amountsOf, type Amounts, feesOf, growthInside, type TickRange } from './liquidity-math.ts'
+import { sqrtPriceAtTick } from './tick-math.ts'
+import type { PositionChange, PositionTerms, Venue } from './venue.ts'
+
+const managerEvents = parseAbi([
+  'event Transfer(address indexed from, address indexed to, uint256 indexed tokenId)',
+  'event IncreaseLiquidity(uint256 indexed tokenId, uint128 liquidity, uint256 amount0, uint256 amount1)',
+  'event DecreaseLiquidity(uint256 indexed tokenId, uint128 liquidity, uint256 amount0, uint256 amount1)',
+  'event Collect(uint256 indexed tokenId, address recipient, uint256 amount0, uint256 amount1)',
+])
+const managerAbi = parseAbi([
+  'function factory() view returns (address)',
+  'function balanceOf(address owner) view returns (uint256)',
+  'function tokenOfOwnerByIndex(address owner, uint256 index) view returns (uint256)',
+  'function positions(uint256 tokenId) view returns (uint96 nonce, address operator, address token0, address token1, uint24 fee, int24 tickLower, int24 tickUpper, uint128 liquidity, uint256 feeGrowthInside0LastX128, uint256 feeGrowthInside1LastX128, uint128 tokensOwed0, uint128 tokensOwed1)',
+])
+const factoryAbi = parseAbi(['function getPool(address, address, uint24) view returns (address)'])
+
+export const poolAbi = parseAbi([
+  'function token0() view returns (address)',
+  'function token1() view returns (address)',
+  'function slot0() view returns (uint160 sqrtPriceX96, int24 tick, uint16 observationIndex, uint16 observationCardinality, uint16 observationCardinalityNext, uint8 feeProtocol, bool unlocked)',
+  'function feeGrowthGlobal0X128() view returns (uint256)',
+  'function feeGrowthGlobal1X128() view returns (uint256)',
+  'function ticks(int24 tick) view returns (uint128 liquidityGross, int128 liquidityNet, uint256 feeGrowthOutside0X128, uint256 feeGrowthOutside1X128, int56 tickCumulativeOutside, uint160 secondsPerLiquidityOutsideX128, uint32 secondsOutside, bool initialized)',
+])
+
+const [transfer, increase, decrease, collect] = managerEvents.map(toEventSelector) as [Hex, Hex, Hex, Hex]
+
+/** Topics in a filter: providers take some hundreds. */
+const mostTopics = 200
+
+/** Positions of Uniswap v3, held as NFTs of its NonfungiblePositionManager. */
+export function uniswapV3(manager: Address): Venue {
+  const pools = new Map<string, Promise<Address>>()
+
+  /** A pool never moves, so that its address is asked for once. */
+  const poolOf = (state: BlockState, { token0, token1, feeTier }: PositionTerms): Promise<Address> => {
+    const key = `${token0} ${token1} ${feeTier}`
+    const known = pools.get(key) ?? findPool(state, manager, token0, token1, feeTier)
+    pools.set(key, known)
+    known.catch(() => pools.delete(key))
+    return known
+  }
+  const count = async (state: BlockState, owner: Address): Promise<number> =>
+    Number((await state.read(contractCall(managerAbi, manager, 'balanceOf', [owner]))) ?? 0n)
+
+  return {
+    name: 'uniswap-v3',
+    address: manager,
+    topics: [transfer, increase, decrease, collect],
+    readLog,
+    movesOf(owners) {
+      const topics = owners.map((owner) => padHex(owner, { size: 32 }))
+      return inChunks(topics, mostTopics).flatMap((some): LogFilter[] => [
+        { address: manager, topics: [transfer, some] },
+        { address: manager, topics: [transfer, null, some] },
+      ])
+    },
+    changesOf(ids) {
+      const topics = ids.map((id) => numberToHex(BigInt(id), { size: 32 }))
+      return inChunks(topics, mostTopics).map((some) => ({
+        address: manager,
+        topics: [[increase, decrease, collect], some],
+      }))
+    },
+    count,
+    async idsOf(state, owner) {
+      const ids = Array.from({ length: await count(state, owner) }, (_, index) =>
+        state.must(contractCall(managerAbi, manager, 'tokenOfOwnerByIndex', [owner, BigInt(index)])),
+      )
+      return (await Promise.all(ids)).map(String)
+    },
+    async storedOf(state, id) {
+      const found = await state.read(contractCall(managerAbi, manager, 'positions', [BigInt(id)]))
+      if (found === null) return null
+      const [, , token0, token1, feeTier, lower, upper, liquidity, last0, last1, credited0, credited1] = found
+      return {
+        token0,
+        token1,
+        feeTier,
+        ticks: { lower, upper },
+        liquidity,
+        credited: [credited0, credited1],
+        growthCounted: [last0, last1],
+      }
+    },
+    async positionOf(state, stored) {
+      const { liquidity, ticks } = stored
+      const { growth, ...price } = await poolAt(state, await poolOf(state, stored), ticks)
+      return {
+        ...stored,
+        amounts: amountsOf(liquidity, ticks, price),
+        accrued: liquidity === 0n ? [0n, 0n] : feesOf(liquidity, stored.growthCounted, growth),
+        currentTick: price.tick,
+        prices: {
+          lower: priceOf(sqrtPriceAtTick(ticks.lower)),
+          upper: priceOf(sqrtPriceAtTick(ticks.upper)),
+          current: priceOf(price.sqrtPriceX96),
+        },
+      }
+    },
+  }
+}
+
+/** The price that a square root stands for: units of token1 for one of token0, each in its smallest. */
+export function priceOf(sqrtPriceX96: bigint): Decimal {
+  return new Decimal((sqrtPriceX96 * sqrtPriceX96).toString()).div(new Decimal(2).pow(192))
+}
+
+function readLog(log: ChainLog): PositionChange | null {
+  // Other events of the same first topic have other indexed parts.
+  if (log.topics[0] === transfer && log.topics.length !== 4) return null
+  if (![transfer, increase, decrease, collect].includes(log.topics[0] ?? '0x')) return null
+  const { eventName, args } = decodeEventLog({
+    abi: managerEvents,
+    topics: log.topics as [Hex, ...Hex[]],
+    data: log.data,
+  })
+  const id = String(args.tokenId)
+  if (eventName === 'Transfer') return { kind: 'moved', id, from: args.from, to: args.to }
+  const amounts: Amounts = [args.amount0, args.amount1]
+  if (eventName === 'Collect') return { kind: 'collected', id, amounts }
+  return { kind: eventName === 'IncreaseLiquidity' ? 'increased' : 'decreased', id, liquidity: args.liquidity, amounts }
+}
+
+async function findPool(
+  state: BlockState,
+  manager: Address,
+  ...pool: readonly [token0: Address, token1: Address, feeTier: number]
+): Promise<Address> {
+  const factory = await state.must(contractCall(managerAbi, manager, 'factory', []))
+  return state.must(contractCall(factoryAbi, factory, 'getPool', pool))
+}
+
+async function poolAt(state: BlockState, pool: Address, range: TickRange) {
+  const [slot0, global0, global1, lower, upper] = await Promise.all([
+    state.must(contractCall(poolAbi, pool, 'slot0', [])),
+    state.must(contractCall(poolAbi, pool, 'feeGrowthGlobal0X128', [])),
+    state.must(contractCall(poolAbi, pool, 'feeGrowthGlobal1X128', [])),
+    state.must(contractCall(poolAbi, pool, 'ticks', [range.lower])),
+    state.must(contractCall(poolAbi, pool, 'ticks', [range.upper])),
+  ])
+  const [sqrtPriceX96, tick] = slot0
+  if (sqrtPriceX96 === 0n) throw new UnlikeItsStandard(pool, state.block.number, 'has a position and no price')
+  const growth = growthInside([global0, global1], [lower[2], lower[3]], [upper[2], upper[3]], range, tick)
+  return { sqrtPriceX96, tick, growth }
+}

@@ -1,0 +1,109 @@
+import path from 'node:path'
+import type { Readable } from 'node:stream'
+import { SingleBar } from 'cli-progress'
+import type { Database } from '../../database/database.ts'
+import type { FeedPosition } from '../../database/write/feed.ts'
+import type { Summary, Tally } from '../../feed/checkpoints.ts'
+import { ingest } from '../../feed/ingest.ts'
+import { rejectsFile } from '../../feed/rejects.ts'
+import { fileSource, inputSource, type Source } from '../../feed/reading/source.ts'
+import { factsPerSecond, type ProgressSample, progressSample, timeLeft, total } from '../progress.ts'
+
+export interface IngestCommand {
+  readonly database: Database
+  readonly feed: string
+  readonly skipBad: boolean
+  readonly input: Readable
+  readonly output: NodeJS.WriteStream
+  readonly signal: AbortSignal
+  readonly nowSeconds: () => number
+}
+
+/**
+ * Applies a feed and tells how it went.
+ * @returns the exit status: 0, or 1 where bad lines were set aside or the run was stopped
+ * @throws {BadFact} at the first bad line, unless bad lines are to be skipped
+ */
+export async function runIngest(command: IngestCommand): Promise<0 | 1> {
+  const { database, feed, skipBad, input, output, signal, nowSeconds } = command
+  const source = feed === '-' ? inputSource(input, signal) : await fileSource(feed)
+  const rejects = skipBad
+    ? rejectsFile(`${feed === '-' ? 'stdin' : path.resolve(feed)}.rejects.ndjson`, 'w')
+    : undefined
+  const progress = showProgress(source, output)
+  let summary: Summary = { applied: {}, skipped: {}, rejected: {} }
+  try {
+    const onProgress = (current: Summary, bytesHandled: number): void => {
+      summary = current
+      progress.update(current, bytesHandled)
+    }
+    const patience = {
+      onWait: (reason: Error) => output.write(`${reason.message} The feed waits, and goes on by itself.\n`),
+      onGoOn: () => output.write('The feed goes on.\n'),
+    }
+    const onReopen = (stored: FeedPosition | null): void =>
+      void output.write(`The database has lost facts that were applied. ${readOnFrom(stored)}\n`)
+    const options = { database, source, onProgress, signal, patience, nowSeconds, onReopen }
+    await ingest({ ...options, ...(rejects === undefined ? {} : { rejects }) })
+  } finally {
+    progress.stop()
+    await rejects?.close()
+    output.write(`${summarize(summary)}\n`)
+  }
+  if (total(summary.rejected) > 0) {
+    output.write(`Bad lines are set aside, with their reasons, in ${rejects?.file ?? ''}\n`)
+  }
+  if (signal.aborted) output.write('Stopped before the end of the feed: the same command does the rest\n')
+  return total(summary.rejected) > 0 || signal.aborted ? 1 : 0
+}
+
+/** Says where a feed is read again that the database has lost facts of, as after a failover. */
+export function readOnFrom(stored: FeedPosition | null): string {
+  return `The feed is read again from ${stored === null ? 'its beginning' : `line ${stored.line + 1}`}.`
+}
+
+/** Counts by kind, a line each for what was applied, skipped and rejected. */
+export function summarize({ applied, skipped, rejected }: Summary): string {
+  return [line('applied', applied), line('skipped', skipped), line('rejected', rejected)].join('\n')
+}
+
+function line(name: string, tally: Tally): string {
+  const kinds = Object.entries(tally).map(([kind, count]) => `${kind} ${count}`)
+  return `${name.padEnd(8)} ${String(total(tally)).padStart(9)}${kinds.length === 0 ? '' : `  (${kinds.join(', ')})`}`
+}
+
+/** The time left is told by so many of the newest batches: what is known is skipped sooner than what is new is applied. */
+const newestBatches = 50
+
+/** On a terminal: how far it is, facts applied and skipped, how many a second, time left. */
+function showProgress(
+  { progress }: Source,
+  output: NodeJS.WriteStream,
+): { update(summary: Summary, bytesHandled: number): void; stop(): void } {
+  if (!output.isTTY) return { update: () => undefined, stop: () => undefined }
+  const { bytesTotal } = progress
+  const isKnown = bytesTotal !== null
+  const bar = new SingleBar({
+    stream: output,
+    format: `${isKnown ? '{bar} {percentage}% | ' : ''}{applied} applied, {skipped} skipped, {rate}/s${isKnown ? ' | {left} left' : ''}`,
+    hideCursor: true,
+  })
+  const started = performance.now()
+  const first: ProgressSample = { milliseconds: 0, facts: 0, bytesDone: 0 }
+  const newest = [first]
+  bar.start(bytesTotal ?? 0, 0, { applied: 0, skipped: 0, rate: 0, left: '?' })
+  return {
+    update: (summary, bytesHandled) => {
+      const now = progressSample(summary, bytesHandled, progress, performance.now() - started)
+      newest.push(now)
+      if (newest.length > newestBatches) newest.shift()
+      bar.update(now.bytesDone, {
+        applied: total(summary.applied),
+        skipped: total(summary.skipped),
+        rate: factsPerSecond(first, now),
+        left: timeLeft(newest[0] ?? first, now, bytesTotal ?? 0),
+      })
+    },
+    stop: () => bar.stop(),
+  }
+}

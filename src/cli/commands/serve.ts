@@ -1,0 +1,200 @@
+import path from 'node:path'
+import { Readable } from 'node:stream'
+import { ChainError } from '../../chain/errors.ts'
+import type { Config } from '../../config.ts'
+import type { Database } from '../../database/database.ts'
+import { DatabaseRefused } from '../../database/errors.ts'
+import { isReadOnly } from '../../database/permissions.ts'
+import { type FeedPosition, readFeedPosition } from '../../database/write/feed.ts'
+import { demoFacts } from '../../feed/demo/demo.ts'
+import { BadFact, UnreadableFeed, UnrepeatableFeed, UnwritableRejects } from '../../feed/errors.ts'
+import type { PathWatcher } from '../../feed/reading/growing-file.ts'
+import { ingest } from '../../feed/ingest.ts'
+import { retryDuringOutage } from '../../feed/retry.ts'
+import { rejectsFile } from '../../feed/rejects.ts'
+import { followedSource, inputSource, type Source } from '../../feed/reading/source.ts'
+import { createResponseCache } from '../../http/cache/response-cache.ts'
+import { DataVersions } from '../../http/cache/data-versions.ts'
+import { createMetricsEndpoint } from '../../http/ops/metrics-endpoint.ts'
+import { createMetrics } from '../../http/ops/metrics.ts'
+import { type FeedMonitor, monitorFeeds } from '../feed-conditions.ts'
+import { openGateway, openMetricsPort } from '../gateway.ts'
+import type { ChainFile, followedChain } from './chain.ts'
+import { readOnFrom } from './ingest.ts'
+import type { Log } from '../log.ts'
+import { createReadiness } from '../readiness.ts'
+import { createModelMetricsReader } from '../model-metrics.ts'
+
+export interface Gateway {
+  readonly port: number
+  /** Where `/metrics` is, if it has a port of its own. */
+  readonly metricsPort: number | null
+  /** Resolves when there is something to see: at the feed's first facts, or its end where it has none. */
+  readonly firstFacts: Promise<void>
+  /** Resolves when the feed has ended, which a followed one does only when the gateway stops or a line is bad. */
+  readonly feedEnded: Promise<void>
+  close(): Promise<void>
+}
+
+export interface ServeCommand {
+  readonly config: Config
+  readonly database: Database
+  readonly feed: string | null
+  readonly chain: ChainFile | null
+  readonly skipBad: boolean
+  readonly input: Readable
+  readonly log: Log
+  /** Tells newcomers what they see. */
+  readonly greet: (message: string) => void
+  readonly nowSeconds: () => number
+}
+
+/** Serves a database, and follows a feed into it. */
+export async function serve(command: ServeCommand): Promise<Gateway> {
+  const { config, database, log } = command
+  if (config.demo && command.feed === null && command.chain === null) await fillWithDemo(command)
+  const feeds = monitorFeeds()
+  const cache = createResponseCache(config.cacheBytes)
+  const data = new DataVersions()
+  const readiness = createReadiness(database, { conditions: feeds.conditions, data })
+  const isStopped = (feed: string): boolean => feeds.conditions().stopped.includes(feed)
+  const isWaiting = (feed: string): boolean => feeds.conditions().waiting.includes(feed)
+  const metrics = createMetrics({ cache: () => cache.figures(), data })
+  const tellModel = createModelMetricsReader(database, feeds)
+  const tell = createMetricsEndpoint(() => Promise.all([metrics.text(), tellModel()]))
+  const metricsPort = await openMetricsPort(config, tell, log)
+  const opened = openGateway({ config, database, log, readiness, cache, data, isStopped, isWaiting, metrics, tell })
+  const gateway = await opened.catch(async (error: unknown) => {
+    await metricsPort?.close()
+    throw error
+  })
+  const stopping = new AbortController()
+  const { feedEnded, firstFacts } = startFeed(command, feeds, stopping.signal)
+  return {
+    port: gateway.port,
+    metricsPort: metricsPort?.port ?? null,
+    firstFacts,
+    feedEnded,
+    async close() {
+      stopping.abort()
+      await gateway.close()
+      await metricsPort?.close()
+      await feedEnded
+    },
+  }
+}
+
+/** Gives an empty database the demo world; a standby is served as it is. */
+export async function fillWithDemo({ database, greet, nowSeconds }: ServeCommand): Promise<void> {
+  await database.exclusively(async () => {
+    if ((await database.prisma.strategy.count()) > 0 || (await isReadOnly(database))) return
+    const lines = demoFacts(nowSeconds()).map((fact) => `${JSON.stringify(fact)}\n`)
+    await ingest({
+      database,
+      source: { ...inputSource(Readable.from([Buffer.from(lines.join(''))])), name: 'demo world' },
+    })
+    greet('The database was empty: it is filled with a demo world (DEMO=0 starts empty)')
+  })
+}
+
+/** Follows the feed that was asked for, if any. */
+export function startFeed(
+  command: ServeCommand,
+  monitor: FeedMonitor,
+  signal: AbortSignal,
+): Pick<Gateway, 'feedEnded' | 'firstFacts'> {
+  const { database, feed, chain, input, log } = command
+  const feeds: Pick<Following, 'name' | 'open'>[] = []
+  if (feed === '-') {
+    feeds.push({ name: 'stdin', open: () => Promise.resolve(inputSource(input, signal)) })
+  } else if (feed !== null) {
+    const name = path.resolve(feed)
+    const watcher = pathWatcher(name, log, monitor)
+    feeds.push({
+      name: feed,
+      open: async () => followedSource(name, await positionOf(database, name), signal, watcher),
+    })
+  }
+  if (chain !== null) feeds.push({ name: chain.file, open: () => openChain(database, chain, log, signal) })
+  if (feeds.length === 0) return { feedEnded: Promise.resolve(), firstFacts: Promise.resolve() }
+  let applied: () => void = () => undefined
+  const firstBatch = new Promise<void>((resolve) => (applied = resolve))
+  const following = feeds.map((each) => follow(command, { ...each, monitor, signal, onProgress: applied }))
+  const feedEnded = Promise.all(following).then(() => undefined)
+  return { feedEnded, firstFacts: Promise.race([firstBatch, feedEnded]) }
+}
+
+interface Following {
+  /** What its file of rejects is called by. */
+  readonly name: string
+  readonly open: () => Promise<Source>
+  readonly monitor: FeedMonitor
+  readonly signal: AbortSignal
+  readonly onProgress: () => void
+}
+
+async function follow({ database, skipBad, log, nowSeconds }: ServeCommand, following: Following): Promise<void> {
+  const { name, open, monitor, signal, onProgress } = following
+  const rejects = skipBad ? rejectsFile(`${name}.rejects.ndjson`, 'a') : undefined
+  let source: Source | null = null
+  try {
+    const patience = {
+      onWait: (reason: Error) => {
+        monitor.feedWaits(source?.name ?? name, true)
+        log.warn(`The feed waits, and goes on by itself: ${reason.message}`, { err: reason })
+      },
+      onGoOn: () => {
+        monitor.feedWaits(source?.name ?? name, false)
+        log.info('The feed goes on')
+      },
+    }
+    const opened = await retryDuringOutage(open, patience, signal)
+    if (opened === null) return
+    source = opened
+    await ingest({
+      ...{ database, source: opened, signal, onProgress, patience, nowSeconds },
+      onNextFile: () => log.info(`${opened.name} is another file now, which is read on`),
+      onReopen: (stored) => {
+        // Whether its file is missing is found out anew.
+        monitor.fileMissing(opened.name, false)
+        log.warn(`The database has lost facts that were applied. ${readOnFrom(stored)}`)
+      },
+      ...(rejects === undefined ? {} : { rejects }),
+    })
+    if (!signal.aborted) log.info(`${opened.name} is read to its end`)
+  } catch (error) {
+    if (signal.aborted) return
+    monitor.feedStopped(source?.name ?? name, error)
+    log.error(`The feed is stopped: ${(error as Error).message}`, isExplained(error) ? {} : { err: error })
+  } finally {
+    await rejects?.close()
+  }
+}
+
+/** Whether its message says all that its reader needs. */
+function isExplained(error: unknown): boolean {
+  const explained = [BadFact, UnreadableFeed, UnrepeatableFeed, UnwritableRejects, DatabaseRefused, ChainError]
+  return explained.some((kind) => error instanceof kind)
+}
+
+/** The chain's reader is loaded where a chain is read. */
+async function openChain(...chain: Parameters<typeof followedChain>): Promise<Source> {
+  return (await import('./chain.ts')).followedChain(...chain)
+}
+
+function positionOf(database: Database, name: string): Promise<FeedPosition | null> {
+  return readFeedPosition(database.prisma, name)
+}
+
+function pathWatcher(name: string, log: Log, monitor: FeedMonitor): PathWatcher {
+  return {
+    onMissing(reason) {
+      monitor.fileMissing(name, true)
+      log.warn(`The feed's file is missing, and is waited for: ${reason}`)
+    },
+    onFound() {
+      monitor.fileMissing(name, false)
+      log.info("The feed's file is there again")
+    },
+  }
+}

@@ -1,0 +1,46 @@
+import { createMetricsEndpoint } from '../../http/ops/metrics-endpoint.ts'
+import { createMetrics } from '../../http/ops/metrics.ts'
+import { countForAllWorkers } from '../../http/middleware/rate-limit.ts'
+import { monitorFeeds } from '../feed-conditions.ts'
+import { openMetricsPort } from '../gateway.ts'
+import { fillWithDemo, type Gateway, type ServeCommand, startFeed } from '../commands/serve.ts'
+import { createModelMetricsReader } from '../model-metrics.ts'
+import { createWorkers } from './workers.ts'
+
+/** How much longer than their requests the workers have to end. */
+const endSeconds = 3
+
+/** Serves a database by several processes on one port, and follows a feed into it by this one. */
+export async function serveByWorkers(command: ServeCommand): Promise<Gateway> {
+  const { config, database, log } = command
+  if (config.demo && command.feed === null && command.chain === null) await fillWithDemo(command)
+  const feeds = monitorFeeds((conditions) => workers.feedsChanged(conditions))
+  const metrics = createMetrics({ worker: 'primary' })
+  const tellModel = createModelMetricsReader(database, feeds)
+  const workers = createWorkers({ count: config.workers, log, tell: () => tell(), conditions: feeds.conditions })
+  const tell = createMetricsEndpoint(async () => {
+    const [ofWorkers, ...rest] = await Promise.all([workers.metrics(), metrics.text(), tellModel()])
+    return [...ofWorkers, ...rest]
+  })
+  countForAllWorkers()
+  const metricsPort = await openMetricsPort(config, tell, log)
+  const port = await workers.start().catch(async (error: unknown) => {
+    await metricsPort?.close()
+    throw error
+  })
+  const stopping = new AbortController()
+  const { feedEnded, firstFacts } = startFeed(command, feeds, stopping.signal)
+  return {
+    port,
+    metricsPort: metricsPort?.port ?? null,
+    firstFacts,
+    feedEnded,
+    async close() {
+      stopping.abort()
+      log.info('Stopping: the workers finish what runs', { stopSeconds: config.stopSeconds })
+      await workers.close(config.stopSeconds + endSeconds)
+      await metricsPort?.close()
+      await feedEnded
+    },
+  }
+}

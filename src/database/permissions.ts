@@ -1,0 +1,52 @@
+import type { Database } from './database.ts'
+import { DatabaseRefused, refusalIn } from './errors.ts'
+
+/** Whether the server takes no writes of this role: a standby, or one that is set to be read-only. */
+export async function isReadOnly(database: Pick<Database, 'query'>): Promise<boolean> {
+  const text = `select current_setting('transaction_read_only') = 'on' as "isReadOnly"`
+  const [answer] = await database.query<{ isReadOnly: boolean }>({ name: 'is_read_only', text }, [])
+  return answer?.isReadOnly === true
+}
+
+/** Explains why migrations can't be applied to a server that is read-only. */
+export async function refusalOfReadOnly(database: Pick<Database, 'query'>): Promise<DatabaseRefused> {
+  const { role, lacking, standby } = await sessionOf(database)
+  const remedy = standby
+    ? ' and is a standby: start this version with its primary first, or let DATABASE_URL name that.'
+    : `, and is read-only to the role "${role}": start once with a role that may write (default_transaction_read_only=off).`
+  return new DatabaseRefused(`${lacking}${remedy}`)
+}
+
+/**
+ * Explains why a role can't apply migrations.
+ * @returns null where the role is not at fault
+ */
+export async function refusalOfMigrations(
+  database: Pick<Database, 'query'>,
+  error: unknown,
+): Promise<DatabaseRefused | null> {
+  const refusal = refusalIn(error)
+  if (refusal === null) return null
+  const { role, name } = await sessionOf(database)
+  const remedy =
+    `start once with the role that owns the database and its tables, then GRANT SELECT (and INSERT, UPDATE, DELETE, USAGE ON ALL SEQUENCES to one ` +
+    `that applies facts) ON ALL TABLES IN SCHEMA public TO "${role}"; or GRANT CREATE ON SCHEMA public TO "${role}" where it is empty`
+  return new DatabaseRefused(
+    `The role "${role}" can't migrate the database "${name}", or read which migrations it has: ${refusal.reason}. To mend it, ${remedy}.`,
+    error,
+  )
+}
+
+interface Session {
+  readonly role: string
+  readonly name: string
+  readonly lacking: string
+  readonly standby: boolean
+}
+
+async function sessionOf(database: Pick<Database, 'query'>): Promise<Session> {
+  const text = 'select current_user::text as role, current_database()::text as name, pg_is_in_recovery() as standby'
+  const [session] = await database.query<Omit<Session, 'lacking'>>({ name: 'session', text }, [])
+  const { role = '', name = '', standby = false } = session ?? {}
+  return { role, name, standby, lacking: `The database "${name}" lacks migrations of this version` }
+}

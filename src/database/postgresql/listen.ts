@@ -1,0 +1,48 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import pg from 'pg'
+import type { ChangeListener, StopListening } from '../commits/change-listener.ts'
+import { type LogConnection, pollCommits } from '../commits/poll-commits.ts'
+import { commitChannel } from '../commits/commit-reader.ts'
+
+/** A server that doesn't answer for so long isn't heard of: nothing is kept meanwhile. */
+const answerMilliseconds = 1_000
+const connectMilliseconds = 2_000
+
+/** Listens on a connection of its own, so that it neither waits for reads nor they for it. */
+export function listenOnPostgreSql(url: string, listener: ChangeListener): StopListening {
+  return pollCommits({ connect: (wake) => connect(url, wake), answerMilliseconds }, listener)
+}
+
+async function connect(url: string, wake: () => void): Promise<LogConnection> {
+  const client = new pg.Client({
+    connectionString: url,
+    connectionTimeoutMillis: connectMilliseconds,
+    query_timeout: connectMilliseconds,
+  })
+  // A connection that breaks fails the next poll, which is now.
+  client.on('error', wake).on('end', wake).on('notification', wake)
+  const close = async (): Promise<void> => {
+    await Promise.race([client.end().catch(() => undefined), wait(answerMilliseconds)])
+    client.connection.stream.destroy()
+  }
+  try {
+    await client.connect()
+    await listenOn(client)
+  } catch (error) {
+    await close()
+    throw error
+  }
+  return {
+    close,
+    read: async ({ name, text }, values) => (await client.query({ name, text, values: [...values] })).rows as unknown[],
+  }
+}
+
+/** A standby refuses it, and is polled all the same. */
+async function listenOn(client: pg.Client): Promise<void> {
+  try {
+    await client.query(`listen ${commitChannel}`)
+  } catch (error) {
+    if (!(error instanceof pg.DatabaseError)) throw error
+  }
+}

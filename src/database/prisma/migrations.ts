@@ -1,0 +1,138 @@
+import { readdir, readFile } from 'node:fs/promises'
+import path from 'node:path'
+import type { MigrationList } from '@prisma/schema-engine-wasm'
+import type { Cancellation } from '../cancellation.ts'
+import type { Database } from '../database.ts'
+import { isReadOnly, refusalOfMigrations, refusalOfReadOnly } from '../permissions.ts'
+import { startSchemaEngine } from './schema-engine.ts'
+
+const prismaFolder = path.resolve(import.meta.dirname, '../../../prisma')
+const migrationsFolder = path.join(prismaFolder, 'migrations')
+const filters = { externalTables: [], externalEnums: [] }
+
+/**
+ * Applies what is missing of prisma/migrations, by Prisma's own schema engine; several processes may do so at once.
+ * @returns the names of the migrations that were applied
+ * @throws {DatabaseRefused} where some are missing and the server is read-only, or the role may not
+ */
+export async function migrate(database: Database): Promise<string[]> {
+  try {
+    return await applyMissing(database)
+  } catch (error) {
+    throw (await refusalOfMigrations(database, error)) ?? error
+  }
+}
+
+async function applyMissing(database: Database): Promise<string[]> {
+  const migrationsList = await readMigrations()
+  const names = migrationsList.migrationDirectories.map(({ path: name }) => name)
+  if (await areApplied(database, names)) return []
+  if (await isReadOnly(database)) throw await refusalOfReadOnly(database)
+  return database.exclusively(async () => {
+    // Another process may have applied them while this one waited.
+    if (await areApplied(database, names)) return []
+    await forgetInterrupted(database)
+    return database.withEngineAdapter(async (adapter) => {
+      const engine = await startSchemaEngine(adapter, await readDatamodel())
+      return (await engine.applyMigrations({ migrationsList, filters })).appliedMigrationNames
+    })
+  })
+}
+
+/**
+ * The SQL that schema.prisma wants and the migrations don't give; empty where they agree. It is found on an embedded
+ * database, whichever engine is in use: the adapter for PostgreSQL can't read what the engine asks about one.
+ * @param datamodel the text of schema.prisma, where it is another than the file's
+ */
+export async function drift(datamodel?: string): Promise<string> {
+  const { openPGlite } = await import('../pglite/database.ts')
+  const database = await openPGlite()
+  try {
+    await migrate(database)
+    const files = [{ path: 'schema.prisma', content: datamodel ?? (await readDatamodel()) }]
+    const { stdout } = await database.withEngineAdapter(async (adapter) => {
+      const engine = await startSchemaEngine(adapter, await readDatamodel())
+      const from = { tag: 'schemaDatasource' as const, files, configDir: prismaFolder }
+      return engine.diff({ from, to: { tag: 'schemaDatamodel', files }, script: true, exitCode: null, filters })
+    })
+    return (stdout ?? '').replace('-- This is an empty migration.', '').trim()
+  } finally {
+    await database.close()
+  }
+}
+
+/** A migration that was begun and not finished left nothing behind, since its script is one transaction. */
+async function forgetInterrupted(database: Database): Promise<void> {
+  if (!(await isTableThere(database))) return
+  await database.prisma.$executeRawUnsafe(
+    'update _prisma_migrations set rolled_back_at = now() where finished_at is null and rolled_back_at is null',
+  )
+}
+
+async function isTableThere(database: Database, signal?: Cancellation): Promise<boolean> {
+  const [table] = await database.query<{ exists: boolean }>(
+    { name: 'migrations_table', text: `select to_regclass('_prisma_migrations') is not null as exists` },
+    [],
+    signal,
+  )
+  return table?.exists === true
+}
+
+/**
+ * The migrations that this code needs and the database hasn't.
+ * @param signal gives up the reads, so that they hold no connection to a server that has vanished
+ */
+export async function missingMigrations(database: Database, signal?: Cancellation): Promise<string[]> {
+  const applied = await appliedMigrations(database, signal)
+  return (await migrationNames()).filter((name) => !applied.includes(name))
+}
+
+/** Spares the engine's start, which is most of a warm one. */
+async function areApplied(database: Database, names: readonly string[]): Promise<boolean> {
+  const applied = await appliedMigrations(database)
+  return names.every((name) => applied.includes(name))
+}
+
+async function appliedMigrations(database: Database, signal?: Cancellation): Promise<string[]> {
+  if (!(await isTableThere(database, signal))) return []
+  const applied = await database.query<{ name: string }>(
+    {
+      name: 'migrations_applied',
+      text: 'select migration_name as name from _prisma_migrations where finished_at is not null and rolled_back_at is null',
+    },
+    [],
+    signal,
+  )
+  return applied.map(({ name }) => name)
+}
+
+async function migrationNames(): Promise<string[]> {
+  const entries = await readdir(migrationsFolder, { withFileTypes: true })
+  return entries
+    .filter((entry) => entry.isDirectory())
+    .map((entry) => entry.name)
+    .sort()
+}
+
+async function readMigrations(): Promise<MigrationList> {
+  const names = await migrationNames()
+  const script = (name: string) => readFile(path.join(migrationsFolder, name, 'migration.sql'), 'utf8')
+  return {
+    baseDir: migrationsFolder,
+    lockfile: {
+      path: 'migration_lock.toml',
+      content: await readFile(path.join(migrationsFolder, 'migration_lock.toml'), 'utf8'),
+    },
+    shadowDbInitScript: '',
+    migrationDirectories: await Promise.all(
+      names.map(async (name) => ({
+        path: name,
+        migrationFile: { path: 'migration.sql', content: { tag: 'ok' as const, value: await script(name) } },
+      })),
+    ),
+  }
+}
+
+function readDatamodel(): Promise<string> {
+  return readFile(path.join(prismaFolder, 'schema.prisma'), 'utf8')
+}

@@ -1,0 +1,167 @@
+import { z } from 'zod'
+import { type Address, toAddress } from '../../domain/address.ts'
+import { assetCategories } from '../../domain/universe.ts'
+import { type Decimal, fineDigits, usdDigits, usdScale } from '../../domain/decimal.ts'
+import { decimal } from './decimal-text.ts'
+
+/** Beyond the year 9999 a time is surely milliseconds. */
+const maxSeconds = 253_402_300_799
+const maxInt32 = 2_147_483_647
+/** 100 %, in hundredths of a basis point. */
+const maxFeeTier = 1_000_000
+
+const usd = decimal({ integerDigits: usdDigits, decimals: usdScale })
+const fine = decimal({ integerDigits: fineDigits, decimals: 18 })
+const price = decimal({ integerDigits: 60, decimals: 18 })
+
+const integer = (least: number, most: number) => z.number().int().min(least).max(most)
+const seconds = integer(0, maxSeconds)
+const tick = integer(-maxInt32, maxInt32)
+
+/** PostgreSQL can't store NUL, nor UTF-8 a lone surrogate: both would be lost on the way. */
+const text = (least: number, most: number) =>
+  z
+    .string()
+    .min(least)
+    .max(most)
+    .refine((value) => value.isWellFormed() && !value.includes('\0'), 'holds a NUL or half a surrogate pair')
+
+const name = text(1, 200)
+const prose = text(0, 10_000)
+const address = z.string().transform((value, context) => {
+  try {
+    return toAddress(value)
+  } catch (error) {
+    context.addIssue({ code: 'custom', message: (error as Error).message })
+    return z.NEVER
+  }
+})
+const txHash = z
+  .string()
+  .regex(/^0x[0-9a-fA-F]{64}$/, 'is not 0x and 64 hex digits')
+  .transform((value) => value.toLowerCase())
+
+const prices = z.record(name, price)
+const pair = { a: name, b: name, venues: z.array(name) }
+
+/** No two entries of a list may have the same key. */
+const unique = <Key extends string>(key: Key, what: string) =>
+  function check(entries: Record<Key, unknown>[], context: z.RefinementCtx): void {
+    const seen = new Set<unknown>()
+    entries.forEach((entry, index) => {
+      if (seen.has(entry[key])) {
+        context.addIssue({ code: 'custom', path: [index, key], message: `is that of another ${what} too` })
+      }
+      seen.add(entry[key])
+    })
+  }
+
+const strategy = z.strictObject({
+  kind: z.literal('strategy'),
+  ts: seconds,
+  id: name,
+  name: name,
+  tagline: prose,
+  description: prose,
+})
+
+const screen = z.strictObject({
+  kind: z.literal('screen'),
+  ts: seconds,
+  assets: z
+    .array(
+      z.strictObject({
+        symbol: name,
+        name: name,
+        category: z.enum(assetCategories),
+        venues: z.array(name),
+        liquidityUsd: usd,
+      }),
+    )
+    .superRefine(unique('symbol', 'asset')),
+  pairs: z.array(z.strictObject({ ...pair, tvlUsd: usd, emissions: z.boolean() })),
+  strategies: z.record(name, z.array(z.strictObject(pair))),
+})
+
+const vault = z.strictObject({ kind: z.literal('vault'), ts: seconds, vault: address, owner: address, strategy: name })
+
+const inOrder = <Value>(notAfter: (lower: Value, upper: Value) => boolean) =>
+  function check(range: { lower: Value; upper: Value }, context: z.RefinementCtx): void {
+    if (notAfter(range.lower, range.upper)) return
+    context.addIssue({ code: 'custom', path: ['lower'], message: 'is above upper' })
+  }
+
+const position = z.strictObject({
+  id: name,
+  pool: z.strictObject({ a: name, b: name, venue: name, feeTier: integer(0, maxFeeTier) }),
+  range: z
+    .strictObject({ lower: price, upper: price, current: price })
+    .superRefine(inOrder((lower, upper) => lower.lessThanOrEqualTo(upper))),
+  ticks: z
+    .strictObject({ lower: tick, upper: tick, current: tick })
+    .superRefine(inOrder((lower, upper) => lower <= upper))
+    .optional(),
+  pendingRewardsUsd: usd,
+})
+
+const mark = z.strictObject({
+  kind: z.literal('mark'),
+  ts: seconds,
+  vault: address,
+  valueUsd: usd,
+  prices,
+  positions: z.array(position).superRefine(unique('id', 'position')),
+  fees: z.strictObject({ contributedUsd: usd, withdrawnUsd: usd, taxedUsd: usd, highWaterUsd: usd }).optional(),
+})
+
+const event = {
+  kind: z.literal('event'),
+  ts: seconds,
+  vault: address,
+  block: integer(0, Number.MAX_SAFE_INTEGER),
+  txHash,
+  logIndex: integer(0, maxInt32),
+}
+
+const eventFact = z.discriminatedUnion('type', [
+  z.strictObject({
+    ...event,
+    type: z.literal('deposit'),
+    amountUsd: usd,
+    assets: z.array(z.strictObject({ symbol: name, amount: fine })),
+    valueBeforeUsd: usd,
+    prices,
+  }),
+  z.strictObject({ ...event, type: z.literal('withdraw'), amountUsd: usd, valueBeforeUsd: usd, prices }),
+  z.strictObject({ ...event, type: z.literal('plant'), positionId: name }),
+  z.strictObject({ ...event, type: z.literal('exit'), positionId: name }),
+  z.strictObject({ ...event, type: z.literal('rebalance'), positionId: name, amountUsd: usd.optional() }),
+  z.strictObject({ ...event, type: z.literal('harvest'), positionId: name, amountUsd: usd.optional() }),
+  z.strictObject({ ...event, type: z.literal('fee'), amountUsd: usd }),
+  z.strictObject({ ...event, type: z.literal('suspend'), reason: prose }),
+  z.strictObject({ ...event, type: z.literal('resume') }),
+])
+
+/** The five kinds of fact, as they come in. */
+export const factSchema = z.discriminatedUnion('kind', [strategy, screen, vault, mark, eventFact])
+
+/** A checked fact: addresses checksummed, hashes in lower case, amounts exact decimals. */
+export type Fact = z.output<typeof factSchema>
+export type StrategyFact = z.output<typeof strategy>
+export type ScreenFact = z.output<typeof screen>
+export type VaultFact = z.output<typeof vault>
+export type MarkFact = z.output<typeof mark>
+export type EventFact = z.output<typeof eventFact>
+export type FactKind = Fact['kind']
+export const factKinds: readonly FactKind[] = ['strategy', 'screen', 'vault', 'event', 'mark']
+
+/** A fact as a producer writes it: decimals as text. */
+export type FactInput = Written<z.output<typeof factSchema>>
+
+type Written<Value> = Value extends Decimal | Address
+  ? string
+  : Value extends readonly (infer Item)[]
+    ? Written<Item>[]
+    : Value extends object
+      ? { [Key in keyof Value]: Written<Value[Key]> }
+      : Value

@@ -1,0 +1,7 @@
+/** A value of a line in a message about it: what it is, in few characters. */
+export function formatValue(value: unknown): string {
+  if (Array.isArray(value)) return 'an array'
+  if (typeof value === 'object' && value !== null) return 'an object'
+  const text = typeof value === 'string' ? JSON.stringify(value) : String(value)
+  return text.length > 60 ? `${text.slice(0, 59)}…` : text
+}

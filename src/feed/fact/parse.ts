@@ -1,0 +1,148 @@
+import { parse as parseJson } from 'lossless-json'
+import type { z } from 'zod'
+import { NumberText, readNumber } from './decimal-text.ts'
+import type { ValidationIssue } from '../errors.ts'
+import { type Fact, type FactKind, factKinds, factSchema } from './fact.ts'
+import { formatValue } from './format-value.ts'
+
+/** Longer than any real screen, short enough to hold. */
+export const maxLineBytes = 4 * 1024 * 1024
+
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+
+export type Parsed =
+  | { readonly ok: true; readonly fact: Fact }
+  /** Of a bad fact the kind is known where it says one there is. */
+  | { readonly ok: false; readonly flaw: ValidationIssue; readonly kind: FactKind | null }
+
+/** Checks the bytes of one line. */
+export function parseFact(bytes: Uint8Array): Parsed {
+  const text = decode(bytes)
+  if (text === null) return bad(null, 'the line is not UTF-8')
+  if (hasPrototypeKey(text)) return bad('__proto__', 'is not a key of this kind of fact')
+  let value: unknown
+  try {
+    value = readJson(text)
+  } catch (error) {
+    return bad(null, `the line is not JSON: ${(error as Error).message}`)
+  }
+  return value instanceof NumberText ? bad(null, 'the line is not a JSON object') : checkFact(value)
+}
+
+/** Checks a fact that comes as a value: what a line's JSON says, or what a producer in this process made. */
+export function checkFact(value: unknown): Parsed {
+  const checked = factSchema.safeParse(value, { error: describe })
+  if (checked.success) return { ok: true, fact: checked.data }
+  const [issue] = checked.error.issues
+  const { kind } = Object(value) as { kind?: unknown }
+  const known = factKinds.find((one) => one === kind) ?? null
+  return issue === undefined ? bad(null, 'the line is not a fact', known) : bad(keyOf(issue), issue.message, known)
+}
+
+/** Whether a text may hold a number that a float doesn't show as it was written, or doesn't hold. */
+const inexactNumber = /(?:^|[:,[\s])-?(?:\d+[.eE]|\d{16})/
+
+/**
+ * The value of a JSON text, numbers by their own text where they aren't safe integers.
+ * @throws where it is none, or gives a key of an object twice
+ */
+function readJson(text: string): unknown {
+  if (!inexactNumber.test(text)) {
+    const value = tryParse(text)
+    // The platform's own parser is much the faster one, but takes the last of two equal keys and says nothing.
+    if (value !== undefined && countKeys(value) === text.split('":').length - 1) return value
+  }
+  return parseJson(text, undefined, { parseNumber: readNumber })
+}
+
+/** An object that a parser fills key by key would lose it, and what it says would not be checked. */
+function hasPrototypeKey(text: string): boolean {
+  if (!/__proto__|\\u/.test(text)) return false
+  let has = false
+  const see = (key: string, value: unknown): unknown => {
+    has ||= key === '__proto__'
+    return value
+  }
+  try {
+    JSON.parse(text, see)
+  } catch {
+    // What isn't JSON is refused as such.
+  }
+  return has
+}
+
+function tryParse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function countKeys(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0
+  const values: unknown[] = Object.values(value)
+  return values.reduce<number>((count, inner) => count + countKeys(inner), Array.isArray(value) ? 0 : values.length)
+}
+
+function bad(key: string | null, reason: string, kind: FactKind | null = null): Parsed {
+  return { ok: false, flaw: { key, reason }, kind }
+}
+
+function decode(bytes: Uint8Array): string | null {
+  try {
+    return utf8.decode(bytes)
+  } catch {
+    return null
+  }
+}
+
+/** The path to what is wrong, as it would be written: `positions[0].range.lower`. */
+function keyOf(issue: z.core.$ZodIssue): string | null {
+  const path = issue.code === 'unrecognized_keys' ? [...issue.path, issue.keys[0] ?? ''] : issue.path
+  if (path.length === 0) return null
+  return path
+    .map((step, index) => (typeof step === 'number' ? `[${step}]` : `${index === 0 ? '' : '.'}${String(step)}`))
+    .join('')
+}
+
+/** What zod found, in the words of the feed's documentation. */
+function describe(issue: z.core.$ZodRawIssue): string | undefined {
+  if (issue.code === 'unrecognized_keys') return 'is not a key of this kind of fact'
+  if (issue.code === 'invalid_union') return describeUnion(issue)
+  if (issue.input === undefined) return 'is missing'
+  if (issue.code === 'invalid_key') return 'is not a name of 1 to 200 characters without NUL'
+  if (issue.code === 'invalid_type' && (issue.path ?? []).length === 0) return 'the line is not a JSON object'
+  if (issue.code === 'invalid_type') return `is ${typeName(issue.input)}, not ${expected(issue.expected)}`
+  if (issue.code === 'invalid_value')
+    return `is ${formatValue(issue.input)}, not ${issue.values.map(formatValue).join(' or ')}`
+  if (issue.code === 'too_small')
+    return issue.origin === 'string' ? 'is empty' : `is ${formatValue(issue.input)}, less than ${issue.minimum}`
+  if (issue.code === 'too_big')
+    return issue.origin === 'string'
+      ? `has more than ${issue.maximum} characters`
+      : `is ${formatValue(issue.input)}, more than ${issue.maximum}`
+  return undefined
+}
+
+function describeUnion(issue: z.core.$ZodRawIssue<z.core.$ZodIssueInvalidUnion>): string {
+  const input = issue.input as Record<string, unknown>
+  const key = issue.discriminator ?? 'kind'
+  return key in input
+    ? `is ${formatValue(input[key])}, which is no ${key} of ${key === 'kind' ? 'fact' : 'event'}`
+    : 'is missing'
+}
+
+function typeName(value: unknown): string {
+  if (value === null) return 'null'
+  if (Array.isArray(value)) return 'an array'
+  return value instanceof NumberText ? value.text : article(typeof value)
+}
+
+function expected(type: string): string {
+  return type === 'number' || type === 'int' ? 'a whole number' : article(type === 'record' ? 'object' : type)
+}
+
+function article(noun: string): string {
+  return /^[aeio]/.test(noun) ? `an ${noun}` : `a ${noun}`
+}

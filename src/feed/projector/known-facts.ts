@@ -1,0 +1,50 @@
+import type { Transaction } from '../../database/database.ts'
+import { knownMarks } from '../../database/write/equity.ts'
+import { knownEvents } from '../../database/write/ledger.ts'
+import { type Figures, knownStrategies, readFigures } from '../../database/write/strategy.ts'
+import { knownScreens } from '../../database/write/universe.ts'
+import { lockVaults } from '../../database/write/vault.ts'
+import { digestOf } from '../fact/digest.ts'
+import type { EventFact, Fact, FactKind } from '../fact/fact.ts'
+import { identity, identityOf } from '../fact/identity.ts'
+import type { Known } from './projection.ts'
+
+/** Reads what these facts are about, and keeps other writers off those vaults. */
+export async function loadKnown(
+  transaction: Transaction,
+  facts: readonly Fact[],
+): Promise<{ known: Known; figures: readonly Figures[] }> {
+  const ofKind = <Kind extends FactKind>(kind: Kind) =>
+    facts.filter((fact): fact is Extract<Fact, { kind: Kind }> => fact.kind === kind)
+  const [opened, marks, screened, published] = [ofKind('vault'), ofKind('mark'), ofKind('screen'), ofKind('strategy')]
+  const events: EventFact[] = ofKind('event')
+  const addresses = [...new Set([...opened, ...marks, ...events].map(({ vault }) => vault))].sort()
+  // In one go, but one after the other: what is read after the vaults are locked is as the writer before has left it.
+  const [vaults, strategies, screens, knownOfMarks, knownOfEvents, figures] = await Promise.all([
+    lockVaults(transaction, addresses),
+    knownStrategies(transaction, [...new Set(published.map(({ id }) => id))]),
+    knownScreens(
+      transaction,
+      screened.map(({ ts }) => ts),
+    ),
+    knownMarks(transaction, marks),
+    knownEvents(transaction, events),
+    readFigures(transaction, [...new Set(opened.map(({ strategy }) => strategy))], addresses),
+  ])
+  const digests = new Map<string, string>()
+  for (const { strategyId, ts, digest } of strategies.revisions) digests.set(identity.strategy(strategyId, ts), digest)
+  for (const { ts, digest } of screens) digests.set(identity.screen(ts), digest)
+  for (const { address, digest } of vaults) digests.set(identity.vault(address), digest)
+  for (const { vault, ts, digest } of knownOfMarks) digests.set(identity.mark(vault, ts), digest)
+  for (const { vault, txHash, logIndex, digest } of knownOfEvents) {
+    digests.set(identity.event(vault, txHash, logIndex), digest)
+  }
+  const known = { strategies: strategies.ids, vaults: new Map(vaults.map((vault) => [vault.address, vault])), digests }
+  return { known, figures }
+}
+
+/** Whether the read model holds all of these facts. */
+export async function areKnown(transaction: Transaction, facts: readonly Fact[]): Promise<boolean> {
+  const { digests } = (await loadKnown(transaction, facts)).known
+  return facts.every((fact) => digests.get(identityOf(fact)) === digestOf(fact))
+}

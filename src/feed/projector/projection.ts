@@ -1,0 +1,217 @@
+import type { RecordedDay, RecordedPoint } from '../../database/write/equity.ts'
+import type { RecordedEvent } from '../../database/write/ledger.ts'
+import type { RecordedPosition } from '../../database/write/position.ts'
+import type { RecordedStrategy } from '../../database/write/strategy.ts'
+import type { RecordedScreen } from '../../database/write/universe.ts'
+import type { VaultRecord } from '../../database/write/vault.ts'
+import { zero } from '../../domain/decimal.ts'
+import { deposit, revalue, withdraw } from '../../domain/flows.ts'
+import { isInRange } from '../../domain/position.ts'
+import { storable } from '../../domain/storable.ts'
+import { exit, openedVault, plant, resume, showPositions, suspend, type VaultState } from '../../domain/vault.ts'
+import { KnownOtherwise, OutOfOrder, UnknownStrategy, UnknownVault } from '../errors.ts'
+import type { EventFact, Fact, MarkFact, ScreenFact, StrategyFact, VaultFact } from '../fact/fact.ts'
+import { identityOf } from '../fact/identity.ts'
+
+/** What the read model holds of what a batch of facts is about. */
+export interface Known {
+  /** Ids of all strategies. */
+  readonly strategies: Set<string>
+  readonly vaults: Map<string, VaultRecord>
+  /** Digests of known facts, by identity. */
+  readonly digests: Map<string, string>
+}
+
+/** What a batch of facts changes. */
+export interface Changes {
+  readonly strategies: RecordedStrategy[]
+  readonly screens: RecordedScreen[]
+  readonly opened: Set<string>
+  readonly touched: Set<string>
+  /** Vaults whose benchmark a flow has changed. */
+  readonly moved: Set<string>
+  readonly points: Map<string, RecordedPoint>
+  /** How many points the vaults that have new ones had before. */
+  readonly pointsBefore: Map<string, number>
+  readonly days: Map<string, RecordedDay>
+  readonly events: RecordedEvent[]
+  readonly positions: Map<string, readonly RecordedPosition[]>
+}
+
+/** Folds facts, in their order, by the rules of the domain. A fact that is refused leaves everything as it was. */
+export class Projection {
+  readonly changes: Changes = {
+    strategies: [],
+    screens: [],
+    opened: new Set(),
+    touched: new Set(),
+    moved: new Set(),
+    points: new Map(),
+    pointsBefore: new Map(),
+    days: new Map(),
+    events: [],
+    positions: new Map(),
+  }
+
+  constructor(readonly known: Known) {}
+
+  /**
+   * Takes one fact.
+   * @returns false where it was known already, and so changed nothing
+   * @throws {DomainError} where it contradicts a rule or what is known
+   */
+  apply(fact: Fact, digest: string): boolean {
+    const identity = identityOf(fact)
+    const knownDigest = this.known.digests.get(identity)
+    if (knownDigest === digest) return false
+    if (knownDigest !== undefined) throw new KnownOtherwise(identifyingKey[fact.kind], identity)
+    this.#take(fact, digest)
+    this.known.digests.set(identity, digest)
+    return true
+  }
+
+  #take(fact: Fact, digest: string): void {
+    switch (fact.kind) {
+      case 'strategy':
+        return this.#publish(fact, digest)
+      case 'screen':
+        return this.#screen(fact, digest)
+      case 'vault':
+        return this.#open(fact, digest)
+      case 'mark':
+        return this.#mark(fact, digest)
+      case 'event':
+        return this.#event(fact, digest)
+    }
+  }
+
+  #publish({ kind: _, ...strategy }: StrategyFact, digest: string): void {
+    this.known.strategies.add(strategy.id)
+    this.changes.strategies.push({ ...strategy, digest })
+  }
+
+  #screen({ kind: _, ...screen }: ScreenFact, digest: string): void {
+    const unknown = Object.keys(screen.strategies).find((id) => !this.known.strategies.has(id))
+    if (unknown !== undefined) throw new UnknownStrategy(`strategies.${unknown}`, unknown)
+    this.changes.screens.push({ ...screen, digest })
+  }
+
+  #open({ vault: address, owner, strategy, ts }: VaultFact, digest: string): void {
+    if (!this.known.strategies.has(strategy)) throw new UnknownStrategy('strategy', strategy)
+    this.changes.opened.add(address)
+    this.#keep({
+      address,
+      owner,
+      strategyId: strategy,
+      openedAt: ts,
+      digest,
+      state: openedVault,
+      fees: { contributedUsd: zero, withdrawnUsd: zero, taxedUsd: zero, highWaterUsd: zero },
+      equityAt: null,
+      pointCount: 0,
+      ledgerBlock: null,
+      ledgerInOrder: true,
+      updatedAt: ts,
+    })
+  }
+
+  #mark(fact: MarkFact, digest: string): void {
+    const vault = this.#vaultOf(fact)
+    const positions = fact.positions.map(({ ticks, ...position }) => ({ ...position, ticks: ticks ?? null }))
+    const outOfRange = positions.filter(({ range, ticks }) => !isInRange(range, ticks)).length
+    const valued = revalue(vault.state, valuation(fact.ts, fact.valueUsd, fact.prices))
+    const state = storable(showPositions(valued, { open: positions.length, outOfRange }), 'valueUsd')
+    this.changes.positions.set(vault.address, positions)
+    this.#record({ ...vault, state, fees: fact.fees ?? vault.fees, updatedAt: fact.ts }, digest)
+  }
+
+  #event(fact: EventFact, digest: string): void {
+    const vault = this.#vaultOf(fact)
+    const state = afterEvent(vault.state, fact)
+    const isFlow = fact.type === 'deposit' || fact.type === 'withdraw'
+    const newestBlock = vault.ledgerBlock ?? 0
+    const after: VaultRecord = {
+      ...vault,
+      state,
+      ledgerBlock: Math.max(newestBlock, fact.block),
+      ledgerInOrder: vault.ledgerInOrder && fact.block >= newestBlock,
+      updatedAt: fact.ts,
+    }
+    if (isFlow) this.changes.moved.add(vault.address)
+    if (isFlow) this.#record(after, null)
+    else this.#keep(after)
+    this.changes.events.push({
+      vault: vault.address,
+      txHash: fact.txHash,
+      logIndex: fact.logIndex,
+      block: fact.block,
+      ts: fact.ts,
+      type: fact.type,
+      amountUsd: ('amountUsd' in fact ? fact.amountUsd : undefined) ?? null,
+      positionId: 'positionId' in fact ? fact.positionId : null,
+      reason: 'reason' in fact ? fact.reason : null,
+      digest,
+    })
+  }
+
+  #vaultOf({ vault: address, ts }: MarkFact | EventFact): VaultRecord {
+    const vault = this.known.vaults.get(address)
+    if (vault === undefined) throw new UnknownVault(address)
+    if (ts < vault.updatedAt) throw new OutOfOrder(ts, vault.updatedAt)
+    return vault
+  }
+
+  #keep(vault: VaultRecord): void {
+    this.known.vaults.set(vault.address, vault)
+    this.changes.touched.add(vault.address)
+  }
+
+  /** Keeps a vault that a flow or mark has just left so, with the point of it: the last of a second stands. */
+  #record(vault: VaultRecord, markDigest: string | null): void {
+    const { address, state, pointCount, updatedAt: ts } = vault
+    const { points, pointsBefore, days } = this.changes
+    if (!pointsBefore.has(address)) pointsBefore.set(address, pointCount)
+    this.#keep({ ...vault, equityAt: ts, pointCount: vault.equityAt === ts ? pointCount : pointCount + 1 })
+    const key = `${address} ${ts}`
+    points.set(key, { vault: address, ts, state, markDigest: markDigest ?? points.get(key)?.markDigest ?? null })
+    if (state.day !== null) {
+      days.set(`${address} ${state.day.day}`, { vault: address, day: state.day, endUsd: state.valueUsd })
+    }
+  }
+}
+
+/** The key that is at fault where a known identity comes with other contents. */
+const identifyingKey = { strategy: 'ts', screen: 'ts', vault: 'vault', mark: 'ts', event: 'logIndex' } as const
+
+function afterEvent(vault: VaultState, fact: EventFact): VaultState {
+  switch (fact.type) {
+    case 'deposit':
+    case 'withdraw':
+      return storable(afterFlow(vault, fact), 'valueBeforeUsd')
+    case 'plant':
+      return plant(vault)
+    case 'exit':
+      return exit(vault)
+    case 'suspend':
+      return suspend(vault, fact.reason, fact.ts)
+    case 'resume':
+      return resume(vault)
+    case 'rebalance':
+    case 'harvest':
+    case 'fee':
+      return vault
+  }
+}
+
+function afterFlow(vault: VaultState, fact: FlowFact): VaultState {
+  const before = valuation(fact.ts, fact.valueBeforeUsd, fact.prices)
+  return fact.type === 'deposit'
+    ? deposit(vault, before, fact.amountUsd, fact.assets)
+    : withdraw(vault, before, fact.amountUsd)
+}
+
+type FlowFact = Extract<EventFact, { type: 'deposit' | 'withdraw' }>
+
+function valuation(tsSeconds: number, valueUsd: MarkFact['valueUsd'], prices: MarkFact['prices']) {
+  return { tsSeconds, valueUsd, prices: new Map(Object.entries(prices)) }
+}

@@ -1,0 +1,214 @@
+import {
+  type DocumentNode,
+  type FieldNode,
+  type FragmentDefinitionNode,
+  type GraphQLObjectType,
+  type GraphQLOutputType,
+  type GraphQLSchema,
+  isEnumType,
+  isLeafType,
+  isListType,
+  isNonNullType,
+  isObjectType,
+  Kind,
+  type OperationDefinitionNode,
+  OperationTypeNode,
+  type SelectionSetNode,
+} from 'graphql'
+import { keptPlans } from '../../../limits.ts'
+import { argumentsOf, constantField, enumOf, has, leafOf, resolverOf, NotCompilable } from './compiled-field.ts'
+import {
+  apart,
+  type CompiledField,
+  listOf,
+  objectOf,
+  onceEach,
+  orNull,
+  present,
+  CompiledRun,
+  type OutputWriter,
+} from './output-writer.ts'
+
+/** A part of the data that is asked for by itself. */
+export interface Part {
+  /** The keys on the way to it, none of which is a list's. */
+  readonly path: readonly string[]
+  /** How it has the values of enums, by their names. */
+  readonly wordOf: (name: string) => string
+}
+
+/** JSON text of the data, in which null stands for the part that was asked for by itself, and that part's. */
+export interface Written {
+  readonly text: string
+  /** Null where there is none on the way to it. */
+  readonly part: string | null
+}
+
+/** An operation whose fields, arguments and types are worked out. */
+export interface CompiledOperation {
+  readonly operation: OperationDefinitionNode
+  /** How many fields are worked out. */
+  readonly fields: number
+  /** Writes the data, or fails: what the failure means for the answer, the plan doesn't know. */
+  readonly run: (
+    rootValue: unknown,
+    context: unknown,
+    variables: CompiledRun['variables'],
+  ) => Written | Promise<Written>
+}
+
+const none: Part = { path: [], wordOf: (name) => name }
+
+/**
+ * Plans an operation of a valid document.
+ * @returns null where it has directives, introspection, abstract types, resolvers that ask how they are asked, or too many
+ *   fields
+ */
+export function compileOperation(
+  schema: GraphQLSchema,
+  document: DocumentNode,
+  operation: OperationDefinitionNode,
+  part = none,
+): CompiledOperation | null {
+  const root = schema.getQueryType()
+  if (operation.operation !== OperationTypeNode.QUERY || root == null || has(document, Kind.DIRECTIVE)) return null
+  try {
+    const planner = new Planner(document, part.wordOf)
+    const write = planner.object(root, [operation.selectionSet], part.path)
+    return {
+      operation,
+      fields: planner.fields,
+      run: (rootValue, context, variables) => run(write, rootValue, new CompiledRun(context, variables)),
+    }
+  } catch (error) {
+    if (error instanceof NotCompilable) return null
+    throw error
+  }
+}
+
+function run(write: OutputWriter, rootValue: unknown, run: CompiledRun): Written | Promise<Written> {
+  const text = write(rootValue, run)
+  const written = (): Written => {
+    const all = { text: text.toString(), part: run.part?.toString() ?? null }
+    run.forget()
+    return all
+  }
+  const over = run.over()
+  return over === undefined ? written() : over.then(written)
+}
+
+class Planner {
+  fields = 0
+  readonly #fragments = new Map<string, FragmentDefinitionNode>()
+  /** What was planned of a selection: one in a fragment is planned once, however often the fragment is spread. */
+  readonly #objects = new Map<SelectionSetNode, { readonly type: GraphQLObjectType; readonly write: OutputWriter }>()
+
+  constructor(
+    document: DocumentNode,
+    readonly wordOf: Part['wordOf'],
+  ) {
+    for (const node of document.definitions) {
+      if (node.kind === Kind.FRAGMENT_DEFINITION) this.#fragments.set(node.name.value, node)
+    }
+  }
+
+  /** @param way to what is written apart; empty where nothing here is */
+  object(
+    type: GraphQLObjectType,
+    selectionSets: readonly SelectionSetNode[],
+    way: readonly string[] = [],
+  ): OutputWriter {
+    if (type.isTypeOf != null) throw new NotCompilable()
+    const nodes = new Map<string, FieldNode[]>()
+    const spread = new Set<string>()
+    for (const selectionSet of selectionSets) this.#collect(selectionSet, nodes, spread)
+    return objectOf(
+      Array.from(nodes, ([key, same], index) => {
+        const label = `${index === 0 ? '' : ','}${JSON.stringify(key)}:`
+        return { label, ...this.#field(type, same, key === way[0] ? way.slice(1) : null) }
+      }),
+    )
+  }
+
+  #known(type: GraphQLObjectType, selectionSets: readonly SelectionSetNode[]): OutputWriter {
+    const [only, ...others] = selectionSets
+    if (only === undefined || others.length > 0) return this.object(type, selectionSets)
+    const known = this.#objects.get(only)
+    if (known?.type === type) return known.write
+    const write = this.object(type, selectionSets)
+    this.#objects.set(only, { type, write })
+    return write
+  }
+
+  /**
+   * Without abstract types every fragment applies, and once is enough: fields with the same key are one field.
+   * @param spread names of the fragments that are collected already
+   */
+  #collect({ selections }: SelectionSetNode, nodes: Map<string, FieldNode[]>, spread: Set<string>): void {
+    for (const node of selections) {
+      if (node.kind === Kind.FIELD) add(nodes, node)
+      else if (node.kind === Kind.INLINE_FRAGMENT) this.#collect(node.selectionSet, nodes, spread)
+      else if (!spread.has(node.name.value)) {
+        spread.add(node.name.value)
+        this.#collect(this.#fragment(node.name.value), nodes, spread)
+      }
+    }
+  }
+
+  #fragment(name: string): SelectionSetNode {
+    const fragment = this.#fragments.get(name)
+    if (fragment === undefined) throw new NotCompilable()
+    return fragment.selectionSet
+  }
+
+  /** @param way the rest of it from here; null where it doesn't lead here */
+  #field(
+    parent: GraphQLObjectType,
+    nodes: readonly FieldNode[],
+    way: readonly string[] | null,
+  ): Omit<CompiledField, 'label'> {
+    const [node] = nodes as [FieldNode]
+    if (++this.fields > keptPlans.mostFields) throw new NotCompilable()
+    if (node.name.value === '__typename') return constantField(parent.name)
+    const field = parent.getFields()[node.name.value]
+    if (field === undefined) throw new NotCompilable()
+    const write = this.#write(field.type, nodes, way ?? [])
+    return {
+      resolve: resolverOf(field),
+      argsOf: argumentsOf(field, node),
+      write: way?.length === 0 ? apart(write) : write,
+    }
+  }
+
+  #write(type: GraphQLOutputType, nodes: readonly FieldNode[], way: readonly string[], isItem = false): OutputWriter {
+    const nullable = isNonNullType(type) ? type.ofType : type
+    const write = this.#writeThere(nullable, nodes, way, isItem)
+    return isNonNullType(type) ? present(write) : orNull(write)
+  }
+
+  /** Writes what isn't null. */
+  #writeThere(
+    type: GraphQLOutputType,
+    nodes: readonly FieldNode[],
+    way: readonly string[],
+    isItem: boolean,
+  ): OutputWriter {
+    if (isListType(type)) return listOf(this.#write(type.ofType, nodes, [], true))
+    if (isLeafType(type)) return isEnumType(type) ? enumOf(type, this.wordOf) : leafOf(type)
+    if (!isObjectType(type)) throw new NotCompilable()
+    const selectionSets = nodes.flatMap(({ selectionSet }) => selectionSet ?? [])
+    const write = way.length === 0 ? this.#known(type, selectionSets) : this.object(type, selectionSets, way)
+    // The items of a list are seldom the same, and what has no objects of its own is made as fast as it is found.
+    return isItem || !selectionSets.some(isNested) ? write : onceEach(write)
+  }
+}
+
+/** Whether there may be objects in what is selected. */
+function isNested({ selections }: SelectionSetNode): boolean {
+  return selections.some((node) => node.kind !== Kind.FIELD || node.selectionSet !== undefined)
+}
+
+function add(nodes: Map<string, FieldNode[]>, node: FieldNode): void {
+  const key = (node.alias ?? node.name).value
+  nodes.set(key, [...(nodes.get(key) ?? []), node])
+}

@@ -1,0 +1,107 @@
+import { listLimits } from '../../limits.ts'
+import { countLedger, type LedgerFilter, type LedgerPage, readLedger } from '../../database/read/ledger.ts'
+import type { LedgerRow } from '../../database/read/rows.ts'
+import { eventTypes, type LedgerKey } from '../../domain/ledger.ts'
+import { distinct, requireWithin, windowOf } from './arguments.ts'
+import { builder } from './builder.ts'
+import { connectionType, decodeCursor, encodeCursor, pageOf } from './connection.ts'
+import { groupRowsByKey, createLoader } from '../execution/data-loaders.ts'
+
+const loadRows = createLoader('ledger', async (database, vaults: readonly string[], page: LedgerPage) =>
+  groupRowsByKey(vaults, await readLedger(database, vaults, page), (row) => row.vaultAddress),
+)
+
+const loadCount = createLoader('ledger counts', async (database, vaults: readonly string[], filter: LedgerFilter) => {
+  const counts = await countLedger(database, vaults, filter)
+  return new Map(counts.map(({ vault, count }) => [vault, count]))
+})
+
+const EventType = builder.enumType('EventType', {
+  description: 'What happened to a vault.',
+  values: {
+    DEPOSIT: { value: 'deposit', description: 'Capital came in.' },
+    WITHDRAW: { value: 'withdraw', description: 'Capital went out.' },
+    PLANT: { value: 'plant', description: 'Liquidity was put into a position.' },
+    REBALANCE: { value: 'rebalance', description: 'A position was moved to another range.' },
+    HARVEST: { value: 'harvest', description: 'Rewards of a position were collected.' },
+    EXIT: { value: 'exit', description: 'The vault began to leave a position.' },
+    FEE: { value: 'fee', description: 'A fee was taken.' },
+    SUSPEND: { value: 'suspend', description: 'The vault was suspended.' },
+    RESUME: { value: 'resume', description: 'The suspension was lifted.' },
+  } as const,
+})
+
+const LedgerRowType = builder.prismaObject('LedgerRow', {
+  description: "A row of a vault's activity ledger.",
+  fields: (t) => ({
+    txHash: t.expose('txHash', { type: 'TxHash', description: 'Hash of the transaction.' }),
+    logIndex: t.exposeInt('logIndex', { description: 'Index of the log in its block.' }),
+    block: t.expose('block', { type: 'BlockNumber', description: 'Number of the block.' }),
+    ts: t.expose('ts', { type: 'UnixTime', description: 'When, in Unix seconds.' }),
+    type: t.expose('type', { type: EventType, description: 'What happened.' }),
+    amountUsd: t.expose('amountUsd', {
+      type: 'Usd',
+      nullable: true,
+      description: 'The amount moved, in USD; null where the event moves none or its amount is not known.',
+    }),
+    positionId: t.exposeString('positionId', {
+      nullable: true,
+      description: 'The position it is about; null where it is about none.',
+    }),
+    reason: t.exposeString('reason', {
+      nullable: true,
+      description: 'Why the vault was suspended; null on other events.',
+    }),
+  }),
+})
+
+const LedgerConnection = connectionType<LedgerRow>('Ledger', LedgerRowType, 'ledger rows')
+
+builder.prismaObjectField('Vault', 'events', (t) =>
+  t.field({
+    type: LedgerConnection,
+    description: "The vault's activity ledger, newest first: by block, then log index, descending.",
+    args: {
+      type: t.arg({ type: [EventType], description: 'Only rows of these types.' }),
+      since: t.arg({ type: 'UnixTime', description: 'From this time on, included.' }),
+      until: t.arg({ type: 'UnixTime', description: 'Up to this time, not included.' }),
+      first: t.arg.int({
+        required: true,
+        defaultValue: listLimits.events.default,
+        description: `How many rows at most, ${listLimits.events.least} to ${listLimits.events.most}.`,
+      }),
+      after: t.arg.string({
+        description: 'The cursor of the row before the page; without it, the newest row is first.',
+      }),
+    },
+    resolve: async (vault, { type, since, until, ...args }, context) => {
+      const filter = { types: distinct('type', type, eventTypes.length), ...windowOf(since, until) }
+      const first = requireWithin('first', args.first, listLimits.events)
+      const page = { ...filter, first, after: args.after == null ? null : readCursor(args.after) }
+      return pageOf({
+        rows: (await loadRows(context, vault.address, page)) ?? [],
+        first,
+        after: args.after,
+        cursorOf: ({ block, logIndex, txHash }) => encodeCursor([block, logIndex, txHash]),
+        totalCount: async () => (await loadCount(context, vault.address, filter)) ?? 0,
+      })
+    },
+  }),
+)
+
+function readCursor(cursor: string): LedgerKey {
+  const [block, logIndex, txHash] = decodeCursor(cursor, isLedgerKey)
+  return { block, logIndex, txHash }
+}
+
+function isLedgerKey(parts: unknown[]): parts is [number, number, string] {
+  const [block, logIndex, txHash] = parts
+  return (
+    parts.length === 3 &&
+    Number.isSafeInteger(block) &&
+    Number.isSafeInteger(logIndex) &&
+    Math.abs(logIndex as number) < 2 ** 31 &&
+    typeof txHash === 'string' &&
+    /^0x[0-9a-f]{64}$/.test(txHash)
+  )
+}

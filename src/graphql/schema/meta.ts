@@ -1,0 +1,97 @@
+import { type FeedState, readFeedStates } from '../../database/read/feed.ts'
+import { builder } from './builder.ts'
+import type { DataKnown } from '../execution/context.ts'
+import { shortNames } from '../feed-names.ts'
+import { createWholeLoader } from '../execution/data-loaders.ts'
+
+const loadFeeds = createWholeLoader((database) => readFeedStates(database))
+
+interface ServedFeed extends FeedState {
+  readonly isStopped: boolean
+  readonly isWaiting: boolean
+}
+
+const Block = builder.objectRef<NonNullable<FeedState['block']>>('Block').implement({
+  description: 'A block of a chain.',
+  fields: (t) => ({
+    number: t.expose('number', { type: 'BlockNumber', description: 'Its number.' }),
+    hash: t.exposeString('hash', { description: 'Its hash.' }),
+    timestamp: t.expose('timestamp', { type: 'UnixTime', description: 'Its time, in Unix seconds.' }),
+  }),
+})
+
+const Feed = builder.objectRef<ServedFeed>('Feed').implement({
+  description: 'Where facts come from, and how far it has been read.',
+  fields: (t) => ({
+    name: t.exposeString('name', { description: 'The end of its name, as short as tells it from the others.' }),
+    line: t.exposeFloat('line', { description: 'Lines that have been applied.' }),
+    newestFactAt: t.expose('newestFactAt', {
+      type: 'UnixTime',
+      nullable: true,
+      description: 'Time of the newest fact that it brought, in Unix seconds.',
+    }),
+    readUntil: t.expose('readUntil', {
+      type: 'UnixTime',
+      nullable: true,
+      description:
+        'Up to when its source is known to hold no more than was applied, in Unix seconds: of a followed file, when its end was last seen; of a chain, the time of the newest block that was read. Null until it was read to its end.',
+    }),
+    block: t.expose('block', {
+      type: Block,
+      nullable: true,
+      description: 'The newest block that was read; null where it reads no chain.',
+    }),
+    isStopped: t.exposeBoolean('isStopped', {
+      description: 'Whether the gateway that answers has stopped reading it, for a bad fact or an error.',
+    }),
+    isWaiting: t.exposeBoolean('isWaiting', {
+      description:
+        'Whether the gateway that answers cannot read on now, and waits for the database, for room on a disk, or for the file.',
+    }),
+  }),
+})
+
+const Meta = builder.objectRef<DataKnown>('Meta').implement({
+  description: 'How new the data is that the answer is made of.',
+  fields: (t) => ({
+    version: t.exposeString('version', {
+      nullable: true,
+      description:
+        'A version that nothing in the answer is older than, as in the header Data-Version; null before the first fact, and while the gateway does not hear of commits.',
+    }),
+    newestFactAt: t.expose('newestTs', {
+      type: 'UnixTime',
+      nullable: true,
+      description: 'Time of the newest fact at that version, in Unix seconds.',
+    }),
+    ageSeconds: t.exposeInt('ageSeconds', {
+      nullable: true,
+      description: 'Whole seconds since the gateway last knew that it had heard of every commit.',
+    }),
+    feeds: t.field({
+      type: [Feed],
+      description: 'All feeds that facts have come from, by name.',
+      resolve: async (_, __, context) => {
+        const feeds = await loadFeeds(context, null)
+        const names = shortNames(feeds.map(({ name }) => name))
+        return feeds.map((feed, index) => ({
+          ...feed,
+          name: names[index] ?? feed.name,
+          isStopped: context.isStopped(feed.name),
+          isWaiting: context.isWaiting(feed.name),
+        }))
+      },
+    }),
+  }),
+})
+
+builder.queryField('_meta', (t) =>
+  t.field({
+    type: Meta,
+    description: 'How new the data is that the answer is made of.',
+    resolve: (_, __, context) => {
+      context.doNotKeep()
+      return context.data
+    },
+  }),
+)

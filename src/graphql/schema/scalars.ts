@@ -1,0 +1,73 @@
+import { GraphQLError, Kind, print } from 'graphql'
+import { toAddress } from '../../domain/address.ts'
+import { InvalidAddress, InvalidTime } from '../../domain/errors.ts'
+import { maxUnixTime } from '../../limits.ts'
+import { builder } from './builder.ts'
+import { exactNumber, type ExactNumber, exactText } from '../execution/compiler/exact-number.ts'
+
+/* An extension `jsonText` writes what `serialize` gives, in fewer steps. */
+
+builder.scalarType('Address', {
+  description:
+    'An EVM address: `0x` and 40 hex digits. Accepted in one case or with a right EIP-55 checksum; served checksummed.',
+  specifiedByURL: 'https://eips.ethereum.org/EIPS/eip-55',
+  serialize: (address) => address,
+  extensions: { jsonText: unescaped },
+  parseValue: (value) => {
+    if (typeof value !== 'string') throw new InvalidAddress(JSON.stringify(value), 'it is not a string')
+    return toAddress(value)
+  },
+})
+
+builder.scalarType('TxHash', {
+  description: 'A transaction hash: `0x` and 64 hex digits in lower case.',
+  specifiedByURL: 'https://ethereum.org/en/developers/docs/apis/json-rpc/#data-encoding',
+  serialize: (hash) => hash,
+  extensions: { jsonText: unescaped },
+  parseValue: onlyServed('TxHash'),
+})
+
+builder.scalarType('UnixTime', {
+  description: 'A time in Unix seconds: an integer, which is not limited to 32 bits.',
+  specifiedByURL: 'https://pubs.opengroup.org/onlinepubs/9799919799/basedefs/V1_chap04.html#tag_04_19',
+  serialize: (seconds) => seconds,
+  parseValue: toUnixTime,
+  parseLiteral: (node) => toUnixTime(node.kind === Kind.INT ? Number(node.value) : print(node)),
+})
+
+builder.scalarType('BlockNumber', {
+  description: 'The number of a block: an integer, which is not limited to 32 bits.',
+  serialize: (block) => block,
+  parseValue: onlyServed('BlockNumber'),
+})
+
+builder.scalarType('Usd', {
+  description: 'An amount in USD: a JSON number of at most 6 decimals, whose text is exact.',
+  serialize: (text): number | ExactNumber => exactNumber(text),
+  extensions: { jsonText: exactText },
+  parseValue: onlyServed('Usd'),
+})
+
+builder.scalarType('Price', {
+  description:
+    'A price: units of the quote asset for one unit of the base asset, adjusted for token decimals. A JSON number.',
+  serialize: (text) => Number(text),
+  parseValue: onlyServed('Price'),
+})
+
+/** JSON text of what has nothing to escape. */
+function unescaped(text: string): string {
+  return `"${text}"`
+}
+
+function toUnixTime(value: unknown): number {
+  if (typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= maxUnixTime) return value
+  throw new InvalidTime(value, maxUnixTime)
+}
+
+/** No argument has this type. */
+function onlyServed(name: string): () => never {
+  return () => {
+    throw new GraphQLError(`${name} is served, not taken`)
+  }
+}

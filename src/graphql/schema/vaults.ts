@@ -1,0 +1,144 @@
+import { listLimits, mostFilterValues } from '../../limits.ts'
+import {
+  allStrategies,
+  countVaults,
+  type PagedVaultRow,
+  readVaultPages,
+  type VaultCursor,
+  type VaultFilter,
+  type VaultOrder,
+  type VaultPage,
+} from '../../database/read/vault.ts'
+import type { VaultRow } from '../../database/read/rows.ts'
+import { vaultStatuses } from '../../domain/vault.ts'
+import { distinct, searchable, requireWithin } from './arguments.ts'
+import { builder } from './builder.ts'
+import { connectionType, decodeCursor, encodeCursor, type Page, pageOf } from './connection.ts'
+import type { Context } from '../execution/context.ts'
+import { groupRowsByKey, createLoader } from '../execution/data-loaders.ts'
+import { VaultStatusEnum, VaultType } from './vault.ts'
+
+const loadPage = createLoader('vault pages', async (database, lists: readonly string[], page: VaultPage) =>
+  groupRowsByKey(lists, await readVaultPages(database, lists, page), (vault) => vault.list),
+)
+
+const loadCount = createLoader('vault counts', async (database, lists: readonly string[], filter: VaultFilter) => {
+  const counts = await countVaults(database, lists, filter)
+  return new Map(counts.map(({ list, count }) => [list, count]))
+})
+
+const VaultConnection = connectionType<VaultRow>('Vault', VaultType, 'vaults')
+
+const VaultWhere = builder.inputType('VaultWhere', {
+  description: 'Which vaults: those that match every key given, by any of its values.',
+  fields: (t) => ({
+    status: t.field({ type: [VaultStatusEnum], description: 'Vaults in one of these states.' }),
+    strategy: t.idList({ description: 'Vaults that run one of these strategies, by id.' }),
+    owner: t.field({ type: ['Address'], description: 'Vaults of one of these owners.' }),
+  }),
+})
+
+const VaultOrderField = builder.enumType('VaultOrderField', {
+  description: 'What vaults can be ordered by.',
+  values: {
+    VALUE_USD: { description: 'What they are worth now, in USD.' },
+    NET_USD: { description: 'Their gain net of flows, in USD.' },
+    UPDATED_AT: { description: 'Time of their newest fact.' },
+    ADDRESS: { description: 'Their address, by its hexadecimal digits.' },
+  } satisfies Record<VaultOrder, unknown>,
+})
+
+const Direction = builder.enumType('Direction', {
+  description: 'Which way an order goes.',
+  values: { ASC: { description: 'The least first.' }, DESC: { description: 'The greatest first.' } },
+})
+
+const VaultOrderInput = builder.inputType('VaultOrder', {
+  description: 'The order of vaults; between equals the address decides.',
+  fields: (t) => ({
+    field: t.field({ type: VaultOrderField, required: true, description: 'What to order by.' }),
+    direction: t.field({ type: Direction, required: true, defaultValue: 'DESC', description: 'Which way.' }),
+  }),
+})
+
+const pageArguments = builder.args((t) => ({
+  first: t.int({
+    required: true,
+    defaultValue: listLimits.vaults.default,
+    description: `How many vaults at most, ${listLimits.vaults.least} to ${listLimits.vaults.most}.`,
+  }),
+  after: t.string({ description: 'The cursor of the vault before the page.' }),
+  where: t.field({ type: VaultWhere, description: 'Only vaults that match.' }),
+  orderBy: t.field({
+    type: VaultOrderInput,
+    required: true,
+    defaultValue: { field: 'VALUE_USD', direction: 'DESC' },
+    description: 'In which order.',
+  }),
+}))
+
+interface PageArguments {
+  first: number
+  after?: string | null | undefined
+  where?: { [Key in keyof VaultFilter]?: VaultFilter[Key] | undefined } | null | undefined
+  orderBy: { field: VaultOrder; direction: 'ASC' | 'DESC' }
+}
+
+async function vaultPage(context: Context, list: string, args: PageArguments): Promise<Page<VaultRow>> {
+  const { field: orderBy, direction } = args.orderBy
+  const filter: VaultFilter = {
+    status: distinct('status', args.where?.status, vaultStatuses.length),
+    strategy:
+      distinct('strategy', args.where?.strategy, mostFilterValues)?.map((id) => searchable('strategy', id)) ?? null,
+    owner: distinct('owner', args.where?.owner, mostFilterValues),
+  }
+  const first = requireWithin('first', args.first, listLimits.vaults)
+  const after = args.after == null ? null : readCursor(args.after, orderBy)
+  const rows = await loadPage(context, list, { filter, orderBy, direction, first, after })
+  return pageOf<PagedVaultRow>({
+    rows: rows ?? [],
+    first,
+    after: args.after,
+    cursorOf: (vault) => encodeCursor([orderBy, vault.orderValue, vault.address]),
+    totalCount: async () => (await loadCount(context, list, filter)) ?? 0,
+  })
+}
+
+function readCursor(cursor: string, orderBy: VaultOrder): VaultCursor {
+  const isOurs = (parts: unknown[]): parts is [VaultOrder, string, string] =>
+    parts.length === 3 && parts[0] === orderBy && isLike(orderValues[orderBy], parts[1]) && isLike(address, parts[2])
+  const [, value, vault] = decodeCursor(cursor, isOurs)
+  return { value, address: vault }
+}
+
+const amount = /^-?\d{1,32}(\.\d{1,6})?$/
+const address = /^0x[0-9a-fA-F]{40}$/
+/** What the database can compare with each order's column. */
+const orderValues: Record<VaultOrder, RegExp> = {
+  VALUE_USD: amount,
+  NET_USD: amount,
+  UPDATED_AT: /^\d{1,12}$/,
+  ADDRESS: address,
+}
+
+function isLike(pattern: RegExp, value: unknown): boolean {
+  return typeof value === 'string' && pattern.test(value)
+}
+
+builder.queryField('vaults', (t) =>
+  t.field({
+    type: VaultConnection,
+    description: 'Vaults, the most valuable first unless another order is asked for.',
+    args: pageArguments,
+    resolve: (_, args, context) => vaultPage(context, allStrategies, args),
+  }),
+)
+
+builder.prismaObjectField('Strategy', 'vaults', (t) =>
+  t.field({
+    type: VaultConnection,
+    description: 'The vaults that run the strategy, the most valuable first unless another order is asked for.',
+    args: pageArguments,
+    resolve: (strategy, args, context) => vaultPage(context, strategy.id, args),
+  }),
+)

@@ -1,0 +1,37 @@
+import { hash } from 'node:crypto'
+import { etagOf } from '../middleware/conditional-requests.ts'
+import { type Encoding, pack } from '../middleware/compression.ts'
+import type { Answer } from '../request-context.ts'
+import { type HeaderList, headerList } from '../server/header-list.ts'
+
+/** An answer in bytes, to send as often as it is asked for: as it is, and packed from the first time on that it is so. */
+export class CachedResponse {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly bytes: Buffer
+  /** Of its content, however it is packed; null where it says itself how it may be kept. */
+  readonly tag: string | null
+  /** All headers of it as it is. */
+  readonly plainHeaders: HeaderList
+  readonly #packed: Partial<Record<Encoding, Promise<Buffer>>> = {}
+
+  constructor({ status, headers, body }: Omit<Answer, 'body'> & { readonly body: string | Buffer }) {
+    const isTagged = status !== 204 && !('cache-control' in headers)
+    this.status = status
+    this.headers = isTagged ? { ...headers, 'cache-control': 'no-cache', vary: 'accept-encoding' } : headers
+    this.bytes = typeof body === 'string' ? Buffer.from(body) : body
+    this.tag = isTagged ? hash('sha256', this.bytes, 'base64url').slice(0, 27) : null
+    const length = status === 204 ? {} : { 'content-length': String(this.bytes.length) }
+    const etag = this.tag === null ? {} : { etag: etagOf(this.tag, null) }
+    this.plainHeaders = headerList({ ...this.headers, ...length, ...etag })
+  }
+
+  /** @returns null where too many answers are being packed to pack this one, too */
+  packed(encoding: Encoding): Promise<Buffer> | null {
+    const known = this.#packed[encoding]
+    if (known !== undefined) return known
+    const packed = pack(this.bytes, encoding)
+    if (packed !== null) this.#packed[encoding] = packed
+    return packed
+  }
+}

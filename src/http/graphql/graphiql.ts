@@ -1,0 +1,138 @@
+import type { GraphiQLOptions } from 'graphql-yoga'
+import type { Answer } from '../../rest/problem.ts'
+import type { RequestContext } from '../../graphql/execution/context.ts'
+import type { ExecuteDocument, ExecutionRequest } from '../../graphql/execution/executor.ts'
+import { CachedResponse } from '../cache/cached-response.ts'
+import { type GraphiqlAssets, graphiqlAssets } from './graphiql-assets.ts'
+
+const mostValuable: ExecutionRequest = {
+  document: '{ vaults(first: 1) { nodes { address } } }',
+  path: ['vaults', 'nodes'],
+  wordOf: (name) => name,
+}
+
+const nobody = '0x0000000000000000000000000000000000000000'
+
+/** GraphiQL's script and style sheet, by their paths. */
+export const graphiqlContents: ReadonlyMap<string, () => Promise<CachedResponse>> = new Map([
+  ['/graphql/graphiql.js', () => assetContent('text/javascript', 'script')],
+  ['/graphql/graphiql.css', () => assetContent('text/css', 'style')],
+])
+
+/** While the two are being made, they are made together. */
+let making: Promise<GraphiqlAssets> | undefined
+
+async function assetContent(type: string, name: keyof GraphiqlAssets): Promise<CachedResponse> {
+  making ??= graphiqlAssets().finally(() => (making = undefined))
+  const body = Buffer.from((await making)[name])
+  return new CachedResponse({ status: 200, headers: { 'content-type': `${type}; charset=utf-8` }, body })
+}
+
+/** GraphiQL's page: small, since all that is large in it is the same for everyone and served beside it. */
+export function graphiqlPage(options: GraphiQLOptions): Answer {
+  const body = `<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8">
+    <title>vault-gateway</title>
+    <link rel="icon" href="data:,">
+    <link rel="stylesheet" href="graphql/graphiql.css">
+    <script type="application/json" id="options">${JSON.stringify(options).replaceAll('<', '\\u003c')}</script>
+    <script defer src="graphql/graphiql.js"></script>
+  </head>
+  <body id="body" class="no-focus-outline">
+    <noscript>You need to enable JavaScript to run this app.</noscript>
+    <div id="root"></div>
+  </body>
+</html>
+`
+  return { status: 200, headers: { 'content-type': 'text/html; charset=utf-8' }, body }
+}
+
+/**
+ * What GraphiQL opens with: the query of its link, or else example queries.
+ * @param address of a vault that is there, so that the first of them answers; null shows none
+ */
+export function graphiqlOptions(link: URLSearchParams, address: string | null): GraphiQLOptions {
+  const queries = exampleQueries(address ?? nobody)
+  const [first = ''] = queries
+  return {
+    title: 'vault-gateway',
+    defaultTabs: queries.map((query) => ({ query })),
+    // The page itself reads the link's query: in these options, which become a script, a stranger's text would run.
+    ...(link.has('query') ? {} : { query: first }),
+    defaultEditorToolsVisibility: false,
+  }
+}
+
+/** The most valuable vault's; null where there is none, or the database fails: the page opens all the same. */
+export async function exampleAddress(execute: ExecuteDocument, making: RequestContext): Promise<string | null> {
+  const { part } = await execute(mostValuable, {}, making)
+  const [vault] = JSON.parse(part ?? '[]') as { address: string }[]
+  return vault?.address ?? null
+}
+
+/** @param address of the vault that the first example asks for */
+export function exampleQueries(address: string): string[] {
+  return [
+    `# What a vault is worth, and what it gained.
+query Vault {
+  vault(address: "${address}") {
+    status
+    valueUsd
+    capitalInUsd
+    capitalOutUsd
+    netUsd
+    strategyDeltaUsd
+    marketDeltaUsd
+    strategy { name liveApr sigma }
+    positions {
+      pool { a b venue feeTier }
+      range { lower current upper }
+      inRange
+      pendingRewardsUsd
+    }
+    suspension { reason since exitsAvailable }
+    equity(points: 10) { ts netUsd changeUsd }
+    events(first: 5) {
+      nodes { ts type amountUsd txHash }
+      pageInfo { hasNextPage endCursor }
+    }
+  }
+}
+`,
+    `# All vaults, the greatest gain first.
+query Vaults {
+  vaults(first: 10, orderBy: { field: NET_USD }) {
+    totalCount
+    nodes {
+      address
+      status
+      valueUsd
+      netUsd
+      strategy { name }
+      positions { inRange }
+    }
+    pageInfo { hasNextPage endCursor }
+  }
+}
+`,
+    `# The strategies and the universe they choose from.
+query Catalogue {
+  strategies {
+    name
+    tagline
+    liveApr
+    sigma
+    pairs { a b venues }
+    vaults(first: 3) { totalCount nodes { address valueUsd } }
+  }
+  universe {
+    screenedAt
+    assets(category: MAJOR) { symbol name venues liquidityUsd }
+    pairs { a b venues tvlUsd emissions }
+  }
+}
+`,
+  ]
+}

@@ -1,0 +1,13 @@
+import { prefersHtml } from '../middleware/content-negotiation.ts'
+import type { IncomingRequest } from '../request-context.ts'
+
+export const graphqlPath = '/graphql'
+
+export function isGraphql({ path }: Pick<IncomingRequest, 'path'>): boolean {
+  return path === graphqlPath
+}
+
+/** Whether a browser asks for GraphiQL. */
+export function isGraphiqlPage(request: IncomingRequest): boolean {
+  return isGraphql(request) && request.method === 'GET' && prefersHtml(request.header('accept'))
+}

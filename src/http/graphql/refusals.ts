@@ -1,0 +1,42 @@
+import { notAllowed } from '../../rest/handler.ts'
+import type { Answer } from '../../rest/problem.ts'
+
+/** What `/graphql` is asked by. */
+export const graphqlMethods = 'GET, POST, OPTIONS'
+
+/** A problem as GraphQL's clients expect it. */
+export function inGraphql({ status, headers, body }: Answer): Answer {
+  const { title, detail, type } = JSON.parse(body) as { title: string; detail: string; type: string }
+  const code = type
+    .slice(type.lastIndexOf(':') + 1)
+    .toUpperCase()
+    .replaceAll('-', '_')
+  return graphqlRefusal(status, code, `${title}. ${detail}`, headers)
+}
+
+/** The refusal of another method. */
+export function methodRefused(method: string): Answer {
+  return inGraphql(notAllowed(method, graphqlMethods))
+}
+
+/** What Yoga answers without a word, with words. */
+export function inWords(answer: Answer): Answer {
+  const words = answer.body === '' ? unsaid[answer.status] : undefined
+  return words === undefined ? answer : graphqlRefusal(answer.status, ...words)
+}
+
+const unsaid: Readonly<Partial<Record<number, readonly [code: string, message: string]>>> = {
+  406: [
+    'NOT_ACCEPTABLE',
+    'Answers are application/graphql-response+json or application/json, neither of which Accept takes.',
+  ],
+  415: ['UNSUPPORTED_MEDIA_TYPE', 'Send the query as application/json, and say so in Content-Type.'],
+}
+
+function graphqlRefusal(status: number, code: string, message: string, headers: Answer['headers'] = {}): Answer {
+  return {
+    status,
+    headers: { ...headers, 'content-type': 'application/graphql-response+json; charset=utf-8' },
+    body: JSON.stringify({ errors: [{ message, extensions: { code } }] }),
+  }
+}

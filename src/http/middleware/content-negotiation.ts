@@ -1,0 +1,45 @@
+import { acceptedTypes } from '../../limits.ts'
+
+/** A media range of an Accept header, with its weight from 0 to 1 (RFC 9110, sections 12.4.2 and 12.5.1). */
+interface Accepted {
+  readonly range: string
+  readonly quality: number
+}
+
+const jsonTypes: readonly string[] = ['application/json', 'application/graphql-response+json']
+
+/** Whether a client names HTML as what it takes, and JSON not as what it would rather have. */
+export function prefersHtml(accept: string | null): boolean {
+  if (accept === null || !/html/i.test(accept)) return false
+  const accepted = parse(accept)
+  const html = qualityOf(accepted, ['text/html'])
+  return html > 0 && html >= qualityOf(accepted, jsonTypes)
+}
+
+/** The media ranges of an Accept header without their weights: the most wanted first, those of weight 0 left out. */
+export function inOrderOfQuality(accept: string): string {
+  if (!accept.includes(';')) return accept
+  const accepted = parse(accept).filter(({ quality }) => quality > 0)
+  const ranges = accepted.sort((a, b) => b.quality - a.quality).map(({ range }) => range)
+  // An empty header would be taken for none, which takes all.
+  return ranges.length === 0 ? 'none/none' : ranges.join(', ')
+}
+
+function qualityOf(accepted: readonly Accepted[], types: readonly string[]): number {
+  const named = accepted.filter(({ range }) => types.includes(range.split(';', 1)[0] ?? ''))
+  return Math.max(0, ...named.map(({ quality }) => quality))
+}
+
+/** What stands after the first so many ranges is not looked at. */
+function parse(accept: string): Accepted[] {
+  return accept
+    .toLowerCase()
+    .split(',', acceptedTypes)
+    .map((each) => {
+      const [type = '', ...parameters] = each.split(';').map((part) => part.trim())
+      const weight = parameters.find((parameter) => /^q *=/.test(parameter))
+      const quality = weight === undefined ? 1 : Number(weight.slice(weight.indexOf('=') + 1))
+      const others = parameters.filter((parameter) => parameter !== weight)
+      return { range: [type, ...others].join(';'), quality: quality >= 0 && quality <= 1 ? quality : 0 }
+    })
+}

@@ -1,0 +1,23 @@
+import { type HeaderList, headerList } from '../server/header-list.ts'
+
+/** The data is public and read-only, so that pages of any origin may read it. */
+export const sharedHeaders: Readonly<Record<string, string>> = {
+  'access-control-allow-origin': '*',
+  'access-control-expose-headers':
+    'data-age, data-time, data-version, etag, link, ratelimit, ratelimit-policy, retry-after, x-request-id',
+}
+
+/** What only a preflight asks. */
+const preflight: Readonly<Record<string, string>> = {
+  ...sharedHeaders,
+  'access-control-allow-methods': 'GET, HEAD, OPTIONS, POST',
+  'access-control-allow-headers': 'authorization, content-type, if-none-match, min-data-version, x-request-id',
+  'access-control-max-age': '86400',
+}
+
+const sharedList = headerList(sharedHeaders)
+const preflightList = headerList(preflight)
+
+export function corsHeaders(method: string): HeaderList {
+  return method === 'OPTIONS' ? preflightList : sharedList
+}

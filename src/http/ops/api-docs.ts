@@ -1,0 +1,63 @@
+import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { openapi } from '../../rest/openapi.ts'
+import { CachedResponse } from '../cache/cached-response.ts'
+
+const { resolve } = createRequire(import.meta.url)
+
+/** Swagger UI needs images of its style sheet, which are written in it, and nothing from elsewhere. */
+const policy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+const page = `<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8">
+    <meta name="viewport" content="width=device-width, initial-scale=1">
+    <title>vault-gateway: the six paths</title>
+    <link rel="icon" href="data:,">
+    <link rel="stylesheet" href="docs/swagger-ui.css">
+    <script defer src="docs/swagger-ui-bundle.js"></script>
+    <script defer src="docs/start.js"></script>
+  </head>
+  <body>
+    <div id="docs"></div>
+  </body>
+</html>
+`
+
+// No validator: it would be another host's.
+const start = `SwaggerUIBundle({ url: 'openapi.json', dom_id: '#docs', deepLinking: true, validatorUrl: null })
+`
+
+const contract = JSON.stringify(openapi)
+
+/** The contract of the REST paths and the page that shows it, by their paths. */
+export const apiDocsContents: ReadonlyMap<string, () => Promise<CachedResponse>> = new Map([
+  ['/openapi.json', () => served('application/json', contract)],
+  ['/docs', () => served('text/html', page, { 'content-security-policy': policy })],
+  ['/docs/start.js', () => served('text/javascript', start)],
+  ['/docs/swagger-ui-bundle.js', async () => served('text/javascript', await asset('swagger-ui-bundle.js'))],
+  ['/docs/swagger-ui.css', async () => served('text/css', await asset('swagger-ui.css'))],
+])
+
+function served(
+  type: string,
+  body: string | Buffer,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<CachedResponse> {
+  const ofType = { 'content-type': `${type}; charset=utf-8`, ...headers }
+  return Promise.resolve(new CachedResponse({ status: 200, headers: ofType, body }))
+}
+
+function asset(name: string): Promise<Buffer> {
+  return readFile(resolve(`swagger-ui-dist/${name}`))
+}

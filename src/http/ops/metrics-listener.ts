@@ -1,0 +1,22 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { onlyRead } from '../../rest/handler.ts'
+import { problem } from '../../rest/problem.ts'
+import { answerMetrics, type MetricsEndpoint, metricsPath } from './metrics-endpoint.ts'
+import { CachedResponse } from '../cache/cached-response.ts'
+import { fromSocket } from '../server/request-adapter.ts'
+import { outbound, write } from '../server/response-adapter.ts'
+
+/** Answers `/metrics` and no more, for a port of its own. */
+export function metricsListener(
+  tell: MetricsEndpoint,
+): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
+  return async (request, response) => {
+    const inbound = fromSocket(request)
+    const { headers, ...answer } =
+      inbound.path === metricsPath
+        ? await onlyRead(inbound.method, () => answerMetrics(tell))
+        : problem('PATH_NOT_FOUND', `${inbound.path} is not ${metricsPath}, which is all there is on this port`)
+    const whole = new CachedResponse({ ...answer, headers: { ...headers, 'cache-control': 'no-store' } })
+    await write(response, inbound, await outbound(inbound, whole, []))
+  }
+}

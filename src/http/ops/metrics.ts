@@ -1,0 +1,128 @@
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
+import type { CacheFigures } from '../cache/response-cache.ts'
+import type { DataVersions } from '../cache/data-versions.ts'
+import type { AnsweredRequest } from '../middleware/tracing.ts'
+
+export interface MetricsOptions {
+  /** Asked at each scrape. */
+  readonly cache?: () => CacheFigures
+  /** Asked at each scrape. */
+  readonly data?: DataVersions
+  /** The number of this process where several serve one port: a label on all that is its own. */
+  readonly worker?: number | 'primary'
+}
+
+/** What one process counts of its own work, in a registry of its own. */
+export interface Metrics {
+  readonly onAnswered: (request: Pick<AnsweredRequest, 'route' | 'status' | 'milliseconds'>) => void
+  readonly onStatement: (name: string, seconds: number, isDone: boolean) => void
+  readonly onBatch: (loader: string, keys: number) => void
+  readonly onRepeat: () => void
+  readonly onConnections: (open: number) => void
+  readonly onRefused: () => void
+  /** All of it in Prometheus' text format. */
+  text(): Promise<string>
+}
+
+/** From an answer that was kept, by one that takes a few statements, to the deadline. */
+const secondsBuckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+/** From one vault to the most that a list may hold, nested once. */
+const keysBuckets = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000]
+
+/** Labels have few values, all of them the gateway's own words: what a stranger sends never makes a new one. */
+export function createMetrics({ cache, data, worker }: MetricsOptions = {}): Metrics {
+  const registry = new Registry()
+  const registers = [registry]
+  if (worker !== undefined) registry.setDefaultLabels({ worker: String(worker) })
+  collectDefaultMetrics({ register: registry })
+  const requests = new Histogram({
+    name: 'vault_gateway_http_request_duration_seconds',
+    help: 'Time from a request to the last byte of its answer, by route and status; status "none": the client went before.',
+    labelNames: ['route', 'status'],
+    buckets: secondsBuckets,
+    registers,
+  })
+  const statements = new Histogram({
+    name: 'vault_gateway_statement_duration_seconds',
+    help: 'Time of a statement that an answer reads by, its wait for a connection included; outcome "failed": or given up.',
+    labelNames: ['statement', 'outcome'],
+    buckets: secondsBuckets,
+    registers,
+  })
+  const batches = new Histogram({
+    name: 'vault_gateway_loader_batch_size',
+    help: 'How many keys a loader reads at once.',
+    labelNames: ['loader'],
+    buckets: keysBuckets,
+    registers,
+  })
+  const repeated = new Counter({
+    name: 'vault_gateway_answers_repeated_total',
+    help: 'Answers made again in one snapshot, since facts were committed between their statements.',
+    registers,
+  })
+  const connections = new Gauge({
+    name: 'vault_gateway_connections_open',
+    help: 'Connections of clients that are open.',
+    registers,
+  })
+  const refused = new Counter({
+    name: 'vault_gateway_connections_refused_total',
+    help: 'Connections closed at once, since as many were open as may be, in all or from one address.',
+    registers,
+  })
+  if (cache !== undefined) countCache(registers, cache)
+  if (data !== undefined) tellAge(registers, data)
+  return {
+    onAnswered: ({ route, status, milliseconds }) =>
+      requests.observe({ route, status: status ?? 'none' }, milliseconds / 1000),
+    onStatement: (statement, seconds, isDone) =>
+      statements.observe({ statement, outcome: isDone ? 'done' : 'failed' }, seconds),
+    onBatch: (loader, keys) => batches.observe({ loader }, keys),
+    onRepeat: () => repeated.inc(),
+    onConnections: (open) => connections.set(open),
+    onRefused: () => refused.inc(),
+    text: () => registry.metrics(),
+  }
+}
+
+function tellAge(registers: Registry[], data: DataVersions): void {
+  const told = (name: string, help: string, figure: () => number | null): void => {
+    const collect = function (this: Gauge): void {
+      const value = figure()
+      if (value === null) this.remove()
+      else this.set(value)
+    }
+    new Gauge({ name: `vault_gateway_${name}`, help, registers, collect })
+  }
+  told(
+    'data_age_seconds',
+    'Time since this process last knew that it had heard of every commit.',
+    () => data.now().ageSeconds,
+  )
+  told('commits_heard', '1 where this process hears of commits, else 0: then it caches nothing.', () =>
+    data.isListening ? 1 : 0,
+  )
+  told('heard_commit_seq', 'Number of the newest commit that this process has heard of.', () => data.newestSeq)
+}
+
+function countCache(registers: Registry[], cache: () => CacheFigures): void {
+  const counted = (name: string, help: string, figure: (figures: CacheFigures) => number): void => {
+    const collect = function (this: Counter): void {
+      this.reset()
+      this.inc(figure(cache()))
+    }
+    new Counter({ name: `vault_gateway_cache_${name}_total`, help, registers, collect })
+  }
+  const held = (name: string, help: string, figure: (figures: CacheFigures) => number): void => {
+    const collect = function (this: Gauge): void {
+      this.set(figure(cache()))
+    }
+    new Gauge({ name: `vault_gateway_cache_${name}`, help, registers, collect })
+  }
+  counted('hits', 'Answers that the cache gave.', ({ hits }) => hits)
+  counted('misses', 'Answers that the cache had not.', ({ misses }) => misses)
+  counted('dropped', 'Answers dropped since something they were made from had changed.', ({ dropped }) => dropped)
+  held('entries', 'Answers that the cache holds.', ({ entries }) => entries)
+  held('bytes', 'Bytes that the cache takes.', ({ bytes }) => bytes)
+}

@@ -1,0 +1,79 @@
+import { Gauge, Registry } from 'prom-client'
+import { shortNames } from '../../graphql/feed-names.ts'
+
+/** What the read model tells of itself. */
+export interface ModelFigures {
+  /** How far each feed has been applied. */
+  readonly feeds: readonly {
+    readonly name: string
+    readonly lines: number
+    readonly bytes: number
+    /** Time of the newest fact that it brought, in Unix seconds. */
+    readonly newestFactAt: number | null
+    /** Up to when its source is known to hold no more than was applied, in Unix seconds. */
+    readonly readUntil: number | null
+  }[]
+  /** Unix seconds; null before the first fact. */
+  readonly newestFactAt: number | null
+  /** Number of the newest commit; null before the first. */
+  readonly commitSeq: number | null
+}
+
+export interface ModelMetricsOptions {
+  /** Null where the database doesn't answer. It never fails, and takes a bounded time. */
+  readonly read: () => Promise<ModelFigures | null>
+  readonly isFeedStopped: () => boolean
+  readonly isFeedWaiting: () => boolean
+  readonly nowSeconds: () => number
+}
+
+/**
+ * What is known of the facts that came in, in Prometheus' text format: it is the same whichever process is asked.
+ * While the database is away, what it would tell is left out, for an old position can't be told from a feed that stands.
+ */
+export function createModelMetrics(options: ModelMetricsOptions): () => Promise<string> {
+  const { read, isFeedStopped, isFeedWaiting, nowSeconds } = options
+  const registry = new Registry()
+  const gauge = <Label extends string = never>(name: string, help: string, labelNames: Label[] = []): Gauge<Label> =>
+    new Gauge({ name: `vault_gateway_${name}`, help, labelNames, registers: [registry] })
+  const up = gauge('database_up', '1 where the database answered this scrape in time, else 0.')
+  const stopped = gauge('feed_stopped', '1 where the feed was stopped by a bad fact or an error, else 0.')
+  const waiting = gauge(
+    'feed_waiting',
+    '1 where the feed waits for its database, for room on a disk, or for its file, else 0.',
+  )
+  const lines = gauge('feed_position_lines', 'Lines of a feed that have been applied.', ['feed'])
+  const bytes = gauge('feed_position_bytes', 'Bytes of a feed, unpacked, that have been applied.', ['feed'])
+  const factAge = gauge('feed_newest_fact_age_seconds', 'Time since the newest fact of a feed, by its own ts.', [
+    'feed',
+  ])
+  const readAge = gauge(
+    'feed_read_until_age_seconds',
+    'Time since which it is not known whether the source of a feed holds more; absent until it was read to its end.',
+    ['feed'],
+  )
+  const seq = gauge('commit_seq', 'Number of the newest commit in the database.')
+  const age = gauge('newest_fact_age_seconds', 'Time since the newest fact of any kind, by its own ts.', [])
+
+  return async () => {
+    const figures = await read()
+    up.set(figures === null ? 0 : 1)
+    stopped.set(isFeedStopped() ? 1 : 0)
+    waiting.set(isFeedWaiting() ? 1 : 0)
+    for (const each of [lines, bytes, factAge, readAge]) each.reset()
+    const now = nowSeconds()
+    const feeds = figures?.feeds ?? []
+    const labels = shortNames(feeds.map(({ name }) => name))
+    feeds.forEach((feed, index) => {
+      const label = { feed: labels[index] ?? feed.name }
+      lines.set(label, feed.lines)
+      bytes.set(label, feed.bytes)
+      if (feed.newestFactAt !== null) factAge.set(label, now - feed.newestFactAt)
+      if (feed.readUntil !== null) readAge.set(label, now - feed.readUntil)
+    })
+    for (const each of [age, seq]) each.remove()
+    if (figures?.newestFactAt != null) age.set(now - figures.newestFactAt)
+    if (figures?.commitSeq != null) seq.set(figures.commitSeq)
+    return registry.metrics()
+  }
+}

@@ -1,0 +1,38 @@
+import { onlyRead } from '../../rest/handler.ts'
+import { apiDocsContents } from './api-docs.ts'
+import type { IncomingRequest } from '../request-context.ts'
+import { CachedResponse } from '../cache/cached-response.ts'
+import { graphiqlContents } from '../graphql/graphiql.ts'
+
+/**
+ * What is the same for everyone, with its packed forms: made when it is first asked for, and shared by all answers from
+ * then on. A gateway on which nobody looks at pages holds none of it.
+ */
+const contents = new Map([...apiDocsContents, ...graphiqlContents].map(([path, make]) => [path, onceMade(make)]))
+
+/** Answers the pages for people and the contract; null where the path is none of them. */
+export function staticContent({
+  method,
+  path,
+}: Pick<IncomingRequest, 'method' | 'path'>): Promise<CachedResponse> | null {
+  const content = contents.get(path)
+  if (content === undefined) return null
+  if (method === 'GET' || method === 'HEAD') return content()
+  return onlyRead(method, () => Promise.reject(new TypeError(`${method} is not for reading`))).then(
+    (answer) => new CachedResponse(answer),
+  )
+}
+
+export function isStaticContent({ path }: Pick<IncomingRequest, 'path'>): boolean {
+  return contents.has(path)
+}
+
+/** Makes something once; what failed is tried again. */
+function onceMade<Value>(make: () => Promise<Value>): () => Promise<Value> {
+  let made: Promise<Value> | undefined
+  return () =>
+    (made ??= make().catch((error: unknown) => {
+      made = undefined
+      throw error
+    }))
+}

@@ -1,0 +1,183 @@
+import { describe, expect, test } from 'vitest'
+import type { Database, Read, Value, Versioned } from '../../../src/database/database.ts'
+import type { Cancellation } from '../../../src/database/cancellation.ts'
+import { batchReads } from '../../../src/database/batching/batch-scheduler.ts'
+import { withPlainRows } from '../../../src/database/decode-rows.ts'
+import { heapBytes } from '../../support/heap.ts'
+
+interface Row {
+  readonly vault: string
+  readonly value: string
+}
+
+/** A read that was begun, and is answered when the test says so. */
+interface Begun {
+  readonly values: readonly Value[]
+  readonly answer: (value: string) => void
+  readonly fail: (error: Error) => void
+}
+
+const ofVaults: Read = { name: 'of_vaults', from: 'named vaults', sharedBy: 'vault', text: '' }
+const whole: Read = { name: 'whole', from: 'universe', sharedBy: null, text: '' }
+const alone: Read = { name: 'alone', from: 'named vaults', text: '' }
+
+/** Each key has two rows; a read without keys has one. */
+function reader(): { begun: Begun[]; reads: Pick<Database, 'read' | 'query'> } {
+  const begun: Begun[] = []
+  const read = <Each>(read: Read, values: readonly Value[]): Promise<Versioned<Each>> =>
+    new Promise((resolve, reject) => {
+      const [keys] = read === whole ? [['all']] : (values as [string[]])
+      const rows = (value: string): Each[] =>
+        keys.flatMap((vault) => [1, 2].map((at) => ({ vault, value: `${value}${at}` }) as Each))
+      begun.push({ values, answer: (value) => resolve({ rows: rows(value), version: value }), fail: reject })
+    })
+  return { begun, reads: withPlainRows(batchReads({ read })) }
+}
+
+const passed = async (): Promise<void> => {
+  for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve))
+}
+const asText = async (rows: Promise<Row[]>): Promise<string> =>
+  (await rows).map(({ vault, value }) => vault + value).join(' ')
+
+describe('reads that may be shared', () => {
+  test('are one for what is asked for at once, and each is told its own rows in their order', async () => {
+    const { begun, reads } = reader()
+    const answers = [['a'], ['b', 'c'], ['c', 'a'], []].map((keys) => asText(reads.query<Row>(ofVaults, [keys])))
+    await passed()
+    expect(begun.map(({ values }) => values)).toEqual([[['a', 'b', 'c']]])
+    begun[0]?.answer('x')
+    expect(await Promise.all(answers)).toEqual(['ax1 ax2', 'bx1 bx2 cx1 cx2', 'cx1 cx2 ax1 ax2', ''])
+  })
+
+  test('begin after they were asked for, so that nobody is told what was before', async () => {
+    const { begun, reads } = reader()
+    const before = asText(reads.query<Row>(ofVaults, [['a']]))
+    await passed()
+    const after = asText(reads.query<Row>(ofVaults, [['a']]))
+    await passed()
+    expect(begun).toHaveLength(2)
+    begun[0]?.answer('old')
+    begun[1]?.answer('new')
+    expect([await before, await after]).toEqual(['aold1 aold2', 'anew1 anew2'])
+  })
+
+  test('gather what comes while three are on their way', async () => {
+    const { begun, reads } = reader()
+    const answers: Promise<string>[] = []
+    for (const key of ['a', 'b', 'c', 'd', 'e']) {
+      answers.push(asText(reads.query<Row>(ofVaults, [[key]])))
+      await passed()
+    }
+    expect(begun.map(({ values }) => values)).toEqual([[['a']], [['b']], [['c']]])
+    begun[0]?.answer('w')
+    await passed()
+    expect(begun[3]?.values).toEqual([['d', 'e']])
+    begun[1]?.answer('x')
+    begun[2]?.answer('y')
+    begun[3]?.answer('z')
+    expect(await Promise.all(answers)).toEqual(['aw1 aw2', 'bx1 bx2', 'cy1 cy2', 'dz1 dz2', 'ez1 ez2'])
+  })
+
+  test('begin with those who wait before the rows of the one that has ended are handed out', async () => {
+    const { begun, reads } = reader()
+    const first = reads.query<Row>(ofVaults, [['a']])
+    for (const key of ['b', 'c', 'd']) {
+      await passed()
+      void reads.query(ofVaults, [[key]])
+    }
+    await passed()
+    const begunBefore = first.then(() => begun.length)
+    begun[0]?.answer('x')
+    expect(await begunBefore).toBe(4)
+  })
+
+  test('go on after one has failed, which is told to all who waited for it', async () => {
+    const { begun, reads } = reader()
+    const failed = ['a', 'b'].map((key) => expect(reads.query(ofVaults, [[key]])).rejects.toThrow('gone'))
+    await passed()
+    begun[0]?.fail(new Error('gone'))
+    await Promise.all(failed)
+    const next = asText(reads.query<Row>(ofVaults, [['a']]))
+    await passed()
+    begun[1]?.answer('x')
+    expect(await next).toBe('ax1 ax2')
+  })
+
+  test('are given up by one, and go on for the others', async () => {
+    const { begun, reads } = reader()
+    const leaving = new AbortController()
+    const left = expect(reads.query(ofVaults, [['a']], leaving.signal)).rejects.toThrow('cancelled')
+    const stays = asText(reads.query<Row>(ofVaults, [['b']]))
+    await passed()
+    leaving.abort()
+    await left
+    begun[0]?.answer('x')
+    expect(await stays).toBe('bx1 bx2')
+    await expect(reads.query(ofVaults, [['a']], leaving.signal)).rejects.toThrow('cancelled')
+    expect(begun).toHaveLength(1)
+  })
+
+  test('have a hundred keys at most, but for one that asks for more', async () => {
+    const { begun, reads } = reader()
+    const keys = (count: number, from = 0): string[] => Array.from({ length: count }, (_, at) => String(from + at))
+    void reads.query(ofVaults, [keys(150)])
+    void reads.query(ofVaults, [keys(60)])
+    void reads.query(ofVaults, [keys(60, 60)])
+    void reads.query(ofVaults, [keys(60, 120)])
+    await passed()
+    expect(begun.map(({ values }) => (values[0] as string[]).length)).toEqual([150, 60, 60])
+    begun[0]?.answer('x')
+    await passed()
+    expect(begun[3]?.values).toEqual([keys(60, 120)])
+  })
+
+  test('are apart where their other values are', async () => {
+    const { begun, reads } = reader()
+    void reads.query(ofVaults, [['a'], 1])
+    void reads.query(ofVaults, [['a'], 2])
+    void reads.query(whole, ['x'])
+    void reads.query(whole, ['x'])
+    void reads.query(whole, ['y'])
+    await passed()
+    expect(begun.map(({ values }) => values)).toEqual([[['a'], 1], [['a'], 2], ['x'], ['y']])
+  })
+})
+
+test('reads that may not be shared are each their own', async () => {
+  const { begun, reads } = reader()
+  void reads.query(alone, [['a']])
+  void reads.query(alone, [['a']])
+  await passed()
+  expect(begun).toHaveLength(2)
+})
+
+test('reads that are shared are given up when all who asked have left, and not before', async () => {
+  const signals: (Cancellation | undefined)[] = []
+  const reads = batchReads({
+    read: (_, __, signal) => {
+      signals.push(signal)
+      return new Promise(() => undefined)
+    },
+  })
+  const [one, other] = [new AbortController(), new AbortController()]
+  const given = [one, other].map(({ signal }) => reads.read(ofVaults, [['a']], signal).catch(() => 'given up'))
+  await passed()
+  one.abort()
+  expect([await given[0], signals.map((signal) => signal?.aborted)]).toEqual(['given up', [false]])
+  other.abort()
+  expect([await given[1], signals.map((signal) => signal?.aborted)]).toEqual(['given up', [true]])
+})
+
+test('nothing is kept of reads that have ended', async () => {
+  const reader = batchReads({ read: () => Promise.resolve({ rows: [], version: '' }) })
+  const ask = (index: number): Promise<unknown> =>
+    reader.read({ name: 'by_filter', text: '', from: 'all vaults', sharedBy: 'key' }, [
+      ['a'],
+      Array.from({ length: 1_000 }, (_, at) => `${index} ${at} ${'x'.repeat(100)}`),
+    ])
+  await ask(0)
+  const before = heapBytes()
+  for (let index = 0; index < 300; index++) await ask(index)
+  expect(heapBytes() - before).toBeLessThan(5_000_000)
+})

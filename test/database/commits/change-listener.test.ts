@@ -1,0 +1,165 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import type { ChangeListener, StopListening } from '../../../src/database/commits/change-listener.ts'
+import type { Database, Value } from '../../../src/database/database.ts'
+import { migrate } from '../../../src/database/prisma/migrations.ts'
+import { openPostgreSql } from '../../../src/database/postgresql/database.ts'
+import { createOnServer, emptyDatabase, postgresUrl, type TestDatabase } from '../../support/database.ts'
+import { proxyTo } from '../../support/proxy.ts'
+import { addressOf, apply, mark, midnight, opened, strategy } from '../../support/world.ts'
+
+/** What a listener was told, one text each: a version's number, with the tags of what changed. */
+interface Heard extends ChangeListener {
+  readonly words: string[]
+  /** When the polls were sent that read the log to its end. */
+  readonly provenAt: number[]
+}
+
+const vaultA = addressOf(1)
+
+let database: TestDatabase
+let statements = 0
+const stops: StopListening[] = []
+
+beforeEach(async () => {
+  database = await emptyDatabase()
+})
+afterEach(async () => {
+  for (const stop of stops.splice(0)) await stop()
+})
+
+function hearing(): Heard {
+  const words: string[] = []
+  const provenAt: number[] = []
+  return {
+    words,
+    provenAt,
+    committed: ({ version, newestTs, tags }) =>
+      void words.push(
+        [version.split('.')[0], newestTs === null ? null : newestTs - midnight, ...tags.toSorted()].join(' '),
+      ),
+    listening: (isListening) => void words.push(isListening ? 'listening' : 'lost'),
+    upToDate: (sentAt) => void provenAt.push(sentAt),
+  }
+}
+
+async function listen(over: Pick<Database, 'listen'> = database): Promise<Heard> {
+  const heard = hearing()
+  stops.push(await over.listen(heard))
+  await eventually(() => expect(heard.provenAt).not.toEqual([]))
+  return heard
+}
+
+function eventually(check: () => void): Promise<void> {
+  return vi.waitFor(check, { timeout: 30_000, interval: 10 })
+}
+
+const hears = (heard: Heard, words: readonly string[]): Promise<void> =>
+  eventually(() => expect(heard.words).toEqual(words))
+
+function run(text: string, values: readonly Value[] = []): Promise<unknown> {
+  return database.query({ name: `change_listener_test_${statements++}`, text }, values)
+}
+
+describe('a listener', () => {
+  test('hears of the newest commit first, and then of each one in order, once', async () => {
+    await apply(database, [strategy('calm')])
+    await apply(database, [opened(vaultA, 'calm', midnight + 1)])
+    const heard = await listen()
+    await hears(heard, ['listening', '2 1'])
+    await apply(database, [mark(vaultA, midnight + 2, '1')])
+    await apply(database, [strategy('bold', midnight + 3)])
+    await hears(heard, ['listening', '2 1', `3 2 ${vaultA} all vaults catalogue`, '4 3 catalogue'])
+  })
+
+  test('in an empty database hears of the first commit', async () => {
+    const heard = await listen()
+    expect(heard.words).toEqual(['listening'])
+    await apply(database, [strategy('calm')])
+    await hears(heard, ['listening', '1 0 catalogue'])
+  })
+
+  test('knows when it has read the log to its end, also where nothing happens', async () => {
+    const before = performance.now()
+    const heard = await listen()
+    await eventually(() => expect(heard.provenAt.length).toBeGreaterThan(3))
+    expect(heard.provenAt[0]).toBeGreaterThanOrEqual(before)
+    expect(heard.provenAt).toEqual(heard.provenAt.toSorted((a, b) => a - b))
+  })
+
+  test('hears of a commit that was read by the poll before it is told that it is up to date', async () => {
+    const heard = await listen()
+    const told: (number | 'commit')[] = []
+    heard.provenAt.push = (sentAt) => told.push(sentAt)
+    heard.words.push = () => told.push('commit')
+    const committedAt = performance.now()
+    await apply(database, [strategy('calm')])
+    await eventually(() => expect(told.at(-1)).toBeGreaterThan(committedAt + 200))
+    const first = told.findIndex((each) => each !== 'commit' && each > committedAt + 200)
+    expect(told.slice(0, first)).toContain('commit')
+  })
+
+  test.each([
+    ['has lost commits', `delete from commit_log where seq > 1`, ['listening', '1 0']],
+    ['has others in their place', `update commit_log set version = seq || '.7'`, ['listening', '3 2']],
+    ['was pruned beyond what it knows', `delete from commit_log where seq <= 3`, ['listening']],
+    ['has gaps', `insert into commit_log values (5, '5.7', 5, ${midnight + 4}, '{}')`, ['listening', '5 4']],
+  ])('begins anew where the log %s', async (_, change, begun) => {
+    for (const each of [0, 1, 2]) await apply(database, [strategy('calm', midnight + each)])
+    const heard = await listen()
+    await hears(heard, ['listening', '3 2'])
+    await run(change)
+    await hears(heard, ['listening', '3 2', 'lost', ...begun])
+  })
+
+  test('begins anew where there are more commits than it reads at once, and hears of none twice', async () => {
+    await apply(database, [strategy('calm')])
+    const heard = await listen()
+    await run(
+      `insert into commit_log select seq, seq || '.7', 5, ${midnight}, '{}' from generate_series(2, 1002) as seq`,
+    )
+    await hears(heard, ['listening', '1 0', 'lost', 'listening', '1002 0'])
+    await run(
+      `insert into commit_log select seq, seq || '.7', 5, ${midnight}, '{}' from generate_series(1003, 2002) as seq`,
+    )
+    await eventually(() => expect(heard.words).toHaveLength(1005))
+    expect(heard.words.slice(-2)).toEqual(['2001 0', '2002 0'])
+  })
+
+  test('hears nothing more when it was stopped', async () => {
+    const heard = await listen()
+    for (const stop of stops.splice(0)) await stop()
+    expect(heard.words).toEqual(['listening', 'lost'])
+    await apply(database, [strategy('calm')])
+    expect(heard.words).toHaveLength(2)
+  })
+})
+
+describe.skipIf(postgresUrl === undefined)('on a PostgreSQL behind a proxy', () => {
+  test('it loses what it can not hear of, and begins anew when the server is back', async () => {
+    const direct = await createOnServer(postgresUrl ?? '')
+    const beside = await openPostgreSql(direct, 2)
+    await migrate(beside)
+    await apply(beside, [strategy('calm')])
+    const proxy = await proxyTo(direct)
+    const through = await openPostgreSql(proxy.url, 2)
+    const heard = await listen(through)
+    await hears(heard, ['listening', '1 0'])
+
+    await proxy.close()
+    await hears(heard, ['listening', '1 0', 'lost'])
+    await apply(beside, [strategy('calm', midnight + 1)])
+    await proxy.open()
+    await hears(heard, ['listening', '1 0', 'lost', 'listening', '2 1'])
+
+    // Connections stay, and nothing comes.
+    await apply(beside, [strategy('calm', midnight + 2)])
+    await eventually(() => expect(heard.words.at(-1)).toBe('3 2 catalogue'))
+    proxy.stall()
+    await apply(beside, [strategy('calm', midnight + 3)])
+    await eventually(() => expect(heard.words.slice(6)).toEqual(['lost', 'listening', '4 3']))
+    for (const stop of stops.splice(0)) await stop()
+    await through.close()
+    await beside.close()
+    await proxy.close()
+  })
+})

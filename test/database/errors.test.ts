@@ -1,0 +1,120 @@
+import pg from 'pg'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import type { Database } from '../../src/database/database.ts'
+import { openDatabase } from '../../src/database/open.ts'
+import { isOutage, ofServer } from '../../src/database/errors.ts'
+import { pooledTransactions } from '../../src/database/postgresql/transactions.ts'
+import { DatabaseUnavailable } from '../../src/database/errors.ts'
+import { readFeedPosition, saveFeedPosition } from '../../src/database/write/feed.ts'
+import { createOnServer, postgresUrl } from '../support/database.ts'
+import { type Proxy, proxyTo } from '../support/proxy.ts'
+
+const position = { line: 1, byte: 1, fingerprint: 'f' }
+const statement = { name: 'one', text: 'select 1 as one' }
+
+describe.runIf(postgresUrl !== undefined)('trouble with a PostgreSQL server', () => {
+  let proxy: Proxy
+  let database: Database
+  let url: string
+
+  beforeEach(async () => {
+    url = await createOnServer(postgresUrl ?? '')
+    proxy = await proxyTo(url)
+    database = await openDatabase({ engine: 'postgresql', url: proxy.url, connections: 2 })
+  })
+  afterEach(async () => {
+    await proxy.open()
+    await database.close()
+    await proxy.close()
+  })
+
+  /** Runs a transaction in which this happens between two statements. */
+  const interrupted = (happens: () => unknown): Promise<void> =>
+    database.transaction(async (transaction) => {
+      saveFeedPosition(transaction, 'a', null, position)
+      await transaction.query(statement, [])
+      await happens()
+      saveFeedPosition(transaction, 'b', null, position)
+    })
+  const onServer = async (sql: string): Promise<void> => {
+    const client = new pg.Client({ connectionString: postgresUrl })
+    await client.connect()
+    await client.query(sql, [new URL(url).pathname.slice(1)])
+    await client.end()
+  }
+  const saved = (name: string) => readFeedPosition(database.prisma, name)
+
+  test.each<[string, () => unknown]>([
+    ['its connection is cut', () => proxy.cut()],
+    ['the way to the server is closed', () => proxy.close()],
+    ['the server ends it', () => onServer('select pg_terminate_backend(pid) from pg_stat_activity where datname = $1')],
+  ])('is told of a transaction where %s, which leaves nothing behind', async (_what, happens) => {
+    await expect(interrupted(happens)).rejects.toBeInstanceOf(DatabaseUnavailable)
+    await proxy.open()
+    expect([await saved('a'), await saved('b')]).toEqual([null, null])
+    await interrupted(() => undefined)
+    expect([await saved('a'), await saved('b')]).toEqual([position, position])
+  })
+
+  test('is told of a transaction that waits for another', async () => {
+    const other = new pg.Client({ connectionString: url })
+    await other.connect()
+    await other.query('begin; lock table feed')
+    const waiting = interrupted(() => undefined)
+    setTimeout(() => proxy.cut(), 200)
+    await expect(waiting).rejects.toBeInstanceOf(DatabaseUnavailable)
+    await other.end()
+  })
+
+  test('is told of a server that hangs, whose transaction is ended there too', async () => {
+    const pool = new pg.Pool({ connectionString: url, query_timeout: 500, pipeline: true })
+    pool.on('connect', (client) => void client.on('error', () => undefined))
+    const { transaction: hanging } = pooledTransactions(pool, ofServer('a server'))
+    const other = new pg.Client({ connectionString: url })
+    await other.connect()
+    const waiting = hanging(async (transaction) => {
+      saveFeedPosition(transaction, 'a', null, position)
+      await other.query('begin; lock table vault')
+      await transaction.query({ name: 'vaults', text: 'select from vault' }, [])
+    })
+    await expect(waiting).rejects.toBeInstanceOf(DatabaseUnavailable)
+    await other.query('rollback')
+    await vi.waitFor(async () => {
+      const left = await other.query(
+        `select 1 from pg_stat_activity where datname = current_database() and state <> 'idle' and pid <> pg_backend_pid()`,
+      )
+      expect(left.rows).toEqual([])
+    })
+    expect(await saved('a')).toBeNull()
+    await other.end()
+    await pool.end()
+  })
+
+  test('is told of a commit whose answer is lost, though it is done', async () => {
+    proxy.loseCommits(1)
+    await expect(interrupted(() => undefined)).rejects.toBeInstanceOf(DatabaseUnavailable)
+    expect(proxy.lost).toBe(1)
+    expect(await saved('b')).toEqual(position)
+  })
+
+  test('is told of what is read, and of what begins, while the server is away', async () => {
+    await proxy.close()
+    await expect(saved('a')).rejects.toBeInstanceOf(DatabaseUnavailable)
+    await expect(database.query(statement, [])).rejects.toBeInstanceOf(DatabaseUnavailable)
+    await expect(interrupted(() => undefined)).rejects.toBeInstanceOf(DatabaseUnavailable)
+    await proxy.open()
+    expect(await database.query(statement, [])).toEqual([{ one: 1 }])
+  })
+
+  test('is none where the statement is at fault', async () => {
+    const wrong: unknown = await database.prisma.$executeRawUnsafe('select 1 / 0').catch((error: unknown) => error)
+    expect(wrong).toBeInstanceOf(Error)
+    expect(isOutage(wrong)).toBe(false)
+    const ownFault = new Error('its own')
+    const failed = interrupted(() => {
+      throw ownFault
+    })
+    await expect(failed).rejects.toBe(ownFault)
+    expect(isOutage(ownFault)).toBe(false)
+  })
+})

@@ -1,0 +1,90 @@
+import { mkdir, mkdtemp, readdir, realpath, rename, rm } from 'node:fs/promises'
+import { createServer, type Server } from 'node:net'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { DataDirInUse, lockDataDirectory } from '../../../src/database/pglite/data-directory-lock.ts'
+
+let folder: string
+
+beforeAll(async () => {
+  folder = await realpath(await mkdtemp(path.join(tmpdir(), 'lock-')))
+})
+afterAll(() => rm(folder, { recursive: true }))
+
+test('a folder is held until it is released', async () => {
+  const release = await lockDataDirectory(folder)
+  const refusal: unknown = await lockDataDirectory(folder).catch((error: unknown) => error)
+  expect(refusal).toBeInstanceOf(DataDirInUse)
+  expect(refusal).toMatchObject({ folder, holder: `process ${process.pid}` })
+  await release()
+  await (
+    await lockDataDirectory(folder)
+  )()
+})
+
+test('another folder is free meanwhile', async () => {
+  const release = await lockDataDirectory(folder)
+  await (
+    await lockDataDirectory(path.join(folder, 'other'))
+  )()
+  await release()
+})
+
+test('of many that want a folder at once one gets it', async () => {
+  const attempts = await Promise.allSettled(Array.from({ length: 20 }, () => lockDataDirectory(folder)))
+  const refusals = attempts.flatMap((attempt) => (attempt.status === 'rejected' ? [attempt.reason as unknown] : []))
+  expect(refusals).toHaveLength(19)
+  for (const refusal of refusals) expect(refusal).toBeInstanceOf(DataDirInUse)
+  for (const attempt of attempts) if (attempt.status === 'fulfilled') await attempt.value()
+})
+
+test('one that asks while the holder lets go gets it or is refused, and nothing else', async () => {
+  for (let round = 0; round < 200; round++) {
+    const release = await lockDataDirectory(folder)
+    const asking = lockDataDirectory(folder).catch((error: unknown) => error)
+    const [answer] = await Promise.all([asking, release()])
+    if (typeof answer === 'function') await (answer as () => Promise<void>)()
+    else expect(answer).toBeInstanceOf(DataDirInUse)
+  }
+})
+
+describe('a socket in the folder', () => {
+  const listening = (file: string, answer: string): Promise<Server> =>
+    new Promise((resolve) => {
+      const server = createServer((socket) => socket.end(answer)).listen(file, () => resolve(server))
+    })
+
+  test('of a process that is killed is taken away, and of one that lets go it is gone', async () => {
+    const file = path.join(folder, 'open-killed.sock')
+    const killed = await listening(`${file}.before`, 'nobody')
+    await rename(`${file}.before`, file)
+    await new Promise((resolve) => killed.close(resolve))
+    expect(await readdir(folder)).toEqual(['open-killed.sock'])
+    const release = await lockDataDirectory(folder)
+    expect(await readdir(folder)).toEqual([expect.stringMatching(/^open-[0-9a-f]{8}\.sock$/)])
+    await release()
+    expect(await readdir(folder)).toEqual([])
+  })
+
+  test('of a process that lives is respected, whatever names it goes by', async () => {
+    const holder = await listening(path.join(folder, 'open-other.sock'), 'process 1 on another')
+    const refusal: unknown = await lockDataDirectory(folder).catch((error: unknown) => error)
+    expect(refusal).toMatchObject({ folder, holder: 'process 1 on another' })
+    expect(await readdir(folder)).toEqual(['open-other.sock'])
+    await new Promise((resolve) => holder.close(resolve))
+    await (
+      await lockDataDirectory(folder)
+    )()
+  })
+
+  test('that can not be leaves what there is beside it', async () => {
+    const long = path.join(folder, 'l'.repeat(120))
+    await mkdir(long)
+    const release = await lockDataDirectory(long)
+    expect(await readdir(long)).toEqual([])
+    await expect(lockDataDirectory(long)).rejects.toBeInstanceOf(DataDirInUse)
+    await release()
+    await rm(long, { recursive: true })
+  })
+})

@@ -1,0 +1,61 @@
+import pg from 'pg'
+import { beforeEach, describe, expect, test } from 'vitest'
+import type { Database } from '../../../src/database/database.ts'
+import { openDatabase } from '../../../src/database/open.ts'
+import { readFeedPosition, saveFeedPosition } from '../../../src/database/write/feed.ts'
+import { createOnServer, postgresUrl } from '../../support/database.ts'
+
+const limit = 4
+const statement = {
+  name: 'slow',
+  text: 'select pg_sleep(0.2), count(*)::int as own from pg_stat_activity where usename = current_user',
+}
+
+describe.runIf(postgresUrl !== undefined)('a role that may have fewer connections than are configured', () => {
+  let url: string
+  let role: string
+  let database: Database
+  let warnings: string[]
+
+  const onDatabase = async (sql: string): Promise<void> => {
+    const client = new pg.Client({ connectionString: url })
+    await client.connect()
+    await client.query(sql)
+    await client.end()
+  }
+
+  beforeEach(async () => {
+    url = await createOnServer(postgresUrl ?? '')
+    role = `role_${new URL(url).pathname.slice(1)}`
+    await onDatabase(`create role ${role} login connection limit ${limit}; grant create on schema public to ${role}`)
+    warnings = []
+    const asRole = Object.assign(new URL(url), { username: role }).toString()
+    database = await openDatabase({ engine: 'postgresql', url: asRole, connections: 20 }, (message) =>
+      warnings.push(message),
+    )
+    return async () => {
+      await database.close()
+      await onDatabase(`drop owned by ${role}; drop role ${role}`)
+    }
+  })
+
+  const reads = (count: number): Promise<{ own: number }[][]> =>
+    Promise.all(Array.from({ length: count }, () => database.query<{ own: number }>(statement, [])))
+
+  test('answers all reads by those it has, and tells it once', async () => {
+    const answers = await reads(40)
+    expect(answers.every(([row]) => row !== undefined && row.own <= limit)).toBe(true)
+    await reads(10)
+    expect(warnings).toHaveLength(1)
+    expect(warnings[0]).toMatch(/gives this process no more connections.*DATABASE_CONNECTIONS \(20\)/)
+  })
+
+  test('writes while reads have them all', async () => {
+    await reads(20)
+    const reading = reads(40)
+    const position = { line: 1, byte: 1, fingerprint: 'f' }
+    await database.transaction((transaction) => Promise.resolve(saveFeedPosition(transaction, 'a', null, position)))
+    expect(await readFeedPosition(database.prisma, 'a')).toEqual(position)
+    expect(await reading).toHaveLength(40)
+  })
+})

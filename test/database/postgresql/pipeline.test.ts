@@ -1,0 +1,164 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import pg from 'pg'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { ReadCancelled } from '../../../src/database/errors.ts'
+import type { Reader } from '../../../src/database/database.ts'
+import { pooledReader } from '../../../src/database/postgresql/pooled-reads.ts'
+import { DatabaseUnavailable } from '../../../src/database/errors.ts'
+import { withPlainRows } from '../../../src/database/decode-rows.ts'
+import { createOnServer, postgresUrl } from '../../support/database.ts'
+
+const of = (name: string, text: string) => ({ name, text, from: 'universe' as const })
+const one = of('one', 'select 1 as one')
+const pid = of('pid', 'select pg_backend_pid() as pid, pg_sleep(0.02)')
+const slow = of('slow', 'select pg_sleep(20)')
+const short = of('short', 'select 2 as two, pg_sleep(0.4)')
+
+describe.runIf(postgresUrl !== undefined)('pipelined reads', () => {
+  let url: string
+  let admin: pg.Client
+  let pools: pg.Pool[]
+  let reader: Reader
+  let pooled: ReturnType<typeof pooledReader>
+  let pipelined: Reader
+
+  beforeAll(async () => {
+    url = await createOnServer(postgresUrl as string)
+    admin = new pg.Client({ connectionString: url })
+    await admin.connect()
+  })
+  beforeEach(() => {
+    pools = [
+      new pg.Pool({ connectionString: url, max: 2, pipeline: true }),
+      new pg.Pool({ connectionString: url, max: 1 }),
+      new pg.Pool({ connectionString: url, max: 1, pipeline: true }),
+    ]
+    for (const pool of pools) pool.on('connect', (client) => void client.on('error', () => undefined))
+    const [short, control, unbounded] = pools as [pg.Pool, pg.Pool, pg.Pool]
+    pooled = pooledReader({ short, unbounded, control })
+    reader = withPlainRows(pooled)
+    pipelined = withPlainRows(pooled.pipelined())
+  })
+  afterEach(() => Promise.all(pools.map((pool) => pool.end())))
+  afterAll(() => admin.end())
+
+  /** Of those who wait to the end. */
+  const stays = new AbortController().signal
+  const pidsOf = async (reads: Promise<{ pid: number }[]>[]): Promise<Set<number | undefined>> =>
+    new Set((await Promise.all(reads)).map(([row]) => row?.pid))
+  const countSlow = async (): Promise<number> => {
+    const { rows } = await admin.query<{ count: number }>(
+      `select count(*)::integer as count from pg_stat_activity where datname = current_database() and state = 'active' and query = $1`,
+      [slow.text],
+    )
+    return rows[0]?.count ?? NaN
+  }
+
+  test('go by one connection, where others have one each', async () => {
+    expect(await pidsOf([1, 2, 3].map(() => pipelined.query<{ pid: number }>(pid, [])))).toHaveLength(1)
+    expect(await pidsOf([1, 2].map(() => reader.query<{ pid: number }>(pid, [])))).toHaveLength(2)
+  })
+
+  test('have connections that unbounded reads never take', async () => {
+    const gone = new AbortController()
+    const unbounded = Array.from({ length: 5 }, () => reader.query({ ...slow, isUnbounded: true }, [], gone.signal))
+    const given = Promise.allSettled(unbounded)
+    await expect.poll(countSlow).toBe(1)
+    expect(await Promise.all([1, 2, 3].map(() => reader.query(one, [])))).toEqual(Array(3).fill([{ one: 1 }]))
+    gone.abort()
+    expect((await given).map(({ status }) => status)).toEqual(Array(5).fill('rejected'))
+    await expect.poll(countSlow).toBe(0)
+  })
+
+  test('give the connection back when none runs', async () => {
+    await Promise.all([pipelined.query(one, []), pipelined.query(one, [])])
+    await expect.poll(() => pools[0]?.idleCount).toBe(1)
+  })
+
+  test('let others have it who wait for one, however busy they are', async () => {
+    const others = [pooled.pipelined(), pooled.pipelined()]
+    let isOver = false
+    const busy = others.flatMap((other) =>
+      [1, 2, 3].map(async () => {
+        while (!isOver) await other.read(pid, [])
+      }),
+    )
+    await wait(50)
+    expect(await pipelined.query(one, [])).toEqual([{ one: 1 }])
+    isOver = true
+    await Promise.all(busy)
+  })
+
+  test('that come after one that is given up have their rows, and that one is stopped', async () => {
+    const gone = new AbortController()
+    const given = pipelined.query(slow, [], gone.signal).catch((error: unknown) => error)
+    const after = [1, 2].map(() => pipelined.query(short, [], stays))
+    await expect.poll(countSlow).toBe(1)
+    gone.abort()
+    expect(await given).toBeInstanceOf(ReadCancelled)
+    for (const rows of await Promise.all(after)) expect(rows).toMatchObject([{ two: 2 }])
+    expect(await countSlow()).toBe(0)
+  })
+
+  test('that come before one that is given up are not stopped in its stead', async () => {
+    const gone = new AbortController()
+    const before = [1, 2].map(() => pipelined.query(short, [], stays))
+    const given = pipelined.query(slow, [], gone.signal).catch((error: unknown) => error)
+    await wait(50)
+    gone.abort()
+    expect(await given).toBeInstanceOf(ReadCancelled)
+    for (const rows of await Promise.all(before)) expect(rows).toMatchObject([{ two: 2 }])
+    await expect.poll(countSlow).toBe(0)
+    expect(await pipelined.query(one, [])).toEqual([{ one: 1 }])
+  })
+
+  test('are read again where the server was told to stop another, and has stopped them', async () => {
+    const gone = new AbortController()
+    const given = pipelined.query(slow, [], gone.signal).catch((error: unknown) => error)
+    const after = pipelined.query(short, [], stays)
+    await expect.poll(countSlow).toBe(1)
+    gone.abort()
+    await given
+    await expect.poll(countSlow).toBe(0)
+    // As the gateway's own word to stop would, were it late.
+    await admin.query(
+      `select pg_cancel_backend(pid) from pg_stat_activity where datname = current_database() and query = $1`,
+      [short.text],
+    )
+    expect(await after).toMatchObject([{ two: 2 }])
+  })
+
+  test('fail all as unavailable where their connection ends, and the next has another', async () => {
+    const reads = [1, 2].map(() => pipelined.query(slow, []).catch((error: unknown) => error))
+    await expect.poll(countSlow).toBe(1)
+    await admin.query(
+      `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and query = $1`,
+      [slow.text],
+    )
+    for (const error of await Promise.all(reads)) expect(error).toBeInstanceOf(DatabaseUnavailable)
+    expect(await pipelined.query(one, [])).toEqual([{ one: 1 }])
+  })
+
+  test('are cut off where the server is not heard of, and the next has another connection', async () => {
+    await Promise.all(pools.splice(1, 1).map((control) => control.end()))
+    const gone = new AbortController()
+    const given = pipelined.query(slow, [], gone.signal).catch((error: unknown) => error)
+    const after = pipelined.query(short, [], stays).catch((error: unknown) => error)
+    await expect.poll(countSlow).toBe(1)
+    gone.abort()
+    expect(await given).toBeInstanceOf(ReadCancelled)
+    expect(await after).toBeInstanceOf(DatabaseUnavailable)
+    expect(await pipelined.query(one, [])).toEqual([{ one: 1 }])
+    await admin.query(
+      `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and query = $1`,
+      [slow.text],
+    )
+  })
+
+  test("that fail by a fault of their own don't touch the others", async () => {
+    const fault = pipelined.query(of('fault', 'select 1 / 0'), []).catch((error: unknown) => error)
+    const rows = pipelined.query(one, [])
+    expect(await fault).toMatchObject({ code: '22012' })
+    expect(await rows).toEqual([{ one: 1 }])
+  })
+})

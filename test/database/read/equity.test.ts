@@ -1,0 +1,347 @@
+import { readFile } from 'node:fs/promises'
+import path from 'node:path'
+import fc from 'fast-check'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Database, Reader } from '../../../src/database/database.ts'
+import { readEquity, type Window } from '../../../src/database/read/equity.ts'
+import type { EquityRow } from '../../../src/database/read/rows.ts'
+import { downsample, sealedBuckets } from '../../../src/domain/equity.ts'
+import { demoFacts } from '../../../src/feed/demo/demo.ts'
+import type { FactInput } from '../../../src/feed/fact/fact.ts'
+import { createDatabase, empty, emptyDatabase, runScript, type TestDatabase } from '../../support/database.ts'
+import { dump } from '../../support/dump.ts'
+import { touched } from '../../support/explain.ts'
+import { lengthenSeries, minuteOf, spikeAt } from '../../support/series.ts'
+import { addressOf, apply, deposit, event, mark, midnight, opened, strategy } from '../../support/world.ts'
+
+const migrations = path.resolve(import.meta.dirname, '../../../prisma/migrations')
+const ever: Window = { since: 0, until: 253_402_300_799 }
+const long = addressOf(1)
+const longPoints = 200_000
+const short = addressOf(2)
+const shortPoints = 2_000
+
+/** All points of a vault, as they were recorded. */
+function recordedPoints(database: Database, vault: string): Promise<EquityRow[]> {
+  const text = `select vault_address as "vaultAddress", ts::float8 as ts, trim_scale(value_usd)::text as "valueUsd",
+      trim_scale(capital_in_usd)::text as "capitalInUsd",
+      trim_scale(capital_out_usd)::text as "capitalOutUsd", trim_scale(net_usd)::text as "netUsd"
+    from equity_point where vault_address = $1 order by ts`
+  return database.query({ name: 'recorded_points', text }, [vault])
+}
+
+function inWindow(points: readonly EquityRow[], { since, until }: Window): EquityRow[] {
+  return points.filter(({ ts }) => ts >= since && ts < until)
+}
+
+/** The whole series, thinned in one go. */
+function thinned(points: readonly EquityRow[], count: number): EquityRow[] {
+  const curve = {
+    length: points.length,
+    x: points.map(({ ts }) => ts),
+    y: points.map(({ netUsd }) => Number(netUsd)),
+  }
+  return downsample(curve, count).map((index) => points[index] as EquityRow)
+}
+
+describe('a series of any length', () => {
+  let database: TestDatabase
+  let recorded: EquityRow[]
+
+  beforeAll(async () => {
+    database = await emptyDatabase()
+    await apply(database, [strategy('one'), opened(long, 'one'), opened(short, 'one')])
+    await lengthenSeries(database, long, longPoints)
+    await lengthenSeries(database, short, shortPoints)
+    recorded = await recordedPoints(database, long)
+    expect(recorded).toHaveLength(longPoints)
+  }, 120_000)
+
+  const minute = fc.integer({ min: -10, max: longPoints + 10 })
+  /** Of any size, and where its ends fall on a point or a bucket, or a second beside. */
+  const span: fc.Arbitrary<Window> = fc
+    .tuple(
+      minute,
+      fc.oneof(fc.nat(longPoints), fc.nat(5_000), fc.nat(40)),
+      fc.constantFrom(1, 4, 64, 4_096),
+      fc.boolean(),
+    )
+    .chain(([from, length, step, beside]) => {
+      const since = minuteOf(from - (from % step)) + (beside ? 1 : 0)
+      return fc
+        .integer({ min: 0, max: 1 })
+        .map((more) => ({ since, until: since + 60 * (length - (length % step)) + more }))
+    })
+  const count = fc.oneof(fc.integer({ min: 2, max: 70 }), fc.integer({ min: 2, max: 2_000 }))
+
+  test('is served by points that were recorded, in order, its ends among them, as many as asked for', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.oneof(fc.constant(ever), span), count, async (window, points) => {
+        const all = inWindow(recorded, window)
+        const served = await readEquity(database, [long], window, points)
+        expect(served).toHaveLength(Math.min(points, all.length))
+        expect([served[0], served.at(-1)]).toEqual([all[0], all.at(-1)])
+        const known = new Map(all.map((point) => [point.ts, point]))
+        for (const point of served) expect(point).toEqual(known.get(point.ts))
+        served.forEach(({ ts }, index) => expect(ts).toBeGreaterThan(served[index - 1]?.ts ?? -1))
+      }),
+      { numRuns: 150 },
+    )
+  })
+
+  test('is whole, or thinned from all its points, where the window has few', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.integer({ min: 2, max: 400 }), fc.nat(), fc.nat(), async (points, from, length) => {
+        const since = minuteOf(from % longPoints)
+        const window = { since, until: since + 60 * (1 + (length % (4 * Math.max(points, 64)))) }
+        const served = await readEquity(database, [long], window, points)
+        expect(served).toEqual(thinned(inWindow(recorded, window), points))
+      }),
+    )
+  })
+
+  test('keeps the one spike that it has, however few points are asked for', async () => {
+    const spike = recorded[spikeAt]
+    for (const points of [3, 50, 500, 2_000]) {
+      expect(await readEquity(database, [long], ever, points), String(points)).toContainEqual(spike)
+    }
+  })
+
+  test('keeps the shape: between the points served the curve is near to where it was recorded', async () => {
+    const served = await readEquity(database, [long], ever, 500)
+    const whole = thinned(recorded, 500)
+    expect(areaBetween(recorded, served)).toBeLessThan(1.2 * areaBetween(recorded, whole))
+  })
+
+  test('is read by a number of rows that goes by the points asked for, and not by its length', async () => {
+    const windows = [ever, ...fc.sample(span, { numRuns: 60, seed: 7 })]
+    for (const window of windows) {
+      for (const points of [2, 64, 500, 2_000]) {
+        const { rows, scans } = await touched(database, (counted) => readEquity(counted, [long], window, points))
+        expect(rows, `${JSON.stringify(window)} by ${points}: ${scans.join(', ')}`).toBeLessThan(
+          5 * Math.max(points, 64) + 150,
+        )
+      }
+    }
+  })
+
+  test('is read by about as many rows as one that is a hundredth of it', async () => {
+    const read = (vault: string) => touched(database, (counted) => readEquity(counted, [vault], ever, 500))
+    expect((await read(long)).rows).toBeLessThan(2 * (await read(short)).rows)
+  })
+
+  test('is read by a plan that is made once: to make it takes longer than the read', async () => {
+    let text = ''
+    const sent: Reader = { query: (read) => ((text = read.text), Promise.resolve([])) }
+    await readEquity(sent, [long], ever, 500)
+    const kept = await database.prisma.$transaction(async (transaction) => {
+      await transaction.$executeRawUnsafe(`prepare series (text[], bigint, bigint, integer) as ${text}`)
+      for (let time = 0; time < 7; time++) {
+        await transaction.$executeRawUnsafe(`execute series ('{${long}}', ${ever.since}, ${ever.until}, 500)`)
+      }
+      const [plans] = await transaction.$queryRawUnsafe<{ kept: number }[]>(
+        `select generic_plans::integer as kept from pg_prepared_statements where name = 'series'`,
+      )
+      await transaction.$executeRawUnsafe('deallocate series')
+      return plans?.kept
+    })
+    expect(kept).toBeGreaterThan(0)
+  })
+
+  test('is read together with others by one statement, each as if alone', async () => {
+    database.takeStatements()
+    const together = await readEquity(database, [short, addressOf(3), long], ever, 100)
+    expect(database.takeStatements()).toHaveLength(1)
+    const [one, other] = [await readEquity(database, [short], ever, 100), await readEquity(database, [long], ever, 100)]
+    expect(together).toHaveLength(200)
+    expect(together.filter(({ vaultAddress }) => vaultAddress === short)).toEqual(one)
+    expect(together.filter(({ vaultAddress }) => vaultAddress === long)).toEqual(other)
+  })
+})
+
+/** What lies between the recorded curve and the straight lines of the points served, net of flows, by point. */
+function areaBetween(recorded: readonly EquityRow[], served: readonly EquityRow[]): number {
+  let segment = 0
+  return recorded.reduce((area, { ts, netUsd }) => {
+    while (segment < served.length - 2 && (served[segment + 1] as EquityRow).ts < ts) segment++
+    const [from, to] = [served[segment] as EquityRow, served[segment + 1] as EquityRow]
+    const share = (ts - from.ts) / (to.ts - from.ts)
+    return area + Math.abs(Number(netUsd) - (Number(from.netUsd) * (1 - share) + Number(to.netUsd) * share))
+  }, 0)
+}
+
+interface Bucket {
+  readonly level: number
+  readonly ordinal: number
+  readonly first: number
+  readonly least: EquityRow
+  readonly greatest: EquityRow
+}
+
+/** The buckets of a series, made anew of all its points. */
+function bucketsOf(points: readonly EquityRow[]): Bucket[] {
+  const levels = [1, 2, 3, 4, 5, 6].map((level) => ({ level, size: 4 ** level }))
+  return levels.flatMap(({ level, size }) =>
+    Array.from({ length: Math.floor(Math.max(0, points.length - 1) / size) }, (_, ordinal) => {
+      const held = points.slice(ordinal * size, (ordinal + 1) * size)
+      const byNet = held.toSorted((one, other) => Number(one.netUsd) - Number(other.netUsd))
+      const greatestNet = byNet.at(-1)?.netUsd
+      return {
+        level,
+        ordinal,
+        first: held[0]?.ts ?? NaN,
+        least: byNet[0] as EquityRow,
+        greatest: held.find(({ netUsd }) => netUsd === greatestNet) as EquityRow,
+      }
+    }),
+  )
+}
+
+async function keptBuckets(database: Database, vault: string): Promise<Bucket[]> {
+  const end = (name: string) => `json_build_object('vaultAddress', vault_address, 'ts', ${name}_ts,
+    'valueUsd', trim_scale(${name}_value_usd)::text, 'capitalInUsd', trim_scale(${name}_capital_in_usd)::text,
+    'capitalOutUsd', trim_scale(${name}_capital_out_usd)::text,
+    'netUsd', trim_scale(${name}_value_usd + ${name}_capital_out_usd - ${name}_capital_in_usd)::text) as ${name}`
+  const text = `select level, ordinal, first_ts::float8 as first, ${end('least')}, ${end('greatest')}
+    from equity_bucket where vault_address = $1 order by level, ordinal`
+  return database.query({ name: 'kept_buckets', text }, [vault])
+}
+
+interface Page {
+  readonly level: number
+  readonly ordinal: number
+  readonly lines: readonly string[]
+}
+
+/** The whole pages of buckets, made anew of these. */
+function pagesOf(buckets: readonly Bucket[]): Page[] {
+  return [1, 2, 3].flatMap((level) => {
+    const all = buckets.filter((bucket) => bucket.level === level)
+    return Array.from({ length: Math.floor(all.length / 64) }, (_, ordinal) => {
+      const ends = all.slice(64 * ordinal, 64 * (ordinal + 1)).flatMap(({ least, greatest }) => {
+        return [least, greatest].sort((one, other) => one.ts - other.ts)
+      })
+      const lines = ends.map((row) => [row.ts, row.netUsd, row.valueUsd, row.capitalInUsd, row.capitalOutUsd].join(' '))
+      return { level, ordinal, lines }
+    })
+  })
+}
+
+function keptPages(database: Database, vault: string): Promise<Page[]> {
+  const text = `select level, ordinal, string_to_array(candidates, E'\\n') as lines
+    from equity_page where vault_address = $1 order by level, ordinal`
+  return database.query({ name: 'kept_pages', text }, [vault])
+}
+
+/** So many marks, a minute apart. */
+function wave(vault: string, count: number, from = 0): FactInput[] {
+  return Array.from({ length: count }, (_, index) => {
+    const at = from + index
+    return mark(vault, minuteOf(at), String(1_000 + ((at * 7_919) % 101) + at / 8))
+  })
+}
+
+describe('the buckets that are kept', () => {
+  let database: TestDatabase
+
+  beforeAll(async () => {
+    database = await createDatabase()
+  })
+
+  afterAll(() => database.close())
+
+  /** A step of a vault: how many seconds on, none being another fact of the same second, and what is found then. */
+  const step = fc.record({
+    vault: fc.constantFrom(long, short),
+    wait: fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 90 })),
+    found: fc.integer({ min: 1, max: 6 }),
+    what: fc.constantFrom('mark', 'mark', 'mark', 'deposit', 'withdraw'),
+  })
+
+  function factsOf(steps: readonly (typeof step extends fc.Arbitrary<infer Step> ? Step : never)[]): FactInput[] {
+    const newest = new Map([long, short].map((vault) => [vault, midnight]))
+    const marked = new Set<string>()
+    return steps.map(({ vault, wait, found, what }, index) => {
+      const ts = (newest.get(vault) ?? midnight) + wait
+      newest.set(vault, ts)
+      const txHash = `0x${index.toString(16).padStart(64, '0')}`
+      const second = `${vault} ${ts}`
+      if (what === 'mark' && !marked.has(second)) {
+        marked.add(second)
+        return mark(vault, ts, String(found))
+      }
+      if (what === 'withdraw') {
+        const taken = {
+          type: 'withdraw' as const,
+          amountUsd: '1',
+          valueBeforeUsd: String(found),
+          prices: { USDC: '1' },
+        }
+        return { ...event(vault, ts, taken), txHash } as FactInput
+      }
+      return { ...deposit(vault, ts, '2', String(found)), txHash } as FactInput
+    })
+  }
+
+  test('are those made anew of all points, however facts come in batches and in the same second', async () => {
+    const steps = fc.array(step, { minLength: 1, maxLength: 200, size: 'max' })
+    await fc.assert(
+      fc.asyncProperty(steps, fc.array(fc.integer({ min: 1, max: 60 }), { minLength: 1 }), async (some, sizes) => {
+        await empty(database)
+        await apply(database, [strategy('one'), opened(long, 'one'), opened(short, 'one')])
+        const facts = factsOf(some)
+        for (let at = 0, batch = 0; at < facts.length; batch++) {
+          const size = sizes[batch % sizes.length] as number
+          expect(await apply(database, facts.slice(at, at + size))).toMatchObject({ rejected: {}, skipped: {} })
+          at += size
+        }
+        for (const vault of [long, short]) {
+          const points = await recordedPoints(database, vault)
+          expect(await keptBuckets(database, vault)).toEqual(bucketsOf(points))
+          expect(await pointCount(database, vault)).toBe(points.length)
+        }
+      }),
+      { numRuns: 25 },
+    )
+  })
+
+  test('are told by pages as soon as 64 are sealed, a line for either end in order of time', async () => {
+    for (const batch of [37, 300]) {
+      await empty(database)
+      await apply(database, [strategy('one'), opened(long, 'one'), opened(short, 'one')])
+      const facts = wave(long, 1_030).flatMap((fact, index) => [fact, ...(index < 260 ? wave(short, 1, index) : [])])
+      for (let at = 0; at < facts.length; at += batch) await apply(database, facts.slice(at, at + batch))
+      for (const [vault, pages] of [
+        [long, 5],
+        [short, 1],
+      ] as const) {
+        const kept = await keptPages(database, vault)
+        expect(kept).toEqual(pagesOf(bucketsOf(await recordedPoints(database, vault))))
+        expect(kept).toHaveLength(pages)
+      }
+    }
+  }, 120_000)
+
+  test('are made by the migrations for the points that are stored already', async () => {
+    await empty(database)
+    await apply(
+      database,
+      demoFacts(midnight).map((fact) => JSON.stringify(fact)),
+    )
+    await apply(database, [strategy('one'), opened(long, 'one'), ...wave(long, 300)])
+    const kept = await dump(database)
+    expect(kept['equity_bucket']?.length).toBeGreaterThan(sealedBuckets(kept['equity_point']?.length ?? 0, 1) - 10)
+    expect(kept['equity_page']?.length).toBeGreaterThan(0)
+    await runScript(database, 'drop table equity_page, equity_bucket; alter table vault drop column point_count')
+    for (const name of ['20261120120000_equity_buckets', '20261121120000_equity_pages']) {
+      await runScript(database, await readFile(path.join(migrations, name, 'migration.sql'), 'utf8'))
+    }
+    expect(await dump(database)).toEqual(kept)
+  })
+})
+
+async function pointCount(database: Database, vault: string): Promise<number | undefined> {
+  const text = 'select point_count as count from vault where address = $1'
+  const [row] = await database.query<{ count: number }>({ name: 'point_count', text }, [vault])
+  return row?.count
+}

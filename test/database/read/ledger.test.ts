@@ -1,0 +1,204 @@
+import { readFile } from 'node:fs/promises'
+import path from 'node:path'
+import fc from 'fast-check'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Database } from '../../../src/database/database.ts'
+import { type LedgerPage, readLedger } from '../../../src/database/read/ledger.ts'
+import type { LedgerRow } from '../../../src/database/read/rows.ts'
+import { type EventType, eventTypes, type LedgerKey } from '../../../src/domain/ledger.ts'
+import type { FactInput } from '../../../src/feed/fact/fact.ts'
+import { createDatabase, runScript, type TestDatabase } from '../../support/database.ts'
+import { dump } from '../../support/dump.ts'
+import { touched } from '../../support/explain.ts'
+import { addressOf, apply, event, midnight, opened, strategy } from '../../support/world.ts'
+
+const migration = path.resolve(
+  import.meta.dirname,
+  '../../../prisma/migrations/20261120130000_ledger_order/migration.sql',
+)
+const long = addressOf(1)
+const disordered = addressOf(2)
+const rowCount = 200_000
+const first = 100
+const everything: LedgerPage = { types: null, since: 0, until: 253_402_300_800, first, after: null }
+
+/** Most rows are fees; the suspensions are the oldest rows of all, and a deposit stands among each ten thousand. */
+async function lengthenLedger(database: Database): Promise<void> {
+  await database.prisma.$executeRawUnsafe(
+    `insert into ledger_row (vault_address, tx_hash, log_index, block, ts, type, amount_usd, reason, digest)
+     select $1, '0x' || lpad(to_hex(index), 64, '0'), index % 3, index / 3, $2::bigint + index / 3 * 12, type,
+       case when type <> 'suspend' then 1 end, case when type = 'suspend' then 'why' end, ''
+     from generate_series(0, $3::integer - 1) as index cross join lateral (
+       select (case when index < 20 then 'suspend' when index % 10000 = 7000 then 'deposit' else 'fee' end)::event_type
+         as type) what`,
+    long,
+    midnight,
+    rowCount,
+  )
+  await database.prisma.$executeRawUnsafe(
+    'update vault set ledger_block = $2::bigint, updated_at = opened_at + $2::bigint * 12 where address = $1',
+    long,
+    blockOf(rowCount - 1),
+  )
+}
+
+const blockOf = (index: number): number => Math.floor(index / 3)
+const timeOf = (index: number): number => midnight + blockOf(index) * 12
+const keyOf = (index: number): LedgerKey => ({
+  block: blockOf(index),
+  logIndex: index % 3,
+  txHash: `0x${index.toString(16).padStart(64, '0')}`,
+})
+
+describe('a page of a long ledger', () => {
+  let database: TestDatabase
+
+  beforeAll(async () => {
+    // A database of its own: truncated tables keep the statistics of the rows that they had.
+    database = await createDatabase()
+    await apply(database, [strategy('one'), opened(long, 'one')])
+    // A vacuum in the middle of the one long insert would leave statistics of a table with pages and no rows.
+    await database.prisma.$executeRawUnsafe('alter table ledger_row set (autovacuum_enabled = false)')
+    await database.prisma.$executeRawUnsafe('analyze')
+    await lengthenLedger(database)
+  }, 120_000)
+
+  afterAll(() => database.close())
+
+  const read = (page: Partial<LedgerPage>) =>
+    touched(database, (counted) => readLedger(counted, [long], { ...everything, ...page }))
+
+  const deep = keyOf(190)
+  const old = { since: timeOf(300), until: timeOf(1_000) }
+  const wide = { since: timeOf(300), until: timeOf(199_000) }
+  const rare: EventType[] = ['suspend', 'deposit']
+
+  describe.each<[when: string, prepare: () => Promise<unknown>]>([
+    ['while the statistics are of when it was empty', () => Promise.resolve()],
+    ['once they are of now', () => database.prisma.$executeRawUnsafe('analyze')],
+  ])('%s', (_when, prepare) => {
+    beforeAll(prepare)
+
+    test.each<[name: string, page: Partial<LedgerPage>]>([
+      ['the newest', {}],
+      ['the oldest, after a cursor', { after: deep }],
+      ['the newest of a rare type', { types: ['deposit'] }],
+      ['the oldest of a type', { types: ['fee'], after: deep }],
+      ['of a type that only the oldest rows have', { types: ['suspend'] }],
+      ['of a type that it has none of', { types: ['exit'] }],
+      ['of rare types', { types: rare }],
+      ['of rare types, after a cursor', { types: rare, after: keyOf(60_000) }],
+      ['of all types', { types: [...eventTypes] }],
+      ['of all types, after a cursor', { types: [...eventTypes], after: deep }],
+      ['of an old span', old],
+      ['of an old span, after a cursor', { ...old, after: keyOf(700) }],
+      ['of an old span and a type', { ...old, types: ['fee'] }],
+      ['of an old span and rare types', { ...old, types: rare }],
+      ['of a wide span, after a cursor', { ...wide, after: keyOf(150_000) }],
+      ['of a wide span and rare types', { ...wide, types: rare }],
+      ['after a cursor that is older than the span', { ...old, after: deep }],
+      ['before its beginning', { until: midnight }],
+      ['after its end', { since: timeOf(rowCount + 10) }],
+    ])('%s, touches no more than it is long', async (_name, page) => {
+      const { rows, pages, scans } = await read(page)
+      const lists = page.types?.length ?? 1
+      expect(rows, scans.join(', ')).toBeLessThanOrEqual(Math.min(lists, 4) * (first + 1) + 30)
+      expect(pages, scans.join(', ')).toBeLessThanOrEqual(rows + 12 * (lists + 3))
+    })
+
+    test('is found at the end by as much as at the beginning', async () => {
+      const [newest, oldest] = [await read({}), await read({ after: keyOf(150) })]
+      expect(oldest.rows).toBeLessThanOrEqual(newest.rows)
+      expect(oldest.pages).toBeLessThanOrEqual(newest.pages + 20)
+    })
+  })
+})
+
+describe('the rows of a page', () => {
+  let database: TestDatabase
+  let recorded: Map<string, LedgerRow[]>
+
+  /** Of the first vault blocks rise with time, of the second they don't. */
+  const facts: FactInput[] = [long, disordered].flatMap((vault) =>
+    Array.from({ length: 300 }, (_, index): FactInput => {
+      const type = (['fee', 'resume', 'deposit'] as const)[((index * 7) % 11) % 3] as 'fee' | 'resume' | 'deposit'
+      const ts = midnight + Math.floor(index / 4)
+      const details =
+        type === 'deposit'
+          ? {
+              type,
+              amountUsd: '1',
+              assets: [{ symbol: 'USDC', amount: '1' }],
+              valueBeforeUsd: '0',
+              prices: { USDC: '1' },
+            }
+          : type === 'fee'
+            ? { type, amountUsd: '2' }
+            : { type }
+      const block = vault === long ? Math.floor(index / 5) : (index * 37) % 101
+      return { ...event(vault, ts, details), ...keyOf(index), block } as FactInput
+    }),
+  )
+
+  beforeAll(async () => {
+    database = await createDatabase()
+    const openings = [strategy('one'), opened(long, 'one'), opened(disordered, 'one')]
+    expect(await apply(database, [...openings, ...facts])).toMatchObject({ rejected: {}, skipped: {} })
+    recorded = new Map()
+    for (const vault of [long, disordered]) {
+      const all = await readLedger(database, [vault], { ...everything, first: 1_000 })
+      expect(all).toHaveLength(300)
+      recorded.set(vault, all)
+    }
+  })
+
+  afterAll(() => database.close())
+
+  const second = fc.integer({ min: -2, max: 80 }).map((seconds) => midnight + seconds)
+  const page = fc.record({
+    types: fc.option(fc.array(fc.constantFrom<EventType>('fee', 'resume', 'deposit', 'exit'), { maxLength: 4 })),
+    since: second,
+    until: second,
+    first: fc.integer({ min: 1, max: 40 }),
+    after: fc.option(fc.tuple(fc.integer({ min: -1, max: 102 }), fc.nat(3), fc.nat(300))),
+  })
+
+  test('are those that were recorded, of these types, in this span, after this row, newest first', async () => {
+    await fc.assert(
+      fc.asyncProperty(page, async ({ types, since, until, first, after }) => {
+        const cursor = after && { block: after[0], logIndex: after[1], txHash: keyOf(after[2]).txHash }
+        const expected = [long, disordered].flatMap((vault) =>
+          (recorded.get(vault) ?? [])
+            .filter((row) => (types === null || types.includes(row.type)) && row.ts >= since && row.ts < until)
+            .filter((row) => cursor === null || compare(row, cursor) < 0)
+            .slice(0, first + 1),
+        )
+        const read = await readLedger(database, [long, disordered], { types, since, until, first, after: cursor })
+        expect(read).toEqual(expected)
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  test('are in the order of block, log index and hash, all descending', () => {
+    for (const rows of recorded.values()) expect(rows).toEqual(rows.toSorted((one, other) => compare(other, one)))
+  })
+
+  test('are told to be in order or not, by the projector as by the migration', async () => {
+    const kept = await dump(database)
+    expect(kept['vault']?.map((vault) => /"ledger_in_order": (\w+)/.exec(vault)?.[1]).sort()).toEqual(['false', 'true'])
+    await runScript(
+      database,
+      `alter table vault drop column ledger_block, drop column ledger_in_order;
+       drop index ledger_row_vault_address_ts_idx`,
+    )
+    await runScript(database, await readFile(migration, 'utf8'))
+    expect(await dump(database)).toEqual(kept)
+  })
+})
+
+function compare(one: LedgerKey, other: LedgerKey): number {
+  if (one.block !== other.block) return one.block - other.block
+  if (one.logIndex !== other.logIndex) return one.logIndex - other.logIndex
+  return one.txHash < other.txHash ? -1 : one.txHash > other.txHash ? 1 : 0
+}

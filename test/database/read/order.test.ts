@@ -1,0 +1,133 @@
+import { createHash } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { readFeeds } from '../../../src/database/read/figures.ts'
+import { readVaultPages, type VaultOrder } from '../../../src/database/read/vault.ts'
+import { toAddress } from '../../../src/domain/address.ts'
+import type { FactInput } from '../../../src/feed/fact/fact.ts'
+import { ingest } from '../../../src/feed/ingest.ts'
+import { createDatabase, createInLanguage, postgresUrl, type TestDatabase } from '../../support/database.ts'
+import { touched } from '../../support/explain.ts'
+import { gatewayOn, type TestGateway } from '../../support/gateway.ts'
+import { type Connection, connectionPages, pageInfo } from '../../support/pages.ts'
+import { apply, event, feedOf, midnight, opened, strategy } from '../../support/world.ts'
+
+const hexOf = (number: number, digits: number): string =>
+  createHash('sha256').update(String(number)).digest('hex').slice(0, digits)
+
+/** Among them two that Danish has after z, where aa is a letter of its own. */
+const beginnings = ['aa', 'Aa', 'b', 'B', '0aa', 'f', 'F', '9', 'a9', 'ab']
+const addresses = beginnings.map((beginning, index) => {
+  const digits = `${beginning}${hexOf(index, 40)}`.slice(0, 40)
+  return toAddress(`0x${digits.toLowerCase()}`)
+})
+const [busy] = addresses as [string]
+const hashes = beginnings.map((beginning, index) => `0x${beginning}${hexOf(index, 64)}`.slice(0, 66).toLowerCase())
+
+/** Vaults of no value, all of one second, and a ledger whose rows are of one place. */
+const facts: FactInput[] = [
+  strategy('one'),
+  ...addresses.map((address) => opened(address, 'one')),
+  ...hashes.map((txHash) => {
+    return { ...event(busy, midnight, { type: 'fee', amountUsd: '1' }), txHash, logIndex: 0, block: 1 } as FactInput
+  }),
+]
+
+const byDigits = (a: string, b: string): number => (a.toLowerCase() < b.toLowerCase() ? -1 : 1)
+
+const vaultList = `query ($orderBy: VaultOrder!, $first: Int!, $after: String) {
+  vaults(orderBy: $orderBy, first: $first, after: $after) { nodes { address } ${pageInfo} }
+}`
+const ledgerList = `query ($vault: Address!, $first: Int!, $after: String, $type: [EventType!]) {
+  vault(address: $vault) { events(first: $first, after: $after, type: $type) { nodes { txHash } ${pageInfo} } }
+}`
+
+const engines: [string, () => Promise<TestDatabase>][] = [['the engine as it is', createDatabase]]
+const server = postgresUrl
+if (server !== undefined) engines.push(['one that sorts as Danes do', () => createInLanguage(server, 'da-DK')])
+
+describe.each(engines)('on %s', (_engine, create) => {
+  let database: TestDatabase
+  let gateway: TestGateway
+
+  beforeAll(async () => {
+    database = await create()
+    gateway = gatewayOn(database)
+    expect(await apply(database, facts)).toMatchObject({ rejected: {} })
+  })
+
+  afterAll(() => database.close())
+
+  const orders = ['ADDRESS', 'VALUE_USD', 'NET_USD', 'UPDATED_AT']
+  test.each(orders.flatMap((field) => ['ASC', 'DESC'].map((direction) => [field, direction])))(
+    'vaults that are equal by %s are in the order of their digits, %s',
+    async (field, direction) => {
+      const orderBy = { field, direction }
+      const ascending = [...addresses].sort(byDigits)
+      const wanted = direction === 'ASC' ? ascending : ascending.reverse()
+      for (const first of [1, 3, 50]) {
+        const pages = await connectionPages(async (after) => {
+          const { vaults } = await gateway.query<{ vaults: Connection<{ address: string }> }>(vaultList, {
+            orderBy,
+            first,
+            after,
+          })
+          return vaults
+        })
+        expect(pages.flatMap(({ nodes }) => nodes.map(({ address }) => address))).toEqual(wanted)
+      }
+    },
+  )
+
+  test.each([[null], [['FEE']]])('rows of one place are in the order of their hashes, of types %j', async (type) => {
+    for (const first of [1, 3, 50]) {
+      const pages = await connectionPages(async (after) => {
+        const { vault } = await gateway.query<{ vault: { events: Connection<{ txHash: string }> } }>(ledgerList, {
+          vault: busy,
+          first,
+          after,
+          type,
+        })
+        return vault.events
+      })
+      const wanted = [...hashes].sort(byDigits).reverse()
+      expect(pages.flatMap(({ nodes }) => nodes.map(({ txHash }) => txHash))).toEqual(wanted)
+    }
+  })
+
+  test('feeds are told in the order of the bytes of their names', async () => {
+    const names = ['/aa', '/z', '/B', '/a']
+    for (const name of names) await ingest({ database, source: { ...feedOf([strategy('one')]), name } })
+    const told = await readFeeds(database, AbortSignal.timeout(10_000))
+    expect(told.map(({ name }) => name)).toEqual(['/B', '/a', '/aa', '/z', 'standard input'])
+  })
+
+  describe('a page of many vaults', () => {
+    const many = 5_000
+    const middle = `0x${'8'.repeat(40)}`
+
+    beforeAll(async () => {
+      await database.prisma.$executeRawUnsafe(
+        `insert into vault select (jsonb_populate_record(vault, jsonb_build_object('status', 'planting',
+            'address', '0x' || left(md5(number::text) || md5('more'), 40), 'value_usd', 1 + number % 50,
+            'net_usd', 1 + number % 50, 'strategy_delta_usd', 1 + number % 50))).*
+          from vault, generate_series(1, ${many}) as number where address = '${addresses[1] ?? ''}'`,
+      )
+      await database.prisma.$executeRawUnsafe('analyze vault')
+    })
+
+    test.each<[VaultOrder, string]>([
+      ['VALUE_USD', '25'],
+      ['ADDRESS', middle],
+    ])('in the order of %s is read from an index, wherever it begins', async (orderBy, value) => {
+      const filter = { status: null, strategy: null, owner: null }
+      for (const direction of ['ASC', 'DESC'] as const) {
+        for (const after of [null, { value, address: middle }]) {
+          const page = { filter, orderBy, direction, first: 50, after }
+          const { rows, scans } = await touched(database, (counted) => readVaultPages(counted, [''], page))
+          // One more row tells the version.
+          expect(rows, scans.join()).toBe(51 + 1)
+        }
+      }
+    })
+  })
+})

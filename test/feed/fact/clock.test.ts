@@ -1,0 +1,52 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import { emptyDatabase, type TestDatabase } from '../../support/database.ts'
+import { apply, deposit, mark, midnight, opened, strategy, vaultA } from '../../support/world.ts'
+
+const day = 86_400
+const year9999 = 253_402_300_799
+const now = midnight + 1_000
+const nowSeconds = (): number => now
+const start = [strategy('one'), opened(vaultA, 'one'), deposit(vaultA, midnight + 10, '100')]
+
+let database: TestDatabase
+
+beforeEach(async () => {
+  database = await emptyDatabase()
+})
+
+const ahead = (ts: number): string =>
+  `ts is ${ts}, more than a day (86400 s) ahead of this machine's clock, ${now}: one of the two is wrong`
+
+describe('a fact from the future', () => {
+  test.each([
+    ['mark', mark(vaultA, year9999, '101')],
+    ['event', deposit(vaultA, year9999, '1', '100')],
+    ['vault', opened(vaultA, 'one', year9999)],
+    ['strategy', strategy('one', year9999)],
+    ['screen', { kind: 'screen' as const, ts: year9999, assets: [], pairs: [], strategies: {} }],
+  ])('is bad, where it is a %s, and names the clock', async (_kind, fact) => {
+    const feed = [...start, fact]
+    await expect(apply(database, feed, { nowSeconds })).rejects.toThrow(`line 4: ${ahead(year9999)}`)
+  })
+
+  test('is set aside with its kind, and the facts after it are applied', async () => {
+    const rejects = {
+      ...{ file: '', keptBytes: 0, keep: () => undefined, close: () => Promise.resolve() },
+      ...{ write: () => Promise.resolve(), backTo: () => Promise.resolve() },
+    }
+    const facts = [...start, mark(vaultA, year9999, '101'), mark(vaultA, midnight + 20, '102')]
+    expect(await apply(database, facts, { nowSeconds, rejects })).toEqual({
+      applied: { strategy: 1, vault: 1, event: 1, mark: 1 },
+      skipped: {},
+      rejected: { mark: 1 },
+    })
+    expect((await database.prisma.vault.findFirst())?.valueUsd.toFixed(0)).toBe('102')
+  })
+
+  test('is one that is more than a day ahead, by the clock when its line is read', async () => {
+    await apply(database, [...start, mark(vaultA, now + day, '101')], { nowSeconds })
+    const next = [mark(vaultA, now + day + 1, '102')]
+    await expect(apply(database, next, { nowSeconds })).rejects.toThrow(`line 1: ${ahead(now + day + 1)}`)
+    await apply(database, next, { nowSeconds: () => now + 1 })
+  })
+})

@@ -1,0 +1,309 @@
+import { appendFile, cp, mkdir, mkdtemp, rename, rm, symlink, truncate, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { Readable } from 'node:stream'
+import { gzipSync } from 'node:zlib'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { createLog } from '../../../src/cli/log.ts'
+import { createReadiness } from '../../../src/cli/readiness.ts'
+import { startFeed } from '../../../src/cli/commands/serve.ts'
+import { monitorFeeds } from '../../../src/cli/feed-conditions.ts'
+import { readConfig } from '../../../src/config.ts'
+import { readFeedPosition } from '../../../src/database/write/feed.ts'
+import type { FactInput } from '../../../src/feed/fact/fact.ts'
+import { fileSource } from '../../../src/feed/reading/source.ts'
+import { ingest } from '../../../src/feed/ingest.ts'
+import { empty, emptyDatabase, type TestDatabase } from '../../support/database.ts'
+import { feedText } from '../../support/feeds.ts'
+import { deposit, feedOf, mark, midnight, opened, strategy, vaultA } from '../../support/world.ts'
+
+const start: FactInput[] = [strategy('one'), opened(vaultA, 'one'), deposit(vaultA, midnight + 10, '100')]
+const marks = [101, 102, 103, 104].map((valueUsd, index) => mark(vaultA, midnight + 20 + index, `${valueUsd}`))
+const [first, second, third, fourth] = marks as [FactInput, FactInput, FactInput, FactInput]
+const lineOf = (fact: FactInput): string => feedText([fact])
+
+let folder: string
+let feed: string
+let old: string
+let database: TestDatabase
+let feeds = 0
+let running: Following[] = []
+
+beforeAll(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'rotation-'))
+})
+beforeEach(async () => {
+  database = await emptyDatabase()
+  feed = path.join(folder, `${feeds++}.ndjson`)
+  old = `${feed}.1`
+  await writeFile(feed, feedText(start))
+})
+afterEach(async () => {
+  await Promise.all(running.map((following) => following.stop()))
+  running = []
+})
+afterAll(() => rm(folder, { recursive: true }))
+
+/** A feed that a gateway follows, with what it logs. */
+interface Following {
+  text(): string
+  reason(): Promise<string | null>
+  stop(): Promise<void>
+}
+
+function follow(): Following {
+  const stopping = new AbortController()
+  let text = ''
+  const log = createLog({ level: 'info', secrets: [], output: { write: (line) => (text += line) } })
+  const monitor = monitorFeeds()
+  const readiness = createReadiness(database, { conditions: monitor.conditions })
+  const command = {
+    ...{ config: readConfig({}), database, feed, chain: null, skipBad: false, input: Readable.from([]), log },
+    ...{ greet: () => undefined, nowSeconds: () => midnight + 1_000 },
+  }
+  const { feedEnded } = startFeed(command, monitor, stopping.signal)
+  const following = {
+    text: () => text,
+    reason: () => readiness.reason(),
+    stop: () => {
+      stopping.abort()
+      return feedEnded
+    },
+  }
+  running.push(following)
+  return following
+}
+
+function eventually(check: () => Promise<void> | void): Promise<void> {
+  return vi.waitFor(check, { timeout: 30_000, interval: 20 })
+}
+
+const becomes = (expected: string): Promise<void> =>
+  eventually(async () => {
+    const vault = await database.prisma.vault.findFirst()
+    expect(vault?.valueUsd.toFixed(0)).toBe(expected)
+  })
+const isReplaced = ({ text }: Following, times = 1): Promise<void> =>
+  eventually(() => expect(text().match(/is another file now/g)).toHaveLength(times))
+const position = () => readFeedPosition(database.prisma, feed)
+const endOf = (facts: readonly FactInput[]) => ({ line: facts.length, byte: feedText(facts).length })
+
+describe('a feed that is followed goes on', () => {
+  test('with the new file where it was renamed, after all that is written to the old one', async () => {
+    const following = follow()
+    await becomes('100')
+    await rename(feed, old)
+    await appendFile(old, lineOf(first))
+    await writeFile(feed, '')
+    await appendFile(old, lineOf(second))
+    await becomes('102')
+    await appendFile(feed, lineOf(third))
+    await becomes('103')
+    expect(await position()).toMatchObject(endOf([third]))
+    expect(following.text()).toContain(`"msg":"${feed} is another file now, which is read on"`)
+    await appendFile(feed, lineOf(fourth))
+    await becomes('104')
+    expect(await position()).toMatchObject(endOf([third, fourth]))
+    expect(await following.reason()).toBeNull()
+  })
+
+  test('with each file of several rotations', async () => {
+    const following = follow()
+    for (const [index, fact] of marks.entries()) {
+      await becomes(String(100 + index))
+      await rename(feed, `${feed}.${index}`)
+      await writeFile(feed, lineOf(fact))
+    }
+    await becomes('104')
+    await isReplaced(following, 4)
+  })
+
+  test('with both files of two rotations between two looks', async () => {
+    const following = follow()
+    await becomes('100')
+    await rename(feed, old)
+    await writeFile(feed, lineOf(first))
+    // The new one has been opened when the old one is done with.
+    await new Promise((resolve) => setTimeout(resolve, 500))
+    await rename(feed, `${feed}.2`)
+    await writeFile(feed, lineOf(second))
+    await becomes('102')
+    await isReplaced(following, 2)
+    expect(await database.prisma.equityPoint.count()).toBe(3)
+  })
+
+  test.each<[string, FactInput[]]>([
+    ['as long', [...start.slice(0, 2), deposit(vaultA, midnight + 10, '100')]],
+    ['longer, and has what was applied', [...start, first]],
+    ['longer, and begins with other facts', [strategy('another'), strategy('third'), ...start, first]],
+    ['shorter', [first]],
+  ])('where it was replaced by one that is %s', async (_what, facts) => {
+    const following = follow()
+    await becomes('100')
+    await writeFile(`${feed}.new`, feedText(facts))
+    await rename(`${feed}.new`, feed)
+    await isReplaced(following)
+    await appendFile(feed, lineOf(second))
+    await becomes('102')
+    expect(await position()).toMatchObject(endOf([...facts, second]))
+  })
+
+  test('where it was removed and made again', async () => {
+    const following = follow()
+    await becomes('100')
+    await rm(feed)
+    await writeFile(feed, feedText([...start, first]))
+    await becomes('101')
+    await isReplaced(following)
+  })
+
+  test('where it is a link that leads to another file', async () => {
+    const link = feed
+    await cp(feed, old)
+    await rm(feed)
+    await symlink(old, link)
+    follow()
+    await becomes('100')
+    await writeFile(`${feed}.2`, lineOf(first))
+    await symlink(`${feed}.2`, `${feed}.link`)
+    await rename(`${feed}.link`, link)
+    await becomes('101')
+  })
+
+  test('and applies a last line without newline before the new file', async () => {
+    const following = follow()
+    await becomes('100')
+    await appendFile(feed, lineOf(first).trimEnd())
+    await rename(feed, old)
+    await writeFile(feed, lineOf(second))
+    await becomes('102')
+    expect(await database.prisma.equityPoint.count()).toBe(3)
+    expect(await following.reason()).toBeNull()
+  })
+
+  test('to the end of a gzipped file that took its place', async () => {
+    const following = follow()
+    await becomes('100')
+    await rename(feed, old)
+    await writeFile(feed, gzipSync(lineOf(first)))
+    await becomes('101')
+    await eventually(() => expect(following.text()).toContain('is read to its end'))
+  })
+
+  test('when its missing file is there again, and tells meanwhile that it waits', async () => {
+    const following = follow()
+    await becomes('100')
+    await rename(feed, old)
+    await eventually(async () =>
+      expect(await following.reason()).toBe('The feed waits for its file, which is missing.'),
+    )
+    expect(following.text().match(/The feed's file is missing, and is waited for: ENOENT/g)).toHaveLength(1)
+    await appendFile(old, lineOf(first))
+    await becomes('101')
+    await writeFile(feed, lineOf(second))
+    await becomes('102')
+    expect(await following.reason()).toBeNull()
+    expect(following.text()).toContain("The feed's file is there again")
+  })
+})
+
+describe('a feed that is followed stops, and says why,', () => {
+  const stopsWith = async (following: Following, reason: RegExp): Promise<void> => {
+    await eventually(() => expect(following.text()).toMatch(reason))
+    expect(await following.reason()).toMatch(/^The feed is stopped/)
+  }
+
+  test('at half a line that ends the old file', async () => {
+    const following = follow()
+    await becomes('100')
+    await appendFile(feed, lineOf(first).slice(0, 40))
+    await rename(feed, old)
+    await writeFile(feed, lineOf(second))
+    await stopsWith(following, /The feed is stopped: \S+, line 4: the line is not JSON/)
+    await becomes('100')
+  })
+
+  test('at a fact from the future', async () => {
+    const following = follow()
+    await becomes('100')
+    await appendFile(feed, lineOf(mark(vaultA, midnight + 1_000 + 86_401, '1')))
+    await stopsWith(following, /line 4: ts is \d+, more than a day \(86400 s\) ahead of this machine's clock/)
+  })
+
+  test('where it is truncated, and goes on from the beginning when it is started anew', async () => {
+    const following = follow()
+    await becomes('100')
+    await truncate(feed, 0)
+    await stopsWith(following, /has become shorter than what was read.*npm run ingest.*not copytruncate/)
+    await following.stop()
+    await writeFile(feed, feedText([...start, first]))
+    follow()
+    await becomes('101')
+  })
+
+  test.each<[string, FactInput[]]>([
+    ['as much', [strategy('two'), opened(vaultA, 'two'), deposit(vaultA, midnight + 11, '100')]],
+    ['more', [strategy('two'), opened(vaultA, 'two'), deposit(vaultA, midnight + 11, '100'), first]],
+  ])('where it is rewritten in place with %s', async (_what, facts) => {
+    const following = follow()
+    await becomes('100')
+    // In one write, so that it is never shorter at a look.
+    await writeFile(feed, feedText(facts), { flag: 'r+' })
+    await stopsWith(following, /was rewritten in place/)
+  })
+
+  test('where a folder takes its place', async () => {
+    const following = follow()
+    await becomes('100')
+    await rename(feed, old)
+    await mkdir(feed)
+    await stopsWith(following, /The feed is stopped: \S+ is not a file/)
+  })
+  const fallBackTo = async (facts: readonly FactInput[]): Promise<void> => {
+    // The next comparison with the database, which must not see half of this, is 10 s after the one before this is written.
+    await eventually(async () => expect((await database.prisma.feed.findFirst())?.readUntil).not.toBeNull())
+    await empty(database)
+    await ingest({ database, source: { ...feedOf(facts), name: feed } })
+  }
+
+  test('where the database falls back into a file that two others have followed', async () => {
+    const following = follow()
+    await becomes('100')
+    for (const [at, fact] of [first, second].entries()) {
+      await rename(feed, `${feed}.${at}`)
+      await writeFile(feed, lineOf(fact))
+      await becomes(`${101 + at}`)
+    }
+    await fallBackTo(start.slice(0, 2))
+    await appendFile(feed, lineOf(third))
+    await stopsWith(
+      following,
+      /a file that stood at \S+ before, applied to its line 2, .* oldest first, by npm run ingest/,
+    )
+    expect(await database.prisma.equityPoint.count()).toBe(0)
+  })
+
+  test('where the database falls back into a file that was replaced before the gateway started', async () => {
+    await ingest({ database, source: await fileSource(feed) })
+    await rename(feed, old)
+    await writeFile(feed, lineOf(first))
+    const following = follow()
+    await becomes('101')
+    await fallBackTo(start.slice(0, 2))
+    await appendFile(feed, lineOf(second))
+    await stopsWith(following, /applied to its line 2, which is no longer open/)
+  })
+
+  test('but not where the database falls back to where the gateway started', async () => {
+    await ingest({ database, source: await fileSource(feed) })
+    await rename(feed, old)
+    await writeFile(feed, lineOf(first))
+    const following = follow()
+    await becomes('101')
+    await fallBackTo(start)
+    await appendFile(feed, lineOf(second))
+    await becomes('102')
+    expect(await database.prisma.equityPoint.count()).toBe(3)
+    expect(await following.reason()).toBeNull()
+  })
+})

@@ -1,0 +1,138 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import fc from 'fast-check'
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import type { Database } from '../../src/database/database.ts'
+import { DatabaseFull } from '../../src/database/errors.ts'
+import { DatabaseUnavailable } from '../../src/database/errors.ts'
+import type { Summary } from '../../src/feed/checkpoints.ts'
+import { FeedMoved } from '../../src/feed/feed-position.ts'
+import { ingest, type IngestOptions } from '../../src/feed/ingest.ts'
+import { retryDuringOutage } from '../../src/feed/retry.ts'
+import { rejectsFile } from '../../src/feed/rejects.ts'
+import { emptyDatabase, type TestDatabase } from '../support/database.ts'
+import { type Dump, dumpReadModel } from '../support/dump.ts'
+import { manyDemoFacts } from '../support/feeds.ts'
+import { feedOf } from '../support/world.ts'
+
+/** What happens to a transaction: its database is out before it, or it is committed and nobody is told. */
+type Fate = 'well' | 'out' | 'full' | 'unheard'
+
+/** The database, with these things happening to its next transactions. */
+function faulty(database: Database, fates: readonly Fate[]): Database {
+  const next = fates.values()
+  return {
+    ...database,
+    async transaction(work) {
+      const fate = next.next().value ?? 'well'
+      if (fate === 'out') throw new DatabaseUnavailable(new Error('it is out'))
+      if (fate === 'full') throw new DatabaseFull('disk', 'a folder', new Error('it is full'))
+      const result = await database.transaction(work)
+      if (fate === 'unheard') throw new DatabaseUnavailable(new Error('its answer is lost'))
+      return result
+    },
+  }
+}
+
+/** Two batches of them, since a batch ends with what came together. */
+const demo = manyDemoFacts(2)
+const firstBatch = 1_000
+const badLines = ['{"kind":"trade"}', '{"kind":']
+const facts = [...demo.slice(0, 40), ...badLines, ...demo.slice(40)]
+
+let database: TestDatabase
+let folder: string
+/** What the feed ends in without faults. */
+let whole: { dump: Dump; summary: Summary; rejects: string }
+
+beforeAll(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'patience-'))
+  whole = (await applied([])).came
+})
+beforeEach(async () => {
+  database = await emptyDatabase()
+})
+afterAll(() => rm(folder, { recursive: true }))
+
+let runs = 0
+
+async function applied(fates: readonly Fate[], options: Partial<IngestOptions> = {}) {
+  database = await emptyDatabase()
+  const rejects = rejectsFile(path.join(folder, `${runs++}.rejects.ndjson`), 'w')
+  const patience = { onWait: vi.fn<(reason: Error) => void>(), onGoOn: vi.fn<() => void>() }
+  const summary = await ingest({
+    database: faulty(database, fates),
+    source: feedOf(facts, firstBatch),
+    rejects,
+    patience,
+    ...options,
+  })
+  await rejects.close()
+  const came = { dump: await dumpReadModel(database), summary, rejects: await readFile(rejects.file, 'utf8') }
+  return { came, ...patience }
+}
+
+describe('an ingest whose database is out', () => {
+  test('waits, is told so once, and ends as one that never waited', async () => {
+    const { came, onWait, onGoOn } = await applied(['out', 'out', 'well', 'well'])
+    expect(came).toEqual(whole)
+    expect(onWait).toHaveBeenCalledExactlyOnceWith(expect.any(DatabaseUnavailable))
+    expect(onGoOn).toHaveBeenCalledOnce()
+  })
+
+  test('counts what it applied as applied, though it was never told', async () => {
+    const { came } = await applied(['unheard', 'out', 'well', 'unheard', 'unheard'])
+    expect(came).toEqual(whole)
+    expect(came.summary.skipped).toEqual({})
+    expect(came.rejects.trimEnd().split('\n')).toHaveLength(badLines.length)
+  })
+
+  test('ends as one that never waited, whatever happens to its transactions', async () => {
+    const fate = fc.constantFrom<Fate>('well', 'out', 'full', 'unheard')
+    await fc.assert(
+      fc.asyncProperty(fc.array(fate, { maxLength: 4 }), async (fates) => {
+        expect((await applied(fates)).came).toEqual(whole)
+      }),
+      { numRuns: 5 },
+    )
+  })
+
+  test('tells anew of the next time', async () => {
+    const { onWait, onGoOn } = await applied(['full', 'well', 'out'])
+    expect(onWait.mock.calls.map(([reason]) => reason.name)).toEqual(['DatabaseFull', 'DatabaseUnavailable'])
+    expect(onGoOn).toHaveBeenCalledTimes(2)
+  })
+
+  test('ends at once where it is stopped, at what is committed', async () => {
+    const stopping = new AbortController()
+    const onWait = (): void => stopping.abort()
+    const { came } = await applied(['well', 'out', 'out'], {
+      signal: stopping.signal,
+      patience: { onWait, onGoOn: () => undefined },
+    })
+    const count = Object.values(came.summary.applied).reduce((sum, each) => sum + each, 0)
+    expect(count).toBe(firstBatch - badLines.length)
+  })
+
+  test('ends with the error where it has no patience', async () => {
+    const running = ingest({ database: faulty(database, ['out']), source: feedOf(demo) })
+    await expect(running).rejects.toBeInstanceOf(DatabaseUnavailable)
+  })
+})
+
+test('a wait that ends in another error is told to be over', async () => {
+  const patience = { onWait: vi.fn(), onGoOn: vi.fn() }
+  const errors = [new DatabaseUnavailable(new Error('it is out')), new FeedMoved(null)]
+  const work = (): Promise<never> => Promise.reject(errors.shift() ?? new Error('once too often'))
+  await expect(retryDuringOutage(work, patience, undefined)).rejects.toBeInstanceOf(FeedMoved)
+  expect([patience.onWait.mock.calls.length, patience.onGoOn.mock.calls.length]).toEqual([1, 1])
+})
+
+test('patience is for outages alone', async () => {
+  const patience = { onWait: vi.fn(), onGoOn: vi.fn() }
+  const work = vi.fn(() => Promise.reject(new TypeError('a fault')))
+  await expect(retryDuringOutage(work, patience, undefined)).rejects.toThrow('a fault')
+  expect(work).toHaveBeenCalledOnce()
+  expect(patience.onWait).not.toHaveBeenCalled()
+})

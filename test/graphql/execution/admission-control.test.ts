@@ -1,0 +1,148 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { ReadCancelled } from '../../../src/database/errors.ts'
+import { AdmissionQueueFull, createAdmissionControl } from '../../../src/graphql/execution/admission-control.ts'
+
+const passed = (milliseconds = 2): Promise<void> => new Promise((resolve) => setTimeout(resolve, milliseconds))
+const options = {
+  mostExpensive: 100,
+  mostCheap: 100,
+  shortCost: 10,
+  yieldMilliseconds: 20,
+  mostWaiting: 100,
+  mostWaitingOfSender: 50,
+}
+const sender = 'a'
+const short = { cost: 10, sender }
+const whole = { cost: 100, sender }
+
+test.each(['expensive', 'cheap'] as const)(
+  'long work that is %s costs no more than its bound at once, or is one alone, and begins in order',
+  async (kind) => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.record({ cost: fc.integer({ min: 11, max: 150 }), rounds: fc.nat(3) }), { maxLength: 20 }),
+        async (works) => {
+          const admission = createAdmissionControl(options)
+          const running = new Set<number>()
+          const begun: number[] = []
+          const all = works.map(({ cost, rounds }, index) =>
+            admission[kind](
+              async () => {
+                begun.push(index)
+                running.add(index)
+                const costs = [...running].map((each) => works[each]?.cost ?? 0)
+                expect(running.size === 1 || costs.reduce((sum, each) => sum + each) <= 100).toBe(true)
+                for (let round = 0; round < rounds; round++) await new Promise((resolve) => setImmediate(resolve))
+                running.delete(index)
+                return index
+              },
+              { cost, sender },
+            ),
+          )
+          expect(await Promise.all(all)).toEqual(works.map((_, index) => index))
+          expect(begun).toEqual(works.map((_, index) => index))
+        },
+      ),
+    )
+  },
+)
+
+test('cheap and short work runs at once, and expensive work lets it go first', async () => {
+  const admission = createAdmissionControl({ ...options, yieldMilliseconds: 60_000 })
+  const order: string[] = []
+  const first = admission.expensive(() => passed(5), whole)
+  const cheap = admission.cheap(async () => {
+    await passed(15)
+    order.push('cheap')
+  }, short)
+  const second = admission.expensive(() => order.push('expensive'), whole)
+  await Promise.all([first, cheap, second])
+  expect(order).toEqual(['cheap', 'expensive'])
+})
+
+test('but not for long, however much cheap work there is', async () => {
+  const admission = createAdmissionControl(options)
+  let isOver = false
+  const cheap = admission.cheap(async () => {
+    while (!isOver) await passed()
+  }, short)
+  expect(await admission.expensive(() => 'it runs', whole)).toBe('it runs')
+  isOver = true
+  await cheap
+})
+
+test('what is given up while it waits does not run, and lets the next one', async () => {
+  const admission = createAdmissionControl(options)
+  const gone = new AbortController()
+  const ran: string[] = []
+  const first = admission.expensive(() => passed(), whole)
+  const second = admission.expensive(() => ran.push('second'), { ...whole, signal: gone.signal })
+  const third = admission.expensive(() => ran.push('third'), whole)
+  gone.abort()
+  await expect(second).rejects.toBeInstanceOf(ReadCancelled)
+  await Promise.all([first, third])
+  expect(ran).toEqual(['third'])
+})
+
+test('work that fails gives its turn on', async () => {
+  const admission = createAdmissionControl(options)
+  const failing = admission.expensive(() => Promise.reject(new Error('it fails')), whole)
+  const next = admission.expensive(() => 'it runs', whole)
+  await expect(failing).rejects.toThrow('it fails')
+  await expect(admission.cheap(() => Promise.reject(new Error('so does it')), short)).rejects.toThrow('so does it')
+  expect(await next).toBe('it runs')
+})
+
+test('what is done at once keeps its turn until the network has had its own', async () => {
+  const admission = createAdmissionControl(options)
+  await admission.expensive(() => 'done', whole)
+  let hasBegun = false
+  const next = admission.expensive(() => void (hasBegun = true), whole)
+  for (let times = 0; times < 20; times++) await Promise.resolve()
+  expect(hasBegun).toBe(false)
+  await next
+  expect(hasBegun).toBe(true)
+})
+
+test('what is short goes past long lists that wait, which go on where one is given up', async () => {
+  const admission = createAdmissionControl(options)
+  const gone = new AbortController()
+  const order: string[] = []
+  const first = admission.cheap(() => passed(15), whole)
+  const second = admission.cheap(() => order.push('second'), { ...whole, signal: gone.signal })
+  const third = admission.cheap(() => order.push('third'), whole)
+  await admission.cheap(() => order.push('short'), short)
+  gone.abort()
+  await expect(second).rejects.toBeInstanceOf(ReadCancelled)
+  await Promise.all([first, third])
+  expect(order).toEqual(['short', 'third'])
+})
+
+test('senders are admitted in turn, however many of one wait', async () => {
+  const admission = createAdmissionControl(options)
+  const order: string[] = []
+  const ask = (from: string): Promise<unknown> =>
+    admission.expensive(() => order.push(from), { cost: 100, sender: from })
+  const first = admission.expensive(() => passed(), whole)
+  const flood = Array.from({ length: 20 }, () => ask('flood'))
+  await Promise.all([first, ...flood, ask('b'), ask('c')])
+  expect(order.slice(0, 4)).toEqual(['flood', 'b', 'c', 'flood'])
+})
+
+test.each(['expensive', 'cheap'] as const)(
+  '%s work is refused where too much waits, of one sender or of all',
+  async (kind) => {
+    const admission = createAdmissionControl({ ...options, mostWaiting: 5, mostWaitingOfSender: 3 })
+    let end: () => void = () => undefined
+    const first = admission[kind](() => new Promise<void>((resolve) => (end = resolve)), whole)
+    const ask = (from: string): Promise<string> => admission[kind](() => from, { cost: 100, sender: from })
+    const admitted = ['a', 'a', 'a'].map(ask)
+    await expect(ask('a')).rejects.toBeInstanceOf(AdmissionQueueFull)
+    admitted.push(ask('b'), ask('c'))
+    await expect(ask('d')).rejects.toBeInstanceOf(AdmissionQueueFull)
+    end()
+    expect(await Promise.all([first, ...admitted])).toEqual([undefined, 'a', 'a', 'a', 'b', 'c'])
+    expect(await ask('d')).toBe('d')
+  },
+)

@@ -1,0 +1,242 @@
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import {
+  defaultQueryLimits,
+  mostFilterValues,
+  mostMessageCharacters,
+  mostValidationErrors,
+} from '../../../src/limits.ts'
+import type { Database, Statement, Value } from '../../../src/database/database.ts'
+import { eventTypes } from '../../../src/domain/ledger.ts'
+import { vaultStatuses } from '../../../src/domain/vault.ts'
+import { emptyDatabase, type TestDatabase } from '../../support/database.ts'
+import { everything, vaultThatIs } from '../../support/everything.ts'
+import { gatewayOn, type TestGateway } from '../../support/gateway.ts'
+import { heapBytes } from '../../support/heap.ts'
+import { apply } from '../../support/world.ts'
+
+let database: TestDatabase
+let gateway: TestGateway
+
+beforeAll(async () => {
+  database = await emptyDatabase()
+  await apply(database, everything)
+  gateway = gatewayOn(database)
+})
+
+beforeEach(() => {
+  database.takeStatements()
+})
+
+function sent(body: string): Promise<Response> {
+  const headers = { 'content-type': 'application/json', accept: 'application/graphql-response+json' }
+  return gateway.app.fetch(new Request('http://gateway.test/graphql', { method: 'POST', headers, body }))
+}
+
+interface Refused {
+  readonly errors: { readonly message: string; readonly extensions: Readonly<Record<string, unknown>> }[]
+}
+
+/** Fails unless it is refused with 400 by one short error, and nothing was read. */
+async function refusalOf(response: Response): Promise<Refused['errors'][number]> {
+  expect(response.status).toBe(400)
+  const { errors } = (await response.json()) as Refused
+  const [error] = errors
+  expect(errors).toHaveLength(1)
+  // One character says that it is cut.
+  expect(error?.message.length).toBeLessThanOrEqual(mostMessageCharacters + 1)
+  expect(database.takeStatements()).toEqual([])
+  return error as Refused['errors'][number]
+}
+
+const filtered = 'query ($where: VaultWhere) { vaults(where: $where) { nodes { address } } }'
+const owned = 'query ($owner: [Address!]) { vaults(where: { owner: $owner }) { nodes { address } } }'
+const keys = (count: number): Record<string, number> =>
+  Object.fromEntries(Array.from({ length: count }, (_, index) => [`u${index}`, index]))
+const addresses = (count: number): string[] =>
+  Array.from({ length: count }, (_, index) => `0x${(index + 1).toString(16).padStart(40, '0')}`)
+
+describe('variables', () => {
+  test.each([
+    ['unknown input keys', filtered, { where: keys(4_000) }],
+    ['addresses', owned, { owner: addresses(1_200) }],
+    ['wrong addresses', owned, { owner: Array.from({ length: 6_000 }, () => 'none') }],
+    ['lists in lists', owned, { owner: [addresses(600), addresses(600)] }],
+    ['undeclared variables', owned, keys(2_000)],
+  ])('that have more values than are coerced are refused before that: %s', async (_, query, variables) => {
+    const { extensions } = await refusalOf(await gateway.post(query, variables))
+    expect(extensions).toMatchObject({ code: 'QUERY_OVER_BOUND', bound: 'variableValues' })
+  })
+
+  test('nested as deep as a body has room for are refused too', async () => {
+    const deep = '['.repeat(30_000) + ']'.repeat(30_000)
+    const body = `{"query": ${JSON.stringify(owned)}, "variables": {"owner": ${deep}}}`
+    const { extensions } = await refusalOf(await sent(body))
+    expect(extensions).toMatchObject({ code: 'QUERY_OVER_BOUND', bound: 'variableValues' })
+  })
+
+  test('that have more characters than are coerced are refused before that', async () => {
+    const owner = ['x'.repeat(defaultQueryLimits.variableCharacters + 1)]
+    const { extensions } = await refusalOf(await gateway.post(owned, { owner }))
+    expect(extensions).toMatchObject({ code: 'QUERY_OVER_BOUND', bound: 'variableCharacters' })
+  })
+
+  test.each([
+    ['unknown input keys', filtered, { where: keys(900) }],
+    ['wrong addresses', owned, { owner: Array.from({ length: 900 }, (_, index) => `none ${index}`) }],
+    ['a long word', owned, { owner: 'x'.repeat(30_000) }],
+  ])('with many errors are refused by the first: %s', async (_, query, variables) => {
+    const { extensions } = await refusalOf(await gateway.post(query, variables))
+    expect(extensions['code']).toBe('BAD_USER_INPUT')
+  })
+})
+
+describe('a filter', () => {
+  const query = `query ($status: [VaultStatus!], $strategy: [ID!], $owner: [Address!]) {
+    vaults(where: { status: $status, strategy: $strategy, owner: $owner }) { totalCount nodes { address } } }`
+  const ledger = `query ($type: [EventType!]) { vault(address: "${vaultThatIs.earning}") {
+    events(type: $type) { totalCount nodes { ts } } } }`
+
+  test.each<[string, string, Record<string, unknown>, number]>([
+    ['status', query, { status: Array(700).fill('IDLE') }, vaultStatuses.length],
+    ['strategy', query, { strategy: addresses(mostFilterValues + 1) }, mostFilterValues],
+    ['owner', query, { owner: addresses(mostFilterValues + 1) }, mostFilterValues],
+    ['type', ledger, { type: Array(700).fill('DEPOSIT') }, eventTypes.length],
+  ])('by more values of %s than it takes is refused', async (argument, source, variables, most) => {
+    const response = await gateway.post(source, variables)
+    const { errors } = (await response.json()) as Refused
+    const given = (variables[argument] as unknown[]).length
+    expect(errors[0]).toMatchObject({
+      message: `${argument} has ${given} values, more than ${most}`,
+      extensions: { code: 'BAD_USER_INPUT', argument },
+    })
+    expect(database.takeStatements().filter((name) => name !== 'vaults_by_address')).toEqual([])
+  })
+
+  test('on a REST path names a type once, however often it is named', async () => {
+    const path = `/vault/${vaultThatIs.earning}/events?type=`
+    const [once, often] = await Promise.all(
+      [1, 900].map(async (times) => (await gateway.get(path + Array(times).fill('deposit').join(','))).text()),
+    )
+    expect(often).toEqual(once)
+    expect(once).toContain('deposit')
+  })
+
+  test('reads each value once, however often it is named', async () => {
+    const sent: (readonly Value[])[] = []
+    const recording: Database = {
+      ...database,
+      read: (statement: Statement, values: readonly Value[]) => {
+        sent.push(values)
+        return database.read(statement, values)
+      },
+    }
+    const { query: ask } = gatewayOn(recording)
+    await ask(query, {
+      status: ['IDLE', 'EARNING', 'IDLE'],
+      strategy: ['a', 'b', 'a'],
+      owner: [...addresses(2), ...addresses(2)],
+    })
+    await ask(ledger, { type: ['DEPOSIT', 'FEE', 'DEPOSIT'] })
+    const lists = sent.flatMap((values) => values.filter((value) => Array.isArray(value)))
+    expect(lists.length).toBeGreaterThan(8)
+    for (const list of lists) expect(list).toEqual([...new Set(list)])
+  })
+
+  test('costs what it compares with', async () => {
+    const costOf = async (variables: Record<string, unknown>): Promise<number> => {
+      const { extensions } = (await (await gateway.post(query, variables)).json()) as {
+        extensions: { cost: { figure: number } }
+      }
+      return extensions.cost.figure
+    }
+    expect((await costOf({ owner: addresses(150), status: ['IDLE'] })) - (await costOf({}))).toBe(151)
+  })
+})
+
+describe('a document', () => {
+  test('whose fragments spread themselves is refused, and the operator is told nothing', async () => {
+    const fragments = Array.from({ length: 90 }, (_, index) => {
+      return `fragment f${index} on Strategy { id ...f${(index + 1) % 90} ...f${(index + 2) % 90} }`
+    })
+    const response = await gateway.post(`{ strategies { ...f0 } } ${fragments.join(' ')}`)
+    const { extensions } = await refusalOf(response)
+    expect(extensions['code']).toBe('GRAPHQL_VALIDATION_FAILED')
+    expect(gateway.reported).toEqual([])
+  })
+
+  test.each([
+    ['in a selection', `{ ${'strategies { id } '.repeat(240)} }`],
+    ['in inline fragments', `{ ${'... { strategies { id } } '.repeat(120)} }`],
+    ['in a fragment', `{ ...f } fragment f on Query { ${'strategies { id } '.repeat(230)} }`],
+    [
+      'in fragments of a selection',
+      `{ ...f ...g ...h } ${['f', 'g', 'h'].map((name) => `fragment ${name} on Query { ${'strategies { id } '.repeat(60)} }`).join(' ')}`,
+    ],
+  ])('that repeats a field more often than validation compares is refused before that: %s', async (_, query) => {
+    const { extensions } = await refusalOf(await gateway.post(query))
+    expect(extensions).toMatchObject({ code: 'QUERY_OVER_BOUND', bound: 'repeats' })
+  })
+
+  test('whose fragments in fragments spread many fields keeps little of them, and is answered', async () => {
+    const aliased = (count: number, field: string): string =>
+      Array.from({ length: count }, (_, at) => `a${at}: ${field}`).join(' ')
+    const ask = async (salt: number): Promise<void> => {
+      const response = await gateway.post(`{ ${aliased(10, 'vaults(first: 1) { ...C }')} } # ${salt}
+        fragment C on VaultConnection { ${aliased(7, 'nodes { ...V }')} }
+        fragment V on Vault { ${aliased(14, 'strategy { ...S }')} }
+        fragment S on Strategy { ${aliased(15, 'name')} id name tagline description liveApr sigma }`)
+      expect(response.status).toBe(200)
+      await response.text()
+    }
+    await ask(0)
+    const before = heapBytes()
+    for (let salt = 1; salt <= 10; salt++) await ask(salt)
+    expect(heapBytes() - before).toBeLessThan(30_000_000)
+  })
+
+  test('with many errors is told some of them', async () => {
+    const fields = Array.from({ length: 900 }, (_, index) => `unknown${index}`)
+    const response = await gateway.post(`{ strategies { ${fields.join(' ')} } }`)
+    const { errors } = (await response.json()) as Refused
+    // One more says that there are more.
+    expect(errors).toHaveLength(mostValidationErrors + 1)
+  })
+})
+
+test('names of operations that a document has not leave nothing behind', async () => {
+  const query = '{ strategies { id } }'
+  const ask = (index: number): Promise<Response> =>
+    sent(JSON.stringify({ query, operationName: `${index}${'x'.repeat(50_000)}` }))
+  // A document that was answered is known.
+  expect((await sent(JSON.stringify({ query }))).status).toBe(200)
+  for (let index = 0; index < 50; index++) expect((await ask(index)).status).toBe(400)
+  const before = heapBytes()
+  for (let index = 50; index < 450; index++) await (await ask(index)).text()
+  expect(heapBytes() - before).toBeLessThan(5_000_000)
+})
+
+test.each([
+  ['cannot be planned', (salt: number) => `query One { strategies { id @include(if: true) } }${literals(salt)}`],
+  ['have few fields and much text', (salt: number) => `query One { strategies { id } }${literals(salt)}`],
+])(
+  'documents that %s leave little behind',
+  async (_, documentOf) => {
+    const ask = async (salt: number): Promise<void> => {
+      const response = await sent(JSON.stringify({ query: documentOf(salt), operationName: 'One' }))
+      expect(response.status).toBe(200)
+      await response.text()
+    }
+    // As many as are kept.
+    for (let salt = 0; salt < 200; salt++) await ask(salt)
+    const before = heapBytes()
+    for (let salt = 200; salt < 600; salt++) await ask(salt)
+    expect(heapBytes() - before).toBeLessThan(25_000_000)
+  },
+  300_000,
+)
+
+/** A fragment that is parsed and kept with its document: some 900 tokens. */
+function literals(salt: number): string {
+  const addresses = Array.from({ length: 190 }, (_, index) => `"${index} ${salt}"`)
+  return ` query Other { vaults(where: { strategy: [${addresses.join(' ')}] }) { nodes { address } } }`
+}

@@ -1,0 +1,176 @@
+import fc from 'fast-check'
+import { getIntrospectionQuery, parse } from 'graphql'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { defaultQueryLimits as queryBounds } from '../../../src/limits.ts'
+import { checkExtent } from '../../../src/graphql/execution/query-limits.ts'
+import type { QueryCost } from '../../../src/graphql/execution/query-cost.ts'
+import { schema } from '../../../src/graphql/schema/schema.ts'
+import { countTokens } from '../../../src/graphql/execution/count-tokens.ts'
+import { exampleQueries } from '../../../src/http/graphql/graphiql.ts'
+import { emptyDatabase, type TestDatabase } from '../../support/database.ts'
+import { gatewayOn, type TestGateway } from '../../support/gateway.ts'
+
+const address = `0x${'a1'.repeat(20)}`
+
+const figuresOf = (source: string, variables: Record<string, unknown> = {}, operationName?: string): QueryCost =>
+  checkExtent({ schema, document: parse(source), variableValues: variables, operationName }, queryBounds).figures
+
+describe('the figures of a query', () => {
+  test.each([
+    ['{ strategies { id } }', { depth: 2, cost: 21 }],
+    ['{ vaults(first: 7) { nodes { address } } }', { depth: 3, cost: 100 + 1 + 7 * 1 }],
+    ['{ vaults { edges { node { address } } } }', { depth: 4, cost: 100 + 1 + 50 * 2 }],
+    [`{ vault(address: "${address}") { equity(points: 10) { ts netUsd } } }`, { depth: 3, cost: 1 + 100 + 10 * 2 }],
+    [
+      '{ vaults(first: 3) { nodes { events(first: 4) { nodes { ts } } } } }',
+      { depth: 5, cost: 100 + 1 + 3 * (100 + 1 + 4 * 1) },
+    ],
+    [
+      '{ strategies { id ... on Strategy { name } ...more } } fragment more on Strategy { sigma }',
+      { cost: 1 + 20 * 3 },
+    ],
+    ['{ __typename }', { depth: 1, cost: 1 }],
+  ])('%s', (source, figures) => {
+    expect(figuresOf(source)).toMatchObject(figures)
+  })
+
+  test('read the lengths of lists from variables and their defaults too', () => {
+    const source = 'query ($first: Int! = 9) { vaults(first: $first) { totalCount nodes { address } } }'
+    expect(figuresOf(source, { first: 5 }).cost).toBe(100 + 100 + 1 + 5)
+    expect(figuresOf(source).cost).toBe(100 + 100 + 1 + 9)
+    expect(
+      figuresOf('query ($a: Address!, $n: Int!) { vault(address: $a) { equity(points: $n) { ts } } }', {
+        a: address,
+        n: 8,
+      }).cost,
+    ).toBe(1 + 100 + 8)
+  })
+
+  test('are those of the operation that would run', () => {
+    const source = 'query One { strategies { id } } query Two { vaults(first: 2) { totalCount } }'
+    expect(figuresOf(source, {}, 'Two').cost).toBe(100 + 100)
+  })
+
+  test('count aliases and directives wherever they stand', () => {
+    const source =
+      '{ a: strategies { b: id @skip(if: false) } ...f } fragment f on Query { c: strategies { id @include(if: true) } }'
+    expect(figuresOf(source)).toMatchObject({ aliases: 3, directives: 2 })
+  })
+
+  test('of fragments in fragments are found in a time that grows with the text, not with the answer', () => {
+    const levels = 60
+    const fragments = Array.from(
+      { length: levels },
+      (_, level) =>
+        `fragment f${level} on Strategy { ${level === levels - 1 ? 'id' : `...f${level + 1} ...f${level + 1}`} }`,
+    )
+    expect(figuresOf(`{ strategies { ...f0 } } ${fragments.join(' ')}`).cost).toBe(1 + 20 * 2 ** (levels - 1))
+  })
+
+  test('count tokens as the parser does', () => {
+    expect(countTokens('{ vaults(first: 2) { nodes { address } } }')).toBe(14)
+    fc.assert(
+      fc.property(fc.array(fc.constantFrom('id', 'name', 'sigma'), { minLength: 1, maxLength: 50 }), (fields) => {
+        expect(countTokens(`{ strategies { ${fields.join(' ')} } }`)).toBe(5 + fields.length)
+      }),
+    )
+  })
+})
+
+describe('a query over HTTP', () => {
+  let database: TestDatabase
+  let gateway: TestGateway
+
+  beforeAll(async () => {
+    database = await emptyDatabase()
+    gateway = gatewayOn(database)
+  })
+
+  const nestedVaults = (levels: number): string =>
+    levels === 0 ? 'address' : `strategy { vaults(first: 1) { nodes { ${nestedVaults(levels - 1)} } } }`
+
+  const messageOf = async (response: Response): Promise<string | undefined> => {
+    const { errors } = (await response.json()) as { errors?: { message: string }[] }
+    return errors?.[0]?.message
+  }
+
+  test.each([
+    ['bytes', `{ strategies { id } } # ${'x'.repeat(queryBounds.bytes)}`],
+    ['tokens', `{ strategies { ${'id '.repeat(queryBounds.tokens)} } }`],
+    ['depth', `{ vaults(first: 1) { nodes { ${nestedVaults(6)} } } }`],
+    ['aliases', `{ strategies { ${Array.from({ length: 51 }, (_, index) => `a${index}: id`).join(' ')} } }`],
+    ['directives', `{ strategies { ${'id @skip(if: false) '.repeat(51)} } }`],
+    ['cost', '{ vaults(first: 200) { nodes { equity(points: 2000) { ts } } } }'],
+  ])('over its %s is refused with 400, the bound and its own figure, and reads nothing', async (bound, source) => {
+    database.takeStatements()
+    const response = await gateway.post(source)
+    expect(response.status).toBe(400)
+    const { errors, data } = (await response.json()) as {
+      errors: { message: string; extensions: Record<string, unknown> }[]
+      data?: unknown
+    }
+    const [error] = errors
+    const most = queryBounds[bound as keyof typeof queryBounds]
+    expect(data).toBeUndefined()
+    expect(error?.extensions).toMatchObject({ code: 'QUERY_OVER_BOUND', bound, most })
+    expect(error?.extensions['figure']).toBeGreaterThan(most)
+    expect(error?.message).toContain(String(most))
+    expect(error?.message).toContain(String(error?.extensions['figure']))
+    expect(database.takeStatements()).toEqual([])
+  })
+
+  test.each([
+    [
+      '{ strategies { id } vaults(first: 200) { nodes { events { nodes { ts } } equity(points: 2000) { ts netUsd } } } }',
+      'The query is 860322 fields in cost (lists count their selection once for each item); at most 50000 are answered. ' +
+        'Its dearest part is vaults(first: 200) with equity(points: 2000): ask there for less, or for the rest in another query.',
+    ],
+    [
+      '{ ...all } fragment all on Query { vaults { edges { node { equity { ts netUsd changeUsd } } } } }',
+      'Its dearest part is vaults(first: 50) with equity(points: 500): ',
+    ],
+  ])('that costs too much is told what to ask instead: %s', async (source, words) => {
+    expect(await messageOf(await gateway.post(source))).toContain(words)
+  })
+
+  test('that costs too much without a list whose length it chooses is told to ask for less', async () => {
+    const narrow = gatewayOn(database, { queryBounds: { ...queryBounds, cost: 100 } })
+    expect(await messageOf(await narrow.post('{ universe { assets { symbol name category } } }'))).toBe(
+      'The query is 152 fields in cost (lists count their selection once for each item); at most 100 are answered. ' +
+        'Ask for fewer fields, or for some of them in another query.',
+    )
+  })
+
+  test('is held to the bounds that are configured', async () => {
+    const wide = gatewayOn(database, { queryBounds: { ...queryBounds, aliases: 51 } })
+    const source = `{ strategies { ${Array.from({ length: 51 }, (_, index) => `a${index}: id`).join(' ')} } }`
+    expect([(await gateway.post(source)).status, (await wide.post(source)).status]).toEqual([400, 200])
+  })
+
+  test('is refused in the older media type too', async () => {
+    const query = encodeURIComponent('{ vaults(first: 200) { nodes { equity(points: 2000) { ts } } } }')
+    const response = await gateway.get(`/graphql?query=${query}`, { headers: { accept: 'application/json' } })
+    expect(response.status).toBe(400)
+  })
+
+  test.each(exampleQueries(address))('that is an example passes, and is told its cost: %s', async (source) => {
+    const { extensions, errors } = (await (await gateway.post(source)).json()) as {
+      extensions: unknown
+      errors?: unknown
+    }
+    expect(errors).toBeUndefined()
+    expect(extensions).toEqual({ cost: { figure: figuresOf(source).cost, most: queryBounds.cost } })
+  })
+
+  test('that introspects round and round is refused', async () => {
+    const around = (levels: number): string => (levels === 0 ? 'name' : `fields { type { ${around(levels - 1)} } }`)
+    expect((await gateway.post(`{ __schema { types { ${around(6)} } } }`)).status).toBe(400)
+  })
+
+  test('that introspects as GraphiQL does passes', async () => {
+    const source = getIntrospectionQuery({ inputValueDeprecation: true, schemaDescription: true, oneOf: true })
+    const response = await gateway.post(source)
+    expect(response.status).toBe(200)
+    expect(((await response.json()) as { errors?: unknown }).errors).toBeUndefined()
+  })
+})

@@ -1,0 +1,197 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import type { FactInput } from '../../../src/feed/fact/fact.ts'
+import { emptyDatabase, readingBy, type TestDatabase } from '../../support/database.ts'
+import { gatewayOn, type TestGateway } from '../../support/gateway.ts'
+import { apply, deposit, mark, midnight, opened, position, strategy, vaultA, vaultB } from '../../support/world.ts'
+
+/** A mark that tells one number by its value, rewards and range: above 110 the position is out of it. */
+function markOf(vault: string, number: number): FactInput {
+  const own = { ...position('p', String(number)), pendingRewardsUsd: String(number) }
+  const fees = { contributedUsd: '1', withdrawnUsd: '0', taxedUsd: '0', highWaterUsd: String(number) }
+  return mark(vault, midnight + number, String(number), { positions: [own], fees })
+}
+
+interface Gateway extends TestGateway {
+  /** How many answers were made again. */
+  repeated(): number
+}
+
+let database: TestDatabase
+
+beforeEach(async () => {
+  database = await emptyDatabase()
+  await apply(database, [
+    strategy('one'),
+    ...[vaultA, vaultB].flatMap((vault) => [
+      opened(vault, 'one'),
+      deposit(vault, midnight + 10, '100'),
+      markOf(vault, 100),
+    ]),
+  ])
+  database.takeStatements()
+})
+
+/** A gateway of a database in which these facts are applied right after the first read of a statement. */
+function between(statement: string, facts: readonly FactInput[]): Gateway {
+  let isApplied = false
+  let repeats = 0
+  const changing = readingBy(database, async (read, values, signal, reader) => {
+    const found = await reader.read(read, values, signal)
+    if (read.name.startsWith(statement) && !isApplied) {
+      isApplied = true
+      await apply(database, facts)
+    }
+    return found
+  })
+  const gateway = gatewayOn(changing, { onRepeat: () => void repeats++ })
+  return Object.assign(gateway, { repeated: () => repeats })
+}
+
+const told = `address status valueUsd fees { highWaterUsd } positions { range { current } inRange pendingRewardsUsd }
+  equity(points: 5) { valueUsd } events(first: 1) { nodes { ts } }`
+
+interface Told {
+  readonly status: string
+  readonly valueUsd: number
+  readonly fees: { readonly highWaterUsd: number }
+  readonly positions: readonly { readonly range: { current: number }; inRange: boolean; pendingRewardsUsd: number }[]
+  readonly equity?: readonly { readonly valueUsd: number }[]
+}
+
+/** All that a vault tells of the newest mark's number, each once. */
+function numbersOf({ valueUsd, fees, positions, equity = [] }: Told): number[] {
+  const [own] = positions
+  const newest = equity.at(-1)
+  return [
+    ...new Set([
+      valueUsd,
+      fees.highWaterUsd,
+      own?.range.current ?? NaN,
+      own?.pendingRewardsUsd ?? NaN,
+      newest?.valueUsd ?? valueUsd,
+    ]),
+  ]
+}
+
+const both = [markOf(vaultA, 120), markOf(vaultB, 120)]
+
+describe('an answer between whose statements facts are committed', () => {
+  test('is of one moment over REST', async () => {
+    const gateway = between('vaults_by_address', both)
+    const snapshot = (await (await gateway.get(`/vault/${vaultA}/snapshot`)).json()) as Told
+    expect(numbersOf(snapshot)).toEqual([120])
+    expect([snapshot.status, snapshot.positions[0]?.inRange]).toEqual(['attention', false])
+    expect(gateway.repeated()).toBe(1)
+  })
+
+  test.each([
+    ['a vault', 'vaults_by_address', `{ vault(address: "${vaultA}") { ${told} } }`],
+    ['a vault whose points come later', 'equity_candidates', `{ vault(address: "${vaultA}") { ${told} } }`],
+    ['a list of vaults', 'vault_page', `{ vaults(first: 5) { nodes { ${told} } } }`],
+    ['a list and its length', 'vault_page', `{ vaults(first: 5) { totalCount nodes { ${told} } } }`],
+    ['the vaults of strategies', 'strategies', `{ strategies { id vaults(first: 5) { nodes { ${told} } } } }`],
+    [
+      'the vaults of strategies whose list comes first',
+      'vault_page',
+      `{ strategies { id vaults(first: 5) { nodes { ${told} } } } }`,
+    ],
+    [
+      'the same under aliases',
+      'vaults_by_address',
+      `{ a: vault(address: "${vaultA}") { ${told} }
+      b: vault(address: "${vaultB}") { ${told} } vaults(first: 5) { nodes { ${told} } } }`,
+    ],
+  ])('is of one moment in GraphQL: %s', async (_, statement, query) => {
+    const gateway = between(statement, both)
+    // The second time it doesn't pass through Yoga.
+    for (const _ of [1, 2]) {
+      const vaults = vaultsIn(await gateway.query(query))
+      expect(vaults.length).toBeGreaterThan(0)
+      expect(new Set(vaults.flatMap(numbersOf)).size).toBe(1)
+    }
+    expect(vaultsIn(await gateway.query(query)).flatMap(numbersOf)).toContain(120)
+  })
+
+  test('is of one moment where it tells nothing of the feeds, since there are none', async () => {
+    await database.prisma.feed.deleteMany()
+    const gateway = between('nothing', [])
+    await gateway.query(`{ _meta { feeds { name } } vault(address: "${vaultA}") { address } }`)
+    expect(gateway.repeated()).toBe(0)
+  })
+
+  test('has no error that comes of two moments', async () => {
+    // What was read of the vault says that it runs a strategy which the second statement doesn't find.
+    let count = 0
+    const gateway = gatewayOn(
+      readingBy(database, async (read, values, signal, reader) => {
+        const found = await reader.read(read, values, signal)
+        if (read.name !== 'strategies_by_id' || count++ > 0) return found
+        return { rows: [], version: 'another' }
+      }),
+    )
+    expect(await gateway.query(`{ vault(address: "${vaultA}") { strategy { id } } }`)).toEqual({
+      vault: { strategy: { id: 'one' } },
+    })
+    expect(gateway.reported).toEqual([])
+  })
+
+  test('is made again once, in one snapshot, however often facts are committed', async () => {
+    let at = 120
+    let repeats = 0
+    const busy = readingBy(database, async (read, values, signal, reader) => {
+      const found = await reader.read(read, values, signal)
+      if (repeats === 0) await apply(database, [markOf(vaultA, at++)])
+      return found
+    })
+    const gateway = gatewayOn(busy, { onRepeat: () => void repeats++ })
+    database.takeStatements()
+    const snapshot = (await (await gateway.get(`/vault/${vaultA}/snapshot`)).json()) as Told
+    expect(numbersOf(snapshot)).toHaveLength(1)
+    expect(repeats).toBe(1)
+    expect(database.takeStatements()).toEqual([
+      'vaults_by_address',
+      'positions_by_vault',
+      'vaults_by_address',
+      'positions_by_vault',
+    ])
+  })
+})
+
+test('an answer is made once where nothing is committed meanwhile, whatever it reads', async () => {
+  let repeats = 0
+  const gateway = gatewayOn(database, { onRepeat: () => void repeats++ })
+  await gateway.query(`{ strategies { pairs { a } vaults(first: 5) { totalCount nodes { ${told} strategy { id } } } }
+    vaults(first: 5) { nodes { events { totalCount } equity(points: 5) { netUsd } } } universe { screenedAt pairs { a } assets { name } } }`)
+  for (const path of ['snapshot', 'equity', 'events']) await gateway.get(`/vault/${vaultA}/${path}`)
+  expect(repeats).toBe(0)
+})
+
+test('every hot read tells the version of the data', async () => {
+  const versions = new Map<string, string | null>()
+  const head = { name: 'head', text: 'select version from data_head' }
+  const [version] = await database.query<{ version: string }>(head, [])
+  expect(version?.version).toMatch(/^1\.\d+$/)
+  const { query } = gatewayOn(
+    readingBy(database, async (read, values, signal, reader) => {
+      const found = await reader.read(read, values, signal)
+      versions.set(read.name, found.version)
+      return found
+    }),
+  )
+  await query(`{ strategy(id: "one") { id } strategies { pairs { a } vaults { totalCount nodes { address } } }
+    vault(address: "${vaultA}") { ${told} all: events { totalCount } one: events(type: [DEPOSIT]) { totalCount nodes { ts } }
+      some: events(type: [DEPOSIT, FEE]) { totalCount nodes { ts } } strategy { id } }
+    universe { screenedAt pairs { a } assets { name } } _meta { feeds { name } } }`)
+  for (const field of ['VALUE_USD', 'NET_USD', 'UPDATED_AT', 'ADDRESS'])
+    for (const direction of ['ASC', 'DESC'])
+      await query(`{ vaults(orderBy: { field: ${field}, direction: ${direction} }) { nodes { address } } }`)
+  expect(versions.size).toBe(24)
+  expect([...new Set(versions.values())]).toEqual([version?.version])
+})
+
+/** All vaults of an answer, however deep. */
+function vaultsIn(data: unknown): Told[] {
+  if (typeof data !== 'object' || data === null) return []
+  if ('valueUsd' in data && 'positions' in data) return [data as Told]
+  return Object.values(data).flatMap(vaultsIn)
+}

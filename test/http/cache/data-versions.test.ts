@@ -1,0 +1,304 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import { versionLimits } from '../../../src/limits.ts'
+import { readVersionAt } from '../../../src/database/read/commit-log.ts'
+import { type ResponseCache, createResponseCache } from '../../../src/http/cache/response-cache.ts'
+import { DataVersions } from '../../../src/http/cache/data-versions.ts'
+import { versionWaiter } from '../../../src/http/middleware/min-data-version.ts'
+import { emptyDatabase, type TestDatabase } from '../../support/database.ts'
+import { everything, vaultThatIs } from '../../support/everything.ts'
+import { gatewayOn, type TestGateway } from '../../support/gateway.ts'
+import { errorOf, problemOf } from '../../support/problem.ts'
+import { rawConnection } from '../../support/raw.ts'
+import { serverOf, type TestServer } from '../../support/server.ts'
+import { apply } from '../../support/world.ts'
+
+/* What is told of commits here is told by the tests: the content is always the same. */
+
+const snapshot = `/vault/${vaultThatIs.earning}/snapshot`
+const graphql = `/graphql?query=${encodeURIComponent('{ strategies { id } }')}`
+const bodies = { query: '{ universe { screenedAt } }' }
+
+let database: TestDatabase
+let cache: ResponseCache
+let data: DataVersions
+let gateway: TestGateway
+let isSlow: Promise<void> | null = null
+const servers: TestServer[] = []
+
+beforeAll(async () => {
+  database = await emptyDatabase()
+  await apply(database, everything)
+})
+afterEach(async () => {
+  isSlow = null
+  for (const server of servers.splice(0)) await server.close()
+})
+
+/** A gateway that has heard of these versions, the newest last, and whose reads wait while they are to. */
+function gatewayAt(...versions: string[]): void {
+  cache = createResponseCache(1024 * 1024)
+  data = new DataVersions()
+  const slow: TestDatabase = {
+    ...database,
+    query: async (...asked) => {
+      await isSlow
+      return database.query(...asked)
+    },
+  }
+  gateway = gatewayOn(slow, { cache, data, versionAt: (seq) => readVersionAt(database, seq) })
+  listening(true)
+  for (const version of versions) commit(version)
+  data.upToDate(performance.now())
+}
+
+function listening(isListening: boolean): void {
+  cache.listening(isListening)
+  data.listening(isListening)
+}
+
+function commit(version: string, tags: readonly string[] = [], newestTs = Number(version.split('.')[0]) * 100): void {
+  cache.committed({ tags })
+  data.committed({ version, newestTs })
+}
+
+/** Version and time, and whether there is an age: how great it is goes by how busy the machine is. */
+function told({ headers }: Response): (string | boolean | null)[] {
+  return [headers.get('data-version'), headers.get('data-time'), headers.has('data-age')]
+}
+
+function age({ headers }: Response): number {
+  expect(headers.get('data-age')).toMatch(/^\d+$/)
+  return Number(headers.get('data-age'))
+}
+
+const post = (body: object, headers: Record<string, string> = {}): Promise<Response> =>
+  gateway.get('/graphql', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(body),
+  })
+
+describe('an answer tells', () => {
+  test('the version that was heard of, over REST and GraphQL, kept or not, with and without a body', async () => {
+    gatewayAt('1.5', '2.6')
+    for (const ask of [
+      () => gateway.get(snapshot),
+      () => gateway.get(snapshot, { method: 'HEAD' }),
+      () => gateway.get(snapshot, { headers: { 'accept-encoding': 'gzip' } }),
+      () => gateway.get(graphql, { headers: { accept: 'application/json' } }),
+      () => post(bodies),
+    ]) {
+      const answers = [await ask(), await ask()]
+      expect(answers.map(told)).toEqual([
+        ['2.6', '200', true],
+        ['2.6', '200', true],
+      ])
+    }
+  })
+
+  test('the newest version also where it is kept, and where the client has it', async () => {
+    gatewayAt('1.5')
+    const first = await gateway.get(snapshot)
+    const etag = first.headers.get('etag') ?? ''
+    commit('2.6', ['universe'])
+    const before = cache.figures().hits
+    const second = await gateway.get(snapshot)
+    const third = await gateway.get(snapshot, { headers: { 'if-none-match': etag } })
+    expect(cache.figures().hits - before).toBe(2)
+    expect([first, second, third].map(({ status }) => status)).toEqual([200, 200, 304])
+    expect([first, second, third].map(told)).toEqual([
+      ['1.5', '100', true],
+      ['2.6', '200', true],
+      ['2.6', '200', true],
+    ])
+    expect(second.headers.get('etag')).toBe(etag)
+  })
+
+  test('the version that was heard of before its first read, though a newer one comes meanwhile', async () => {
+    gatewayAt('1.5')
+    let read: () => void = () => undefined
+    isSlow = new Promise((resolve) => (read = resolve))
+    const [early, joined] = [gateway.get(snapshot), gateway.get(snapshot)]
+    await wait(50)
+    commit('2.6')
+    const late = gateway.get(snapshot)
+    read()
+    expect(told(await early)[0]).toBe('1.5')
+    expect(told(await joined)[0]).toBe('1.5')
+    expect(told(await late)[0]).toBe('2.6')
+  })
+
+  test('no version while commits are not heard of, nor in an empty database, but its age', async () => {
+    gatewayAt()
+    expect(told(await gateway.get(snapshot))).toEqual([null, null, true])
+    commit('1.5')
+    expect(told(await gateway.get(snapshot))).toEqual(['1.5', '100', true])
+    listening(false)
+    expect(told(await gateway.get(snapshot))).toEqual([null, null, true])
+    listening(true)
+    commit('1.9')
+    expect(told(await gateway.get(snapshot))).toEqual(['1.9', '100', true])
+  })
+
+  test('how long it has not known that it had heard of everything, and none before it first did', async () => {
+    gatewayAt('1.5')
+    const daySeconds = 86_400
+    data.upToDate(performance.now() - daySeconds * 1_000)
+    expect(age(await gateway.get(snapshot))).toBeGreaterThanOrEqual(daySeconds)
+    data.upToDate(performance.now())
+    expect(age(await gateway.get(snapshot))).toBeLessThan(daySeconds)
+    const unknown = gatewayOn(database, { data: new DataVersions() })
+    expect(told(await unknown.get(snapshot))).toEqual([null, null, false])
+  })
+
+  test('nothing of it where it is a refusal, and lets pages of other origins read it', async () => {
+    gatewayAt('1.5')
+    const missing = await gateway.get('/vault/0x0000000000000000000000000000000000000009/snapshot')
+    expect([missing.status, ...told(missing)]).toEqual([404, null, null, false])
+    const exposed = (await gateway.get(snapshot)).headers.get('access-control-expose-headers')
+    for (const name of ['data-version', 'data-time', 'data-age']) expect(exposed?.split(', ')).toContain(name)
+    const preflight = await gateway.get(snapshot, { method: 'OPTIONS' })
+    expect(preflight.headers.get('access-control-allow-headers')?.split(', ')).toContain('min-data-version')
+  })
+})
+
+test('versions never go back on a connection, also where requests come before the answers to others', async () => {
+  gatewayAt('1.5')
+  const server = await serverOf(gateway.app)
+  servers.push(server)
+  await gateway.get('/strategies')
+  let read: () => void = () => undefined
+  isSlow = new Promise((resolve) => (read = resolve))
+  const { send, receives, socket } = await rawConnection(server.port)
+  // The first waits for its body until version 2, the second is kept, and would be told version 1 at once.
+  const body = JSON.stringify(bodies)
+  const head = `POST /graphql HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\nmin-data-version: 2.6\r\n`
+  send(`${head}content-length: ${body.length}\r\n\r\n${body}GET /strategies HTTP/1.1\r\nhost: a\r\n\r\n`)
+  await vi.waitFor(() => expect(server.running()).toBe(2))
+  commit('2.6')
+  read()
+  const [came] = await receives(/data-version[\s\S]*data-version: \S+/)
+  expect(Array.from(came.matchAll(/data-version: (\S+)/g), ([, version]) => version)).toEqual(['2.6', '2.6'])
+  socket.destroy()
+})
+
+describe('Min-Data-Version', () => {
+  const asking = (version: string, path = snapshot): Promise<Response> =>
+    gateway.get(path, { headers: { 'min-data-version': version } })
+
+  test('is there already: of the newest, an older one that is remembered, and one that only the log has', async () => {
+    const logged = (await readVersionAt(database, 1)) ?? ''
+    gatewayAt('1000.5', '1001.6')
+    for (const version of ['1001.6', '1000.5', logged]) {
+      const answers = [await asking(version), await asking(version, graphql), await asking(version)]
+      for (const answer of answers) expect([answer.status, told(answer)[0]]).toEqual([200, '1001.6'])
+    }
+  })
+
+  test('is waited for, also by what is kept', async () => {
+    gatewayAt('1.5')
+    await gateway.get(snapshot)
+    const answers = [asking('3.7'), asking('2.6', '/strategies'), post(bodies, { 'min-data-version': '3.7' })]
+    await wait(50)
+    commit('2.6')
+    commit('3.7')
+    for (const each of answers) {
+      const answer = await each
+      expect([answer.status, told(answer)[0]]).toEqual([200, '3.7'])
+    }
+  })
+
+  test('that does not come is refused in time, and when to ask again is said', async () => {
+    gatewayAt('1.5')
+    const refused = await asking('2.6')
+    expect(refused.headers.get('retry-after')).toBe('2')
+    expect(await problemOf(refused, 503)).toMatchObject({ type: 'urn:vault-gateway:problem:data-not-there-yet' })
+    listening(false)
+    const ofGraphql = await post(bodies, { 'min-data-version': '1.5' })
+    expect([ofGraphql.status, ofGraphql.headers.get('retry-after')]).toEqual([503, '2'])
+    expect((await errorOf(ofGraphql)).extensions).toEqual({ code: 'DATA_NOT_THERE_YET' })
+  })
+
+  test('of another history is refused: where another version has its number, or none has', async () => {
+    gatewayAt('1000.5', '1001.6')
+    for (const version of ['1001.5', '1000.6', '1.1', '999.5']) {
+      expect(await problemOf(await asking(version), 409)).toMatchObject({
+        type: 'urn:vault-gateway:problem:history-changed',
+      })
+    }
+    expect((await errorOf(await asking('1001.5', graphql))).extensions).toEqual({ code: 'HISTORY_CHANGED' })
+    const waiting = asking('1002.7')
+    await wait(50)
+    commit('1002.8')
+    expect((await waiting).status).toBe(409)
+  })
+
+  test.each([
+    '',
+    '1',
+    '1.',
+    '.5',
+    '0.5',
+    '01.5',
+    '-1.5',
+    '1.5.6',
+    '1.a',
+    ' 1,5',
+    '1e3.5',
+    '1234567890123456.5',
+    `1.${'5'.repeat(20)}`,
+  ])('is refused where it is none: %s', async (version) => {
+    gatewayAt('1.5')
+    expect(await problemOf(await asking(version), 400)).toMatchObject({
+      type: 'urn:vault-gateway:problem:bad-data-version',
+    })
+    expect((await errorOf(await asking(version, graphql))).extensions).toEqual({ code: 'BAD_DATA_VERSION' })
+  })
+
+  test('is waited for by so many at once, and by nobody who has left', async () => {
+    gatewayAt('1.5')
+    const bounds = { ...versionLimits, waiting: 3, waitMilliseconds: 60_000 }
+    const waitFor = versionWaiter(data, () => Promise.resolve(null), bounds)
+    const leave: (() => void)[] = []
+    const onLeave = (giveUp: () => void): void => void leave.push(giveUp)
+    const waiting = [1, 2, 3].map(() => waitFor('2.6', onLeave))
+    const refused = await waitFor('2.6', onLeave)
+    expect([refused?.status, refused?.body]).toEqual([503, expect.stringContaining('More than 3 requests wait')])
+    leave[0]?.()
+    expect((await waiting[0])?.status).toBe(503)
+    const another = waitFor('2.6', onLeave)
+    commit('2.6')
+    expect(await Promise.all([...waiting.slice(1), another])).toEqual([null, null, null])
+  })
+
+  test('of old versions asks the database a few times at once, and once for one', async () => {
+    gatewayAt('5000.5')
+    let asked = 0
+    let answer: () => void = () => undefined
+    const answered = new Promise<void>((resolve) => (answer = resolve))
+    const versionAt = async (): Promise<string> => {
+      asked++
+      await answered
+      return '7.5'
+    }
+    const slow = gatewayOn(database, { data, versionAt })
+    const ask = async (version: string): Promise<number> =>
+      (await slow.get(snapshot, { headers: { 'min-data-version': version } })).status
+    const same = Array.from({ length: 10 }, () => ask('7.5'))
+    const others = Array.from({ length: 30 }, (_, index) => ask(`${index + 100}.5`))
+    await vi.waitFor(() => expect(asked).toBe(versionLimits.lookups))
+    answer()
+    expect(await Promise.all(same)).toEqual(same.map(() => 200))
+    const statuses = await Promise.all(others)
+    expect(statuses.filter((status) => status === 503)).toHaveLength(30 - (versionLimits.lookups - 1))
+    expect(asked).toBe(versionLimits.lookups)
+  })
+
+  test('of an old version is refused for a while where the database does not answer', async () => {
+    gatewayAt('5000.5')
+    const away = gatewayOn(database, { data, versionAt: () => Promise.reject(new Error('gone')) })
+    const refused = await away.get(snapshot, { headers: { 'min-data-version': '7.5' } })
+    expect(await problemOf(refused, 503)).toMatchObject({ type: 'urn:vault-gateway:problem:database-unavailable' })
+  })
+})

@@ -1,0 +1,163 @@
+import fc from 'fast-check'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import type { Database } from '../../../src/database/database.ts'
+import type { ChangeListener, StopListening } from '../../../src/database/commits/change-listener.ts'
+import { type ResponseCache, createResponseCache } from '../../../src/http/cache/response-cache.ts'
+import { emptyDatabase } from '../../support/database.ts'
+import { everything, screen, vaultThatIs } from '../../support/everything.ts'
+import { gatewayOn, type TestGateway } from '../../support/gateway.ts'
+import { addressOf, apply, deposit, mark, midnight, opened, strategy } from '../../support/world.ts'
+
+/* The cache with a database that is written to: what it serves is what a gateway without one would. */
+
+const first = midnight + 40 * 86_400
+const written = [addressOf(11), addressOf(12)]
+const nested = `{ vaults(first: 5, where: { strategy: "fresh" }) { totalCount nodes { address valueUsd strategy { name }
+  equity(points: 5) { ts } events(first: 2) { nodes { ts } } } } }`
+const rest = [
+  ...written.flatMap((vault) => ['snapshot', 'equity?points=5', 'events'].map((name) => `/vault/${vault}/${name}`)),
+  `/vault/${vaultThatIs.earning}/snapshot`,
+  '/strategies',
+  '/universe',
+  '/universe/pairs',
+]
+const asked = [...rest, `/graphql?query=${encodeURIComponent(nested)}`]
+
+let database: Database
+let cache: ResponseCache
+let cached: TestGateway
+let uncached: TestGateway
+let stop: StopListening
+let isCut: (cut: boolean) => void
+/** Resolves when the next commit has been told of. */
+let told: () => Promise<void>
+let now = first
+
+beforeAll(async () => {
+  database = await emptyDatabase()
+  await apply(database, everything)
+  for (const vault of written) await apply(database, [opened(vault, 'fresh', now++), deposit(vault, now++, '100')])
+  cache = createResponseCache(1024 * 1024)
+  const watched = heardBy(cache)
+  ;({ isCut, told } = watched)
+  stop = await database.listen(watched)
+  cached = gatewayOn(database, { cache })
+  uncached = gatewayOn(database)
+  await vi.waitFor(() => expect(watched.isListening()).toBe(true), { timeout: 10_000 })
+})
+afterAll(() => stop())
+
+/** Passes on what it is told, unless the channel is cut. */
+function heardBy(listener: Pick<ChangeListener, 'committed' | 'listening'>): ChangeListener & {
+  isCut: (cut: boolean) => void
+  isListening: () => boolean
+  told: () => Promise<void>
+} {
+  const state = { cut: false, listening: false }
+  let waiting: (() => void)[] = []
+  return {
+    committed(commit) {
+      if (!state.cut) listener.committed(commit)
+      for (const each of waiting) each()
+      waiting = []
+    },
+    listening(isListening) {
+      state.listening = isListening
+      listener.listening(isListening)
+    },
+    upToDate: () => undefined,
+    isCut(cut) {
+      state.cut = cut
+      listener.listening(!cut)
+    },
+    isListening: () => state.listening,
+    told: () => new Promise((resolve) => void waiting.push(resolve)),
+  }
+}
+
+async function bodyOf(gateway: TestGateway, path: string): Promise<string> {
+  const response = await gateway.app.fetch(new Request(`http://gateway.test${path}`))
+  expect(response.status).toBe(200)
+  return response.text()
+}
+
+/** Commits something, and waits until it was told of it. */
+async function write(kind: 'mark' | 'screen' | 'strategy', index: number): Promise<void> {
+  now += 60
+  const pairs = screen.pairs.map((pair) => ({ ...pair, tvlUsd: String(now) }))
+  const facts = {
+    mark: mark(written[index % 2] ?? '', now, String(now)),
+    screen: { ...screen, ts: now, pairs },
+    strategy: strategy('fresh', now),
+  }
+  const heard = told()
+  await apply(database, [facts[kind]])
+  await heard
+}
+
+test('every answer is served from the cache the second time', async () => {
+  for (const path of asked) await bodyOf(cached, path)
+  const { hits } = cache.figures()
+  for (const path of asked) await bodyOf(cached, path)
+  expect(cache.figures().hits - hits).toBe(asked.length)
+})
+
+test('a commit drops what it changed, and leaves the rest', async () => {
+  for (const path of asked) await bodyOf(cached, path)
+  const { hits } = cache.figures()
+  await write('mark', 0)
+  for (const path of asked) await bodyOf(cached, path)
+  // Three paths of the vault, and the list.
+  expect(cache.figures().hits - hits).toBe(asked.length - 4)
+})
+
+const kinds = fc.constantFrom('mark' as const, 'mark' as const, 'screen' as const, 'strategy' as const)
+const step = fc.oneof(
+  { weight: 3, arbitrary: fc.record({ ask: fc.nat(asked.length - 1) }) },
+  { weight: 1, arbitrary: fc.record({ write: kinds, index: fc.nat(1) }) },
+)
+
+/** Asks and writes as the steps say, all of it at once but for the writes, which wait to be told. */
+async function play(steps: readonly ({ ask: number } | { write: 'mark' | 'screen' | 'strategy'; index: number })[]) {
+  const running: Promise<unknown>[] = []
+  for (const each of steps) {
+    if ('write' in each) await write(each.write, each.index)
+    else running.push(bodyOf(cached, asked[each.ask] ?? ''))
+  }
+  // Whatever still runs was begun after the last commit was heard of, or must not be kept.
+  for (const path of asked) expect(await bodyOf(cached, path)).toBe(await bodyOf(uncached, path))
+  await Promise.all(running)
+  for (const path of asked) expect(await bodyOf(cached, path)).toBe(await bodyOf(uncached, path))
+}
+
+test('while facts are committed, no answer is older than a commit that was heard of', async () => {
+  await fc.assert(fc.asyncProperty(fc.array(step, { maxLength: 20 }), play), { numRuns: 25 })
+})
+
+test('with the channel cut, nothing is served from the cache', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 10 }), async (steps) => {
+      for (const path of asked) await bodyOf(cached, path)
+      isCut(true)
+      await play(steps)
+      isCut(false)
+      await play([])
+    }),
+    { numRuns: 8 },
+  )
+})
+
+test('a kept answer to GET is none to HEAD where HEAD is refused, and one where it is not', async () => {
+  const status = async (path: string, method: string): Promise<number> => (await cached.get(path, { method })).status
+  const graphql = `/graphql?query=${encodeURIComponent('{ strategies { id } }')}`
+  for (const [path, ofHead] of [
+    [graphql, 405],
+    ['/strategies', 200],
+  ] as const) {
+    expect(await status(path, 'GET')).toBe(200)
+    const before = cache.figures().hits
+    expect(await status(path, 'GET')).toBe(200)
+    expect(cache.figures().hits).toBe(before + 1)
+    expect(await status(path, 'HEAD')).toBe(ofHead)
+  }
+})

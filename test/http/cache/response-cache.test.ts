@@ -1,0 +1,217 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { type ResponseCache, createResponseCache, type Made } from '../../../src/http/cache/response-cache.ts'
+
+const plenty = 1024 * 1024
+const noLeave = (): void => undefined
+
+function listening(bytes = plenty): ResponseCache {
+  const cache = createResponseCache(bytes)
+  cache.listening(true)
+  return cache
+}
+
+function made(body: string, sources: readonly string[] | null, status = 200): Promise<Made> {
+  return Promise.resolve({
+    answer: { status, headers: { 'content-type': 'text/plain' }, body },
+    sources: sources && new Set(sources),
+  })
+}
+
+/** A promise that the test keeps when it likes. */
+function deferred<Value>(): { promise: Promise<Value>; resolve: (value: Value) => void } {
+  let resolve: (value: Value) => void = () => undefined
+  return { promise: new Promise<Value>((keep) => (resolve = keep)), resolve: (value) => resolve(value) }
+}
+
+/** Asks for what is made anew each time, from these sources. */
+async function ask(cache: ResponseCache, key: string | null, body: string, sources: readonly string[] | null = ['a']) {
+  return (await cache.answer(key, noLeave, () => made(body, sources))).bytes.toString()
+}
+
+describe('an answer', () => {
+  test('is kept until something changes that it was made from', async () => {
+    const cache = listening()
+    expect(await ask(cache, 'key', 'first', ['a', 'b'])).toBe('first')
+    cache.committed({ tags: ['c'] })
+    expect(await ask(cache, 'key', 'second')).toBe('first')
+    cache.committed({ tags: ['c', 'b'] })
+    expect(await ask(cache, 'key', 'third')).toBe('third')
+    expect(cache.figures()).toMatchObject({ hits: 1, misses: 2, dropped: 1, entries: 1 })
+  })
+
+  test('is kept by its own key alone, and never without one', async () => {
+    const cache = listening()
+    expect(await ask(cache, 'key', 'first')).toBe('first')
+    expect(await ask(cache, 'other', 'second')).toBe('second')
+    expect([await ask(cache, null, 'third'), await ask(cache, null, 'fourth')]).toEqual(['third', 'fourth'])
+  })
+
+  test('that is not whole, or a refusal, is not kept', async () => {
+    const cache = listening()
+    await ask(cache, 'key', 'broken', null)
+    await cache.answer('key', noLeave, () => made('refused', ['a'], 404))
+    expect(await ask(cache, 'key', 'whole')).toBe('whole')
+  })
+
+  test('that fails is not kept, and tells all who wait', async () => {
+    const cache = listening()
+    const failing = (): Promise<Made> => Promise.reject(new Error('no answer'))
+    const both = [cache.answer('key', noLeave, failing), cache.answer('key', noLeave, failing)]
+    for (const each of both) await expect(each).rejects.toThrow('no answer')
+    expect(await ask(cache, 'key', 'whole')).toBe('whole')
+  })
+
+  test('begun before a change and finished after it is not kept, nor joined', async () => {
+    const cache = listening()
+    const { promise, resolve } = deferred<Made>()
+    const early = cache.answer('key', noLeave, () => promise)
+    cache.committed({ tags: ['a'] })
+    const late = ask(cache, 'key', 'new')
+    resolve(await made('old', ['a']))
+    expect([(await early).bytes.toString(), await late, await ask(cache, 'key', 'newer')]).toEqual([
+      'old',
+      'new',
+      'new',
+    ])
+  })
+
+  test('begun before a change of something else is kept', async () => {
+    const cache = listening()
+    const { promise, resolve } = deferred<Made>()
+    const early = cache.answer('key', noLeave, () => promise)
+    cache.committed({ tags: ['b'] })
+    resolve(await made('old', ['a']))
+    await early
+    expect(await ask(cache, 'key', 'new')).toBe('old')
+  })
+
+  test('in the making is shared, and given up when all have left who wait for it', async () => {
+    const cache = listening()
+    const leave: (() => void)[] = []
+    const onLeave = (giveUp: () => void): void => void leave.push(giveUp)
+    let begun = 0
+    let givenUp = 0
+    const { promise, resolve } = deferred<Made>()
+    const make = (whenLeft: (giveUp: () => void) => void): Promise<Made> => {
+      begun++
+      whenLeft(() => void givenUp++)
+      return promise
+    }
+    const both = [cache.answer('key', onLeave, make), cache.answer('key', onLeave, make)]
+    leave[0]?.()
+    expect([begun, givenUp]).toEqual([1, 0])
+    leave[1]?.()
+    expect(givenUp).toBe(1)
+    expect(await ask(cache, 'key', 'another')).toBe('another')
+    resolve(await made('shared', ['a']))
+    const answered = [await both[0], await both[1]]
+    expect(answered.map((finished) => finished?.bytes.toString())).toEqual(['shared', 'shared'])
+  })
+})
+
+describe('while changes are not heard of', () => {
+  test('nothing is kept, nor served', async () => {
+    const cache = createResponseCache(plenty)
+    expect([await ask(cache, 'key', 'first'), await ask(cache, 'key', 'second')]).toEqual(['first', 'second'])
+    cache.listening(true)
+    await ask(cache, 'key', 'third')
+    cache.listening(false)
+    expect(await ask(cache, 'key', 'fourth')).toBe('fourth')
+    cache.listening(true)
+    expect(await ask(cache, 'key', 'fifth')).toBe('fifth')
+    expect(await ask(cache, 'key', 'sixth')).toBe('fifth')
+  })
+
+  test('what was begun before is not kept after', async () => {
+    const cache = listening()
+    const { promise, resolve } = deferred<Made>()
+    const early = cache.answer('key', noLeave, () => promise)
+    cache.listening(false)
+    cache.listening(true)
+    resolve(await made('old', ['a']))
+    await early
+    expect(await ask(cache, 'key', 'new')).toBe('new')
+  })
+})
+
+test('with no bytes nothing is kept', async () => {
+  const cache = listening(0)
+  expect([await ask(cache, 'key', 'first'), await ask(cache, 'key', 'second')]).toEqual(['first', 'second'])
+})
+
+test('what is held is bound in bytes, and what was asked for last stays', async () => {
+  const bytes = 100_000
+  const cache = listening(bytes)
+  await fc.assert(
+    fc.asyncProperty(fc.nat(200), fc.integer({ min: 1, max: 30_000 }), async (key, length) => {
+      await ask(cache, String(key), 'x'.repeat(length), [`source of ${key % 7}`])
+      expect(cache.figures().bytes).toBeLessThanOrEqual(bytes)
+      expect(await ask(cache, String(key), 'another')).not.toBe('another')
+    }),
+  )
+})
+
+test('whatever is asked, changed and lost in whatever order, no answer is older than a change that was told', async () => {
+  const source = fc.constantFrom('a', 'b', 'c')
+  const step = fc.oneof(
+    { weight: 6, arbitrary: fc.record({ ask: fc.uniqueArray(source, { minLength: 1 }) }) },
+    { weight: 3, arbitrary: fc.record({ finish: fc.nat(5) }) },
+    { weight: 3, arbitrary: fc.record({ change: source }) },
+    { weight: 1, arbitrary: fc.record({ lose: fc.constant(true) }) },
+  )
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
+      const cache = listening()
+      const versions: Record<string, number> = { a: 0, b: 0, c: 0 }
+      const making: (() => void)[] = []
+      const answers: Promise<void>[] = []
+      for (const each of steps) {
+        if ('ask' in each) answers.push(check(each.ask))
+        if ('finish' in each) making.splice(each.finish, 1)[0]?.()
+        if ('change' in each) {
+          versions[each.change] = (versions[each.change] ?? 0) + 1
+          cache.committed({ tags: [each.change] })
+        }
+        if ('lose' in each) {
+          cache.listening(false)
+          for (const name of Object.keys(versions)) versions[name] = (versions[name] ?? 0) + 1
+          cache.listening(true)
+        }
+        await Promise.resolve()
+      }
+      for (const finish of making) finish()
+      await Promise.all(answers)
+
+      /** Each source's version as it was read must be no older than when it was asked for. */
+      async function check(sources: readonly string[]): Promise<void> {
+        const asked = { ...versions }
+        const { bytes } = await cache.answer(sources.join(), noLeave, async () => {
+          const read = JSON.stringify(versions)
+          await new Promise<void>((resolve) => making.push(resolve))
+          return made(read, sources)
+        })
+        const served = JSON.parse(bytes.toString()) as Record<string, number>
+        for (const name of sources) expect(served[name]).toBeGreaterThanOrEqual(asked[name] ?? 0)
+      }
+    }),
+    { numRuns: 300 },
+  )
+})
+
+test('tags count too: many of them on small answers are bound like bodies', async () => {
+  const cache = listening(100_000)
+  const vaults = Array.from({ length: 200 }, (_, index) => `0x${index}`)
+  for (let index = 0; index < 50; index++) await ask(cache, String(index), 'small', vaults)
+  expect(cache.figures().entries).toBeLessThan(6)
+})
+
+test('an answer is not served again when more was changed since than is remembered', async () => {
+  const cache = listening()
+  await ask(cache, 'key', 'first')
+  for (let batch = 0; batch < 30; batch++) {
+    cache.committed({ tags: Array.from({ length: 2_000 }, (_, index) => `${batch} ${index}`) })
+  }
+  expect(await ask(cache, 'key', 'second')).toBe('second')
+  expect(await ask(cache, 'key', 'third')).toBe('second')
+})

@@ -1,0 +1,105 @@
+import { brotliDecompressSync, gunzipSync } from 'node:zlib'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { mostPacking } from '../../../src/limits.ts'
+import { CachedResponse } from '../../../src/http/cache/cached-response.ts'
+import { emptyDatabase } from '../../support/database.ts'
+import { gatewayOn, type TestGateway } from '../../support/gateway.ts'
+import { apply, strategy } from '../../support/world.ts'
+
+const many = Array.from({ length: 20 }, (_, index) => strategy(`strategy-${index}`))
+const plain = '/strategies'
+const small = '/universe'
+
+let gateway: TestGateway
+
+beforeAll(async () => {
+  const database = await emptyDatabase()
+  await apply(database, many)
+  gateway = gatewayOn(database)
+})
+
+function ask(path: string, accepted: string, headers: Record<string, string> = {}): Promise<Response> {
+  return gateway.app.fetch(
+    new Request(`http://gateway.test${path}`, { headers: { 'accept-encoding': accepted, ...headers } }),
+  )
+}
+
+function unpack(encoding: string | null, bytes: ArrayBuffer): string {
+  const packed = Buffer.from(bytes)
+  if (encoding === 'br') return brotliDecompressSync(packed).toString()
+  return (encoding === 'gzip' ? gunzipSync(packed) : packed).toString()
+}
+
+describe('an answer', () => {
+  test.each([
+    ['br', 'br'],
+    ['gzip, deflate, br', 'br'],
+    ['gzip', 'gzip'],
+    ['GZip', 'gzip'],
+    ['gzip;q=1.0, br;q=0.5', 'gzip'],
+    ['*', 'br'],
+    ['br;q=0, gzip', 'gzip'],
+    ['deflate', null],
+    ['identity', null],
+    ['gzip;q=0', null],
+    ['', null],
+  ])('to a client that accepts "%s" is packed with %s', async (accepted, encoding) => {
+    const whole = await (await gateway.get(plain)).text()
+    const response = await ask(plain, accepted)
+    expect(response.headers.get('content-encoding')).toBe(encoding)
+    expect(response.headers.get('vary')).toBe('accept-encoding')
+    const bytes = await response.arrayBuffer()
+    expect(response.headers.get('content-length')).toBe(String(bytes.byteLength))
+    expect(unpack(encoding, bytes)).toBe(whole)
+    if (encoding !== null) expect(bytes.byteLength).toBeLessThan(whole.length / 2)
+  })
+
+  test('that is small is sent as it is', async () => {
+    const response = await ask(small, 'br')
+    expect([response.headers.get('content-encoding'), await response.text()]).toEqual([null, '[]'])
+  })
+
+  test('over GraphQL is packed, too', async () => {
+    const path = `/graphql?query=${encodeURIComponent('{ strategies { id name tagline description } }')}`
+    const response = await ask(path, 'gzip')
+    expect(response.headers.get('content-encoding')).toBe('gzip')
+    const { data } = JSON.parse(unpack('gzip', await response.arrayBuffer())) as { data: { strategies: unknown[] } }
+    expect(data.strategies).toHaveLength(many.length)
+  })
+
+  test('has another ETag for other bytes, and each of them stands for the same content', async () => {
+    const etags = await Promise.all(['br', 'gzip', ''].map(async (way) => (await ask(plain, way)).headers.get('etag')))
+    expect(new Set(etags).size).toBe(3)
+    for (const etag of etags) {
+      for (const way of ['br', 'gzip', '']) {
+        const response = await ask(plain, way, { 'if-none-match': String(etag) })
+        expect([response.status, await response.text()]).toEqual([304, ''])
+      }
+    }
+  })
+
+  test('without a body has the headers of the one with it', async () => {
+    const whole = await ask(plain, 'br')
+    const head = await gateway.app.fetch(
+      new Request(`http://gateway.test${plain}`, { method: 'HEAD', headers: { 'accept-encoding': 'br' } }),
+    )
+    for (const name of ['etag', 'content-encoding', 'content-length', 'vary']) {
+      expect(head.headers.get(name)).toBe(whole.headers.get(name))
+    }
+    expect(await head.text()).toBe('')
+  })
+})
+
+test('so many answers are packed at once, and the others are sent as they are', async () => {
+  const body = 'x'.repeat(2_000)
+  const answers = Array.from({ length: mostPacking + 3 }, () => new CachedResponse({ status: 200, headers: {}, body }))
+  const packed = answers.map((answer) => answer.packed('br'))
+  expect(packed.map((each) => each !== null)).toEqual(answers.map((_, index) => index < mostPacking))
+  const response = await ask(plain, 'br')
+  expect([response.status, response.headers.get('content-encoding')]).toEqual([200, null])
+  expect(response.headers.get('content-length')).toBe(String((await response.arrayBuffer()).byteLength))
+
+  for (const each of packed) await each
+  expect(await answers.at(-1)?.packed('br')).toEqual(await packed[0])
+  expect((await ask(plain, 'br')).headers.get('content-encoding')).toBe('br')
+})

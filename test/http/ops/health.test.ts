@@ -1,0 +1,218 @@
+import { createServer, connect, type Server, type Socket } from 'node:net'
+import type { AddressInfo } from 'node:net'
+import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import { monitorFeeds } from '../../../src/cli/feed-conditions.ts'
+import { createReadiness } from '../../../src/cli/readiness.ts'
+import type { Database } from '../../../src/database/database.ts'
+import { openPostgreSql } from '../../../src/database/postgresql/database.ts'
+import { BadFact, UnreadableFeed } from '../../../src/feed/errors.ts'
+import {
+  createDatabase,
+  createOnServer,
+  emptyDatabase,
+  postgresUrl,
+  type TestDatabase,
+} from '../../support/database.ts'
+import { gatewayOn } from '../../support/gateway.ts'
+import { type Problem, problemOf } from '../../support/problem.ts'
+
+/** Milliseconds that a database has where a test is not about its slowness: the machine may be busy. */
+const patience = 20_000
+
+let database: TestDatabase
+
+beforeAll(async () => {
+  database = await emptyDatabase()
+})
+
+async function notReady(response: Response): Promise<Problem> {
+  expect(response.headers.get('cache-control')).toBe('no-store')
+  const problem = await problemOf(response, 503)
+  expect(problem).toMatchObject({ type: 'urn:vault-gateway:problem:not-ready' })
+  return problem
+}
+
+/** Whether the gateway over a database is ready. */
+function readyOn(over: Database): Promise<Response> {
+  return gatewayOn(over, { readiness: createReadiness(over, { milliseconds: patience }) }).get('/ready')
+}
+
+describe.each([
+  ['/health', 'alive'],
+  ['/ready', 'ready'],
+])('%s', (path, status) => {
+  const asked = () =>
+    gatewayOn(database, {
+      apiKeys: ['a-key-of-one-reader'],
+      rateLimit: { requests: 1, seconds: 60 },
+      readiness: createReadiness(database, { milliseconds: patience }),
+    })
+
+  test('answers that all is well, without a key, however often it is asked', async () => {
+    const gateway = asked()
+    for (let times = 0; times < 3; times++) {
+      const response = await gateway.get(path)
+      expect([response.status, await response.json()]).toEqual([200, { status }])
+      expect(response.headers.get('cache-control')).toBe('no-store')
+      for (const name of ['etag', 'ratelimit', 'www-authenticate']) expect(response.headers.has(name)).toBe(false)
+    }
+  })
+
+  test('is only read', async () => {
+    const gateway = asked()
+    const head = await gateway.get(path, { method: 'HEAD' })
+    expect([head.status, await head.text()]).toEqual([200, ''])
+    expect((await gateway.get(path, { method: 'OPTIONS' })).status).toBe(204)
+    const post = await gateway.get(path, { method: 'POST' })
+    expect(post.headers.get('allow')).toBe('GET, HEAD, OPTIONS')
+    await problemOf(post, 405)
+  })
+})
+
+describe('not ready is a gateway', () => {
+  test('whose database is gone; it lives all the same', async () => {
+    const gone = await createDatabase()
+    const gateway = gatewayOn(gone, {
+      readiness: createReadiness(gone, { milliseconds: patience, restMilliseconds: 0 }),
+    })
+    expect((await gateway.get('/ready')).status).toBe(200)
+    await gone.close()
+    expect(await notReady(await gateway.get('/ready'))).toMatchObject({ detail: 'The database is not reachable.' })
+    expect((await gateway.get('/health')).status).toBe(200)
+  })
+
+  test('whose database does not answer, which it says in time and asks once for all who wait', async () => {
+    let asked = 0
+    const silent = { ...database, query: () => new Promise<never>(() => asked++) }
+    const gateway = gatewayOn(silent, { readiness: createReadiness(silent, { milliseconds: 50, restMilliseconds: 0 }) })
+    const answers = await Promise.all(Array.from({ length: 20 }, () => gateway.get('/ready')))
+    for (const answer of answers) {
+      expect(await notReady(answer)).toMatchObject({ detail: 'The database did not answer within 50 ms.' })
+    }
+    expect(asked).toBe(1)
+    await gateway.get('/ready')
+    expect(asked).toBe(2)
+  })
+
+  test('as it was a second ago, however often it is asked', async () => {
+    const statementsOf = async (times: number, restMilliseconds: number): Promise<number> => {
+      let asked = 0
+      const counting: Database = {
+        ...database,
+        query: (...args) => {
+          asked++
+          return database.query(...args)
+        },
+      }
+      const readiness = createReadiness(counting, { milliseconds: patience, restMilliseconds })
+      const { get } = gatewayOn(counting, { readiness })
+      for (let time = 0; time < times; time++) expect((await get('/ready')).status).toBe(200)
+      return asked
+    }
+    const once = await statementsOf(1, 0)
+    expect(once).toBeGreaterThan(0)
+    expect([await statementsOf(5, 0), await statementsOf(5, 3_600_000)]).toEqual([5 * once, once])
+  })
+
+  test('whose database lacks a migration', async () => {
+    const old = await createDatabase()
+    expect((await readyOn(old)).status).toBe(200)
+    await old.prisma.$executeRawUnsafe('update _prisma_migrations set finished_at = null')
+    expect((await notReady(await readyOn(old))).detail).toMatch(/^The database lacks [1-9]\d* of the migrations\.$/)
+    await old.prisma.$executeRawUnsafe('drop table _prisma_migrations')
+    expect((await notReady(await readyOn(old))).detail).toMatch(/^The database lacks [1-9]\d* of the migrations\.$/)
+    await old.close()
+  })
+
+  test.each<[Error, string]>([
+    [
+      new BadFact('/srv/feeds/feed.ndjson', 7, 'kind', 'is "trade", which is no kind of fact'),
+      'The feed is stopped by a bad fact in line 7: kind is "trade", which is no kind of fact',
+    ],
+    [
+      new BadFact('/srv/feeds/feed.ndjson', 8, null, 'the line is not JSON'),
+      'The feed is stopped by a bad fact in line 8: the line is not JSON',
+    ],
+    [new UnreadableFeed('/srv/feeds/feed.ndjson', 'is gone'), 'The feed is stopped; the log says why.'],
+  ])('whose feed was stopped: %s', async (error, detail) => {
+    const feeds = monitorFeeds()
+    const readiness = createReadiness(database, { milliseconds: patience, conditions: feeds.conditions })
+    const gateway = gatewayOn(database, { readiness })
+    expect((await gateway.get('/ready')).status).toBe(200)
+    feeds.feedStopped('/srv/feeds/feed.ndjson', error)
+    expect(await notReady(await gateway.get('/ready'))).toMatchObject({ detail })
+  })
+})
+
+describe.skipIf(postgresUrl === undefined)('with PostgreSQL behind a proxy', () => {
+  let proxy: Proxy | undefined
+
+  afterEach(() => proxy?.stop())
+
+  test('it is not ready while the server is gone, or silent, and ready again after, by itself', async () => {
+    const url = new URL(await createOnServer(postgresUrl ?? ''))
+    proxy = await proxyTo(Number(url.port), url.hostname)
+    url.host = `127.0.0.1:${proxy.port}`
+    const over = await openPostgreSql(url.toString(), 3)
+    const gateway = gatewayOn(over, { readiness: createReadiness(over, { restMilliseconds: 0 }) })
+    expect(await notReady(await gateway.get('/ready'))).toMatchObject({
+      detail: expect.stringContaining('lacks') as string,
+    })
+
+    await proxy.stop()
+    expect(await notReady(await gateway.get('/ready'))).toMatchObject({ detail: 'The database is not reachable.' })
+
+    await proxy.start()
+    proxy.silent = true
+    const started = performance.now()
+    expect((await notReady(await gateway.get('/ready'))).detail).toMatch(/did not answer within 800 ms/)
+    expect(performance.now() - started).toBeLessThan(2_000)
+
+    await proxy.stop()
+    proxy.silent = false
+    await proxy.start()
+    await vi.waitFor(async () =>
+      expect((await notReady(await gateway.get('/ready'))).detail).toMatch(/^The database lacks/),
+    )
+    await over.close()
+  })
+})
+
+interface Proxy {
+  readonly port: number
+  /** Whether what it is sent goes nowhere. */
+  silent: boolean
+  start(): Promise<void>
+  stop(): Promise<void>
+}
+
+async function proxyTo(port: number, host: string): Promise<Proxy> {
+  const sockets = new Set<Socket>()
+  let server: Server | undefined
+  const proxy = {
+    port: 0,
+    silent: false,
+    async start() {
+      const listening = createServer((client) => {
+        sockets.add(client)
+        client.on('error', () => undefined)
+        if (proxy.silent) return
+        const target = connect(port, host)
+        sockets.add(target)
+        target.on('error', () => undefined)
+        client.pipe(target).pipe(client)
+      })
+      await new Promise<void>((resolve) => listening.listen(proxy.port, '127.0.0.1', resolve))
+      proxy.port = (listening.address() as AddressInfo).port
+      server = listening
+    },
+    async stop() {
+      const closed = new Promise((resolve) => server?.close(resolve))
+      for (const socket of sockets) socket.destroy()
+      sockets.clear()
+      await closed
+    },
+  }
+  await proxy.start()
+  return proxy
+}

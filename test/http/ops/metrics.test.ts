@@ -1,0 +1,392 @@
+import { readFile } from 'node:fs/promises'
+import path from 'node:path'
+import { Readable } from 'node:stream'
+import { setTimeout as wait } from 'node:timers/promises'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { probeMilliseconds } from '../../../src/limits.ts'
+import { createMetricsReader } from '../../../src/cli/metrics-reader.ts'
+import { createLog } from '../../../src/cli/log.ts'
+import { type Gateway, serve } from '../../../src/cli/commands/serve.ts'
+import { readConfig } from '../../../src/config.ts'
+import type { Database } from '../../../src/database/database.ts'
+import { saveFeedReach } from '../../../src/database/write/feed.ts'
+import { ingest } from '../../../src/feed/ingest.ts'
+import { inputSource } from '../../../src/feed/reading/source.ts'
+import { shortNames } from '../../../src/graphql/feed-names.ts'
+import { createMetricsEndpoint } from '../../../src/http/ops/metrics-endpoint.ts'
+import { memoizeBriefly } from '../../../src/http/async/memoize-briefly.ts'
+import { createModelMetrics, type ModelFigures } from '../../../src/http/ops/model-metrics.ts'
+import { emptyDatabase, readingBy, type TestDatabase } from '../../support/database.ts'
+import { feedText } from '../../support/feeds.ts'
+import { failing, hanging, problemOf } from '../../support/problem.ts'
+import { type Metric, parseMetrics, type Sample } from '../../support/prometheus.ts'
+import { addressOf, apply, midnight, opened, strategy, vaultA } from '../../support/world.ts'
+
+const requests = 'vault_gateway_http_request_duration_seconds'
+const statements = 'vault_gateway_statement_duration_seconds'
+const batches = 'vault_gateway_loader_batch_size'
+
+/** Milliseconds that a test waits for what comes by itself. */
+const patience = 30_000
+
+let database: TestDatabase
+const running: Gateway[] = []
+
+beforeEach(async () => {
+  database = await emptyDatabase()
+  await apply(database, [strategy('calm'), opened(vaultA, 'calm')])
+})
+
+afterEach(async () => {
+  for (const gateway of running.splice(0)) await gateway.close()
+})
+
+interface Scraped {
+  samples(name: string): readonly Sample[]
+  /** The value of the one series with these labels; undefined where there is none. */
+  value(name: string, labels?: Record<string, string>): number | undefined
+  readonly names: readonly string[]
+  readonly metrics: ReadonlyMap<string, Metric>
+}
+
+interface Served {
+  readonly gateway: Gateway
+  get(path: string, init?: RequestInit): Promise<Response>
+  /** What is told now: it waits until what the last scrape was told stands no more. */
+  scrape(): Promise<Scraped>
+  /** Scrapes until this many requests of a route and status have been counted: that comes after their last byte. */
+  counted(route: string, status: string, count: number): Promise<Scraped>
+}
+
+function read(text: string): Scraped {
+  const metrics = parseMetrics(text)
+  const samples = (name: string): readonly Sample[] =>
+    [...metrics.values()].flatMap(({ samples }) => samples).filter((sample) => sample.name === name)
+  const value = (name: string, labels: Record<string, string> = {}): number | undefined => {
+    const found = samples(name).filter((sample) =>
+      Object.entries(labels).every(([label, text]) => sample.labels[label] === text),
+    )
+    if (found.length > 1) throw new Error(`${name} has ${found.length} series`)
+    return found[0]?.value
+  }
+  return { samples, value, names: [...metrics.keys()], metrics }
+}
+
+/** The gateway as it is served. */
+async function served(over: Database = database, environment: Record<string, string> = {}): Promise<Served> {
+  const config = readConfig({ PORT: '0', HOST: '127.0.0.1', DEMO: '0', STOP_SECONDS: '0', ...environment })
+  const log = createLog({ level: 'silent', secrets: [], output: { write: () => true } })
+  const command = {
+    feed: null,
+    chain: null,
+    skipBad: false,
+    input: Readable.from([]),
+    greet: () => undefined,
+    nowSeconds: () => midnight,
+  }
+  const gateway = await serve({ ...command, config, database: over, log })
+  running.push(gateway)
+  const get = (path: string, init?: RequestInit) => fetch(`http://127.0.0.1:${gateway.port}${path}`, init)
+  let standsUntil = 0
+  const scrape = async (): Promise<Scraped> => {
+    await wait(standsUntil - performance.now())
+    const text = await (await get('/metrics')).text()
+    standsUntil = performance.now() + probeMilliseconds
+    return read(text)
+  }
+  return {
+    gateway,
+    get,
+    scrape,
+    counted: (route, status, count) =>
+      vi.waitFor(async () => {
+        const scraped = await scrape()
+        expect(scraped.value(`${requests}_count`, { route, status })).toBe(count)
+        return scraped
+      }, patience),
+  }
+}
+
+describe('/metrics', () => {
+  test('is read without a key, however often, and is kept by nobody', async () => {
+    const gateway = await served(database, { API_KEYS: 'a-key-of-one-reader', RATE_LIMIT: '1/60' })
+    for (let times = 0; times < 3; times++) {
+      const response = await gateway.get('/metrics')
+      expect(response.status).toBe(200)
+      expect(response.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8')
+      expect(response.headers.get('cache-control')).toBe('no-store')
+      expect(read(await response.text()).names).toContain(requests)
+    }
+    const head = await gateway.get('/metrics', { method: 'HEAD' })
+    expect([head.status, await head.text()]).toEqual([200, ''])
+    await problemOf(await gateway.get('/metrics', { method: 'POST' }), 405)
+  })
+
+  test('tells of the process', async () => {
+    const { value } = await (await served()).scrape()
+    expect(value('process_resident_memory_bytes')).toBeGreaterThan(1_000_000)
+    expect(value('nodejs_eventloop_lag_p99_seconds')).toBeDefined()
+    expect(value('process_start_time_seconds')).toBeGreaterThan(1_700_000_000)
+  })
+
+  test('counts each gateway by itself', async () => {
+    const [one, other] = [await served(), await served()]
+    await (await one.get('/strategies')).text()
+    await one.counted('/strategies', '200', 1)
+    expect((await other.scrape()).value(`${requests}_count`, { route: '/strategies' })).toBeUndefined()
+  })
+
+  test('has a port of its own where one is configured', async () => {
+    const { gateway, get } = await served(database, { METRICS_PORT: '0' })
+    await problemOf(await get('/metrics'), 404)
+    const origin = `http://127.0.0.1:${String(gateway.metricsPort)}`
+    await problemOf(await fetch(`${origin}/strategies`), 404)
+    await problemOf(await fetch(`${origin}/metrics`, { method: 'DELETE' }), 405)
+    const told = await fetch(`${origin}/metrics`)
+    expect(told.headers.get('cache-control')).toBe('no-store')
+    expect(read(await told.text()).value(`${requests}_count`, { route: '/metrics', status: '404' })).toBe(1)
+  })
+})
+
+describe('the text of the metrics', () => {
+  test('is made once for all who ask within a second', async () => {
+    let made = 0
+    const tell = createMetricsEndpoint(() =>
+      Promise.resolve([`# HELP a_total b\n# TYPE a_total counter\na_total ${++made}\n`]),
+    )
+    const texts = await Promise.all(Array.from({ length: 50 }, tell))
+    texts.push(await tell())
+    expect([made, new Set(texts).size]).toEqual([1, 1])
+    await wait(1.5 * probeMilliseconds)
+    expect((await tell()).endsWith('a_total 2\n')).toBe(true)
+  })
+
+  test.each([
+    [0, 3],
+    [3_600_000, 1],
+  ])('stands for %i ms, and what failed does not', async (milliseconds, times) => {
+    let made = 0
+    const kept = memoizeBriefly(
+      () => (made++ === 0 ? Promise.reject(new Error('no')) : Promise.resolve(made)),
+      milliseconds,
+    )
+    await expect(kept()).rejects.toThrow('no')
+    for (let time = 0; time < 3; time++) await kept()
+    expect(made).toBe(1 + times)
+  })
+})
+
+describe('requests are counted', () => {
+  test('by route and status, with their durations', async () => {
+    const { get, counted } = await served()
+    for (const path of ['/strategies?a', '/strategies?b', '/vault/nobody/snapshot']) await (await get(path)).text()
+    await counted('/vault/:address/snapshot', '400', 1)
+    const { value } = await counted('/strategies', '200', 2)
+    const of = { route: '/strategies', status: '200' }
+    expect(value(`${requests}_sum`, of)).toBeGreaterThan(0)
+    expect(value(`${requests}_bucket`, { ...of, le: '+Inf' })).toBe(2)
+  })
+
+  test('under the same few labels, whatever strangers ask for', async () => {
+    const { get, counted, scrape } = await served()
+    const ask = async (index: number): Promise<void> => {
+      const strange = `${index}-"\\\n{}`
+      const target = encodeURIComponent(strange)
+      await (await get(`/${target}`)).text()
+      await (await get(`/vault/${target}/snapshot?${target}=${target}`)).text()
+      await (await get(`/strategies`, { method: 'DELETE', headers: { 'x-request-id': String(index) } })).text()
+      await (await get(`/graphql?query={${String.fromCharCode(97 + index)}}`)).text()
+    }
+    await ask(0)
+    await counted('none', '404', 1)
+    await counted('/strategies', '405', 1)
+    // The scrapes themselves are counted from the second one on.
+    const before = (await scrape()).samples(`${requests}_count`).map(({ labels }) => labels)
+    for (let index = 1; index < 20; index++) await ask(index)
+    await counted('none', '404', 20)
+    await counted('/strategies', '405', 20)
+    const { samples } = await scrape()
+    expect(samples(`${requests}_count`).map(({ labels }) => labels)).toEqual(before)
+  })
+})
+
+describe('reads are counted', () => {
+  const nested = '{ vaults(first: 50) { nodes { address strategy { name pairs { a } } positions { id } } } }'
+
+  test('by statement, and by how many keys each loader asked for at once', async () => {
+    await apply(database, [strategy('wild'), ...[1, 2, 3].map((index) => opened(addressOf(index), 'wild'))])
+    const { get, scrape } = await served()
+    database.takeStatements()
+    await (await get(`/graphql?query=${encodeURIComponent(nested)}`)).json()
+    const sent = database.takeStatements()
+    expect(sent).toHaveLength(4)
+    const { samples, value } = await scrape()
+    // In the order of their ends, which is any.
+    const counts = samples(`${statements}_count`).map(({ labels, value }) => [
+      labels['statement'],
+      labels['outcome'],
+      value,
+    ])
+    expect(counts.sort()).toEqual(sent.map((statement) => [statement, 'done', 1]).sort())
+    for (const [loader, keys] of Object.entries({
+      'vault pages': 1,
+      strategies: 2,
+      'strategy pairs': 2,
+      positions: 4,
+    })) {
+      expect([value(`${batches}_count`, { loader }), value(`${batches}_sum`, { loader })], loader).toEqual([1, keys])
+    }
+  })
+
+  test('as failed where they gave no rows', async () => {
+    const { get, scrape } = await served(failing(database))
+    await problemOf(await get('/strategies'), 500)
+    const { value } = await scrape()
+    expect(value(`${statements}_count`, { statement: 'strategies', outcome: 'failed' })).toBe(1)
+    expect(value(`${statements}_count`, { outcome: 'done' })).toBeUndefined()
+  })
+
+  test('where the answer cache gives them, or not', async () => {
+    const { get, scrape } = await served()
+    const told = async () => {
+      const { value } = await scrape()
+      const counts = ['hits_total', 'misses_total', 'dropped_total', 'entries']
+      return counts.map((name) => value(`vault_gateway_cache_${name}`))
+    }
+    expect(await told()).toEqual([0, 0, 0, 0])
+    for (let times = 0; times < 3; times++) await (await get('/strategies')).text()
+    expect(await told()).toEqual([2, 1, 0, 1])
+    expect((await scrape()).value('vault_gateway_cache_bytes')).toBeGreaterThan(0)
+    await apply(database, [strategy('wild')])
+    // What a commit has changed is dropped when it is asked for next.
+    await vi.waitFor(async () => {
+      await (await get('/strategies')).text()
+      expect((await told()).slice(2)).toEqual([1, 1])
+    }, patience)
+  })
+})
+
+describe('of the facts that came in', () => {
+  const lines = 'vault_gateway_feed_position_lines'
+  const age = 'vault_gateway_newest_fact_age_seconds'
+
+  test('the position of each feed and the age of the newest are told', async () => {
+    const text = feedText([strategy('later', midnight + 60), strategy('last', midnight + 120)])
+    const source = { ...inputSource(Readable.from([Buffer.from(text)])), name: '/srv/secret/feed.ndjson' }
+    const before = Date.now() / 1000
+    const { value } = await (await served()).scrape()
+    expect(value(age)).toBeGreaterThanOrEqual(before - midnight)
+    await ingest({ database, source })
+    const scraped = await (await served()).scrape()
+    expect(scraped.value(lines, { feed: 'feed.ndjson' })).toBe(2)
+    expect(scraped.value('vault_gateway_feed_position_bytes', { feed: 'feed.ndjson' })).toBe(Buffer.byteLength(text))
+    expect(scraped.value(age)).toBeGreaterThanOrEqual(before - midnight - 120)
+    expect(scraped.value(age)).toBeLessThan(Date.now() / 1000 - midnight - 60)
+    expect(scraped.value('vault_gateway_database_up')).toBe(1)
+    expect(scraped.value('vault_gateway_feed_stopped')).toBe(0)
+  })
+
+  test.each<[string, (database: Database) => Database]>([
+    ['fails', (over) => failing(over)],
+    ['hangs', (over) => hanging(over)],
+    ['never answers', (over) => readingBy(over, () => new Promise<never>(() => undefined))],
+  ])('nothing is told while the database %s; the rest is, in time', async (_, broken) => {
+    const { names, samples, value } = await (await served(broken(database))).scrape()
+    expect(value('vault_gateway_database_up')).toBe(0)
+    for (const name of [lines, 'vault_gateway_feed_position_bytes', age]) {
+      expect(names).toContain(name)
+      expect(samples(name)).toEqual([])
+    }
+    expect(value('process_resident_memory_bytes')).toBeGreaterThan(0)
+  })
+
+  test('no more is told than is so now', async () => {
+    const feedA = { name: 'a', lines: 2, bytes: 20, newestFactAt: 90, readUntil: 120 }
+    const feedB = { name: 'b', lines: 1, bytes: 1, newestFactAt: null, readUntil: null }
+    let figures: ModelFigures | null = { feeds: [feedA], newestFactAt: 100, commitSeq: 7 }
+    let isStopped = false
+    const tell = createModelMetrics({
+      read: () => Promise.resolve(figures),
+      isFeedStopped: () => isStopped,
+      isFeedWaiting: () => !isStopped,
+      nowSeconds: () => 130,
+    })
+    const told = async () => {
+      const { samples } = read(await tell())
+      const names = {
+        up: 'vault_gateway_database_up',
+        stopped: 'vault_gateway_feed_stopped',
+        waiting: 'vault_gateway_feed_waiting',
+        position: lines,
+        newest: age,
+        newestOfFeed: 'vault_gateway_feed_newest_fact_age_seconds',
+        readUntil: 'vault_gateway_feed_read_until_age_seconds',
+        commit: 'vault_gateway_commit_seq',
+      }
+      const valuesOf = (name: string) => samples(name).map(({ labels, value }) => [...Object.values(labels), value])
+      return Object.fromEntries(Object.entries(names).map(([key, name]) => [key, valuesOf(name)]))
+    }
+    const ages = { newest: [[30]], newestOfFeed: [['a', 40]], readUntil: [['a', 10]], commit: [[7]] }
+    expect(await told()).toEqual({ up: [[1]], stopped: [[0]], waiting: [[1]], position: [['a', 2]], ...ages })
+    ;[figures, isStopped] = [{ feeds: [feedB], newestFactAt: null, commitSeq: null }, true]
+    const none = { newest: [], newestOfFeed: [], readUntil: [], commit: [] }
+    expect(await told()).toEqual({ up: [[1]], stopped: [[1]], waiting: [[0]], position: [['b', 1]], ...none })
+    figures = null
+    expect(await told()).toEqual({ up: [[0]], stopped: [[1]], waiting: [[0]], position: [], ...none })
+  })
+
+  test('the database is asked once for all who scrape at about the same time', async () => {
+    database.takeStatements()
+    const figures = createMetricsReader(database, { restMilliseconds: 0 })
+    await Promise.all(Array.from({ length: 20 }, figures))
+    expect(database.takeStatements()).toEqual(['feeds', 'newest_fact', 'commit_seq'])
+    await vi.waitFor(async () => {
+      await figures()
+      expect(database.takeStatements()).toEqual(['feeds', 'newest_fact', 'commit_seq'])
+    })
+  })
+
+  test.each([
+    [
+      ['/srv/a/feed.ndjson', 'standard input'],
+      ['feed.ndjson', 'standard input'],
+    ],
+    [
+      ['/srv/a/feed.ndjson', '/srv/b/feed.ndjson'],
+      ['a/feed.ndjson', 'b/feed.ndjson'],
+    ],
+    [
+      ['/feed.ndjson', '/b/feed.ndjson', '/b/old-feed.ndjson'],
+      ['/feed.ndjson', 'b/feed.ndjson', 'old-feed.ndjson'],
+    ],
+    [['C:\\feeds\\feed.ndjson'], ['feed.ndjson']],
+  ])('feeds are called by the ends of their paths: %j', (names, short) => {
+    expect(shortNames(names)).toEqual(short)
+  })
+})
+
+test('the README names each metric there is, with its labels, and no other', async () => {
+  const readme = await readFile(path.join(import.meta.dirname, '../../../README.md'), 'utf8')
+  const table = Array.from(readme.matchAll(/^\| `(vault_gateway_\w+)` +\| (.*?) +\|/gm), ([, name, labels]) => [
+    name,
+    labels,
+  ])
+  const { get, scrape } = await served()
+  const source = { ...inputSource(Readable.from([Buffer.from(feedText([strategy('calm')]))])), name: 'feed.ndjson' }
+  await ingest({ database, source })
+  await saveFeedReach(database, source.name, 1, { readUntil: midnight, block: null })
+  await (await get('/strategies')).text()
+  const { metrics } = await vi.waitFor(async () => {
+    const scraped = await scrape()
+    expect(scraped.samples(`${requests}_count`)).not.toEqual([])
+    return scraped
+  }, patience)
+  const labelsOf = (samples: readonly Sample[]): string => {
+    const names = Object.keys(samples[0]?.labels ?? {}).filter((name) => name !== 'le')
+    return names.map((name) => `\`${name}\``).join(', ')
+  }
+  const there = [...metrics]
+    .filter(([name]) => name.startsWith('vault_gateway_'))
+    .map(([name, { samples }]) => [name, labelsOf(samples)])
+  expect(table.sort()).toEqual(there.sort())
+})

@@ -1,0 +1,133 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { connectionsWithin, descriptorLimit } from '../../../src/http/server/connection-limits.ts'
+import { createMetrics } from '../../../src/http/ops/metrics.ts'
+import { reportOccasionally } from '../../../src/http/async/report-occasionally.ts'
+import type { ServerOptions } from '../../../src/http/server/server.ts'
+import { commandLine } from '../../support/process.ts'
+import { parseMetrics } from '../../support/prometheus.ts'
+import { type RawConnection, rawConnection } from '../../support/raw.ts'
+import { serverOf, type TestServer } from '../../support/server.ts'
+
+const get = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n'
+
+let server: TestServer | undefined
+const opened: RawConnection[] = []
+afterEach(async () => {
+  for (const { socket } of opened.splice(0)) socket.destroy()
+  await server?.close()
+  server = undefined
+})
+
+interface Counted {
+  /** Opens a connection from an address; tells whether it is answered, and keeps it open where it is. */
+  readonly isAnswered: (from: string) => Promise<boolean>
+  readonly figures: () => Promise<{ open: number; refused: number }>
+}
+
+/** A server that allows so many connections. */
+async function allowing(connections: number, options: Partial<ServerOptions> = {}): Promise<Counted> {
+  const metrics = createMetrics()
+  const { onConnections, onRefused } = metrics
+  const listener: ServerOptions['listener'] = (_, response) => Promise.resolve(void response.end('here'))
+  const started = await serverOf({ listener }, { connections }, { onConnections, onRefused, ...options })
+  server = started
+  return {
+    async isAnswered(from) {
+      const connection = await rawConnection(started.port, from)
+      connection.send(get)
+      const isAnswered = await connection.receives(/here/).then(
+        () => true,
+        () => false,
+      )
+      if (isAnswered) opened.push(connection)
+      return isAnswered
+    },
+    async figures() {
+      const told = parseMetrics(await metrics.text())
+      const value = (name: string): number => told.get(`vault_gateway_connections_${name}`)?.samples[0]?.value ?? NaN
+      return { open: value('open'), refused: value('refused_total') }
+    },
+  }
+}
+
+describe('connections', () => {
+  test('of one address are half of what may be open, and of all addresses no more than that', async () => {
+    const { isAnswered, figures } = await allowing(4)
+    const from = ['127.0.0.1', '127.0.0.1', '127.0.0.1', '127.0.0.2', '127.0.0.3', '127.0.0.4']
+    const answered: boolean[] = []
+    for (const address of from) answered.push(await isAnswered(address))
+    expect(answered).toEqual([true, true, false, true, true, false])
+    expect(await figures()).toEqual({ open: 4, refused: 2 })
+  })
+
+  test('that close make room for others', async () => {
+    const { isAnswered, figures } = await allowing(2)
+    for (let times = 1; times <= 3; times++) {
+      expect([await isAnswered('127.0.0.1'), await isAnswered('127.0.0.1')]).toEqual([true, false])
+      for (const { socket } of opened.splice(0)) socket.destroy()
+      await expect.poll(figures).toEqual({ open: 0, refused: times })
+    }
+  })
+
+  test('of a proxy may be all that are open', async () => {
+    const { isAnswered } = await allowing(3, { isBehindProxies: true })
+    const answered: boolean[] = []
+    for (let count = 0; count < 4; count++) answered.push(await isAnswered('127.0.0.1'))
+    expect(answered).toEqual([true, true, true, false])
+  })
+
+  test.each([
+    [10_000, 0, 1_000_000, 10_000],
+    [10_000, 0, 1_024, 768],
+    [10_000, 100, 1_024, 668],
+    [10_000, 1_000, 1_024, 512],
+    [10_000, 0, 256, 128],
+    [100, 0, 1_024, 100],
+    [10_000, 0, 1, 1],
+    [10_000, 0, null, 10_000],
+  ])('are %i, with %i descriptors elsewhere and %s in all, at most %i', (most, elsewhere, limit, expected) => {
+    expect(connectionsWithin(most, elsewhere, limit)).toBe(expected)
+  })
+})
+
+test('refusals are reported at once, then in sums', () => {
+  vi.useFakeTimers()
+  try {
+    const told: number[] = []
+    const happens = reportOccasionally((count) => told.push(count), 1_000)
+    for (let times = 0; times < 5; times++) happens()
+    expect(told).toEqual([1])
+    vi.advanceTimersByTime(1_000)
+    expect(told).toEqual([1, 4])
+    vi.advanceTimersByTime(5_000)
+    expect(told).toEqual([1, 4])
+    happens()
+    expect(told).toEqual([1, 4, 1])
+  } finally {
+    vi.useRealTimers()
+  }
+})
+
+describe.skipIf(descriptorLimit() === null)('with few file descriptors', () => {
+  const { start } = commandLine()
+
+  test('silent connections leave those that the gateway needs, and other addresses are answered', async () => {
+    const folder = await mkdtemp(path.join(tmpdir(), 'descriptors-'))
+    const gateway = start(['serve'], { PORT: '0', DATA_DIR: folder, HOST: '127.0.0.1' }, 256)
+    const [, port] = await gateway.says(/"port":(\d+),"engine"/)
+    for (let count = 0; count < 600; count++) opened.push(await rawConnection(Number(port)))
+    await gateway.says(/"count":\d+,"msg":"Connections are closed at once/)
+    for (const target of ['/ready', '/strategies', '/universe']) {
+      const connection = await rawConnection(Number(port), '127.0.0.2')
+      connection.send(`GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`)
+      expect(await connection.closed).toMatch(/^HTTP\/1\.1 200 /)
+    }
+    expect(gateway.said().match(/Connections are closed at once/g)).toHaveLength(1)
+    gateway.kill('SIGKILL')
+    await gateway.ended
+    await rm(folder, { recursive: true })
+  })
+})

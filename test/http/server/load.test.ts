@@ -1,0 +1,67 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { defaultHttpLimits } from '../../../src/limits.ts'
+import { emptyDatabase, type TestDatabase } from '../../support/database.ts'
+import { gatewayOn, type TestGateway } from '../../support/gateway.ts'
+import { errorOf, hanging, problemOf } from '../../support/problem.ts'
+import { rawConnection } from '../../support/raw.ts'
+import { serverOf, type TestServer } from '../../support/server.ts'
+
+/** As much as one sender may hold, which is half of all. */
+const answersUnderWay = 3
+const bodiesBytes = 1_000
+
+let database: TestDatabase
+let gateway: TestGateway
+let server: TestServer
+
+beforeAll(async () => {
+  database = await emptyDatabase()
+  const bounds = { ...defaultHttpLimits, answersUnderWay: 2 * answersUnderWay, bodiesBytes: 2 * bodiesBytes }
+  gateway = gatewayOn(hanging(database), { bounds, trustedProxies: 1 })
+  server = await serverOf(gateway.app)
+})
+afterAll(() => server.close())
+
+describe('while as many answers are made as may be', () => {
+  test('others are refused and told to come again, probes and refusals not, and what was given up counts no more', async () => {
+    const leaving = new AbortController()
+    const held = Array.from({ length: answersUnderWay }, (_, index) =>
+      gateway.get(`/vault/0x${String(index).padStart(40, '0')}/snapshot`, { signal: leaving.signal }),
+    )
+    await expect.poll(async () => (await gateway.get('/universe')).status).toBe(503)
+    const refused = await gateway.get('/universe')
+    expect(refused.headers.get('retry-after')).toBe('2')
+    expect(await problemOf(refused, 503)).toMatchObject({ type: 'urn:vault-gateway:problem:overloaded' })
+    const query = await gateway.post('{ strategies { id } }')
+    expect([query.status, query.headers.get('retry-after')]).toEqual([503, '2'])
+    expect((await errorOf(query)).extensions).toEqual({ code: 'OVERLOADED' })
+    expect((await gateway.get('/health')).status).toBe(200)
+    expect((await gateway.get('/nowhere')).status).toBe(503)
+    // Another sender has the other half.
+    expect((await gateway.get('/nowhere', { headers: { 'x-forwarded-for': '192.0.2.1' } })).status).toBe(404)
+    leaving.abort()
+    await Promise.allSettled(held)
+    expect((await gateway.get('/nowhere')).status).toBe(404)
+    expect(gateway.reported).toEqual([])
+  })
+})
+
+describe('while as many bytes of bodies are held as may be', () => {
+  const post = (length: number): string =>
+    `POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n\r\n`
+
+  test('a query is refused, and answered when they are held no more', async () => {
+    const body = JSON.stringify({ query: `{ __typename } #${'x'.repeat(600)}` })
+    const holder = await rawConnection(server.port)
+    holder.send(post(bodiesBytes) + 'x'.repeat(bodiesBytes - 100))
+    await expect.poll(() => server.running()).toBe(1)
+    const refused = await rawConnection(server.port)
+    refused.send(post(body.length) + body)
+    await refused.receives(/^HTTP\/1\.1 503 .*OVERLOADED/s)
+    holder.socket.destroy()
+    await expect.poll(() => server.running()).toBe(0)
+    refused.send(post(body.length) + body)
+    await refused.receives(/HTTP\/1\.1 200 .*"__typename":"Query"/s)
+    refused.socket.destroy()
+  })
+})

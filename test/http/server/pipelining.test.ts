@@ -1,0 +1,132 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { afterEach, describe, expect, test } from 'vitest'
+import { type HttpLimits, defaultHttpLimits } from '../../../src/limits.ts'
+import { type RawConnection, rawConnection } from '../../support/raw.ts'
+import { serverOf, type TestServer } from '../../support/server.ts'
+
+const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`
+const { pipelined, waitingRequests } = defaultHttpLimits
+
+let server: TestServer | undefined
+afterEach(async () => server?.close())
+
+/** A server whose requests run until the test answers them. */
+async function held(
+  bounds: Partial<HttpLimits> = {},
+): Promise<{ connection: RawConnection; running: Map<string, ServerResponse>; begun: string[] }> {
+  const running = new Map<string, ServerResponse>()
+  const begun: string[] = []
+  const listener = (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    running.set(request.url ?? '', response)
+    begun.push(request.url ?? '')
+    return Promise.resolve()
+  }
+  server = await serverOf({ listener }, bounds)
+  return { connection: await rawConnection(server.port), running, begun }
+}
+
+const paths = (count: number): string[] => Array.from({ length: count }, (_, index) => `/${String(index)}`)
+
+describe('requests that one connection sends without waiting for answers', () => {
+  test('run so many at once, the next when one is answered, and all in their order', async () => {
+    const { connection, running, begun } = await held()
+    const asked = paths(pipelined + 20)
+    connection.send(asked.map(get).join(''))
+    await expect.poll(() => begun.length).toBeGreaterThanOrEqual(pipelined)
+    expect(begun).toEqual(asked.slice(0, pipelined))
+    for (const path of asked) {
+      await expect.poll(() => running.has(path)).toBe(true)
+      running.get(path)?.end(`answer to ${path};`)
+    }
+    await connection.receives(new RegExp(`answer to ${asked.at(-1) ?? ''};`))
+    expect(begun).toEqual(asked)
+    connection.socket.destroy()
+  })
+
+  test('are not read while others wait, so that the client waits too', async () => {
+    const { connection, begun } = await held()
+    // The first read brings as many as may wait, the later ones would bring too many.
+    const line = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: x\r\nX-Long: ${'x'.repeat(8_000)}\r\n\r\n`
+    const sent = paths(5_000).map(line).join('')
+    connection.send(sent)
+    await expect.poll(() => begun.length).toBe(pipelined)
+    // What a socket holds of its own is some megabytes at most.
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    expect(connection.socket.destroyed).toBe(false)
+    expect(connection.socket.writableLength).toBeGreaterThan(20_000_000)
+    expect(begun).toHaveLength(pipelined)
+    connection.socket.destroy()
+  })
+
+  test('with bodies are all answered, in their order', async () => {
+    server = await serverOf({
+      listener: async (request, response) => {
+        let bytes = 0
+        for await (const chunk of request) bytes += (chunk as Buffer).length
+        response.end(`${request.url ?? ''} had ${String(bytes)};`)
+      },
+    })
+    const connection = await rawConnection(server.port)
+    const asked = paths(200)
+    for (const path of asked) {
+      connection.send(`POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: 50000\r\n\r\n${'x'.repeat(50_000)}`)
+    }
+    await connection.receives(/\/199 had 50000;/)
+    connection.socket.destroy()
+    const came = await connection.closed
+    expect(Array.from(came.matchAll(/(\/\d+) had 50000;/g), ([, path]) => path)).toEqual(asked)
+  })
+
+  test('are all told when their client leaves', async () => {
+    const { connection, begun } = await held()
+    connection.send(paths(pipelined).map(get).join(''))
+    await expect.poll(() => begun.length).toBe(pipelined)
+    connection.socket.destroy()
+    await expect.poll(() => server?.running()).toBe(0)
+    expect(begun).toHaveLength(pipelined)
+  })
+
+  test('cut it when far too many wait', async () => {
+    const { connection, begun } = await held()
+    connection.send(
+      paths(pipelined + waitingRequests + 1)
+        .map(get)
+        .join(''),
+    )
+    await connection.closed
+    expect(begun).toHaveLength(pipelined)
+  })
+
+  test('wait on all connections together up to a bound; beyond it the connection that brings more is cut', async () => {
+    const { connection: first, running, begun } = await held({ pipelined: 1, waitingRequests: 10, waitingInAll: 5 })
+    const port = server?.port ?? 0
+    const [second, third] = [await rawConnection(port), await rawConnection(port)]
+    const send = (connection: RawConnection, name: string, count: number): void =>
+      connection.send(
+        paths(count)
+          .map((path) => get(`/${name}${path}`))
+          .join(''),
+      )
+    send(first, 'first', 1 + 4)
+    await expect.poll(() => begun).toEqual(['/first/0'])
+    send(second, 'second', 1 + 1)
+    await expect.poll(() => begun).toEqual(['/first/0', '/second/0'])
+    send(third, 'third', 1 + 1)
+    expect(await third.closed).toBe('')
+
+    // Each that is begun makes room.
+    for (const name of ['first', 'second']) {
+      running.get(`/${name}/0`)?.end()
+      await expect.poll(() => begun).toContain(`/${name}/1`)
+    }
+    const fourth = await rawConnection(port)
+    send(fourth, 'fourth', 1 + 2)
+    await expect.poll(() => begun).toContain('/fourth/0')
+    for (const path of paths(3)) {
+      await expect.poll(() => running.has(`/fourth${path}`)).toBe(true)
+      running.get(`/fourth${path}`)?.end(`answer to ${path};`)
+    }
+    await fourth.receives(/answer to \/2;/)
+    for (const { socket } of [first, second, fourth]) socket.destroy()
+  })
+})

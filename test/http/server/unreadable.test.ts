@@ -1,0 +1,196 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { emptyDatabase } from '../../support/database.ts'
+import { gatewayOn, type TestGateway } from '../../support/gateway.ts'
+import { errorOf } from '../../support/problem.ts'
+import { rawConnection } from '../../support/raw.ts'
+import { serverOf, type TestServer } from '../../support/server.ts'
+
+let gateway: TestGateway
+let server: TestServer
+
+beforeAll(async () => {
+  gateway = gatewayOn(await emptyDatabase())
+  server = await serverOf(gateway.app)
+})
+
+afterAll(() => server.close())
+
+async function answerTo(...lines: readonly string[]): Promise<string> {
+  const connection = await rawConnection(server.port)
+  connection.send([...lines, 'Connection: close', '', ''].join('\r\n'))
+  return connection.closed
+}
+
+const query = '/graphql?query={__typename}'
+
+describe('a Host', () => {
+  test.each(['[::1', 'a b', 'a/b', 'a?b', 'a@b', 'a:b'])(
+    'that is %s is a bad request, wherever it is sent',
+    async (host) => {
+      for (const target of [query, '/strategies']) {
+        expect(await answerTo(`GET ${target} HTTP/1.1`, `Host: ${host}`)).toMatch(/^HTTP\/1\.1 400 .*no host/s)
+      }
+    },
+  )
+
+  test.each(['', 'localhost', '[::1]:4000', '127.0.0.1:80'])('that is "%s" is a good one', async (host) => {
+    for (const target of [query, '/strategies']) {
+      expect(await answerTo(`GET ${target} HTTP/1.1`, `Host: ${host}`)).toMatch(/^HTTP\/1\.1 200 /)
+    }
+  })
+})
+
+test.each([query, '/strategies'])('two hosts close the connection: %s', async (target) => {
+  const connection = await rawConnection(server.port)
+  connection.send(`GET ${target} HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n`)
+  expect(await connection.closed).toMatch(/^HTTP\/1\.1 400 .*^connection: close\r$.*more than one header Host/ims)
+})
+
+describe('what RFC 9112 forbids is refused:', () => {
+  const post = 'POST /graphql HTTP/1.1\r\nHost: x\r\n'
+  test.each([
+    ['two hosts', 'GET /strategies HTTP/1.1\r\nHost: x\r\nhOST: y\r\n\r\n', 400],
+    ['no host', 'GET /strategies HTTP/1.1\r\n\r\n', 400],
+    ['version 0.9', 'GET /strategies HTTP/0.9\r\nHost: x\r\n\r\n', 400],
+    ['version 2.0', 'GET /strategies HTTP/2.0\r\nHost: x\r\n\r\n', 400],
+    ['version 1.2', 'GET /strategies HTTP/1.2\r\nHost: x\r\n\r\n', 400],
+    ['a length and an encoding', `${post}Transfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n0\r\n\r\n`, 400],
+    ['an encoding that is not known', `${post}Transfer-Encoding: gzip\r\n\r\n`, 400],
+    ['two equal lengths', `${post}Content-Length: 3\r\nContent-Length: 3\r\n\r\nabc`, 400],
+    ['a length with a sign', `${post}Content-Length: +3\r\n\r\nabc`, 400],
+    ['a header over two lines', 'GET /strategies HTTP/1.1\r\nHost: x\r\nA: b\r\n c\r\n\r\n', 400],
+    ['a bare CR', 'GET /strategies HTTP/1.1\r\nHost: x\r\nA: b\rc\r\n\r\n', 400],
+    ['a bare LF', 'GET /strategies HTTP/1.1\nHost: x\n\n', 400],
+    ['a header with a space in its name', 'GET /strategies HTTP/1.1\r\nHost: x\r\nA : b\r\n\r\n', 400],
+    ['long extensions of a chunk', `${post}Transfer-Encoding: chunked\r\n\r\n1;${'x'.repeat(20_000)}\r\na\r\n`, 413],
+    ['long trailers', `${post}Transfer-Encoding: chunked\r\n\r\n0\r\n${'T: 12345678\r\n'.repeat(2_000)}\r\n`, 431],
+  ])('%s', async (_, text, status) => {
+    const connection = await rawConnection(server.port)
+    connection.send(text)
+    if (text.includes('hOST')) connection.send('GET /strategies HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')
+    expect(await connection.closed).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `))
+  })
+})
+
+test('a query by POST is answered whatever tag its sender has', async () => {
+  const headers = { 'content-type': 'application/json', 'if-none-match': '*' }
+  const response = await gateway.get('/graphql', { method: 'POST', body: '{"query":"{__typename}"}', headers })
+  expect([response.status, await response.json()]).toMatchObject([200, { data: { __typename: 'Query' } }])
+})
+
+test.each(['PUT', 'DELETE', 'TRACE', 'PROPFIND'])('%s is a method of no path', async (method) => {
+  for (const target of [query, '/strategies']) {
+    expect(await answerTo(`${method} ${target} HTTP/1.1`, 'Host: x')).toMatch(/^HTTP\/1\.1 405 .*^allow: GET, /ims)
+  }
+})
+
+describe('a method that Node does not know', () => {
+  test.each(['FOO', 'get', 'GETT', 'x-y'])('is one of no path: %s', async (method) => {
+    const refused = await answerTo(`${method} /vault/x/snapshot?a=1 HTTP/1.1`, 'Host: x')
+    expect(refused).toMatch(/^HTTP\/1\.1 405 Method Not Allowed\r\n/)
+    expect(refused).toMatch(/^content-type: application\/problem\+json/m)
+    expect(refused).toMatch(/^allow: GET, HEAD, OPTIONS\r$/m)
+    expect(refused).toContain(`"detail":"${method} is not allowed, only GET, HEAD, OPTIONS"`)
+  })
+
+  test('is refused in GraphQL where that is asked, and after another request too', async () => {
+    const refused = await answerTo(`FOO ${query} HTTP/1.1`, 'Host: x')
+    expect(refused).toMatch(/^HTTP\/1\.1 405 .*^allow: GET, POST, OPTIONS\r$.*"code":"METHOD_NOT_ALLOWED"/ms)
+    const connection = await rawConnection(server.port)
+    connection.send('GET /health HTTP/1.1\r\nHost: x\r\n\r\n')
+    await connection.receives(/alive/)
+    connection.send('FOO /strategies HTTP/1.1\r\nHost: x\r\n\r\n')
+    expect(await connection.closed).toMatch(/^HTTP\/1\.1 200 .*HTTP\/1\.1 405 /s)
+  })
+
+  test('is refused with its path where that is not there', async () => {
+    expect(await answerTo('FOO /nowhere HTTP/1.1', 'Host: x')).toMatch(/^HTTP\/1\.1 404 .*path-not-found/s)
+  })
+
+  test.each(['FOO', 'FOO /strategies', '\x16\x03\x01', 'F(O /strategies HTTP/1.1', 'FOO /a b HTTP/1.1'])(
+    'is no HTTP where the rest is none: %j',
+    async (line) => {
+      expect(await answerTo(line, 'Host: x')).toMatch(/^HTTP\/1\.1 400 .*This is not HTTP/s)
+    },
+  )
+})
+
+test.each([
+  ['http://x/strategies', '[]'],
+  ['http://another:80/strategies?a=/b', '[]'],
+  ['HTTPS://x/graphql?query={__typename}', '"__typename":"Query"'],
+])('a target that names its host is taken: %s', async (target, words) => {
+  const answer = await answerTo(`GET ${target} HTTP/1.1`, 'Host: x')
+  expect(answer).toMatch(/^HTTP\/1\.1 200 /)
+  expect(answer).toContain(words)
+})
+
+test.each(['http://x', 'http://x?a=1', 'http:///strategies', 'x:/strategies', 'x'])(
+  '%s leads nowhere',
+  async (target) => {
+    expect(await answerTo(`GET ${target} HTTP/1.1`, 'Host: x')).toMatch(/^HTTP\/1\.1 40[04] /)
+  },
+)
+
+test('an expectation that nobody knows is none', async () => {
+  expect(await answerTo('GET /strategies HTTP/1.1', 'Host: x', 'Expect: the best')).toMatch(/^HTTP\/1\.1 200 .*\[\]$/s)
+})
+
+test('an upgrade is not made, and ends the connection', async () => {
+  const connection = await rawConnection(server.port)
+  connection.send('GET /strategies HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n')
+  expect(await connection.closed).toMatch(/^HTTP\/1\.1 200 .*^connection: close\r$.*\[\]$/ims)
+})
+
+describe('a GraphQL request', () => {
+  test.each(['variables', 'extensions'])('whose %s are not JSON is a bad one', async (name) => {
+    const asked = [
+      await gateway.get(`${query}&${name}={"a`),
+      await gateway.get('/graphql', {
+        method: 'POST',
+        body: new URLSearchParams({ query: '{__typename}', [name]: '{"a' }),
+      }),
+    ]
+    for (const response of asked) {
+      expect(response.status).toBe(400)
+      expect((await errorOf(response)).extensions).toMatchObject({ code: 'BAD_REQUEST' })
+    }
+    expect(gateway.reported).toEqual([])
+  })
+
+  test.each(['multipart/form-data', 'multipart/form-data; boundary=x'])('is none as %s', async (type) => {
+    const response = await gateway.get('/graphql', { method: 'POST', body: '--x--', headers: { 'content-type': type } })
+    expect(response.status).toBe(415)
+    expect((await errorOf(response)).extensions).toEqual({ code: 'UNSUPPORTED_MEDIA_TYPE' })
+    expect(gateway.reported).toEqual([])
+  })
+
+  test.each(['GET', 'POST'])('by %s that accepts no answer there is is told so', async (method) => {
+    const post = {
+      body: '{"query":"{__typename}"}',
+      headers: { accept: 'image/png', 'content-type': 'application/json' },
+    }
+    const response =
+      method === 'GET'
+        ? await gateway.get(query, { headers: { accept: 'image/png' } })
+        : await gateway.get('/graphql', { method, ...post })
+    expect(response.status).toBe(406)
+    expect((await errorOf(response)).extensions).toEqual({ code: 'NOT_ACCEPTABLE' })
+  })
+
+  test.each(['', '{"query": {', '{"query": "{__typename}"'])(
+    'whose body is %j, no JSON, is told no more',
+    async (body) => {
+      const headers = { 'content-type': 'application/json' }
+      const response = await gateway.get('/graphql', { method: 'POST', body, headers })
+      expect(response.status).toBe(400)
+      expect(await errorOf(response)).toEqual({ message: 'The body is not JSON.', extensions: { code: 'BAD_REQUEST' } })
+    },
+  )
+
+  test.each(['PUT', 'DELETE', 'HEAD'])('by %s is refused', async (method) => {
+    const response = await gateway.get('/graphql', { method })
+    expect([response.status, response.headers.get('allow')]).toEqual([405, 'GET, POST, OPTIONS'])
+    if (method !== 'HEAD') expect((await errorOf(response)).extensions).toEqual({ code: 'METHOD_NOT_ALLOWED' })
+  })
+})

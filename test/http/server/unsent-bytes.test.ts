@@ -1,0 +1,142 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { afterEach, describe, expect, test } from 'vitest'
+import { unsentBytes } from '../../../src/limits.ts'
+import { fromSocket } from '../../../src/http/server/request-adapter.ts'
+import { write } from '../../../src/http/server/response-adapter.ts'
+import { createUnsentBytes, type UnsentBytes } from '../../../src/http/server/unsent-bytes.ts'
+import { rawConnection, type RawConnection } from '../../support/raw.ts'
+import { serverOf, type TestServer } from '../../support/server.ts'
+
+const megabyte = 1024 * 1024
+/** More than the kernel takes of an answer for a client that reads nothing. */
+const answerBytes = 16 * megabyte
+const get = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n'
+
+let server: TestServer | undefined
+const connections: RawConnection[] = []
+afterEach(async () => {
+  for (const { socket } of connections.splice(0)) socket.destroy()
+  await server?.close()
+})
+
+/** A client that asks and reads nothing of its answer. */
+async function unreading(port: number): Promise<RawConnection> {
+  const connection = await rawConnection(port)
+  connection.socket.pause()
+  connection.send(get)
+  connections.push(connection)
+  return connection
+}
+
+async function serving(unsent: UnsentBytes, bodyOf: () => Buffer): Promise<{ port: number; sockets: Set<unknown> }> {
+  const sockets = new Set<unknown>()
+  server = await serverOf({
+    listener: (request, response) => {
+      sockets.add(request.socket)
+      request.socket.once('close', () => sockets.delete(request.socket))
+      const body = bodyOf()
+      response.end(body)
+      unsent.add(response, body)
+      return Promise.resolve()
+    },
+  })
+  return { port: server.port, sockets }
+}
+
+describe('answers that clients do not read', () => {
+  test('are bound in all: the connection that holds the most is cut', async () => {
+    const unsent = createUnsentBytes(4 * answerBytes)
+    let bytes = answerBytes
+    const { port, sockets } = await serving(unsent, () => Buffer.alloc(bytes))
+    for (let count = 1; count <= 4; count++) {
+      await unreading(port)
+      await expect.poll(() => unsent.bytes).toBe(count * answerBytes)
+    }
+    bytes = answerBytes + 1
+    await unreading(port)
+    await expect.poll(() => sockets.size).toBe(4)
+    expect(unsent.bytes).toBe(4 * answerBytes)
+  })
+
+  test('count once where they are the same bytes', async () => {
+    const unsent = createUnsentBytes(2 * answerBytes)
+    const body = Buffer.alloc(answerBytes)
+    const { port, sockets } = await serving(unsent, () => body)
+    for (let count = 0; count < 20; count++) await unreading(port)
+    await expect.poll(() => sockets.size).toBe(20)
+    expect(unsent.bytes).toBe(answerBytes)
+    for (const { socket } of connections) socket.destroy()
+    await expect.poll(() => unsent.bytes).toBe(0)
+  })
+
+  test('are no more than the bound in a gateway', async () => {
+    let cut = 0
+    server = await serverOf({
+      listener: (request: IncomingMessage, response: ServerResponse) => {
+        request.socket.once('close', () => cut++)
+        return write(response, fromSocket(request), { status: 200, headers: [], bytes: Buffer.alloc(answerBytes) })
+      },
+    })
+    const most = unsentBytes / answerBytes
+    for (let count = 0; count < most + 3; count++) await unreading(server.port)
+    await expect.poll(() => cut).toBe(3)
+  })
+})
+
+test('a client that does not read an answer whole in the time that its bytes have is cut', async () => {
+  const clock = { now: 1_000, looks: 0 }
+  const now = (): number => {
+    clock.looks++
+    return clock.now
+  }
+  const looksAgain = async (): Promise<void> => {
+    const { looks } = clock
+    await expect.poll(() => clock.looks).toBeGreaterThan(looks + 1)
+  }
+  const unsent = createUnsentBytes(unsentBytes, {
+    graceSeconds: 10,
+    bytesPerSecond: megabyte,
+    sweepMilliseconds: 10,
+    now,
+  })
+  let bytes = answerBytes
+  const { port, sockets } = await serving(unsent, () => Buffer.alloc(bytes))
+  await unreading(port)
+  await expect.poll(() => unsent.bytes).toBe(answerBytes)
+  bytes = 2 * answerBytes
+  await unreading(port)
+  await expect.poll(() => unsent.bytes).toBe(3 * answerBytes)
+  await looksAgain()
+  clock.now += (10 + 16) * 1_000
+  await looksAgain()
+  expect([sockets.size, unsent.bytes]).toEqual([2, 3 * answerBytes])
+  clock.now += 1
+  await expect.poll(() => sockets.size).toBe(1)
+  expect(unsent.bytes).toBe(2 * answerBytes)
+  clock.now += 16 * 1_000
+  await expect.poll(() => sockets.size).toBe(0)
+  expect(unsent.bytes).toBe(0)
+  const { looks } = clock
+  await new Promise((resolve) => setTimeout(resolve, 100))
+  expect(clock.looks).toBe(looks)
+})
+
+test('a client that takes nothing off an answer is cut in the time in which nothing may stand still', async () => {
+  const silentSeconds = 4
+  const closed = new Promise<number>((resolve) => {
+    void serverOf(
+      {
+        listener: (request: IncomingMessage, response: ServerResponse) => {
+          const begun = performance.now()
+          request.socket.once('close', () => resolve(performance.now() - begun))
+          return write(response, fromSocket(request), { status: 200, headers: [], bytes: Buffer.alloc(answerBytes) })
+        },
+      },
+      { silentSeconds },
+    ).then((started) => {
+      server = started
+      return unreading(started.port)
+    })
+  })
+  expect(await closed).toBeLessThan(1.75 * silentSeconds * 1000)
+}, 20_000)
