@@ -50,10 +50,10 @@ export const readCost = 100
 export const ledgerCountCost = 3_000
 
 /**
- * What a document costs that is not known yet, by its tokens: 1,000 of them take 15 to 30 ms to parse and validate, as
- * long as 10,000 fields.
+ * The cost of preparing a request, in the unit of query cost by CPU time: 1,000 tokens take 15 to 30 ms to parse and
+ * validate, 64 KB of JSON 2 ms to parse, 1,000 variable values as many hashes where they are addresses.
  */
-export const tokenCost = 10
+export const preparationCosts = { token: 10, bodyByte: 1 / 64, variableValue: 10 } as const
 
 /** Errors of an invalid document that are told: each takes time to find and to word. */
 export const mostValidationErrors = 10
@@ -69,6 +69,10 @@ export const admissionLimits = {
   cheapCost: 3_000,
   /** What costs no more never waits: a snapshot costs 90, a page of 50 ledger rows 500. */
   shortCost: 500,
+  /** Preparation that costs no more never waits: half a millisecond. */
+  shortPreparation: 250,
+  /** Other preparation at once: some milliseconds of CPU, after which the event loop handles other requests. */
+  mostPreparation: 2_000,
   /** As much as cheap queries cost that run at once: enough to keep the database busy while answers are written. */
   mostCheap: 40_000,
   /** How long expensive work waits for a moment without cheap work: a few snapshots' time. */
@@ -79,24 +83,19 @@ export const admissionLimits = {
   mostWaitingOfSender: 500,
 } as const
 
-/** The documents that are kept parsed and validated. */
-export const keptDocuments = {
-  /** A front end has some dozens. One that is not valid takes 70 KB with what is wrong with it. */
-  most: 200,
-  /** Of their text: what was parsed of it takes some 150 times as much. */
-  textBytes: 200_000,
-} as const
-
-/** The plans of operations that are kept. */
-export const keptPlans = {
-  /** Fields of one. A fragment's count once; where selections of one name are joined, 1,000 tokens can come to 100,000. */
-  mostFields: 2_000,
-  /** Of all plans, with the documents that they hold. */
+/** The cache of prepared documents: parsed, validated, priced and compiled. Each weighs with its text and its fields. */
+export const operationCacheLimits = {
   bytes: 24_000_000,
-  /** What a planned field takes. */
+  /** Compiled fields of one operation. Those of a fragment count once; merged selections can make 100,000 of 1,000 tokens. */
+  fields: 2_000,
+  /** Compiled variants of one operation: one for each combination of the variables that its @skip and @include use. */
+  variants: 8,
+  /** Memory of a compiled field. */
   fieldBytes: 600,
-  /** What is parsed of a document takes so many times its text. */
+  /** Memory of a parsed document, as a multiple of its text. */
   characterBytes: 150,
+  /** Memory of the errors of an invalid document, which hold parts of it. */
+  errorBytes: 70_000,
 } as const
 
 /** How many items a list is reckoned to have whose length no argument says. */

@@ -1,6 +1,6 @@
 import { pino } from 'pino'
 import type { Config } from '../config.ts'
-import { isProbe } from '../http/ops/health.ts'
+import { isProbe } from '../http/ops/probe-paths.ts'
 import type { AnsweredRequest } from '../http/middleware/tracing.ts'
 
 /** Where the gateway tells what it does: a line each, as JSON, or for people on a terminal. */
