@@ -177,6 +177,12 @@ export const acceptedTypes = 50
 /** Senders whose requests a rate limit counts at once: each takes some 600 bytes. */
 export const countedSenders = 50_000
 
+/**
+ * Chunks of one body: each takes some 10 us to parse, however small it is, so that 64 KB in chunks of a byte take half a
+ * second. Clients that stream a body send chunks of a kilobyte and more.
+ */
+export const bodyChunks = 1_000
+
 /** Of the body of a request that was refused, so much is read off its connection; a client that sends more is cut. */
 export const discardedBytes = 1024 * 1024
 
@@ -192,6 +198,8 @@ export const connectionLimits = {
   reservedDescriptors: 256,
   /** To the port of the metrics: a few Prometheus servers, and people who look. */
   metricsConnections: 64,
+  /** New connections whose first 64 KB are read in one iteration of the event loop: they take up to 50 ms each to parse. */
+  readPerIteration: 2,
   /** How often refused ones are logged at most: each line tells how many there were since the last. */
   refusedReportSeconds: 60,
 } as const

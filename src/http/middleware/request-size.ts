@@ -1,10 +1,11 @@
 import { LRUCache } from 'lru-cache'
-import type { HttpLimits } from '../../limits.ts'
+import { bodyChunks, type HttpLimits } from '../../limits.ts'
 import { problem, retryLater } from '../../rest/problem.ts'
 import { isGraphql } from '../graphql/path.ts'
 import type { IncomingRequest } from '../incoming-request.ts'
 import type { Answer } from '../../rest/problem.ts'
 import type { Middleware } from '../middleware.ts'
+import type { Unread } from '../server/request-body.ts'
 import { refuse } from '../refuse.ts'
 
 /** Refuses requests whose target or headers exceed a limit, or whose Host is invalid. */
@@ -21,7 +22,7 @@ export function requestBody(limits: HttpLimits): Middleware {
     const { request } = exchange
     if (!isGraphql(request)) return next(exchange)
     return exchange.readBody().then((body) => {
-      if (typeof body === 'string') return refuse(request, body === 'too large' ? tooLarge(limits) : overloaded())
+      if (typeof body === 'string') return refuse(request, unreadBody(body, limits))
       exchange.body = body
       return next(exchange)
     })
@@ -59,8 +60,13 @@ function isHost(host: string): boolean {
   return is
 }
 
-function tooLarge({ bodyBytes }: HttpLimits): Answer {
-  return problem('BODY_TOO_LARGE', `The body has more than ${bodyBytes} bytes.`)
+function unreadBody(reason: Unread, { bodyBytes }: HttpLimits): Answer {
+  if (reason === 'overloaded') return overloaded()
+  const detail =
+    reason === 'too large'
+      ? `The body has more than ${bodyBytes} bytes.`
+      : `The body comes in more than ${bodyChunks} chunks: send larger ones.`
+  return problem('BODY_TOO_LARGE', detail)
 }
 
 /** The problem of a request that exceeds the capacity of the process. */
