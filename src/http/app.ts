@@ -56,7 +56,10 @@ export interface AppOptions extends TracingOptions {
   readonly readiness?: Readiness
   /** Serves `/metrics`; without it the path does not exist. */
   readonly metrics?: MetricsEndpoint | null
-  /** Further Yoga plugins: they see each GraphQL request that the response cache does not answer. */
+  /**
+   * Further Yoga plugins. Their hooks from onParams to onExecutionResult see each GraphQL request that the response cache
+   * does not answer; those of Request and Response see none by POST in JSON, for which neither is created.
+   */
   readonly plugins?: readonly GraphqlPlugin[]
   readonly onBatch?: OnBatch
   /** Is called for each operation that runs again in one snapshot. */

@@ -11,6 +11,7 @@ import type { Respond } from '../produce.ts'
 import { exampleAddress, graphiqlOptions, graphiqlPage } from './graphiql.ts'
 import { graphqlPath } from './path.ts'
 import { executorPlugin, type GatewayContext, resultPlugin, syntaxPlugin } from './plugins.ts'
+import { type JsonPost, parseJsonPost, runJsonPost } from './json-post.ts'
 import { explained, methodRefused } from './refusals.ts'
 
 export type GraphqlPlugin = Plugin<GatewayContext, GatewayContext>
@@ -49,8 +50,11 @@ export function createGraphql({ schema, executor, admission, plugins, isOpen }: 
   // Loading Yoga takes longer than the rest of a start, so the port opens before it has ended.
   const loading = import('graphql-yoga').then(({ createYoga }) => createYoga(options))
 
-  async function byYoga({ request, body }: Exchange, context: RequestContext, onParsed: () => void): Promise<Answer> {
+  async function byYoga(exchange: Exchange, context: RequestContext, onParsed: () => void): Promise<Answer> {
+    const { request, body } = exchange
     const yoga = await loading
+    const post: JsonPost | null = parseJsonPost(request, body)
+    if (post !== null) return runJsonPost(yoga, post, { context, onParsed }, context)
     const { method, target } = request
     const accept = request.header('accept')
     // Yoga takes the first acceptable type, and disregards qualities.
