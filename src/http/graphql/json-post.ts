@@ -124,5 +124,11 @@ function statusOf(
 function withoutHttp(error: GraphQLError): GraphQLError {
   const { message, nodes, source, positions, path, extensions } = error
   const kept = Object.entries(extensions).filter(([name]) => name !== 'http' && name !== 'unexpected')
-  return new GraphQLError(message, { nodes, source, positions, path, extensions: Object.fromEntries(kept) })
+  return new GraphQLError(message, {
+    nodes: nodes ?? null,
+    source: source ?? null,
+    positions: positions ?? null,
+    path: path ?? null,
+    extensions: Object.fromEntries(kept),
+  })
 }
