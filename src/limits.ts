@@ -204,7 +204,10 @@ export const connectionLimits = {
   refusedReportSeconds: 60,
 } as const
 
-/** How long the metrics' text and what `/ready` asks stand: anybody may ask, and Prometheus asks every 15 s. */
+/**
+ * How long the metrics' text, what `/ready` asks and the address on `/` stand: anybody may ask, and Prometheus asks every
+ * 15 s.
+ */
 export const probeMilliseconds = 1_000
 
 /** Answers that are packed at once, or wait for one of Node's four threads: 15 ms for a large one. Others go as they are. */
