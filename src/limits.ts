@@ -127,6 +127,8 @@ export const versionLimits = {
   waitMilliseconds: 2_000,
   /** Each holds a connection and a timer; a hundred times as many as a front end has that shows what it has just written. */
   waiting: 1_000,
+  /** Commits lock one row in turn, each for a millisecond or more: no more of them come in the time that is waited. */
+  ahead: 2_000,
   /** Old versions are read from the log one by one: a few at once keep the database free for what is asked of it. */
   lookups: 20,
   /** Versions read from the log are remembered; a number and a text each. */
@@ -204,7 +206,10 @@ export const connectionLimits = {
   refusedReportSeconds: 60,
 } as const
 
-/** How long the metrics' text and what `/ready` asks stand: anybody may ask, and Prometheus asks every 15 s. */
+/**
+ * How long the metrics' text, what `/ready` asks and the address on `/` stand: anybody may ask, and Prometheus asks every
+ * 15 s.
+ */
 export const probeMilliseconds = 1_000
 
 /** Answers that are packed at once, or wait for one of Node's four threads: 15 ms for a large one. Others go as they are. */

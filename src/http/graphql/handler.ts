@@ -63,7 +63,8 @@ export function createGraphql({ schema, executor, admission, plugins, isOpen }: 
     const response = await yoga.fetch(new yoga.fetchAPI.Request(origin + target, init), { context, onParsed })
     return explained({
       status: response.status,
-      headers: Object.fromEntries(response.headers),
+      // Yoga's own Headers keep the case in which a name was set.
+      headers: Object.fromEntries(Array.from(response.headers, ([name, value]) => [name.toLowerCase(), value])),
       body: await response.text(),
     })
   }
@@ -81,12 +82,18 @@ export function createGraphql({ schema, executor, admission, plugins, isOpen }: 
     })
   }
 
-  return async (exchange, context) => {
+  async function negotiated(exchange: Exchange, context: RequestContext): Promise<Answer> {
     const { request } = exchange
     if (request.method === 'POST') return admitted(exchange, context)
     if (request.method !== 'GET') return methodRefused(request.method)
     if (!prefersHtml(request.header('accept'))) return admitted(exchange, context)
     const address = isOpen ? await exampleAddress(executor, context) : null
     return graphiqlPage(graphiqlOptions(request.query, address))
+  }
+
+  // Page and media types are negotiated: caches between client and gateway must keep them apart.
+  return async (exchange, context) => {
+    const { headers, ...answer } = await negotiated(exchange, context)
+    return { ...answer, headers: { ...headers, vary: 'accept' } }
   }
 }
