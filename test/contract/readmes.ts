@@ -66,7 +66,7 @@ export function codeIn(text: string): string[] {
 }
 
 export function tablesIn(text: string): Table[] {
-  return Array.from(text.matchAll(/(?:^\|.*\|\n)+/gm), ([lines]) => {
+  return Array.from(text.matchAll(/(?:^ *\|.*\|\n)+/gm), ([lines]) => {
     const [header = [], , ...rows] = lines.trimEnd().split('\n').map(cellsOf)
     return { header, rows }
   })
@@ -81,6 +81,7 @@ export function tableOf({ file, prose }: Readme, ...columns: string[]): Table {
 
 function cellsOf(line: string): string[] {
   return line
+    .trim()
     .slice(1, -1)
     .split('|')
     .map((cell) => cell.trim())

@@ -3,19 +3,17 @@
  * process of its own: the tests' runner has loaded the files in another form, and other tests run in it.
  */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { Session } from 'node:inspector/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { Readable } from 'node:stream'
-import { fileURLToPath } from 'node:url'
 import { runIngest } from '../../src/cli/commands/ingest.ts'
 import { openPGlite } from '../../src/database/pglite/database.ts'
 import { migrate } from '../../src/database/prisma/migrations.ts'
 import { demoFacts } from '../../src/feed/demo/demo.ts'
 import { DataVersions } from '../../src/http/cache/data-versions.ts'
 import { createResponseCache } from '../../src/http/cache/response-cache.ts'
+import { filesRunBy } from './readme-coverage.ts'
 
-const source = path.resolve(import.meta.dirname, '../../src')
 const nowSeconds = 1_767_225_600
 /** Enough of the demo world for each kind of fact and a bucket of equity points. */
 const facts = 400
@@ -54,27 +52,15 @@ const stopListening = await database.listen({
   upToDate: (sentAt) => versions.upToDate(sentAt),
 })
 
-const session = new Session()
-session.connect()
-await session.post('Profiler.enable')
-await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false })
-isIngested = true
-await runIngest({
-  ...{ database, feed, skipBad: true, output: process.stderr, nowSeconds: () => nowSeconds },
-  ...{ input: Readable.from([]), signal: new AbortController().signal },
+const ran = await filesRunBy(async () => {
+  isIngested = true
+  await runIngest({
+    ...{ database, feed, skipBad: true, output: process.stderr, nowSeconds: () => nowSeconds },
+    ...{ input: Readable.from([]), signal: new AbortController().signal },
+  })
+  await isHeard
 })
-await isHeard
-const { result } = await session.post('Profiler.takePreciseCoverage')
-session.disconnect()
-
-const ran = result.flatMap(({ url, functions }) => {
-  if (!url.startsWith('file:')) return []
-  const file = path.relative(source, fileURLToPath(url.split('?', 1)[0] ?? ''))
-  // The first function of a file is the file itself, which runs when it is loaded.
-  const isRun = functions.some(({ ranges: [range] }) => range !== undefined && range.startOffset > 0 && range.count > 0)
-  return isRun && !file.startsWith('..') && !file.includes('generated') ? [file.split(path.sep).join('/')] : []
-})
-console.log(JSON.stringify(ran.sort()))
+console.log(JSON.stringify({ ran, idle: [] }))
 
 await stopListening()
 await database.close()
