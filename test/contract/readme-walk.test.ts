@@ -11,6 +11,9 @@ interface Run {
   readonly idle: readonly string[]
 }
 
+/** The programs compile src/ and migrate a database: some seconds, and many where the machine does much else. */
+const mostMilliseconds = 180_000
+
 describe.each([
   { walk: 'fact', program: 'readme-fact-run.ts', notOnIt: 'feed/reading/file-position.ts' },
   { walk: 'request', program: 'readme-request-run.ts', notOnIt: 'http/graphql/graphiql-assets.ts' },
@@ -25,7 +28,7 @@ describe.each([
     const args = ['--import', 'tsx', path.join(import.meta.dirname, program)]
     const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: root })
     run = JSON.parse(stdout) as Run
-  })
+  }, mostMilliseconds)
 
   test('names files that run', () => {
     expect(files.length).toBeGreaterThan(30)
