@@ -365,8 +365,8 @@ describe('of the facts that came in', () => {
   })
 })
 
-test('the README names each metric there is, with its labels, and no other', async () => {
-  const readme = await readFile(path.join(import.meta.dirname, '../../../README.md'), 'utf8')
+test('the README of operations names each metric there is, with its labels, and no other', async () => {
+  const readme = await readFile(path.join(import.meta.dirname, '../../../src/cli/README.md'), 'utf8')
   const table = Array.from(readme.matchAll(/^\| `(vault_gateway_\w+)` +\| (.*?) +\|/gm), ([, name, labels]) => [
     name,
     labels,
