@@ -7,7 +7,7 @@ import { type LedgerPage, readLedger, readLedgerRows } from '../../../src/databa
 import type { LedgerRow } from '../../../src/database/read/rows.ts'
 import { type EventType, eventTypes, type LedgerKey } from '../../../src/domain/ledger.ts'
 import type { FactInput } from '../../../src/feed/fact/fact.ts'
-import { createDatabase, runScript, type TestDatabase } from '../../support/database.ts'
+import { createDatabase, readingBy, runScript, type TestDatabase } from '../../support/database.ts'
 import { dump } from '../../support/dump.ts'
 import { touched } from '../../support/explain.ts'
 import { addressOf, apply, event, midnight, opened, strategy } from '../../support/world.ts'
@@ -198,6 +198,21 @@ describe('the rows of a page', () => {
     const found = await readLedgerRows(database, [...none, ...keys])
     expect(new Set(found)).toEqual(new Set(all))
     expect(await readLedgerRows(database, none)).toEqual([])
+  })
+
+  test('are told with the version of their data, by key too, and where no key has a row', async () => {
+    const versions: (string | null)[] = []
+    const noting = readingBy(database, async (read, values, signal, reader) => {
+      const found = await reader.read(read, values, signal)
+      versions.push(found.version)
+      return found
+    })
+    const { txHash, logIndex } = keyOf(1)
+    await readLedger(noting, [long], everything)
+    await readLedgerRows(noting, [{ vault: long, txHash, logIndex }])
+    await readLedgerRows(noting, [{ vault: addressOf(3), txHash, logIndex }])
+    expect(versions).toEqual(versions.map(() => versions[0]))
+    expect(versions[0]).toMatch(/^\d+\.\w+$/)
   })
 
   test('are in the order of block, log index and hash, all descending', () => {
