@@ -13,6 +13,9 @@ export const listLimits = {
 /** The bounds of input lists that have no enum's size: owners or strategies to filter by. As many as a page has vaults. */
 export const mostFilterValues = 200
 
+/** The bound of the ids that `nodes` takes: each may be of a vault, of which a page has as many. */
+export const mostIds = 200
+
 /** The bound of a cursor's text: those that are given have at most 160 characters. */
 export const mostCursorCharacters = 300
 
