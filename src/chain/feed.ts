@@ -6,45 +6,46 @@ import { readFacts, type ResumePoint } from './reader.ts'
 import { type ChainOptions, connectChain } from './setup.ts'
 
 /**
- * How far a chain has been applied: the second that was told of last, by its first block, and the lines of all seconds
- * before it. Going on from there its facts are told once more, and are known.
+ * Position in a chain: the first block of the last second with facts, and the number of lines of all seconds before it.
+ * Resuming there repeats the facts of that second, which are known.
  */
 export interface ChainPosition {
   readonly line: number
-  /** The block's number. */
+  /** Number of the block. */
   readonly byte: number
-  /** The block's hash. */
+  /** Hash of the block. */
   readonly fingerprint: string
 }
 
-/** A chain as a feed: lines of facts, and how far it is with each of them. */
+/** A chain as a source of a feed. */
 export interface ChainFeed {
   readonly name: string
   readonly start: { readonly line: number; readonly byte: number }
-  /** The position that its start goes by; absent where that is the chain's beginning. */
+  /** The stored position that it resumes from; absent at the start of the chain's history. */
   readonly startsAfter?: ChainPosition
   readonly chunks: AsyncIterable<Buffer>
-  readonly progress: { bytesRead: number; bytesUnpacked: number; readonly bytesTotal: null }
+  readonly progress: { bytesRead: number; bytesDecompressed: number; readonly bytesTotal: null }
   positionAfter(line: { readonly number: number }): ChainPosition
   readonly hasOwnTime: true
-  /** Has a listener told of the newest block that was read, each time that there is no more. */
+  /** Registers a listener for each time that the newest final block was read. */
   onEnd(listener: (end: ChainEnd) => Promise<void>): void
 }
 
+/** The newest block that was read, when there is no further final block. */
 export interface ChainEnd {
-  /** When it was told, by performance.now(). */
+  /** Time of that report, in milliseconds of performance.now(). */
   readonly lookedAtMilliseconds: number
   readonly block: { readonly number: number; readonly hash: string; readonly timestamp: number }
 }
 
 /**
- * Reads a chain as the lines of a feed, the same ones wherever it goes on.
- * @param applied how far it has been applied before
+ * Reads a chain as a feed of JSON lines, which are the same wherever reading resumes.
+ * @param applied position of the feed in the database
  */
 export function chainFeed(options: ChainOptions, applied: ChainPosition | null): ChainFeed {
-  // In the first second there is no line before, so that it is the beginning.
+  // In the first second there is no line before it: that is the beginning.
   const position = applied !== null && applied.line > 0 ? applied : null
-  const progress = { bytesRead: 0, bytesUnpacked: 0, bytesTotal: null }
+  const progress = { bytesRead: 0, bytesDecompressed: 0, bytesTotal: null }
   let listener: (end: ChainEnd) => Promise<void> = () => Promise.resolve()
   const onEnd = ({ number, hash, ts: timestamp }: Header): Promise<void> =>
     listener({ lookedAtMilliseconds: performance.now(), block: { number, hash, timestamp } })
@@ -63,7 +64,7 @@ export function chainFeed(options: ChainOptions, applied: ChainPosition | null):
       })
       line += all.length
       progress.bytesRead += chunk.length
-      progress.bytesUnpacked += chunk.length
+      progress.bytesDecompressed += chunk.length
       yield chunk
     }
   }
@@ -72,7 +73,7 @@ export function chainFeed(options: ChainOptions, applied: ChainPosition | null):
     name: chainName(options.config),
     start: { line: position?.line ?? 0, byte: 0 },
     ...(position === null ? {} : { startsAfter: position }),
-    chunks: untilStopped(chunks(), options.signal),
+    chunks: untilAborted(chunks(), options.signal),
     progress,
     positionAfter({ number }) {
       while (seconds.length > 1 && (seconds[0]?.lastLine ?? 0) < number) seconds.shift()
@@ -83,16 +84,19 @@ export function chainFeed(options: ChainOptions, applied: ChainPosition | null):
   }
 }
 
-/** What its position is kept under: another configuration tells other facts, whatever the nodes are called. */
+/**
+ * Returns the name of the feed, which contains a digest of the configuration: any change yields other facts. Nodes do
+ * not matter.
+ */
 export function chainName(config: ChainConfig): string {
   const { positionManager, markEveryBlocks, tokens, strategies, vaults } = config
-  const told = JSON.stringify([positionManager, markEveryBlocks, tokens, strategies, vaults])
-  const digest = createHash('sha256').update(told).digest('hex').slice(0, 12)
+  const configured = JSON.stringify([positionManager, markEveryBlocks, tokens, strategies, vaults])
+  const digest = createHash('sha256').update(configured).digest('hex').slice(0, 12)
   return `chain ${config.chainId} (${digest})`
 }
 
-/** A stop isn't a failure: the lines just end. */
-async function* untilStopped(chunks: AsyncIterable<Buffer>, signal: AbortSignal): AsyncGenerator<Buffer> {
+/** Ends the iteration when it is aborted, instead of failing. */
+async function* untilAborted(chunks: AsyncIterable<Buffer>, signal: AbortSignal): AsyncGenerator<Buffer> {
   try {
     yield* chunks
   } catch (error) {

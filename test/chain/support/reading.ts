@@ -47,7 +47,7 @@ export function configOf(json: ChainJson): ChainConfig {
 }
 
 /** Tests don't wait long. */
-const patience = { firstMilliseconds: 2, longestMilliseconds: 20 }
+const retry = { firstMilliseconds: 2, maxMilliseconds: 20 }
 
 /** What the reader told its operator. */
 export interface Said {
@@ -62,7 +62,7 @@ export function optionsOf(
 ) {
   const report = (level: string, message: string, facts: Said['facts']): void =>
     void said.push({ level, message, facts })
-  return { file: 'chain.json', config: configOf(json), report, signal, once, patience }
+  return { file: 'chain.json', config: configOf(json), report, signal, once, retry }
 }
 
 /** The facts of a chain up to its newest final block. */

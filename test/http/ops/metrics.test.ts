@@ -81,7 +81,7 @@ async function served(over: Database = database, environment: Record<string, str
     chain: null,
     skipBad: false,
     input: Readable.from([]),
-    greet: () => undefined,
+    print: () => undefined,
     nowSeconds: () => midnight,
   }
   const gateway = await serve({ ...command, config, database: over, log })
