@@ -23,8 +23,8 @@ export interface ChainFeed {
   readonly start: { readonly line: number; readonly byte: number }
   /** The stored position that it resumes from; absent at the start of the chain's history. */
   readonly startsAfter?: ChainPosition
-  readonly chunks: AsyncIterable<Buffer>
-  readonly progress: { bytesRead: number; bytesDecompressed: number; readonly bytesTotal: null }
+  /** The facts of each second. */
+  readonly facts: AsyncIterable<readonly FactInput[]>
   positionAfter(line: { readonly number: number }): ChainPosition
   readonly hasOwnTime: true
   /** Registers a listener for each time that the newest final block was read. */
@@ -39,33 +39,30 @@ export interface ChainEnd {
 }
 
 /**
- * Reads a chain as a feed of JSON lines, which are the same wherever reading resumes.
+ * Reads a chain as a feed. Its facts and their line numbers are the same wherever reading resumes.
  * @param applied position of the feed in the database
  */
 export function chainFeed(options: ChainOptions, applied: ChainPosition | null): ChainFeed {
   // In the first second there is no line before it: that is the beginning.
   const position = applied !== null && applied.line > 0 ? applied : null
-  const progress = { bytesRead: 0, bytesDecompressed: 0, bytesTotal: null }
   let listener: (end: ChainEnd) => Promise<void> = () => Promise.resolve()
   const onEnd = ({ number, hash, ts: timestamp }: Header): Promise<void> =>
     listener({ lookedAtMilliseconds: performance.now(), block: { number, hash, timestamp } })
   const seconds: { readonly lastLine: number; readonly position: ChainPosition }[] = []
 
-  async function* chunks(): AsyncGenerator<Buffer> {
+  async function* facts(): AsyncGenerator<readonly FactInput[]> {
     let line = position?.line ?? 0
     const reader = await connectChain(options)
-    for await (const { start, facts } of readFacts({ ...reader, onEnd }, position && startAt(position))) {
-      const all = line === 0 ? [...catalogue(options.config), ...facts] : facts
+    for await (const batch of readFacts({ ...reader, onEnd }, position && startAt(position))) {
+      const { start } = batch
+      const all = line === 0 ? [...catalogue(options.config), ...batch.facts] : batch.facts
       if (all.length === 0) continue
-      const chunk = Buffer.from(all.map((fact) => `${JSON.stringify(fact)}\n`).join(''))
       seconds.push({
         lastLine: line + all.length,
         position: { line, byte: start.number, fingerprint: start.hash },
       })
       line += all.length
-      progress.bytesRead += chunk.length
-      progress.bytesDecompressed += chunk.length
-      yield chunk
+      yield all
     }
   }
 
@@ -73,8 +70,7 @@ export function chainFeed(options: ChainOptions, applied: ChainPosition | null):
     name: chainName(options.config),
     start: { line: position?.line ?? 0, byte: 0 },
     ...(position === null ? {} : { startsAfter: position }),
-    chunks: untilAborted(chunks(), options.signal),
-    progress,
+    facts: untilAborted(facts(), options.signal),
     positionAfter({ number }) {
       while (seconds.length > 1 && (seconds[0]?.lastLine ?? 0) < number) seconds.shift()
       return (seconds[0] as (typeof seconds)[number]).position
@@ -96,9 +92,9 @@ export function chainName(config: ChainConfig): string {
 }
 
 /** Ends the iteration when it is aborted, instead of failing. */
-async function* untilAborted(chunks: AsyncIterable<Buffer>, signal: AbortSignal): AsyncGenerator<Buffer> {
+async function* untilAborted<Item>(items: AsyncIterable<Item>, signal: AbortSignal): AsyncGenerator<Item> {
   try {
-    yield* chunks
+    yield* items
   } catch (error) {
     if (!signal.aborted) throw error
   }

@@ -1,8 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { FeedPosition } from '../database/write/feed.ts'
 import { aheadOfClock } from './fact/clock.ts'
 import { lineDigest } from './fact/digest.ts'
 import type { Line } from './reading/lines.ts'
-import { maxLineBytes, parseFact } from './fact/parse.ts'
+import { checkFact, maxLineBytes, type Parsed, parseFact } from './fact/parse.ts'
 import type { BatchLine } from './projector/line-outcome.ts'
 import type { Source } from './reading/source.ts'
 
@@ -42,8 +43,16 @@ export async function parseBatch(
 }
 
 function parseLine(line: Line, source: Source, nowSeconds: (() => number) | undefined): BatchLine {
-  const { number, endByte, bytes, length } = line
-  const position = source.positionAfter?.(line) ?? {
+  const position = source.positionAfter?.(line) ?? positionOf(line)
+  const parsed = line.fact === undefined ? parseBytes(line) : checkFact(line.fact)
+  if (!parsed.ok) return { position, kind: parsed.kind, issue: parsed.issue }
+  const { fact } = parsed
+  const issue = nowSeconds === undefined ? null : aheadOfClock(fact, nowSeconds())
+  return issue === null ? { position, fact } : { position, kind: fact.kind, issue }
+}
+
+function positionOf({ number, endByte, bytes }: Line): FeedPosition {
+  return {
     line: number,
     byte: endByte,
     // Computed lazily: only the last position of a batch is stored.
@@ -51,16 +60,13 @@ function parseLine(line: Line, source: Source, nowSeconds: (() => number) | unde
       return lineDigest(bytes)
     },
   }
-  if (length > maxLineBytes) {
-    return {
-      position,
-      kind: null,
-      issue: { key: null, reason: `the line has ${length} bytes, more than ${maxLineBytes}` },
-    }
+}
+
+function parseBytes({ bytes, length }: Line): Parsed {
+  if (length <= maxLineBytes) return parseFact(bytes)
+  return {
+    ok: false,
+    kind: null,
+    issue: { key: null, reason: `the line has ${length} bytes, more than ${maxLineBytes}` },
   }
-  const parsed = parseFact(bytes)
-  if (!parsed.ok) return { position, kind: parsed.kind, issue: parsed.issue }
-  const { fact } = parsed
-  const issue = nowSeconds === undefined ? null : aheadOfClock(fact, nowSeconds())
-  return issue === null ? { position, fact } : { position, kind: fact.kind, issue }
 }

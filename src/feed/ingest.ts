@@ -4,13 +4,13 @@ import { createAttempt, rejectedLines } from './attempt.ts'
 import { type Batch, maxBatchLines, parseBatch } from './batch.ts'
 import { Checkpoints, emptySummary, type Summary } from './checkpoints.ts'
 import { BadFact, UnrepeatableFeed } from './errors.ts'
-import { type Line, readLines } from './reading/lines.ts'
+import type { Line } from './reading/lines.ts'
 import { type OutageObserver, retryDuringOutage } from './retry.ts'
 import { advanceState, type ExpectedState, CommitsLost } from './feed-position.ts'
 import { requireApplied } from './projector/projector.ts'
 import { createReachRecorder } from './reach.ts'
 import type { Rejects } from './rejects.ts'
-import type { Source } from './reading/source.ts'
+import { readSource, type Source } from './reading/source.ts'
 
 /** Options of {@link ingest}. */
 export interface IngestOptions {
@@ -113,7 +113,7 @@ async function applySource(options: IngestOptions, run: Run, checkpoints: Checkp
     run.handledLine = number
     bytesHandled = endByte
   }
-  for await (const lines of readLines(source.chunks, source.start)) {
+  for await (const lines of readSource(source)) {
     let next = parseBatch(source, nowSeconds, lines, 0)
     for (let from = 0; from < lines.length; from += maxBatchLines) {
       const batch = await next

@@ -6,6 +6,7 @@ import { chainFeed, chainName } from '../../chain/feed.ts'
 import type { Report } from '../../chain/rpc/rpc.ts'
 import type { Database } from '../../database/database.ts'
 import { type FeedPosition, readFeedPosition } from '../../database/write/feed.ts'
+import type { FactInput } from '../../feed/fact/fact.ts'
 import type { Source } from '../../feed/reading/source.ts'
 import type { Log } from '../log.ts'
 
@@ -63,13 +64,18 @@ export interface ChainCommand {
  * @throws {ChainError} when a retry cannot help
  */
 export async function runChain({ chain, follow, output, log, signal }: ChainCommand): Promise<void> {
-  const { chunks } = chainFeed({ ...chain, report: reportTo(log), signal, once: !follow }, null)
+  const { facts } = chainFeed({ ...chain, report: reportTo(log), signal, once: !follow }, null)
   try {
-    await pipeline(chunks, output, { end: false })
+    await pipeline(toLines(facts), output, { end: false })
   } catch (error) {
     // The reader of a closed pipe, such as `head`, needs no more.
     if (!isClosedPipe(error)) throw error
   }
+}
+
+/** Serialises facts as JSON lines. */
+async function* toLines(lists: AsyncIterable<readonly FactInput[]>): AsyncGenerator<string> {
+  for await (const facts of lists) yield facts.map((fact) => `${JSON.stringify(fact)}\n`).join('')
 }
 
 function isClosedPipe(error: unknown): boolean {

@@ -6,7 +6,7 @@ import type { FeedPosition } from '../../database/write/feed.ts'
 import type { Summary, Tally } from '../../feed/checkpoints.ts'
 import { ingest } from '../../feed/ingest.ts'
 import { rejectsFile } from '../../feed/rejects.ts'
-import { fileSource, inputSource, type Source } from '../../feed/reading/source.ts'
+import { fileSource, inputSource, type ByteSource } from '../../feed/reading/source.ts'
 import { factsPerSecond, type ProgressSample, progressSample, timeLeft, total } from '../progress.ts'
 
 /** Options of {@link runIngest}. */
@@ -81,7 +81,7 @@ const newestBatches = 50
 
 /** Shows a progress bar on a terminal: percentage, applied and skipped facts, rate and remaining time. */
 function showProgress(
-  { progress }: Source,
+  { progress }: ByteSource,
   output: NodeJS.WriteStream,
 ): { update(summary: Summary, bytesHandled: number): void; stop(): void } {
   if (!output.isTTY) return { update: () => undefined, stop: () => undefined }

@@ -6,7 +6,7 @@ import type { SourceEnd } from '../reach.ts'
 import { countBytes } from './decompress.ts'
 import { containsPosition, isAhead, startOf } from './file-position.ts'
 import { growingFile, openFeed, type PathWatcher } from './growing-file.ts'
-import { fileSource, isGzipFile, noProgress, type Source, wholeFile } from './source.ts'
+import { fileSource, isGzipFile, noProgress, type ByteSource, wholeFile } from './source.ts'
 
 /**
  * Opens an uncompressed file that is read as it grows, until another one replaces it. It starts at the applied
@@ -21,7 +21,7 @@ export async function followedSource(
   applied: FeedPosition | null,
   signal: AbortSignal,
   watcher?: PathWatcher,
-): Promise<Source> {
+): Promise<ByteSource> {
   const name = path.resolve(file)
   const handle = await openFeed(name)
   // Where this is not the file that was applied before, that file is not available.
@@ -42,7 +42,7 @@ interface FollowedFile {
   readonly watcher: PathWatcher | undefined
 }
 
-async function followed(file: FollowedFile, applied: FeedPosition | null): Promise<Source> {
+async function followed(file: FollowedFile, applied: FeedPosition | null): Promise<ByteSource> {
   const { name, handle, beganAfter, earlier } = file
   if (await isGzipFile(handle)) {
     return gzippedSuccessor(file)
@@ -86,7 +86,7 @@ async function followed(file: FollowedFile, applied: FeedPosition | null): Promi
 /**
  * Returns a source for a gzipped file that replaced another one; after a failover it is read again from its beginning.
  */
-async function gzippedSuccessor(file: FollowedFile): Promise<Source> {
+async function gzippedSuccessor(file: FollowedFile): Promise<ByteSource> {
   const { name, handle, earlier } = file
   const source = await wholeFile(name, handle)
   if (earlier === null) return source

@@ -1,9 +1,11 @@
+import type { FactInput } from '../fact/fact.ts'
+
 /** Maximum number of bytes that are kept of a line; the length of a longer one is still counted. */
 const maxKeptBytes = 32 * 1024 * 1024
 
 const newline = 0x0a
 
-/** A line of a feed as bytes, which may not be valid UTF-8. */
+/** A line of a feed as bytes, which may not be valid UTF-8, or a fact in its place. */
 export interface Line {
   /** Line number, from 1. */
   readonly number: number
@@ -12,6 +14,8 @@ export interface Line {
   readonly bytes: Buffer
   /** Length in bytes; greater than `bytes.length` where the line was too long to keep. */
   readonly length: number
+  /** The fact of a source that yields facts instead of bytes. It is not validated yet. */
+  readonly fact?: FactInput
 }
 
 /** A position between two lines: number of lines and bytes before it. */
@@ -29,6 +33,32 @@ export async function* readLines(chunks: AsyncIterable<Buffer>, start: LineStart
   }
   const last = cutter.end()
   if (last.length > 0) yield last
+}
+
+/** Numbers facts as the lines that follow a position. */
+export async function* numberFacts(
+  lists: AsyncIterable<readonly FactInput[]>,
+  start: LineStart,
+): AsyncGenerator<Line[]> {
+  let { line } = start
+  for await (const facts of lists) yield facts.map((fact) => new FactLine(++line, start.byte, fact))
+}
+
+/** A fact as a line. Its text is only needed where it is rejected. */
+class FactLine implements Line {
+  constructor(
+    readonly number: number,
+    readonly endByte: number,
+    readonly fact: FactInput,
+  ) {}
+
+  get bytes(): Buffer {
+    return Buffer.from(JSON.stringify(this.fact))
+  }
+
+  get length(): number {
+    return this.bytes.length
+  }
 }
 
 class LineSplitter {

@@ -3,17 +3,32 @@ import type { FileHandle } from 'node:fs/promises'
 import path from 'node:path'
 import { addAbortSignal, type Readable } from 'node:stream'
 import type { FeedPosition } from '../../database/write/feed.ts'
+import type { FactInput } from '../fact/fact.ts'
 import { atBeginning, isAhead, startOf } from './file-position.ts'
 import { openFeed } from './growing-file.ts'
-import type { Line, LineStart } from './lines.ts'
+import { type Line, type LineStart, numberFacts, readLines } from './lines.ts'
 import type { SourceEnd } from '../reach.ts'
 import { chunkBytes, countBytes, isGzip, type Progress, decompress } from './decompress.ts'
 
-/** A source of facts. */
-export interface Source {
+/** A source of facts: a feed as bytes, or facts of a producer in this process. */
+export type Source = ByteSource | FactSource
+
+/** A feed as a stream of bytes. */
+export interface ByteSource extends SourceBase {
+  readonly chunks: AsyncIterable<Buffer>
+  readonly progress: Progress
+}
+
+/** Facts of a producer in this process, which need no serialisation. Each counts as a line. */
+export interface FactSource extends SourceBase {
+  readonly facts: AsyncIterable<readonly FactInput[]>
+  positionAfter(line: Pick<Line, 'number'>): FeedPosition
+}
+
+interface SourceBase {
   /** Key of its stored position, and its name in messages. */
   readonly name: string
-  /** Position of the first chunk. */
+  /** Position of the first line. */
   readonly start: LineStart
   /** The stored position that `start` continues from, up to which the feed must be applied; absent at its beginning. */
   readonly startsAfter?: FeedPosition
@@ -26,8 +41,6 @@ export interface Source {
    * @throws {UnrepeatableFeed} when the position belongs to a file that is no longer open
    */
   reopen?(applied: FeedPosition | null, handledLine: number): Promise<Source>
-  readonly chunks: AsyncIterable<Buffer>
-  readonly progress: Progress
   /**
    * Whether the times of its facts come from another clock: block times are set by the chain's consensus, and by a
    * local node to any value.
@@ -47,6 +60,11 @@ export interface Source {
   close?(): Promise<void>
 }
 
+/** Reads a source as lines: splits its bytes, or numbers its facts. */
+export function readSource(source: Source): AsyncIterable<Line[]> {
+  return 'facts' in source ? numberFacts(source.facts, source.start) : readLines(source.chunks, source.start)
+}
+
 /**
  * Opens a file, uncompressed or gzipped, that is read to its end.
  * @param applied position of the feed in the database: an uncompressed file starts there, unless the part before has
@@ -58,7 +76,7 @@ export async function fileSource(
   file: string,
   applied: FeedPosition | null = null,
   progress: Progress | null = null,
-): Promise<Source> {
+): Promise<ByteSource> {
   const name = path.resolve(file)
   return wholeFile(name, await openFeed(name), applied, progress)
 }
@@ -69,7 +87,7 @@ export async function wholeFile(
   handle: FileHandle,
   applied: FeedPosition | null = null,
   progress: Progress | null = null,
-): Promise<Source> {
+): Promise<ByteSource> {
   const isPlain = applied !== null && !(await isGzipFile(handle))
   const from = isPlain ? await startOf(handle, applied) : atBeginning
   const { byte } = from.start
@@ -88,7 +106,7 @@ export async function wholeFile(
  * Returns a source that reads standard input, uncompressed or gzipped, to its end.
  * @param signal ends it while it waits for input
  */
-export function inputSource(input: Readable, signal?: AbortSignal): Source {
+export function inputSource(input: Readable, signal?: AbortSignal): ByteSource {
   const name = 'standard input'
   const progress = noProgress(null)
   const chunks = signal === undefined ? input : abortable(signal, input)

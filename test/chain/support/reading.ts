@@ -71,9 +71,11 @@ export async function factsOf(json: ChainJson): Promise<FactInput[]> {
 }
 
 export async function linesOf(json: ChainJson, said: Said[] = []): Promise<string[]> {
-  const chunks: Buffer[] = []
-  for await (const chunk of chainFeed(optionsOf(json, { said }), null).chunks) chunks.push(chunk)
-  return Buffer.concat(chunks).toString().split('\n').slice(0, -1)
+  const lines: string[] = []
+  for await (const facts of chainFeed(optionsOf(json, { said }), null).facts) {
+    lines.push(...facts.map((fact) => JSON.stringify(fact)))
+  }
+  return lines
 }
 
 /** Applies a chain to a database, from where it has it, up to the newest final block. */
