@@ -47,8 +47,11 @@ export const readCost = 100
 /** Cost of a total of ledger rows: counting 300,000 rows takes the database as long as reading 3,000 fields. */
 export const ledgerCountCost = 3_000
 
-/** Cost of a token of an unknown document: 1,000 tokens take 15 to 30 ms to validate, as long as 10,000 fields. */
-export const tokenCost = 10
+/**
+ * The cost of preparing a request, in the unit of query cost by CPU time: 1,000 tokens take 15 to 30 ms to parse and
+ * validate, 64 KB of JSON 2 ms to parse, 1,000 variable values as many hashes where they are addresses.
+ */
+export const preparationCosts = { token: 10, bodyByte: 1 / 64, variableValue: 10 } as const
 
 /** Maximum number of reported validation errors: each takes time to find and to format. */
 export const mostValidationErrors = 10
@@ -64,6 +67,10 @@ export const admissionLimits = {
   cheapCost: 3_000,
   /** Maximum cost of a query that never waits: a snapshot costs 90, a page of 50 ledger rows 500. */
   shortCost: 500,
+  /** Maximum cost of preparation that never waits: half a millisecond. */
+  shortPreparation: 250,
+  /** Total cost of other preparation in one turn: milliseconds of CPU, then the event loop handles other requests. */
+  mostPreparation: 2_000,
   /** Total cost of cheap queries that run at once: enough to keep the database busy while responses are written. */
   mostCheap: 40_000,
   /** How long expensive queries wait for a moment without cheap ones: the time of a few snapshots. */
@@ -74,24 +81,19 @@ export const admissionLimits = {
   mostWaitingOfSender: 500,
 } as const
 
-/** Limits of the parsed and validated documents that are cached. */
-export const keptDocuments = {
-  /** Number of documents: a front end has some dozens. An invalid one takes up to 70 KB with its errors. */
-  most: 200,
-  /** Total length of their texts: a parsed document takes about 150 times as much memory. */
-  textBytes: 200_000,
-} as const
-
-/** Limits of the compiled operations that are cached. */
-export const keptPlans = {
-  /** Fields of one operation. A fragment's fields count once; merged selections of 1,000 tokens may have 100,000. */
-  mostFields: 2_000,
-  /** Total memory of compiled operations and their documents. */
+/** Limits of the cache of prepared operations, which are weighed by their text and compiled fields. */
+export const operationCacheLimits = {
   bytes: 24_000_000,
+  /** Fields of one operation. Those of a fragment count once; merged selections of 1,000 tokens may have 100,000. */
+  fields: 2_000,
+  /** Compiled variants of one operation: one for each combination of the variables that its @skip and @include use. */
+  variants: 8,
   /** Memory of a compiled field. */
   fieldBytes: 600,
-  /** Memory of a parsed document for each character. */
+  /** Memory of a parsed document, as a multiple of its text. */
   characterBytes: 150,
+  /** Memory of the errors of an invalid document, which hold parts of it. */
+  errorBytes: 70_000,
 } as const
 
 /** Assumed length of lists that have no length argument, for query costs. */
@@ -177,6 +179,12 @@ export const acceptedTypes = 50
 /** Maximum number of clients that a rate limit counts: each takes about 600 bytes. */
 export const countedSenders = 50_000
 
+/**
+ * Maximum number of chunks of one body: each takes about 10 us to parse, however small it is, so that 64 KB in chunks of
+ * one byte take half a second. Clients that stream a body send chunks of a kilobyte and more.
+ */
+export const bodyChunks = 1_000
+
 /** Bytes that are read and discarded of the body of a rejected request; then the connection is closed. */
 export const discardedBytes = 1024 * 1024
 
@@ -192,7 +200,9 @@ export const connectionLimits = {
   reservedDescriptors: 256,
   /** Connections to the metrics port: a few Prometheus servers and people. */
   metricsConnections: 64,
-  /** Minimum interval between log lines about rejected connections; each contains their number. */
+  /** New connections that are read in one event-loop iteration: their first 64 KB take up to 50 ms each to parse. */
+  readPerIteration: 2,
+  /** How often refused ones are logged at most: each line tells how many there were since the last. */
   refusedReportSeconds: 60,
 } as const
 

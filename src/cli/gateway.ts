@@ -67,6 +67,7 @@ export async function openGateway(options: GatewayOptions): Promise<Listening> {
     metrics: config.metricsPort === null ? metricsEndpoint : null,
     onBatch: metrics.onBatch,
     onRepeat: metrics.onRepeat,
+    onFallback: metrics.onFallback,
     report: (err, requestId) => log.error('An answer failed', { err, requestId }),
     onAnswered: (request) => {
       log.answered(request)

@@ -1,6 +1,6 @@
 import { pino } from 'pino'
 import type { Config } from '../config.ts'
-import { isProbe } from '../http/ops/health.ts'
+import { isProbe } from '../http/ops/probe-paths.ts'
 import type { AnsweredRequest } from '../http/middleware/tracing.ts'
 
 /** The gateway's log: JSON lines, or readable lines on a terminal. */

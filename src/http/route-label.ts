@@ -1,7 +1,7 @@
 import { matcher } from '../rest/handler.ts'
 import { routes } from '../rest/routes.ts'
 import { graphqlPath } from './graphql/path.ts'
-import { probePaths } from './ops/health.ts'
+import { probePaths } from './ops/probe-paths.ts'
 
 const fixed: readonly string[] = [graphqlPath, ...probePaths, '/openapi.json', '/docs']
 const patterns = routes.map((route) => ({ path: route.path, match: matcher(route) }))

@@ -1,6 +1,6 @@
 import { isIPv4, isIPv6, SocketAddress } from 'node:net'
 import { LRUCache } from 'lru-cache'
-import type { IncomingRequest } from './request-context.ts'
+import type { IncomingRequest } from './incoming-request.ts'
 
 /** The name of all senders whose address can't be read. */
 const unknownSender = 'unknown'

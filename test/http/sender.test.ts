@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { IncomingRequest } from '../../src/http/request-context.ts'
+import type { IncomingRequest } from '../../src/http/incoming-request.ts'
 import { rateLimiter } from '../../src/http/middleware/rate-limit.ts'
 import { senderOf } from '../../src/http/sender.ts'
 
@@ -74,7 +74,7 @@ describe('a sender', () => {
 
 test('of more senders than are counted, the one that has not asked for the longest is forgotten', async () => {
   const count = rateLimiter({ requests: 1, seconds: 3_600 }, 2)
-  const isRefused = async (sender: string): Promise<boolean> => (await count(() => sender)).refusal !== undefined
+  const isRefused = async (sender: string): Promise<boolean> => (await count(sender)).refusal !== undefined
   expect([await isRefused('a'), await isRefused('b'), await isRefused('a')]).toEqual([false, false, true])
   expect([await isRefused('c'), await isRefused('a'), await isRefused('b')]).toEqual([false, true, false])
 })

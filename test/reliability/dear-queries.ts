@@ -1,7 +1,7 @@
-import { parse, validate } from 'graphql'
 import { defaultQueryLimits } from '../../src/limits.ts'
 import { toAddress } from '../../src/domain/address.ts'
-import { checkExtent, checkRepeats, checkText } from '../../src/graphql/execution/query-limits.ts'
+import { OperationCache } from '../../src/graphql/execution/operation-cache.ts'
+import { checkCost } from '../../src/graphql/execution/query-limits.ts'
 import { schema } from '../../src/graphql/schema/schema.ts'
 
 /** A query that is as dear as its shape can be within the bounds. */
@@ -78,11 +78,8 @@ function largest(written: Shape): string {
 }
 
 function isWithinBounds(query: string): boolean {
-  if (checkText(query, defaultQueryLimits) !== null) return false
-  const document = parse(query)
-  return (
-    checkRepeats(document, defaultQueryLimits) === null &&
-    checkExtent({ schema, document }, defaultQueryLimits).error === null &&
-    validate(schema, document).length === 0
-  )
+  const prepared = new OperationCache(schema, defaultQueryLimits).prepare(query)
+  const operation = prepared.select(null)
+  if (prepared.errors.length > 0 || operation === undefined || operation.sizeError !== null) return false
+  return checkCost(operation.costOf({}), defaultQueryLimits) === null
 }

@@ -1,4 +1,5 @@
 import { readdir, readFile } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
 import path from 'node:path'
 import type { MigrationList } from '@prisma/schema-engine-wasm'
 import type { Cancellation } from '../cancellation.ts'
@@ -6,7 +7,8 @@ import type { Database } from '../database.ts'
 import { isReadOnly, refusalOfMigrations, refusalOfReadOnly } from '../permissions.ts'
 import { startSchemaEngine } from './schema-engine.ts'
 
-const prismaFolder = path.resolve(import.meta.dirname, '../../../prisma')
+/** The project's prisma folder, found from this file both in src/ and in a build. */
+const prismaFolder = findAbove(import.meta.dirname, 'prisma/schema.prisma')
 const migrationsFolder = path.join(prismaFolder, 'migrations')
 const filters = { externalTables: [], externalEnums: [] }
 
@@ -139,4 +141,13 @@ async function readMigrations(): Promise<MigrationList> {
 
 function readDatamodel(): Promise<string> {
   return readFile(path.join(prismaFolder, 'schema.prisma'), 'utf8')
+}
+
+/** @returns the folder of a file, looked for in this folder and in those above it */
+function findAbove(folder: string, file: string): string {
+  const found = path.join(folder, file)
+  if (existsSync(found)) return path.dirname(found)
+  const above = path.dirname(folder)
+  if (above === folder) throw new Error(`There is no ${file} above the program.`)
+  return findAbove(above, file)
 }

@@ -4,23 +4,24 @@ import type { CacheTag } from '../../database/commits/change-listener.ts'
 import type { Read, Reader, VersionedReader } from '../../database/database.ts'
 import type { ReportUnplanned } from './errors.ts'
 
-/** An answer in the making. */
+/** A request, as far as its execution has to know. */
 export interface RequestContext {
   readonly report: ReportUnplanned
-  /** Who asks: the digest of an API key, or an address. Senders are admitted in turn. */
+  /** Digest of the API key or address of the client: admission control serves senders in turn. */
   readonly sender: string
-  /** Its reads are given up with it. */
+  /** Cancels the reads of the request. */
   readonly signal?: Cancellation
-  /** Takes in what its reads are made from. */
-  readonly sources?: Set<CacheTag>
-  /** Is told where it isn't to be kept: it has errors, or what is true for a moment only. */
-  readonly failed?: () => void
-  /** What is known of the data when it is begun. */
+  /** Collects the cache tags of the reads. */
+  readonly cacheTags?: Set<CacheTag>
+  /** Is called where the response must not be cached: it has errors, or holds for a moment only. */
+  readonly doNotCache?: () => void
+  /** State of the data when the request begins. */
   readonly data?: DataKnown
 }
 
-/** What a process knows of the data: `seq.mark` of the newest commit it heard of, and for how long it knows of all. */
+/** The version of the data that a process has been notified of, and the age of that knowledge. */
 export interface DataKnown {
+  /** `seq.mark` of the newest commit. */
   readonly version: string | null
   readonly newestTs: number | null
   readonly ageSeconds: number | null
@@ -28,27 +29,27 @@ export interface DataKnown {
 
 const unknownData: DataKnown = { version: null, newestTs: null, ageSeconds: null }
 
-/** Is told how many keys a loader reads at once. */
+/** Is called with the number of keys that a loader reads at once. */
 export type OnBatch = (loader: string, keys: number) => void
 
-/** What one request's resolvers share: the database, and through it this request's loaders. */
+/** The context of resolvers: the database, and the DataLoaders of this request. */
 export interface Context {
   readonly database: Reader
   readonly onBatch?: OnBatch | undefined
-  /** Known before its first read, so that nothing of the answer is older. */
+  /** Taken before the first read, so that nothing in the response is older. */
   readonly data: DataKnown
   readonly isStopped: (feed: string) => boolean
   readonly isWaiting: (feed: string) => boolean
-  /** Says that the answer is true for a moment only. */
-  readonly doNotKeep: () => void
+  /** Keeps the response out of the cache: it holds for a moment only. */
+  readonly doNotCache: () => void
   /**
-   * Its loaders, by how they read. They go with the request: were they found by a WeakMap, what they hold would outlive
-   * it until the old garbage is looked for, which then is looked for all the time.
+   * DataLoaders of this request, by their batch function. A map, not a WeakMap keyed by the context: entries of a WeakMap
+   * live until a major garbage collection.
    */
   readonly loaders: Map<unknown, Map<string, unknown>>
 }
 
-/** What all requests share, beside the database. */
+/** The part of the context that all requests share, beside the database. */
 export interface ContextOptions {
   readonly onBatch?: OnBatch
   readonly isStopped?: (feed: string) => boolean
@@ -56,12 +57,12 @@ export interface ContextOptions {
 }
 
 /**
- * A context whose reads go by a reader.
- * @param note is told of each read, with the version of the data that its rows are of
+ * Creates the context of one execution.
+ * @param note is called after each read with the data version of its rows
  */
 export function contextOn(
   reader: VersionedReader,
-  { signal, sources, failed, data = unknownData }: RequestContext,
+  { signal, cacheTags, doNotCache, data = unknownData }: RequestContext,
   note: (version: string | null, read: Read) => void,
   { onBatch, isStopped = () => false, isWaiting = () => false }: ContextOptions,
 ): Context {
@@ -70,11 +71,11 @@ export function contextOn(
     data,
     isStopped,
     isWaiting,
-    doNotKeep: () => failed?.(),
+    doNotCache: () => doNotCache?.(),
     loaders: new Map(),
     database: {
       async query<Row>(...[read, values]: Parameters<Reader['query']>) {
-        for (const source of tagsOf(read, values)) sources?.add(source)
+        for (const tag of tagsOf(read, values)) cacheTags?.add(tag)
         const { rows, version } = await reader.read<Row>(read, values, signal)
         note(version, read)
         return rows

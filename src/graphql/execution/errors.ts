@@ -3,7 +3,7 @@ import { mostMessageCharacters } from '../../limits.ts'
 import { ReadCancelled } from '../../database/errors.ts'
 import { DatabaseUnavailable } from '../../database/errors.ts'
 import { DomainError } from '../../domain/errors.ts'
-import { AdmissionQueueFull } from './admission-control.ts'
+import { AdmissionQueueFull } from './admission/admission-control.ts'
 
 /**
  * Is told of an error that nobody planned for, and tells each of a request's once.

@@ -1,99 +1,136 @@
-import { type DocumentNode, execute, type GraphQLError, type OperationDefinitionNode, parse, validate } from 'graphql'
-import type { AdmissionControl } from './admission-control.ts'
-import { runCompiled } from './compiler/compiler.ts'
+import { execute, type ExecutionResult, GraphQLError, type GraphQLSchema } from 'graphql'
+import { admissionLimits, preparationCosts, type QueryLimits } from '../../limits.ts'
+import type { AdmissionControl } from './admission/admission-control.ts'
+import type { SeparatePart } from './compiler/compile-operation.ts'
+import { JsonText } from './compiler/json-text.ts'
+import type { RunConsistently } from './consistent-reads.ts'
 import type { Context, RequestContext } from './context.ts'
-import type { InOneMoment } from './snapshot-consistency.ts'
-import { publicError } from './errors.ts'
-import { queryCost } from './query-cost.ts'
-import { coerceVariables, operationOf } from './operation.ts'
-import { type Part, type CompiledOperation, compileOperation } from './compiler/compile-operation.ts'
-import { schema } from '../schema/schema.ts'
+import { type CoercedVariables, coerceVariables } from './operation.ts'
+import { OperationCache, type PreparedDocument } from './operation-cache.ts'
+import type { PreparedOperation } from './prepared-operation.ts'
+import { checkCost, checkVariables, countTokens } from './query-limits.ts'
 
-/** A part of what one of the gateway's own documents, of one operation each, asks for. */
-export interface ExecutionRequest extends Part {
-  readonly document: { toString(): string }
-}
-
-export interface Executed {
-  /** JSON text of the part that is wanted; null where there is none. */
-  readonly part: string | null
-  /** JSON text of the data without it. */
-  readonly rest: string
-  readonly errors?: readonly GraphQLError[]
-}
-
-/** Runs one of the gateway's own documents, in process. */
-export type ExecuteDocument = (
-  wanted: ExecutionRequest,
-  variables: Record<string, unknown>,
-  making: RequestContext,
-) => Promise<Executed>
+/** Reasons for which graphql-js executes an operation in place of the compiled one. */
+export const fallbackReasons = ['error', 'not compiled'] as const
+export type FallbackReason = (typeof fallbackReasons)[number]
 
 export interface ExecutorOptions {
-  readonly inOneMoment: InOneMoment
+  readonly schema: GraphQLSchema
+  readonly limits: QueryLimits
   readonly admission: AdmissionControl
+  readonly runConsistently: RunConsistently
+  /** Is called for each execution by graphql-js. */
+  readonly onFallback?: ((reason: FallbackReason) => void) | undefined
 }
 
-/**
- * An executor. A document is parsed, validated and planned when it first runs, once. Each is cheap: it is short, and has
- * one list at most whose length can be chosen.
- */
-export function createExecutor({ inOneMoment, admission }: ExecutorOptions): ExecuteDocument {
-  const prepared = new WeakMap<ExecutionRequest, Prepared>()
-  return (wanted, variables, making) => {
-    const known = prepared.get(wanted) ?? prepare(wanted)
-    prepared.set(wanted, known)
-    const work = async (): Promise<Executed> => {
-      const { errors, ...data } = await inOneMoment(making, (context) => run(known, variables, context))
-      return { ...data, ...(errors && { errors: errors.map((error) => publicError(error, making.report)) }) }
+/** The operation of a document to run, and its variables as they were sent. */
+export interface OperationParams {
+  readonly operationName?: string | null | undefined
+  readonly variables?: Readonly<Record<string, unknown>> | null | undefined
+  /** A part of the data whose JSON text is wanted apart from the rest. */
+  readonly part?: SeparatePart
+}
+
+/** Executes all operations of the gateway: those of GraphQL clients, of the REST paths and of its own pages. */
+export interface Executor {
+  /**
+   * Parses, validates and prices a document, or finds it in the cache.
+   * @throws {AdmissionQueueFull} where too many other documents wait to be prepared
+   */
+  prepare(text: string, request: RequestContext): PreparedDocument | Promise<PreparedDocument>
+  /**
+   * Runs an operation of a valid document, when it is admitted. Its data is a {@link JsonText} where it ran compiled.
+   * @throws {AdmissionQueueFull} where too many other operations wait
+   * @throws {ReadCancelled} where the request is given up while it waits
+   */
+  run(prepared: PreparedDocument, params: OperationParams, request: RequestContext): Promise<ExecutionResult>
+}
+
+export function createExecutor({ schema, limits, admission, runConsistently, onFallback }: ExecutorOptions): Executor {
+  const cache = new OperationCache(schema, limits)
+
+  /** Coerces variables: where there are many, when it is admitted, since each may take a hash. */
+  function coerce(
+    { definition }: PreparedOperation,
+    { variables }: OperationParams,
+    values: number,
+    { sender, signal }: RequestContext,
+  ): CoercedVariables | Promise<CoercedVariables> {
+    const cost = values * preparationCosts.variableValue
+    const work = (): CoercedVariables => coerceVariables(schema, definition, variables)
+    return cost <= admissionLimits.shortPreparation ? work() : admission.prepare(work, { cost, sender, signal })
+  }
+
+  /** Runs the compiled operation; what it fails at, graphql-js executes, with what loaders have read already. */
+  async function attempt(
+    { definition, document, ...operation }: RunnableOperation,
+    { variables, part }: OperationParams,
+    contextValue: Context,
+  ): Promise<ExecutionResult> {
+    const { compiled, coerced } = operation
+    if (compiled !== null) {
+      try {
+        return { data: new JsonText(await compiled.run(undefined, contextValue, coerced)).asData() }
+      } catch {
+        // GraphQL's rules of nulls, errors and their order are graphql-js's.
+      }
     }
-    return admission.cheap(work, { cost: known.costOf(variables), sender: making.sender, signal: making.signal })
+    onFallback?.(compiled === null ? 'not compiled' : 'error')
+    const operationName = definition.name?.value
+    const result = await execute({ schema, document, operationName, variableValues: variables, contextValue })
+    if (compiled !== null && part !== undefined && result.errors === undefined)
+      throw new Error('An operation failed compiled, and succeeded in graphql-js.')
+    return result
+  }
+
+  return {
+    prepare(text, { sender, signal }) {
+      const known = cache.get(text)
+      if (known !== undefined) return known
+      const isLong = Buffer.byteLength(text) > limits.bytes
+      const tokens = isLong ? 0 : Math.min(countTokens(text), limits.tokens)
+      const ticket = { cost: tokens * preparationCosts.token, sender, signal }
+      return admission.prepare(() => cache.get(text) ?? cache.prepare(text), ticket)
+    },
+
+    async run(prepared, params, request) {
+      const operation = prepared.select(params.operationName)
+      if (operation === undefined) return { errors: [unknownOperation(params.operationName)] }
+      const extent = checkVariables(params.variables, limits)
+      const refused = operation.sizeError ?? extent.error
+      if (refused !== null) return { errors: [refused] }
+      const { coerced, error } = await coerce(operation, params, extent.values, request)
+      if (error !== undefined) return { errors: [error] }
+      const { cost, ...way } = operation.costOf(coerced)
+      const tooExpensive = checkCost({ cost, ...way }, limits)
+      if (tooExpensive !== null) return { errors: [tooExpensive] }
+      const { definition, document } = operation
+      // The context is created when the operation begins: one that waited for admission would hold an old data version.
+      const work = (): Promise<ExecutionResult> => {
+        const compiled = operation.compiledFor(coerced, params.part)
+        return runConsistently(request, (context) =>
+          attempt({ definition, document, compiled, coerced }, params, context),
+        )
+      }
+      const ticket = { cost, sender: request.sender, signal: request.signal }
+      const isCheap = cost <= admissionLimits.cheapCost
+      const result = await (isCheap ? admission.cheap(work, ticket) : admission.expensive(work, ticket))
+      if (result.errors !== undefined) request.doNotCache?.()
+      return { ...result, extensions: { cost: { figure: cost, most: limits.cost } } }
+    },
   }
 }
 
-async function run(
-  { document, plan }: Prepared,
-  variableValues: Record<string, unknown>,
-  contextValue: Context,
-): Promise<Executed> {
-  const args = { schema, document, variableValues, contextValue }
-  const { coerced } = coerceVariables(schema, plan.operation, variableValues)
-  const written = coerced === undefined ? null : await runCompiled(plan, args, coerced)
-  if (written !== null) return { part: written.part, rest: written.text }
-  // What a failure means for the answer, graphql-js tells: what loaders have failed to read stays so in its context.
-  const { errors } = await execute(args)
-  if (errors === undefined) throw new Error('an operation has failed as it was planned, and not as graphql-js runs it')
-  return { part: null, rest: 'null', errors }
+interface RunnableOperation extends Pick<PreparedOperation, 'definition' | 'document'> {
+  readonly compiled: ReturnType<PreparedOperation['compiledFor']>
+  readonly coerced: Readonly<Record<string, unknown>>
 }
 
-interface Prepared {
-  readonly document: DocumentNode
-  readonly plan: CompiledOperation
-  readonly costOf: (variables: Record<string, unknown>) => number
-}
-
-function prepare({ document: source, ...part }: ExecutionRequest): Prepared {
-  const document = parse(source.toString())
-  const [error] = validate(schema, document)
-  if (error !== undefined) throw error
-  const operation = operationOf(document, null)
-  const plan = operation && compileOperation(schema, document, operation, part)
-  if (plan == null) throw new Error(`there is no plan for ${source.toString()}`)
-  return { document, plan, costOf: costsOf(document, plan.operation) }
-}
-
-const anyAddress = '0x0000000000000000000000000000000000000000'
-
-/** By the length of its list, which the cost goes with: to measure it each time would take longer than a short read. */
-function costsOf(document: DocumentNode, operation: OperationDefinitionNode): Prepared['costOf'] {
-  const costAt = (given: object): number => {
-    const { coerced = {} } = coerceVariables(schema, operation, { address: anyAddress, ...given })
-    return queryCost({ schema, document, operation, variables: coerced }).cost
-  }
-  const usual = costAt({})
-  const [one, two] = [costAt({ first: 1, points: 1 }), costAt({ first: 2, points: 2 })]
-  return ({ first, points }) => {
-    const length = first ?? points
-    return typeof length === 'number' && length > 0 ? one + (length - 1) * (two - one) : usual
-  }
+/** In the words of graphql-js. */
+function unknownOperation(name: string | null | undefined): GraphQLError {
+  return new GraphQLError(
+    name == null
+      ? 'Must provide operation name if query contains multiple operations.'
+      : `Unknown operation named "${name}".`,
+  )
 }

@@ -1,17 +1,21 @@
 import {
+  type ASTNode,
+  BREAK,
   type DocumentNode,
+  type FieldNode,
   getVariableValues,
   GraphQLError,
   type GraphQLSchema,
   Kind,
   type OperationDefinitionNode,
+  visit,
 } from 'graphql'
 
 /**
- * The operation of a valid document that a request asks for; undefined where there is none of that name, or where there are
- * several and no name is given.
+ * Selects the operation of a document that a request names.
+ * @returns undefined where there is none of that name, or where there are several and no name is given
  */
-export function operationOf(
+export function selectOperation(
   document: DocumentNode,
   operationName: string | null | undefined,
 ): OperationDefinitionNode | undefined {
@@ -20,14 +24,14 @@ export function operationOf(
   return operations.length === 1 ? operations[0] : undefined
 }
 
-/** Coerced variables, or the first of their errors. */
+/** Coerced variables, or the first error of coercion. */
 export type CoercedVariables =
   | { readonly coerced: Readonly<Record<string, unknown>>; readonly error?: undefined }
   | { readonly coerced?: undefined; readonly error: GraphQLError }
 
 /**
- * Coerces the variables of an operation, and stops at the first error: each further one takes as long as the value at fault
- * is large.
+ * Coerces the variables of an operation, and stops at the first error: each error takes time linear in the value that it
+ * reports.
  */
 export function coerceVariables(
   schema: GraphQLSchema,
@@ -37,4 +41,34 @@ export function coerceVariables(
   const { coerced, errors = [] } = getVariableValues(schema, variableDefinitions, variables ?? {}, { maxErrors: 1 })
   if (coerced !== undefined) return { coerced }
   return { error: errors[0] ?? new GraphQLError('The variables cannot be coerced.') }
+}
+
+/** Whether a variable occurs in any of these nodes. */
+export function usesVariables(nodes: readonly ASTNode[]): boolean {
+  return nodes.some((node) => {
+    let isUsed = false
+    visit(node, {
+      Variable: () => {
+        isUsed = true
+        return BREAK
+      },
+    })
+    return isUsed
+  })
+}
+
+/** Counts the aliases and directives of an operation and of all fragments of its document. */
+export function countNodes(
+  document: DocumentNode,
+  operation: OperationDefinitionNode,
+): { readonly aliases: number; readonly directives: number } {
+  let aliases = 0
+  let directives = 0
+  const count = {
+    Field: ({ alias }: FieldNode) => void (alias && aliases++),
+    Directive: () => void directives++,
+  }
+  visit(operation, count)
+  for (const node of document.definitions) if (node.kind === Kind.FRAGMENT_DEFINITION) visit(node, count)
+  return { aliases, directives }
 }

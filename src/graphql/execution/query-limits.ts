@@ -1,17 +1,16 @@
 import {
   type DocumentNode,
-  type ExecutionArgs,
   type FragmentDefinitionNode,
   GraphQLError,
   Kind,
-  type OperationDefinitionNode,
+  Lexer,
   type SelectionSetNode,
+  Source,
+  TokenKind,
   visit,
 } from 'graphql'
 import type { QueryLimits } from '../../limits.ts'
-import { queryCost, type QueryCost } from './query-cost.ts'
-import { coerceVariables, operationOf } from './operation.ts'
-import { countTokens } from './count-tokens.ts'
+import type { QueryCost, QuerySize } from './cost/query-cost.ts'
 
 type Bound = keyof QueryLimits
 
@@ -28,18 +27,18 @@ const inWords: Record<Bound, string> = {
 }
 
 /**
- * Checks the text of a query, before it is parsed.
- * @returns what is over its bound, or null
+ * Checks the text of a document, before it is parsed.
+ * @returns the limit that it exceeds, or null
  */
-export function checkText(source: string, bounds: QueryLimits): GraphQLError | null {
-  return over(bounds, 'bytes', Buffer.byteLength(source)) ?? over(bounds, 'tokens', countTokens(source))
+export function checkText(source: string, limits: QueryLimits): GraphQLError | null {
+  return over(limits, 'bytes', Buffer.byteLength(source)) ?? over(limits, 'tokens', countTokens(source))
 }
 
 /**
  * Checks a document before it is validated: fields of one name in one selection are compared with each other.
- * @returns what is over its bound, or null
+ * @returns the limit that it exceeds, or null
  */
-export function checkRepeats(document: DocumentNode, bounds: QueryLimits): GraphQLError | null {
+export function checkRepeats(document: DocumentNode, limits: QueryLimits): GraphQLError | null {
   let most = 0
   const fragments = new Map<string, FragmentDefinitionNode>()
   for (const node of document.definitions) {
@@ -52,7 +51,7 @@ export function checkRepeats(document: DocumentNode, bounds: QueryLimits): Graph
     most = Math.max(most, names.mostRepeats)
   }
   visit(document, { OperationDefinition: enter, FragmentDefinition: enter, Field: enter })
-  return over(bounds, 'repeats', most)
+  return over(limits, 'repeats', most)
 }
 
 /** The names of a selection's fields: those in its fragments are of it too, each fragment once. */
@@ -85,72 +84,65 @@ class Names {
   }
 }
 
-/** A request whose variables are coerced and whose cost is known. */
-export interface CheckedQuery {
-  /** Undefined where the document has none that is asked for. */
-  readonly operation: OperationDefinitionNode | undefined
-  /** Coerced variables. */
-  readonly variables: Readonly<Record<string, unknown>>
-  readonly figures: QueryCost
-  /** The bound that it is over, or the first error of its variables; null where it may run. */
-  readonly error: GraphQLError | null
+/** Checks the size of an operation, which depends on no variable. */
+export function checkSize({ depth, aliases, directives }: QuerySize, limits: QueryLimits): GraphQLError | null {
+  return over(limits, 'depth', depth) ?? over(limits, 'aliases', aliases) ?? over(limits, 'directives', directives)
+}
+
+/** Checks the cost of an operation with its variables. */
+export function checkCost({ cost, mostExpensive }: QueryCost, limits: QueryLimits): GraphQLError | null {
+  return over(limits, 'cost', cost, cheaper(mostExpensive))
 }
 
 /**
- * Checks the variables of a request for a valid document, before they are coerced, and the cost of running it, before it
- * runs.
+ * Checks the variables of a request before they are coerced.
+ * @returns how many values they have, as far as they were counted, and the limit that they exceed
  */
-export function checkExtent(
-  { schema, document, operationName, variableValues }: ExecutionArgs,
-  bounds: QueryLimits,
-): CheckedQuery {
-  const operation = operationOf(document, operationName)
-  const unknown = { operation, variables: {}, figures: noFigures }
-  if (operation === undefined) return { ...unknown, error: null }
-  const tooMuch = checkVariables(variableValues, bounds)
-  if (tooMuch !== null) return { ...unknown, error: tooMuch }
-  const { coerced, error: invalid } = coerceVariables(schema, operation, variableValues)
-  if (invalid !== undefined) return { ...unknown, error: invalid }
-  const figures = queryCost({ schema, document, operation, variables: coerced })
-  const error =
-    over(bounds, 'depth', figures.depth) ??
-    over(bounds, 'aliases', figures.aliases) ??
-    over(bounds, 'directives', figures.directives) ??
-    over(bounds, 'cost', figures.cost, cheaper(figures))
-  return { operation, variables: coerced, figures, error }
-}
-
-const noFigures: QueryCost = { depth: 0, aliases: 0, directives: 0, cost: 0, dearest: [] }
-
-/** Counts what is in the variables, as far as the bounds go: the rest is not looked at. */
-function checkVariables(variables: unknown, bounds: QueryLimits): GraphQLError | null {
+export function checkVariables(
+  variables: unknown,
+  limits: QueryLimits,
+): { readonly values: number; readonly error: GraphQLError | null } {
   const extent = { values: 0, characters: 0 }
-  count(variables, extent, bounds)
-  return over(bounds, 'variableValues', extent.values) ?? over(bounds, 'variableCharacters', extent.characters)
+  count(variables, extent, limits)
+  const { values, characters } = extent
+  return { values, error: over(limits, 'variableValues', values) ?? over(limits, 'variableCharacters', characters) }
 }
 
-function count(value: unknown, extent: { values: number; characters: number }, bounds: QueryLimits): void {
+/** Counts values and characters up to the limits. */
+function count(value: unknown, extent: { values: number; characters: number }, limits: QueryLimits): void {
   if (typeof value === 'string') extent.characters += value.length
   if (typeof value !== 'object' || value === null) return
   const entries = Array.isArray(value) ? (value as unknown[]) : Object.entries(value).flat()
   extent.values += Array.isArray(value) ? entries.length : entries.length / 2
   for (const entry of entries) {
     // Each level counts its values before the next: how deep it goes is bounded too.
-    if (extent.values > bounds.variableValues || extent.characters > bounds.variableCharacters) return
-    count(entry, extent, bounds)
+    if (extent.values > limits.variableValues || extent.characters > limits.variableCharacters) return
+    count(entry, extent, limits)
   }
 }
 
-function over(bounds: QueryLimits, bound: Bound, figure: number, advice = ''): GraphQLError | null {
-  const most = bounds[bound]
+function over(limits: QueryLimits, bound: Bound, figure: number, advice = ''): GraphQLError | null {
+  const most = limits[bound]
   if (figure <= most) return null
   return new GraphQLError(`The query is ${figure} ${inWords[bound]}; at most ${most} are answered.${advice}`, {
     extensions: { code: 'QUERY_OVER_BOUND', bound, figure, most, http: { status: 400 } },
   })
 }
 
-/** What to ask instead of what costs too much. */
-function cheaper({ dearest }: QueryCost): string {
-  if (dearest.length === 0) return ' Ask for fewer fields, or for some of them in another query.'
-  return ` Its dearest part is ${dearest.join(' with ')}: ask there for less, or for the rest in another query.`
+/** Advice for a query that is too expensive. */
+function cheaper(mostExpensive: readonly string[]): string {
+  if (mostExpensive.length === 0) return ' Ask for fewer fields, or for some of them in another query.'
+  return ` Its dearest part is ${mostExpensive.join(' with ')}: ask there for less, or for the rest in another query.`
+}
+
+/** Counts the tokens of a document; those after a syntax error are not counted, since the parser stops there. */
+export function countTokens(text: string): number {
+  const lexer = new Lexer(new Source(text))
+  let tokens = 0
+  try {
+    while (lexer.advance().kind !== TokenKind.EOF) tokens++
+  } catch {
+    return tokens
+  }
+  return tokens
 }

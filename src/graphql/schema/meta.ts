@@ -90,7 +90,7 @@ builder.queryField('_meta', (t) =>
     type: Meta,
     description: 'How new the data is that the answer is made of.',
     resolve: (_, __, context) => {
-      context.doNotKeep()
+      context.doNotCache()
       return context.data
     },
   }),

@@ -1,5 +1,5 @@
 import { sameAnswerKey } from '../../rest/handler.ts'
-import type { IncomingRequest } from '../request-context.ts'
+import type { IncomingRequest } from '../incoming-request.ts'
 import { graphqlPath } from '../graphql/path.ts'
 
 /** Longer requests are seldom sent twice. */

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { etagOf } from '../middleware/conditional-requests.ts'
 import { type Encoding, pack } from '../middleware/compression.ts'
-import type { Answer } from '../request-context.ts'
+import type { Answer } from '../../rest/problem.ts'
 import { type HeaderList, headerList } from '../server/header-list.ts'
 
 /** An answer in bytes, to send as often as it is asked for: as it is, and packed from the first time on that it is so. */

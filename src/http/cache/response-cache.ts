@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import type { Answer } from '../request-context.ts'
+import type { Answer } from '../../rest/problem.ts'
 import { CachedResponse } from './cached-response.ts'
 import { TagHistory } from './tag-history.ts'
 

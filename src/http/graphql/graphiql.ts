@@ -1,11 +1,12 @@
 import type { GraphiQLOptions } from 'graphql-yoga'
 import type { Answer } from '../../rest/problem.ts'
 import type { RequestContext } from '../../graphql/execution/context.ts'
-import type { ExecuteDocument, ExecutionRequest } from '../../graphql/execution/executor.ts'
+import type { Executor } from '../../graphql/execution/executor.ts'
+import { type OwnDocument, runDocument } from '../../graphql/execution/run-document.ts'
 import { CachedResponse } from '../cache/cached-response.ts'
 import { type GraphiqlAssets, graphiqlAssets } from './graphiql-assets.ts'
 
-const mostValuable: ExecutionRequest = {
+const mostValuable: OwnDocument = {
   document: '{ vaults(first: 1) { nodes { address } } }',
   path: ['vaults', 'nodes'],
   wordOf: (name) => name,
@@ -65,9 +66,9 @@ export function graphiqlOptions(link: URLSearchParams, address: string | null): 
   }
 }
 
-/** The most valuable vault's; null where there is none, or the database fails: the page opens all the same. */
-export async function exampleAddress(execute: ExecuteDocument, making: RequestContext): Promise<string | null> {
-  const { part } = await execute(mostValuable, {}, making)
+/** @returns the address of the most valuable vault; null where there is none, or the database fails */
+export async function exampleAddress(executor: Executor, context: RequestContext): Promise<string | null> {
+  const { part } = await runDocument(executor, mostValuable, {}, context)
   const [vault] = JSON.parse(part ?? '[]') as { address: string }[]
   return vault?.address ?? null
 }

@@ -1,5 +1,5 @@
 import { prefersHtml } from '../middleware/content-negotiation.ts'
-import type { IncomingRequest } from '../request-context.ts'
+import type { IncomingRequest } from '../incoming-request.ts'
 
 export const graphqlPath = '/graphql'
 

@@ -1,11 +1,11 @@
 import { notAllowed } from '../../rest/handler.ts'
 import type { Answer } from '../../rest/problem.ts'
 
-/** What `/graphql` is asked by. */
+/** Methods of `/graphql`. */
 export const graphqlMethods = 'GET, POST, OPTIONS'
 
-/** A problem as GraphQL's clients expect it. */
-export function inGraphql({ status, headers, body }: Answer): Answer {
+/** Converts a problem (RFC 9457) into a GraphQL error response. */
+export function asGraphqlError({ status, headers, body }: Answer): Answer {
   const { title, detail, type } = JSON.parse(body) as { title: string; detail: string; type: string }
   const code = type
     .slice(type.lastIndexOf(':') + 1)
@@ -16,16 +16,16 @@ export function inGraphql({ status, headers, body }: Answer): Answer {
 
 /** The refusal of another method. */
 export function methodRefused(method: string): Answer {
-  return inGraphql(notAllowed(method, graphqlMethods))
+  return asGraphqlError(notAllowed(method, graphqlMethods))
 }
 
-/** What Yoga answers without a word, with words. */
-export function inWords(answer: Answer): Answer {
-  const words = answer.body === '' ? unsaid[answer.status] : undefined
-  return words === undefined ? answer : graphqlRefusal(answer.status, ...words)
+/** Adds a GraphQL error to statuses that Yoga sends without a body. */
+export function explained(answer: Answer): Answer {
+  const explanation = answer.body === '' ? explanations[answer.status] : undefined
+  return explanation === undefined ? answer : graphqlRefusal(answer.status, ...explanation)
 }
 
-const unsaid: Readonly<Partial<Record<number, readonly [code: string, message: string]>>> = {
+const explanations: Readonly<Partial<Record<number, readonly [code: string, message: string]>>> = {
   406: [
     'NOT_ACCEPTABLE',
     'Answers are application/graphql-response+json or application/json, neither of which Accept takes.',

@@ -1,28 +1,48 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { problem } from '../../rest/problem.ts'
-import type { IncomingRequest, Verdict } from '../request-context.ts'
+import { isGraphiqlPage } from '../graphql/path.ts'
+import type { IncomingRequest } from '../incoming-request.ts'
+import type { Answer } from '../../rest/problem.ts'
+import type { Middleware } from '../middleware.ts'
+import { isStaticContent } from '../ops/static-content.ts'
+import { refuse } from '../refuse.ts'
+import { headerList } from '../server/header-list.ts'
 
-/** Who asks: the digest of the key given, or null where none was. */
-export type CheckApiKey = (request: IncomingRequest) => Verdict & { readonly keyDigest: string | null }
-
-/** Lets only requests with one of these keys pass; with no keys, all. Keys are kept and compared as digests. */
-export function createApiKeyCheck(keys: readonly string[]): CheckApiKey {
+/**
+ * Lets requests with one of these keys pass; with no keys, all. Pages and the API's contract hold no data and need no key;
+ * a preflight cannot carry one. Keys are stored and compared as digests.
+ */
+export function apiKey(keys: readonly string[]): Middleware {
   const known = keys.map(digest)
-  return (request) => {
-    if (known.length === 0) return { headers: {}, keyDigest: null }
-    const given = /^Bearer +(\S+)$/i.exec(request.header('authorization') ?? '')?.[1]
-    if (given === undefined) return refuse('Send the header Authorization: Bearer with an API key.')
-    const candidate = digest(given)
-    // All are compared, so that the time taken tells nothing of which one came near.
-    const matching = known.filter((key) => timingSafeEqual(key, candidate))
-    return matching.length === 0
-      ? refuse('The API key is not one of those that are accepted.')
-      : { headers: {}, keyDigest: candidate.toString('hex') }
+  if (known.length === 0) return (exchange, next) => next(exchange)
+  return (exchange, next) => {
+    const { request } = exchange
+    if (request.method === 'OPTIONS' || isGraphiqlPage(request) || isStaticContent(request)) return next(exchange)
+    const given = keyIn(request)
+    const candidate = given === undefined ? null : digest(given)
+    // All are compared, so that the time taken does not tell how close a guess was.
+    const matching = candidate === null ? [] : known.filter((key) => timingSafeEqual(key, candidate))
+    if (candidate === null || matching.length === 0) {
+      exchange.headers = exchange.headers.concat(challenge)
+      return refuse(request, unauthenticated(given))
+    }
+    exchange.sender = candidate.toString('hex')
+    return next(exchange)
   }
 }
 
-function refuse(detail: string): Verdict & { keyDigest: null } {
-  return { headers: { 'www-authenticate': 'Bearer' }, refusal: problem('UNAUTHENTICATED', detail), keyDigest: null }
+const challenge = headerList({ 'www-authenticate': 'Bearer' })
+
+function keyIn(request: IncomingRequest): string | undefined {
+  return /^Bearer +(\S+)$/i.exec(request.header('authorization') ?? '')?.[1]
+}
+
+function unauthenticated(given: string | undefined): Answer {
+  const detail =
+    given === undefined
+      ? 'Send the header Authorization: Bearer with an API key.'
+      : 'The API key is not one of those that are accepted.'
+  return problem('UNAUTHENTICATED', detail)
 }
 
 function digest(key: string): Buffer {

@@ -3,7 +3,9 @@ import { type VersionLimits, versionLimits } from '../../limits.ts'
 import { problem, retryLater } from '../../rest/problem.ts'
 import type { OnLeave } from '../cache/response-cache.ts'
 import type { DataVersions, ParsedVersion } from '../cache/data-versions.ts'
-import type { Answer } from '../request-context.ts'
+import type { Answer } from '../../rest/problem.ts'
+import type { Middleware } from '../middleware.ts'
+import { refuse } from '../refuse.ts'
 
 export const minDataVersionHeader = 'min-data-version'
 
@@ -111,5 +113,17 @@ function historyOf(
     const answer = ask(seq)
     asked.set(seq, answer)
     return answer
+  }
+}
+
+/** Delays requests that demand a data version until it is there, and refuses those for which it does not come in time. */
+export function minDataVersion(awaitVersion: AwaitVersion): Middleware {
+  return (exchange, next) => {
+    const { request, onLeave } = exchange
+    const wanted = request.header(minDataVersionHeader)
+    if (wanted === null || request.method === 'OPTIONS') return next(exchange)
+    return awaitVersion(wanted, onLeave).then((problem) =>
+      problem === null ? next(exchange) : refuse(request, problem),
+    )
   }
 }

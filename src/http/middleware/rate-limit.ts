@@ -8,9 +8,12 @@ import {
 } from 'rate-limiter-flexible'
 import { countedSenders } from '../../limits.ts'
 import { problem } from '../../rest/problem.ts'
-import { admitted, type Verdict } from '../request-context.ts'
+import type { Answer } from '../../rest/problem.ts'
+import type { Middleware } from '../middleware.ts'
+import { refuse } from '../refuse.ts'
+import { headerList } from '../server/header-list.ts'
 
-/** So many requests in so many seconds. */
+/** A quota of requests in a window of seconds. */
 export interface RateLimit {
   readonly requests: number
   readonly seconds: number
@@ -18,25 +21,42 @@ export interface RateLimit {
   readonly isShared?: boolean
 }
 
+/** Headers of a response, and the refusal of a request that exceeds its sender's quota. */
+interface Verdict {
+  readonly headers: Readonly<Record<string, string>>
+  readonly refusal?: Answer
+}
+
 /** Counts a request against its sender's quota. */
-export type CountRequest = (senderOf: () => string) => Verdict | Promise<Verdict>
+export type CountRequest = (sender: string) => Promise<Verdict>
+
+/** Limits the requests of each sender; without a limit, none. A preflight counts for nobody. */
+export function rateLimit(limit: RateLimit | null): Middleware {
+  if (limit === null) return (exchange, next) => next(exchange)
+  const count = rateLimiter(limit)
+  return async (exchange, next) => {
+    const { request, sender } = exchange
+    if (request.method === 'OPTIONS') return next(exchange)
+    const { headers, refusal } = await count(sender)
+    exchange.headers = exchange.headers.concat(headerList(headers))
+    return refusal === undefined ? next(exchange) : refuse(request, refusal)
+  }
+}
 
 /**
- * Limits each sender's requests; without a limit, none. Headers as in the IETF's draft on RateLimit headers.
- * @param mostSenders whose requests are counted; beyond that the one that has not asked for the longest is forgotten
+ * Counts requests by sender. Headers are those of the IETF draft on RateLimit header fields for HTTP.
+ * @param mostSenders that are counted at once; beyond that the least recently seen one is forgotten
  */
-export function rateLimiter(limit: RateLimit | null, mostSenders = countedSenders): CountRequest {
-  if (limit === null) return () => admitted
+export function rateLimiter(limit: RateLimit, mostSenders = countedSenders): CountRequest {
   const quota = { points: limit.requests, duration: limit.seconds }
   const limiter = limit.isShared === true ? new RateLimiterCluster(quota) : new RateLimiterMemory(quota)
-  // The limiter keeps a count and a timer of each sender until the time of its quota is over, however many there are.
+  // The limiter itself keeps a count and a timer for each sender until the window ends, without a limit.
   const counted = new LRUCache<string, true>({
     max: mostSenders,
     dispose: (_, sender) => void limiter.delete(sender).catch(() => undefined),
   })
   const policy = { 'ratelimit-policy': `"default";q=${limit.requests};w=${limit.seconds}` }
-  return async (senderOf) => {
-    const sender = senderOf()
+  return async (sender) => {
     if (counted.get(sender) === undefined) counted.set(sender, true)
     const { state, refused } = await consume(limiter, sender)
     const seconds = Math.ceil(state.msBeforeNext / 1000)
@@ -47,7 +67,7 @@ export function rateLimiter(limit: RateLimit | null, mostSenders = countedSender
   }
 }
 
-/** Has this process, the primary, count the requests that all its workers get. */
+/** Counts, in the primary process, the requests of all its workers. */
 export function countForAllWorkers(): void {
   new RateLimiterClusterMaster()
 }

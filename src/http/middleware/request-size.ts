@@ -1,32 +1,57 @@
 import { LRUCache } from 'lru-cache'
-import type { HttpLimits } from '../../limits.ts'
+import { bodyChunks, type HttpLimits } from '../../limits.ts'
 import { problem, retryLater } from '../../rest/problem.ts'
-import type { Answer, IncomingRequest } from '../request-context.ts'
+import { isGraphql } from '../graphql/path.ts'
+import type { IncomingRequest } from '../incoming-request.ts'
+import type { Answer } from '../../rest/problem.ts'
+import type { Middleware } from '../middleware.ts'
+import type { Unread } from '../server/request-body.ts'
+import { refuse } from '../refuse.ts'
 
-/** The refusal of a request whose target or headers are out of bounds, or whose Host names none. */
-export function outOfBounds(request: IncomingRequest, bounds: HttpLimits): Answer | undefined {
+/** Refuses requests whose target or headers exceed a limit, or whose Host is invalid. */
+export function requestSize(limits: HttpLimits): Middleware {
+  return (exchange, next) => {
+    const problem = sizeProblem(exchange.request, limits)
+    return problem === undefined ? next(exchange) : refuse(exchange.request, problem)
+  }
+}
+
+/** Reads the body of requests to /graphql, up to its limit. */
+export function requestBody(limits: HttpLimits): Middleware {
+  return (exchange, next) => {
+    const { request } = exchange
+    if (!isGraphql(request)) return next(exchange)
+    return exchange.readBody().then((body) => {
+      if (typeof body === 'string') return refuse(request, unreadBody(body, limits))
+      exchange.body = body
+      return next(exchange)
+    })
+  }
+}
+
+function sizeProblem(request: IncomingRequest, limits: HttpLimits): Answer | undefined {
   const { target, headerCount } = request
   const targetBytes = Buffer.byteLength(target)
-  if (targetBytes > bounds.targetBytes) {
-    const detail = `Path and query have ${targetBytes} bytes, more than ${bounds.targetBytes}.`
+  if (targetBytes > limits.targetBytes) {
+    const detail = `Path and query have ${targetBytes} bytes, more than ${limits.targetBytes}.`
     return problem('TARGET_TOO_LONG', detail)
   }
-  if (headerCount > bounds.headers) {
-    return problem('HEADERS_TOO_LARGE', `There are ${headerCount} headers, more than ${bounds.headers}.`)
+  if (headerCount > limits.headers) {
+    return problem('HEADERS_TOO_LARGE', `There are ${headerCount} headers, more than ${limits.headers}.`)
   }
   if (request.flaw !== null) return closing(problem('BAD_REQUEST', request.flaw))
   return isHost(request.header('host') ?? '') ? undefined : problem('BAD_REQUEST', 'The header Host names no host.')
 }
 
-/** A refusal that ends its connection: a proxy before it may take what follows for the rest of the same request. */
+/** Closes the connection too: a proxy in front may take the bytes that follow for the rest of the same request. */
 function closing(refusal: Answer): Answer {
   return { ...refusal, headers: { ...refusal.headers, connection: 'close' } }
 }
 
-/** A gateway is called by few names. */
+/** Verdicts on Host headers: a gateway has few names. */
 const hosts = new LRUCache<string, boolean>({ max: 100 })
 
-/** Whether it is a name or an address, perhaps with a port; a client that knows none sends it empty. */
+/** Whether a Host header is a name or an address, with or without a port; RFC 9112 allows an empty one. */
 function isHost(host: string): boolean {
   const known = hosts.get(host)
   if (known !== undefined) return known
@@ -35,17 +60,21 @@ function isHost(host: string): boolean {
   return is
 }
 
-/** The refusal of a request whose body is out of bounds. */
-export function tooLarge({ bodyBytes }: HttpLimits): Answer {
-  return problem('BODY_TOO_LARGE', `The body has more than ${bodyBytes} bytes.`)
+function unreadBody(reason: Unread, { bodyBytes }: HttpLimits): Answer {
+  if (reason === 'overloaded') return overloaded()
+  const detail =
+    reason === 'too large'
+      ? `The body has more than ${bodyBytes} bytes.`
+      : `The body comes in more than ${bodyChunks} chunks: send larger ones.`
+  return problem('BODY_TOO_LARGE', detail)
 }
 
-/** The refusal of a request while the process has as many at hand as it may. */
+/** The problem of a request that exceeds the capacity of the process. */
 export function overloaded(): Answer {
   return retryLater('OVERLOADED', 'Too many requests wait for their answers here. Ask again later.')
 }
 
-/** What is answered where the answer itself is too late. */
+/** The problem of a request whose response takes longer than its deadline. */
 export function lateAnswer(seconds: number): Answer {
   return retryLater('DEADLINE_EXCEEDED', `The answer took more than ${seconds} s. Ask for less, or again later.`)
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { ReportUnplanned } from '../../graphql/execution/errors.ts'
-import type { IncomingRequest } from '../request-context.ts'
+import type { IncomingRequest } from '../incoming-request.ts'
 import { routeLabel } from '../route-label.ts'
 
 /** What a log says of a request: the route stands for the target, which may hold what is nobody's business. */

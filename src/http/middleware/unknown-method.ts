@@ -1,6 +1,6 @@
 import { notAllowed } from '../../rest/handler.ts'
 import { problem } from '../../rest/problem.ts'
-import type { Answer } from '../request-context.ts'
+import type { Answer } from '../../rest/problem.ts'
 import { graphqlPath } from '../graphql/path.ts'
 import { methodRefused } from '../graphql/refusals.ts'
 import { originForm } from '../server/request-adapter.ts'

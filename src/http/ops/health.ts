@@ -1,7 +1,11 @@
 import { onlyRead } from '../../rest/handler.ts'
 import { problem } from '../../rest/problem.ts'
-import type { Answer, IncomingRequest } from '../request-context.ts'
-import { answerMetrics, type MetricsEndpoint, metricsPath } from './metrics-endpoint.ts'
+import { CachedResponse } from '../cache/cached-response.ts'
+import type { IncomingRequest } from '../incoming-request.ts'
+import type { Answer } from '../../rest/problem.ts'
+import type { Middleware } from '../middleware.ts'
+import { answerMetrics, type MetricsEndpoint } from './metrics-endpoint.ts'
+import { isProbe, metricsPath } from './probe-paths.ts'
 
 /** What the gateway asks, to tell whether it can serve. */
 export interface Readiness {
@@ -20,15 +24,17 @@ export interface DataAge {
   readonly causes: readonly string[]
 }
 
-export const probePaths: readonly string[] = ['/health', '/ready', metricsPath]
-
 const always: Readiness = { reason: () => Promise.resolve(null) }
 
-/**
- * Answers `/health`, `/ready` and `/metrics`.
- * @param metrics none: they are told elsewhere, or nowhere
- */
-export function createProbes(
+/** Responds to `/health`, `/ready` and `/metrics`, which need no key and have no rate limit. */
+export function probes(readiness: Readiness | undefined, metrics: MetricsEndpoint | null | undefined): Middleware {
+  const probe = createProbes(readiness, metrics)
+  return (exchange, next) =>
+    isProbe(exchange.request) ? probe(exchange.request).then((answer) => new CachedResponse(answer)) : next(exchange)
+}
+
+/** @param metrics null where they have a port of their own, or none */
+function createProbes(
   readiness: Readiness = always,
   metrics: MetricsEndpoint | null = null,
 ): (request: IncomingRequest) => Promise<Answer> {
@@ -48,10 +54,6 @@ export function createProbes(
     const answer = await onlyRead(method, read)
     return { ...answer, headers: { ...answer.headers, 'cache-control': 'no-store' } }
   }
-}
-
-export function isProbe({ path }: { readonly path: string }): boolean {
-  return probePaths.includes(path)
 }
 
 /** Nothing where it isn't known, or is no age. */

@@ -1,9 +1,7 @@
 import { Registry } from 'prom-client'
 import { probeMilliseconds } from '../../limits.ts'
-import type { Answer } from '../request-context.ts'
+import type { Answer } from '../../rest/problem.ts'
 import { memoizeBriefly } from '../async/memoize-briefly.ts'
-
-export const metricsPath = '/metrics'
 
 /** All metrics in Prometheus' text format. It never fails, and takes a bounded time. */
 export type MetricsEndpoint = () => Promise<string>

@@ -1,6 +1,7 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { CacheFigures } from '../cache/response-cache.ts'
 import type { DataVersions } from '../cache/data-versions.ts'
+import { type FallbackReason, fallbackReasons } from '../../graphql/execution/executor.ts'
 import type { AnsweredRequest } from '../middleware/tracing.ts'
 
 export interface MetricsOptions {
@@ -18,6 +19,7 @@ export interface Metrics {
   readonly onStatement: (name: string, seconds: number, isDone: boolean) => void
   readonly onBatch: (loader: string, keys: number) => void
   readonly onRepeat: () => void
+  readonly onFallback: (reason: FallbackReason) => void
   readonly onConnections: (open: number) => void
   readonly onRefused: () => void
   /** All of it in Prometheus' text format. */
@@ -61,6 +63,13 @@ export function createMetrics({ cache, data, worker }: MetricsOptions = {}): Met
     help: 'Answers made again in one snapshot, since facts were committed between their statements.',
     registers,
   })
+  const fallbacks = new Counter({
+    name: 'vault_gateway_graphql_fallbacks_total',
+    help: 'Operations that graphql-js executed in place of the compiled one, by reason: an error, or not compiled (introspection, resolvers with info).',
+    labelNames: ['reason'],
+    registers,
+  })
+  for (const reason of fallbackReasons) fallbacks.inc({ reason }, 0)
   const connections = new Gauge({
     name: 'vault_gateway_connections_open',
     help: 'Connections of clients that are open.',
@@ -80,6 +89,7 @@ export function createMetrics({ cache, data, worker }: MetricsOptions = {}): Met
       statements.observe({ statement, outcome: isDone ? 'done' : 'failed' }, seconds),
     onBatch: (loader, keys) => batches.observe({ loader }, keys),
     onRepeat: () => repeated.inc(),
+    onFallback: (reason) => fallbacks.inc({ reason }),
     onConnections: (open) => connections.set(open),
     onRefused: () => refused.inc(),
     text: () => registry.metrics(),

@@ -1,6 +1,7 @@
 import { onlyRead } from '../../rest/handler.ts'
 import { apiDocsContents } from './api-docs.ts'
-import type { IncomingRequest } from '../request-context.ts'
+import type { IncomingRequest } from '../incoming-request.ts'
+import type { Middleware } from '../middleware.ts'
 import { CachedResponse } from '../cache/cached-response.ts'
 import { graphiqlContents } from '../graphql/graphiql.ts'
 
@@ -35,4 +36,9 @@ function onceMade<Value>(make: () => Promise<Value>): () => Promise<Value> {
       made = undefined
       throw error
     }))
+}
+
+/** Responds with the pages and the contract that are the same for everyone. */
+export function staticPages(): Middleware {
+  return (exchange, next) => staticContent(exchange.request) ?? next(exchange)
 }

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import type { IncomingRequest } from '../request-context.ts'
+import type { IncomingRequest } from '../incoming-request.ts'
 
 /** A request by fetch. */
 export function fromFetch(request: Request): IncomingRequest {

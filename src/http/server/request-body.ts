@@ -1,9 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { HttpLimits } from '../../limits.ts'
+import { bodyChunks, type HttpLimits } from '../../limits.ts'
 import type { BodyShare } from './load.ts'
 
-/** A body, or why it isn't read. */
-export type Body = Buffer<ArrayBuffer> | 'too large' | 'overloaded'
+/** A body, or the reason for which it is not read. */
+export type Body = Buffer<ArrayBuffer> | Unread
+export type Unread = 'too large' | 'too many chunks' | 'overloaded'
 
 /**
  * Reads the body of a request by fetch, up to its bound.
@@ -43,7 +44,7 @@ export function socketBody(
     if (awaitsContinue(request)) response.writeContinue()
     let read: Buffer<ArrayBuffer>[] = []
     let length = 0
-    const refuse = (reason: 'too large' | 'overloaded'): void => {
+    const refuse = (reason: Unread): void => {
       read = []
       request.off('data', take)
       resolve(reason)
@@ -51,6 +52,12 @@ export function socketBody(
     const take = (chunk: Buffer<ArrayBuffer>): void => {
       length += chunk.length
       if (length > bodyBytes) return refuse('too large')
+      if (read.length >= bodyChunks) {
+        // libuv reads up to 2 MB from a socket before it turns to another one.
+        request.socket.pause()
+        floods.add(request)
+        return refuse('too many chunks')
+      }
       if (!share.add(chunk.length)) return refuse('overloaded')
       read.push(chunk)
     }
@@ -60,6 +67,9 @@ export function socketBody(
   })
 }
 
+/** Requests whose body came in too many chunks: no more of it is read. */
+const floods = new WeakSet<IncomingMessage>()
+
 /** Whether a client sends its body only when it is told to. */
 export function awaitsContinue({ headers, httpVersion }: IncomingMessage): boolean {
   return httpVersion === '1.1' && headers.expect?.toLowerCase() === '100-continue'
@@ -67,12 +77,13 @@ export function awaitsContinue({ headers, httpVersion }: IncomingMessage): boole
 
 /**
  * Reads what is left of the body of a request that was answered, so that the client comes to read its answer and may
- * use the connection again; a client that sends more than the bound is cut.
+ * use the connection again. A client that sends more bytes than the limit is cut, and one that sends as many chunks.
  */
 export function discardRest(request: IncomingMessage, discardedBytes: number): void {
-  let length = 0
+  if (floods.has(request)) return void request.socket.destroySoon()
+  let [length, chunks] = [0, 0]
   request.on('data', (chunk: Buffer) => {
     length += chunk.length
-    if (length > discardedBytes) request.socket.destroy()
+    if (length > discardedBytes || ++chunks > bodyChunks) request.socket.destroy()
   })
 }

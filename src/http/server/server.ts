@@ -1,10 +1,11 @@
 import { createServer, type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
-import { type HttpLimits, defaultHttpLimits } from '../../limits.ts'
+import { connectionLimits, defaultHttpLimits, type HttpLimits } from '../../limits.ts'
 import { problem, type ProblemCode } from '../../rest/problem.ts'
 import { Connection } from './connection.ts'
 import { connectionsWithin, createConnectionLimits } from './connection-limits.ts'
+import { createConnectionPacing } from './connection-pacing.ts'
 import { refuseUnknownMethod, type Unread } from '../middleware/unknown-method.ts'
 
 export interface ServerOptions {
@@ -65,6 +66,7 @@ export async function listen(options: ServerOptions): Promise<HttpServer> {
     onOpen: options.onConnections,
     onRefused: options.onRefused,
   })
+  const pace = createConnectionPacing(connectionLimits.readPerIteration)
   let isClosing = false
 
   function run(request: IncomingMessage, response: ServerResponse): void {
@@ -104,6 +106,7 @@ export async function listen(options: ServerOptions): Promise<HttpServer> {
     const leave = limits.admit(socket.remoteAddress)
     if (leave === null) return void socket.destroy()
     connections.set(socket, new Connection(socket, bounds, waitingInAll))
+    pace(socket)
     socket.once('close', () => {
       connections.delete(socket)
       leave()

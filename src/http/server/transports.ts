@@ -1,32 +1,22 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { HttpLimits } from '../../limits.ts'
-import type { OnLeave } from '../cache/response-cache.ts'
-import { type Body, fetchedBody, socketBody } from './request-body.ts'
-import type { Stamp } from '../cache/data-versions.ts'
-import type { IncomingRequest } from '../request-context.ts'
+import { fetchedBody, socketBody } from './request-body.ts'
+import type { IncomingRequest } from '../incoming-request.ts'
+import type { Exchange } from '../middleware.ts'
 import { fromFetch, fromSocket } from './request-adapter.ts'
 import type { BodyShare, SharedCapacity } from './load.ts'
 import { type OutgoingResponse, toResponse, write } from './response-adapter.ts'
 import { afterEarlierRequests } from './pipelined-requests.ts'
-import type { Trace, Tracing } from '../middleware/tracing.ts'
-
-/** A request under way, whichever way it came. */
-export interface RequestInFlight {
-  readonly request: IncomingRequest
-  readonly trace: Trace
-  /** The state of the data when its answer is begun; null where it isn't made of data. */
-  stamp: Stamp | null
-  readonly readBody: () => Promise<Body>
-  readonly onLeave: OnLeave
-}
+import type { Tracing } from '../middleware/tracing.ts'
 
 export interface TransportOptions {
-  readonly bounds: HttpLimits
-  readonly load: SharedCapacity
+  readonly limits: HttpLimits
+  readonly capacity: SharedCapacity
   readonly begin: Tracing
+  /** Tells clients apart by their address. */
   readonly senderIn: (request: IncomingRequest) => string
-  /** Answers a request: at once where the answer is kept. */
-  readonly handle: (exchange: RequestInFlight) => OutgoingResponse | Promise<OutgoingResponse>
+  /** Responds to a request: synchronously where the response is cached. */
+  readonly handle: (exchange: Exchange) => OutgoingResponse | Promise<OutgoingResponse>
 }
 
 /** The gateway, by fetch and by a socket. */
@@ -35,21 +25,24 @@ export interface App {
   listener(request: IncomingMessage, response: ServerResponse): Promise<void>
 }
 
+const initial = { body: Buffer.alloc(0), headers: [], stamp: null } satisfies Partial<Exchange>
+
 /** Answers requests that come by fetch or by a socket through one handler. */
-export function transports({ bounds, load, begin, handle, senderIn }: TransportOptions): App {
+export function transports({ limits, capacity, begin, handle, senderIn }: TransportOptions): App {
   return {
     async fetch(request) {
       const inbound = fromFetch(request)
       const trace = begin(inbound)
-      const share = load.bodyShare(senderIn(inbound))
-      const exchange: RequestInFlight = {
+      let share: BodyShare | undefined
+      const exchange: Exchange = {
         request: inbound,
         trace,
-        stamp: null,
-        readBody: () => fetchedBody(request, bounds, share),
+        ...initial,
+        sender: senderIn(inbound),
+        readBody: () => fetchedBody(request, limits, (share = capacity.bodyShare(exchange.sender))),
         onLeave: (giveUp) => request.signal.addEventListener('abort', giveUp, { once: true }),
       }
-      const answered = await Promise.resolve(handle(exchange)).finally(() => share.release())
+      const answered = await Promise.resolve(handle(exchange)).finally(() => share?.release())
       trace.end(answered.status)
       return toResponse(inbound, answered)
     },
@@ -59,11 +52,12 @@ export function transports({ bounds, load, begin, handle, senderIn }: TransportO
       const trace = begin(inbound)
       let share: BodyShare | undefined
       let hasLeft = false
-      const exchange: RequestInFlight = {
+      const exchange: Exchange = {
         request: inbound,
         trace,
-        stamp: null,
-        readBody: () => socketBody(request, response, bounds, (share = load.bodyShare(senderIn(inbound)))),
+        ...initial,
+        sender: senderIn(inbound),
+        readBody: () => socketBody(request, response, limits, (share = capacity.bodyShare(exchange.sender))),
         onLeave: (giveUp) => {
           if (hasLeft) giveUp()
           else response.once('close', () => response.writableFinished || giveUp())

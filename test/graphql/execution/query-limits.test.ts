@@ -1,19 +1,29 @@
 import fc from 'fast-check'
-import { getIntrospectionQuery, parse } from 'graphql'
+import { getIntrospectionQuery } from 'graphql'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { defaultQueryLimits as queryBounds } from '../../../src/limits.ts'
-import { checkExtent } from '../../../src/graphql/execution/query-limits.ts'
-import type { QueryCost } from '../../../src/graphql/execution/query-cost.ts'
+import type { QueryCost, QuerySize } from '../../../src/graphql/execution/cost/query-cost.ts'
+import { coerceVariables } from '../../../src/graphql/execution/operation.ts'
+import { OperationCache } from '../../../src/graphql/execution/operation-cache.ts'
 import { schema } from '../../../src/graphql/schema/schema.ts'
-import { countTokens } from '../../../src/graphql/execution/count-tokens.ts'
+import { countTokens } from '../../../src/graphql/execution/query-limits.ts'
 import { exampleQueries } from '../../../src/http/graphql/graphiql.ts'
 import { emptyDatabase, type TestDatabase } from '../../support/database.ts'
 import { gatewayOn, type TestGateway } from '../../support/gateway.ts'
 
 const address = `0x${'a1'.repeat(20)}`
 
-const figuresOf = (source: string, variables: Record<string, unknown> = {}, operationName?: string): QueryCost =>
-  checkExtent({ schema, document: parse(source), variableValues: variables, operationName }, queryBounds).figures
+function figuresOf(
+  source: string,
+  variables: Record<string, unknown> = {},
+  operationName?: string,
+): QueryCost & QuerySize {
+  const cache = new OperationCache(schema, { ...queryBounds, tokens: 100_000, bytes: 1_000_000 })
+  const operation = cache.prepare(source).select(operationName)
+  if (operation === undefined) throw new Error(`${source} has no such operation`)
+  const { coerced } = coerceVariables(schema, operation.definition, variables)
+  return { ...operation.size, ...operation.costOf(coerced ?? {}) }
+}
 
 describe('the figures of a query', () => {
   test.each([

@@ -91,7 +91,8 @@ describe('an answer', () => {
 })
 
 test('so many answers are packed at once, and the others are sent as they are', async () => {
-  const body = 'x'.repeat(2_000)
+  // Large enough to take longer than a request.
+  const body = 'x'.repeat(5_000_000)
   const answers = Array.from({ length: mostPacking + 3 }, () => new CachedResponse({ status: 200, headers: {}, body }))
   const packed = answers.map((answer) => answer.packed('br'))
   expect(packed.map((each) => each !== null)).toEqual(answers.map((_, index) => index < mostPacking))

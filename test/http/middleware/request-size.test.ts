@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { defaultHttpLimits, discardedBytes } from '../../../src/limits.ts'
+import { defaultHttpLimits, bodyChunks, discardedBytes } from '../../../src/limits.ts'
 import { fetchedBody } from '../../../src/http/server/request-body.ts'
 import { createSharedCapacity } from '../../../src/http/server/load.ts'
 import { listen } from '../../../src/http/server/server.ts'
@@ -151,6 +151,16 @@ test('a body that its sender asks about is not asked for where the request is re
   connection.send('POST /graphql HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 100\r\n\r\n')
   expect(await connection.closed).toMatch(/^HTTP\/1\.1 401 /)
   await keyed.close()
+})
+
+test.each([
+  ['/graphql', 413],
+  ['/strategies', 405],
+])('a body to %s in chunks of a byte is answered, and cut after some of them', async (path, status) => {
+  const connection = await rawConnection(server.port)
+  connection.send(`POST ${path} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n`)
+  connection.send('1\r\nx\r\n'.repeat(2 * bodyChunks + 10))
+  expect(await connection.closed).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `))
 })
 
 test.each([

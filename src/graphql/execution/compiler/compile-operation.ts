@@ -2,9 +2,11 @@ import {
   type DocumentNode,
   type FieldNode,
   type FragmentDefinitionNode,
+  type FragmentSpreadNode,
   type GraphQLObjectType,
   type GraphQLOutputType,
   type GraphQLSchema,
+  type InlineFragmentNode,
   isEnumType,
   isLeafType,
   isListType,
@@ -15,8 +17,8 @@ import {
   OperationTypeNode,
   type SelectionSetNode,
 } from 'graphql'
-import { keptPlans } from '../../../limits.ts'
-import { argumentsOf, constantField, enumOf, has, leafOf, resolverOf, NotCompilable } from './compiled-field.ts'
+import { operationCacheLimits } from '../../../limits.ts'
+import { argumentsOf, constantField, enumOf, leafOf, resolverOf, NotCompilable } from './compiled-field.ts'
 import {
   apart,
   type CompiledField,
@@ -29,27 +31,29 @@ import {
   type OutputWriter,
 } from './output-writer.ts'
 
-/** A part of the data that is asked for by itself. */
-export interface Part {
-  /** The keys on the way to it, none of which is a list's. */
+/** A part of the data whose JSON text is wanted apart from the rest. */
+export interface SeparatePart {
+  /** Response keys on the way to it, none of which is a list's. */
   readonly path: readonly string[]
-  /** How it has the values of enums, by their names. */
+  /** Maps the names of enum values to the words by which the part has them. */
   readonly wordOf: (name: string) => string
 }
 
-/** JSON text of the data, in which null stands for the part that was asked for by itself, and that part's. */
+/** A node that @skip or @include may leave out. */
+export type Conditional = FieldNode | InlineFragmentNode | FragmentSpreadNode
+
+/** JSON text of the data, in which null stands for the separate part, and that of the part. */
 export interface Written {
   readonly text: string
-  /** Null where there is none on the way to it. */
+  /** Null where the data has no such part. */
   readonly part: string | null
 }
 
-/** An operation whose fields, arguments and types are worked out. */
+/** An operation whose fields, arguments and types are resolved. */
 export interface CompiledOperation {
-  readonly operation: OperationDefinitionNode
-  /** How many fields are worked out. */
+  /** Number of its fields. */
   readonly fields: number
-  /** Writes the data, or fails: what the failure means for the answer, the plan doesn't know. */
+  /** Writes the data. Rejects at the first failure, whose meaning for the response only graphql-js knows. */
   readonly run: (
     rootValue: unknown,
     context: unknown,
@@ -57,27 +61,27 @@ export interface CompiledOperation {
   ) => Written | Promise<Written>
 }
 
-const none: Part = { path: [], wordOf: (name) => name }
+const wholeData: SeparatePart = { path: [], wordOf: (name) => name }
 
 /**
- * Plans an operation of a valid document.
- * @returns null where it has directives, introspection, abstract types, resolvers that ask how they are asked, or too many
- *   fields
+ * Compiles an operation of a valid document.
+ * @param isIncluded whether @skip and @include leave a node in the operation
+ * @returns null for introspection, abstract types, resolvers that take `info`, and too many fields
  */
 export function compileOperation(
   schema: GraphQLSchema,
   document: DocumentNode,
   operation: OperationDefinitionNode,
-  part = none,
+  isIncluded: (node: Conditional) => boolean,
+  part = wholeData,
 ): CompiledOperation | null {
   const root = schema.getQueryType()
-  if (operation.operation !== OperationTypeNode.QUERY || root == null || has(document, Kind.DIRECTIVE)) return null
+  if (operation.operation !== OperationTypeNode.QUERY || root == null) return null
   try {
-    const planner = new Planner(document, part.wordOf)
-    const write = planner.object(root, [operation.selectionSet], part.path)
+    const compiler = new Compiler(document, isIncluded, part.wordOf)
+    const write = compiler.object(root, [operation.selectionSet], part.path)
     return {
-      operation,
-      fields: planner.fields,
+      fields: compiler.fields,
       run: (rootValue, context, variables) => run(write, rootValue, new CompiledRun(context, variables)),
     }
   } catch (error) {
@@ -97,22 +101,23 @@ function run(write: OutputWriter, rootValue: unknown, run: CompiledRun): Written
   return over === undefined ? written() : over.then(written)
 }
 
-class Planner {
+class Compiler {
   fields = 0
   readonly #fragments = new Map<string, FragmentDefinitionNode>()
-  /** What was planned of a selection: one in a fragment is planned once, however often the fragment is spread. */
+  /** Compiled selections: that of a fragment is compiled once, however often the fragment is spread. */
   readonly #objects = new Map<SelectionSetNode, { readonly type: GraphQLObjectType; readonly write: OutputWriter }>()
 
   constructor(
     document: DocumentNode,
-    readonly wordOf: Part['wordOf'],
+    readonly isIncluded: (node: Conditional) => boolean,
+    readonly wordOf: SeparatePart['wordOf'],
   ) {
     for (const node of document.definitions) {
       if (node.kind === Kind.FRAGMENT_DEFINITION) this.#fragments.set(node.name.value, node)
     }
   }
 
-  /** @param way to what is written apart; empty where nothing here is */
+  /** @param way response keys to the separate part; empty where it is not in this object */
   object(
     type: GraphQLObjectType,
     selectionSets: readonly SelectionSetNode[],
@@ -146,6 +151,7 @@ class Planner {
    */
   #collect({ selections }: SelectionSetNode, nodes: Map<string, FieldNode[]>, spread: Set<string>): void {
     for (const node of selections) {
+      if (!this.isIncluded(node)) continue
       if (node.kind === Kind.FIELD) add(nodes, node)
       else if (node.kind === Kind.INLINE_FRAGMENT) this.#collect(node.selectionSet, nodes, spread)
       else if (!spread.has(node.name.value)) {
@@ -168,7 +174,7 @@ class Planner {
     way: readonly string[] | null,
   ): Omit<CompiledField, 'label'> {
     const [node] = nodes as [FieldNode]
-    if (++this.fields > keptPlans.mostFields) throw new NotCompilable()
+    if (++this.fields > operationCacheLimits.fields) throw new NotCompilable()
     if (node.name.value === '__typename') return constantField(parent.name)
     const field = parent.getFields()[node.name.value]
     if (field === undefined) throw new NotCompilable()

@@ -1,46 +1,36 @@
 import {
-  type ASTNode,
   type FieldNode,
   getArgumentValues,
   type GraphQLEnumType,
   type GraphQLField,
   type GraphQLLeafType,
-  Kind,
-  visit,
 } from 'graphql'
+import { usesVariables } from '../operation.ts'
 import { leafText, quoted } from './json-text.ts'
 import { type CompiledField, Unexpected, type OutputWriter } from './output-writer.ts'
 
-/** A document has what plans don't know. */
+/** The document has something that compiled operations don't support. */
 export class NotCompilable extends Error {
-  override readonly name = 'Unplannable'
+  override readonly name = 'NotCompilable'
 }
 
-/** What gives the field's value. */
+/** Finds the resolver of a field. */
 export function resolverOf({ name, resolve }: GraphQLField<unknown, unknown>): CompiledField['resolve'] {
-  // A resolver that takes a fourth argument asks how it is asked.
+  // A fourth parameter is `info`, which compiled operations don't have.
   if (resolve !== undefined && resolve.length > 3) throw new NotCompilable()
   return (resolve as CompiledField['resolve'] | undefined) ?? ((source) => propertyOf(source, name))
 }
 
-/** What a field without a resolver gives; a method would be called with all that a resolver is told. */
+/** The default resolver; a method would be called with the arguments of a resolver, `info` among them. */
 function propertyOf(source: unknown, name: string): unknown {
   const value = (source as Readonly<Record<string, unknown>>)[name]
   if (typeof value === 'function') throw new Unexpected()
   return value
 }
 
-/** Whether there is a node of a kind in another. */
-export function has(node: ASTNode, kind: Kind): boolean {
-  let found = false
-  visit(node, { [kind]: () => void (found = true) })
-  return found
-}
-
-/** Arguments that no variable has a part in are read once. */
+/** Computes the arguments of a field; once, where they use no variable. */
 export function argumentsOf(field: GraphQLField<unknown, unknown>, node: FieldNode): CompiledField['argsOf'] {
-  if (node.arguments?.some((argument) => has(argument, Kind.VARIABLE)) === true)
-    return ({ variables }) => getArgumentValues(field, node, variables)
+  if (usesVariables(node.arguments ?? [])) return ({ variables }) => getArgumentValues(field, node, variables)
   try {
     const args = getArgumentValues(field, node)
     return () => args
@@ -65,7 +55,7 @@ export function enumOf(type: GraphQLEnumType, wordOf: (name: string) => string):
   }
 }
 
-/** Writes what a scalar serializes. */
+/** Writes the values of a scalar. */
 export function leafOf(type: GraphQLLeafType): OutputWriter {
   const { jsonText } = type.extensions
   if (typeof jsonText === 'function') return jsonText as OutputWriter

@@ -1,16 +1,28 @@
 import type { ExecutionResult } from 'graphql'
 import { ExactNumber, stringify } from './exact-number.ts'
 
-/** A value whose JSON text is written already. */
+/** Data of a result whose JSON text the compiled operation has written. */
 export class JsonText {
-  constructor(readonly text: string) {}
+  readonly text: string
+  /** JSON text of the part that was asked for apart; null where there is none. */
+  readonly part: string | null
+
+  constructor({ text, part }: { readonly text: string; readonly part: string | null }) {
+    this.text = text
+    this.part = part
+  }
+
+  /** As the type of a result's data: who reads the data has to know that it is text. */
+  asData(): Record<string, unknown> {
+    return this as object as Record<string, unknown>
+  }
 
   toJSON(): unknown {
     return JSON.parse(this.text)
   }
 }
 
-/** JSON text of a result. */
+/** Serializes a result. */
 export function resultText(result: ExecutionResult): string {
   const { data, ...others } = result
   if (!(data instanceof JsonText)) return stringify(result)
@@ -18,14 +30,14 @@ export function resultText(result: ExecutionResult): string {
   return `{"data":${data.text}${text === '{}' ? '' : `,${text.slice(1, -1)}`}}`
 }
 
-/** What JSON needs no escapes for. */
+/** Strings that JSON writes without escapes. */
 const plain = /^[ !#-[\]-~]*$/
 
 export function quoted(text: string): string {
   return plain.test(text) ? `"${text}"` : JSON.stringify(text)
 }
 
-/** JSON text of what a leaf is serialized to. */
+/** Serializes the value of a leaf type. */
 export function leafText(value: unknown): string {
   switch (typeof value) {
     case 'string':

@@ -1,5 +1,5 @@
-import type { Cancellation } from '../../database/cancellation.ts'
-import { ReadCancelled } from '../../database/errors.ts'
+import type { Cancellation } from '../../../database/cancellation.ts'
+import { ReadCancelled } from '../../../database/errors.ts'
 import { FairQueue } from './fair-queue.ts'
 
 type Work<Result> = () => Promise<Result> | Result
@@ -38,6 +38,13 @@ export interface AdmissionControl {
    * @throws {AdmissionQueueFull}
    */
   expensive<Result>(work: Work<Result>, ticket: Ticket): Promise<Result>
+  /**
+   * Runs work that takes CPU time before a query can run: parsing, validation, coercion. Short work runs at once; of other
+   * work little runs in one iteration of the event loop, so that requests that need none of it are not delayed.
+   * @throws {ReadCancelled} where its signal is aborted while it waits
+   * @throws {AdmissionQueueFull}
+   */
+  prepare<Result>(work: Work<Result>, ticket: Ticket): Promise<Result>
 }
 
 export interface AdmissionOptions {
@@ -47,9 +54,13 @@ export interface AdmissionOptions {
   readonly mostCheap: number
   /** Work that costs no more never waits. */
   readonly shortCost: number
+  /** Preparation that costs no more never waits. */
+  readonly shortPreparation: number
+  /** All other preparation that runs costs no more, or is one alone. */
+  readonly mostPreparation: number
   /** How long expensive work waits for a moment without cheap work. */
   readonly yieldMilliseconds: number
-  /** How many wait in each of the two queues. */
+  /** How many wait in each of the three queues. */
   readonly mostWaiting: number
   /** How many of one sender. */
   readonly mostWaitingOfSender: number
@@ -85,13 +96,15 @@ class WorkClass {
 }
 
 export function createAdmissionControl(options: AdmissionOptions): AdmissionControl {
-  const { shortCost, yieldMilliseconds, mostWaiting, mostWaitingOfSender } = options
+  const { shortCost, shortPreparation, yieldMilliseconds, mostWaiting, mostWaitingOfSender } = options
   const cheap = new WorkClass(options.mostCheap)
   const expensive = new WorkClass(options.mostExpensive)
+  const preparation = new WorkClass(options.mostPreparation)
 
   function admit(): void {
     cheap.admit(() => true)
     expensive.admit((first) => cheap.running === 0 || !yields(first))
+    preparation.admit(() => true)
   }
 
   function yields(first: Waiting): boolean {
@@ -126,6 +139,19 @@ export function createAdmissionControl(options: AdmissionOptions): AdmissionCont
     })
   }
 
+  async function queued<Result>(workClass: WorkClass, work: Work<Result>, ticket: Ticket): Promise<Result> {
+    await turn(workClass, ticket)
+    try {
+      return await work()
+    } finally {
+      // The event loop handles what the network has brought before the next begins.
+      setImmediate(() => {
+        workClass.running -= ticket.cost
+        admit()
+      })
+    }
+  }
+
   return {
     async cheap(work, ticket) {
       const { cost } = ticket
@@ -139,17 +165,8 @@ export function createAdmissionControl(options: AdmissionOptions): AdmissionCont
       }
     },
 
-    async expensive(work, ticket) {
-      await turn(expensive, ticket)
-      try {
-        return await work()
-      } finally {
-        // The event loop handles what the network has brought before the next expensive work begins.
-        setImmediate(() => {
-          expensive.running -= ticket.cost
-          admit()
-        })
-      }
-    },
+    expensive: (work, ticket) => queued(expensive, work, ticket),
+
+    prepare: async (work, ticket) => (ticket.cost <= shortPreparation ? work() : queued(preparation, work, ticket)),
   }
 }

@@ -1,13 +1,18 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { ReadCancelled } from '../../../src/database/errors.ts'
-import { AdmissionQueueFull, createAdmissionControl } from '../../../src/graphql/execution/admission-control.ts'
+import { ReadCancelled } from '../../../../src/database/errors.ts'
+import {
+  AdmissionQueueFull,
+  createAdmissionControl,
+} from '../../../../src/graphql/execution/admission/admission-control.ts'
 
 const passed = (milliseconds = 2): Promise<void> => new Promise((resolve) => setTimeout(resolve, milliseconds))
 const options = {
   mostExpensive: 100,
   mostCheap: 100,
   shortCost: 10,
+  shortPreparation: 10,
+  mostPreparation: 100,
   yieldMilliseconds: 20,
   mostWaiting: 100,
   mostWaitingOfSender: 50,
@@ -16,7 +21,7 @@ const sender = 'a'
 const short = { cost: 10, sender }
 const whole = { cost: 100, sender }
 
-test.each(['expensive', 'cheap'] as const)(
+test.each(['expensive', 'cheap', 'prepare'] as const)(
   'long work that is %s costs no more than its bound at once, or is one alone, and begins in order',
   async (kind) => {
     await fc.assert(

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { FairQueue } from '../../../src/graphql/execution/fair-queue.ts'
+import { FairQueue } from '../../../../src/graphql/execution/admission/fair-queue.ts'
 
 const steps = fc.array(
   fc.oneof(

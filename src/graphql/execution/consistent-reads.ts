@@ -1,0 +1,75 @@
+import type { Read, Snapshots, VersionedReader } from '../../database/database.ts'
+import { type Context, contextOn, type ContextOptions, type RequestContext } from './context.ts'
+
+/** A database whose reads tell their data version, and that can take a snapshot for several of them. */
+export type ConsistentDatabase = VersionedReader & Snapshots
+
+export interface ConsistentReadsOptions extends ContextOptions {
+  /** Is called for each operation that runs again, since its reads had different data versions. */
+  readonly onRepeat?: () => void
+}
+
+/**
+ * Runs an operation in a context of its own, so that all its reads are of one committed state of the database. It may run
+ * twice; the second result counts, and its errors.
+ */
+export type RunConsistently = <Result>(
+  request: RequestContext,
+  run: (context: Context) => Promise<Result>,
+) => Promise<Result>
+
+/**
+ * Makes executions consistent. The first run reads by statements that each have a snapshot of their own and return its data
+ * version; batched statements that requests share do too. Where all returned the same version, no batch of facts was
+ * committed between them. Otherwise the operation runs again in one snapshot of the database, which takes a connection of
+ * the pool for the whole run and so is not the first choice.
+ */
+export function createConsistentReads(
+  database: ConsistentDatabase,
+  { onRepeat, ...options }: ConsistentReadsOptions = {},
+): RunConsistently {
+  async function runOn<Result>(
+    reader: VersionedReader,
+    request: RequestContext,
+    run: (context: Context) => Promise<Result>,
+  ): Promise<{ readonly versions: ReadVersions; readonly result: () => Result }> {
+    const versions = new ReadVersions()
+    const context = contextOn(reader, request, (version, read) => versions.note(version, read), options)
+    try {
+      const result = await run(context)
+      return { versions, result: () => result }
+    } catch (error) {
+      const fail = (): never => {
+        throw error
+      }
+      return { versions, result: fail }
+    } finally {
+      // Contexts survive into the old generation; without this, all rows that they loaded would too.
+      context.loaders.clear()
+    }
+  }
+
+  return async (request, run) => {
+    const first = await runOn(database, request, run)
+    const { isOne, isUnbounded } = first.versions
+    if (isOne) return first.result()
+    onRepeat?.()
+    const inSnapshot = (reader: VersionedReader) => runOn(reader, request, run)
+    return (await database.snapshot(inSnapshot, request.signal, isUnbounded)).result()
+  }
+}
+
+/** Data versions of the reads of one run. */
+class ReadVersions {
+  /** Whether all reads that returned rows had one version. */
+  isOne = true
+  /** Whether a read was unbounded. */
+  isUnbounded = false
+  #version: string | undefined
+
+  note(version: string | null, read: Read): void {
+    this.isUnbounded ||= read.isUnbounded === true
+    this.#version ??= version ?? undefined
+    if (version !== this.#version) this.isOne = false
+  }
+}

@@ -1,0 +1,211 @@
+import {
+  type DocumentNode,
+  type FieldNode,
+  type FragmentDefinitionNode,
+  getArgumentValues,
+  getNamedType,
+  type GraphQLCompositeType,
+  type GraphQLField,
+  type GraphQLSchema,
+  isCompositeType,
+  Kind,
+  type OperationDefinitionNode,
+  SchemaMetaFieldDef,
+  type SelectionSetNode,
+  TypeMetaFieldDef,
+  TypeNameMetaFieldDef,
+} from 'graphql'
+import { countNodes, usesVariables } from '../operation.ts'
+import {
+  askedLength,
+  elementsIn,
+  hasPricedArguments,
+  isListField,
+  isPageField,
+  lengthOf,
+  ownCost,
+} from './field-cost.ts'
+
+/** Size of an operation, whatever its variables. */
+export interface QuerySize {
+  /** Levels of fields. */
+  readonly depth: number
+  readonly aliases: number
+  readonly directives: number
+}
+
+/** Cost of running an operation with certain variables, at most. */
+export interface QueryCost {
+  /** Fields that the answer may have: a list counts its selection once for each item. */
+  readonly cost: number
+  /** Lists with a length argument on the way to the most expensive field, outermost first, such as `vaults(first: 200)`. */
+  readonly mostExpensive: readonly string[]
+}
+
+/** Price of one operation: its size, and its cost as a function of coerced variables. */
+export interface OperationPrice {
+  readonly size: QuerySize
+  readonly costOf: (variables: Readonly<Record<string, unknown>>) => QueryCost
+}
+
+/**
+ * Prices an operation of a valid document with the fragments that it uses. The parts whose cost depends on no variable
+ * are computed once, here.
+ */
+export function priceOperation(
+  schema: GraphQLSchema,
+  document: DocumentNode,
+  operation: OperationDefinitionNode,
+): OperationPrice {
+  const root = schema.getRootType(operation.operation)
+  const pricer = new Pricer(schema, document)
+  const selection = root == null ? nothing : pricer.selection(operation.selectionSet, root)
+  return {
+    size: { depth: selection.depth, ...countNodes(document, operation) },
+    costOf: (variables) => costAt(selection, { variables, known: new Map() }, 1),
+  }
+}
+
+/** One computation of a cost. */
+interface Computation {
+  readonly variables: Readonly<Record<string, unknown>>
+  /** Costs of fragments by page length, so that fragments in fragments take time linear in their text. */
+  readonly known: Map<PricedSelection, Map<number, QueryCost>>
+}
+
+/** @param page items of a connection's page, where the selection is of a connection */
+type CostFunction = (computation: Computation, page: number) => QueryCost
+
+/** A priced selection or field: a constant cost, or a function of variables and of the page that it is in. */
+interface PricedSelection {
+  readonly depth: number
+  readonly cost: QueryCost | CostFunction
+  readonly usesVariables: boolean
+}
+
+const free: QueryCost = { cost: 0, mostExpensive: [] }
+const nothing: PricedSelection = { depth: 0, cost: free, usesVariables: false }
+const noVariables: Computation = { variables: {}, known: new Map() }
+
+function costAt({ cost }: PricedSelection, computation: Computation, page: number): QueryCost {
+  return typeof cost === 'function' ? cost(computation, page) : cost
+}
+
+function isConstant({ cost }: PricedSelection): boolean {
+  return typeof cost !== 'function'
+}
+
+class Pricer {
+  readonly #fragments = new Map<string, FragmentDefinitionNode>()
+  readonly #priced = new Map<string, PricedSelection>()
+
+  constructor(
+    readonly schema: GraphQLSchema,
+    document: DocumentNode,
+  ) {
+    for (const node of document.definitions) {
+      if (node.kind === Kind.FRAGMENT_DEFINITION) this.#fragments.set(node.name.value, node)
+    }
+  }
+
+  selection({ selections }: SelectionSetNode, parent: GraphQLCompositeType): PricedSelection {
+    const parts = selections.map((node) => {
+      if (node.kind === Kind.FIELD) return this.#field(node, parent)
+      if (node.kind === Kind.FRAGMENT_SPREAD) return this.#fragment(node.name.value)
+      return this.#conditional(node.selectionSet, node.typeCondition?.name.value ?? parent.name)
+    })
+    const depth = Math.max(0, ...parts.map((part) => part.depth))
+    const constant = sumOf(parts.filter(isConstant).map((part) => part.cost as QueryCost))
+    const variable = parts.filter((part) => !isConstant(part))
+    if (variable.length === 0) return { depth, cost: constant, usesVariables: false }
+    const cost: CostFunction = (computation, page) =>
+      sumOf([constant, ...variable.map((part) => costAt(part, computation, page))])
+    return { depth, cost, usesVariables: variable.some((part) => part.usesVariables) }
+  }
+
+  #fragment(name: string): PricedSelection {
+    const known = this.#priced.get(name)
+    if (known !== undefined) return known
+    const fragment = this.#fragments.get(name)
+    const priced = fragment === undefined ? nothing : this.#once(fragment)
+    this.#priced.set(name, priced)
+    return priced
+  }
+
+  /** A fragment, whose cost is computed once for each page length. */
+  #once({ selectionSet, typeCondition }: FragmentDefinitionNode): PricedSelection {
+    const priced = this.#conditional(selectionSet, typeCondition.name.value)
+    if (isConstant(priced)) return priced
+    const cost: CostFunction = (computation, page) => {
+      const byPage = computation.known.get(priced) ?? new Map<number, QueryCost>()
+      computation.known.set(priced, byPage)
+      const known = byPage.get(page) ?? costAt(priced, computation, page)
+      byPage.set(page, known)
+      return known
+    }
+    return { ...priced, cost }
+  }
+
+  #conditional(selectionSet: SelectionSetNode, typeName: string): PricedSelection {
+    const type = this.schema.getType(typeName)
+    return isCompositeType(type) ? this.selection(selectionSet, type) : nothing
+  }
+
+  #field(node: FieldNode, parent: GraphQLCompositeType): PricedSelection {
+    const field = definitionOf(node.name.value, parent)
+    if (field === undefined) return { depth: 1, cost: { cost: 1, mostExpensive: [] }, usesVariables: false }
+    const type = getNamedType(field.type)
+    const inner = node.selectionSet && isCompositeType(type) ? this.selection(node.selectionSet, type) : nothing
+    const own = ownCost(field, parent)
+    const isPriced = hasPricedArguments(field)
+    const usesOwnVariables = isPriced && usesVariables(node.arguments ?? [])
+    const isPage = isListField(field) && isPageField(field)
+    const cost: CostFunction = (computation, page) => {
+      const given = isPriced ? argumentsOf(field, node, computation.variables) : {}
+      const asked = askedLength(given)
+      const each = costAt(inner, computation, asked?.length ?? 1)
+      const length = isListField(field) ? lengthOf(field, asked, page) : 1
+      const label = asked === null ? [] : [`${field.name}(${asked.argument}: ${asked.length})`]
+      return {
+        cost: own + elementsIn(given) + length * each.cost,
+        mostExpensive: [...label, ...each.mostExpensive],
+      }
+    }
+    const depth = 1 + inner.depth
+    const dependsOnVariables = usesOwnVariables || inner.usesVariables
+    return dependsOnVariables || isPage
+      ? { depth, cost, usesVariables: dependsOnVariables }
+      : { depth, cost: cost(noVariables, 1), usesVariables: false }
+  }
+}
+
+/** Adds costs; the way to the most expensive field is that of the most expensive part. */
+function sumOf(costs: readonly QueryCost[]): QueryCost {
+  let most = free
+  let cost = 0
+  for (const part of costs) {
+    cost += part.cost
+    if (part.cost > most.cost) most = part
+  }
+  return { cost, mostExpensive: most.mostExpensive }
+}
+
+function definitionOf(name: string, parent: GraphQLCompositeType): GraphQLField<unknown, unknown> | undefined {
+  if (name === TypeNameMetaFieldDef.name) return TypeNameMetaFieldDef
+  if (name === SchemaMetaFieldDef.name) return SchemaMetaFieldDef
+  if (name === TypeMetaFieldDef.name) return TypeMetaFieldDef
+  return 'getFields' in parent ? parent.getFields()[name] : undefined
+}
+
+function argumentsOf(
+  field: GraphQLField<unknown, unknown>,
+  node: FieldNode,
+  variables: Computation['variables'],
+): Record<string, unknown> {
+  try {
+    return getArgumentValues(field, node, variables)
+  } catch {
+    // Execution refuses a value that cannot be coerced, before it reads anything.
+    return {}
+  }
+}

@@ -1,0 +1,123 @@
+import {
+  type DocumentNode,
+  GraphQLError,
+  type GraphQLSchema,
+  Kind,
+  NoFragmentCyclesRule,
+  type OperationDefinitionNode,
+  parse,
+  validate,
+} from 'graphql'
+import { LRUCache } from 'lru-cache'
+import { mostValidationErrors, operationCacheLimits, type QueryLimits } from '../../limits.ts'
+import { selectOperation } from './operation.ts'
+import { PreparedOperation } from './prepared-operation.ts'
+import { checkRepeats, checkText } from './query-limits.ts'
+
+/** A document after parsing and validation, with an operation prepared for each definition in it. */
+export interface PreparedDocument {
+  readonly text: string
+  /** Null where the text exceeds a limit or is not GraphQL. */
+  readonly document: DocumentNode | null
+  /** Errors that keep it from running: of its size, its syntax or its validation. */
+  readonly errors: readonly GraphQLError[]
+  /**
+   * Selects an operation by its name.
+   * @returns undefined where the document has none of that name, or several and no name is given
+   */
+  select(operationName: string | null | undefined): PreparedOperation | undefined
+}
+
+/**
+ * The one cache of documents, least recently used first out, keyed by text and limited by memory. Each document is parsed,
+ * validated, priced and compiled once.
+ */
+export class OperationCache {
+  readonly #schema: GraphQLSchema
+  readonly #limits: QueryLimits
+  readonly #prepared = new LRUCache<string, Prepared>({
+    maxSize: operationCacheLimits.bytes,
+    sizeCalculation: (prepared) => prepared.bytes,
+  })
+
+  constructor(schema: GraphQLSchema, limits: QueryLimits) {
+    this.#schema = schema
+    this.#limits = limits
+  }
+
+  get(text: string): PreparedDocument | undefined {
+    return this.#prepared.get(text)
+  }
+
+  /** Prepares a document: synchronous work of up to some 30 ms. */
+  prepare(text: string): PreparedDocument {
+    const prepared = this.#prepare(text)
+    this.#prepared.set(text, prepared)
+    return prepared
+  }
+
+  #prepare(text: string): Prepared {
+    const tooLong = checkText(text, this.#limits)
+    if (tooLong !== null) return new Prepared(text, null, [tooLong])
+    const document = parsed(text)
+    if (document instanceof GraphQLError) return new Prepared(text, null, [document])
+    const errors = validated(this.#schema, document, this.#limits)
+    if (errors.length > 0) return new Prepared(text, document, errors)
+    const operations = new Map<OperationDefinitionNode, PreparedOperation>()
+    const prepared = new Prepared(text, document, [], operations)
+    for (const node of document.definitions) {
+      if (node.kind !== Kind.OPERATION_DEFINITION) continue
+      const onCompiled = (): void => this.#weigh(prepared)
+      operations.set(node, new PreparedOperation(this.#schema, document, node, this.#limits, onCompiled))
+    }
+    return prepared
+  }
+
+  /** Compiled variants add to the memory of an entry. */
+  #weigh(prepared: Prepared): void {
+    if (this.#prepared.peek(prepared.text) === prepared) this.#prepared.set(prepared.text, prepared)
+  }
+}
+
+class Prepared implements PreparedDocument {
+  constructor(
+    readonly text: string,
+    readonly document: DocumentNode | null,
+    readonly errors: readonly GraphQLError[],
+    readonly operations: ReadonlyMap<OperationDefinitionNode, PreparedOperation> = new Map(),
+  ) {}
+
+  /** An estimate of its memory. */
+  get bytes(): number {
+    const { characterBytes, errorBytes, fieldBytes } = operationCacheLimits
+    let fields = 0
+    for (const operation of this.operations.values()) fields += operation.compiledFields
+    return 1 + this.text.length * characterBytes + (this.errors.length > 0 ? errorBytes : 0) + fields * fieldBytes
+  }
+
+  select(operationName: string | null | undefined): PreparedOperation | undefined {
+    const definition = this.document === null ? undefined : selectOperation(this.document, operationName)
+    return definition && this.operations.get(definition)
+  }
+}
+
+function parsed(text: string): DocumentNode | GraphQLError {
+  try {
+    return parse(text)
+  } catch (error) {
+    if (error instanceof GraphQLError) return error
+    throw error
+  }
+}
+
+/**
+ * Validates a document, and stops after some errors. Fields of one name in one selection are counted first, since a rule
+ * compares each with each other; fragment cycles are found first, since other rules recurse along them.
+ */
+function validated(schema: GraphQLSchema, document: DocumentNode, limits: QueryLimits): readonly GraphQLError[] {
+  const tooMany = checkRepeats(document, limits)
+  if (tooMany !== null) return [tooMany]
+  const cycles = validate(schema, document, [NoFragmentCyclesRule], { maxErrors: 1 })
+  if (cycles.length > 0) return cycles.slice(0, 1)
+  return validate(schema, document, undefined, { maxErrors: mostValidationErrors })
+}

@@ -1,0 +1,119 @@
+import {
+  type DirectiveNode,
+  type DocumentNode,
+  getDirectiveValues,
+  type GraphQLError,
+  GraphQLIncludeDirective,
+  type GraphQLSchema,
+  GraphQLSkipDirective,
+  Kind,
+  type OperationDefinitionNode,
+  visit,
+} from 'graphql'
+import { operationCacheLimits, type QueryLimits } from '../../limits.ts'
+import {
+  type CompiledOperation,
+  compileOperation,
+  type Conditional,
+  type SeparatePart,
+} from './compiler/compile-operation.ts'
+import { NotCompilable } from './compiler/compiled-field.ts'
+import { type OperationPrice, priceOperation, type QueryCost, type QuerySize } from './cost/query-cost.ts'
+import { checkSize } from './query-limits.ts'
+
+type Variables = Readonly<Record<string, unknown>>
+
+/** An operation of a valid document: its price, and its compiled variants. */
+export class PreparedOperation {
+  readonly definition: OperationDefinitionNode
+  readonly document: DocumentNode
+  /** The limit on depth, aliases or directives that it exceeds, if any. */
+  readonly sizeError: GraphQLError | null
+  readonly #schema: GraphQLSchema
+  readonly #price: OperationPrice
+  /** Variables of @skip and @include; null where a directive has to be left to graphql-js. */
+  readonly #conditions: readonly string[] | null
+  readonly #variants = new Map<SeparatePart | undefined, Map<string, CompiledOperation | null>>()
+  readonly #onCompiled: () => void
+
+  /** @param onCompiled is called after each variant that is compiled, when `compiledFields` has grown */
+  constructor(
+    schema: GraphQLSchema,
+    document: DocumentNode,
+    definition: OperationDefinitionNode,
+    limits: QueryLimits,
+    onCompiled: () => void,
+  ) {
+    this.#schema = schema
+    this.document = document
+    this.definition = definition
+    this.#price = priceOperation(schema, document, definition)
+    this.sizeError = checkSize(this.#price.size, limits)
+    this.#conditions = conditionsOf(document)
+    this.#onCompiled = onCompiled
+  }
+
+  get size(): QuerySize {
+    return this.#price.size
+  }
+
+  /** @param variables coerced */
+  costOf(variables: Variables): QueryCost {
+    return this.#price.costOf(variables)
+  }
+
+  /** Fields of all compiled variants. */
+  get compiledFields(): number {
+    let fields = 0
+    for (const variants of this.#variants.values())
+      for (const variant of variants.values()) fields += variant?.fields ?? 1
+    return fields
+  }
+
+  /**
+   * Compiles the operation for these variables, or finds the variant that was compiled before.
+   * @param variables coerced; those of @skip and @include select the variant
+   * @param part is written apart from the rest of the data
+   * @returns null where graphql-js has to execute it
+   */
+  compiledFor(variables: Variables, part?: SeparatePart): CompiledOperation | null {
+    if (this.#conditions === null) return null
+    const variants = this.#variants.get(part) ?? new Map<string, CompiledOperation | null>()
+    this.#variants.set(part, variants)
+    const key = this.#conditions.map((name) => String(variables[name])).join()
+    const known = variants.get(key)
+    if (known !== undefined) return known
+    if (variants.size >= operationCacheLimits.variants) return null
+    const isIncluded = (node: Conditional): boolean => includes(node, variables)
+    const compiled = compileOperation(this.#schema, this.document, this.definition, isIncluded, part)
+    variants.set(key, compiled)
+    this.#onCompiled()
+    return compiled
+  }
+}
+
+/** @throws {NotCompilable} where the condition is null, which is an error of the field */
+function includes(node: Conditional, variables: Variables): boolean {
+  if (node.directives === undefined || node.directives.length === 0) return true
+  try {
+    const skip = getDirectiveValues(GraphQLSkipDirective, node, variables)
+    const include = getDirectiveValues(GraphQLIncludeDirective, node, variables)
+    return skip?.['if'] !== true && include?.['if'] !== false
+  } catch {
+    throw new NotCompilable()
+  }
+}
+
+/** Names of the variables of all @skip and @include; null where there is another directive. */
+function conditionsOf(document: DocumentNode): readonly string[] | null {
+  const names = new Set<string>()
+  const others: DirectiveNode[] = []
+  visit(document, {
+    Directive: (node: DirectiveNode) => {
+      if (node.name.value !== GraphQLSkipDirective.name && node.name.value !== GraphQLIncludeDirective.name)
+        others.push(node)
+      for (const { value } of node.arguments ?? []) if (value.kind === Kind.VARIABLE) names.add(value.name.value)
+    },
+  })
+  return others.length > 0 ? null : [...names]
+}

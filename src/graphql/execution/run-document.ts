@@ -1,0 +1,42 @@
+import type { GraphQLError } from 'graphql'
+import type { SeparatePart } from './compiler/compile-operation.ts'
+import { JsonText } from './compiler/json-text.ts'
+import type { RequestContext } from './context.ts'
+import { publicError } from './errors.ts'
+import type { Executor } from './executor.ts'
+
+/** A document of the gateway's own, with one operation, and the part of its data that is wanted. */
+export interface OwnDocument extends SeparatePart {
+  readonly document: { toString(): string }
+}
+
+export interface ExecutedDocument {
+  /** JSON text of the part that is wanted; null where there is none. */
+  readonly part: string | null
+  /** JSON text of the data without it. */
+  readonly rest: string
+  /** As clients may see them. */
+  readonly errors?: readonly GraphQLError[]
+}
+
+/**
+ * Runs a document of the gateway's own through the executor that runs those of clients.
+ * @throws where the document itself is invalid
+ */
+export async function runDocument(
+  executor: Executor,
+  wanted: OwnDocument,
+  variables: Readonly<Record<string, unknown>>,
+  request: RequestContext,
+): Promise<ExecutedDocument> {
+  const known = executor.prepare(wanted.document.toString(), request)
+  const prepared = known instanceof Promise ? await known : known
+  const [invalid] = prepared.errors
+  if (invalid !== undefined) throw invalid
+  const { data, errors } = await executor.run(prepared, { variables, part: wanted }, request)
+  if (errors !== undefined) {
+    return { part: null, rest: 'null', errors: errors.map((error) => publicError(error, request.report)) }
+  }
+  if (!(data instanceof JsonText)) throw new Error(`${wanted.document.toString()} cannot be compiled.`)
+  return { part: data.part, rest: data.text }
+}

@@ -1,0 +1,13 @@
+import { CachedResponse } from '../cache/cached-response.ts'
+import type { Middleware } from '../middleware.ts'
+import { isGraphql } from './path.ts'
+import { graphqlMethods } from './refusals.ts'
+
+/** Responds to OPTIONS, and so to CORS preflights, of /graphql. */
+export function preflight(): Middleware {
+  return (exchange, next) => {
+    const { request } = exchange
+    if (request.method !== 'OPTIONS' || !isGraphql(request)) return next(exchange)
+    return new CachedResponse({ status: 204, headers: { allow: graphqlMethods }, body: '' })
+  }
+}

@@ -1,0 +1,18 @@
+import { masked } from '../../graphql/execution/errors.ts'
+import { problem } from '../../rest/problem.ts'
+import type { Middleware } from '../middleware.ts'
+import { refuse } from '../refuse.ts'
+
+/** Reports errors that no other stage handles, and responds 500 with the id under which the log has them. */
+export function unexpectedErrors(): Middleware {
+  return (exchange, next) => {
+    const failed = (error: unknown) =>
+      refuse(exchange.request, problem('INTERNAL', masked(exchange.trace.report(error))))
+    try {
+      const response = next(exchange)
+      return response instanceof Promise ? response.catch(failed) : response
+    } catch (error) {
+      return failed(error)
+    }
+  }
+}

@@ -1,0 +1,52 @@
+import type { Cancellation } from '../database/cancellation.ts'
+import { withoutCovered } from '../database/commits/cache-tags.ts'
+import { AdmissionQueueFull } from '../graphql/execution/admission/admission-control.ts'
+import type { RequestContext } from '../graphql/execution/context.ts'
+import { masked } from '../graphql/execution/errors.ts'
+import type { HttpLimits } from '../limits.ts'
+import { problem } from '../rest/problem.ts'
+import type { Produce } from './cache/cached.ts'
+import type { Answer } from '../rest/problem.ts'
+import type { Exchange } from './middleware.ts'
+import { lateAnswer, overloaded } from './middleware/request-size.ts'
+import { withinDeadline } from './middleware/timeout.ts'
+import { refusalOf } from './refuse.ts'
+import type { SharedCapacity } from './server/load.ts'
+
+/** Answers a request from data. */
+export type Respond = (exchange: Exchange, context: RequestContext) => Promise<Answer>
+
+/** Produces responses from data, as many at once as there is capacity for, each within its deadline. */
+export function producer(limits: HttpLimits, capacity: SharedCapacity, respond: Respond): Produce {
+  async function attempt(exchange: Exchange, context: RequestContext): Promise<Answer> {
+    try {
+      return await respond(exchange, context)
+    } catch (error) {
+      // A cancelled execution rejects; its client has left or got the answer of the deadline.
+      if (context.signal?.aborted === true) return lateAnswer(limits.answerSeconds)
+      if (error instanceof AdmissionQueueFull) return refusalOf(exchange.request, overloaded())
+      return refusalOf(exchange.request, problem('INTERNAL', masked(context.report(error))))
+    }
+  }
+
+  return async (exchange, onLeave) => {
+    const { request, sender, stamp, trace } = exchange
+    if (!capacity.beginAnswer(sender)) return { answer: refusalOf(request, overloaded()), sources: null }
+    const cacheTags = new Set<string>()
+    const caching = { isAllowed: true }
+    // A cancelled execution takes capacity until it has ended.
+    const work = (signal: Cancellation): Promise<Answer> =>
+      attempt(exchange, {
+        report: trace.report,
+        sender,
+        signal,
+        cacheTags,
+        doNotCache: () => void (caching.isAllowed = false),
+        ...(stamp && { data: stamp }),
+      }).finally(() => capacity.endAnswer(sender))
+    const tooLate = (): Answer => refusalOf(request, lateAnswer(limits.answerSeconds))
+    const answer = await withinDeadline(limits.answerSeconds, onLeave, work, tooLate)
+    // Without reads it is introspection: large and rare, it would only evict other responses.
+    return { answer, sources: cacheTags.size > 0 && caching.isAllowed ? withoutCovered(cacheTags) : null }
+  }
+}

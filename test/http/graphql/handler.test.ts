@@ -1,0 +1,156 @@
+import fc from 'fast-check'
+import type { GraphQLField, GraphQLObjectType } from 'graphql'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { schema } from '../../../src/graphql/schema/schema.ts'
+import type { GraphqlPlugin } from '../../../src/http/graphql/handler.ts'
+import type { App } from '../../../src/http/app.ts'
+import { emptyDatabase, type TestDatabase } from '../../support/database.ts'
+import { gatewayOn } from '../../support/gateway.ts'
+import { addressOf, apply, deposit, mark, midnight, opened, position, strategy } from '../../support/world.ts'
+
+let database: TestDatabase
+
+beforeAll(async () => {
+  database = await emptyDatabase()
+  await apply(database, [
+    strategy('calm'),
+    ...[1, 2].flatMap((number) => {
+      const vault = addressOf(number)
+      return [
+        opened(vault, 'calm'),
+        deposit(vault, midnight, '1000.123456'),
+        mark(vault, midnight + 60, `${1_000 * number}.5`, { positions: [position('a')] }),
+      ]
+    }),
+  ])
+})
+
+const vaultQuery = `query Vault($address: Address!, $points: Int = 5) {
+  vault(address: $address) { valueUsd status positions { id } equity(points: $points) { ts netUsd } }
+}`
+const several = `query One { strategies { id } } query Other { strategies { name } }`
+const ofStrategies = '{ strategies { id name liveApr } }'
+
+const json = { 'content-type': 'application/json', accept: 'application/graphql-response+json' }
+
+function requestOf(asked: object, headers: Readonly<Record<string, string>> = json, query = ''): Request {
+  return new Request(`http://gateway.test/graphql${query}`, { method: 'POST', headers, body: JSON.stringify(asked) })
+}
+
+describe('a document that was asked before', () => {
+  const addresses = [addressOf(1), addressOf(2), addressOf(3), '0x12', null]
+  const asked: fc.Arbitrary<object> = fc.oneof(
+    fc.record(
+      {
+        query: fc.constant(vaultQuery),
+        variables: fc.record(
+          { address: fc.constantFrom(...addresses), points: fc.constantFrom(2, 5, 0, 2_001, 'many') },
+          { requiredKeys: ['address'] },
+        ),
+        operationName: fc.constantFrom('Vault', 'Other', null),
+      },
+      { requiredKeys: ['query', 'variables'] },
+    ),
+    fc.record(
+      { query: fc.constant(several), operationName: fc.constantFrom('One', 'Other', 'Third', '', null) },
+      { requiredKeys: ['query'] },
+    ),
+    fc.record(
+      { query: fc.constant(ofStrategies), variables: fc.constantFrom({}, null, [], 'x'), extensions: fc.constant({}) },
+      { requiredKeys: ['query'] },
+    ),
+  )
+  const headers = fc.record({
+    'content-type': fc.constantFrom('application/json', 'application/json; charset=utf-8', 'text/plain'),
+    accept: fc.constantFrom('application/json', 'application/graphql-response+json', '*/*', 'text/html', 'image/png'),
+  })
+
+  test('is answered as if it never had been', async () => {
+    const { app } = gatewayOn(database)
+    await fc.assert(
+      fc.asyncProperty(asked, headers, async (body, sent) => {
+        const { app: fresh } = gatewayOn(database)
+        const expected = await said(fresh, requestOf(body, sent))
+        // Once at least it has been asked then.
+        for (let times = 0; times < 2; times++) expect(await said(app, requestOf(body, sent))).toEqual(expected)
+      }),
+      { numRuns: 150 },
+    )
+  })
+
+  async function said(app: App, request: Request): Promise<unknown> {
+    const response = await app.fetch(request)
+    const told = Object.fromEntries([...response.headers].filter(([name]) => name !== 'x-request-id'))
+    return { status: response.status, headers: told, body: await response.text() }
+  }
+})
+
+const failing = `query Failing($address: Address!, $points: Int!) {
+  vault(address: $address) { valueUsd equity(points: $points) { ts } positions { id } }
+}`
+
+describe('each request', () => {
+  test('passes through every plugin, however often its document was asked before', async () => {
+    const seen: string[] = []
+    const counting: GraphqlPlugin = {
+      onRequest: () => void seen.push('request'),
+      onRequestParse: () => void seen.push('request parse'),
+      onParams: () => void seen.push('params'),
+      onParse: () => void seen.push('parse'),
+      onValidate: () => void seen.push('validate'),
+      onExecute: () => void seen.push('execute'),
+      onResultProcess: () => void seen.push('result'),
+      onResponse: () => void seen.push('response'),
+    }
+    const { app } = gatewayOn(database, { plugins: [counting] })
+    const all = ['request', 'request parse', 'params', 'parse', 'validate', 'execute', 'result', 'response']
+    for (let times = 0; times < 3; times++) {
+      seen.length = 0
+      await (await app.fetch(requestOf({ query: ofStrategies }))).text()
+      expect(seen).toEqual(all)
+    }
+  })
+
+  test('runs a resolver at most twice and a statement once, where a field fails', async () => {
+    const field = schema.getType('Vault') as GraphQLObjectType
+    const { equity } = field.getFields()
+    const { resolve } = equity as GraphQLField<unknown, unknown>
+    let calls = 0
+    Object.assign(equity as object, {
+      resolve: (source: unknown, args: object, context: unknown): unknown => {
+        calls++
+        return (resolve as (...given: unknown[]) => unknown)(source, args, context)
+      },
+    })
+    try {
+      const reasons: string[] = []
+      const gateway = gatewayOn(database, { onFallback: (reason) => reasons.push(reason) })
+      for (let times = 0; times < 2; times++) {
+        calls = 0
+        database.takeStatements()
+        const response = await gateway.post(failing, { address: addressOf(1), points: 1 })
+        const { data, errors } = (await response.json()) as { data: unknown; errors: { path: string[] }[] }
+        expect([data, errors.map(({ path }) => path)]).toEqual([{ vault: null }, [['vault', 'equity']]])
+        expect(calls).toBeLessThanOrEqual(2)
+        const statements = database.takeStatements()
+        expect(statements).toEqual([...new Set(statements)])
+      }
+      expect(reasons).toEqual(['error', 'error'])
+    } finally {
+      Object.assign(equity as object, { resolve })
+    }
+  })
+
+  test('is compiled with @skip and @include, and counted where graphql-js executes it', async () => {
+    const reasons: string[] = []
+    const gateway = gatewayOn(database, { onFallback: (reason) => reasons.push(reason) })
+    const query = `query ($yes: Boolean!) { strategies { id name @include(if: $yes) liveApr @skip(if: $yes) } }`
+    const [strategies] = (await gateway.query<{ strategies: object[] }>(query, { yes: true })).strategies
+    expect(strategies).toEqual({ id: 'calm', name: 'The calm' })
+    const [others] = (await gateway.query<{ strategies: object[] }>(query, { yes: false })).strategies
+    expect(others).toEqual({ id: 'calm', liveApr: null })
+    expect(reasons).toEqual([])
+    await gateway.query('{ __schema { queryType { name } } }')
+    expect(reasons).toEqual(['not compiled'])
+  })
+})
