@@ -1,6 +1,6 @@
 import { untilCancelled } from '../database/cancellation.ts'
 import type { Database } from '../database/database.ts'
-import { readCommitSeq, readFeeds, readNewestFactAt } from '../database/read/figures.ts'
+import { readCommitSeq, readFeeds, readNewestFactAt } from '../database/read/model-metrics.ts'
 import type { ModelFigures } from '../http/ops/model-metrics.ts'
 
 /** Options of {@link createMetricsReader}. */

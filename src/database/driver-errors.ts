@@ -16,7 +16,7 @@ const missingPermissions: readonly string[] = ['42501', '3F000']
  * Extracts the server's reason for denying an operation.
  * @returns null for any other error
  */
-export function refusalOf(error: unknown): { readonly isReadOnly: boolean; readonly reason: string } | null {
+export function permissionDenial(error: unknown): { readonly isReadOnly: boolean; readonly reason: string } | null {
   const { code, severity, message, cause } = error as RefusingError
   // Prisma's driver adapter keeps the server's code and message in the error's cause.
   const state = severity === undefined ? cause?.originalCode : code
@@ -85,7 +85,7 @@ export function classifyServerError(host: string): ToOutage {
   const classifySpace = classifySpaceError(`at ${host}`)
   return (error) => {
     if (isOutage(error) || error instanceof DatabaseRefused) return error
-    const refusal = refusalOf(error)
+    const refusal = permissionDenial(error)
     // After a failover an old connection may lead to a standby: it is discarded, and the next connection may find the
     // primary.
     if (refusal?.isReadOnly === true) return new DatabaseReadOnly(host, error)

@@ -1,5 +1,5 @@
 import type { Database } from './database.ts'
-import { refusalOf } from './driver-errors.ts'
+import { permissionDenial } from './driver-errors.ts'
 import { DatabaseRefused } from './errors.ts'
 
 /** Tells whether the server rejects writes of this role: a standby, or one that is read-only by configuration. */
@@ -26,7 +26,7 @@ export async function refusalOfMigrations(
   database: Pick<Database, 'query'>,
   error: unknown,
 ): Promise<DatabaseRefused | null> {
-  const refusal = refusalOf(error)
+  const refusal = permissionDenial(error)
   if (refusal === null) return null
   const { role, name } = await sessionOf(database)
   const remedy =

@@ -48,10 +48,13 @@ export const paginationHeaders: Headers = {
 }
 
 /** Request header for conditional requests. */
-export const ifNoneMatch: Schema = text('The ETag of an answer that is held already: 304 where it still stands.', etag)
+export const ifNoneMatchSchema: Schema = text(
+  'The ETag of an answer that is held already: 304 where it still stands.',
+  etag,
+)
 
 /** Request header for reading one's own writes. */
-export const minDataVersion: Schema = {
+export const minDataVersionSchema: Schema = {
   ...text(
     'A version, as Data-Version told it: the answer is not older. It is waited for 2 s at most; then 503, or 409 where ' +
       'it is none of the history.',

@@ -1,7 +1,7 @@
 import {
   type Headers,
-  ifNoneMatch,
-  minDataVersion,
+  ifNoneMatchSchema,
+  minDataVersionSchema,
   contentHeaders,
   dataHeaders,
   paginationHeaders,
@@ -72,8 +72,8 @@ function operationOf(route: Route): object {
     parameters: [
       ...ofPath,
       ...ofQuery,
-      optional('If-None-Match', 'header', ifNoneMatch),
-      optional('Min-Data-Version', 'header', minDataVersion),
+      optional('If-None-Match', 'header', ifNoneMatchSchema),
+      optional('Min-Data-Version', 'header', minDataVersionSchema),
     ],
     responses: { ...successes(route), ...failures(route) },
   }
