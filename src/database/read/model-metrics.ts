@@ -1,8 +1,12 @@
 import type { Database, Statement } from '../database.ts'
 
+/** Tells a position in a chain, whose fingerprint is a block hash, from one in a file, which has a digest of 22 characters. */
+const isChain = `fingerprint ~ '^0x[0-9a-f]{64}$'`
+
 const feeds: Statement = {
   name: 'feeds',
-  text: `select name, line::float8 as lines, byte::float8 as bytes, newest_fact_at::float8 as "newestFactAt",
+  text: `select name, line::float8 as lines, case when ${isChain} then null else byte::float8 end as bytes,
+      case when ${isChain} then greatest(byte, block_number)::float8 end as block, newest_fact_at::float8 as "newestFactAt",
       read_until::float8 as "readUntil"
     from feed order by name collate "C"`,
 }
@@ -23,8 +27,10 @@ const commitSeq: Statement = { name: 'commit_seq', text: 'select seq::float8 as 
 export interface FeedRow {
   readonly name: string
   readonly lines: number
-  /** Position in the decompressed feed. */
-  readonly bytes: number
+  /** Position in the decompressed feed; null for a chain. */
+  readonly bytes: number | null
+  /** Newest block that was read and applied; null for any other feed. */
+  readonly block: number | null
   /** Time of the newest fact from it, in Unix seconds. */
   readonly newestFactAt: number | null
   /** Time up to which its source is known to contain no further facts, in Unix seconds. */
