@@ -1,23 +1,23 @@
-// Compiles src/ into .build/, once for each state of it: Node 20 reads no TypeScript, and a loader that has it read takes
-// 50 MB and half a second at every start.
+// Compiles src/ into .build/ whenever it has changed: Node 20 cannot run TypeScript, and a loader hook would take 50 MB and
+// half a second at every start.
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
 import path from 'node:path'
 
 const root = path.join(import.meta.dirname, '..')
 const builds = path.join(root, '.build')
-/**
- * Of viem, and of what builds on it, only what is used becomes part of the program: every start needs its addresses, and
- * loading it whole takes 24 MB.
- */
-const takenIn = ['viem', '@ponder/utils']
-/** Processes that run may yet load parts of what was compiled before. */
+/** Packages that are bundled with tree shaking: every start needs viem's address functions, and the whole package takes 24 MB. */
+const bundledPackages = ['viem', '@ponder/utils']
+/** How long old builds are kept: running processes may still load their chunks. */
 const keptMilliseconds = 24 * 60 * 60 * 1000
 
-/** Compiles what isn't yet, and gives the program. */
+/**
+ * Compiles src/ unless its current state is compiled already.
+ * @returns path of the program
+ */
 export async function compiled() {
-  // What is two folders below the root here is so there: src/ and the result find the same files.
-  const folder = path.join(builds, stateOf(path.join(root, 'src')))
+  // Two folders below the root, like the files of src/, so that relative paths lead to the same files.
+  const folder = path.join(builds, digestOf(path.join(root, 'src')))
   const program = path.join(folder, 'main.js')
   if (!existsSync(program)) await compile(folder)
   return program
@@ -41,30 +41,30 @@ async function compile(folder) {
   try {
     renameSync(unfinished, folder)
   } catch (error) {
-    // Another process was faster.
+    // Another process has compiled the same state meanwhile.
     if (!existsSync(folder)) throw error
     rmSync(unfinished, { recursive: true })
   }
   removeOld()
 }
 
-/** The packages that are loaded from where they are installed. */
+/** Returns the packages that are loaded from node_modules. */
 function externals() {
-  return Object.keys(readJson('package.json').dependencies).filter((name) => !takenIn.includes(name))
+  return Object.keys(readJson('package.json').dependencies).filter((name) => !bundledPackages.includes(name))
 }
 
 function readJson(file) {
   return JSON.parse(readFileSync(path.join(root, file), 'utf8'))
 }
 
-/** A name for what the files are now. */
-function stateOf(sources) {
+/** Returns a digest of the sources' names, times and sizes. */
+function digestOf(sources) {
   const hash = createHash('sha256')
   for (const name of readdirSync(sources, { recursive: true }).sort()) {
     const { mtimeMs, size } = statSync(path.join(sources, name))
     if (name.endsWith('.ts') || name === 'compile.mjs') hash.update(`${name} ${mtimeMs} ${size}\n`)
   }
-  for (const name of takenIn) hash.update(`${name} ${readJson(`node_modules/${name}/package.json`).version}\n`)
+  for (const name of bundledPackages) hash.update(`${name} ${readJson(`node_modules/${name}/package.json`).version}\n`)
   return hash.digest('hex').slice(0, 16)
 }
 

@@ -1,40 +1,41 @@
 import { z } from 'zod'
 import { defaultQueryLimits, type QueryLimits } from './limits.ts'
 import { defaultHttpLimits } from './limits.ts'
-import { problemOfAddress } from './database/postgresql/server-address.ts'
+import { addressProblem } from './database/postgresql/server-address.ts'
 
-/** What the environment configures, checked. */
+/** Validated configuration of the environment. */
 export interface Config {
   readonly port: number
-  /** How many processes answer on the port. */
+  /** Number of processes that serve the port. */
   readonly workers: number
-  /** Null listens on all addresses. */
+  /** Address to listen on; null for all addresses. */
   readonly host: string | null
   readonly database: DatabaseConfig
-  /** Whether an empty database is filled with the demo world. */
+  /** Whether to fill an empty database with the demo feed. */
   readonly demo: boolean
   readonly apiKeys: readonly string[]
   readonly rateLimit: { readonly requests: number; readonly seconds: number } | null
   readonly trustedProxies: number
-  /** Bounds of HTTP that can be set; the others stand. */
+  /** The configurable limits of HTTP. */
   readonly bounds: { readonly bodyBytes: number; readonly answerSeconds: number; readonly idleSeconds: number }
   readonly queryBounds: QueryLimits
-  /** How much the cache of answers holds; 0 keeps none. */
+  /** Maximum size of the response cache; 0 disables it. */
   readonly cacheBytes: number
-  /** How long running requests have to end when the gateway stops. */
+  /** Seconds that running requests have to finish at a stop. */
   readonly stopSeconds: number
-  /** Where `/metrics` is, if not beside the rest. */
+  /** Port of `/metrics`; null where it shares the main port. */
   readonly metricsPort: number | null
   readonly logLevel: (typeof logLevels)[number]
 }
 
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 
+/** Engine and address of the database. */
 export type DatabaseConfig =
   | { readonly engine: 'pglite'; readonly dataDir: string }
   | { readonly engine: 'postgresql'; readonly url: string; readonly connections: number }
 
-/** Everything that is wrong with the environment, a line each. */
+/** An environment with problems, one on each line of the message. */
 export class BadConfig extends Error {
   constructor(readonly problems: readonly string[]) {
     super(`The configuration can't be used:\n${problems.map((problem) => `  ${problem}`).join('\n')}`)
@@ -42,12 +43,12 @@ export class BadConfig extends Error {
   }
 }
 
-const wholeNumber = (least: number, most: number) =>
+const wholeNumber = (min: number, max: number) =>
   z
     .string()
     .regex(/^\d+$/, 'is not a whole number')
     .transform(Number)
-    .refine((value) => value >= least && value <= most, `is not from ${least} to ${most}`)
+    .refine((value) => value >= min && value <= max, `is not from ${min} to ${max}`)
 
 const list = z.string().transform((text) =>
   text
@@ -57,14 +58,17 @@ const list = z.string().transform((text) =>
 )
 
 function checkAddress(text: string, context: z.RefinementCtx): string {
-  // With a blank in it the driver would encode all of it once more.
+  // The driver would encode the whole address again if it contained a space.
   const address = text.trim().replaceAll(' ', '%20')
-  const problem = problemOfAddress(address)
+  const problem = addressProblem(address)
   if (problem !== null) context.addIssue({ code: 'custom', message: problem })
   return address
 }
 
-/** The form of a Bearer token: https://www.rfc-editor.org/rfc/rfc6750#section-2.1 */
+/**
+ * Syntax of a Bearer token.
+ * @see RFC 6750, section 2.1
+ */
 const bearerToken = /^[A-Za-z0-9\-._~+/]+=*$/
 
 function checkKeys(keys: readonly string[], context: z.RefinementCtx): void {
@@ -113,12 +117,12 @@ const environment = z.object({
   LOG_LEVEL: z.enum(logLevels, `is none of ${logLevels.join(', ')}`).default('info'),
 })
 
-/** The names of the variables that are read. */
+/** Names of the environment variables that are read. */
 export const environmentVariables: readonly string[] = Object.keys(environment.shape)
 
 /**
- * Reads the configuration from the environment. An empty variable counts as unset.
- * @throws {BadConfig} naming every problem
+ * Parses the configuration from environment variables. An empty variable counts as unset.
+ * @throws {BadConfig} with every problem
  */
 export function readConfig(variables: Readonly<Record<string, string | undefined>>): Config {
   const set = Object.fromEntries(Object.entries(variables).filter(([, value]) => value !== undefined && value !== ''))
@@ -160,7 +164,7 @@ export function readConfig(variables: Readonly<Record<string, string | undefined
   }
 }
 
-/** What is right by itself, and wrong beside another. */
+/** Returns problems of variables that are valid alone, but not together. */
 function conflicts(set: Readonly<Record<string, string | undefined>>): string[] {
   const { PORT = '4000', METRICS_PORT, WORKERS = '1', DATABASE_URL } = set
   const samePort = METRICS_PORT === PORT && PORT !== '0'

@@ -1,55 +1,53 @@
-/* Every limit on what a client controls, each with its reason: first those of queries, then those of HTTP. */
+/* Every limit on input that a client controls, with its reason: limits of queries first, then those of HTTP. */
 
-/** The bounds of lists. */
+/** Limits of the length of lists. */
 export const listLimits = {
   /** Two points are a line; 2,000 are more than a chart has pixels. */
   points: { least: 2, most: 2_000, default: 500 },
   /** 1,000 rows are a month of an active vault, and about 300 KB. */
   events: { least: 1, most: 1_000, default: 100 },
-  /** A page of vaults may be nested with positions, equity and events: 200 of them is what one answer can bear. */
+  /** Vaults may be nested with positions, equity and events: 200 are about the largest reasonable response. */
   vaults: { least: 1, most: 200, default: 50 },
 } as const
 
-/** The bounds of input lists that have no enum's size: owners or strategies to filter by. As many as a page has vaults. */
+/** Maximum length of filter lists, such as owners or strategies: the size of the largest page of vaults. */
 export const mostFilterValues = 200
 
-/** The bound of the ids that `nodes` takes: each may be of a vault, of which a page has as many. */
+/** Maximum length of the list of ids that `nodes` takes: the size of the largest page of vaults. */
 export const mostIds = 200
 
-/** The bound of a cursor's text: those that are given have at most 160 characters. */
+/** Maximum length of a cursor; the gateway's own have at most 160 characters. */
 export const mostCursorCharacters = 300
 
-/** The bounds of a query where none are configured, checked before it runs. */
+/** Default limits of a query, checked before it runs. */
 export const defaultQueryLimits = {
-  /** Ten times the longest query of the README; GraphiQL's introspection takes 2 KB. */
+  /** Ten times the longest query of the README; GraphiQL's introspection query has 2 KB. */
   bytes: 20_000,
-  /** Validation compares fields with each other: GraphiQL's introspection has about 400 tokens. */
+  /** Validation compares fields pairwise. GraphiQL's introspection query has about 400 tokens. */
   tokens: 1_000,
-  /** Fields of one name in one selection: validation compares each with each other. Clients that join selections repeat a few. */
+  /** Fields of one name in one selection set, which validation compares pairwise; merged fragments repeat a few. */
   repeats: 100,
-  /** Keys and strings of all variables, before they are coerced: three filters of 200 owners take 26,000. */
+  /** Keys and strings of all variables before coercion: three filters of 200 owners have 26,000. */
   variableCharacters: 40_000,
-  /** Values of all variables, nested ones too, before they are coerced: each address takes a hash. Two full filters have 800. */
+  /** Values of all variables before coercion, nested ones too: an address costs a hash. Two full filters have 800. */
   variableValues: 1_000,
-  /** GraphiQL's introspection goes 15 deep; no question about vaults needs more than 8. */
+  /** GraphiQL's introspection query has 15 levels; a query about vaults needs at most 8. */
   depth: 16,
-  /** An alias asks the same field again: a page that shows 50 vaults side by side has 50. */
+  /** An alias repeats a field: a page that compares 50 vaults has 50. */
   aliases: 50,
   /** Each is evaluated; clients use a few of @skip and @include. */
   directives: 50,
-  /** Fields that an answer may have, about 1.5 MB of JSON. The dearest single list, 2,000 points, costs 14,000. */
+  /** Fields of a response, about 1.5 MB of JSON. The most expensive single list, 2,000 points, costs 14,000. */
   cost: 50_000,
 } as const
 
+/** Limits of a query, by name. */
 export type QueryLimits = Readonly<Record<keyof typeof defaultQueryLimits, number>>
 
-/** What a list costs beside its items, or a count: asked for as an alias, each is read on its own. */
+/** Cost of a list besides its items, and of a count: each alias is a separate read. */
 export const readCost = 100
 
-/**
- * What a total of ledger rows costs: it counts them, and 300,000 rows take the database as long as 3,000 fields take in
- * all.
- */
+/** Cost of a total of ledger rows: counting 300,000 rows takes the database as long as reading 3,000 fields. */
 export const ledgerCountCost = 3_000
 
 /**
@@ -58,38 +56,38 @@ export const ledgerCountCost = 3_000
  */
 export const preparationCosts = { token: 10, bodyByte: 1 / 64, variableValue: 10 } as const
 
-/** Errors of an invalid document that are told: each takes time to find and to word. */
+/** Maximum number of reported validation errors: each takes time to find and to format. */
 export const mostValidationErrors = 10
 
-/** Characters of an error's message that are served: it may repeat what was sent. */
+/** Maximum length of an error message in a response, because it may quote the request. */
 export const mostMessageCharacters = 1_000
 
-/** What runs and waits at once of queries, in units of cost. */
+/** Limits of admission control: the queries that run or wait at once, in units of cost. */
 export const admissionLimits = {
-  /** As much as one query may cost: while the most expensive runs, other expensive ones wait. */
+  /** Total cost of expensive queries that run at once: the most expensive one runs alone. */
   mostExpensive: 50_000,
-  /** What costs no more is cheap: a page of vaults for a table costs 500 to 2,000, and with some of their events twice that. */
+  /** Cost up to which a query is cheap: a page of vaults for a table costs 500 to 2,000, with events twice that. */
   cheapCost: 3_000,
-  /** What costs no more never waits: a snapshot costs 90, a page of 50 ledger rows 500. */
+  /** Maximum cost of a query that never waits: a snapshot costs 90, a page of 50 ledger rows 500. */
   shortCost: 500,
-  /** Preparation that costs no more never waits: half a millisecond. */
+  /** Maximum cost of preparation that never waits: half a millisecond. */
   shortPreparation: 250,
-  /** Other preparation at once: some milliseconds of CPU, after which the event loop handles other requests. */
+  /** Total cost of other preparation in one turn: milliseconds of CPU, then the event loop handles other requests. */
   mostPreparation: 2_000,
-  /** As much as cheap queries cost that run at once: enough to keep the database busy while answers are written. */
+  /** Total cost of cheap queries that run at once: enough to keep the database busy while responses are written. */
   mostCheap: 40_000,
-  /** How long expensive work waits for a moment without cheap work: a few snapshots' time. */
+  /** How long expensive queries wait for a moment without cheap ones: the time of a few snapshots. */
   yieldMilliseconds: 50,
-  /** Who comes later would be answered after the deadline, and each holds its request in memory. */
+  /** Waiting queries: later ones would exceed their deadline, and each holds its request in memory. */
   mostWaiting: 1_000,
-  /** So that one sender leaves room for others. */
+  /** Maximum number of waiting queries of one client, so that others have a share. */
   mostWaitingOfSender: 500,
 } as const
 
-/** The cache of prepared documents: parsed, validated, priced and compiled. Each weighs with its text and its fields. */
+/** Limits of the cache of prepared operations, which are weighed by their text and compiled fields. */
 export const operationCacheLimits = {
   bytes: 24_000_000,
-  /** Compiled fields of one operation. Those of a fragment count once; merged selections can make 100,000 of 1,000 tokens. */
+  /** Fields of one operation. Those of a fragment count once; merged selections of 1,000 tokens may have 100,000. */
   fields: 2_000,
   /** Compiled variants of one operation: one for each combination of the variables that its @skip and @include use. */
   variants: 8,
@@ -101,7 +99,7 @@ export const operationCacheLimits = {
   errorBytes: 70_000,
 } as const
 
-/** How many items a list is reckoned to have whose length no argument says. */
+/** Assumed length of lists that have no length argument, for query costs. */
 export const assumedLengths: Readonly<Record<string, number>> = {
   strategies: 20,
   pairs: 20,
@@ -109,7 +107,7 @@ export const assumedLengths: Readonly<Record<string, number>> = {
   feeds: 5,
   assets: 50,
   venues: 3,
-  // What introspection lists of this schema.
+  // Lists of this schema's introspection.
   types: 40,
   fields: 8,
   args: 2,
@@ -121,102 +119,103 @@ export const assumedLengths: Readonly<Record<string, number>> = {
   locations: 5,
 }
 
-/** The last second of the year 9999: a later time is surely milliseconds. */
+/** End of the year 9999: a greater time is a mistake, such as milliseconds. */
 export const maxUnixTime = 253_402_300_799
 
 /** Limits of requests with Min-Data-Version. */
 export const versionLimits = {
-  /** A feed that is at its end is heard of within a tenth of a second: what takes longer had better be asked again. */
+  /** A commit is normally received within 0.1 s; after a longer time the client should retry. */
   waitMilliseconds: 2_000,
-  /** Each holds a connection and a timer; a hundred times as many as a front end has that shows what it has just written. */
+  /** Each holds a connection and a timer. A hundred times what a front end needs after its own writes. */
   waiting: 1_000,
-  /** Commits lock one row in turn, each for a millisecond or more: no more of them come in the time that is waited. */
+  /** Commits lock one row in turn, each for a millisecond or more: no more of them come while a request waits. */
   ahead: 2_000,
-  /** Old versions are read from the log one by one: a few at once keep the database free for what is asked of it. */
+  /** Concurrent reads of old versions from the log, so that the database stays available for other reads. */
   lookups: 20,
-  /** Versions read from the log are remembered; a number and a text each. */
+  /** Number of cached versions from the log; each is a number and a short text. */
   known: 1_000,
 } as const
 
+/** Limits of requests with Min-Data-Version, by name. */
 export type VersionLimits = Readonly<Record<keyof typeof versionLimits, number>>
 
-/** The bounds of HTTP where none are configured. */
+/** Default limits of HTTP. */
 export const defaultHttpLimits = {
-  // Path and query: what RFC 9110 asks every server to take, in round figures. A longer query goes into a body.
+  // Path and query: the minimum of RFC 9110 (section 4.1), rounded. A longer query belongs in a body.
   targetBytes: 8_192,
-  // A document and its variables: some thirty times GraphiQL's introspection, and little enough to hold for many at once.
+  // A document with its variables: about thirty times GraphiQL's introspection query, and small enough to hold many at
+  // once.
   bodyBytes: 65_536,
-  // All headers with the request line: above the target's bound, so that a target is refused by its own.
+  // All headers with the request line: above the limit of the target, so that a long target gets its own error.
   headerBytes: 16_384,
   // Browsers behind several proxies send about 40.
   headers: 100,
-  // Headers fit a few packets, so only an attacker who holds connections open is slower.
+  // Headers fit into a few packets: only a slow-header attack (Slowloris) takes longer.
   headersSeconds: 10,
-  // The largest body on the slowest mobile network takes less.
+  // The largest body on a slow mobile network takes less.
   requestSeconds: 30,
-  // From a whole request to its answer: a hundred times what the dearest takes alone, and less than most clients wait.
+  // From the complete request to its response: a hundred times the most expensive query alone, and less than client
+  // timeouts.
   answerSeconds: 10,
-  // A connection on which nothing moves, in either direction, while a request runs: its other end is gone.
+  // A connection without traffic in either direction while a request runs: its client is gone.
   silentSeconds: 60,
-  // Load balancers keep connections for 60 s: the one who closes first must be they, or requests get lost.
+  // Load balancers keep idle connections for 60 s and must close first, or requests are lost.
   idleSeconds: 65,
-  // Connections that are open at once, where there are file descriptors for them. An idle one takes some 10 KB.
+  // Open connections, as far as there are file descriptors. An idle one takes about 10 KB.
   connections: 10_000,
-  // Requests of one connection that run at once. Browsers don't pipeline; one connection shall do no more than a few can.
+  // Concurrent requests of one connection. Browsers do not pipeline; one connection must not get more than a few would.
   pipelined: 16,
-  // Requests that were read from a connection and wait for those before them: one read is 64 KB, so 256 bytes each.
+  // Requests that wait on one connection: one read of 64 KB contains 256 requests of 256 bytes.
   waitingRequests: 256,
-  // The same of all connections together. Each takes some 5 KB of memory.
+  // Requests that wait on all connections; each takes about 5 KB of memory.
   waitingInAll: 4_096,
-  // Answers that one process makes at once: what it makes in about a second. Who would wait longer is told to come back.
+  // Responses in progress in one process: about one second of work. Clients that would wait longer are asked to retry.
   answersUnderWay: 1_000,
-  // Bodies that one process holds at once: some 500 of the largest that may be, or all of a busy gateway's.
+  // Total size of request bodies in one process: about 500 of the largest size.
   bodiesBytes: 32 * 1024 * 1024,
 } as const
 
+/** Limits of HTTP, by name. */
 export type HttpLimits = Readonly<Record<keyof typeof defaultHttpLimits, number>>
 
-/** Media ranges of an Accept header that are looked at: browsers send about eight. */
+/** Maximum number of media ranges in an Accept header that are considered: browsers send about eight. */
 export const acceptedTypes = 50
 
-/** Senders whose requests a rate limit counts at once: each takes some 600 bytes. */
+/** Maximum number of clients that a rate limit counts: each takes about 600 bytes. */
 export const countedSenders = 50_000
 
 /**
- * Chunks of one body: each takes some 10 us to parse, however small it is, so that 64 KB in chunks of a byte take half a
- * second. Clients that stream a body send chunks of a kilobyte and more.
+ * Maximum number of chunks of one body: each takes about 10 us to parse, however small it is, so that 64 KB in chunks of
+ * one byte take half a second. Clients that stream a body send chunks of a kilobyte and more.
  */
 export const bodyChunks = 1_000
 
-/** Of the body of a request that was refused, so much is read off its connection; a client that sends more is cut. */
+/** Bytes that are read and discarded of the body of a rejected request; then the connection is closed. */
 export const discardedBytes = 1024 * 1024
 
 /**
- * Bytes of answers that wait for clients that read slowly, in one process: some 40 of the largest answers, or those of
- * some thousand mobile clients. Beyond that the connections that hold the most are cut.
+ * Total size of responses that slow clients have not read, in one process: about 40 of the largest, or those of a
+ * thousand mobile clients. Beyond it the connections with the most unread data are closed.
  */
 export const unsentBytes = 64 * 1024 * 1024
 
-/** What connections leave to others, and say of themselves. */
+/** Limits of connections. */
 export const connectionLimits = {
-  /** File descriptors for all else: files of the embedded database (20 at rest), pages, the metrics. */
+  /** File descriptors for everything else: the embedded database (20 when idle), static files, metrics. */
   reservedDescriptors: 256,
-  /** To the port of the metrics: a few Prometheus servers, and people who look. */
+  /** Connections to the metrics port: a few Prometheus servers and people. */
   metricsConnections: 64,
-  /** New connections whose first 64 KB are read in one iteration of the event loop: they take up to 50 ms each to parse. */
+  /** New connections that are read in one event-loop iteration: their first 64 KB take up to 50 ms each to parse. */
   readPerIteration: 2,
   /** How often refused ones are logged at most: each line tells how many there were since the last. */
   refusedReportSeconds: 60,
 } as const
 
-/**
- * How long the metrics' text, what `/ready` asks and the address on `/` stand: anybody may ask, and Prometheus asks every
- * 15 s.
- */
+/** How long the metrics, the result of `/ready` and the address on `/` are reused: clients may request them at any rate. */
 export const probeMilliseconds = 1_000
 
-/** Answers that are packed at once, or wait for one of Node's four threads: 15 ms for a large one. Others go as they are. */
+/** Responses in compression or in libuv's queue of four threads, 15 ms for a large one; others are not compressed. */
 export const mostPacking = 32
 
-/** The time to read an answer in: as on the slowest mobile network. Without it, a byte now and then would hold it for ever. */
+/** Minimum rate of reading a response, that of a slow mobile network, against slow-read attacks. */
 export const readLimits = { graceSeconds: 10, bytesPerSecond: 1_000 } as const

@@ -24,22 +24,25 @@ import { BadFact, UnreadableFeed, UnrepeatableFeed, UnwritableRejects } from './
 import { CannotListen } from './http/server/server.ts'
 
 /**
- * What is made where much was long-lived once isn't taken for long-lived ever after: after an hour of long lists short
- * answers would leave old garbage too, and what a batch of facts leaves would be looked for late.
+ * Disables V8's allocation site pretenuring, which would place short-lived objects in the old generation.
+ * @see src/README.md, "V8 flags"
  */
 const noPretenuring = '--no-allocation-site-pretenuring'
-/** The memory in use may grow by so much before garbage is looked for; by default it may double and more. */
+/**
+ * Limits the growth of the old generation between two major collections.
+ * @see src/README.md, "V8 flags"
+ */
 const tightHeap = '--heap-growing-percent=30'
 
-/** How long the feed, then the database, have to end after the requests have. */
+/** Seconds that the feed, and then the database, have to close after the requests. */
 const closeSeconds = 5
 
 const nowSeconds = (): number => Math.floor(Date.now() / 1000)
 
-/** How long the greeting waits for the first facts of a feed. */
-const greetingSeconds = 2
+/** Seconds that the start banner waits for the first facts of a feed. */
+const bannerSeconds = 2
 
-/** Aborted by the first signal to stop; the second one ends the process at once. */
+/** Aborted by the first stop signal; the second one exits at once. */
 const stopping = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.on(signal, () => {
@@ -48,7 +51,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   })
 }
 
-/** Of the configuration, as soon as it is read. */
+/** Secrets of the configuration, to be masked in output. */
 let secrets: readonly string[] = []
 const gateway = { isStarted: false }
 
@@ -56,9 +59,10 @@ setFlagsFromString(noPretenuring)
 try {
   await run(readCommand(process.argv.slice(2)))
 } catch (error) {
-  process.exitCode = isWrongUse(error) ? 2 : 1
-  console.error(isExplained(error) ? error.message : maskSecrets(inspect(error), secrets))
-  // The channel to its primary would keep a worker that failed; what hangs was cut, but may still hold a gateway.
+  process.exitCode = isUsageError(error) ? 2 : 1
+  console.error(hasSufficientMessage(error) ? error.message : maskSecrets(inspect(error), secrets))
+  // Forces the exit: a failed worker is kept alive by its IPC channel, and a gateway by work that did not finish in
+  // time.
   if (gateway.isStarted) process.exit()
 }
 
@@ -82,12 +86,12 @@ async function writeChain(config: Config, file: string, follow: boolean): Promis
   await runChain({ chain, follow, output: process.stdout, log, signal: stopping.signal })
 }
 
-/** Whether npm has written what it runs to standard output, as it does unless it is to be silent. */
+/** Tells whether npm has written its banner to standard output. */
 function hasBanner({ npm_lifecycle_event: script, npm_config_loglevel: loglevel }: NodeJS.ProcessEnv): boolean {
   return script !== undefined && loglevel !== 'silent'
 }
 
-/** What reads chains is loaded where one is read. */
+/** Reads a chain configuration. Its code is loaded only where a chain is configured. */
 async function readChain(file: string | null): Promise<ChainFile | null> {
   if (file === null) return null
   const { readChainFile, chainSecrets } = await import('./cli/commands/chain.ts')
@@ -114,47 +118,47 @@ async function serveUntilStopped(config: Config, command: Extract<Command, { nam
   const chain = await readChain(command.chain)
   const log = createLog({ level: config.logLevel, secrets, worker, output: process.stderr })
   const database = await openDatabase(config.database, (message) => log.warn(message))
-  const greet = (message: string): void => console.log(message)
+  const print = (message: string): void => console.log(message)
   try {
     const start = worker !== null ? serveAsWorker : config.workers > 1 ? serveByWorkers : serve
-    const served = await start({ ...command, chain, config, database, input: process.stdin, log, greet, nowSeconds })
+    const served = await start({ ...command, chain, config, database, input: process.stdin, log, print, nowSeconds })
     try {
-      // The addresses in the greeting are those of vaults that are there.
-      await withinSeconds(greetingSeconds, served.firstFacts)
-      if (worker === null) greet(await startBanner(database, served.port, config))
+      // Waits for facts because the banner contains the address of a vault.
+      await withinSeconds(bannerSeconds, served.firstFacts)
+      if (worker === null) print(await startBanner(database, served.port, config))
       if (!stopping.signal.aborted) await new Promise((resolve) => stopping.signal.addEventListener('abort', resolve))
     } finally {
-      // Also after an error: a port that stays open would answer for a database that is closed.
+      // Also closes after an error: an open port would serve a closed database.
       await withinSeconds(config.stopSeconds + closeSeconds, served.close())
     }
   } finally {
     await withinSeconds(closeSeconds, database.close())
   }
   if (stopping.signal.aborted) {
-    // What hangs was cut, but may still hold the process.
+    // Forces the exit, because work that did not finish in time may keep the process alive.
     log.info('Stopped')
     process.exit(0)
   }
 }
 
-/** A database that doesn't answer must not keep the gateway from stopping: what it hasn't committed is rolled back. */
+/** Waits with a timeout: a database that does not answer must not prevent the exit. Uncommitted work is rolled back. */
 async function withinSeconds(seconds: number, work: Promise<void>): Promise<void> {
   await Promise.race([work, wait(seconds * 1000, undefined, { ref: false })])
 }
 
-/** Texts that must not be logged or printed. */
+/** Returns the texts that must be masked in output. */
 function secretsOf({ apiKeys, database }: Config): string[] {
   return [...apiKeys, ...(database.engine === 'postgresql' ? readAddress(database.url).passwords : [])]
 }
 
-/** What was asked for, or its configuration, can't be. */
-function isWrongUse(error: unknown): boolean {
+/** Tells whether the command line or its configuration is not valid. */
+function isUsageError(error: unknown): boolean {
   return [BadUsage, BadConfig, BadChainConfig].some((kind) => error instanceof kind)
 }
 
-/** Errors whose message says all that their reader needs. */
-function isExplained(error: unknown): error is Error {
-  const explained = [
+/** Tells whether an error's message is sufficient for the operator, without a stack trace. */
+function hasSufficientMessage(error: unknown): error is Error {
+  const sufficient = [
     ...[BadUsage, BadConfig, DataDirUnusable, DataDirInUse, CannotListen, WorkerFailed],
     ...[
       DatabaseUnreachable,
@@ -167,5 +171,5 @@ function isExplained(error: unknown): error is Error {
       UnwritableRejects,
     ],
   ]
-  return error instanceof ChainError || explained.some((kind) => error instanceof kind)
+  return error instanceof ChainError || sufficient.some((kind) => error instanceof kind)
 }

@@ -1,4 +1,4 @@
-// Generates and compiles what a start would, so that the gateway can be started where nothing may be written.
+// Generates and compiles everything in advance, so that the gateway can start on a read-only file system.
 import '../prisma/generate.mjs'
 import { compiled } from './compile.mjs'
 

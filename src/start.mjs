@@ -1,9 +1,9 @@
-// Runs main.ts, generating and compiling first what isn't there yet.
+// Runs main.ts, after generating and compiling missing files.
 import '../prisma/generate.mjs'
 import { pathToFileURL } from 'node:url'
 import { compiled } from './compile.mjs'
 
-// Packages check more of themselves where this isn't said: graphql-js whether there are two of it, at each value.
+// Without it packages run development checks: graphql-js looks for a second copy of itself at each value.
 process.env['NODE_ENV'] ??= 'production'
 
 await import(pathToFileURL(await compiled()).href)

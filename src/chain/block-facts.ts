@@ -4,14 +4,14 @@ import type { FactInput } from '../feed/fact/fact.ts'
 import type { Header } from './rpc/block.ts'
 import { contractExists } from './rpc/contract-existence.ts'
 import type { VaultConfig } from './config.ts'
-import { NoPrice, UnlikeItsStandard } from './errors.ts'
-import { valuesBefore } from './valuation/flows.ts'
+import { PriceUnavailable, ContractMismatch } from './errors.ts'
+import { valuesBeforeFlows } from './valuation/flows.ts'
 import type { Holding, PositionEvent } from './valuation/holdings.ts'
-import { amountIn, type TokenPrices, readPrices, tokenAt, type Tokens } from './valuation/tokens.ts'
+import { amountIn, type TokenPrices, readPrices, requireToken, type Tokens } from './valuation/tokens.ts'
 import type { BlockPlan, VaultEvent } from './block-plan.ts'
 import type { Rpc } from './rpc/rpc.ts'
 import { BlockState, contractCall } from './rpc/multicall.ts'
-import { type VaultValuation, valueVault, Worth } from './valuation/valuation.ts'
+import { type VaultValuation, valueVault, ValueSum } from './valuation/valuation.ts'
 import { vaultAbi } from './vaults/vault-events.ts'
 import type { StoredPosition, Venue } from './venues/venue.ts'
 
@@ -19,6 +19,7 @@ type EventFact = Extract<FactInput, { kind: 'event' }>
 type VaultFact = Extract<FactInput, { kind: 'vault' }>
 type MarkFact = Extract<FactInput, { kind: 'mark' }>
 
+/** Options of {@link BlockFacts}. */
 export interface BlockFactsOptions {
   readonly rpc: Rpc
   readonly multicall: Address
@@ -26,7 +27,7 @@ export interface BlockFactsOptions {
   readonly tokens: Tokens
 }
 
-/** A block, and what is to be told of it. */
+/** Reads the facts of one block. */
 export class BlockFacts {
   readonly #state: BlockState
   readonly #values = new Map<Address, Promise<VaultValuation>>()
@@ -39,21 +40,34 @@ export class BlockFacts {
     this.#state = new BlockState(options.rpc, options.multicall, block)
   }
 
-  /** What the vault is worth at the end of the block. */
+  /**
+   * Values a vault at the end of the block.
+   * @param held its positions according to the logs
+   * @throws {ContractMismatch} when a contract does not answer as its standard requires
+   * @throws {Contradiction} when contracts and logs disagree
+   * @throws {PriceUnavailable} when something it holds has no price
+   */
   async mark(vault: Address, held: readonly Holding[]): Promise<MarkFact> {
-    const [{ valueUsd, positions }, prices] = await Promise.all([this.#value(vault, held), this.#pricesNow()])
-    return { kind: 'mark', ts: this.block.ts, vault, valueUsd: valueUsd.toFixed(), prices: written(prices), positions }
+    const [{ valueUsd, positions }, prices] = await Promise.all([this.#value(vault, held), this.#readPricesOnce()])
+    return {
+      kind: 'mark',
+      ts: this.block.ts,
+      vault,
+      valueUsd: valueUsd.toFixed(),
+      prices: formatPrices(prices),
+      positions,
+    }
   }
 
-  /** Vaults that begin, and events in the order of their logs. */
-  async happenings({ opened, events, marked }: BlockPlan): Promise<FactInput[]> {
+  /** Returns the vault facts of vaults that start in this block, then the event facts in the order of the logs. */
+  async eventFacts({ opened, events, marked }: BlockPlan): Promise<FactInput[]> {
     const [beginnings, flows] = await Promise.all([
       Promise.all(opened.map((vault) => this.#open(vault))),
       Promise.all([...marked].map(([vault, held]) => this.#flows(vault, held, events))),
     ])
     const flowOf = new Map(flows.flat())
-    const told = events.map(async (event) => (isFlow(event) ? flowOf.get(event) : this.#tell(event)))
-    return [...beginnings, ...(await Promise.all(told)).filter((fact) => fact != null)]
+    const fields = events.map(async (event) => (isFlow(event) ? flowOf.get(event) : this.#readEvent(event)))
+    return [...beginnings, ...(await Promise.all(fields)).filter((fact) => fact != null)]
   }
 
   async #open({ address, strategy, firstBlock }: VaultConfig): Promise<VaultFact> {
@@ -64,15 +78,15 @@ export class BlockFacts {
       this.#state.read(contractCall(vaultAbi, address, 'owner', [])),
       this.#state.read(contractCall(vaultAbi, address, 'asset', [])),
     ])
-    if (before) throw new UnlikeItsStandard(address, firstBlock - 1, 'is there before its firstBlock, already')
-    if (!now) throw new UnlikeItsStandard(address, firstBlock, 'is not there in its firstBlock, not yet')
-    if (owner === null) throw new UnlikeItsStandard(address, firstBlock, "doesn't answer owner()")
-    if (asset === null) throw new UnlikeItsStandard(address, firstBlock, "doesn't answer asset()")
-    tokenAt(this.options.tokens, asset, address, firstBlock)
+    if (before) throw new ContractMismatch(address, firstBlock - 1, 'is there before its firstBlock, already')
+    if (!now) throw new ContractMismatch(address, firstBlock, 'is not there in its firstBlock, not yet')
+    if (owner === null) throw new ContractMismatch(address, firstBlock, "doesn't answer owner()")
+    if (asset === null) throw new ContractMismatch(address, firstBlock, "doesn't answer asset()")
+    requireToken(this.options.tokens, asset, address, firstBlock)
     return { kind: 'vault', ts: this.block.ts, vault: address, owner, strategy }
   }
 
-  /** The deposits and withdrawals of a vault, each by its event. */
+  /** Returns the deposits and withdrawals of a vault, with their log events. */
   async #flows(
     vault: Address,
     held: readonly Holding[],
@@ -82,15 +96,15 @@ export class BlockFacts {
     if (flows.length === 0) return []
     const [{ valueUsd }, prices, asset] = await Promise.all([
       this.#value(vault, held),
-      this.#pricesNow(),
-      this.#state.must(contractCall(vaultAbi, vault, 'asset', [])),
+      this.#readPricesOnce(),
+      this.#state.readRequired(contractCall(vaultAbi, vault, 'asset', [])),
     ])
-    const token = tokenAt(this.options.tokens, asset, vault, this.block.number)
+    const token = requireToken(this.options.tokens, asset, vault, this.block.number)
     const price = prices.get(token.symbol)
-    if (price === undefined) throw new NoPrice(token.symbol, this.block.number)
+    if (price === undefined) throw new PriceUnavailable(token.symbol, this.block.number)
     const amounts = flows.map(({ change }) => amountIn(token, change.assets))
     const amountsUsd = amounts.map((amount) => roundUsd(amount.times(price)))
-    const before = valuesBefore(
+    const before = valuesBeforeFlows(
       valueUsd,
       flows.map(({ change }, index) => ({
         isDeposit: change.kind === 'deposited',
@@ -101,17 +115,20 @@ export class BlockFacts {
       const flow = {
         amountUsd: (amountsUsd[index] ?? zero).toFixed(),
         valueBeforeUsd: (before[index] ?? zero).toFixed(),
-        prices: written(prices),
+        prices: formatPrices(prices),
       }
       const assets = [{ symbol: token.symbol, amount: (amounts[index] ?? zero).toFixed() }]
-      const told: Told =
+      const fields: EventFields =
         event.change.kind === 'deposited' ? { type: 'deposit', ...flow, assets } : { type: 'withdraw', ...flow }
-      return [event, this.#event(event, told)]
+      return [event, this.#event(event, fields)]
     })
   }
 
-  /** What isn't a flow; null for a position in other tokens than the known ones, which anybody can send a vault. */
-  async #tell(event: VaultEvent | PositionEvent): Promise<EventFact | null> {
+  /**
+   * Returns the fact of an event other than a flow; null for a position in unknown tokens, which anyone can transfer to
+   * a vault.
+   */
+  async #readEvent(event: VaultEvent | PositionEvent): Promise<EventFact | null> {
     if ('change' in event) {
       const { change } = event
       const reason = `Paused${change.kind === 'paused' ? ` by ${change.by}` : ''}`
@@ -122,41 +139,44 @@ export class BlockFacts {
     const { tokens } = this.options
     if (position !== null && !(tokens.has(position.token0) && tokens.has(position.token1))) return null
     if (type === 'plant' || type === 'exit' || position === null) return this.#event(event, { type, positionId })
-    const worth = new Worth({ tokens, prices: await this.#pricesNow() }, this.block.number)
-    worth.add(position.token0, amounts[0]).add(position.token1, amounts[1])
-    return this.#event(event, { type, positionId, amountUsd: roundUsd(worth.usd).toFixed() })
+    const sum = new ValueSum({ tokens, prices: await this.#readPricesOnce() }, this.block.number)
+    sum.add(position.token0, amounts[0]).add(position.token1, amounts[1])
+    return this.#event(event, { type, positionId, amountUsd: roundUsd(sum.usd).toFixed() })
   }
 
-  /** A position that is gone at the end of the block is looked for before it; one that came and went in it is unknown. */
+  /**
+   * Reads a position at the end of the block, or before it where it was burned in the block. Null where it was also
+   * minted in the block.
+   */
   async #positionOf(id: string): Promise<StoredPosition | null> {
     const { rpc, multicall, venue } = this.options
     const { number, parentHash } = this.block
     const before = new BlockState(rpc, multicall, { number: number - 1, hash: parentHash })
-    return (await venue.storedOf(this.#state, id)) ?? (await venue.storedOf(before, id))
+    return (await venue.readStored(this.#state, id)) ?? (await venue.readStored(before, id))
   }
 
-  #event({ vault, log }: VaultEvent | PositionEvent, told: Told): EventFact {
+  #event({ vault, log }: VaultEvent | PositionEvent, fields: EventFields): EventFact {
     const { block, txHash, logIndex } = log
-    return { kind: 'event', ts: this.block.ts, vault, block, txHash, logIndex, ...told }
+    return { kind: 'event', ts: this.block.ts, vault, block, txHash, logIndex, ...fields }
   }
 
   #value(vault: Address, held: readonly Holding[]): Promise<VaultValuation> {
     const { venue, tokens } = this.options
-    const known = this.#values.get(vault)
-    if (known !== undefined) return known
-    const value = valueVault(this.#state, { venue, tokens, prices: this.#pricesNow() }, vault, held)
+    const existing = this.#values.get(vault)
+    if (existing !== undefined) return existing
+    const value = valueVault(this.#state, { venue, tokens, prices: this.#readPricesOnce() }, vault, held)
     this.#values.set(vault, value)
     return value
   }
 
-  #pricesNow(): Promise<TokenPrices> {
+  #readPricesOnce(): Promise<TokenPrices> {
     this.#prices ??= readPrices(this.#state, this.options.tokens)
     return this.#prices
   }
 }
 
-/** What an event says beside when and where. */
-type Told = EventFact extends infer Fact
+/** The fields of an event fact besides its identity and time. */
+type EventFields = EventFact extends infer Fact
   ? Fact extends EventFact
     ? Omit<Fact, 'kind' | 'ts' | 'vault' | 'block' | 'txHash' | 'logIndex'>
     : never
@@ -170,6 +190,6 @@ function isFlow(event: VaultEvent | PositionEvent): event is FlowEvent {
   return 'change' in event && 'assets' in event.change
 }
 
-function written(prices: TokenPrices): Record<string, string> {
+function formatPrices(prices: TokenPrices): Record<string, string> {
   return Object.fromEntries([...prices].map(([symbol, price]) => [symbol, price.toFixed()]))
 }

@@ -6,33 +6,34 @@ import { groupBy } from './rpc/arrays.ts'
 import type { Holding, Holdings, PositionEvent } from './valuation/holdings.ts'
 import { readVaultLog, type VaultChange } from './vaults/vault-events.ts'
 
-/** What happened to a vault itself. */
+/** A change that a vault's own log reports. */
 export interface VaultEvent {
   readonly vault: Address
   readonly change: VaultChange
   readonly log: ChainLog
 }
 
-/** A block of which there is something to tell. */
+/** A block with facts to read. */
 export interface BlockPlan {
   readonly number: number
   readonly opened: readonly VaultConfig[]
   readonly events: readonly (VaultEvent | PositionEvent)[]
-  /** The vaults to value at the end of it, with the positions they hold then. */
+  /** The vaults to value at its end, with the positions that they hold then. */
   readonly marked: ReadonlyMap<Address, readonly Holding[]>
 }
 
+/** Options of {@link planBlocks}. */
 export interface BlockPlanOptions {
   readonly vaults: readonly VaultConfig[]
   readonly markEveryBlocks: number
   readonly holdings: Holdings
-  /** Reads what a position that came from elsewhere holds at the end of a block. */
+  /** Reads the liquidity of a position at the end of a block, for one that was transferred to a vault. */
   readonly readLiquidity: (id: string, block: number) => Promise<bigint>
 }
 
 /**
- * Finds the blocks of a segment of which there is something to tell: where vaults begin, where something happens to
- * them, and every so many blocks. A vault is marked at the end of each block in which something happened to it.
+ * Returns the blocks of a segment that have facts: where vaults start, where logs are about them, and each multiple of
+ * `markEveryBlocks`. A vault is marked at the end of each block with logs about it.
  */
 export async function planBlocks(segment: Segment, options: BlockPlanOptions): Promise<BlockPlan[]> {
   const { vaults, holdings, markEveryBlocks } = options
@@ -40,7 +41,7 @@ export async function planBlocks(segment: Segment, options: BlockPlanOptions): P
   const logs = groupBy(segment.logs, ({ block }) => block)
   for (const number of numbersOf(segment, options, logs.keys())) {
     const there = vaults.filter(({ firstBlock }) => firstBlock <= number)
-    const { events, touched } = takeLogs(logs.get(number) ?? [], there, holdings)
+    const { events, touched } = readLogsOf(logs.get(number) ?? [], there, holdings)
     for (const id of holdings.unread) holdings.setLiquidity(id, await options.readLiquidity(id, number))
     const isTurn = number % markEveryBlocks === 0
     const marked = there.filter(({ address }) => isTurn || touched.has(address))
@@ -67,14 +68,14 @@ function numbersOf(
   return [...numbers].sort((a, b) => a - b)
 }
 
-function takeLogs(logs: readonly ChainLog[], vaults: readonly VaultConfig[], holdings: Holdings) {
+function readLogsOf(logs: readonly ChainLog[], vaults: readonly VaultConfig[], holdings: Holdings) {
   const there = new Set(vaults.map(({ address }) => address))
   const ofVaults = logs.flatMap((log): VaultEvent[] => {
     const vault = getAddress(log.address)
     const change = there.has(vault) ? readVaultLog(log) : null
     return change === null ? [] : [{ vault, change, log }]
   })
-  const ofPositions = holdings.take(logs.filter(({ address }) => getAddress(address) === holdings.venue.address))
+  const ofPositions = holdings.applyLogs(logs.filter(({ address }) => getAddress(address) === holdings.venue.address))
   const events = [...ofVaults, ...ofPositions.events].sort((a, b) => a.log.logIndex - b.log.logIndex)
   return { events, touched: new Set([...ofVaults.map(({ vault }) => vault), ...ofPositions.touched]) }
 }

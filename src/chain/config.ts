@@ -2,34 +2,43 @@ import { z } from 'zod'
 import { type Address, toAddress } from '../domain/address.ts'
 import { BadChainConfig } from './errors.ts'
 
-/** Multicall3 stands at the same address on most chains: https://www.multicall3.com/deployments. */
+/**
+ * Address of Multicall3 on most chains.
+ * @see https://www.multicall3.com/deployments
+ */
 const multicall3 = '0xcA11bde05977b3631167028862bE2a173976CA11'
 
-/** A node, and how often it may be asked. */
+/** A node's address and rate limit. */
 export interface NodeConfig {
   readonly url: string
   readonly requestsPerSecond: number
 }
 
-/** A stable token is worth 1 USD; of others the way to one, pool by pool. */
+/**
+ * Source of a token's price: a stable token is worth 1 USD, any other is converted through one or two pools to a stable
+ * token.
+ */
 export type PriceSource = 'stable' | readonly Address[]
 
+/** A token that vaults may hold. */
 export interface TokenConfig {
   readonly address: Address
   readonly symbol: string
   readonly price: PriceSource
 }
 
+/** A vault to follow. */
 export interface VaultConfig {
   readonly address: Address
   readonly strategy: string
-  /** The block it was created in. */
+  /** The block of its creation. */
   readonly firstBlock: number
 }
 
+/** A validated configuration file. */
 export type ChainConfig = z.output<typeof schema>
 
-const word = z.string().min(1).max(200)
+const shortText = z.string().min(1).max(200)
 const blockNumber = z.number().int().min(1).max(Number.MAX_SAFE_INTEGER)
 const address = z.string().transform((text, context) => {
   try {
@@ -43,8 +52,8 @@ const url = z
   .string()
   .refine((text) => /^https?:\/\//.test(text) && URL.canParse(text), 'is not an http:// or https:// address')
 
-/** No two entries of a list may say the same of this. */
-const unique = <Key extends string>(...keys: Key[]) =>
+/** Requires that no two entries of an array share one of these keys. */
+const uniqueBy = <Key extends string>(...keys: Key[]) =>
   function check(entries: Record<Key, unknown>[], context: z.RefinementCtx): void {
     for (const key of keys) {
       entries.forEach((entry, index) => {
@@ -60,7 +69,7 @@ const schema = z
     rpc: z
       .array(z.strictObject({ url, requestsPerSecond: z.number().int().min(1).max(10_000).default(10) }))
       .min(1)
-      .superRefine(unique('url')),
+      .superRefine(uniqueBy('url')),
     finality: z.union([z.literal('finalized'), z.number().int().min(1).max(100_000)]).default('finalized'),
     pollSeconds: z.number().min(0.01).max(3_600).default(4),
     multicall: address.default(multicall3),
@@ -70,27 +79,27 @@ const schema = z
       .array(
         z.strictObject({
           address,
-          symbol: word,
+          symbol: shortText,
           price: z.union([z.literal('stable'), z.array(address).min(1).max(2)]),
         }),
       )
       .min(1)
-      .superRefine(unique('address', 'symbol')),
+      .superRefine(uniqueBy('address', 'symbol')),
     strategies: z
       .array(
         z.strictObject({
-          id: word,
+          id: shortText,
           ts: z.number().int().min(0).max(253_402_300_799),
-          name: word,
+          name: shortText,
           tagline: z.string().max(10_000),
           description: z.string().max(10_000),
         }),
       )
-      .superRefine(unique('id')),
+      .superRefine(uniqueBy('id')),
     vaults: z
-      .array(z.strictObject({ address, strategy: word, firstBlock: blockNumber }))
+      .array(z.strictObject({ address, strategy: shortText, firstBlock: blockNumber }))
       .min(1)
-      .superRefine(unique('address')),
+      .superRefine(uniqueBy('address')),
   })
   .superRefine(({ vaults, strategies }, context) => {
     vaults.forEach(({ strategy }, index) => {
@@ -101,9 +110,9 @@ const schema = z
   })
 
 /**
- * Reads the text of chain.json.
- * @param file what messages call it
- * @throws {BadChainConfig} naming every problem
+ * Parses and validates the text of a chain configuration file.
+ * @param file its name in messages
+ * @throws {BadChainConfig} with every problem
  */
 export function readChainConfig(file: string, text: string): ChainConfig {
   let value: unknown
@@ -120,7 +129,7 @@ export function readChainConfig(file: string, text: string): ChainConfig {
   )
 }
 
-/** The path to what is wrong, as it would be written: `vaults[0].address`. */
+/** Returns the path to a problem, such as `vaults[0].address`. */
 function keyOf({ path }: z.core.$ZodIssue): string {
   const steps = path.map((step, index) =>
     typeof step === 'number' ? `[${step}]` : `${index === 0 ? '' : '.'}${String(step)}`,

@@ -1,4 +1,4 @@
-/** What stops the reader: nothing but a person can mend it, so it is never tried again. */
+/** Base class of errors that stop the reader: they need an operator, so that a retry would not help. */
 export abstract class ChainError extends Error {
   constructor(message: string) {
     super(message)
@@ -6,7 +6,7 @@ export abstract class ChainError extends Error {
   }
 }
 
-/** Everything that is wrong with chain.json, a line each. */
+/** A chain configuration file with problems, one on each line of the message. */
 export class BadChainConfig extends ChainError {
   constructor(
     readonly file: string,
@@ -16,7 +16,7 @@ export class BadChainConfig extends ChainError {
   }
 }
 
-/** A node of another chain than the configuration is about. */
+/** A node that serves another chain than the configuration. */
 export class WrongChain extends ChainError {
   constructor(
     readonly node: string,
@@ -27,7 +27,7 @@ export class WrongChain extends ChainError {
   }
 }
 
-/** A block that was agreed to be final and is so no more: what was told since may not be true. */
+/** A reorganisation deeper than the configured finality: facts since that block may be wrong. */
 export class ChainDiverged extends ChainError {
   constructor(
     readonly block: number,
@@ -41,19 +41,19 @@ export class ChainDiverged extends ChainError {
   }
 }
 
-/** A contract that isn't what the reader's configuration says it is. */
-export class UnlikeItsStandard extends ChainError {
+/** A contract that does not conform to the standard that the configuration implies. */
+export class ContractMismatch extends ChainError {
   constructor(
     readonly address: string,
     readonly block: number,
-    flaw: string,
+    problem: string,
   ) {
-    super(`${address} ${flaw} at block ${block}`)
+    super(`${address} ${problem} at block ${block}`)
   }
 }
 
-/** A token that a vault holds and that has no USD price. */
-export class NoPrice extends ChainError {
+/** A token in a vault that has no USD price. */
+export class PriceUnavailable extends ChainError {
   constructor(
     readonly symbol: string,
     readonly block: number,
@@ -62,14 +62,14 @@ export class NoPrice extends ChainError {
   }
 }
 
-/** Logs that don't account for what the contracts hold, however often they are read. */
+/** Logs that contradict the contracts even after repeated reads. */
 export class LogsIncomplete extends ChainError {
-  constructor(flaw: string) {
-    super(`The nodes leave logs out: ${flaw}`)
+  constructor(problem: string) {
+    super(`The nodes leave logs out: ${problem}`)
   }
 }
 
-/** Logs and contracts that say different things: what was read since the last facts is read again. */
+/** Logs and contract state that disagree: everything since the last facts is read again. */
 export class Contradiction extends Error {
   constructor(message: string) {
     super(message)
@@ -77,7 +77,7 @@ export class Contradiction extends Error {
   }
 }
 
-/** An answer of a node that can't be believed, or none: another node is asked, or the same one later. */
+/** A response of a node that is invalid or missing: another node is asked, or the same one later. */
 export class NodeFault extends Error {
   constructor(message: string) {
     super(message)

@@ -6,65 +6,63 @@ import { readFacts, type ResumePoint } from './reader.ts'
 import { type ChainOptions, connectChain } from './setup.ts'
 
 /**
- * How far a chain has been applied: the second that was told of last, by its first block, and the lines of all seconds
- * before it. Going on from there its facts are told once more, and are known.
+ * Position in a chain: the first block of the last second with facts, and the number of lines of all seconds before it.
+ * Resuming there repeats the facts of that second, which are known.
  */
 export interface ChainPosition {
   readonly line: number
-  /** The block's number. */
+  /** Number of the block. */
   readonly byte: number
-  /** The block's hash. */
+  /** Hash of the block. */
   readonly fingerprint: string
 }
 
-/** A chain as a feed: lines of facts, and how far it is with each of them. */
+/** A chain as a source of a feed. */
 export interface ChainFeed {
   readonly name: string
   readonly start: { readonly line: number; readonly byte: number }
-  /** The position that its start goes by; absent where that is the chain's beginning. */
+  /** The stored position that it resumes from; absent at the start of the chain's history. */
   readonly startsAfter?: ChainPosition
-  readonly chunks: AsyncIterable<Buffer>
-  readonly progress: { bytesRead: number; bytesUnpacked: number; readonly bytesTotal: null }
+  /** The facts of each second. */
+  readonly facts: AsyncIterable<readonly FactInput[]>
   positionAfter(line: { readonly number: number }): ChainPosition
   readonly hasOwnTime: true
-  /** Has a listener told of the newest block that was read, each time that there is no more. */
+  /** Registers a listener for each time that the newest final block was read. */
   onEnd(listener: (end: ChainEnd) => Promise<void>): void
 }
 
+/** The newest block that was read, when there is no further final block. */
 export interface ChainEnd {
-  /** When it was told, by performance.now(). */
+  /** Time of that report, in milliseconds of performance.now(). */
   readonly lookedAtMilliseconds: number
   readonly block: { readonly number: number; readonly hash: string; readonly timestamp: number }
 }
 
 /**
- * Reads a chain as the lines of a feed, the same ones wherever it goes on.
- * @param applied how far it has been applied before
+ * Reads a chain as a feed. Its facts and their line numbers are the same wherever reading resumes.
+ * @param applied position of the feed in the database
  */
 export function chainFeed(options: ChainOptions, applied: ChainPosition | null): ChainFeed {
-  // In the first second there is no line before, so that it is the beginning.
+  // In the first second there is no line before it: that is the beginning.
   const position = applied !== null && applied.line > 0 ? applied : null
-  const progress = { bytesRead: 0, bytesUnpacked: 0, bytesTotal: null }
   let listener: (end: ChainEnd) => Promise<void> = () => Promise.resolve()
   const onEnd = ({ number, hash, ts: timestamp }: Header): Promise<void> =>
     listener({ lookedAtMilliseconds: performance.now(), block: { number, hash, timestamp } })
   const seconds: { readonly lastLine: number; readonly position: ChainPosition }[] = []
 
-  async function* chunks(): AsyncGenerator<Buffer> {
+  async function* facts(): AsyncGenerator<readonly FactInput[]> {
     let line = position?.line ?? 0
     const reader = await connectChain(options)
-    for await (const { start, facts } of readFacts({ ...reader, onEnd }, position && startAt(position))) {
-      const all = line === 0 ? [...catalogue(options.config), ...facts] : facts
+    for await (const batch of readFacts({ ...reader, onEnd }, position && startAt(position))) {
+      const { start } = batch
+      const all = line === 0 ? [...catalogue(options.config), ...batch.facts] : batch.facts
       if (all.length === 0) continue
-      const chunk = Buffer.from(all.map((fact) => `${JSON.stringify(fact)}\n`).join(''))
       seconds.push({
         lastLine: line + all.length,
         position: { line, byte: start.number, fingerprint: start.hash },
       })
       line += all.length
-      progress.bytesRead += chunk.length
-      progress.bytesUnpacked += chunk.length
-      yield chunk
+      yield all
     }
   }
 
@@ -72,8 +70,7 @@ export function chainFeed(options: ChainOptions, applied: ChainPosition | null):
     name: chainName(options.config),
     start: { line: position?.line ?? 0, byte: 0 },
     ...(position === null ? {} : { startsAfter: position }),
-    chunks: untilStopped(chunks(), options.signal),
-    progress,
+    facts: untilAborted(facts(), options.signal),
     positionAfter({ number }) {
       while (seconds.length > 1 && (seconds[0]?.lastLine ?? 0) < number) seconds.shift()
       return (seconds[0] as (typeof seconds)[number]).position
@@ -83,18 +80,21 @@ export function chainFeed(options: ChainOptions, applied: ChainPosition | null):
   }
 }
 
-/** What its position is kept under: another configuration tells other facts, whatever the nodes are called. */
+/**
+ * Returns the name of the feed, which contains a digest of the configuration: any change yields other facts. Nodes do
+ * not matter.
+ */
 export function chainName(config: ChainConfig): string {
   const { positionManager, markEveryBlocks, tokens, strategies, vaults } = config
-  const told = JSON.stringify([positionManager, markEveryBlocks, tokens, strategies, vaults])
-  const digest = createHash('sha256').update(told).digest('hex').slice(0, 12)
+  const configured = JSON.stringify([positionManager, markEveryBlocks, tokens, strategies, vaults])
+  const digest = createHash('sha256').update(configured).digest('hex').slice(0, 12)
   return `chain ${config.chainId} (${digest})`
 }
 
-/** A stop isn't a failure: the lines just end. */
-async function* untilStopped(chunks: AsyncIterable<Buffer>, signal: AbortSignal): AsyncGenerator<Buffer> {
+/** Ends the iteration when it is aborted, instead of failing. */
+async function* untilAborted<Item>(items: AsyncIterable<Item>, signal: AbortSignal): AsyncGenerator<Item> {
   try {
-    yield* chunks
+    yield* items
   } catch (error) {
     if (!signal.aborted) throw error
   }

@@ -7,20 +7,21 @@ import type { Node } from './rpc/node.ts'
 import { RangeWidth } from './rpc/log-ranges.ts'
 import type { Rpc } from './rpc/rpc.ts'
 
-/** Blocks below the final one that are read singly: no node that can be asked for the final one lags further. */
-const newestBlocks = 64
+/** Blocks below the final one that are read one by one: no node that can serve the final block lags further. */
+const singleBlocks = 64
 
-/** Final blocks, one after another, with the logs in them. It never ends in the middle of a second. */
+/** Consecutive final blocks with the logs in them. A segment ends between two seconds. */
 export interface Segment {
   readonly from: number
   readonly to: number
   readonly logs: readonly ChainLog[]
-  /** Whether it is sure that there are no more. */
+  /** Whether the logs are verified to be complete. */
   readonly isWhole: boolean
-  /** Headers that are known from reading it; that of the block after it is one. */
+  /** Headers that were read with it, including that of the next block. */
   readonly headers: ReadonlyMap<number, Header>
 }
 
+/** Options of {@link followChain}. */
 export interface FollowOptions {
   readonly rpc: Rpc
   readonly logs: LogSource
@@ -28,17 +29,20 @@ export interface FollowOptions {
   readonly pollSeconds: number
   /** The block before the first one. */
   readonly parent: Header
-  /** Ends it at the newest final block instead of waiting for more. */
+  /** Ends at the newest final block instead of waiting for more. */
   readonly once: boolean
   readonly signal: AbortSignal
-  /** Is told of the newest block that was read, where no more is final yet; all before it has been taken then. */
+  /**
+   * Called with the newest block that was read when there is no further final block; all facts before it have been
+   * consumed.
+   */
   readonly onEnd?: ((newest: Header) => Promise<void>) | undefined
 }
 
 /**
- * Reads the chain up to its final block, and on as it grows: old blocks by ranges, the newest ones singly, each by its
- * hash and linked to its parent.
- * @throws {ChainDiverged}
+ * Reads the chain up to its final block, and as it grows: old blocks in ranges, the newest ones one by one, by their
+ * hashes and with verified parent hashes.
+ * @throws {ChainDiverged} when a final block was reorganised
  */
 export async function* followChain(options: FollowOptions): AsyncGenerator<Segment> {
   const { rpc, finality, pollSeconds, once, signal } = options
@@ -46,8 +50,8 @@ export async function* followChain(options: FollowOptions): AsyncGenerator<Segme
   let last = options.parent
   for (;;) {
     const final = await finalBlock(rpc, finality)
-    while (final.number - newestBlocks > last.number) {
-      const segment = await readRange(options, last, final.number - newestBlocks, width)
+    while (final.number - singleBlocks > last.number) {
+      const segment = await readRange(options, last, final.number - singleBlocks, width)
       yield segment
       last = segment.headers.get(segment.to) as Header
     }
@@ -61,28 +65,28 @@ export async function* followChain(options: FollowOptions): AsyncGenerator<Segme
   }
 }
 
-/** One range, as wide as the nodes will have it. */
+/** Reads one range, as wide as the nodes permit. */
 async function readRange(
   { rpc, logs }: FollowOptions,
   parent: Pick<Header, 'number' | 'hash'>,
   limit: number,
   width: RangeWidth,
 ): Promise<Segment> {
-  const first = await rpc.ask((node) => linked(rpc, node, parent))
-  const headers = await endOfSecond(rpc, Math.min(parent.number + width.blocks, limit))
+  const first = await rpc.ask((node) => nextBlock(rpc, node, parent))
+  const headers = await readToNextSecond(rpc, Math.min(parent.number + width.blocks, limit))
   const [from, to] = [first.number, Math.max(...headers.keys()) - 1]
   const found = await logs.inRange(from, to, width)
   return { from, to, logs: found, isWhole: false, headers: headers.set(from, first) }
 }
 
-/** Blocks from the parent on whose next one is final too, those of a second together. */
+/** Reads blocks one by one whose successor is final too; yields those of one second together. */
 async function* readSingly(
   { rpc, logs }: FollowOptions,
   parent: Pick<Header, 'number' | 'hash'>,
   final: number,
 ): AsyncGenerator<Segment> {
   if (parent.number + 1 >= final) return
-  let block = await rpc.ask((node) => linked(rpc, node, parent))
+  let block = await rpc.ask((node) => nextBlock(rpc, node, parent))
   let found: ChainLog[] = []
   let isWhole = true
   let from = block.number
@@ -92,7 +96,7 @@ async function* readSingly(
     const ofBlock = await logs.ofBlock(current)
     found.push(...ofBlock.logs)
     isWhole &&= ofBlock.isWhole
-    block = await rpc.ask((node) => linked(rpc, node, current))
+    block = await rpc.ask((node) => nextBlock(rpc, node, current))
     headers.set(current.number, current).set(block.number, block)
     if (block.ts === current.ts) continue
     yield { from, to: current.number, logs: found, isWhole, headers }
@@ -103,14 +107,14 @@ async function* readSingly(
   }
 }
 
-/** The block after a final one. */
-async function linked(rpc: Rpc, node: Node, parent: Pick<Header, 'number' | 'hash'>): Promise<Header> {
+/** Reads the block after a final one, and verifies its parent hash. */
+async function nextBlock(rpc: Rpc, node: Node, parent: Pick<Header, 'number' | 'hash'>): Promise<Header> {
   const block = await node.block(parent.number + 1)
   return block.parentHash === parent.hash ? block : explainBreak(rpc, parent)
 }
 
-/** Headers from a block on to the first one that is of a later second. */
-async function endOfSecond(rpc: Rpc, number: number): Promise<Map<number, Header>> {
+/** Reads headers from a block on, up to the first one of a later second. */
+async function readToNextSecond(rpc: Rpc, number: number): Promise<Map<number, Header>> {
   const headers = new Map<number, Header>()
   for (let next = number; ; next++) {
     const header = await rpc.ask((node) => node.block(next))

@@ -9,24 +9,25 @@ import { sortLogs, type RangeWidth, readHistory } from './rpc/log-ranges.ts'
 import type { Rpc } from './rpc/rpc.ts'
 import { vaultTopics } from './vaults/vault-events.ts'
 
-/** Reads the logs that tell of vaults. */
+/** Reads the logs about vaults. */
 export interface LogSource {
-  /** Those of a range of old blocks. */
+  /** Reads the logs of a range of old blocks. */
   inRange(from: number, to: number, width: RangeWidth): Promise<ChainLog[]>
-  /** Those of one block, and whether its bloom shows that there are no more. */
+  /** Reads the logs of one block, and whether its bloom filter proves that they are complete. */
   ofBlock(block: Header): Promise<{ logs: ChainLog[]; isWhole: boolean }>
 }
 
-/** Providers take so many addresses in a filter. */
-const mostAddresses = 200
+/** Maximum number of addresses in a filter that providers accept. */
+const maxAddresses = 200
 
+/** Creates a source for the logs of vaults and of their positions. */
 export function createLogSource(rpc: Rpc, vaults: readonly Address[], holdings: Holdings): LogSource {
   const { venue } = holdings
-  const ofVaults = inChunks(vaults, mostAddresses).map((address): LogFilter => ({ address, topics: [vaultTopics] }))
+  const vaultFilters = inChunks(vaults, maxAddresses).map((address): LogFilter => ({ address, topics: [vaultTopics] }))
 
   return {
     async inRange(from, to, width) {
-      const changes = await readHistory(rpc, [...ofVaults, ...venue.movesOf(vaults)], from, to, width)
+      const changes = await readHistory(rpc, [...vaultFilters, ...venue.movesOf(vaults)], from, to, width)
       const arrived = changes.flatMap((log) => venue.readLog(log)?.id ?? [])
       const ids = new Set([...holdings.ids, ...arrived])
       return sortLogs([...changes, ...(await readHistory(rpc, venue.changesOf([...ids]), from, to, width))])
@@ -37,23 +38,24 @@ export function createLogSource(rpc: Rpc, vaults: readonly Address[], holdings: 
   async function readBlock(node: Node, block: Header): Promise<{ logs: ChainLog[]; isWhole: boolean }> {
     const { logsBloom, hash } = block
     const addresses = [...vaults, venue.address]
-    // Some chains leave the bloom empty whatever the block holds.
+    // Some chains leave the bloom filter empty.
     const hasBloom = /[1-9a-f]/.test(logsBloom.slice(2))
-    const asked = hasBloom ? addresses.filter((address) => mayHaveLogsOf(logsBloom, address)) : addresses
-    if (asked.length === 0) return { logs: [], isWhole: true }
+    const matching = hasBloom ? addresses.filter((address) => mayHaveLogsOf(logsBloom, address)) : addresses
+    if (matching.length === 0) return { logs: [], isWhole: true }
     const topics = [...vaultTopics, ...venue.topics]
-    const lists = inChunks(asked, mostAddresses).map((address) => node.logsOf({ address, topics: [topics] }, hash))
+    const lists = inChunks(matching, maxAddresses).map((address) => node.logsOf({ address, topics: [topics] }, hash))
     const found = (await Promise.all(lists)).flat()
     if (found.length > 0 || !hasBloom) return { logs: sortLogs(found), isWhole: false }
-    const isSought = ({ address, topics: [first] }: ChainLog): boolean =>
-      asked.includes(getAddress(address)) && first !== undefined && topics.includes(first)
-    return { logs: (await allLogs(node, block)).filter(isSought), isWhole: true }
+    const matches = ({ address, topics: [first] }: ChainLog): boolean =>
+      matching.includes(getAddress(address)) && first !== undefined && topics.includes(first)
+    return { logs: (await allLogs(node, block)).filter(matches), isWhole: true }
   }
 }
 
 /**
- * All logs of a block. A bloom can say yes where there is nothing, but not when all logs are there to make it anew.
- * @throws {NodeFault} where some aren't
+ * Reads all logs of a block. A bloom filter has false positives, but the filter of all logs must equal that of the
+ * header.
+ * @throws {NodeFault} when logs are missing
  */
 async function allLogs(node: Node, { number, hash, logsBloom }: Header): Promise<ChainLog[]> {
   const all = await node.logsOf({}, hash)

@@ -17,49 +17,53 @@ import type { Report, Rpc } from './rpc/rpc.ts'
 import type { BlockFactsOptions } from './block-facts.ts'
 import { BlockState } from './rpc/multicall.ts'
 
-/** Seconds that are valued at the same time. */
-const mostAhead = 8
-/** How often logs that contradict the contracts are read again. */
-const mostRereadings = 5
+/** Maximum number of seconds that are valued concurrently. */
+const maxConcurrentSeconds = 8
+/** Maximum number of retries where logs and contracts disagree. */
+const maxRereads = 5
 const rereadSeconds = 1
-/** So many at once are history, of which it is good to know that it goes on. */
-const newsworthyBlocks = 64
+/** Ranges of at least this many blocks are reported, to show the progress of a long history. */
+const reportedRangeBlocks = 64
 
-/** The block that a reader goes on from: the first one of a second it told of. */
+/** The block to resume from: the first block of a second with facts. */
 export type ResumePoint = Pick<Header, 'number' | 'hash'>
 
-/** The facts of a second, and where it began. */
+/** The facts of one second, with its first block. */
 export interface BlockFactsBatch {
   readonly start: ResumePoint
   readonly facts: readonly FactInput[]
 }
 
+/** Options of {@link readFacts}. */
 export interface ReaderOptions extends BlockFactsOptions {
   readonly config: ChainConfig
   readonly report: Report
   readonly signal: AbortSignal
-  /** Ends it at the newest final block instead of waiting for more. */
+  /** Ends at the newest final block instead of waiting for more. */
   readonly once: boolean
-  /** Is told of the newest block that was read, each time that there is no more; all facts of it were taken then. */
+  /**
+   * Called with the newest block that was read when there is no further final block; all of its facts have been
+   * consumed.
+   */
   readonly onEnd?: ((newest: Header) => Promise<void>) | undefined
 }
 
 /**
- * Tells of vaults as facts, second by second, from the first block of the first vault, or from where a reader was. The
- * same chain gives the same facts, wherever it begins.
- * @throws {ChainError} where no waiting helps
+ * Reads vaults as facts, second by second, from the first block of the first vault or from where an earlier reader
+ * stopped. The same chain yields the same facts, wherever reading resumes.
+ * @throws {ChainError} when a retry cannot help
  */
 export async function* readFacts(
   options: ReaderOptions,
   start: ResumePoint | null,
 ): AsyncGenerator<BlockFactsBatch, void> {
-  const progress: Progress = { from: start, told: -1, rereadings: 0 }
+  const progress: Progress = { from: start, lastStart: -1, rereads: 0 }
   for (;;) {
     try {
       return yield* readOn(options, progress)
     } catch (error) {
       if (!(error instanceof Contradiction)) throw error
-      if (++progress.rereadings > mostRereadings) throw new LogsIncomplete(error.message)
+      if (++progress.rereads > maxRereads) throw new LogsIncomplete(error.message)
       options.report('warn', 'The chain is read again', { reason: error.message })
       await wait(rereadSeconds * 1_000, undefined, { signal: options.signal })
     }
@@ -68,17 +72,17 @@ export async function* readFacts(
 
 interface Progress {
   from: ResumePoint | null
-  /** The block of the second that was told of last. */
-  told: number
-  /** Since then. */
-  rereadings: number
+  /** First block of the last second that was yielded. */
+  lastStart: number
+  /** Retries since then. */
+  rereads: number
 }
 
-/** What wasn't told yet. */
+/** Yields the facts that were not yielded yet. */
 async function* readOn(options: ReaderOptions, progress: Progress): AsyncGenerator<BlockFactsBatch, void> {
   for await (const next of readFrom(options, progress.from)) {
-    if (next.start.number <= progress.told) continue
-    Object.assign(progress, { from: next.start, told: next.start.number, rereadings: 0 })
+    if (next.start.number <= progress.lastStart) continue
+    Object.assign(progress, { from: next.start, lastStart: next.start.number, rereads: 0 })
     yield next
   }
 }
@@ -98,22 +102,25 @@ async function* readFrom(options: ReaderOptions, start: ResumePoint | null): Asy
   const logs = createLogSource(rpc, vaults, holdings)
   const { finality, pollSeconds } = config
   for await (const segment of followChain({ rpc, logs, finality, pollSeconds, parent, once, signal, onEnd })) {
-    if (segment.to - segment.from >= newsworthyBlocks) {
+    if (segment.to - segment.from >= reportedRangeBlocks) {
       options.report('info', 'Reading the chain', { from: segment.from, to: segment.to })
     }
-    const moments = await momentsOf(segment, options, holdings)
+    const seconds = await planSeconds(segment, options, holdings)
     const end = segment.headers.get(segment.to)
     if (!segment.isWhole && end !== undefined) await checkHoldings(new BlockState(rpc, multicall, end), holdings)
-    yield* ahead(moments, (moment) => tell(moment, options))
+    yield* mapConcurrently(seconds, (second) => readBatch(second, options))
   }
 }
 
-async function tell(moment: TimestampBlocks, options: ReaderOptions): Promise<BlockFactsBatch> {
-  const [first] = moment.blocks
-  return { start: first?.header ?? moment.end, facts: await timestampFacts(moment, options) }
+async function readBatch(second: TimestampBlocks, options: ReaderOptions): Promise<BlockFactsBatch> {
+  const [first] = second.blocks
+  return { start: first?.header ?? second.end, facts: await timestampFacts(second, options) }
 }
 
-/** The block before the one to begin with, which must be the one that was read. */
+/**
+ * Returns the block before the first one to read, after verifying that the chain still contains the block to resume
+ * from.
+ */
 function parentOf(rpc: Rpc, start: ResumePoint | null, firstBlock: number): Promise<Header> {
   return rpc.ask(async (node) => {
     if (start === null) return node.block(firstBlock - 1)
@@ -124,8 +131,8 @@ function parentOf(rpc: Rpc, start: ResumePoint | null, firstBlock: number): Prom
   })
 }
 
-/** The seconds of a segment in which there is something to tell. */
-async function momentsOf(segment: Segment, options: ReaderOptions, holdings: Holdings): Promise<TimestampBlocks[]> {
+/** Returns the seconds of a segment that have facts. */
+async function planSeconds(segment: Segment, options: ReaderOptions, holdings: Holdings): Promise<TimestampBlocks[]> {
   const { config, rpc, venue, multicall } = options
   const known = new Map(segment.headers)
   const headerAt = async (number: number): Promise<Header> => {
@@ -138,7 +145,7 @@ async function momentsOf(segment: Segment, options: ReaderOptions, holdings: Hol
     holdings,
     readLiquidity: async (id, number) => {
       const state = new BlockState(rpc, multicall, await headerAt(number))
-      return (await venue.storedOf(state, id))?.liquidity ?? 0n
+      return (await venue.readStored(state, id))?.liquidity ?? 0n
     },
   })
   const placed = await Promise.all(plans.map(async (plan) => ({ plan, header: await headerAt(plan.number) })))
@@ -158,15 +165,15 @@ async function momentsOf(segment: Segment, options: ReaderOptions, holdings: Hol
   )
 }
 
-/** Works on some ahead of those that are given, in order. */
-async function* ahead<In, Out>(items: readonly In[], work: (item: In) => Promise<Out>): AsyncGenerator<Out> {
+/** Maps items with bounded concurrency, and yields the results in order. */
+async function* mapConcurrently<In, Out>(items: readonly In[], work: (item: In) => Promise<Out>): AsyncGenerator<Out> {
   const running: Promise<Out>[] = []
   for (const item of items) {
     const promise = work(item)
-    // It is awaited in its turn, and may fail before.
+    // Awaited later, and may reject before.
     promise.catch(() => undefined)
     running.push(promise)
-    if (running.length === mostAhead) yield await (running.shift() as Promise<Out>)
+    if (running.length === maxConcurrentSeconds) yield await (running.shift() as Promise<Out>)
   }
   for (const promise of running) yield await promise
 }

@@ -8,20 +8,21 @@ import { connectRpc, type RpcRetryOptions, type Report } from './rpc/rpc.ts'
 import { BlockState } from './rpc/multicall.ts'
 import { uniswapV3 } from './venues/uniswap-v3.ts'
 
+/** Options for reading a chain. */
 export interface ChainOptions {
-  /** What messages call chain.json. */
+  /** Name of the configuration file in messages. */
   readonly file: string
   readonly config: ChainConfig
   readonly report: Report
   readonly signal: AbortSignal
   /** Ends at the newest final block instead of waiting for more. */
   readonly once: boolean
-  readonly patience?: RpcRetryOptions
+  readonly retry?: RpcRetryOptions
 }
 
 /**
- * Connects to the chain and holds the configuration against it.
- * @throws {BadChainConfig} naming every problem
+ * Connects to a chain and validates the configuration against it.
+ * @throws {BadChainConfig} with every problem
  */
 export async function connectChain({
   file,
@@ -29,9 +30,9 @@ export async function connectChain({
   report,
   signal,
   once,
-  patience,
+  retry,
 }: ChainOptions): Promise<ReaderOptions> {
-  const rpc = connectRpc(config, report, signal, patience)
+  const rpc = connectRpc(config, report, signal, retry)
   const { multicall } = config
   const block = await finalBlock(rpc, config.finality)
   const missing = await Promise.all(

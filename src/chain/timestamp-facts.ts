@@ -3,30 +3,30 @@ import type { Header } from './rpc/block.ts'
 import type { BlockPlan } from './block-plan.ts'
 import { BlockFacts, type BlockFactsOptions } from './block-facts.ts'
 
-/** A second in which there is something to tell: its blocks of which there is, and the last one of all. */
+/** A second with facts: its blocks that have some, and its last block. */
 export interface TimestampBlocks {
   readonly blocks: readonly { readonly plan: BlockPlan; readonly header: Header }[]
   readonly end: Header
 }
 
 /**
- * The facts of a second: what happened, block by block in the order of the logs, then what the vaults are worth at its
- * end, since a mark is known by its second.
+ * Reads the facts of a second: events block by block in the order of the logs, then marks at its end, because a mark is
+ * identified by its second.
  */
 export async function timestampFacts(
   { blocks, end }: TimestampBlocks,
   options: BlockFactsOptions,
 ): Promise<FactInput[]> {
-  const scenes = new Map<string, BlockFacts>()
-  const sceneAt = (header: Header): BlockFacts => {
-    const scene = scenes.get(header.hash) ?? new BlockFacts(header, options)
-    scenes.set(header.hash, scene)
-    return scene
+  const blockFacts = new Map<string, BlockFacts>()
+  const factsAt = (header: Header): BlockFacts => {
+    const facts = blockFacts.get(header.hash) ?? new BlockFacts(header, options)
+    blockFacts.set(header.hash, facts)
+    return facts
   }
   const marked = new Map(blocks.flatMap(({ plan }) => [...plan.marked]))
-  const [happened, marks] = await Promise.all([
-    Promise.all(blocks.map(({ plan, header }) => sceneAt(header).happenings(plan))),
-    Promise.all([...marked].map(([vault, held]) => sceneAt(end).mark(vault, held))),
+  const [events, marks] = await Promise.all([
+    Promise.all(blocks.map(({ plan, header }) => factsAt(header).eventFacts(plan))),
+    Promise.all([...marked].map(([vault, held]) => factsAt(end).mark(vault, held))),
   ])
-  return [...happened.flat(), ...marks]
+  return [...events.flat(), ...marks]
 }

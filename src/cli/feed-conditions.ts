@@ -1,32 +1,39 @@
 import { ChainDiverged } from '../chain/errors.ts'
 import { BadFact } from '../feed/errors.ts'
 
-/** How the feeds are that this gateway follows, as all of its processes know: by the names of their positions. */
+/**
+ * State of the followed feeds, shared by all processes of the gateway. Feeds are identified by the names of their
+ * positions.
+ */
 export interface FeedConditions {
-  /** Why the gateway is not ready on their account, in words for everybody; null where it is. */
+  /** Why the gateway is not ready because of a feed, without details for untrusted clients; null where it is ready. */
   readonly reason: string | null
-  /** Those that were stopped. */
+  /** Feeds that ended with an error. */
   readonly stopped: readonly string[]
-  /** Those that wait for their database, for room on a disk, or for their file. */
+  /** Feeds that wait for the database, disk space or their file. */
   readonly waiting: readonly string[]
 }
 
-export const noFeedTrouble: FeedConditions = { reason: null, stopped: [], waiting: [] }
+/** State without problems. */
+export const noFeedProblems: FeedConditions = { reason: null, stopped: [], waiting: [] }
 
-/** Is told how feeds fare, and tells what has become of them. */
+/** Collects the state of feeds. */
 export interface FeedMonitor {
   readonly conditions: () => FeedConditions
-  /** Is told what ended a feed before its time; it stays so until the gateway is started anew. */
+  /** Records the error that ended a feed; it applies until the gateway restarts. */
   feedStopped(feed: string, error: unknown): void
-  /** Is told that a feed waits for its database or for room on a disk, and that it doesn't any more. */
+  /** Records whether a feed waits for the database or disk space. */
   feedWaits(feed: string, isWaiting: boolean): void
-  /** Is told that a feed's file is missing and waited for, and that it is there again. */
+  /** Records whether a feed's file is missing. */
   fileMissing(feed: string, isMissing: boolean): void
 }
 
 const waitsForFile = 'The feed waits for its file, which is missing.'
 
-/** @param onChange is told of each change */
+/**
+ * Creates a monitor of feeds.
+ * @param onChange called after each change
+ */
 export function monitorFeeds(onChange: (conditions: FeedConditions) => void = () => undefined): FeedMonitor {
   const stopped = new Map<string, string>()
   const waiting = new Set<string>()
@@ -54,7 +61,7 @@ export function monitorFeeds(onChange: (conditions: FeedConditions) => void = ()
 }
 
 function reasonOf(error: unknown): string {
-  if (error instanceof BadFact) return `The feed is stopped by a bad fact in ${error.finding}`
+  if (error instanceof BadFact) return `The feed is stopped by a bad fact in ${error.messageWithoutFeed}`
   if (error instanceof ChainDiverged) return `The feed is stopped. ${error.message}.`
   return 'The feed is stopped; the log says why.'
 }

@@ -15,15 +15,19 @@ import { reportOccasionally } from '../http/async/report-occasionally.ts'
 import { listen } from '../http/server/server.ts'
 import type { Log } from './log.ts'
 
-/** A database that is away is no reason not to answer: what needs none is served, and the rest is refused. */
+/**
+ * Timeout for the first poll of the commit log: a database outage must not prevent the start, because requests that
+ * need no database are still answered.
+ */
 const firstCommitMilliseconds = 2_000
 
-/** What stops a gateway's answering: what runs is finished, and cut where it takes too long. */
+/** A listening server. Closing it lets running requests finish, up to a timeout. */
 export interface Listening {
   readonly port: number
   close(): Promise<void>
 }
 
+/** Options of {@link openGateway}. */
 export interface GatewayOptions {
   readonly config: Config
   readonly database: Database
@@ -31,20 +35,23 @@ export interface GatewayOptions {
   readonly readiness: Readiness
   readonly cache: ResponseCache
   readonly data: DataVersions
-  /** Whether a feed was stopped, by the name that its position is kept under. */
+  /** Tells whether a feed ended with an error, by the name of its position. */
   readonly isStopped: (feed: string) => boolean
-  /** Whether one waits for its database, for room on a disk, or for its file. */
+  /** Tells whether a feed waits for the database, disk space or its file. */
   readonly isWaiting: (feed: string) => boolean
   readonly metrics: Metrics
-  /** What `/metrics` tells. */
-  readonly tell: MetricsEndpoint
-  /** Whether other workers answer the same senders. */
+  /** The metrics to serve at `/metrics`. */
+  readonly metricsEndpoint: MetricsEndpoint
+  /** Whether other workers serve the same clients. */
   readonly sharesRateLimit?: boolean
 }
 
-/** Answers the requests to one port. */
+/**
+ * Starts answering requests on the configured port.
+ * @throws {CannotListen} when the port cannot be used
+ */
 export async function openGateway(options: GatewayOptions): Promise<Listening> {
-  const { config, database, log, readiness, cache, data, metrics, tell, sharesRateLimit = false } = options
+  const { config, database, log, readiness, cache, data, metrics, metricsEndpoint, sharesRateLimit = false } = options
   const bounds = { ...defaultHttpLimits, ...config.bounds }
   const app = createApp({
     ...config,
@@ -57,7 +64,7 @@ export async function openGateway(options: GatewayOptions): Promise<Listening> {
     isStopped: options.isStopped,
     isWaiting: options.isWaiting,
     readiness,
-    metrics: config.metricsPort === null ? tell : null,
+    metrics: config.metricsPort === null ? metricsEndpoint : null,
     onBatch: metrics.onBatch,
     onRepeat: metrics.onRepeat,
     onFallback: metrics.onFallback,
@@ -70,8 +77,8 @@ export async function openGateway(options: GatewayOptions): Promise<Listening> {
   const logRefused = reportOccasionally((count) => {
     log.warn('Connections are closed at once: as many are open as may be, in all or from one address', { count })
   }, connectionLimits.refusedReportSeconds * 1000)
-  const stopListening = await database.listen(both(cache, data))
-  await isHeard(data, firstCommitMilliseconds)
+  const stopListening = await database.listen(notifyBoth(cache, data))
+  await waitForCommits(data, firstCommitMilliseconds)
   const opened = listen({
     listener: (request, response) => app.listener(request, response),
     onError: (err) => log.error('A request failed', { err }),
@@ -103,8 +110,8 @@ export async function openGateway(options: GatewayOptions): Promise<Listening> {
   }
 }
 
-/** Ends when commits are heard of, so that the first answer tells its version, or when that takes too long. */
-function isHeard(data: DataVersions, milliseconds: number): Promise<void> {
+/** Resolves when commits are received, so that the first response has a data version, or after a timeout. */
+function waitForCommits(data: DataVersions, milliseconds: number): Promise<void> {
   return new Promise((resolve) => {
     const end = (): void => {
       clearTimeout(timer)
@@ -119,8 +126,11 @@ function isHeard(data: DataVersions, milliseconds: number): Promise<void> {
   })
 }
 
-/** What a commit changed is dropped before its version is told. */
-function both(cache: ResponseCache, data: DataVersions): ChangeListener {
+/**
+ * Notifies the response cache before the data versions, so that a version is never announced while stale responses are
+ * cached.
+ */
+function notifyBoth(cache: ResponseCache, data: DataVersions): ChangeListener {
   return {
     committed: (commit) => {
       cache.committed(commit)
@@ -134,11 +144,15 @@ function both(cache: ResponseCache, data: DataVersions): ChangeListener {
   }
 }
 
-/** Answers `/metrics` on the port of its own, where one is configured. */
-export async function openMetricsPort(config: Config, tell: MetricsEndpoint, log: Log): Promise<Listening | null> {
+/** Serves `/metrics` on its own port; null where none is configured. */
+export async function openMetricsPort(
+  config: Config,
+  metricsEndpoint: MetricsEndpoint,
+  log: Log,
+): Promise<Listening | null> {
   if (config.metricsPort === null) return null
   const server = await listen({
-    listener: metricsListener(tell),
+    listener: metricsListener(metricsEndpoint),
     onError: (err) => log.error('A request for the metrics failed', { err }),
     port: config.metricsPort,
     host: config.host,

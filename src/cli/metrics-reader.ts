@@ -1,26 +1,27 @@
 import { untilCancelled } from '../database/cancellation.ts'
 import type { Database } from '../database/database.ts'
-import { readCommitSeq, readFeeds, readNewestFactAt } from '../database/read/figures.ts'
+import { readCommitSeq, readFeeds, readNewestFactAt } from '../database/read/model-metrics.ts'
 import type { ModelFigures } from '../http/ops/model-metrics.ts'
 
+/** Options of {@link createMetricsReader}. */
 export interface MetricsReaderOptions {
-  /** How long the database has: less than the ten seconds that Prometheus waits, and much less than people do. */
+  /** Timeout of the database, below Prometheus' scrape timeout of 10 s. */
   readonly milliseconds?: number
-  /** How long what was read stands. Anybody may ask for it, as often as they like. */
+  /** How long a result is reused, because untrusted clients may request it at any rate. */
   readonly restMilliseconds?: number
 }
 
 /**
- * Reads what the read model tells of itself, once for all who ask at about the same time.
- * @returns a read, which gives null where the database is away or doesn't answer in time, and never fails
+ * Creates a function that reads the figures of the read model, once for all concurrent requests.
+ * @returns a function that resolves with null where the database does not answer in time, and never rejects
  */
 export function createMetricsReader(
   database: Pick<Database, 'query'>,
   { milliseconds = 800, restMilliseconds = 1_000 }: MetricsReaderOptions = {},
 ): () => Promise<ModelFigures | null> {
-  let asked: Promise<ModelFigures | null> | undefined
-  const forget = (): void => void (asked = undefined)
-  return () => (asked ??= read(database, milliseconds).finally(() => setTimeout(forget, restMilliseconds).unref()))
+  let current: Promise<ModelFigures | null> | undefined
+  const reset = (): void => void (current = undefined)
+  return () => (current ??= read(database, milliseconds).finally(() => setTimeout(reset, restMilliseconds).unref()))
 }
 
 async function read(database: Pick<Database, 'query'>, milliseconds: number): Promise<ModelFigures | null> {
@@ -31,7 +32,7 @@ async function read(database: Pick<Database, 'query'>, milliseconds: number): Pr
       readNewestFactAt(database, signal),
       readCommitSeq(database, signal),
     ])
-    // The embedded database can't give up a read.
+    // The embedded database cannot cancel a running read.
     const [feeds, newestFactAt, commitSeq] = await untilCancelled(reading, signal)
     return { feeds, newestFactAt, commitSeq }
   } catch {

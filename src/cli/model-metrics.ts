@@ -3,7 +3,7 @@ import { createModelMetrics } from '../http/ops/model-metrics.ts'
 import { createMetricsReader } from './metrics-reader.ts'
 import type { FeedMonitor } from './feed-conditions.ts'
 
-/** Tells of the facts that came in, in Prometheus' text format. */
+/** Creates a function that returns the metrics of the read model and the feeds, in Prometheus' text format. */
 export function createModelMetricsReader(database: Database, feeds: FeedMonitor): () => Promise<string> {
   return createModelMetrics({
     read: createMetricsReader(database),

@@ -1,35 +1,39 @@
 import type { Summary, Tally } from '../feed/checkpoints.ts'
 import type { Progress } from '../feed/reading/decompress.ts'
 
-/** How much of a run is done at a moment: facts that are applied or known, and the bytes of the feed that they took. */
+/** Progress of a run at one moment. */
 export interface ProgressSample {
   readonly milliseconds: number
   readonly facts: number
-  /** As they are packed, up to the feed's total. */
+  /** Position in the feed as it is stored, possibly compressed. */
   readonly bytesDone: number
 }
 
 /**
- * What a run has done.
- * @param bytesHandled of the feed's unpacked bytes, those of the lines that were applied, skipped or set aside
+ * Measures the progress of a run.
+ * @param bytesHandled end of the last processed line in the decompressed feed
+ * @param milliseconds time since the start
  */
 export function progressSample(
   { applied, skipped }: Summary,
   bytesHandled: number,
-  { bytesRead, bytesUnpacked }: Progress,
+  { bytesRead, bytesDecompressed }: Progress,
   milliseconds: number,
 ): ProgressSample {
-  const bytesDone = bytesUnpacked === 0 ? 0 : Math.round((bytesRead * bytesHandled) / bytesUnpacked)
+  const bytesDone = bytesDecompressed === 0 ? 0 : Math.round((bytesRead * bytesHandled) / bytesDecompressed)
   return { milliseconds, facts: total(applied) + total(skipped), bytesDone }
 }
 
-/** Facts a second between two moments. */
+/** Returns the rate between two samples, in facts per second. */
 export function factsPerSecond(from: ProgressSample, to: ProgressSample): number {
   const milliseconds = to.milliseconds - from.milliseconds
   return milliseconds > 0 ? Math.round(((to.facts - from.facts) * 1000) / milliseconds) : 0
 }
 
-/** The time left, if it goes on as between two moments: `1m 05s`, or `?` where that can't be told. */
+/**
+ * Estimates the remaining time from the rate between two samples: `1m 05s`, or `?` where it is unknown.
+ * @param bytesTotal size of the feed as stored
+ */
 export function timeLeft(from: ProgressSample, to: ProgressSample, bytesTotal: number): string {
   const bytes = to.bytesDone - from.bytesDone
   if (bytes <= 0) return '?'
@@ -38,6 +42,7 @@ export function timeLeft(from: ProgressSample, to: ProgressSample, bytesTotal: n
   return seconds < 60 ? `${seconds}s` : `${Math.floor(seconds / 60)}m ${String(seconds % 60).padStart(2, '0')}s`
 }
 
+/** Sums the counts of all kinds. */
 export function total(tally: Tally): number {
   return Object.values(tally).reduce((sum, count) => sum + count, 0)
 }

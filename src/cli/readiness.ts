@@ -5,24 +5,28 @@ import { probeMilliseconds } from '../limits.ts'
 import type { DataVersions } from '../http/cache/data-versions.ts'
 import type { DataAge, Readiness } from '../http/ops/health.ts'
 import { memoizeBriefly } from '../http/async/memoize-briefly.ts'
-import { type FeedConditions, noFeedTrouble } from './feed-conditions.ts'
+import { type FeedConditions, noFeedProblems } from './feed-conditions.ts'
 
+/** Options of {@link createReadiness}. */
 export interface ReadinessOptions {
-  /** The database has to answer: less than the second that Kubernetes gives a probe. */
+  /** Timeout of the database, below the default probe timeout of 1 s in Kubernetes. */
   readonly milliseconds?: number
-  /** How long the database's answer stands. */
+  /** How long the result is reused. */
   readonly restMilliseconds?: number
   readonly conditions?: () => FeedConditions
-  /** What is known of the data; without it, its age isn't told. */
+  /** Versions of the data; without it their age is not reported. */
   readonly data?: DataVersions
 }
 
-/** Whether the gateway can serve: its database answers, with all migrations, none of its feeds was stopped, and none waits for a missing file. */
+/**
+ * Creates the readiness check: the database answers and has all migrations, no feed ended with an error, and none waits
+ * for its file.
+ */
 export function createReadiness(database: Database, options: ReadinessOptions = {}): Readiness {
-  const { milliseconds = 800, restMilliseconds = probeMilliseconds, conditions = () => noFeedTrouble, data } = options
-  // Anybody may ask, as often as they like.
+  const { milliseconds = 800, restMilliseconds = probeMilliseconds, conditions = () => noFeedProblems, data } = options
+  // Untrusted clients may request it at any rate.
   const askDatabase = memoizeBriefly(
-    () => withinTime(reasonOf(database, AbortSignal.timeout(2 * milliseconds)), milliseconds),
+    () => withDeadline(reasonOf(database, AbortSignal.timeout(2 * milliseconds)), milliseconds),
     restMilliseconds,
   )
   return {
@@ -34,7 +38,10 @@ export function createReadiness(database: Database, options: ReadinessOptions = 
   }
 }
 
-/** Why the data grows old is said beside its age: who is asked while the database is away says so itself. */
+/**
+ * Returns the age of the data with its causes. A database outage is not among them, because the readiness check reports
+ * it.
+ */
 function ageOf(data: DataVersions, { stopped, waiting }: FeedConditions): DataAge {
   const { ageSeconds, newestTs } = data.now()
   return {
@@ -57,7 +64,7 @@ async function reasonOf(database: Database, signal: AbortSignal): Promise<string
   }
 }
 
-async function withinTime(reason: Promise<string | null>, milliseconds: number): Promise<string | null> {
+async function withDeadline(reason: Promise<string | null>, milliseconds: number): Promise<string | null> {
   const answered = new AbortController()
   const late = wait(milliseconds, `The database did not answer within ${milliseconds} ms.`, {
     signal: answered.signal,

@@ -4,17 +4,20 @@ import type { Reader } from '../database/database.ts'
 import { isOutage } from '../database/errors.ts'
 import { allStrategies, readVaultPages } from '../database/read/vault.ts'
 
-/** Addresses that stand for all of a machine's, so that nobody can be sent there. */
+/** Wildcard addresses, which no client can connect to. */
 const allAddresses: readonly string[] = ['0.0.0.0', '::']
 
-/** What a newcomer can ask for first. */
+/**
+ * Returns the text that is printed at the start: GraphiQL's address and a curl command for each path, with the address
+ * of an existing vault.
+ */
 export async function startBanner(
   database: Reader,
   port: number,
   { host, apiKeys }: Pick<Config, 'host' | 'apiKeys'>,
 ): Promise<string> {
   const base = `http://${hostName(host)}:${port}`
-  const address = (await someVault(database)) ?? ':address'
+  const address = (await anyVaultAddress(database)) ?? ':address'
   const paths = [
     `/vault/${address}/snapshot`,
     `/vault/${address}/equity`,
@@ -23,13 +26,13 @@ export async function startBanner(
     '/universe',
     '/universe/pairs',
   ]
-  // The keys themselves are secrets, which have no place where this is printed.
+  // API keys are secrets and must not be printed.
   const curl = apiKeys.length === 0 ? 'curl -s' : "curl -s -H 'Authorization: Bearer YOUR_API_KEY'"
   return [`GraphiQL  ${base}/graphql`, ...paths.map((path) => `${curl} ${base}${path}`)].join('\n')
 }
 
-/** The address of a vault; none where the database doesn't answer now, for which a gateway that runs needn't end. */
-async function someVault(database: Reader): Promise<string | undefined> {
+/** Returns the address of a vault; undefined where there is none or the database is not available. */
+async function anyVaultAddress(database: Reader): Promise<string | undefined> {
   const page = {
     filter: { status: null, strategy: null, owner: null },
     orderBy: 'VALUE_USD',

@@ -1,47 +1,50 @@
 import { ReadCancelled } from './errors.ts'
-/** Is told that nobody waits any more. */
-export interface Waiter {
+/** Receives the event of a cancellation; the shape that EventTarget accepts as a listener object. */
+export interface CancellationListener {
   handleEvent(): void
 }
 
-/** Tells that nobody waits for a work any more: an AbortSignal does. */
+/** Signals that a result is no longer needed. An AbortSignal is one. */
 export interface Cancellation {
   readonly aborted: boolean
-  addEventListener(type: 'abort', waiter: Waiter): void
-  removeEventListener(type: 'abort', waiter: Waiter): void
+  addEventListener(type: 'abort', listener: CancellationListener): void
+  removeEventListener(type: 'abort', listener: CancellationListener): void
 }
 
-/** What each request has one of, and each of its reads waits on: a small part of what an AbortController costs. */
+/** The cancellation of one request, on which each of its reads listens: far cheaper than an AbortController. */
 export class Canceller implements Cancellation {
   aborted = false
-  #waiters = new Set<Waiter>()
+  #listeners = new Set<CancellationListener>()
 
-  addEventListener(_: 'abort', waiter: Waiter): void {
-    this.#waiters.add(waiter)
+  addEventListener(_: 'abort', listener: CancellationListener): void {
+    this.#listeners.add(listener)
   }
 
-  removeEventListener(_: 'abort', waiter: Waiter): void {
-    this.#waiters.delete(waiter)
+  removeEventListener(_: 'abort', listener: CancellationListener): void {
+    this.#listeners.delete(listener)
   }
 
-  /** Tells those who wait, once. */
+  /** Cancels and notifies the listeners, once. */
   abort(): void {
     if (this.aborted) return
     this.aborted = true
-    const waiters = this.#waiters
-    this.#waiters = new Set()
-    for (const waiter of waiters) waiter.handleEvent()
+    const listeners = this.#listeners
+    this.#listeners = new Set()
+    for (const listener of listeners) listener.handleEvent()
   }
 }
 
-/** Fails where a read needn't begin. */
+/**
+ * Fails when the work need not start.
+ * @throws {ReadCancelled} when the signal is already aborted
+ */
 export function throwIfCancelled(signal: Cancellation | undefined): void {
   if (signal?.aborted === true) throw new ReadCancelled()
 }
 
 /**
- * What the work comes to, unless it is given up before.
- * @throws {ReadCancelled}
+ * Settles with the work, or rejects as soon as it is cancelled. The work itself is not stopped.
+ * @throws {ReadCancelled} when it is cancelled first
  */
 export function untilCancelled<Result>(work: Promise<Result>, signal: Cancellation | undefined): Promise<Result> {
   if (signal === undefined) return work

@@ -3,88 +3,99 @@ import type { ChangeListener, StopListening } from './commits/change-listener.ts
 import type { PrismaClient } from './prisma/generated/client/client.ts'
 import type { SqlMigrationAwareDriverAdapterFactory } from '@prisma/driver-adapter-utils'
 
-/** Its text is the same on both engines, its name is what PostgreSQL keeps the prepared plan under. */
+/** An SQL statement with the same text on both engines. PostgreSQL keeps its prepared plan under the name. */
 export interface Statement {
   readonly name: string
   readonly text: string
   /**
-   * Whether a transaction may keep its plan, since there is but one way to run it, as for what only inserts: another that
-   * is kept from when a table was small would read all of it when it no longer is.
+   * How often a transaction prepares it. `once` is for statements with only one possible plan, such as an INSERT. The
+   * default is `each time`: a generic plan that was made while a table was small would later scan all of it.
+   * @see PostgreSQL documentation, PREPARE, "Notes" on generic and custom plans
    */
-  readonly hasOnePlan?: boolean
-  /** Where its rows come as one text, `packed`, or as one of each `key`: makes them of it. */
-  readonly unpack?: (text: string, key?: string) => unknown[]
+  readonly prepare?: 'once' | 'each time'
+  /** Decodes its rows, where they are sent as one text in the column `encoded`, or as one text for each `key`. */
+  readonly decode?: (encoded: string, key?: string) => unknown[]
 }
 
 /**
- * What a read's rows are made from: the vaults that its first value names, all vaults, the catalogue of strategies, the
- * universe, or how far feeds are, which no commit tells of. When that changes, an answer that was made of them no longer stands.
+ * The data that a read's rows are made from: the vaults named by its first value, all vaults, the strategy catalogue, the
+ * universe, or the positions of feeds, which no commit reports. A cached response is stale once its source has changed.
  */
-export type Origin = 'named vaults' | 'all vaults' | 'catalogue' | 'universe' | 'feeds'
+export type ReadSource = 'named vaults' | 'all vaults' | 'catalogue' | 'universe' | 'feeds'
 
-/** A statement that reads the read model. */
-export interface Read extends Statement {
-  readonly from: Origin
+/** How concurrent reads by the same statement are combined or split. */
+export type Batching =
+  /** Reads with equal values are sent once, and each request gets all rows. */
+  | { readonly kind: 'deduplicated' }
   /**
-   * Where requests may share it, since it is short: the column that tells which of its keys, the first value, a row is
-   * of; or null where it has no keys, so that all its rows are everybody's.
+   * Reads whose values differ only in their keys, the first value, are sent as one statement.
+   * `keyColumn` is the column that contains a row's key, `maxKeys` the size of a batch, 100 by default.
    */
-  readonly sharedBy?: string | null
-  /** How many keys a shared read may have, or a piece of one that is read in pieces; a hundred unless each has many rows. */
-  readonly mostShared?: number
-  /** Whether it reads as many rows as there are: few of these run at once, so that short reads always find a connection. */
+  | { readonly kind: 'keyed'; readonly keyColumn: string; readonly maxKeys?: number }
+  /** A long read is not shared. An embedded database runs it in chunks of at most `maxKeys` keys, its first value. */
+  | { readonly kind: 'chunked'; readonly maxKeys: number }
+  /** Each read is a statement of its own. */
+  | { readonly kind: 'none' }
+
+/** A statement that reads the read model for a response. */
+export interface Read extends Statement {
+  readonly source: ReadSource
+  readonly batching: Batching
+  /** Whether it visits a number of rows without limit. Few of these run at once, so that short reads find a connection. */
   readonly isUnbounded?: boolean
 }
 
-/** A value a statement can be given; dates and floats have no place in the read model. */
+/** A value of a statement's parameter. The read model contains neither dates nor floats. */
 export type Value = string | number | boolean | null | readonly string[] | readonly number[]
 
 /**
- * What a batch of facts is written by. Statements run in the order they are given in, none waits for the answer to the
- * one before it, and what is given in one go is sent in one go. Where one fails, all fail, by its error.
+ * A transaction that writes a batch of facts. Statements run in the order of the calls and are pipelined: none waits for
+ * the result of the one before. When one fails, all later ones fail with the same error.
  */
 export interface Transaction {
-  /** Gives a statement's rows. */
+  /** Runs a statement and resolves with its rows. */
   query<Row>(statement: Statement, values: readonly Value[]): Promise<Row[]>
-  /** Sends a statement whose rows nobody asks for: the transaction is not committed before it has ended well. */
+  /** Runs a statement without waiting for it. The transaction commits only after it has succeeded. */
   send(statement: Statement, values: readonly Value[]): void
 }
 
-/** What reads ask. */
+/** Runs reads and returns their rows. */
 export interface Reader {
   /**
-   * Runs a hot read and gives its rows.
-   * @param signal gives it up, and stops it on a server
-   * @throws {ReadCancelled} where it was given up, or took too long
-   * @throws {DatabaseUnavailable} where the database can't be reached now
+   * Runs a read and resolves with its rows.
+   * @param signal cancels the read, on a PostgreSQL server too
+   * @throws {ReadCancelled} when it was cancelled, or exceeded the server's statement timeout
+   * @throws {DatabaseUnavailable} when the database cannot be reached now
    */
   query<Row>(read: Read, values: readonly Value[], signal?: Cancellation): Promise<Row[]>
 }
 
-/** Rows of a read, and the version of the data that they were read from. */
+/** Rows of a read, with the version of the data that they show. */
 export interface Versioned<Row> {
   readonly rows: Row[]
-  /** Of the one snapshot that all the rows are of; null where they are of several snapshots, or their version is unknown. */
+  /** Version of the one snapshot of all rows; null where they are from several snapshots, or the version is unknown. */
   readonly version: string | null
 }
 
+/** Runs reads and returns their rows with the version of the data. */
 export interface VersionedReader {
   /**
-   * Runs a hot read and gives its rows with their version.
-   * @param signal gives it up, and stops it on a server
-   * @throws {ReadCancelled} where it was given up, or took too long
-   * @throws {DatabaseUnavailable} where the database can't be reached now
+   * Runs a read and resolves with its rows and their version.
+   * @param signal cancels the read, on a PostgreSQL server too
+   * @throws {ReadCancelled} when it was cancelled, or exceeded the server's statement timeout
+   * @throws {DatabaseUnavailable} when the database cannot be reached now
    */
   read<Row>(read: Read, values: readonly Value[], signal?: Cancellation): Promise<Versioned<Row>>
 }
 
+/** Runs several reads on one snapshot of the database. */
 export interface Snapshots {
   /**
    * Runs work whose reads all see one committed state of the whole database.
-   * @param work it may read by the reader until it ends
-   * @param signal gives up the work and its reads
-   * @param isUnbounded whether unbounded reads are among them: it takes none of the connections of short reads then
-   * @throws {ReadCancelled} where it was given up
+   * @param work may use the reader until its promise settles
+   * @param signal cancels the work and its reads
+   * @param isUnbounded whether unbounded reads are among them: the snapshot then takes no connection of short reads
+   * @throws {ReadCancelled} when it was cancelled
    */
   snapshot<Result>(
     work: (reader: VersionedReader) => Promise<Result>,
@@ -93,20 +104,23 @@ export interface Snapshots {
   ): Promise<Result>
 }
 
-/** The embedded PGlite or a PostgreSQL: what differs between them is below this. */
+/** The database of the gateway: an embedded PGlite or a PostgreSQL server, which differ only below this interface. */
 export interface Database extends Reader, VersionedReader, Snapshots {
   readonly engine: 'pglite' | 'postgresql'
-  /** For what is read or changed seldom. */
+  /** Prisma's client, for rare reads and writes. */
   readonly prisma: PrismaClient
+  /** Runs any statement and resolves with its rows; see {@link Reader.query}. */
   query<Row>(statement: Statement, values: readonly Value[], signal?: Cancellation): Promise<Row[]>
+  /** Runs any statement and resolves with its rows and their version; see {@link VersionedReader.read}. */
   read<Row>(statement: Statement, values: readonly Value[], signal?: Cancellation): Promise<Versioned<Row>>
-  /** Tells of the commits of the server that is read from, until it is stopped. */
+  /** Notifies a listener of the commits of the server that is read from, until it is stopped. */
   listen(listener: ChangeListener): Promise<StopListening>
-  /** Runs work in one transaction; what it throws rolls all of it back. */
+  /** Runs work in one transaction, and rolls it back when the work fails. */
   transaction<Result>(work: (transaction: Transaction) => Promise<Result>): Promise<Result>
-  /** Runs work while no other process that asks for the same does. */
+  /** Runs work under a lock that excludes every other process that calls this. */
   exclusively<Result>(work: () => Promise<Result>): Promise<Result>
-  /** Runs work by Prisma's schema engine, on a connection that ends with it: the engine never gives back its lock. */
+  /** Runs work by Prisma's schema engine on a connection that ends with it, because the engine never releases its lock. */
   withEngineAdapter<Result>(work: (adapter: SqlMigrationAwareDriverAdapterFactory) => Promise<Result>): Promise<Result>
+  /** Closes all connections, and releases the data directory of an embedded database. */
   close(): Promise<void>
 }

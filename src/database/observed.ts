@@ -1,11 +1,11 @@
 import type { Snapshots, VersionedReader } from './database.ts'
 
-/** Is told of each statement when it has ended, and whether it gave its rows. */
+/** Called when a statement has ended, with its duration in seconds and whether it succeeded. */
 export type OnStatement = (name: string, seconds: number, isDone: boolean) => void
 
 /**
- * Reads whose statements are told of, those of snapshots too, with the time that each took, its wait for a connection
- * included.
+ * Reports each statement of reads and snapshots to an observer.
+ * @param onStatement receives durations that include the wait for a connection
  */
 export function observed(database: VersionedReader & Snapshots, onStatement: OnStatement): VersionedReader & Snapshots {
   return {

@@ -1,14 +1,18 @@
 import type { Database } from './database.ts'
 import { migrate } from './prisma/migrations.ts'
 
+/** Database engine to use, with its address. */
 export type DatabaseChoice =
   | { readonly engine: 'pglite'; readonly dataDir: string }
   | { readonly engine: 'postgresql'; readonly url: string; readonly connections: number }
 
 /**
- * Opens the database that was chosen, with all migrations applied. Only the engine in use is loaded.
- * @param warn is told of what an operator should know, and needs no end
- * @throws {DataDirInUse} where another process has the embedded one
+ * Opens a database and applies missing migrations. Only the chosen engine is loaded.
+ * @param warn receives warnings for the operator that do not prevent the start
+ * @throws {DataDirInUse} when another process has the embedded database open
+ * @throws {DataDirUnusable} when the data directory cannot be created, read or written
+ * @throws {DatabaseUnreachable} when the PostgreSQL server cannot be used
+ * @throws {DatabaseRefused} when migrations are missing and the role may not apply them
  */
 export async function openDatabase(
   choice: DatabaseChoice,

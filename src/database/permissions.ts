@@ -1,14 +1,15 @@
 import type { Database } from './database.ts'
-import { DatabaseRefused, refusalIn } from './errors.ts'
+import { permissionDenial } from './driver-errors.ts'
+import { DatabaseRefused } from './errors.ts'
 
-/** Whether the server takes no writes of this role: a standby, or one that is set to be read-only. */
+/** Tells whether the server rejects writes of this role: a standby, or one that is read-only by configuration. */
 export async function isReadOnly(database: Pick<Database, 'query'>): Promise<boolean> {
   const text = `select current_setting('transaction_read_only') = 'on' as "isReadOnly"`
   const [answer] = await database.query<{ isReadOnly: boolean }>({ name: 'is_read_only', text }, [])
   return answer?.isReadOnly === true
 }
 
-/** Explains why migrations can't be applied to a server that is read-only. */
+/** Returns an error that explains why migrations cannot be applied to a read-only server, and the remedy. */
 export async function refusalOfReadOnly(database: Pick<Database, 'query'>): Promise<DatabaseRefused> {
   const { role, lacking, standby } = await sessionOf(database)
   const remedy = standby
@@ -18,14 +19,14 @@ export async function refusalOfReadOnly(database: Pick<Database, 'query'>): Prom
 }
 
 /**
- * Explains why a role can't apply migrations.
- * @returns null where the role is not at fault
+ * Returns an error that explains why a role cannot apply migrations, and the remedy.
+ * @returns null where permissions are not the cause
  */
 export async function refusalOfMigrations(
   database: Pick<Database, 'query'>,
   error: unknown,
 ): Promise<DatabaseRefused | null> {
-  const refusal = refusalIn(error)
+  const refusal = permissionDenial(error)
   if (refusal === null) return null
   const { role, name } = await sessionOf(database)
   const remedy =

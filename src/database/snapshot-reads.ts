@@ -1,14 +1,13 @@
-import { ReadCancelled } from './errors.ts'
 import type { Read, Value, Versioned, VersionedReader } from './database.ts'
-import { RecoveryConflict } from './errors.ts'
+import { ReadCancelled, RecoveryConflict } from './errors.ts'
 import { decodeRows } from './decode-rows.ts'
 
-/** Sends a read to the snapshot and gives the rows as they were sent. */
+/** Sends a read to the snapshot and resolves with the rows as the driver returns them. */
 export type SendRead = (read: Read, values: readonly Value[]) => Promise<unknown[]>
 
 /**
- * The reads of one snapshot. The first that fails fails those after it by its own error, since the server says of them
- * only that their transaction is aborted; after the end of the snapshot none is sent.
+ * The reads of one snapshot. After a read has failed, later ones fail with the same error, because the server only
+ * reports that the transaction is aborted. After the end of the snapshot no read is sent.
  */
 export class SnapshotReads implements VersionedReader {
   #failure: { readonly error: unknown } | undefined
@@ -25,7 +24,7 @@ export class SnapshotReads implements VersionedReader {
     }
   }
 
-  /** Whether a read failed since the server had to give up the snapshot: another one may succeed. */
+  /** Whether a read failed because of a recovery conflict, so that a new snapshot may succeed. */
   get isInConflict(): boolean {
     return this.#failure?.error instanceof RecoveryConflict
   }

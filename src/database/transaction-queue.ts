@@ -1,9 +1,12 @@
 import type { Statement, Transaction, Value } from './database.ts'
 
-/** Runs a statement when those that were given before have ended, without being waited for. */
+/** Runs a statement after those before it have ended; the caller need not wait between statements. */
 export type RunStatement = <Row>(statement: Statement, values: readonly Value[]) => Promise<Row[]>
 
-/** The statements of a transaction. One that fails fails those after it, so that the first error is told for all. */
+/**
+ * The statements of a transaction. After one has failed, later ones fail with the same error, so that the caller sees
+ * the first cause.
+ */
 export class TransactionQueue implements Transaction {
   #failure: { readonly error: unknown } | undefined
   #last: Promise<unknown> = Promise.resolve()
@@ -23,7 +26,10 @@ export class TransactionQueue implements Transaction {
     void this.query(statement, values)
   }
 
-  /** Ends when all of them have, and so the last. */
+  /**
+   * Resolves when all statements have ended.
+   * @throws the first error
+   */
   async end(): Promise<void> {
     await this.#last
     if (this.#failure !== undefined) throw this.#failure.error

@@ -1,14 +1,14 @@
 import { type Decimal, roundFine, roundUsd, zero } from './decimal.ts'
 import { PriceMissing } from './errors.ts'
 
-/** USD for one unit of an asset, by symbol. */
+/** Price of one unit of an asset in USD, by symbol. */
 export type Prices = ReadonlyMap<string, Decimal>
 
-/** The vault's own deposits, simply held: what the market alone would have made of them. */
+/** The buy-and-hold benchmark: the assets of the vault's own deposits, held without any strategy. */
 export interface Benchmark {
-  /** Quantity of each asset that deposits have brought in, by symbol; 0 where all of it was withdrawn. */
+  /** Quantity of each deposited asset, by symbol; 0 once all of it was withdrawn. */
   readonly holdings: ReadonlyMap<string, Decimal>
-  /** What withdrawals have taken out. */
+  /** Total value that withdrawals have taken out of the benchmark. */
   readonly paidOutUsd: Decimal
 }
 
@@ -20,14 +20,19 @@ export interface AssetAmount {
 export const emptyBenchmark: Benchmark = { holdings: new Map(), paidOutUsd: zero }
 
 /**
- * The market's part of netUsd: benchmark value + benchmark paid out - capitalIn, rounded once.
- * @throws {PriceMissing} for an asset of the deposits without a price
+ * Computes the market's part of netUsd: benchmark value + benchmark paid out - capitalIn.
+ * @returns USD, rounded once to 6 decimals
+ * @throws {PriceMissing} when a deposited asset has no price
  */
 export function marketDeltaUsd(benchmark: Benchmark, capitalInUsd: Decimal, prices: Prices): Decimal {
   return roundUsd(benchmarkValueUsd(benchmark, prices).plus(benchmark.paidOutUsd).minus(capitalInUsd))
 }
 
-/** Adds a deposit's quantities. */
+/**
+ * Adds the asset quantities of a deposit to the benchmark.
+ * @param assets quantities in whole units of each asset
+ * @returns a new benchmark
+ */
 export function depositToBenchmark(benchmark: Benchmark, assets: readonly AssetAmount[]): Benchmark {
   const holdings = new Map(benchmark.holdings)
   for (const { symbol, amount } of assets) {
@@ -37,7 +42,14 @@ export function depositToBenchmark(benchmark: Benchmark, assets: readonly AssetA
   return { ...benchmark, holdings }
 }
 
-/** Takes the fraction amount / valueBefore of every quantity, and pays out that fraction of the benchmark's value. */
+/**
+ * Withdraws the fraction amountUsd / valueBeforeUsd of every quantity, and adds that fraction of the benchmark's value
+ * to the amount paid out.
+ * @param valueBeforeUsd value of the vault before the withdrawal
+ * @param prices at the time of the withdrawal
+ * @returns a new benchmark, with quantities and the amount paid out rounded to 40 decimals
+ * @throws {PriceMissing} when a deposited asset has no price
+ */
 export function withdrawFromBenchmark(
   benchmark: Benchmark,
   amountUsd: Decimal,
@@ -54,7 +66,12 @@ export function withdrawFromBenchmark(
   return { holdings, paidOutUsd: benchmark.paidOutUsd.plus(paidUsd) }
 }
 
-/** The worth of assets at prices, not rounded. */
+/**
+ * Values assets at prices.
+ * @param assets pairs of symbol and quantity in whole units
+ * @returns USD, not rounded
+ * @throws {PriceMissing} when an asset has no price
+ */
 export function assetsValueUsd(assets: Iterable<readonly [symbol: string, amount: Decimal]>, prices: Prices): Decimal {
   let valueUsd = zero
   for (const [symbol, amount] of assets) {

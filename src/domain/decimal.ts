@@ -1,8 +1,9 @@
 import { Decimal as DecimalJs } from 'decimal.js'
 
 /**
- * Exact decimals, half-even where a division has to be rounded. 160 significant digits hold every product of an
- * amount (38) and a price or quantity (80) whole, so that only `roundUsd` and `roundFine` ever round.
+ * Exact decimals, rounded half-even where a division needs it. 160 significant digits hold every product of an amount
+ * (38 digits) and a price or quantity (80 digits) without loss, so that only `roundUsd` and `roundFine` ever round.
+ * @see decimal.js, "precision" and "rounding", https://mikemcl.github.io/decimal.js/
  */
 export const Decimal = DecimalJs.clone({
   precision: 160,
@@ -15,24 +16,30 @@ export type Decimal = DecimalJs
 export const zero: Decimal = new Decimal(0)
 export const one: Decimal = new Decimal(1)
 
-/** Decimals of a USD amount, in the database and on the wire. */
+/** Decimals of a USD amount, in the database and in responses. */
 export const usdScale = 6
 
-/** Decimals of what is carried from one fact to the next and may not end: benchmark quantities and growth. */
+/**
+ * Decimals of intermediate values that are stored between facts and may have no finite expansion: benchmark quantities
+ * and growth.
+ */
 export const fineScale = 40
 
-/** Digits that a USD amount can have before the point, in a feed and in the database. */
+/** Maximum digits of a USD amount before the decimal point, in a feed and in the database. */
 export const usdDigits = 32
 
-/** Digits that what is carried can have before the point. */
+/** Maximum digits of a stored intermediate value before the decimal point. */
 export const fineDigits = 40
 
-/** Rounds to the micro-dollar, half-even. */
+/** Rounds a USD amount to 6 decimals, half-even. */
 export function roundUsd(amount: Decimal): Decimal {
   return amount.toDecimalPlaces(usdScale)
 }
 
-/** Rounds to 40 decimals, half-even: what is carried is what is stored, however facts are batched. */
+/**
+ * Rounds an intermediate value to 40 decimals, half-even. The computation continues with exactly the stored value, so
+ * results do not depend on how facts are batched.
+ */
 export function roundFine(amount: Decimal): Decimal {
   return amount.toDecimalPlaces(fineScale)
 }

@@ -1,22 +1,24 @@
-/** How many points a bucket of the first level holds, and how many buckets of the level below one of any other. */
+/** Points in a bucket of the first level, and buckets of the level below in a bucket of any other level. */
 export const bucketFan = 4
 
-/** Enough for all the points that can be counted. */
-export const mostBucketLevels = 15
+/** Maximum level of a bucket: 4 ** 15 is about a billion points. */
+export const maxBucketLevels = 15
 
-/** A page holds the candidates of as many buckets as one that stands so many levels above theirs. */
+/** A page holds the downsampling input of all buckets that share one ancestor this many levels above them. */
 export const pageLevels = 3
 export const pageBuckets = bucketFan ** pageLevels
 
 /**
- * How many buckets of a level a series of so many points has. A bucket is sealed when a later point has come, since the
- * newest may yet be replaced by another of its second.
+ * Returns how many buckets of a level are sealed, that is final. A bucket is sealed once a later point exists, because
+ * the newest point may still be replaced by another of the same second.
+ * @param points length of the series
+ * @param level level of the buckets, from 1
  */
 export function sealedBuckets(points: number, level: number): number {
   return Math.floor(Math.max(0, points - 1) / bucketFan ** level)
 }
 
-/** A curve over time: points by index, in order of time. */
+/** A curve over time: points by index, ascending by time. */
 export interface Curve {
   readonly length: number
   readonly x: ArrayLike<number>
@@ -24,16 +26,18 @@ export interface Curve {
 }
 
 /**
- * Which points of a curve keep its shape: the first, the last, and between them the one of each bucket that spans the
- * largest triangle with the point kept before it and the mean of the bucket after it (largest-triangle-three-buckets,
- * Steinarsson 2013).
- * @param count how many to keep, 2 or more; a shorter curve is kept whole
+ * Selects the points that keep a curve's shape, by largest-triangle-three-buckets: the first, the last, and of each
+ * bucket in between the point that spans the largest triangle with the point kept before it and the mean of the next
+ * bucket.
+ * @param count number of points to keep, at least 2; a curve that is not longer is kept whole
  * @returns indexes, ascending
+ * @see Sveinn Steinarsson, "Downsampling Time Series for Visual Representation", University of Iceland, 2013, section
+ *   4.2
  */
 export function downsample(curve: Curve, count: number): number[] {
   if (curve.length <= count) return Array.from({ length: curve.length }, (_, index) => index)
   const buckets = count - 2
-  // Of the bucket after the last, which is the last point alone, there is no more.
+  // The last bucket is the last point alone, and has no bucket after it.
   const bound = (bucket: number): number =>
     Math.min(1 + Math.floor((bucket * (curve.length - 2)) / buckets), curve.length)
   let kept = 0
@@ -48,10 +52,13 @@ export function downsample(curve: Curve, count: number): number[] {
 }
 
 /**
- * What a bucket of a curve is told by: its first point, its last, its least and its greatest, the earlier of equals.
- * @returns indexes, ascending, each once
+ * Selects the points that represent a bucket of a curve: its first, last, smallest and largest value, the earlier of
+ * equal ones. Input of `downsample` for a long series (M4 aggregation before LTTB).
+ * @returns indexes, ascending, without duplicates; empty for an empty curve
+ * @see Jugel et al., "M4: A Visualization-Oriented Time Series Data Aggregation", VLDB 2014
+ * @see Van Der Donckt et al., "MinMaxLTTB: Leveraging MinMax-Preselection to Scale LTTB", IEEE VIS 2023
  */
-export function outline({ length, y }: Curve): number[] {
+export function extremePoints({ length, y }: Curve): number[] {
   let least = 0
   let greatest = 0
   for (let index = 1; index < length; index++) {
@@ -68,7 +75,10 @@ function mean(values: ArrayLike<number>, from: number, to: number): number {
   return sum / (to - from)
 }
 
-/** Of a bucket's points the one that spans the most with the point kept before, and the mean of the bucket after. */
+/**
+ * Returns the index in [from, to) whose point spans the largest triangle with the point kept before and the mean of the
+ * next bucket. The area is compared without its constant factor 1/2.
+ */
 function largestTriangle(
   { x, y }: Curve,
   before: number,

@@ -1,7 +1,10 @@
-/** A rule of the domain that an input breaks: the key it is about, and what is wrong in words for its sender. */
+/**
+ * Base class of errors for input that breaks a rule of the domain: `key` names the input, the message says what is
+ * wrong.
+ */
 export abstract class DomainError extends Error {
   constructor(
-    /** The key of a fact or the argument of a query, as its sender wrote it. */
+    /** Key of the fact or argument of the query, as the client wrote it. */
     readonly key: string,
     message: string,
   ) {
@@ -10,6 +13,7 @@ export abstract class DomainError extends Error {
   }
 }
 
+/** A text that is not an EVM address. */
 export class InvalidAddress extends DomainError {
   constructor(
     readonly text: string,
@@ -19,21 +23,21 @@ export class InvalidAddress extends DomainError {
   }
 }
 
-/** A value that isn't a time in Unix seconds. */
+/** A value that is not a time in Unix seconds. */
 export class InvalidTime extends DomainError {
   constructor(value: unknown, latest: number) {
     super('time', `${JSON.stringify(value)} is not a time in Unix seconds, a whole number from 0 to ${latest}`)
   }
 }
 
-/** An argument of a query that is out of its bounds or contradicts another. */
+/** A query argument that is out of range or contradicts another argument. */
 export class InvalidArgument extends DomainError {
   constructor(argument: string, flaw: string) {
     super(argument, `${argument} ${flaw}`)
   }
 }
 
-/** A deposit whose amount isn't what its assets are worth at its prices. */
+/** A deposit whose amount differs from the value of its assets at its prices. */
 export class AmountMismatch extends DomainError {
   constructor(
     readonly amountUsd: string,
@@ -43,7 +47,7 @@ export class AmountMismatch extends DomainError {
   }
 }
 
-/** A withdrawal of more than the vault holds. */
+/** A withdrawal of more than the vault's value. */
 export class WithdrawalOverValue extends DomainError {
   constructor(
     readonly amountUsd: string,
@@ -53,14 +57,14 @@ export class WithdrawalOverValue extends DomainError {
   }
 }
 
-/** A valuation without the price of an asset that the vault's deposits have brought in. */
+/** A valuation without the price of a deposited asset. */
 export class PriceMissing extends DomainError {
   constructor(readonly symbol: string) {
     super(`prices.${symbol}`, `is missing: the vault's deposits have brought in ${symbol}`)
   }
 }
 
-/** A fact that would take a figure of its vault beyond what can be stored. */
+/** A fact that would take a value of its vault beyond the digits that can be stored. */
 export class FigureTooLarge extends DomainError {
   constructor(
     key: string,

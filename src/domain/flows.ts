@@ -8,10 +8,10 @@ import {
 } from './attribution.ts'
 import { type Decimal, roundUsd, usdScale } from './decimal.ts'
 import { AmountMismatch, WithdrawalOverValue } from './errors.ts'
-import { enterDay, grow } from './returns.ts'
+import { dayAt, applyGrowth } from './returns.ts'
 import { endExitWhenEmpty, type VaultState } from './vault.ts'
 
-/** What the vault was found to be worth, at which prices, when. */
+/** A valuation of the vault: total value and asset prices at one time. */
 export interface Valuation {
   readonly tsSeconds: number
   readonly valueUsd: Decimal
@@ -19,23 +19,29 @@ export interface Valuation {
 }
 
 /**
- * Values the vault: the difference to the value carried is earned or lost.
- * @throws {PriceMissing} for an asset of the deposits without a price
+ * Applies a valuation: the difference to the last known value counts as earned or lost.
+ * @returns a new vault state
+ * @throws {PriceMissing} when a deposited asset has no price
  */
 export function revalue(vault: VaultState, valuation: Valuation): VaultState {
   const { tsSeconds, valueUsd, prices } = valuation
-  const day = enterDay(vault.day, tsSeconds, vault.valueUsd)
+  const day = dayAt(vault.day, tsSeconds, vault.valueUsd)
   return {
     ...vault,
     valueUsd,
-    day: grow(day, vault.valueUsd, valueUsd),
+    day: applyGrowth(day, vault.valueUsd, valueUsd),
     marketDeltaUsd: marketDeltaUsd(vault.benchmark, vault.capitalInUsd, prices),
   }
 }
 
 /**
- * Revalues the vault, then adds a deposit to value and capitalIn, and its assets to the benchmark.
- * @throws {AmountMismatch} where the amount isn't the sum of the assets at their prices, to the micro-dollar
+ * Applies the valuation before a deposit, then adds the deposit to value and capitalIn, and its assets to the
+ * benchmark.
+ * @param before valuation immediately before the deposit
+ * @param assets quantities in whole units
+ * @returns a new vault state
+ * @throws {AmountMismatch} when the amount is not the value of the assets at their prices, to 6 decimals
+ * @throws {PriceMissing} when a deposited asset has no price
  */
 export function deposit(
   vault: VaultState,
@@ -43,13 +49,13 @@ export function deposit(
   amountUsd: Decimal,
   assets: readonly AssetAmount[],
 ): VaultState {
-  const worthUsd = roundUsd(
+  const assetsUsd = roundUsd(
     assetsValueUsd(
       assets.map(({ symbol, amount }) => [symbol, amount]),
       before.prices,
     ),
   )
-  if (!worthUsd.equals(amountUsd)) throw new AmountMismatch(amountUsd.toFixed(), worthUsd.toFixed())
+  if (!assetsUsd.equals(amountUsd)) throw new AmountMismatch(amountUsd.toFixed(), assetsUsd.toFixed())
   const valued = revalue(vault, before)
   const benchmark = depositToBenchmark(valued.benchmark, assets)
   const capitalInUsd = valued.capitalInUsd.plus(amountUsd)
@@ -64,8 +70,12 @@ export function deposit(
 }
 
 /**
- * Revalues the vault, then takes a withdrawal from value, adds it to capitalOut, and takes its fraction of the benchmark.
- * @throws {WithdrawalOverValue} where it is more than the vault holds
+ * Applies the valuation before a withdrawal, then subtracts the withdrawal from value, adds it to capitalOut, and
+ * withdraws the same fraction of the benchmark.
+ * @param before valuation immediately before the withdrawal
+ * @returns a new vault state
+ * @throws {WithdrawalOverValue} when the amount exceeds the vault's value
+ * @throws {PriceMissing} when a deposited asset has no price
  */
 export function withdraw(vault: VaultState, before: Valuation, amountUsd: Decimal): VaultState {
   if (amountUsd.greaterThan(before.valueUsd)) {
@@ -82,7 +92,7 @@ export function withdraw(vault: VaultState, before: Valuation, amountUsd: Decima
   })
 }
 
-/** The text of a USD amount as it is stored. */
+/** Formats a USD amount as it is stored: fixed-point, 6 decimals. */
 export function usdText(amount: Decimal): string {
   return amount.toFixed(usdScale)
 }

@@ -1,3 +1,4 @@
+/** Types of a ledger event, as feeds and responses name them. */
 export const eventTypes = [
   'deposit',
   'withdraw',
@@ -11,7 +12,7 @@ export const eventTypes = [
 ] as const
 export type EventType = (typeof eventTypes)[number]
 
-/** Where a row stands in a vault's ledger: the total order of "newest first", as one key. */
+/** Position of a row in a vault's ledger: the sort key of "newest first". */
 export interface LedgerKey {
   readonly block: number
   readonly logIndex: number

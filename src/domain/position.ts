@@ -1,6 +1,9 @@
 import type { Decimal } from './decimal.ts'
 
-/** Bounds and where the market stands between them, in prices (of b for one a) or ticks. */
+/**
+ * Bounds of a concentrated-liquidity position and the market's current value, as prices (of asset b in one a) or as
+ * ticks.
+ */
 export interface Range<Value> {
   readonly lower: Value
   readonly upper: Value
@@ -8,8 +11,11 @@ export interface Range<Value> {
 }
 
 /**
- * lower <= current < upper, on the ticks where they are known: a pool's price can stand exactly on its lower bound
- * and be out.
+ * Tells whether a position is in range: lower <= current < upper. Ticks decide where they are known, because a pool's
+ * price can equal the lower bound while its tick is below it.
+ * @param prices bounds and current price
+ * @param ticks bounds and current tick; null where the venue has no ticks
+ * @see Uniswap v3 Core whitepaper, section 6.4.1; UniswapV3Pool.sol `_modifyPosition`
  */
 export function isInRange(prices: Range<Decimal>, ticks: Range<number> | null): boolean {
   if (ticks !== null) return ticks.lower <= ticks.current && ticks.current < ticks.upper

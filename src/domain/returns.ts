@@ -4,10 +4,13 @@ const secondsPerDay = 86_400
 const windowDays = 30
 const daysPerYear = 365
 
-/** Figures are served as floats: 40 digits are plenty, and logarithms of more are slow. */
+/**
+ * Precision for annualised values: they are served as floats, so 40 digits suffice, and logarithms of 160 digits are
+ * slow.
+ */
 const Figure = Decimal.clone({ precision: 40 })
 
-/** A vault's growth over one UTC day, (midnight, midnight]. */
+/** A vault's growth factor over one UTC day, the interval (midnight, midnight]. */
 export interface VaultDay {
   /** Days since 1970-01-01. */
   readonly day: number
@@ -15,54 +18,74 @@ export interface VaultDay {
   readonly growth: Decimal
 }
 
-/** What the vaults of a strategy that had value at a day's start were worth then, and what that grew to, net of flows. */
+/**
+ * Total value at the start of a day of all vaults of a strategy that had value then, and the value it grew to, without
+ * flows.
+ */
 export interface StrategyDay {
   readonly day: number
   readonly startUsd: Decimal
   readonly grownUsd: Decimal
 }
 
-/** Realised figures, annualised fractions; null until 30 complete days have a return, and where no float holds them. */
+/**
+ * Realised APR and volatility as annualised fractions; null before 30 complete days have a return, and where no finite
+ * float represents the value.
+ */
 export interface RealisedFigures {
   readonly liveApr: number | null
   readonly sigma: number | null
 }
 
-/** The day a time falls in. Midnight belongs to the day it ends. */
+/** Returns the UTC day that contains a time, in days since 1970-01-01. Midnight belongs to the day that it ends. */
 export function dayOf(tsSeconds: number): number {
   return Math.floor((tsSeconds - 1) / secondsPerDay)
 }
 
-/** The newest day that is complete at a time. */
+/** Returns the newest day that is complete at a time, in days since 1970-01-01. */
 export function newestCompleteDay(tsSeconds: number): number {
   return Math.floor(tsSeconds / secondsPerDay) - 1
 }
 
-/** The first day of the window that ends with the given one. */
+/** Returns the first day of the 30-day window that ends with `lastDay`. */
 export function windowStart(lastDay: number): number {
   return lastDay - windowDays + 1
 }
 
-/** The vault's day at a time: the one it was in, or a new one that starts with the value carried. */
-export function enterDay(current: VaultDay | null, tsSeconds: number, carriedUsd: Decimal): VaultDay {
+/**
+ * Returns the day record of a vault at a time: the current one, or a new one that starts with the last known value.
+ * @param current the vault's latest day; null before its first valuation
+ * @param carriedUsd last known value of the vault
+ */
+export function dayAt(current: VaultDay | null, tsSeconds: number, carriedUsd: Decimal): VaultDay {
   const day = dayOf(tsSeconds)
   return current?.day === day ? current : { day, startUsd: carriedUsd, growth: one }
 }
 
-/** Multiplies the day's growth by found / carried, where a value was carried. */
-export function grow(day: VaultDay, carriedUsd: Decimal, foundUsd: Decimal): VaultDay {
+/**
+ * Multiplies the day's growth by foundUsd / carriedUsd; without effect where the last known value is 0.
+ * @param carriedUsd value before the valuation
+ * @param foundUsd value by the valuation
+ * @returns a new day record, growth rounded to 40 decimals
+ */
+export function applyGrowth(day: VaultDay, carriedUsd: Decimal, foundUsd: Decimal): VaultDay {
   if (carriedUsd.isZero()) return day
   return { ...day, growth: roundFine(day.growth.times(foundUsd).div(carriedUsd)) }
 }
 
-/** The mean of the vaults' growth - 1, weighted by their value at the day's start; null where none had any. */
+/**
+ * Returns the mean of the vaults' growth - 1, weighted by their value at the start of the day.
+ * @returns a fraction; null where no vault had value
+ */
 export function strategyReturn(day: StrategyDay): Decimal | null {
   return day.startUsd.isZero() ? null : day.grownUsd.minus(day.startUsd).div(day.startUsd)
 }
 
 /**
- * liveApr and sigma over the 30 complete days that end with `lastDay`.
- * sigma is null too where a day lost everything, which has no logarithm.
+ * Computes liveApr and sigma over the 30 complete days that end with `lastDay`: the compounded return of the window
+ * times 365 / 30, and the sample standard deviation of daily log returns times the square root of 365.
+ * @param days records of at least the window; others are ignored
+ * @returns sigma is also null where a day lost everything, because ln 0 does not exist
  */
 export function realisedFigures(days: readonly StrategyDay[], lastDay: number): RealisedFigures {
   const first = windowStart(lastDay)
@@ -78,7 +101,7 @@ export function realisedFigures(days: readonly StrategyDay[], lastDay: number): 
   if (growths.some((value) => value.isZero())) return { liveApr, sigma: null }
   const deviation = sampleDeviation(growths.map((value) => value.ln()))
   const sigma = deviation.times(new Figure(daysPerYear).sqrt())
-  // Below the last digits of the logarithms there is only their rounding: constant returns have no deviation.
+  // Digits beyond 30 are rounding errors of the logarithms: constant returns must have a deviation of exactly 0.
   return { liveApr, sigma: sigma.toDecimalPlaces(30).toNumber() }
 }
 

@@ -2,10 +2,11 @@ import { emptyBenchmark, type Benchmark } from './attribution.ts'
 import { type Decimal, zero } from './decimal.ts'
 import type { VaultDay } from './returns.ts'
 
+/** Statuses of a vault, as responses name them. */
 export const vaultStatuses = ['idle', 'planting', 'earning', 'attention', 'exiting', 'suspended'] as const
 export type VaultStatus = (typeof vaultStatuses)[number]
 
-/** What an event has begun and later facts have not ended yet. */
+/** Temporary phase that an event starts and later facts end. */
 export type VaultPhase = 'planting' | 'exiting'
 
 export interface Suspension {
@@ -13,13 +14,13 @@ export interface Suspension {
   readonly sinceSeconds: number
 }
 
-/** How many positions the newest mark shows, and how many of them are out of range. */
+/** Number of positions in the newest mark, and how many of them are out of range. */
 export interface PositionCounts {
   readonly open: number
   readonly outOfRange: number
 }
 
-/** A vault between two facts: all that the rules need to take the next one. */
+/** State of a vault between two facts: everything the rules need to apply the next fact. */
 export interface VaultState {
   readonly valueUsd: Decimal
   readonly capitalInUsd: Decimal
@@ -32,7 +33,8 @@ export interface VaultState {
   readonly positions: PositionCounts
 }
 
-export const openedVault: VaultState = {
+/** State of a vault that was opened and has had no other fact. */
+export const newVault: VaultState = {
   valueUsd: zero,
   capitalInUsd: zero,
   capitalOutUsd: zero,
@@ -46,7 +48,7 @@ export const openedVault: VaultState = {
 
 type StatusFacts = Pick<VaultState, 'valueUsd' | 'phase' | 'suspension' | 'positions'>
 
-/** The first status that applies, in the order of the decisions. */
+/** Derives a vault's status: the first that applies, in the precedence of the interface. */
 export function statusOf(vault: StatusFacts): VaultStatus {
   if (vault.suspension !== null) return 'suspended'
   if (vault.phase !== null) return vault.phase
@@ -55,39 +57,43 @@ export function statusOf(vault: StatusFacts): VaultStatus {
   return vault.positions.outOfRange > 0 ? 'attention' : 'earning'
 }
 
-/** The vault is planting until a mark shows a position. */
+/** Starts planting, which ends when a mark shows a position. */
 export function plant(vault: VaultState): VaultState {
   return { ...vault, phase: 'planting' }
 }
 
-/** The vault is exiting until it is empty, or a deposit or plant comes. */
+/** Starts exiting, which ends when the vault is empty, or a deposit or plant event follows. */
 export function exit(vault: VaultState): VaultState {
   return endExitWhenEmpty({ ...vault, phase: 'exiting' })
 }
 
+/** Suspends the vault until a resume event. */
 export function suspend(vault: VaultState, reason: string, sinceSeconds: number): VaultState {
   return { ...vault, suspension: { reason, sinceSeconds } }
 }
 
+/** Ends a suspension. */
 export function resume(vault: VaultState): VaultState {
   return { ...vault, suspension: null }
 }
 
-/** The positions as a mark shows them: one ends planting, none in a vault without value ends exiting. */
-export function showPositions(vault: VaultState, positions: PositionCounts): VaultState {
+/** Sets the positions of a mark: an open position ends planting, an empty vault ends exiting. */
+export function setPositions(vault: VaultState, positions: PositionCounts): VaultState {
   const planted = vault.phase === 'planting' && positions.open > 0
   return endExitWhenEmpty({ ...vault, positions, phase: planted ? null : vault.phase })
 }
 
+/** Ends exiting where the vault has neither value nor positions. */
 export function endExitWhenEmpty(vault: VaultState): VaultState {
   return vault.phase === 'exiting' && isEmpty(vault) ? { ...vault, phase: null } : vault
 }
 
+/** Returns the vault's gain in USD: value + capitalOut - capitalIn. */
 export function netUsd(vault: Pick<VaultState, 'valueUsd' | 'capitalInUsd' | 'capitalOutUsd'>): Decimal {
   return vault.valueUsd.plus(vault.capitalOutUsd).minus(vault.capitalInUsd)
 }
 
-/** The strategy's part of netUsd: what the market's leaves, so that the two sum to it exactly. */
+/** Returns the strategy's part of netUsd in USD: netUsd - marketDeltaUsd, so that both parts sum to it exactly. */
 export function strategyDeltaUsd(vault: VaultState): Decimal {
   return netUsd(vault).minus(vault.marketDeltaUsd)
 }

@@ -1,26 +1,30 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { FeedPosition } from '../database/write/feed.ts'
 import { aheadOfClock } from './fact/clock.ts'
 import { lineDigest } from './fact/digest.ts'
 import type { Line } from './reading/lines.ts'
-import { maxLineBytes, parseFact } from './fact/parse.ts'
+import { checkFact, maxLineBytes, type Parsed, parseFact } from './fact/parse.ts'
 import type { BatchLine } from './projector/line-outcome.ts'
 import type { Source } from './reading/source.ts'
 
-/** What a transaction costs beside its facts is small beside so many of them; a chunk of a file has about as many. */
-export const batchLines = 3_000
-/** So many lines are parsed between two looks at what the database has answered. */
-const turnLines = 50
+/**
+ * Lines in a batch: enough that the fixed cost of a transaction is small beside its facts; a chunk of a file has about
+ * as many.
+ */
+export const maxBatchLines = 3_000
+/** Lines that are parsed before the event loop runs again to handle responses of the database. */
+const linesPerTurn = 50
 
-/** Lines that are applied in one transaction, and the facts in them. */
+/** Lines that are applied in one transaction, with their facts. */
 export interface Batch {
   readonly lines: readonly Line[]
-  readonly candidates: readonly BatchLine[]
+  readonly parsed: readonly BatchLine[]
 }
 
 /**
  * Parses the lines of a batch.
- * @param from the first of them
- * @param nowSeconds the clock, in Unix seconds: a fact more than a day ahead of it is bad
+ * @param from index of its first line
+ * @param nowSeconds clock in Unix seconds: a fact more than a day ahead of it is rejected
  */
 export async function parseBatch(
   source: Source,
@@ -28,36 +32,41 @@ export async function parseBatch(
   all: readonly Line[],
   from: number,
 ): Promise<Batch> {
-  const lines = all.slice(from, from + batchLines)
-  const candidates: BatchLine[] = []
+  const lines = all.slice(from, from + maxBatchLines)
+  const parsed: BatchLine[] = []
   const clock = source.hasOwnTime === true ? undefined : nowSeconds
-  for (let at = 0; at < lines.length; at += turnLines) {
+  for (let at = 0; at < lines.length; at += linesPerTurn) {
     if (at > 0) await nextTurn()
-    candidates.push(...lines.slice(at, at + turnLines).map((line) => candidate(line, source, clock)))
+    parsed.push(...lines.slice(at, at + linesPerTurn).map((line) => parseLine(line, source, clock)))
   }
-  return { lines, candidates }
+  return { lines, parsed }
 }
 
-function candidate(line: Line, source: Source, nowSeconds: (() => number) | undefined): BatchLine {
-  const { number, endByte, bytes, length } = line
-  const position = source.positionAfter?.(line) ?? {
+function parseLine(line: Line, source: Source, nowSeconds: (() => number) | undefined): BatchLine {
+  const position = source.positionAfter?.(line) ?? positionOf(line)
+  const parsed = line.fact === undefined ? parseBytes(line) : checkFact(line.fact)
+  if (!parsed.ok) return { position, kind: parsed.kind, issue: parsed.issue }
+  const { fact } = parsed
+  const issue = nowSeconds === undefined ? null : aheadOfClock(fact, nowSeconds())
+  return issue === null ? { position, fact } : { position, kind: fact.kind, issue }
+}
+
+function positionOf({ number, endByte, bytes }: Line): FeedPosition {
+  return {
     line: number,
     byte: endByte,
-    // Of a batch only the last position is stored: the digests of the other lines are never asked for.
+    // Computed lazily: only the last position of a batch is stored.
     get fingerprint() {
       return lineDigest(bytes)
     },
   }
-  if (length > maxLineBytes) {
-    return {
-      position,
-      kind: null,
-      flaw: { key: null, reason: `the line has ${length} bytes, more than ${maxLineBytes}` },
-    }
+}
+
+function parseBytes({ bytes, length }: Line): Parsed {
+  if (length <= maxLineBytes) return parseFact(bytes)
+  return {
+    ok: false,
+    kind: null,
+    issue: { key: null, reason: `the line has ${length} bytes, more than ${maxLineBytes}` },
   }
-  const parsed = parseFact(bytes)
-  if (!parsed.ok) return { position, kind: parsed.kind, flaw: parsed.flaw }
-  const { fact } = parsed
-  const flaw = nowSeconds === undefined ? null : aheadOfClock(fact, nowSeconds())
-  return flaw === null ? { position, fact } : { position, kind: fact.kind, flaw }
 }

@@ -1,50 +1,58 @@
 import { type FeedPosition, isSamePosition } from '../database/write/feed.ts'
 import type { FactKind } from './fact/fact.ts'
 
-/** Counts by kind; a line that is no fact has none. */
+/** Number of lines by kind of fact; lines that are not facts have no kind. */
 export type Tally = Partial<Record<FactKind | 'unreadable', number>>
 
+/** Result of a run: how many lines were applied, skipped as known, and rejected. */
 export interface Summary {
   readonly applied: Tally
   readonly skipped: Tally
   readonly rejected: Tally
 }
 
-/** What a run had done when it committed a position. */
+/** Progress of a run at a committed position. */
 export interface Checkpoint {
-  /** The last line that it had handled. */
+  /** Number of the last processed line. */
   readonly line: number
   readonly summary: Summary
-  /** Bytes of rejects that it had set aside. */
+  /** Bytes of rejected lines that were written. */
   readonly rejectBytes: number
 }
 
-/** A lagging replica lacks the newest seconds of batches; each takes some hundred bytes here. */
-const mostKept = 10_000
+/**
+ * Maximum number of checkpoints, of some hundred bytes each: a lagging replica lacks at most the last seconds of
+ * batches.
+ */
+const maxCheckpoints = 10_000
 
+/** Returns a summary without any lines. */
 export function emptySummary(): Summary {
   return { applied: {}, skipped: {}, rejected: {} }
 }
 
-/** The newest checkpoints of a run, to which a failover can take it back. */
+/** The newest checkpoints of a run, to which a failover may reset it. */
 export class Checkpoints {
-  #kept: { readonly position: FeedPosition; readonly checkpoint: Checkpoint }[] = []
+  #newest: { readonly position: FeedPosition; readonly checkpoint: Checkpoint }[] = []
 
-  /** @param position undefined where none was committed that tells of all that is done */
+  /**
+   * Adds a checkpoint.
+   * @param position undefined where the stored position does not cover everything that was applied
+   */
   add(position: FeedPosition | null | undefined, { summary, ...rest }: Checkpoint): void {
     if (position == null) return
-    if (this.#kept.length >= mostKept) this.#kept = this.#kept.slice(mostKept / 2)
-    this.#kept.push({ position, checkpoint: { ...rest, summary: structuredClone(summary) } })
+    if (this.#newest.length >= maxCheckpoints) this.#newest = this.#newest.slice(maxCheckpoints / 2)
+    this.#newest.push({ position, checkpoint: { ...rest, summary: structuredClone(summary) } })
   }
 
   /**
-   * Forgets all that was committed after a position.
-   * @returns null where the run has no checkpoint there, or had not handled all lines before it
+   * Removes all checkpoints after a position.
+   * @returns the checkpoint at the position; null where there is none, or the run had not processed all lines before it
    */
   backTo(position: FeedPosition | null): Checkpoint | null {
-    const at = this.#kept.findLastIndex((one) => isSamePosition(one.position, position))
-    this.#kept = this.#kept.slice(0, at + 1)
-    const found = this.#kept[at]?.checkpoint
+    const at = this.#newest.findLastIndex((one) => isSamePosition(one.position, position))
+    this.#newest = this.#newest.slice(0, at + 1)
+    const found = this.#newest[at]?.checkpoint
     if (found === undefined || found.line < (position?.line ?? 0)) return null
     return { ...found, summary: structuredClone(found.summary) }
   }

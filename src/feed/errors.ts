@@ -1,25 +1,25 @@
 import { DomainError } from '../domain/errors.ts'
 
-/** A line of a feed that isn't a fact, or a fact that can't be: where it stands, and which key is wrong in what way. */
+/** A line that is not a fact, or a fact that breaks a rule: its line number, the wrong key and the reason. */
 export class BadFact extends Error {
-  /** What is wrong in which line, without the feed: its path is nobody's business outside. */
-  readonly finding: string
+  /** The message without the feed's name, whose path must not be disclosed to clients. */
+  readonly messageWithoutFeed: string
 
   constructor(
     readonly feed: string,
     readonly line: number,
-    /** Null where the line as a whole is at fault. */
+    /** Null where the whole line is wrong. */
     readonly key: string | null,
     readonly reason: string,
   ) {
-    const finding = `line ${line}: ${key === null ? '' : `${key} `}${reason}`
-    super(`${feed}, ${finding}`)
-    this.finding = finding
+    const messageWithoutFeed = `line ${line}: ${key === null ? '' : `${key} `}${reason}`
+    super(`${feed}, ${messageWithoutFeed}`)
+    this.messageWithoutFeed = messageWithoutFeed
     this.name = 'BadFact'
   }
 }
 
-/** A feed that can't be read: missing, torn, or no longer what was read before. */
+/** A feed that cannot be read: missing, truncated, or changed since it was read before. */
 export class UnreadableFeed extends Error {
   constructor(
     readonly feed: string,
@@ -31,7 +31,7 @@ export class UnreadableFeed extends Error {
   }
 }
 
-/** What was applied of a feed is lost, as after a failover, and its source can't be read again. */
+/** The database lost applied facts, for example by a failover, and the source cannot be read again. */
 export class UnrepeatableFeed extends Error {
   constructor(
     readonly feed: string,
@@ -44,11 +44,11 @@ export class UnrepeatableFeed extends Error {
   }
 }
 
-/** Bad lines can't be set aside, so that their batch isn't applied. */
+/** Rejected lines cannot be written, so their batch is not applied. */
 export class UnwritableRejects extends Error {
   constructor(
     readonly file: string,
-    /** Whether it is want of room that stands in the way. */
+    /** Whether the disk is full. */
     readonly isFull: boolean,
     reason: string,
   ) {
@@ -59,20 +59,20 @@ export class UnwritableRejects extends Error {
   }
 }
 
-/** What is wrong with a line, before it is known which line that is. */
+/** A problem of a line: the wrong key, null for the whole line, and the reason. */
 export interface ValidationIssue {
   readonly key: string | null
   readonly reason: string
 }
 
-/** A fact whose identity is known already, with other contents. */
-export class KnownOtherwise extends DomainError {
+/** A fact whose identity was applied already with other contents. */
+export class ConflictingFact extends DomainError {
   constructor(key: string, identity: string) {
     super(key, `is that of a known ${identity}, which has other contents`)
   }
 }
 
-/** A new fact older than its vault's newest. */
+/** A new fact that is older than the newest fact of its vault. */
 export class OutOfOrder extends DomainError {
   constructor(
     readonly tsSeconds: number,
@@ -82,6 +82,7 @@ export class OutOfOrder extends DomainError {
   }
 }
 
+/** A fact that names a strategy without a strategy fact. */
 export class UnknownStrategy extends DomainError {
   constructor(
     key: string,
@@ -91,6 +92,7 @@ export class UnknownStrategy extends DomainError {
   }
 }
 
+/** A fact about a vault without a vault fact. */
 export class UnknownVault extends DomainError {
   constructor(readonly address: string) {
     super('vault', `is ${address}, a vault that no fact has opened`)

@@ -2,76 +2,86 @@ import { type FeedPosition, isSamePosition } from '../database/write/feed.ts'
 import type { Fact } from './fact/fact.ts'
 import type { BatchLine, LineOutcome } from './projector/line-outcome.ts'
 
-/** What was applied of a feed is no longer there, as after a failover to a replica that lagged behind. */
-export class FeedMoved extends Error {
+/** The database no longer contains what was applied of a feed, for example after a failover to a lagging replica. */
+export class CommitsLost extends Error {
   constructor(
-    /** How far the feed is in the database; null where nothing of it is there. */
+    /** Position of the feed in the database; null where nothing of it is there. */
     readonly stored: FeedPosition | null,
   ) {
     super('The database no longer holds what was applied of the feed.')
-    this.name = 'FeedMoved'
+    this.name = 'CommitsLost'
   }
 }
 
-/** What a run knows of its feed before a batch. */
-export interface Before {
-  /** The position that the run saw last; undefined where none tells that all it handled is applied. */
+/** State of a run before a batch, to detect lost commits. */
+export interface ExpectedState {
+  /** The last position that the run saw; undefined where no position covers everything that was processed. */
   readonly seen: FeedPosition | null | undefined
-  /** The facts that the run handled last, which are the first to be missing; none where it has just begun. */
+  /** The facts that were processed last, which a loss affects first; empty at the start of a run. */
   readonly handled: readonly Fact[]
-  /** The facts of the last batch that applied any, without those that were known: only they tell of the newest commits. */
+  /**
+   * The facts of the last batch with new facts, without known ones: only these prove that the newest commits are
+   * present.
+   */
   readonly applied: readonly Fact[]
 }
 
-/** Carries what a run knows of its feed past a batch. */
-export function after(
-  before: Before,
-  seen: Before['seen'],
+/**
+ * Returns the state of a run after a batch.
+ * @param seen position of the feed after the batch
+ */
+export function advanceState(
+  expected: ExpectedState,
+  seen: ExpectedState['seen'],
   batch: readonly BatchLine[],
-  fates: readonly LineOutcome[],
-): Before {
-  const factsOf = (among: readonly LineOutcome['fate'][]): Fact[] =>
-    fates.flatMap(({ fate }, at) => {
-      const candidate = batch[at]
-      return candidate !== undefined && 'fact' in candidate && among.includes(fate) ? [candidate.fact] : []
+  outcomes: readonly LineOutcome[],
+): ExpectedState {
+  const factsOf = (among: readonly LineOutcome['status'][]): Fact[] =>
+    outcomes.flatMap(({ status }, at) => {
+      const line = batch[at]
+      return line !== undefined && 'fact' in line && among.includes(status) ? [line.fact] : []
     })
   const [handled, applied] = [factsOf(['applied', 'skipped']), factsOf(['applied'])]
   return {
     seen,
-    handled: handled.length > 0 ? handled : before.handled,
-    applied: applied.length > 0 ? applied : before.applied,
+    handled: handled.length > 0 ? handled : expected.handled,
+    applied: applied.length > 0 ? applied : expected.applied,
   }
 }
 
-interface Found {
+interface StoredState {
   /** The position in the database, locked. */
   readonly stored: FeedPosition | null
-  /** Where the batch ends. */
+  /** The position after the batch. */
   readonly position: FeedPosition | undefined
-  /** Tells whether the read model holds all of these facts. */
+  /** Tells whether the read model contains all of these facts. */
   readonly areKnown: (facts: readonly Fact[]) => Promise<boolean>
 }
 
 /**
- * Compares the stored position with the one that the run saw last. Another one is no loss where an earlier try of the same
- * batch was committed without an answer, or another run has moved it: a server that has the facts that were handled last
- * and those that were applied last has all that was committed before them.
- * @throws {FeedMoved}
+ * Verifies that the database still contains everything that the run has applied. A different position is acceptable
+ * where an earlier attempt of the same batch was committed without a response, or another run moved it: a server that
+ * has the facts processed last and applied last has all earlier commits.
+ * @throws {FeedMoved} when commits are lost
  */
-export async function requireBefore(before: Before | undefined, { stored, position, areKnown }: Found): Promise<void> {
-  if (before === undefined) return
-  const { seen } = before
-  const handled = [...new Set([...before.applied, ...before.handled])]
+export async function requireExpectedState(
+  expected: ExpectedState | undefined,
+  { stored, position, areKnown }: StoredState,
+): Promise<void> {
+  if (expected === undefined) return
+  const { seen } = expected
+  const handled = [...new Set([...expected.applied, ...expected.handled])]
   if (seen === undefined && handled.length === 0) return
   if (seen !== undefined && isSamePosition(stored, seen)) return
   if (position !== undefined && isSamePosition(stored, position)) return
   if (handled.length > 0 && (await areKnown(handled))) return
-  throw new FeedMoved(stored)
+  throw new CommitsLost(stored)
 }
 
 /**
- * Whether a batch writes its position. A run that starts at the beginning of a feed that is applied further skips what is
- * known, and leaves the position; facts that are new there are of another content, whose position it is from then on.
+ * Tells whether a batch stores its position. A run that starts at the beginning of a feed that was applied further
+ * skips known facts and keeps the position; new facts there mean that the feed has other contents, whose position
+ * counts from then on.
  */
 export function movesPosition(stored: FeedPosition | null, position: FeedPosition, hasApplied: boolean): boolean {
   if (isSamePosition(stored, position)) return false

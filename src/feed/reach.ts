@@ -1,37 +1,45 @@
 import type { Database } from '../database/database.ts'
 import { type FeedReach, saveFeedReach } from '../database/write/feed.ts'
-import { FeedMoved } from './feed-position.ts'
+import { CommitsLost } from './feed-position.ts'
 
-/** So often it is written that a feed at its end is up to date: quiet is not late. */
+/** Interval at which the end of a source is recorded, so that a quiet feed is not reported as late. */
 const pauseMilliseconds = 10_000
 
-/** A source was found to hold no more than it has given; all of that has been applied when it is told. */
+/** The end of a source: everything before it has been applied. */
 export interface SourceEnd {
-  /** When it was looked for more, by performance.now(). */
+  /** Time of the read that found the end, in milliseconds of performance.now(). */
   readonly lookedAtMilliseconds: number
-  /** The newest block that was read, of a source that reads a chain. */
+  /** The newest block that was read, for a source that reads a chain. */
   readonly block?: NonNullable<FeedReach['block']>
 }
 
+/** Options of {@link recordReach}. */
 export interface ReachOptions {
   readonly database: Pick<Database, 'transaction'>
   readonly feed: string
-  /** The line that its stored position is at: where another stands, something else has happened to the feed. */
+  /** The line of its stored position: nothing is recorded where that is another. */
   readonly line: () => number
   readonly nowSeconds: () => number
-  /** Finds out whether the database still holds what was applied: a feed that is quiet brings no batch that would. */
+  /**
+   * Verifies that the database still contains what was applied, because a quiet feed has no batches that would.
+   * @throws {FeedMoved} when commits are lost
+   */
   readonly check: () => Promise<void>
 }
 
-/** Writes how far a source has been read, apart from what it brings. */
+/** Records how far a source has been read, independently of its facts. */
 export interface ReachRecorder {
-  /** @throws {FeedMoved} where the database has lost what was applied */
+  /**
+   * Records the end of a source.
+   * @throws {FeedMoved} when the database has lost what was applied
+   */
   atEnd(end: SourceEnd): Promise<void>
-  /** Ends when nothing is being written. */
+  /** Resolves when no write is in progress. */
   settled(): Promise<void>
 }
 
-export function recordReach({ database, feed, line, nowSeconds, check }: ReachOptions): ReachRecorder {
+/** Creates a recorder that writes at most every 10 seconds. */
+export function createReachRecorder({ database, feed, line, nowSeconds, check }: ReachOptions): ReachRecorder {
   let begunAt = -Infinity
   let writing: Promise<void> = Promise.resolve()
   return {
@@ -42,8 +50,8 @@ export function recordReach({ database, feed, line, nowSeconds, check }: ReachOp
       try {
         await check()
       } catch (error) {
-        if (error instanceof FeedMoved) throw error
-        // While the database is away nothing is known of how far it is; the next time comes.
+        if (error instanceof CommitsLost) throw error
+        // The position is unknown during an outage; the next call records it.
         return
       }
       const seenAt = Math.floor(nowSeconds() - (now - lookedAtMilliseconds) / 1000)

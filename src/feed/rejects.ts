@@ -2,33 +2,34 @@ import { type FileHandle, open } from 'node:fs/promises'
 import { type ValidationIssue, UnwritableRejects } from './errors.ts'
 import type { Line } from './reading/lines.ts'
 
-/** A bad line, and what is wrong with it. */
+/** A rejected line with its problem. */
 export interface Rejected {
   readonly line: Line
-  readonly flaw: ValidationIssue
+  readonly issue: ValidationIssue
 }
 
-/** Where bad lines are set aside, each whole and with its reason. */
+/** Stores rejected lines with the reasons. */
 export interface Rejects {
   readonly file: string
   /**
-   * Writes those of a batch, in place of those written since the last batch that was kept.
-   * @throws {UnwritableRejects} and nothing of them is left behind
+   * Writes the rejected lines of a batch, replacing those written since the last kept batch.
+   * @throws {UnwritableRejects} when they cannot be written; nothing of them is left behind
    */
   write(rejected: readonly Rejected[]): Promise<void>
-  /** The batch is committed: what was written for it stays. */
+  /** Keeps what was written for a batch, which is committed. */
   keep(): void
-  /** How much of what this run has written stays. */
+  /** Number of kept bytes of this run. */
   readonly keptBytes: number
-  /** Takes back what was kept after so many bytes of this run: its lines come again. */
+  /** Removes what was kept after this many bytes of this run, because its lines are processed again. */
   backTo(keptBytes: number): Promise<void>
   close(): Promise<void>
 }
 
 /**
- * A file of JSON lines `{ line, key, reason, text }`, made when the first bad line comes; a line that isn't UTF-8
- * stands as `base64` instead of `text`.
- * @param flags `w` for a feed that is read from its beginning, `a` for one that is followed
+ * Creates a file of JSON lines `{ line, key, reason, text }` at the first rejected line. A line that is not UTF-8 has
+ * `base64` instead of `text`.
+ * @param flags `w` to overwrite the file for a feed that is read from its beginning, `a` to append for one that is
+ *   followed
  */
 export function rejectsFile(file: string, flags: 'w' | 'a'): Rejects {
   return new RejectsFile(file, flags)
@@ -36,10 +37,10 @@ export function rejectsFile(file: string, flags: 'w' | 'a'): Rejects {
 
 class RejectsFile implements Rejects {
   #handle: FileHandle | undefined
-  /** What the file held before this run. */
+  /** Size of the file before this run. */
   #earlierBytes = 0
   #keptBytes = 0
-  /** Of the batch in hand. */
+  /** Text of the current batch. */
   #written = ''
 
   constructor(
@@ -48,9 +49,9 @@ class RejectsFile implements Rejects {
   ) {}
 
   async write(rejected: readonly Rejected[]): Promise<void> {
-    const text = rejected.map(({ line, flaw }) => `${JSON.stringify(entry(line, flaw))}\n`).join('')
+    const text = rejected.map(({ line, issue }) => `${JSON.stringify(entry(line, issue))}\n`).join('')
     if (text === this.#written) return
-    await this.#explained(async () => {
+    await this.#withUnwritableError(async () => {
       await this.#cut()
       if (text !== '') await this.#append(text)
     })
@@ -61,20 +62,20 @@ class RejectsFile implements Rejects {
   }
 
   backTo(keptBytes: number): Promise<void> {
-    return this.#explained(async () => {
+    return this.#withUnwritableError(async () => {
       this.#written = ''
       this.#keptBytes = keptBytes
       await this.#handle?.truncate(this.#earlierBytes + keptBytes)
     })
   }
 
-  async #explained(work: () => Promise<void>): Promise<void> {
+  async #withUnwritableError(work: () => Promise<void>): Promise<void> {
     try {
       await work()
     } catch (error) {
       await this.#cut()
       const { code = '', message } = error as NodeJS.ErrnoException
-      throw new UnwritableRejects(this.file, ofFullDisk.includes(code), message)
+      throw new UnwritableRejects(this.file, fullDiskCodes.includes(code), message)
     }
   }
 
@@ -83,7 +84,10 @@ class RejectsFile implements Rejects {
     this.#written = ''
   }
 
-  /** What was written and not kept stays: its batch may be committed, though nobody was told. */
+  /**
+   * Closes the file. Text that was written and not kept stays, because its batch may be committed although the response
+   * was lost.
+   */
   async close(): Promise<void> {
     await this.#handle?.close()
   }
@@ -91,9 +95,9 @@ class RejectsFile implements Rejects {
   async #append(text: string): Promise<void> {
     const handle = (this.#handle ??= await this.#open())
     this.#written = text
-    // It goes to the end, wherever the file was cut.
+    // Appends at the end of the file, wherever it was truncated.
     await handle.appendFile(text)
-    // The facts beside these lines are committed next, and must not outlive them.
+    // The facts of the same batch are committed next, and must not survive a crash without these lines.
     await handle.sync()
   }
 
@@ -110,8 +114,8 @@ class RejectsFile implements Rejects {
   }
 }
 
-/** What the system says of a disk, or of a user's part of it, that is full. */
-const ofFullDisk: readonly string[] = ['ENOSPC', 'EDQUOT']
+/** Error codes of a full disk, or an exceeded quota. */
+const fullDiskCodes: readonly string[] = ['ENOSPC', 'EDQUOT']
 
 function entry({ number, bytes, length }: Line, { key, reason }: ValidationIssue): Record<string, unknown> {
   const text = bytes.toString('utf8')

@@ -2,48 +2,52 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { isOutage } from '../database/errors.ts'
 import { UnwritableRejects } from './errors.ts'
 
-/** Is told of what holds a feed up, once each time. */
+/** Observes outages that delay a feed; called once for each. */
 export interface OutageObserver {
   readonly onWait: (reason: Error) => void
-  readonly onGoOn: () => void
+  readonly onResume: () => void
 }
 
 const firstMilliseconds = 200
-const longestMilliseconds = 5_000
+const maxMilliseconds = 5_000
 
 /**
- * Tries work again and again while what it needs is out: the database, or room on a disk.
- * @param patience without it, the first outage ends it
+ * Retries work during an outage of the database or a full disk, with exponential backoff and jitter.
+ * @param observer without it the first outage is thrown
  * @param signal ends the wait at once
- * @returns what the work gave, or null where it was stopped before
+ * @returns the result of the work; null where it was aborted before
  */
 export async function retryDuringOutage<Result>(
   work: () => Promise<Result>,
-  patience: OutageObserver | undefined,
+  outageObserver: OutageObserver | undefined,
   signal: AbortSignal | undefined,
 ): Promise<Result | null> {
   for (let tries = 0; ; tries++) {
     try {
       const result = await work()
-      if (tries > 0) patience?.onGoOn()
+      if (tries > 0) outageObserver?.onResume()
       return result
     } catch (error) {
-      // It waits no longer, whatever comes of the error.
-      if (tries > 0 && !passes(error)) patience?.onGoOn()
-      if (patience === undefined || !passes(error)) throw error
-      if (tries === 0) patience.onWait(error)
+      // The wait is over, whatever the error is.
+      if (tries > 0 && !isTemporary(error)) outageObserver?.onResume()
+      if (outageObserver === undefined || !isTemporary(error)) throw error
+      if (tries === 0) outageObserver.onWait(error)
     }
     await wait(pauseMilliseconds(tries), undefined, { ...(signal && { signal }) }).catch(() => undefined)
     if (signal?.aborted === true) return null
   }
 }
 
-function passes(error: unknown): error is Error {
+function isTemporary(error: unknown): error is Error {
   return isOutage(error) || (error instanceof UnwritableRejects && error.isFull)
 }
 
-/** Twice as long each time, and a random part of it less, so that many who wait don't come back at once. */
+/**
+ * Returns the pause before the next attempt: doubles each time, minus a random part, so that many clients do not retry
+ * at once.
+ * @see Marc Brooker, "Exponential Backoff And Jitter", AWS Architecture Blog, 2015
+ */
 function pauseMilliseconds(tries: number): number {
-  const longest = Math.min(longestMilliseconds, firstMilliseconds * 2 ** tries)
-  return longest * (1 - Math.random() / 2)
+  const max = Math.min(maxMilliseconds, firstMilliseconds * 2 ** tries)
+  return max * (1 - Math.random() / 2)
 }

@@ -3,7 +3,7 @@ import { type Answer, problem, retryLater } from './problem.ts'
 import type { Route, RequestedOperation } from './route.ts'
 import { routes } from './routes.ts'
 
-/** What of a request a path needs to know. */
+/** The parts of a request that a route uses. */
 export interface RestRequest {
   readonly method: string
   /** As it was sent, percent-encoded. */
@@ -11,30 +11,33 @@ export interface RestRequest {
   readonly query: URLSearchParams
 }
 
-/** An error of the schema, as the gateway makes it known. */
+/** A GraphQL error, after masking. */
 export interface ExecutionError {
   readonly message: string
   readonly extensions?: Readonly<Record<string, unknown>>
 }
 
+/** Result of a document. */
 export interface Execution {
-  /** JSON text of what is wanted; null where there is none. */
+  /** JSON text of the requested part; null where it is missing. */
   readonly part: string | null
-  /** JSON text of the data without it. */
+  /** JSON text of the rest of the data. */
   readonly rest: string
   readonly errors?: readonly ExecutionError[]
 }
 
-/** Runs a document through the gateway's own schema. */
-export type Execute = (wanted: RequestedOperation, variables: Record<string, unknown>) => Promise<Execution>
+/** Runs a document through the gateway's schema. */
+export type Execute = (requested: RequestedOperation, variables: Record<string, unknown>) => Promise<Execution>
 
-/** Answers the six paths by what executes their documents; null where the path is none of them. */
+/** Answers a request of the REST interface; null where the path is none of its paths. */
 export type Rest = (request: RestRequest, execute: Execute) => Promise<Answer> | null
 
+/** Value of the Allow header. */
 export const allowedMethods = 'GET, HEAD, OPTIONS'
 
 const matchers = routes.map((route) => ({ route, match: matcher(route) }))
 
+/** Answers a request by its route; null where no route matches. */
 export const rest: Rest = (request, execute) => {
   for (const { route, match } of matchers) {
     const segments = match(request.path)
@@ -45,7 +48,10 @@ export const rest: Rest = (request, execute) => {
 
 type Segments = Readonly<Record<string, string>>
 
-/** What a path gives to a route, which has one parameter at most: its segments, or null where it is of another. */
+/**
+ * Creates a function that matches paths of a route with at most one parameter. It returns the decoded parameters by
+ * name, or null.
+ */
 export function matcher({ path }: Route): (path: string) => Segments | null {
   const [, before = path, name, after = ''] = /^(.*):(\w+)(.*)$/.exec(path) ?? []
   if (name === undefined) return (requested) => (requested === path ? {} : null)
@@ -56,12 +62,13 @@ export function matcher({ path }: Route): (path: string) => Segments | null {
   }
 }
 
-/** Answers a path that is only read. */
+/** Answers a read-only path: OPTIONS, GET and HEAD. */
 export async function onlyRead(method: string, read: () => Promise<Answer>): Promise<Answer> {
   if (method === 'OPTIONS') return { status: 204, headers: { allow: allowedMethods }, body: '' }
   return method === 'GET' || method === 'HEAD' ? read() : notAllowed(method)
 }
 
+/** Returns the problem for an unsupported method. */
 export function notAllowed(method: string, allow = allowedMethods): Answer {
   const refusal = problem('METHOD_NOT_ALLOWED', `${method} is not allowed, only ${allow}`)
   return { ...refusal, headers: { ...refusal.headers, allow } }
@@ -70,7 +77,7 @@ export function notAllowed(method: string, allow = allowedMethods): Answer {
 async function run(execute: Execute, route: Route, segments: Segments, request: RestRequest): Promise<Answer> {
   try {
     const variables = { ...decoded(segments), ...readParameters(route.parameters, request.query) }
-    const { part, rest, errors } = await execute(route.wanted, variables)
+    const { part, rest, errors } = await execute(route.requested, variables)
     const [error] = errors ?? []
     if (error !== undefined) return failure(route, error)
     if (part === null || part === 'null') {
@@ -106,20 +113,22 @@ function headersOf(
   return { ...headers, link: `<${path}?${following.toString()}>; rel="next"` }
 }
 
-/** What of a query the path reads, in one order: the rest is ignored. */
+/** Returns the query parameters that a route uses, in a fixed order; others are ignored. */
 function knownParameters({ parameters }: Route, query: URLSearchParams): URLSearchParams {
   const known = Object.keys(parameters).flatMap((name) => query.getAll(name).map((value) => [name, value]))
   return new URLSearchParams(known)
 }
 
-/** The same for all requests that have the same answer; null for a path with parameters that is none of the six. */
+/**
+ * Returns a cache key: equal for requests with equal responses; null for a path with parameters that no route matches.
+ */
 export function sameAnswerKey({ path, query }: RestRequest): string | null {
   if (query.size === 0) return path
   const found = matchers.find(({ match }) => match(path) !== null)
   return found === undefined ? null : `${path}?${knownParameters(found.route, query).toString()}`
 }
 
-/** The schema names the argument at fault; the path's user knows it as a parameter. */
+/** Converts a GraphQL error to a problem: the argument of the schema is reported as the parameter of the path. */
 function failure({ parameters }: Route, { message, extensions }: ExecutionError): Answer {
   const { argument, code } = extensions ?? {}
   if (code === 'DATABASE_UNAVAILABLE' || code === 'DEADLINE_EXCEEDED' || code === 'OVERLOADED')
@@ -132,6 +141,6 @@ function failure({ parameters }: Route, { message, extensions }: ExecutionError)
 
 function inWordsOf(parameter: string, argument: string, message: string): string {
   if (message.startsWith(`${argument} `)) return parameter + message.slice(argument.length)
-  // What graphql-js says of a variable that it can't coerce: its name and value, then the reason.
+  // graphql-js prefixes coercion errors with the variable's name and value.
   return message.startsWith('Variable "$') ? `${parameter}: ${message.slice(message.indexOf('; ') + 2)}` : message
 }

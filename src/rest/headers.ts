@@ -1,12 +1,13 @@
 import { type Schema, text } from './schemas.ts'
 
+/** Headers of a response, by name. */
 export type Headers = Readonly<Record<string, Schema>>
 
 const etag = '"GvMTLpTmVBWWV25tJ9tWZgCzJKe"'
 const requestId = '3f0c1d9e-5b7a-4c86-9a2f-0d4be1c86a57'
 
-/** On every answer, but those that a connection gets before there is a request. */
-export const ofContent: Headers = {
+/** Headers of every response, except errors of the connection. */
+export const contentHeaders: Headers = {
   ETag: { ...text('The strong tag of the content.', etag), pattern: '^"[^"]+"$' },
   'X-Request-Id': text('What the logs call the request: its own where it had one that can stand there.', requestId),
   'Cache-Control': { ...text('Never used unasked: ask again with If-None-Match.', 'no-cache'), const: 'no-cache' },
@@ -14,8 +15,10 @@ export const ofContent: Headers = {
 
 const dataVersion = '1842.7301934470216482113'
 
-/** On what is made of data; not told while the gateway doesn't hear of commits, but for the age, or before the first. */
-export const ofData: Headers = {
+/**
+ * Headers of responses with data; absent while commits are not received (except the age), and before the first commit.
+ */
+export const dataHeaders: Headers = {
   'Data-Version': {
     ...text('A version that the content is not older than: the number of a commit, and a random mark.', dataVersion),
     pattern: '^[1-9]\\d*\\.\\d+$',
@@ -30,22 +33,28 @@ export const ofData: Headers = {
   },
 }
 
-/** Only where a rate limit is configured. */
-export const ofRate: Headers = {
+/** Headers where a rate limit is configured. */
+export const rateLimitHeaders: Headers = {
   RateLimit: text('How many requests are left, and in how many seconds there are more again.', '"default";r=99;t=60'),
   'RateLimit-Policy': text('How many requests a sender has in how many seconds.', '"default";q=100;w=60'),
 }
 
-export const ofPages: Headers = {
+/** Headers of paginated responses. */
+export const paginationHeaders: Headers = {
   Link: text(
     'Where the next page is; absent on the last.',
     '</vault/0xF7bF36DFf1b98C50De0dA7DA76f94a4A8d06741A/events?cursor=WzE0Njk1MjM1MF0>; rel="next"',
   ),
 }
 
-export const ifNoneMatch: Schema = text('The ETag of an answer that is held already: 304 where it still stands.', etag)
+/** Request header for conditional requests. */
+export const ifNoneMatchSchema: Schema = text(
+  'The ETag of an answer that is held already: 304 where it still stands.',
+  etag,
+)
 
-export const minDataVersion: Schema = {
+/** Request header for reading one's own writes. */
+export const minDataVersionSchema: Schema = {
   ...text(
     'A version, as Data-Version told it: the answer is not older. It is waited for 2 s at most; then 503, or 409 where ' +
       'it is none of the history.',

@@ -1,4 +1,12 @@
-import { type Headers, ifNoneMatch, minDataVersion, ofContent, ofData, ofPages, ofRate } from './headers.ts'
+import {
+  type Headers,
+  ifNoneMatchSchema,
+  minDataVersionSchema,
+  contentHeaders,
+  dataHeaders,
+  paginationHeaders,
+  rateLimitHeaders,
+} from './headers.ts'
 import { problems, type ProblemCode } from './problem.ts'
 import { type Refusal, refusals } from './refusals.ts'
 import { type Route, tags } from './route.ts'
@@ -16,7 +24,10 @@ const problemSchema: Schema = {
   required: ['type', 'title', 'status', 'detail'],
 }
 
-/** The REST interface as OpenAPI 3.1 describes it, made of the table of routes and the table of problems. */
+/**
+ * The REST interface as an OpenAPI 3.1 document, generated from the tables of routes and problems.
+ * @see https://spec.openapis.org/oas/v3.1.1
+ */
 export const openapi = {
   openapi: '3.1.1',
   info: {
@@ -38,7 +49,7 @@ export const openapi = {
   components: {
     securitySchemes: { key: { type: 'http', scheme: 'bearer', description: 'An API key of the gateway.' } },
     schemas: {
-      ...Object.fromEntries(routes.map(({ about }) => [about.name, about.schema])),
+      ...Object.fromEntries(routes.map(({ documentation }) => [documentation.name, documentation.schema])),
       Problem: problemSchema,
     },
     responses: Object.fromEntries(routes.flatMap(failuresOf).map((kinds) => [nameOf(kinds), failure(kinds)])),
@@ -50,7 +61,7 @@ function templateOf({ path }: Route): string {
 }
 
 function operationOf(route: Route): object {
-  const { operation, tag, summary, description } = route.about
+  const { operation, tag, summary, description } = route.documentation
   const ofPath = Array.from(route.path.matchAll(/:(\w+)/g), ([, name = '']) => pathParameter(name))
   const ofQuery = Object.entries(route.parameters).map(([name, { schema }]) => optional(name, 'query', schema))
   return {
@@ -61,8 +72,8 @@ function operationOf(route: Route): object {
     parameters: [
       ...ofPath,
       ...ofQuery,
-      optional('If-None-Match', 'header', ifNoneMatch),
-      optional('Min-Data-Version', 'header', minDataVersion),
+      optional('If-None-Match', 'header', ifNoneMatchSchema),
+      optional('Min-Data-Version', 'header', minDataVersionSchema),
     ],
     responses: { ...successes(route), ...failures(route) },
   }
@@ -74,39 +85,42 @@ function pathParameter(name: string): object {
   return { name, in: 'path', required: true, ...described(schema) }
 }
 
-/** Its example stands in its schema: beside it, the page would fill it in, and ask for less than all. */
+/** Describes an optional parameter. Its example is part of the schema: beside it, the API page would prefill it. */
 function optional(name: string, place: 'query' | 'header', { description, ...schema }: Schema): object {
   const commas = schema.type === 'array' ? { style: 'form', explode: false } : {}
   return { name, in: place, ...commas, description, schema }
 }
 
-/** Description and example stand beside the schema, not in it. */
+/** Moves description and example out of the schema. */
 function described({ description, examples, ...schema }: Schema): object {
   return { description, schema, example: examples?.[0] }
 }
 
-function successes({ about, parameters }: Route): object {
+function successes({ documentation, parameters }: Route): object {
   const headers = headersOf([
-    { always: ofContent, maybe: { ...ofData, ...ofRate, ...('cursor' in parameters ? ofPages : {}) } },
+    {
+      always: contentHeaders,
+      maybe: { ...dataHeaders, ...rateLimitHeaders, ...('cursor' in parameters ? paginationHeaders : {}) },
+    },
   ])
-  const one = { $ref: `#/components/schemas/${about.name}` }
-  const example = exampleOf(about.isList ? list('', about.schema) : about.schema)
-  const schema = about.isList ? { type: 'array', items: one } : one
+  const one = { $ref: `#/components/schemas/${documentation.name}` }
+  const example = exampleOf(documentation.isList ? list('', documentation.schema) : documentation.schema)
+  const schema = documentation.isList ? { type: 'array', items: one } : one
   return {
-    200: { description: `${about.summary}.`, headers, content: { 'application/json': { schema, example } } },
+    200: { description: `${documentation.summary}.`, headers, content: { 'application/json': { schema, example } } },
     304: { description: 'The answer with the ETag given still stands.', headers },
   }
 }
 
 type Kind = Refusal & { readonly code: ProblemCode; readonly status: number }
 
-/** The kinds of problem that a path answers; those of one status share an answer. */
+/** Returns the kinds of problems that a route may return, grouped by status. */
 function failuresOf(route: Route): Kind[][] {
   const kinds = (Object.keys(problems) as ProblemCode[])
     .map((code): Kind => ({ code, status: problems[code].status, ...refusals[code] }))
     .filter(({ isOf }) => isOf(route))
   const statuses = [...new Set(kinds.map(({ status }) => status))]
-  return statuses.map((wanted) => kinds.filter(({ status }) => status === wanted))
+  return statuses.map((requested) => kinds.filter(({ status }) => status === requested))
 }
 
 function failures(route: Route): object {
@@ -117,7 +131,7 @@ function failures(route: Route): object {
   return Object.fromEntries(failuresOf(route).map(reference))
 }
 
-/** Such as `BadRequestOrBadParameter`. */
+/** Returns the name of a response component, such as `BadRequestOrBadParameter`. */
 function nameOf(kinds: readonly Kind[]): string {
   const words = kinds
     .map(({ code }) => code)
@@ -131,23 +145,23 @@ function failure(kinds: readonly Kind[]): object {
   const examples = Object.fromEntries(kinds.map(({ code, when, example }) => [code, { summary: when, value: example }]))
   return {
     description: kinds.map(({ when }) => when).join(' '),
-    headers: headersOf(kinds.map(brings)),
+    headers: headersOf(kinds.map(headersOfProblem)),
     content: { 'application/problem+json': { schema, examples } },
   }
 }
 
-interface Brought {
+interface ResponseHeaders {
   readonly always: Headers
   readonly maybe: Headers
 }
 
-function brings({ by, headers }: Refusal): Brought {
-  if (by === 'connection') return { always: headers, maybe: ofContent }
-  return { always: { ...ofContent, ...headers }, maybe: by === 'path' ? ofRate : {} }
+function headersOfProblem({ by, headers }: Refusal): ResponseHeaders {
+  if (by === 'connection') return { always: headers, maybe: contentHeaders }
+  return { always: { ...contentHeaders, ...headers }, maybe: by === 'path' ? rateLimitHeaders : {} }
 }
 
-/** Of answers that share a status: required are the headers that all of them have. */
-function headersOf(answers: readonly Brought[]): object {
+/** Merges the headers of responses with the same status: those of all of them are required. */
+function headersOf(answers: readonly ResponseHeaders[]): object {
   const named = answers.flatMap(({ always, maybe }) => Object.entries({ ...always, ...maybe }))
   const isRequired = (name: string): boolean => answers.every(({ always }) => name in always)
   return Object.fromEntries(named.map(([name, schema]) => [name, { required: isRequired(name), ...described(schema) }]))

@@ -2,39 +2,43 @@ import { EventType } from './documents.generated.ts'
 import * as schemas from './schemas.ts'
 import { wordsOf } from './words.ts'
 
-/** A parameter whose text can't be what it should be. */
+/** A query parameter with a value that is not valid. */
 export class BadParameter extends Error {
   constructor(
     readonly parameter: string,
-    flaw: string,
+    problem: string,
   ) {
-    super(`${parameter} ${flaw}`)
+    super(`${parameter} ${problem}`)
     this.name = 'BadParameter'
   }
 }
 
-/** A query parameter: which variable of the document it gives, what the contract says of it, and how it is read. */
+/** A query parameter: the variable that it sets, its schema, and its parser. */
 export interface Parameter {
   readonly variable: string
   readonly schema: schemas.Schema
   readonly read: (text: string, parameter: string) => unknown
 }
 
+/** Creates a parameter for a time in Unix seconds. */
 export function timeParameter(variable: string, description: string, example: number): Parameter {
   return integer(variable, schemas.timeSchema(description, example))
 }
 
-/** How many of something: the schema's own bounds, told to those who read the contract. */
+/** Creates a parameter for a number of items, with the limits of the GraphQL schema. */
 export function count(
   variable: string,
   description: string,
-  { least, most, default: unlessGiven }: { readonly least: number; readonly most: number; readonly default: number },
+  { least, most, default: defaultValue }: { readonly least: number; readonly most: number; readonly default: number },
 ): Parameter {
-  const bounds = { minimum: least, maximum: most, default: unlessGiven }
-  return integer(variable, { ...schemas.integer(description, unlessGiven), ...bounds })
+  const bounds = { minimum: least, maximum: most, default: defaultValue }
+  return integer(variable, { ...schemas.integer(description, defaultValue), ...bounds })
 }
 
-/** The bounds are those of the GraphQL schema; it would say of what is far out of them only that it is no Int. */
+/**
+ * Creates a parameter for an integer. Its limits are checked here because GraphQL reports values outside of 32 bits
+ * only as not an Int.
+ */
 function integer(variable: string, schema: schemas.Schema): Parameter {
   const { minimum = 0, maximum = Number.MAX_SAFE_INTEGER } = schema
   return {
@@ -49,11 +53,12 @@ function integer(variable: string, schema: schemas.Schema): Parameter {
   }
 }
 
+/** Creates a parameter for a cursor. */
 export function cursor(variable: string, description: string, example: string): Parameter {
   return { variable, schema: { ...schemas.text(description, example), minLength: 1 }, read: (value) => value }
 }
 
-/** One event type, or several with commas. */
+/** Creates a parameter for one event type, or several separated by commas. */
 export function eventTypesParameter(variable: string, description: string): Parameter {
   const known = wordsOf(EventType)
   const { description: _, ...items } = schemas.oneOf('', EventType, 'deposit')
@@ -61,7 +66,7 @@ export function eventTypesParameter(variable: string, description: string): Para
     variable,
     schema: { ...schemas.list(description, items), minItems: 1, examples: [['deposit', 'withdraw']] },
     read: (value, parameter) =>
-      // Named again, a type adds nothing but work.
+      // Duplicates would only add work.
       [...new Set(value.split(','))].map((type) => {
         if (known.includes(type)) return type.toUpperCase()
         throw new BadParameter(parameter, `names ${quoted(type)}, which is none of ${known.join(', ')}`)
@@ -70,8 +75,8 @@ export function eventTypesParameter(variable: string, description: string): Para
 }
 
 /**
- * The variables that a query's parameters give; parameters that the path doesn't have are ignored.
- * @throws {BadParameter}
+ * Converts query parameters to variables. Unknown parameters are ignored.
+ * @throws {BadParameter} when a value is not valid or given twice
  */
 export function readParameters(
   parameters: Readonly<Record<string, Parameter>>,

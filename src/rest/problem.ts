@@ -1,4 +1,4 @@
-/** The kinds of problem that an answer can be, by their code. */
+/** Kinds of problems by code, with HTTP status and title. */
 export const problems = {
   BAD_REQUEST: { status: 400, title: 'The request can not be read' },
   BAD_PARAMETER: { status: 400, title: 'A parameter is not what it can be' },
@@ -19,10 +19,11 @@ export const problems = {
   DATA_NOT_THERE_YET: { status: 503, title: 'The data is not that new yet' },
   OVERLOADED: { status: 503, title: 'The gateway is busy' },
   NOT_READY: { status: 503, title: 'The gateway is not ready' },
+  /** Code of a kind of problem. */
 } as const
 export type ProblemCode = keyof typeof problems
 
-/** An answer as bytes are: what an adapter writes to a socket or a Response. */
+/** A complete response, which an adapter writes to a socket or converts to a Response. */
 export interface Answer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
@@ -30,8 +31,9 @@ export interface Answer {
 }
 
 /**
- * An error as RFC 9457 writes it.
- * @param parameter the one at fault
+ * Creates a problem response.
+ * @param parameter name of the invalid parameter
+ * @see RFC 9457, Problem Details for HTTP APIs
  */
 export function problem(code: ProblemCode, detail: string, parameter?: string): Answer {
   const { status, title } = problems[code]
@@ -43,10 +45,10 @@ export function problem(code: ProblemCode, detail: string, parameter?: string): 
   }
 }
 
-/** How soon to ask again: a database that restarts takes a few seconds. */
+/** Value of Retry-After: a restarting database takes a few seconds. */
 const retrySeconds = 2
 
-/** A problem that may be none any more in a while. */
+/** Creates a problem response for a temporary problem, with Retry-After. */
 export function retryLater(code: ProblemCode, detail: string): Answer {
   const { headers, ...rest } = problem(code, detail)
   return { ...rest, headers: { ...headers, 'retry-after': String(retrySeconds) } }

@@ -3,16 +3,19 @@ import { problem, type ProblemCode } from './problem.ts'
 import type { Route } from './route.ts'
 import { type Schema, text } from './schemas.ts'
 
-/** What the contract says of a kind of problem. */
+/** Documentation of a kind of problem. */
 export interface Refusal {
   readonly when: string
-  /** Which paths answer it. */
+  /** Tells whether a route may return it. */
   readonly isOf: (route: Route) => boolean
-  /** How far the request came: only what is admitted is counted, and the connection's own refusals are bare. */
+  /**
+   * The stage that returns it: only requests that pass admission have rate limit headers, and errors of the connection
+   * have no other headers.
+   */
   readonly by: 'connection' | 'admission' | 'path'
-  /** Headers that it has and other answers don't. */
+  /** Headers of this problem only. */
   readonly headers: Headers
-  /** As the path would write it. */
+  /** Example of the response body. */
   readonly example: unknown
 }
 
@@ -20,6 +23,7 @@ const all = (): boolean => true
 const none = (): boolean => false
 const ofVaults = ({ path }: Route): boolean => path.includes(':address')
 
+/** Documentation of each kind of problem, by code. */
 export const refusals: Readonly<Record<ProblemCode, Refusal>> = {
   BAD_REQUEST: {
     when: 'What came is not HTTP/1.1.',

@@ -3,64 +3,70 @@ import type { Parameter } from './parameters.ts'
 import type { Schema } from './schemas.ts'
 import { word } from './words.ts'
 
-/** What a path asks of the schema, and which part of that is its body. */
+/** The document of a route, and the part of its result that is the body. */
 export interface RequestedOperation {
   readonly document: { toString(): string }
-  /** The keys on the way to the body. */
+  /** Keys that lead to the body. */
   readonly path: readonly string[]
-  /** How the body has the values of enums, by their names. */
+  /** Converts the name of an enum value to its text in the body. */
   readonly wordOf: (name: string) => string
 }
 
-/** The two groups of paths. */
+/** Groups of paths. */
 export const tags = {
   vault: 'The live state and the past of a vault.',
   catalogue: 'The strategies, and the universe they choose from.',
 } as const
+/** Name of a group of paths. */
 export type Tag = keyof typeof tags
 
-/** What the contract says of a path. */
-export interface About {
-  /** What generated clients call it. */
+/** Documentation of a route. */
+export interface RouteDocumentation {
+  /** Operation id, the method name in generated clients. */
   readonly operation: string
   readonly tag: Tag
   readonly summary: string
   readonly description: string
-  /** What the body is, or each thing in the list that it is. */
+  /** Schema of the body, or of its items. */
   readonly schema: Schema
-  /** The schema's name. */
+  /** Name of that schema. */
   readonly name: string
   readonly isList: boolean
 }
 
-/** A path of the interface: the document it runs, what its parameters are, and what of the answer is the body. */
+/** A path of the interface: its document, its parameters, and the part of the result that is the body. */
 export interface Route {
-  /** Segments with a colon are parameters, and give the variable of their name. */
+  /** Segments with a colon are parameters, which set the variable of the same name. */
   readonly path: string
-  readonly about: About
+  readonly documentation: RouteDocumentation
   readonly parameters: Readonly<Record<string, Parameter>>
-  /** There is no body where the vault isn't known. */
-  readonly wanted: RequestedOperation
-  /** The cursor of what follows, where there may be more: by all that was answered but the body. */
+  /** Its path is null in the result where the vault does not exist. */
+  readonly requested: RequestedOperation
+  /** Returns the cursor of the next page from the rest of the result; null where there is none. */
   readonly next?: (data: never) => string | null | undefined
 }
 
-/** The ways into data: the keys of objects, as far as they lead to no list. */
-type WayIn<Data> = Data extends readonly unknown[]
+/** Paths through the objects of a result, up to the first list. */
+type ResultPath<Data> = Data extends readonly unknown[]
   ? readonly []
   : Data extends object
     ? | readonly []
-      | { [Key in keyof Data & string]: readonly [Key, ...WayIn<NonNullable<Data[Key]>>] }[keyof Data & string]
+      | { [Key in keyof Data & string]: readonly [Key, ...ResultPath<NonNullable<Data[Key]>>] }[keyof Data & string]
     : readonly []
 
+/**
+ * Creates a route; the types ensure that `body` is a path of the document's result.
+ * @param body keys that lead to the body
+ * @param next returns the cursor of the next page
+ */
 export function route<Data>(
   path: string,
   document: TypedDocumentString<Data, never>,
-  about: About,
+  documentation: RouteDocumentation,
   parameters: Readonly<Record<string, Parameter>>,
-  body: WayIn<Data>,
+  body: ResultPath<Data>,
   next?: (data: Data) => string | null | undefined,
 ): Route {
-  const wanted = { document, path: body as readonly string[], wordOf: word }
-  return { path, about, parameters, wanted, ...(next && { next }) }
+  const requested = { document, path: body as readonly string[], wordOf: word }
+  return { path, documentation, parameters, requested, ...(next && { next }) }
 }

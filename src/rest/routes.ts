@@ -19,7 +19,7 @@ import {
   universePair,
 } from './schemas.ts'
 
-/** What a path's own parameters are. */
+/** Schemas of path parameters, by name. */
 export const segments: Readonly<Record<string, Schema>> = {
   address: address(
     'Address of the vault: EVM, in one case or, mixed, with a right EIP-55 checksum.',
@@ -32,11 +32,11 @@ const window = {
   until: timeParameter('until', 'Up to this time, not included; in Unix seconds. It is not before since.', 1767225600),
 }
 
-/** What one looks like; it is opaque. */
+/** Example of a cursor, which is opaque. */
 const exampleCursor =
   'WzE0Njk1MjM1MCwzLCIweDdiNDFjOWYwZTJkODVhMzY3YjQxYzlmMGUyZDg1YTM2N2I0MWM5ZjBlMmQ4NWEzNjdiNDFjOWYwZTJkODVhMzYiXQ'
 
-/** The six paths, in the order of the interface. */
+/** The six paths of the interface, in its order. */
 export const routes: readonly Route[] = [
   route(
     '/vault/:address/snapshot',

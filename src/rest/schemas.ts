@@ -1,7 +1,7 @@
 import { AssetCategory, EventType, VaultStatus } from './documents.generated.ts'
 import { wordsOf } from './words.ts'
 
-/** What the interface needs of JSON Schema 2020-12, which OpenAPI 3.1 speaks. */
+/** The subset of JSON Schema 2020-12 that the interface uses; OpenAPI 3.1 includes it. */
 export interface Schema {
   readonly type: string | readonly string[]
   readonly description?: string
@@ -19,30 +19,35 @@ export interface Schema {
   readonly required?: readonly string[]
 }
 
-/** The last second of the year 9999. */
+/** End of the year 9999 in Unix seconds. */
 const lastTime = 253_402_300_799
 
-/** Fields are added one day, so that a schema is open: what it names is always there. */
+/** Creates an object schema. All of its properties are required; further ones may be added in later versions. */
 export function object(description: string, properties: Readonly<Record<string, Schema>>): Schema {
   return { type: 'object', description, properties, required: Object.keys(properties) }
 }
 
+/** Creates an array schema. */
 export function list(description: string, items: Schema): Schema {
   return { type: 'array', description, items }
 }
 
+/** Creates a string schema. */
 export function text(description: string, example: string): Schema {
   return { type: 'string', description, examples: [example] }
 }
 
+/** Creates a schema of a non-negative integer. */
 export function integer(description: string, example: number): Schema {
   return { type: 'integer', description, minimum: 0, examples: [example] }
 }
 
+/** Creates a schema of a time in Unix seconds. */
 export function timeSchema(description: string, example: number): Schema {
   return { ...integer(description, example), maximum: lastTime }
 }
 
+/** Creates a schema of an enum, in the texts of the interface. */
 export function oneOf(description: string, values: Readonly<Record<string, string>>, example: string): Schema {
   return { ...text(description, example), enum: wordsOf(values) }
 }
@@ -55,6 +60,7 @@ function hex(digits: number, description: string, example: string): Schema {
   return { ...text(description, example), pattern: `^0x[0-9a-fA-F]{${digits}}$` }
 }
 
+/** Creates a schema of an EVM address. */
 export function address(description: string, example: string): Schema {
   return hex(40, description, example)
 }
@@ -63,12 +69,12 @@ function orNull(schema: Schema): Schema {
   return { ...schema, type: [schema.type, 'null'].flat() }
 }
 
-/** An example of what a schema describes, made of the examples of its fields. */
+/** Returns an example of a schema, composed of the examples of its properties. */
 export function exampleOf({ properties, items, examples, const: only }: Schema): unknown {
   if (properties !== undefined) {
     return Object.fromEntries(Object.entries(properties).map(([name, field]) => [name, exampleOf(field)]))
   }
-  // A list of texts has its own example, a list of objects that of one.
+  // A list of strings has its own example; a list of objects uses that of its items.
   if (examples !== undefined) return examples[0]
   return items === undefined ? only : [exampleOf(items)]
 }
@@ -101,6 +107,7 @@ const suspension = object('The suspension that stands; null where none does.', {
   exitsAvailable: { type: 'boolean', const: true, description: 'Always true: exits remain possible while suspended.' },
 })
 
+/** Schema of a vault snapshot. */
 export const snapshot = object('What a vault is worth, what went in and out, what it gained and where it stands.', {
   vault: address('Address of the vault, checksummed.', '0xF7bF36DFf1b98C50De0dA7DA76f94a4A8d06741A'),
   owner: address("Address of the vault's owner, checksummed.", '0xa8E3c1077D9809E2499718202DBee2f1D7354bE6'),
@@ -131,6 +138,7 @@ export const snapshot = object('What a vault is worth, what went in and out, wha
   updatedAt: timeSchema('Time of its newest fact, in Unix seconds.', 1767207600),
 })
 
+/** Schema of an equity point. */
 export const equityPoint = object("A vault's equity as a flow or a valuation left it: recorded, never averaged.", {
   ts: timeSchema('When, in Unix seconds.', 1765760400),
   valueUsd: number('What the vault was worth, in USD.', 379962.826607),
@@ -138,6 +146,7 @@ export const equityPoint = object("A vault's equity as a flow or a valuation lef
   capitalOutUsd: number('Capital withdrawn until then, in USD.', 0),
 })
 
+/** Schema of a ledger row. */
 export const ledgerRow = object("A row of a vault's activity ledger.", {
   txHash: hex(64, 'Hash of the transaction.', `0x${'7b41c9f0e2d85a36'.repeat(4)}`),
   logIndex: integer('Index of the log in its block.', 3),
@@ -159,6 +168,7 @@ const pair = {
   venues,
 }
 
+/** Schema of a strategy. */
 export const strategy = object('A strategy of the catalogue.', {
   id: text('Identifier of the strategy.', 'eth-core'),
   name: text('Display name.', 'Ether Core'),
@@ -180,6 +190,7 @@ export const strategy = object('A strategy of the catalogue.', {
   ),
 })
 
+/** Schema of an eligible asset. */
 export const universeAsset = object('An asset that is eligible for build-your-own strategies now.', {
   symbol: text('Symbol of the asset.', 'WETH'),
   name: text('Display name.', 'Wrapped Ether'),
@@ -188,6 +199,7 @@ export const universeAsset = object('An asset that is eligible for build-your-ow
   liquidityUsd: number('Its liquidity depth, in USD.', 184220113.51),
 })
 
+/** Schema of an eligible pool. */
 export const universePair = object('A pool that is eligible for build-your-own strategies now.', {
   ...pair,
   tvlUsd: number('Total value locked, in USD.', 143220110.2),

@@ -1,14 +1,14 @@
-/** The few that there are, each written once. */
+/** Cached texts of enum values, of which there are few. */
 const written = new Map<string, string>()
 
-/** A value of an enum in the words of the interface: `STOCK_TOKEN` is `stock token`. */
+/** Converts the name of an enum value to the interface's text: `STOCK_TOKEN` to `stock token`. */
 export function word(value: string): string {
   const known = written.get(value) ?? value.toLowerCase().replaceAll('_', ' ')
   written.set(value, known)
   return known
 }
 
-/** The values of an enum in the words of the interface. */
+/** Returns the texts of all values of an enum. */
 export function wordsOf(values: Readonly<Record<string, string>>): string[] {
   return Object.values(values).map(word)
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { valuesBefore } from '../../src/chain/valuation/flows.ts'
+import { valuesBeforeFlows } from '../../src/chain/valuation/flows.ts'
 import { Decimal } from '../../src/domain/decimal.ts'
 
 const flow = (amount: number) => ({ isDeposit: amount > 0, amountUsd: new Decimal(Math.abs(amount)) })
@@ -14,5 +14,5 @@ test.each<[string, number, number[], string[]]>([
   ['a deposit of more than is left', 99, [100], ['0']],
   ['a withdrawal before such a deposit', 99, [-30, 100], ['30', '0']],
 ])('before %s, a vault that ends with %d was worth what is left without', (_name, end, amounts, before) => {
-  expect(valuesBefore(new Decimal(end), amounts.map(flow)).map(String)).toEqual(before)
+  expect(valuesBeforeFlows(new Decimal(end), amounts.map(flow)).map(String)).toEqual(before)
 })

@@ -1,6 +1,6 @@
 import type { Address } from 'viem'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { BadChainConfig, NoPrice, UnlikeItsStandard } from '../../src/chain/errors.ts'
+import { BadChainConfig, PriceUnavailable, ContractMismatch } from '../../src/chain/errors.ts'
 import { describeOnChain, patienceMilliseconds, startChain, type TestChain } from './support/anvil.ts'
 import { openVault, type Operator } from './support/operator.ts'
 import { deployProtocol, type Protocol } from './support/protocol.ts'
@@ -87,7 +87,7 @@ describeOnChain('a chain.json that is not as the chain is', () => {
     ],
   ])('stops the reader where it %s', async (_name, more, message) => {
     const error: unknown = await factsOf(jsonOf(more())).catch((thrown: unknown) => thrown)
-    expect(error).toBeInstanceOf(UnlikeItsStandard)
+    expect(error).toBeInstanceOf(ContractMismatch)
     expect((error as Error).message).toBe(message())
   })
 
@@ -105,7 +105,7 @@ describeOnChain('a chain.json that is not as the chain is', () => {
       ...jsonOf(tokensOf((token) => (token.symbol === 'WETH' ? { ...token, price: [pool] } : token))),
       vaults: [{ address: early.address, strategy: 'one', firstBlock: early.firstBlock }],
     }
-    await expect(factsOf(json)).rejects.toThrow(NoPrice)
+    await expect(factsOf(json)).rejects.toThrow(PriceUnavailable)
     await expect(factsOf(json)).rejects.toThrow(/^WETH has no price at block \d+: /)
   })
 })

@@ -175,7 +175,7 @@ describeOnChain('two vaults on a chain', () => {
     expect(await status(stable)).toBe('idle')
   })
 
-  test('take deposits of several depositors, in one block too', async () => {
+  test('applyLogs deposits of several depositors, in one block too', async () => {
     const [first, other] = (await chain.block(stable.deposit(alice, usdc(10_000)), ether.deposit(bob, weth(3.25)))) as [
       TransactionReceipt,
       TransactionReceipt,

@@ -23,17 +23,17 @@ describe('a moment of a run', () => {
   const summary = { applied: { mark: 3, event: 1 }, skipped: { mark: 5 }, rejected: { mark: 2 } }
 
   test('has the facts that are applied or known, and the packed bytes that the handled ones took', () => {
-    const progress = { bytesRead: 100, bytesUnpacked: 1_000, bytesTotal: 400 }
+    const progress = { bytesRead: 100, bytesDecompressed: 1_000, bytesTotal: 400 }
     expect(progressSample(summary, 500, progress, 7)).toEqual({ milliseconds: 7, facts: 9, bytesDone: 50 })
   })
 
   test('of a plain file has the bytes that are handled', () => {
-    const progress = { bytesRead: 1_000, bytesUnpacked: 1_000, bytesTotal: 4_000 }
+    const progress = { bytesRead: 1_000, bytesDecompressed: 1_000, bytesTotal: 4_000 }
     expect(progressSample(summary, 321, progress, 7).bytesDone).toBe(321)
   })
 
   test('before anything is read is at the beginning', () => {
-    const progress = { bytesRead: 0, bytesUnpacked: 0, bytesTotal: 4_000 }
+    const progress = { bytesRead: 0, bytesDecompressed: 0, bytesTotal: 4_000 }
     expect(progressSample(summary, 0, progress, 7).bytesDone).toBe(0)
   })
 })

@@ -84,8 +84,8 @@ describe('the document', () => {
 })
 
 describe('a parameter', () => {
-  const parameters = routes.flatMap(({ path, parameters, wanted }) =>
-    Object.entries(parameters).map(([name, parameter]) => ({ path, name, document: wanted.document, ...parameter })),
+  const parameters = routes.flatMap(({ path, parameters, requested }) =>
+    Object.entries(parameters).map(([name, parameter]) => ({ path, name, document: requested.document, ...parameter })),
   )
   const bounded = parameters.filter(({ schema }) => schema.type === 'integer')
 

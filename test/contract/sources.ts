@@ -1,23 +1,25 @@
 import path from 'node:path'
 import ts from 'typescript'
 
-/** Texts of files, by their path from the top of the project. */
+/** Texts of files, by their path from the root of the project. */
 export type Sources = ReadonlyMap<string, string>
 
+/** An import of a file or package. */
 export interface Import {
-  /** Path of the file that imports. */
+  /** Path of the importing file. */
   readonly from: string
-  /** Path of the file that is imported, or the package and its entry. */
+  /** Path of the imported file, or the package with its entry point. */
   readonly to: string
-  /** Names that are imported, as the other side calls them; none where all or nothing is. */
+  /** Imported names, as the exporting file declares them; empty for namespace and side-effect imports. */
   readonly names: readonly string[]
 }
 
+/** Parses a file. */
 export function parse(file: string, text: string): ts.SourceFile {
   return ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true)
 }
 
-/** All that files import, for their types too. */
+/** Returns all imports of files, including type imports. */
 export function importsOf(sources: Sources): Import[] {
   return [...sources].flatMap(([from, text]) =>
     nodes(parse(from, text)).flatMap((node) => {
@@ -29,7 +31,7 @@ export function importsOf(sources: Sources): Import[] {
   )
 }
 
-/** Circles of files that import each other, each as the way round. */
+/** Returns the import cycles, each as the path around it. */
 export function circles(imports: readonly Import[]): string[] {
   const next = new Map<string, string[]>()
   for (const { from, to } of imports) next.set(from, [...(next.get(from) ?? []), to])
@@ -45,13 +47,14 @@ export function circles(imports: readonly Import[]): string[] {
   return found
 }
 
-/** Whether a file only passes values on. */
+/** Tells whether a file only re-exports. */
 export function isBarrel(file: ts.SourceFile): boolean {
   const passesOn = (statement: ts.Statement): boolean =>
     ts.isExportDeclaration(statement) || ts.isImportDeclaration(statement)
   return file.statements.some(ts.isExportDeclaration) && file.statements.every(passesOn)
 }
 
+/** Tells whether a file has a default export. */
 export function hasDefaultExport(file: ts.SourceFile): boolean {
   return nodes(file).some(
     (node) =>
@@ -61,7 +64,64 @@ export function hasDefaultExport(file: ts.SourceFile): boolean {
   )
 }
 
-/** What a file asks of its process and the clock. */
+/**
+ * Returns the names that several files declare and export.
+ * @returns lines such as `name: file, file`, sorted
+ */
+export function duplicateExports(sources: Sources): string[] {
+  const files = new Map<string, Set<string>>()
+  for (const [file, text] of sources) {
+    for (const name of exportedNames(parse(file, text))) files.set(name, (files.get(name) ?? new Set()).add(file))
+  }
+  return [...files]
+    .filter(([, among]) => among.size > 1)
+    .map(([name, among]) => `${name}: ${[...among].join(', ')}`)
+    .sort()
+}
+
+/** Returns the names that a file declares and exports. */
+function exportedNames(file: ts.SourceFile): string[] {
+  return file.statements.flatMap((statement): string[] => {
+    const modifiers = ts.canHaveModifiers(statement) ? (ts.getModifiers(statement) ?? []) : []
+    if (!modifiers.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword)) return []
+    if (ts.isVariableStatement(statement)) {
+      return statement.declarationList.declarations.map(({ name }) => name.getText())
+    }
+    return isNamedDeclaration(statement) && statement.name !== undefined ? [statement.name.text] : []
+  })
+}
+
+function isNamedDeclaration(
+  statement: ts.Statement,
+): statement is
+  | ts.FunctionDeclaration
+  | ts.ClassDeclaration
+  | ts.InterfaceDeclaration
+  | ts.TypeAliasDeclaration
+  | ts.EnumDeclaration {
+  return (
+    ts.isFunctionDeclaration(statement) ||
+    ts.isClassDeclaration(statement) ||
+    ts.isInterfaceDeclaration(statement) ||
+    ts.isTypeAliasDeclaration(statement) ||
+    ts.isEnumDeclaration(statement)
+  )
+}
+
+/**
+ * Returns the doc comments whose first word is What or Who, which stands for a noun.
+ * @returns lines such as `file: first line of the comment`
+ */
+export function nounClauseComments(sources: Sources): string[] {
+  return [...sources].flatMap(([file, text]) =>
+    Array.from(
+      text.matchAll(/\/\*\*[\s*]*((?:What|Who)\b[^\n]*?)(?:\s*\*\/|\n)/g),
+      ([, line]) => `${file}: ${line ?? ''}`,
+    ),
+  )
+}
+
+/** Returns the uses of the process and the clock in a file. */
 export function effectsOf(file: ts.SourceFile): string[] {
   return nodes(file).flatMap((node) => {
     if (ts.isNewExpression(node) && node.arguments?.length === 0 && node.expression.getText() === 'Date')
@@ -82,7 +142,7 @@ function specifierOf(node: ts.Node): string | null {
 
 function textOf(specifier: ts.Node | undefined): string | null {
   if (specifier === undefined) return null
-  if (!ts.isStringLiteralLike(specifier)) throw new Error(`An import of what can't be read: ${specifier.getText()}`)
+  if (!ts.isStringLiteralLike(specifier)) throw new Error(`Cannot resolve the import of ${specifier.getText()}`)
   return specifier.text
 }
 

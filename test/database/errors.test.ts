@@ -2,7 +2,8 @@ import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { Database } from '../../src/database/database.ts'
 import { openDatabase } from '../../src/database/open.ts'
-import { isOutage, ofServer } from '../../src/database/errors.ts'
+import { classifyServerError } from '../../src/database/driver-errors.ts'
+import { isOutage } from '../../src/database/errors.ts'
 import { pooledTransactions } from '../../src/database/postgresql/transactions.ts'
 import { DatabaseUnavailable } from '../../src/database/errors.ts'
 import { readFeedPosition, saveFeedPosition } from '../../src/database/write/feed.ts'
@@ -69,7 +70,7 @@ describe.runIf(postgresUrl !== undefined)('trouble with a PostgreSQL server', ()
   test('is told of a server that hangs, whose transaction is ended there too', async () => {
     const pool = new pg.Pool({ connectionString: url, query_timeout: 500, pipeline: true })
     pool.on('connect', (client) => void client.on('error', () => undefined))
-    const { transaction: hanging } = pooledTransactions(pool, ofServer('a server'))
+    const { transaction: hanging } = pooledTransactions(pool, classifyServerError('a server'))
     const other = new pg.Client({ connectionString: url })
     await other.connect()
     const waiting = hanging(async (transaction) => {

@@ -11,7 +11,7 @@ import {
 } from '../../src/domain/attribution.ts'
 import { Decimal, roundUsd, zero } from '../../src/domain/decimal.ts'
 import { PriceMissing } from '../../src/domain/errors.ts'
-import { netUsd, openedVault, strategyDeltaUsd, type VaultState } from '../../src/domain/vault.ts'
+import { netUsd, newVault, strategyDeltaUsd, type VaultState } from '../../src/domain/vault.ts'
 import {
   amountOf,
   assets,
@@ -46,7 +46,7 @@ describe("the market's part", () => {
     const amounts = fc.record({ found: usd, deposited: usd, share, flows: fc.constantFrom('in', 'out', 'none') })
     fc.assert(
       fc.property(fc.array(amounts, { maxLength: 12 }), fc.boolean(), (steps, gains) => {
-        let vault = openedVault
+        let vault = newVault
         const unit = new Map([['USDC', new Decimal(1)]])
         steps.forEach(({ found, deposited, share, flows }, index) => {
           const before = { tsSeconds: index * 20_000, valueUsd: gains ? found : vault.valueUsd, prices: unit }
@@ -64,7 +64,7 @@ describe("the market's part", () => {
     const unvalued = fc.array(stepOf(fc.constant(zero)), { minLength: 1, maxLength: 12 })
     fc.assert(
       fc.property(unvalued, (steps) => {
-        let vault = openedVault
+        let vault = newVault
         let rounding = micro
         steps.forEach(({ prices: at, flow: moved }, index) => {
           const before = { tsSeconds: index * 20_000, valueUsd: roundUsd(valueUsd(vault.benchmark, at)), prices: at }
@@ -81,7 +81,7 @@ describe("the market's part", () => {
   test('is what an account kept in floats says, through any life', () => {
     fc.assert(
       fc.property(life, (steps) => {
-        const states = live(openedVault, steps)
+        const states = live(newVault, steps)
         let held = symbols.map(() => 0)
         let paidOut = 0
         let capitalIn = 0
@@ -114,7 +114,7 @@ describe("the market's part", () => {
   test('is left by a flow where its valuation put it, up to the rounding of its amount', () => {
     fc.assert(
       fc.property(life, prices, usd, flow, (steps, at, found, moved) => {
-        const vault = live(openedVault, steps).at(-1) as VaultState
+        const vault = live(newVault, steps).at(-1) as VaultState
         const before = { tsSeconds: 1_800_000_000, valueUsd: found, prices: at }
         const delta = take(vault, before, null).marketDeltaUsd
         expect(isNear(take(vault, before, moved).marketDeltaUsd, delta, micro)).toBe(true)
@@ -125,7 +125,7 @@ describe("the market's part", () => {
   test('no longer moves once all is withdrawn', () => {
     fc.assert(
       fc.property(life, prices, prices, worth, (steps, at, later, found) => {
-        const vault = live(openedVault, steps).at(-1) as VaultState
+        const vault = live(newVault, steps).at(-1) as VaultState
         const out = take(
           vault,
           { tsSeconds: 1_800_000_000, valueUsd: found, prices: at },
@@ -188,7 +188,7 @@ describe('a withdrawal from the benchmark', () => {
   test('forgets no asset: one that is gone still needs a price', () => {
     fc.assert(
       fc.property(life, worth, prices, (steps, found, at) => {
-        const vault = live(openedVault, steps).at(-1) as VaultState
+        const vault = live(newVault, steps).at(-1) as VaultState
         const before = { tsSeconds: 1_800_000_000, valueUsd: found, prices: at }
         const out = take(vault, before, { type: 'withdraw', share: 1_000_000 })
         for (const symbol of vault.benchmark.holdings.keys()) {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type Curve, downsample, outline, sealedBuckets } from '../../src/domain/equity.ts'
+import { type Curve, downsample, extremePoints, sealedBuckets } from '../../src/domain/equity.ts'
 
 interface Point {
   readonly x: number
@@ -116,11 +116,11 @@ describe('a downsampled curve', () => {
   })
 })
 
-describe('the outline of a curve', () => {
+describe('the extreme points of a curve', () => {
   test('is its first point, its last, its least and its greatest, the earlier of equals, in order and each once', () => {
     fc.assert(
       fc.property(points(1), (list) => {
-        const kept = outline(curveOf(list))
+        const kept = extremePoints(curveOf(list))
         const values = list.map(({ y }) => y)
         const ends = [0, list.length - 1, values.indexOf(Math.min(...values)), values.indexOf(Math.max(...values))]
         expect(kept).toEqual([...new Set(ends)].sort((a, b) => a - b))
@@ -129,7 +129,7 @@ describe('the outline of a curve', () => {
   })
 
   test('of no points is none of them', () => {
-    expect(outline(curveOf([]))).toEqual([])
+    expect(extremePoints(curveOf([]))).toEqual([])
   })
 })
 

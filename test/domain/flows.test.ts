@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { Decimal, zero } from '../../src/domain/decimal.ts'
 import { AmountMismatch, PriceMissing, WithdrawalOverValue } from '../../src/domain/errors.ts'
 import { deposit, revalue, usdText, type Valuation, withdraw } from '../../src/domain/flows.ts'
-import { netUsd, openedVault, strategyDeltaUsd, type VaultState } from '../../src/domain/vault.ts'
+import { netUsd, newVault, strategyDeltaUsd, type VaultState } from '../../src/domain/vault.ts'
 import {
   amountOf,
   anyUsd,
@@ -28,7 +28,7 @@ function micros(amount: Decimal): bigint {
 }
 
 /** A vault that has lived, and a time after that. */
-const lived = life.map((steps) => live(openedVault, steps).at(-1) as VaultState)
+const lived = life.map((steps) => live(newVault, steps).at(-1) as VaultState)
 const valuation: fc.Arbitrary<Valuation> = fc.record({
   tsSeconds: fc.constant(now + 10_000_000),
   valueUsd: usd,
@@ -58,14 +58,14 @@ describe('a valuation', () => {
   })
 
   test('without the price of what the deposits brought in is refused, and names it', () => {
-    const vault = deposit(openedVault, at('0'), new Decimal(5), [{ symbol: 'USDC', amount: new Decimal(5) }])
+    const vault = deposit(newVault, at('0'), new Decimal(5), [{ symbol: 'USDC', amount: new Decimal(5) }])
     const blind = { ...at('5'), prices: new Map([['WETH', new Decimal(1)]]) }
     const missing = expect.objectContaining({ symbol: 'USDC', key: 'prices.USDC' }) as Error
     expect(() => revalue(vault, blind)).toThrow(PriceMissing)
     expect(() => revalue(vault, blind)).toThrow(missing)
     expect(() => withdraw(vault, blind, new Decimal(1))).toThrow(missing)
     expect(() => deposit(vault, blind, zero, [])).toThrow(missing)
-    expect(() => deposit(openedVault, blind, new Decimal(5), [{ symbol: 'USDC', amount: new Decimal(5) }])).toThrow(
+    expect(() => deposit(newVault, blind, new Decimal(5), [{ symbol: 'USDC', amount: new Decimal(5) }])).toThrow(
       missing,
     )
   })
@@ -137,7 +137,7 @@ describe('through any sequence of valuations and flows', () => {
   test('netUsd is the sum of what each valuation found over what was carried', () => {
     fc.assert(
       fc.property(anyLife, (steps) => {
-        const states = live(openedVault, steps)
+        const states = live(newVault, steps)
         const earned = steps.reduce(
           (sum, { foundUsd }, index) => sum + micros(foundUsd) - micros((states[index] as VaultState).valueUsd),
           0n,
@@ -150,7 +150,7 @@ describe('through any sequence of valuations and flows', () => {
   test('the strategy and the market sum exactly to netUsd, in whole micro-dollars', () => {
     fc.assert(
       fc.property(anyLife, (steps) => {
-        for (const vault of live(openedVault, steps)) {
+        for (const vault of live(newVault, steps)) {
           const net = micros(vault.valueUsd) + micros(vault.capitalOutUsd) - micros(vault.capitalInUsd)
           expect(micros(strategyDeltaUsd(vault)) + micros(vault.marketDeltaUsd)).toBe(net)
           expect(sumOfTexts(usdText(strategyDeltaUsd(vault)), usdText(vault.marketDeltaUsd))).toBe(net)
@@ -164,7 +164,7 @@ describe('through any sequence of valuations and flows', () => {
     const quick = life.map((steps) => steps.map((step): Step => ({ ...step, waitSeconds: step.waitSeconds % 7_000 })))
     fc.assert(
       fc.property(quick, (steps) => {
-        const states = live(openedVault, steps, 86_400 * 19_000 + 1)
+        const states = live(newVault, steps, 86_400 * 19_000 + 1)
         const product = steps.reduce((growth, { foundUsd }, index) => {
           const carried = (states[index] as VaultState).valueUsd.toNumber()
           return carried === 0 ? growth : growth * (foundUsd.toNumber() / carried)
@@ -201,7 +201,7 @@ describe('a deposit', () => {
   ])('of %s at %s is worth %s', (amount, price, amountUsd) => {
     const before = { ...at('0'), prices: new Map([['PEPE', new Decimal(price)]]) }
     const added = [{ symbol: 'PEPE', amount: new Decimal(amount) }]
-    expect(usdText(deposit(openedVault, before, new Decimal(amountUsd), added).valueUsd)).toBe(amountUsd)
+    expect(usdText(deposit(newVault, before, new Decimal(amountUsd), added).valueUsd)).toBe(amountUsd)
   })
 })
 
@@ -247,7 +247,7 @@ test('a life worked out by hand', () => {
     { symbol: 'WETH', amount: new Decimal('0.5') },
   ]
   // Held, 1000 + 0.5 x 2000 = 2000 becomes 1000 + 0.5 x 2400 = 2200; the vault was worth 2300.
-  const deposited = deposit(openedVault, on('0', '2000'), new Decimal(2_000), added)
+  const deposited = deposit(newVault, on('0', '2000'), new Decimal(2_000), added)
   const marked = revalue(deposited, on('2300', '2400'))
   expect(figures(marked)).toEqual(['2300.000000', '300.000000', '200.000000', '100.000000'])
   // Half is taken: 1150, and 1100 of the benchmark. Of what stays, 500 + 0.25 x 2000 = 1000: 2100 - 2000 in all.
@@ -270,8 +270,8 @@ test('a USD amount is stored with its six decimals', () => {
 })
 
 test('a step without a flow is a valuation', () => {
-  const vault = take(openedVault, at('5'), null)
-  expect(vault).toEqual(revalue(openedVault, at('5')))
+  const vault = take(newVault, at('5'), null)
+  expect(vault).toEqual(revalue(newVault, at('5')))
 })
 
 function at(valueUsd: string): Valuation {

@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest'
 import { Decimal, one, zero } from '../../src/domain/decimal.ts'
 import {
   dayOf,
-  enterDay,
-  grow,
+  dayAt,
+  applyGrowth,
   newestCompleteDay,
   realisedFigures,
   type StrategyDay,
@@ -72,10 +72,10 @@ describe('a day', () => {
         worth,
         worth,
         (day, later, second, start, carried) => {
-          const first = enterDay(null, day * secondsPerDay + 1, start)
+          const first = dayAt(null, day * secondsPerDay + 1, start)
           expect(first).toEqual({ day, startUsd: start, growth: one })
-          const grown = grow(first, start, carried)
-          const next = enterDay(grown, (day + later) * secondsPerDay + 1 + second, carried)
+          const grown = applyGrowth(first, start, carried)
+          const next = dayAt(grown, (day + later) * secondsPerDay + 1 + second, carried)
           expect(next).toEqual(later === 0 ? grown : { day: day + later, startUsd: carried, growth: one })
         },
       ),
@@ -91,7 +91,7 @@ describe("a day's growth", () => {
       fc.property(fc.array(worth, { minLength: 2, maxLength: 10 }), (values) => {
         const grown = values
           .slice(1)
-          .reduce((current, found, index) => grow(current, values[index] as Decimal, found), day)
+          .reduce((current, found, index) => applyGrowth(current, values[index] as Decimal, found), day)
         const [first, last] = [values[0] as Decimal, values.at(-1) as Decimal]
         // Each step is rounded to 40 decimals, and what it lacks may grow with what follows, at most 10^13 times.
         expect(grown.growth.minus(last.div(first)).abs().lessThan('1e-25')).toBe(true)
@@ -106,7 +106,7 @@ describe("a day's growth", () => {
     fc.assert(
       fc.property(valuations, (list) => {
         const grown = list.reduce(
-          (current, { carried, found }) => grow(current, new Decimal(carried), new Decimal(found)),
+          (current, { carried, found }) => applyGrowth(current, new Decimal(carried), new Decimal(found)),
           day,
         )
         const product = list.reduce((growth, { carried, found }) => growth * (found / carried), 1)
@@ -119,7 +119,7 @@ describe("a day's growth", () => {
     fc.assert(
       fc.property(worth, usd, (growth, found) => {
         const before = { ...day, growth }
-        expect(grow(before, zero, found)).toEqual(before)
+        expect(applyGrowth(before, zero, found)).toEqual(before)
       }),
     )
   })
@@ -127,9 +127,9 @@ describe("a day's growth", () => {
   test('is zero for good once all is lost', () => {
     fc.assert(
       fc.property(worth, worth, worth, (carried, deposited, found) => {
-        const lost = grow(day, carried, zero)
+        const lost = applyGrowth(day, carried, zero)
         expect(lost.growth.isZero()).toBe(true)
-        expect(grow(lost, deposited, found).growth.isZero()).toBe(true)
+        expect(applyGrowth(lost, deposited, found).growth.isZero()).toBe(true)
       }),
     )
   })
@@ -137,7 +137,7 @@ describe("a day's growth", () => {
   test('leaves the day and its start alone', () => {
     fc.assert(
       fc.property(dayNumber, worth, worth, usd, (number, startUsd, carried, found) => {
-        const grown = grow({ day: number, startUsd, growth: one }, carried, found)
+        const grown = applyGrowth({ day: number, startUsd, growth: one }, carried, found)
         expect({ ...grown, growth: one }).toEqual({ day: number, startUsd, growth: one })
       }),
     )

@@ -2,8 +2,8 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Decimal } from '../../src/domain/decimal.ts'
 import { FigureTooLarge } from '../../src/domain/errors.ts'
-import { storable } from '../../src/domain/storable.ts'
-import { netUsd, openedVault, strategyDeltaUsd, type VaultState } from '../../src/domain/vault.ts'
+import { requireStorable } from '../../src/domain/storable.ts'
+import { netUsd, newVault, strategyDeltaUsd, type VaultState } from '../../src/domain/vault.ts'
 import { anyUsd, decimals, live, type Step, symbols } from '../support/arbitraries.ts'
 
 const usdText = /^-?\d{1,32}(\.\d{1,6})?$/
@@ -48,11 +48,11 @@ test('a vault is let through where its columns can hold all of it, and else refu
   let refused = 0
   fc.assert(
     fc.property(steps, (list) => {
-      for (const vault of live(openedVault, list)) {
-        if (isStorable(vault)) expect(storable(vault, 'valueUsd')).toBe(vault)
+      for (const vault of live(newVault, list)) {
+        if (isStorable(vault)) expect(requireStorable(vault, 'valueUsd')).toBe(vault)
         else {
           refused++
-          expect(() => storable(vault, 'valueUsd')).toThrow(FigureTooLarge)
+          expect(() => requireStorable(vault, 'valueUsd')).toThrow(FigureTooLarge)
         }
       }
     }),

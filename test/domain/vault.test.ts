@@ -5,10 +5,10 @@ import { deposit, revalue, type Valuation, withdraw } from '../../src/domain/flo
 import {
   exit,
   netUsd,
-  openedVault,
+  newVault,
   plant,
   resume,
-  showPositions,
+  setPositions,
   statusOf,
   strategyDeltaUsd,
   suspend,
@@ -67,25 +67,25 @@ describe('the status of a vault', () => {
 
   test('needs no more than a micro-dollar, or one position of many', () => {
     const none = { open: 0, outOfRange: 0 }
-    expect(statusOf({ ...openedVault, valueUsd: new Decimal('0.000001'), positions: none })).toBe('planting')
-    expect(statusOf({ ...openedVault, valueUsd: hundred, positions: { open: 50, outOfRange: 1 } })).toBe('attention')
-    expect(statusOf({ ...openedVault, valueUsd: hundred, positions: { open: 1, outOfRange: 1 } })).toBe('attention')
+    expect(statusOf({ ...newVault, valueUsd: new Decimal('0.000001'), positions: none })).toBe('planting')
+    expect(statusOf({ ...newVault, valueUsd: hundred, positions: { open: 50, outOfRange: 1 } })).toBe('attention')
+    expect(statusOf({ ...newVault, valueUsd: hundred, positions: { open: 1, outOfRange: 1 } })).toBe('attention')
   })
 
   test('of a vault just opened is idle', () => {
-    expect(statusOf(openedVault)).toBe('idle')
+    expect(statusOf(newVault)).toBe('idle')
   })
 })
 
 describe('the phase of a vault', () => {
-  const funded = deposit(openedVault, worth(zero), hundred, usdc(hundred))
-  const earning = showPositions(funded, { open: 1, outOfRange: 0 })
+  const funded = deposit(newVault, worth(zero), hundred, usdc(hundred))
+  const earning = setPositions(funded, { open: 1, outOfRange: 0 })
 
   test.each<[string, VaultState, (vault: VaultState) => VaultState, VaultPhase | null]>([
     ['begins planting with a plant', funded, plant, 'planting'],
     ['begins exiting with an exit', earning, exit, 'exiting'],
     ['begins exiting with an exit while nothing is planted yet', funded, exit, 'exiting'],
-    ['begins nothing with an exit of an empty vault', openedVault, exit, null],
+    ['begins nothing with an exit of an empty vault', newVault, exit, null],
     ['ends planting with a mark that shows a position', plant(funded), shows(1), null],
     ['stays planting with a mark that shows none', plant(funded), shows(0), 'planting'],
     ['stays planting with a deposit', plant(funded), deposits, 'planting'],
@@ -115,16 +115,16 @@ describe('the phase of a vault', () => {
     )
     fc.assert(
       fc.property(fc.array(fact, { maxLength: 20 }), fc.integer({ min: 1, max: 3 }), (facts, open) => {
-        const vault = facts.reduce((state, next) => next(state), openedVault)
+        const vault = facts.reduce((state, next) => next(state), newVault)
         const empty = vault.valueUsd.isZero() && vault.positions.open === 0
         expect(vault.phase === 'exiting' && empty).toBe(false)
-        expect(showPositions(vault, { open, outOfRange: 0 }).phase).not.toBe('planting')
+        expect(setPositions(vault, { open, outOfRange: 0 }).phase).not.toBe('planting')
       }),
     )
   })
 
   function shows(open: number) {
-    return (vault: VaultState) => showPositions(vault, { open, outOfRange: 0 })
+    return (vault: VaultState) => setPositions(vault, { open, outOfRange: 0 })
   }
 
   function marks(valueUsd: string, open: number) {
@@ -152,7 +152,7 @@ describe('a suspension', () => {
         fc.nat(),
         fc.constantFrom<VaultPhase | null>('planting', 'exiting', null),
         (reason, since, phase) => {
-          const vault = { ...openedVault, phase }
+          const vault = { ...newVault, phase }
           const suspended = suspend(vault, reason, since)
           expect(suspended.suspension).toEqual({ reason, sinceSeconds: since })
           expect(statusOf(suspended)).toBe('suspended')
@@ -163,7 +163,7 @@ describe('a suspension', () => {
   })
 
   test('that follows another replaces it', () => {
-    expect(suspend(suspend(openedVault, 'first', 1), 'second', 2).suspension).toEqual({
+    expect(suspend(suspend(newVault, 'first', 1), 'second', 2).suspension).toEqual({
       reason: 'second',
       sinceSeconds: 2,
     })
@@ -183,7 +183,7 @@ describe('net of flows', () => {
         fc.boolean(),
         (valueUsd, capitalInUsd, capitalOutUsd, delta, lost) => {
           const marketDeltaUsd = lost ? delta.negated() : delta
-          const vault = { ...openedVault, valueUsd, capitalInUsd, capitalOutUsd, marketDeltaUsd }
+          const vault = { ...newVault, valueUsd, capitalInUsd, capitalOutUsd, marketDeltaUsd }
           const net = micros(valueUsd) + micros(capitalOutUsd) - micros(capitalInUsd)
           expect(micros(netUsd(vault))).toBe(net)
           expect(micros(strategyDeltaUsd(vault)) + micros(marketDeltaUsd)).toBe(net)

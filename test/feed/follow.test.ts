@@ -7,7 +7,8 @@ import { readFeedPosition } from '../../src/database/write/feed.ts'
 import type { FactInput } from '../../src/feed/fact/fact.ts'
 import type { Summary } from '../../src/feed/checkpoints.ts'
 import { ingest, type IngestOptions } from '../../src/feed/ingest.ts'
-import { fileSource, followedSource, type Source } from '../../src/feed/reading/source.ts'
+import { followedSource } from '../../src/feed/reading/followed-source.ts'
+import { type ByteSource, fileSource } from '../../src/feed/reading/source.ts'
 import { emptyDatabase, type TestDatabase } from '../support/database.ts'
 import { dumpReadModel } from '../support/dump.ts'
 import { feedText } from '../support/feeds.ts'
@@ -40,7 +41,7 @@ afterAll(() => rm(folder, { recursive: true }))
 
 /** A feed that is followed in the background. */
 interface Following {
-  readonly source: Source
+  readonly source: ByteSource
   readonly ended: Promise<Summary>
   stop(): Promise<Summary>
 }
@@ -249,8 +250,8 @@ describe('how far a feed was read', () => {
     await stop()
     await database.prisma.feed.update({ where: { name: feed }, data: { line: 2n } })
     const source = { ...(await fileSource(feed)), start: { line: 3, byte: 0 }, chunks: nothing() }
-    let atEnd: Parameters<NonNullable<Source['onEnd']>>[0] = () => Promise.resolve()
-    const withEnd: Source = { ...source, onEnd: (listener) => void (atEnd = listener) }
+    let atEnd: Parameters<NonNullable<ByteSource['onEnd']>>[0] = () => Promise.resolve()
+    const withEnd: ByteSource = { ...source, onEnd: (listener) => void (atEnd = listener) }
     const running = ingest({ database, source: withEnd, nowSeconds: () => midnight })
     await atEnd({ lookedAtMilliseconds: performance.now() })
     await running

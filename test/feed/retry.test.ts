@@ -7,7 +7,7 @@ import type { Database } from '../../src/database/database.ts'
 import { DatabaseFull } from '../../src/database/errors.ts'
 import { DatabaseUnavailable } from '../../src/database/errors.ts'
 import type { Summary } from '../../src/feed/checkpoints.ts'
-import { FeedMoved } from '../../src/feed/feed-position.ts'
+import { CommitsLost } from '../../src/feed/feed-position.ts'
 import { ingest, type IngestOptions } from '../../src/feed/ingest.ts'
 import { retryDuringOutage } from '../../src/feed/retry.ts'
 import { rejectsFile } from '../../src/feed/rejects.ts'
@@ -60,25 +60,25 @@ let runs = 0
 async function applied(fates: readonly Fate[], options: Partial<IngestOptions> = {}) {
   database = await emptyDatabase()
   const rejects = rejectsFile(path.join(folder, `${runs++}.rejects.ndjson`), 'w')
-  const patience = { onWait: vi.fn<(reason: Error) => void>(), onGoOn: vi.fn<() => void>() }
+  const outageObserver = { onWait: vi.fn<(reason: Error) => void>(), onResume: vi.fn<() => void>() }
   const summary = await ingest({
     database: faulty(database, fates),
     source: feedOf(facts, firstBatch),
     rejects,
-    patience,
+    outageObserver,
     ...options,
   })
   await rejects.close()
   const came = { dump: await dumpReadModel(database), summary, rejects: await readFile(rejects.file, 'utf8') }
-  return { came, ...patience }
+  return { came, ...outageObserver }
 }
 
 describe('an ingest whose database is out', () => {
   test('waits, is told so once, and ends as one that never waited', async () => {
-    const { came, onWait, onGoOn } = await applied(['out', 'out', 'well', 'well'])
+    const { came, onWait, onResume } = await applied(['out', 'out', 'well', 'well'])
     expect(came).toEqual(whole)
     expect(onWait).toHaveBeenCalledExactlyOnceWith(expect.any(DatabaseUnavailable))
-    expect(onGoOn).toHaveBeenCalledOnce()
+    expect(onResume).toHaveBeenCalledOnce()
   })
 
   test('counts what it applied as applied, though it was never told', async () => {
@@ -99,9 +99,9 @@ describe('an ingest whose database is out', () => {
   })
 
   test('tells anew of the next time', async () => {
-    const { onWait, onGoOn } = await applied(['full', 'well', 'out'])
+    const { onWait, onResume } = await applied(['full', 'well', 'out'])
     expect(onWait.mock.calls.map(([reason]) => reason.name)).toEqual(['DatabaseFull', 'DatabaseUnavailable'])
-    expect(onGoOn).toHaveBeenCalledTimes(2)
+    expect(onResume).toHaveBeenCalledTimes(2)
   })
 
   test('ends at once where it is stopped, at what is committed', async () => {
@@ -109,30 +109,30 @@ describe('an ingest whose database is out', () => {
     const onWait = (): void => stopping.abort()
     const { came } = await applied(['well', 'out', 'out'], {
       signal: stopping.signal,
-      patience: { onWait, onGoOn: () => undefined },
+      outageObserver: { onWait, onResume: () => undefined },
     })
     const count = Object.values(came.summary.applied).reduce((sum, each) => sum + each, 0)
     expect(count).toBe(firstBatch - badLines.length)
   })
 
-  test('ends with the error where it has no patience', async () => {
+  test('ends with the error where it has no outageObserver', async () => {
     const running = ingest({ database: faulty(database, ['out']), source: feedOf(demo) })
     await expect(running).rejects.toBeInstanceOf(DatabaseUnavailable)
   })
 })
 
 test('a wait that ends in another error is told to be over', async () => {
-  const patience = { onWait: vi.fn(), onGoOn: vi.fn() }
-  const errors = [new DatabaseUnavailable(new Error('it is out')), new FeedMoved(null)]
+  const outageObserver = { onWait: vi.fn(), onResume: vi.fn() }
+  const errors = [new DatabaseUnavailable(new Error('it is out')), new CommitsLost(null)]
   const work = (): Promise<never> => Promise.reject(errors.shift() ?? new Error('once too often'))
-  await expect(retryDuringOutage(work, patience, undefined)).rejects.toBeInstanceOf(FeedMoved)
-  expect([patience.onWait.mock.calls.length, patience.onGoOn.mock.calls.length]).toEqual([1, 1])
+  await expect(retryDuringOutage(work, outageObserver, undefined)).rejects.toBeInstanceOf(CommitsLost)
+  expect([outageObserver.onWait.mock.calls.length, outageObserver.onResume.mock.calls.length]).toEqual([1, 1])
 })
 
-test('patience is for outages alone', async () => {
-  const patience = { onWait: vi.fn(), onGoOn: vi.fn() }
+test('outageObserver is for outages alone', async () => {
+  const outageObserver = { onWait: vi.fn(), onResume: vi.fn() }
   const work = vi.fn(() => Promise.reject(new TypeError('a fault')))
-  await expect(retryDuringOutage(work, patience, undefined)).rejects.toThrow('a fault')
+  await expect(retryDuringOutage(work, outageObserver, undefined)).rejects.toThrow('a fault')
   expect(work).toHaveBeenCalledOnce()
-  expect(patience.onWait).not.toHaveBeenCalled()
+  expect(outageObserver.onWait).not.toHaveBeenCalled()
 })

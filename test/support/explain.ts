@@ -34,8 +34,11 @@ export async function touched(database: Database, work: (database: Database) => 
   const scans: Node[] = []
   let pages = 0
   for (const [{ name, text }, values] of sent) {
-    const explained = { name: `explain_${name}`, text: `explain (analyze, buffers, timing off, format json) ${text}` }
-    const [row] = await database.query<{ 'QUERY PLAN': readonly { Plan: Node }[] }>(explained, values)
+    const toDatabaseError = {
+      name: `explain_${name}`,
+      text: `explain (analyze, buffers, timing off, format json) ${text}`,
+    }
+    const [row] = await database.query<{ 'QUERY PLAN': readonly { Plan: Node }[] }>(toDatabaseError, values)
     for (const { Plan: plan } of row?.['QUERY PLAN'] ?? []) {
       scans.push(...scansOf(plan))
       pages += (plan['Shared Hit Blocks'] ?? 0) + (plan['Shared Read Blocks'] ?? 0)

@@ -1,18 +1,18 @@
 import { type Hex, isHex } from 'viem'
 import { NodeFault } from '../errors.ts'
 
-/** A block's header, as far as it is read. */
+/** The fields of a block header that are used. */
 export interface Header {
   readonly number: number
   readonly hash: Hex
   readonly parentHash: Hex
-  /** Unix seconds. */
+  /** Timestamp in Unix seconds. */
   readonly ts: number
-  /** 256 bytes in which the addresses and topics of its logs leave their marks. */
+  /** Bloom filter of the addresses and topics of the block's logs, 256 bytes. */
   readonly logsBloom: Hex
 }
 
-/** A log, where it stands and what it says. */
+/** A log with its position in the chain. */
 export interface ChainLog {
   readonly address: Hex
   readonly topics: readonly Hex[]
@@ -24,8 +24,8 @@ export interface ChainLog {
 }
 
 /**
- * Checks a block as a node gives it.
- * @throws {NodeFault} where it isn't one
+ * Validates a block from a node's response.
+ * @throws {NodeFault} when it has another form
  */
 export function readHeader(value: unknown): Header {
   const { number, hash, parentHash, timestamp, logsBloom } = fieldsOf(value, 'a block')
@@ -39,8 +39,9 @@ export function readHeader(value: unknown): Header {
 }
 
 /**
- * Checks logs as a node gives them, and puts them in order.
- * @throws {NodeFault} where they aren't ones
+ * Validates logs from a node's response.
+ * @returns the logs in the order of blocks and log indexes
+ * @throws {NodeFault} when they have another form
  */
 export function readLogs(value: unknown): ChainLog[] {
   if (!Array.isArray(value)) throw new NodeFault('gave no list of logs')
@@ -63,23 +64,23 @@ function readLog(value: unknown): ChainLog {
 }
 
 function fieldsOf(value: unknown, what: string): Record<string, unknown> {
-  if (typeof value !== 'object' || value === null) throw new NodeFault(`gave ${shown(value)} for ${what}`)
+  if (typeof value !== 'object' || value === null) throw new NodeFault(`gave ${formatted(value)} for ${what}`)
   return value as Record<string, unknown>
 }
 
 function hex(value: unknown, bytes?: number): Hex {
   if (!isHex(value) || (bytes !== undefined && value.length !== 2 + 2 * bytes)) {
-    throw new NodeFault(`gave ${shown(value)} for hex digits`)
+    throw new NodeFault(`gave ${formatted(value)} for hex digits`)
   }
   return value.toLowerCase() as Hex
 }
 
 function count(value: unknown): number {
   const number = isHex(value) ? Number(value) : NaN
-  if (!Number.isSafeInteger(number)) throw new NodeFault(`gave ${shown(value)} for a number`)
+  if (!Number.isSafeInteger(number)) throw new NodeFault(`gave ${formatted(value)} for a number`)
   return number
 }
 
-function shown(value: unknown): string {
+function formatted(value: unknown): string {
   return value === undefined ? 'nothing' : JSON.stringify(value).slice(0, 80)
 }

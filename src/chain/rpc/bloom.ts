@@ -1,13 +1,16 @@
 import { type Hex, hexToBytes, keccak256 } from 'viem'
 import type { ChainLog } from './block.ts'
 
-/** Whether a block with this bloom can have logs of the address: false is certain, true is not. */
+/**
+ * Tells whether a block may contain logs of an address: false is certain, true may be a false positive.
+ * @see Ethereum Yellow Paper, section 4.3.1
+ */
 export function mayHaveLogsOf(bloom: Hex, address: Hex): boolean {
   const bytes = hexToBytes(bloom)
   return bitsOf(address).every(([byte, bit]) => ((bytes[byte] ?? 0) & bit) !== 0)
 }
 
-/** The bloom of a block with these logs. */
+/** Computes the bloom filter of a block with these logs. */
 export function bloomOf(logs: readonly Pick<ChainLog, 'address' | 'topics'>[]): Hex {
   const bytes = new Uint8Array(256)
   for (const { address, topics } of logs) {
@@ -16,7 +19,11 @@ export function bloomOf(logs: readonly Pick<ChainLog, 'address' | 'topics'>[]): 
   return `0x${Buffer.from(bytes).toString('hex')}`
 }
 
-/** Three bits of 2048, by the yellow paper: the low 11 bits of each of the hash's first three pairs of bytes. */
+/**
+ * Returns the three bits of a value in the 2048-bit filter: the low 11 bits of each of the first three byte pairs of
+ * its Keccak-256 hash.
+ * @see Ethereum Yellow Paper, section 4.3.1, function M3:2048
+ */
 function bitsOf(value: Hex): [byte: number, bit: number][] {
   const hash = keccak256(value, 'bytes')
   return [0, 2, 4].map((at) => {

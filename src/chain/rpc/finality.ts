@@ -4,11 +4,11 @@ import type { ChainConfig } from '../config.ts'
 import { ChainDiverged, NodeFault } from '../errors.ts'
 import type { Rpc } from './rpc.ts'
 
-/** How often all nodes have to say so before a block that was final is believed to be gone. */
-const rounds = 3
+/** Number of times that all nodes must agree before a final block counts as reorganised. */
+const confirmations = 3
 const pauseMilliseconds = 300
 
-/** The newest block that can't be taken back any more, by the finality that is agreed. */
+/** Returns the newest final block, by the configured finality: the `finalized` tag or a number of confirmations. */
 export function finalBlock(rpc: Rpc, finality: ChainConfig['finality']): Promise<Header> {
   return rpc.ask(async (node) => {
     if (finality === 'finalized') return node.block('finalized')
@@ -18,13 +18,13 @@ export function finalBlock(rpc: Rpc, finality: ChainConfig['finality']): Promise
 }
 
 /**
- * Finds out why a block doesn't follow on one that was read as final: a node may err, and may lag.
- * @throws {ChainDiverged} where all nodes that answer say, again and again, that the final one is gone
- * @throws {NodeFault} where not
+ * Determines why a block does not follow a final one: a node may be wrong or lag.
+ * @throws {ChainDiverged} when all nodes that answer report repeatedly that the final block was reorganised
+ * @throws {NodeFault} otherwise
  */
 export async function explainBreak(rpc: Rpc, final: Pick<Header, 'number' | 'hash'>): Promise<never> {
   let canonicalHash = ''
-  for (let round = 0; round < rounds; round++) {
+  for (let round = 0; round < confirmations; round++) {
     const answers = await Promise.allSettled(rpc.nodes.map((node) => node.block(final.number)))
     const hashes = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value.hash] : []))
     if (hashes.length === 0 || hashes.includes(final.hash)) {

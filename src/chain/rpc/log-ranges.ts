@@ -6,17 +6,18 @@ import type { LogFilter, Node } from './node.ts'
 import type { Rpc } from './rpc.ts'
 
 const firstBlocks = 1_000
-const mostBlocks = 10_000
+const maxBlocks = 10_000
 
-/** How many blocks nodes let themselves be asked for at once: found by trying. */
+/** Adapts the number of blocks in a log request to the limits of the nodes. */
 export class RangeWidth {
   blocks = firstBlocks
 
+  /** Doubles the width after a success. */
   grow(): void {
-    this.blocks = Math.min(mostBlocks, this.blocks * 2)
+    this.blocks = Math.min(maxBlocks, this.blocks * 2)
   }
 
-  /** What the provider advises, or half. */
+  /** Reduces the width after an error: to the provider's suggestion, or by half. */
   shrink(error: unknown): void {
     const half = Math.max(1, Math.floor(this.blocks / 2))
     const params = [{ fromBlock: numberToHex(1), toBlock: numberToHex(this.blocks) }] as const
@@ -27,7 +28,7 @@ export class RangeWidth {
   }
 }
 
-/** The logs of old blocks that any of these filters finds, in order. */
+/** Reads the logs in a range of old blocks that match any of these filters, in order. */
 export async function readHistory(
   rpc: Rpc,
   filters: readonly LogFilter[],
@@ -39,7 +40,7 @@ export async function readHistory(
   return sortLogs(found.flat())
 }
 
-/** A log can be found by two filters. */
+/** Sorts logs and removes duplicates, because a log may match two filters. */
 export function sortLogs(logs: readonly ChainLog[]): ChainLog[] {
   const once = new Map(logs.map((log) => [`${log.blockHash} ${log.logIndex}`, log]))
   return [...once.values()].sort((a, b) => a.block - b.block || a.logIndex - b.logIndex)
@@ -57,7 +58,7 @@ async function readOne(rpc: Rpc, filter: LogFilter, from: number, to: number, wi
 
 async function readSome(node: Node, filter: LogFilter, from: number, to: number, width: RangeWidth) {
   const end = Math.min(from + width.blocks - 1, to)
-  // The node shows that it is so far before its logs are believed: one that lags leaves them out without a word.
+  // The node must know the last block before its logs are accepted: a node that lags omits logs silently.
   await node.block(to)
   try {
     const logs = await node.logsIn(filter, from, end)

@@ -10,13 +10,13 @@ import {
   multicall3Abi,
 } from 'viem'
 import type { Header } from './block.ts'
-import { NodeFault, UnlikeItsStandard } from '../errors.ts'
+import { NodeFault, ContractMismatch } from '../errors.ts'
 import type { Rpc } from './rpc.ts'
 
-/** As many as fit into the gas that providers give a call: a position is some 30,000. */
-const mostCalls = 500
+/** Maximum calls in one request: they must fit the gas limit of providers, at some 30,000 gas for a position. */
+const maxCalls = 500
 
-/** A question to a contract. */
+/** An encoded call of a contract's view function. */
 export interface ContractCall<Value> {
   readonly to: Address
   readonly data: Hex
@@ -24,12 +24,13 @@ export interface ContractCall<Value> {
   decode(data: Hex): Value
 }
 
+/** Encodes a call of a view function. */
 export function contractCall<
   const abi extends Abi,
   name extends ContractFunctionName<abi, 'view'>,
   const args extends ContractFunctionArgs<abi, 'view', name>,
 >(abi: abi, to: Address, name: name, args: args): ContractCall<ContractFunctionReturnType<abi, 'view', name, args>> {
-  // The types above hold for whoever asks; viem's own can't be followed for an interface that isn't known here.
+  // The signature above types the call for callers; viem's own types cannot be resolved for a generic ABI.
   const functionName: string = name
   return {
     to,
@@ -45,19 +46,20 @@ export function contractCall<
   }
 }
 
-interface Waiting {
-  readonly question: ContractCall<unknown>
+interface PendingCall {
+  readonly call: ContractCall<unknown>
   readonly resolve: (value: unknown) => void
   readonly reject: (error: unknown) => void
 }
 
 /**
- * What contracts say at one block, known by its hash: another block of the same number is never asked. Questions that
- * are asked in the same turn, by whomever, go in one call.
+ * Reads contract state at one block, identified by its hash so that a reorganised block of the same number is never
+ * read. Calls of one event-loop turn are sent as one request.
+ * @see https://github.com/mds1/multicall3, aggregate3; EIP-1898 for calls by block hash
  */
 export class BlockState {
-  #waiting: Waiting[] = []
-  readonly #asked = new Map<string, Promise<unknown>>()
+  #waiting: PendingCall[] = []
+  readonly #results = new Map<string, Promise<unknown>>()
 
   constructor(
     readonly rpc: Rpc,
@@ -65,61 +67,67 @@ export class BlockState {
     readonly block: Pick<Header, 'number' | 'hash'>,
   ) {}
 
-  /** The answer, or null where the contract refuses or isn't there. */
-  read<Value>(asked: ContractCall<Value>): Promise<Value | null> {
-    const key = asked.to + asked.data
-    const answer = this.#asked.get(key) ?? this.#enqueue(asked)
-    this.#asked.set(key, answer)
+  /**
+   * Calls a contract.
+   * @returns null where the call reverts or there is no contract
+   */
+  read<Value>(call: ContractCall<Value>): Promise<Value | null> {
+    const key = call.to + call.data
+    const answer = this.#results.get(key) ?? this.#enqueue(call)
+    this.#results.set(key, answer)
     return answer as Promise<Value | null>
   }
 
-  /** @throws {UnlikeItsStandard} where the contract refuses or isn't there */
-  async must<Value>(asked: ContractCall<Value>): Promise<Value> {
-    const value = await this.read(asked)
-    if (value === null) throw new UnlikeItsStandard(asked.to, this.block.number, `doesn't answer ${asked.name}()`)
+  /**
+   * Calls a contract that must answer.
+   * @throws {ContractMismatch} when the call reverts or there is no contract
+   */
+  async readRequired<Value>(call: ContractCall<Value>): Promise<Value> {
+    const value = await this.read(call)
+    if (value === null) throw new ContractMismatch(call.to, this.block.number, `doesn't answer ${call.name}()`)
     return value
   }
 
-  #enqueue(asked: ContractCall<unknown>): Promise<unknown> {
+  #enqueue(call: ContractCall<unknown>): Promise<unknown> {
     return new Promise((resolve, reject) => {
       if (this.#waiting.length === 0) setImmediate(() => this.#send())
-      this.#waiting.push({ question: asked, resolve, reject })
+      this.#waiting.push({ call, resolve, reject })
     })
   }
 
   #send(): void {
     const waiting = this.#waiting
     this.#waiting = []
-    for (let from = 0; from < waiting.length; from += mostCalls) {
-      const some = waiting.slice(from, from + mostCalls)
-      this.#ask(some.map((one) => one.question)).then(
+    for (let from = 0; from < waiting.length; from += maxCalls) {
+      const some = waiting.slice(from, from + maxCalls)
+      this.#aggregate(some.map((one) => one.call)).then(
         (values) => some.forEach(({ resolve }, index) => resolve(values[index])),
         (error: unknown) => some.forEach(({ reject }) => reject(error)),
       )
     }
   }
 
-  /* viem's own multicall takes a request that was lost for contracts that refuse, which must be told apart. */
-  async #ask(questions: readonly ContractCall<unknown>[]): Promise<unknown[]> {
-    const calls = questions.map(({ to, data }) => ({ target: to, allowFailure: true, callData: data }))
-    const data = encodeFunctionData({ abi: multicall3Abi, functionName: 'aggregate3', args: [calls] })
+  // Not viem's multicall, which reports a failed request as reverted calls; here only the latter are results.
+  async #aggregate(calls: readonly ContractCall<unknown>[]): Promise<unknown[]> {
+    const inputs = calls.map(({ to, data }) => ({ target: to, allowFailure: true, callData: data }))
+    const data = encodeFunctionData({ abi: multicall3Abi, functionName: 'aggregate3', args: [inputs] })
     return this.rpc.ask(async (node) => {
       const answer = await node.call(this.multicall, data, this.block.hash)
       if (answer === '0x') throw new NodeFault(`says that ${this.multicall} has no code at block ${this.block.number}`)
       const results = decodeFunctionResult({ abi: multicall3Abi, functionName: 'aggregate3', data: answer })
-      if (results.length !== questions.length) throw new NodeFault('gave fewer answers than there were calls')
-      return questions.map((asked, index) => decoded(asked, results[index]))
+      if (results.length !== calls.length) throw new NodeFault('gave fewer answers than there were calls')
+      return calls.map((call, index) => decodeResult(call, results[index]))
     })
   }
 }
 
-function decoded(asked: ContractCall<unknown>, result: { success: boolean; returnData: Hex } | undefined): unknown {
-  // Where there is no contract a call succeeds, and says nothing.
+function decodeResult(call: ContractCall<unknown>, result: { success: boolean; returnData: Hex } | undefined): unknown {
+  // A call without a contract succeeds with empty return data.
   if (result?.success !== true || result.returnData === '0x') return null
   try {
-    return asked.decode(result.returnData)
+    return call.decode(result.returnData)
   } catch {
-    // It answers, but not what its standard says.
+    // The return data does not match the ABI.
     return null
   }
 }

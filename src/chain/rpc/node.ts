@@ -4,21 +4,21 @@ import { type Header, type ChainLog, readHeader, readLogs } from './block.ts'
 import type { NodeConfig } from '../config.ts'
 import { NodeFault } from '../errors.ts'
 
-/** How long a node has to answer. */
+/** Timeout of a request. */
 const timeoutMilliseconds = 20_000
 
-/** What logs are asked for; an absent topic stands for any. */
+/** Filter of eth_getLogs; an absent topic matches any. */
 export interface LogFilter {
   readonly address?: Address | readonly Address[]
   readonly topics?: readonly (Hex | readonly Hex[] | null)[]
 }
 
-/** One node of the chain. Each of its answers is checked for its form; a call fails with any error where it fails. */
+/** One node of the chain. The form of each response is validated; a failed request rejects with any error. */
 export interface Node {
-  /** Its host: an address holds a key often. */
+  /** Its host: the whole URL may contain an API key. */
   readonly name: string
   chainId(): Promise<number>
-  /** The newest block that can't be taken back, or by number or tag. */
+  /** Reads a block by number or tag. */
   block(at: number | 'latest' | 'finalized'): Promise<Header>
   logsIn(filter: LogFilter, from: number, to: number): Promise<ChainLog[]>
   logsOf(filter: LogFilter, blockHash: Hex): Promise<ChainLog[]>
@@ -26,8 +26,9 @@ export interface Node {
   call(to: Address, data: Hex, blockHash: Hex): Promise<Hex>
 }
 
+/** Creates a client of a node. */
 export function connectNode({ url, requestsPerSecond }: NodeConfig): Node {
-  const request = requester(url, requestsPerSecond)
+  const request = createRequest(url, requestsPerSecond)
   const logs = async (filter: LogFilter, of: Record<string, Hex>): Promise<ChainLog[]> => {
     const answer = await request({ method: 'eth_getLogs', params: [{ ...filter, ...of }] })
     return readLogs(answer)
@@ -60,8 +61,8 @@ export function connectNode({ url, requestsPerSecond }: NodeConfig): Node {
 
 type Request = (body: { method: string; params?: unknown }) => Promise<unknown>
 
-/** Within its rate. What fails is tried again by whoever asked, at another node first. */
-function requester(url: string, requestsPerSecond: number): Request {
+/** Creates a rate-limited request function. The caller retries, at another node first. */
+function createRequest(url: string, requestsPerSecond: number): Request {
   const limited = rateLimit(http(url, { retryCount: 0, timeout: timeoutMilliseconds }), {
     requestsPerSecond,
     browser: false,

@@ -5,41 +5,41 @@ import type { ChainConfig } from '../config.ts'
 import { ChainError, WrongChain } from '../errors.ts'
 import { connectNode, type Node } from './node.ts'
 
-/** How long is waited when all nodes have failed, twice as long each time. */
+/** Pause after all nodes have failed, which doubles each time. */
 export interface RpcRetryOptions {
   readonly firstMilliseconds: number
-  readonly longestMilliseconds: number
+  readonly maxMilliseconds: number
 }
 
-const usualPatience: RpcRetryOptions = { firstMilliseconds: 250, longestMilliseconds: 15_000 }
+const defaultRetry: RpcRetryOptions = { firstMilliseconds: 250, maxMilliseconds: 15_000 }
 
-/** Is told what a person may want to know. */
+/** Reports an event to the operator. */
 export type Report = (level: 'info' | 'warn', message: string, facts: Readonly<Record<string, unknown>>) => void
 
-/** The nodes of a chain together. */
+/** All nodes of a chain. */
 export interface Rpc {
   readonly nodes: readonly Node[]
   /**
-   * Does a piece of work at one node, and again at the next where it fails, for as long as it takes: a node that is down
-   * is waited for.
-   * @throws {ChainError} that the work throws
+   * Runs work at one node, and retries at the next until it succeeds.
+   * @throws {ChainError} when the work throws it
    */
   ask<Value>(work: (node: Node) => Promise<Value>): Promise<Value>
 }
 
+/** Connects to the nodes of a chain. */
 export function connectRpc(
   { rpc, chainId }: Pick<ChainConfig, 'rpc' | 'chainId'>,
   report: Report,
   signal: AbortSignal,
-  { firstMilliseconds, longestMilliseconds }: RpcRetryOptions = usualPatience,
+  { firstMilliseconds, maxMilliseconds }: RpcRetryOptions = defaultRetry,
 ): Rpc {
   const nodes = rpc.map(connectNode)
   const checked = new Set<Node>()
-  // Any number of questions may wait for it at once.
+  // Any number of requests may listen at once.
   setMaxListeners(0, signal)
   let turn = 0
 
-  /** Before it is believed anything. */
+  /** Verifies the chain id of a node before its first use. */
   const check = async (node: Node): Promise<void> => {
     if (checked.has(node)) return
     const found = await node.chainId()
@@ -54,7 +54,7 @@ export function connectRpc(
         signal.throwIfAborted()
         const node = nodes[(first + failures) % nodes.length] as Node
         try {
-          const value = await unlessStopped(
+          const value = await unlessAborted(
             check(node).then(() => work(node)),
             signal,
           )
@@ -63,8 +63,8 @@ export function connectRpc(
         } catch (error) {
           if (error instanceof ChainError || signal.aborted) throw error
           const round = Math.floor(failures / nodes.length)
-          const pauseMilliseconds = Math.min(firstMilliseconds * 2 ** round, longestMilliseconds)
-          // One failure of one node is nothing: the next one is asked at once.
+          const pauseMilliseconds = Math.min(firstMilliseconds * 2 ** round, maxMilliseconds)
+          // A single failure is not reported: the next node is asked at once.
           if ((failures + 1) % nodes.length > 0) continue
           report('warn', 'The chain is waited for', { node: node.name, reason: reasonOf(error), pauseMilliseconds })
           await wait(pauseMilliseconds, undefined, { signal })
@@ -74,8 +74,8 @@ export function connectRpc(
   }
 }
 
-/** A stop doesn't wait for a node to answer. */
-function unlessStopped<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
+/** Settles with the work, or rejects at once when it is aborted. */
+function unlessAborted<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
   return new Promise((resolve, reject) => {
     const stop = (): void => reject(signal.reason as Error)
     signal.addEventListener('abort', stop, { once: true })
@@ -83,7 +83,7 @@ function unlessStopped<Value>(work: Promise<Value>, signal: AbortSignal): Promis
   })
 }
 
-/** What went wrong, without the address of the node, which may hold a key. */
+/** Returns an error's message without the node's URL, which may contain an API key. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof BaseError)) return (error as Error).message
   return error.details && !error.details.includes('://') ? `${error.shortMessage} ${error.details}` : error.shortMessage

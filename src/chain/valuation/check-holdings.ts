@@ -5,21 +5,24 @@ import type { BlockState } from '../rpc/multicall.ts'
 import type { StoredPosition, Venue } from '../venues/venue.ts'
 
 /**
- * Holds what the logs say against what the venue's contract says at the end of a block: a node that leaves logs out is
- * found out before anything is told of them.
- * @throws {Contradiction}
+ * Compares the positions according to the logs with the venue's contract at the end of a block, so that missing logs
+ * are detected before facts are derived from them.
+ * @throws {Contradiction} when they differ
  */
 export async function checkHoldings(state: BlockState, holdings: Holdings): Promise<void> {
   const { venue, vaults } = holdings
   await Promise.all(
     [...vaults].map(async (vault) => {
       const held = holdings.of(vault)
-      await Promise.all([checkCount(state, venue, vault, held), ...held.map((one) => storedAs(state, venue, one))])
+      await Promise.all([checkCount(state, venue, vault, held), ...held.map((one) => readVerified(state, venue, one))])
     }),
   )
 }
 
-/** @throws {Contradiction} where the vault holds more positions, or fewer */
+/**
+ * Verifies the number of positions of a vault.
+ * @throws {Contradiction} when it differs from the logs
+ */
 export async function checkCount(
   state: BlockState,
   venue: Venue,
@@ -33,9 +36,16 @@ export async function checkCount(
   )
 }
 
-/** @throws {Contradiction} where the position isn't there, or has another liquidity */
-export async function storedAs(state: BlockState, venue: Venue, { id, liquidity }: Holding): Promise<StoredPosition> {
-  const stored = await venue.storedOf(state, id)
+/**
+ * Reads a position and verifies its liquidity.
+ * @throws {Contradiction} when it does not exist, or its liquidity differs from the logs
+ */
+export async function readVerified(
+  state: BlockState,
+  venue: Venue,
+  { id, liquidity }: Holding,
+): Promise<StoredPosition> {
+  const stored = await venue.readStored(state, id)
   if (stored !== null && (liquidity === null || stored.liquidity === liquidity)) return stored
   const found = stored === null ? 'is not there' : `has the liquidity ${stored.liquidity}`
   throw new Contradiction(

@@ -1,17 +1,20 @@
 import { Decimal, zero } from '../../domain/decimal.ts'
 
-/** Capital that goes in or out, in the order of the logs. */
+/** A deposit or withdrawal. */
 export interface Flow {
   readonly isDeposit: boolean
   readonly amountUsd: Decimal
 }
 
 /**
- * What a vault was worth before each flow of a block: its value at the block's end, with the flows from there on taken
- * back. So the flow is valued at its own block's prices, and whatever else happened in the block counts as earned before
- * it. Never less than nothing, nor than what was withdrawn.
+ * Computes the value of a vault before each flow of a block: the value at the block's end minus the effect of that and
+ * all later flows. Flows are so valued at the prices of their own block, and everything else in the block counts as
+ * earned before them.
+ * @param valueAtEndUsd value at the end of the block
+ * @param flows in the order of the logs
+ * @returns USD before each flow, at least 0 and at least the amount of a withdrawal
  */
-export function valuesBefore(valueAtEndUsd: Decimal, flows: readonly Flow[]): Decimal[] {
+export function valuesBeforeFlows(valueAtEndUsd: Decimal, flows: readonly Flow[]): Decimal[] {
   let afterUsd = valueAtEndUsd
   return flows
     .toReversed()

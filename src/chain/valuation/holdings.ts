@@ -4,29 +4,29 @@ import { groupBy } from '../rpc/arrays.ts'
 import type { Amounts } from '../venues/liquidity-math.ts'
 import type { PositionChange, Venue } from '../venues/venue.ts'
 
-/** A position of a vault, as far as the logs tell. */
+/** A position of a vault according to the logs. */
 export interface Holding {
   readonly id: string
   readonly vault: Address
-  /** Null for one that came from elsewhere, until it is read. */
+  /** Null for a transferred position until it is read. */
   readonly liquidity: bigint | null
-  /** Liquidity that was taken out and not collected yet: principal, not reward. */
+  /** Withdrawn liquidity that was not collected yet: principal, not fees. */
   readonly freed: Amounts
 }
 
-/** What happened to a vault's position, as the ledger calls it. */
+/** A change of a position, as a ledger event. */
 export interface PositionEvent {
   readonly vault: Address
   readonly type: 'plant' | 'rebalance' | 'harvest' | 'exit'
   readonly id: string
-  /** What was added, taken out, or earned. */
+  /** Amounts added, withdrawn or earned. */
   readonly amounts: Amounts
   readonly log: ChainLog
 }
 
 const nothing: Amounts = [0n, 0n]
 
-/** The positions of vaults, followed through the logs of a venue in their order. */
+/** The positions of vaults, derived from the logs of a venue. */
 export class Holdings {
   readonly #held = new Map<string, Holding>()
 
@@ -42,14 +42,17 @@ export class Holdings {
     return [...this.#held.keys()]
   }
 
-  /** In the order of their ids, which are numbers: contracts list them in another order than they came in. */
+  /**
+   * Returns the positions of a vault in ascending order of their numeric ids, because contracts list them in another
+   * order.
+   */
   of(vault: Address): Holding[] {
     return [...this.#held.values()]
       .filter((holding) => holding.vault === vault)
       .sort(({ id: a }, { id: b }) => a.length - b.length || (a < b ? -1 : 1))
   }
 
-  /** Those whose liquidity isn't known yet. */
+  /** Ids of the positions whose liquidity is unknown. */
   get unread(): string[] {
     return [...this.#held.values()].filter(({ liquidity }) => liquidity === null).map(({ id }) => id)
   }
@@ -60,21 +63,21 @@ export class Holdings {
   }
 
   /**
-   * Takes the venue's logs of a block, in their order.
-   * @returns what they mean to the vaults, and the vaults whose positions came or went
+   * Applies the venue's logs of a block, in order.
+   * @returns the resulting events, and the vaults that gained, lost or changed positions
    */
-  take(logs: readonly ChainLog[]): { events: PositionEvent[]; touched: Set<Address> } {
+  applyLogs(logs: readonly ChainLog[]): { events: PositionEvent[]; touched: Set<Address> } {
     const events: PositionEvent[] = []
     const touched = new Set<Address>()
     for (const ofOne of groupBy(logs, ({ txHash }) => txHash).values()) {
-      const happened = ofOne.flatMap((log) => this.#takeOne(log, touched))
-      events.push(...happened.map((event) => this.#asLedger(event)))
+      const happened = ofOne.flatMap((log) => this.#applyLog(log, touched))
+      events.push(...happened.map((event) => this.#toLedgerEvent(event)))
     }
     for (const { vault } of events) touched.add(vault)
     return { events, touched }
   }
 
-  #takeOne(log: ChainLog, touched: Set<Address>): PositionEvent[] {
+  #applyLog(log: ChainLog, touched: Set<Address>): PositionEvent[] {
     const change = this.venue.readLog(log)
     if (change === null) return []
     if (change.kind === 'moved') {
@@ -101,8 +104,11 @@ export class Holdings {
     this.#held.set(id, { ...(before ?? { id, liquidity: minted ? 0n : null, freed: nothing }), vault: to })
   }
 
-  /** A position that is closed while others stand, or are planted in the same transaction, was only moved. */
-  #asLedger(event: PositionEvent): PositionEvent {
+  /**
+   * Turns the exit of a position into a rebalance where the vault has other positions, or plants one in the same
+   * transaction.
+   */
+  #toLedgerEvent(event: PositionEvent): PositionEvent {
     const stands = event.type === 'exit' && this.of(event.vault).some(({ liquidity }) => liquidity !== 0n)
     return stands ? { ...event, type: 'rebalance' } : event
   }
@@ -112,7 +118,8 @@ function afterChange(holding: Holding, change: Exclude<PositionChange, { kind: '
   if (change.kind === 'increased') return { ...holding, liquidity: sum(holding.liquidity, change.liquidity) }
   const [freed0, freed1] = holding.freed
   const [amount0, amount1] = change.amounts
-  if (change.kind === 'collected') return { ...holding, freed: [less(freed0, amount0), less(freed1, amount1)] }
+  if (change.kind === 'collected')
+    return { ...holding, freed: [subtractToZero(freed0, amount0), subtractToZero(freed1, amount1)] }
   return {
     ...holding,
     liquidity: sum(holding.liquidity, -change.liquidity),
@@ -126,16 +133,16 @@ function typeOf(before: Holding, change: PositionChange, after: Holding): Positi
   return after.liquidity === 0n ? 'exit' : 'rebalance'
 }
 
-/** What is collected pays principal first. */
+/** Returns the fees in a collected amount: principal is paid first. */
 function rewardsIn({ freed }: Holding, [amount0, amount1]: Amounts): Amounts {
-  return [less(amount0, freed[0]), less(amount1, freed[1])]
+  return [subtractToZero(amount0, freed[0]), subtractToZero(amount1, freed[1])]
 }
 
 function sum(liquidity: bigint | null, change: bigint): bigint | null {
   return liquidity === null ? null : liquidity + change
 }
 
-/** What is left of an amount, at least nothing. */
-export function less(from: bigint, amount: bigint): bigint {
+/** Subtracts amounts, with 0 as the minimum. */
+export function subtractToZero(from: bigint, amount: bigint): bigint {
   return from > amount ? from - amount : 0n
 }

@@ -1,40 +1,41 @@
 import type { Address } from 'viem'
 import { Decimal, one } from '../../domain/decimal.ts'
-import { BadChainConfig, UnlikeItsStandard } from '../errors.ts'
+import { BadChainConfig, ContractMismatch } from '../errors.ts'
 import type { ChainConfig, TokenConfig } from '../config.ts'
 import { type BlockState, contractCall } from '../rpc/multicall.ts'
 import { tokenAbi } from '../vaults/vault-events.ts'
 import { poolAbi, priceOf } from '../venues/uniswap-v3.ts'
 
-/** Decimals of a price: what a fact can hold. */
+/** Decimals of a price in a fact. */
 const priceScale = 18
 
+/** A token with its decimals and price route. */
 export interface Token {
   readonly address: Address
   readonly symbol: string
   readonly decimals: number
   readonly stable: boolean
-  /** The way to a stable token, pool by pool. */
+  /** Pools from this token to a stable token. */
   readonly hops: readonly Hop[]
-  /** Units of the stable token that one of this token's is, as a power of ten. */
+  /** Power of ten between the smallest units of this token and of the stable token. */
   readonly shift: number
 }
 
 interface Hop {
   readonly pool: Address
-  /** Whether the pool's price is of what is sought for what is given. */
-  readonly straight: boolean
+  /** Whether the pool's price is that of its token0, from which this hop starts. */
+  readonly direct: boolean
 }
 
-/** The tokens that are known, by address. */
+/** The configured tokens, by address. */
 export type Tokens = ReadonlyMap<Address, Token>
 
-/** USD for one of each token that has a price, by symbol: rounded once, half-even, to what a fact can hold. */
+/** Price of one whole token in USD, by symbol, rounded half-even to 18 decimals. */
 export type TokenPrices = ReadonlyMap<string, Decimal>
 
 /**
- * Reads what the configuration leaves to the chain: decimals, and how pools lead to USD.
- * @throws {BadChainConfig} naming every problem
+ * Reads the decimals of tokens, and resolves their price routes.
+ * @throws {BadChainConfig} with every problem
  */
 export async function readTokens(file: string, { tokens }: ChainConfig, state: BlockState): Promise<Tokens> {
   const decimals = await Promise.all(
@@ -49,7 +50,7 @@ export async function readTokens(file: string, { tokens }: ChainConfig, state: B
   const problems = tokens.flatMap((_, index) => {
     const route = routes[index]
     return [
-      ...flawOf(decimals[index] ?? null).map((flaw) => `tokens[${index}].address ${flaw}`),
+      ...decimalsProblem(decimals[index] ?? null).map((problem) => `tokens[${index}].address ${problem}`),
       ...(typeof route === 'string' ? [`tokens[${index}].price ${route}`] : []),
     ]
   })
@@ -65,7 +66,7 @@ export async function readTokens(file: string, { tokens }: ChainConfig, state: B
   )
 }
 
-/** Prices at a block. A token is left out whose pools aren't there yet. */
+/** Reads the prices of tokens at a block. Tokens without a pool at that block are omitted. */
 export async function readPrices(state: BlockState, tokens: Tokens): Promise<TokenPrices> {
   const priced = await Promise.all(
     [...tokens.values()].map(async (token) => [token.symbol, await priceAt(state, token)] as const),
@@ -73,7 +74,7 @@ export async function readPrices(state: BlockState, tokens: Tokens): Promise<Tok
   return new Map(priced.flatMap(([symbol, price]) => (price === null ? [] : [[symbol, price]])))
 }
 
-/** An amount in a token's smallest units as a decimal. */
+/** Converts an amount in smallest units to whole tokens. */
 export function amountIn(token: Pick<Token, 'decimals'>, units: bigint): Decimal {
   return new Decimal(`${units}e-${token.decimals}`)
 }
@@ -82,10 +83,10 @@ async function priceAt(state: BlockState, { hops, shift, stable }: Token): Promi
   if (stable) return one
   const roots = await Promise.all(hops.map(({ pool }) => state.read(contractCall(poolAbi, pool, 'slot0', []))))
   let price = new Decimal(10).pow(shift)
-  for (const [index, { straight }] of hops.entries()) {
+  for (const [index, { direct }] of hops.entries()) {
     const root = roots[index]?.[0] ?? 0n
     if (root === 0n) return null
-    price = straight ? price.times(priceOf(root)) : price.div(priceOf(root))
+    price = direct ? price.times(priceOf(root)) : price.div(priceOf(root))
   }
   return price.toDecimalPlaces(priceScale)
 }
@@ -95,7 +96,10 @@ interface Route {
   readonly stable: Address
 }
 
-/** The way from a token to a stable one, or what is wrong with it. */
+/**
+ * Resolves the price route of a token.
+ * @returns the route, or its problem
+ */
 async function routeOf(
   state: BlockState,
   { address, price }: TokenConfig,
@@ -109,7 +113,7 @@ async function routeOf(
     const pool = price[index] as Address
     if (sides === null) return `names ${pool}, which is no pool`
     if (!sides.includes(at)) return `names the pool ${pool}, which doesn't hold ${at}`
-    hops.push({ pool, straight: sides[0] === at })
+    hops.push({ pool, direct: sides[0] === at })
     at = sides[0] === at ? sides[1] : sides[0]
   }
   return stables.has(at) ? { hops, stable: at } : `leads to ${at}, which is no stable token of this list`
@@ -123,14 +127,17 @@ async function sidesOf(state: BlockState, pool: Address): Promise<readonly [Addr
   return token0 === null || token1 === null ? null : [token0, token1]
 }
 
-function flawOf(decimals: number | null): string[] {
+function decimalsProblem(decimals: number | null): string[] {
   if (decimals === null) return ["is no token: it doesn't answer decimals()"]
   return decimals > 18 ? [`is of a token with ${decimals} decimals, and a fact's amounts have at most 18`] : []
 }
 
-/** @throws {UnlikeItsStandard} where the address is none of the tokens */
-export function tokenAt(tokens: Tokens, address: Address, holder: Address, block: number): Token {
+/**
+ * Returns a configured token.
+ * @throws {ContractMismatch} when the address is not configured
+ */
+export function requireToken(tokens: Tokens, address: Address, holder: Address, block: number): Token {
   const token = tokens.get(address)
-  if (token === undefined) throw new UnlikeItsStandard(holder, block, `has the asset ${address}, none of the tokens,`)
+  if (token === undefined) throw new ContractMismatch(holder, block, `has the asset ${address}, none of the tokens,`)
   return token
 }

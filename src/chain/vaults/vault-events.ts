@@ -1,8 +1,12 @@
 import { decodeEventLog, getAddress, type Hex, parseAbi, toEventSelector } from 'viem'
 import type { ChainLog } from '../rpc/block.ts'
-import { UnlikeItsStandard } from '../errors.ts'
+import { ContractMismatch } from '../errors.ts'
 
-/** What a vault's own logs say: capital by ERC-4626, suspension by Pausable. */
+/**
+ * A change that a vault's log reports: flows by ERC-4626, suspension by OpenZeppelin's Pausable.
+ * @see ERC-4626, https://eips.ethereum.org/EIPS/eip-4626, events Deposit and Withdraw
+ * @see https://docs.openzeppelin.com/contracts/api/utils#Pausable
+ */
 export type VaultChange =
   | { readonly kind: 'deposited' | 'withdrawn'; readonly assets: bigint }
   | { readonly kind: 'paused'; readonly by: string }
@@ -15,25 +19,26 @@ const vaultEvents = parseAbi([
   'event Unpaused(address account)',
 ])
 
-/** First topics of those logs. */
+/** First topics of the vault events. */
 export const vaultTopics: readonly Hex[] = vaultEvents.map(toEventSelector)
 
-/** The functions of a vault that are read. */
+/** ABI of the vault functions that are read. */
 export const vaultAbi = parseAbi(['function asset() view returns (address)', 'function owner() view returns (address)'])
 
-/** The functions of a token that are read. */
+/** ABI of the ERC-20 functions that are read. */
 export const tokenAbi = parseAbi([
   'function decimals() view returns (uint8)',
   'function balanceOf(address account) view returns (uint256)',
 ])
 
 /**
- * Null where the log says nothing of the kind.
- * @throws {UnlikeItsStandard} where it has the name of such an event, and other contents
+ * Decodes a vault's log.
+ * @returns null where it is none of the vault events
+ * @throws {ContractMismatch} when it has the topic of a vault event, but other contents
  */
 export function readVaultLog(log: ChainLog): VaultChange | null {
   if (!vaultTopics.includes(log.topics[0] ?? '0x')) return null
-  const { eventName, args } = decoded(log)
+  const { eventName, args } = decodeResult(log)
   switch (eventName) {
     case 'Deposit':
       return { kind: 'deposited', assets: args.assets }
@@ -46,10 +51,10 @@ export function readVaultLog(log: ChainLog): VaultChange | null {
   }
 }
 
-function decoded({ address, topics, data, block }: ChainLog) {
+function decodeResult({ address, topics, data, block }: ChainLog) {
   try {
     return decodeEventLog({ abi: vaultEvents, topics: topics as [Hex, ...Hex[]], data })
   } catch {
-    throw new UnlikeItsStandard(getAddress(address), block, 'has logged an event in another form than its standard')
+    throw new ContractMismatch(getAddress(address), block, 'has logged an event in another form than its standard')
   }
 }

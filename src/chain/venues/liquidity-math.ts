@@ -1,7 +1,5 @@
 import { sqrtPriceAtTick } from './tick-math.ts'
 
-/** What Uniswap v3's pool pays for liquidity and what it owes in fees, to the last unit. */
-
 const q96 = 96n
 const uint128 = (1n << 128n) - 1n
 const uint256 = (1n << 256n) - 1n
@@ -9,19 +7,26 @@ const uint256 = (1n << 256n) - 1n
 /** Amounts of token0 and token1, in their smallest units. */
 export type Amounts = readonly [bigint, bigint]
 
-/** Where a pool's price stands. */
+/** Current price of a pool. */
 export interface PoolPrice {
   readonly sqrtPriceX96: bigint
-  /** Not always that of the price: it stands below on a bound that was reached from above. */
+  /**
+   * Current tick, which may be one less than the tick of the price after a tick was crossed downwards.
+   * @see Uniswap v3 Core, UniswapV3Pool.sol, `swap`
+   */
   readonly tick: number
 }
 
+/** Lower and upper tick of a position. */
 export interface TickRange {
   readonly lower: number
   readonly upper: number
 }
 
-/** What burning liquidity pays out, rounded down as the pool rounds it. */
+/**
+ * Computes the amounts that burning liquidity pays out, rounded down as the pool does.
+ * @see Uniswap v3 Core whitepaper, section 6.4.1, formulas 6.29 and 6.30; SqrtPriceMath.sol
+ */
 export function amountsOf(liquidity: bigint, range: TickRange, { sqrtPriceX96, tick }: PoolPrice): Amounts {
   const lower = sqrtPriceAtTick(range.lower)
   const upper = sqrtPriceAtTick(range.upper)
@@ -30,10 +35,13 @@ export function amountsOf(liquidity: bigint, range: TickRange, { sqrtPriceX96, t
   return [amount0(liquidity, sqrtPriceX96, upper), amount1(liquidity, lower, sqrtPriceX96)]
 }
 
-/** Fees grown outside of a tick, on the side of it where the price isn't. */
+/** Fee growth on the side of a tick where the price is not, times 2^128. */
 export type GrowthOutside = Amounts
 
-/** Fees that a unit of liquidity has earned inside of a range, times 2^128: differences count, modulo 2^256. */
+/**
+ * Computes the fee growth inside a range, times 2^128. Only differences are meaningful, modulo 2^256.
+ * @see Uniswap v3 Core whitepaper, section 6.3, formulas 6.17 to 6.19; Tick.sol `getFeeGrowthInside`
+ */
 export function growthInside(
   global: Amounts,
   lower: GrowthOutside,
@@ -49,7 +57,10 @@ export function growthInside(
   return [inside(0), inside(1)]
 }
 
-/** Fees that liquidity has earned while the growth inside of its range went from one to another. */
+/**
+ * Computes the fees that liquidity has earned between two values of the growth inside its range.
+ * @see Uniswap v3 Core whitepaper, section 6.4.1, formula 6.28; Position.sol `update`
+ */
 export function feesOf(liquidity: bigint, from: Amounts, to: Amounts): Amounts {
   const fees = (token: 0 | 1): bigint => ((((to[token] - from[token]) & uint256) * liquidity) >> 128n) & uint128
   return [fees(0), fees(1)]

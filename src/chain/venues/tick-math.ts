@@ -1,11 +1,13 @@
-/** Ticks and square roots of prices as Uniswap v3's TickMath has them, to the last bit. */
-
 const q32 = 1n << 32n
 const maxUint256 = (1n << 256n) - 1n
 
+/**
+ * Greatest tick; the least is its negative.
+ * @see Uniswap v3 Core, TickMath.sol `MAX_TICK`
+ */
 export const maxTick = 887_272
 
-/** 2^128 / sqrt(1.0001)^(2^n), by n: the factors that a tick's binary digits stand for. */
+/** 2^128 / sqrt(1.0001)^(2^n) by n: a tick's ratio is the product of the factors of its binary digits. */
 const factors = [
   0xfffcb933bd6fad37aa2d162d1a594001n,
   0xfff97272373d413259a46990580e213an,
@@ -30,8 +32,10 @@ const factors = [
 ] as const
 
 /**
- * The square root of the price at a tick (of token1 for one token0, in their smallest units) times 2^96, rounded up.
- * @throws {RangeError} beyond the least and the greatest tick
+ * Computes the square root of the price at a tick (units of token1 for one of token0, in smallest units) times 2^96,
+ * rounded up, identical to the contract in every bit.
+ * @throws {RangeError} when the tick is not an integer between the least and the greatest tick
+ * @see Uniswap v3 Core, TickMath.sol `getSqrtRatioAtTick`
  */
 export function sqrtPriceAtTick(tick: number): bigint {
   const size = Math.abs(tick)

@@ -1,7 +1,7 @@
 import { type Address, decodeEventLog, type Hex, numberToHex, padHex, parseAbi, toEventSelector } from 'viem'
 import { Decimal } from '../../domain/decimal.ts'
 import type { ChainLog } from '../rpc/block.ts'
-import { UnlikeItsStandard } from '../errors.ts'
+import { ContractMismatch } from '../errors.ts'
 import { inChunks } from '../rpc/arrays.ts'
 import type { LogFilter } from '../rpc/node.ts'
 import { type BlockState, contractCall } from '../rpc/multicall.ts'
@@ -23,6 +23,7 @@ const managerAbi = parseAbi([
 ])
 const factoryAbi = parseAbi(['function getPool(address, address, uint24) view returns (address)'])
 
+/** ABI of the pool functions that are read. */
 export const poolAbi = parseAbi([
   'function token0() view returns (address)',
   'function token1() view returns (address)',
@@ -34,14 +35,18 @@ export const poolAbi = parseAbi([
 
 const [transfer, increase, decrease, collect] = managerEvents.map(toEventSelector) as [Hex, Hex, Hex, Hex]
 
-/** Topics in a filter: providers take some hundreds. */
-const mostTopics = 200
+/** Maximum number of topics in a filter: providers accept some hundreds. */
+const maxTopics = 200
 
-/** Positions of Uniswap v3, held as NFTs of its NonfungiblePositionManager. */
+/**
+ * Creates the venue of Uniswap v3, whose positions are NFTs of the NonfungiblePositionManager.
+ * @param manager address of the NonfungiblePositionManager
+ * @see Uniswap v3 Periphery, NonfungiblePositionManager.sol
+ */
 export function uniswapV3(manager: Address): Venue {
   const pools = new Map<string, Promise<Address>>()
 
-  /** A pool never moves, so that its address is asked for once. */
+  /** Returns the address of a position's pool, cached because it never changes. */
   const poolOf = (state: BlockState, { token0, token1, feeTier }: PositionTerms): Promise<Address> => {
     const key = `${token0} ${token1} ${feeTier}`
     const known = pools.get(key) ?? findPool(state, manager, token0, token1, feeTier)
@@ -59,14 +64,14 @@ export function uniswapV3(manager: Address): Venue {
     readLog,
     movesOf(owners) {
       const topics = owners.map((owner) => padHex(owner, { size: 32 }))
-      return inChunks(topics, mostTopics).flatMap((some): LogFilter[] => [
+      return inChunks(topics, maxTopics).flatMap((some): LogFilter[] => [
         { address: manager, topics: [transfer, some] },
         { address: manager, topics: [transfer, null, some] },
       ])
     },
     changesOf(ids) {
       const topics = ids.map((id) => numberToHex(BigInt(id), { size: 32 }))
-      return inChunks(topics, mostTopics).map((some) => ({
+      return inChunks(topics, maxTopics).map((some) => ({
         address: manager,
         topics: [[increase, decrease, collect], some],
       }))
@@ -74,11 +79,11 @@ export function uniswapV3(manager: Address): Venue {
     count,
     async idsOf(state, owner) {
       const ids = Array.from({ length: await count(state, owner) }, (_, index) =>
-        state.must(contractCall(managerAbi, manager, 'tokenOfOwnerByIndex', [owner, BigInt(index)])),
+        state.readRequired(contractCall(managerAbi, manager, 'tokenOfOwnerByIndex', [owner, BigInt(index)])),
       )
       return (await Promise.all(ids)).map(String)
     },
-    async storedOf(state, id) {
+    async readStored(state, id) {
       const found = await state.read(contractCall(managerAbi, manager, 'positions', [BigInt(id)]))
       if (found === null) return null
       const [, , token0, token1, feeTier, lower, upper, liquidity, last0, last1, credited0, credited1] = found
@@ -110,13 +115,16 @@ export function uniswapV3(manager: Address): Venue {
   }
 }
 
-/** The price that a square root stands for: units of token1 for one of token0, each in its smallest. */
+/**
+ * Converts a square root price to a price: units of token1 for one of token0, in smallest units.
+ * @see Uniswap v3 Core whitepaper, section 6.2.1
+ */
 export function priceOf(sqrtPriceX96: bigint): Decimal {
   return new Decimal((sqrtPriceX96 * sqrtPriceX96).toString()).div(new Decimal(2).pow(192))
 }
 
 function readLog(log: ChainLog): PositionChange | null {
-  // Other events of the same first topic have other indexed parts.
+  // ERC-20's Transfer has the same first topic, but one indexed parameter less.
   if (log.topics[0] === transfer && log.topics.length !== 4) return null
   if (![transfer, increase, decrease, collect].includes(log.topics[0] ?? '0x')) return null
   const { eventName, args } = decodeEventLog({
@@ -136,20 +144,20 @@ async function findPool(
   manager: Address,
   ...pool: readonly [token0: Address, token1: Address, feeTier: number]
 ): Promise<Address> {
-  const factory = await state.must(contractCall(managerAbi, manager, 'factory', []))
-  return state.must(contractCall(factoryAbi, factory, 'getPool', pool))
+  const factory = await state.readRequired(contractCall(managerAbi, manager, 'factory', []))
+  return state.readRequired(contractCall(factoryAbi, factory, 'getPool', pool))
 }
 
 async function poolAt(state: BlockState, pool: Address, range: TickRange) {
   const [slot0, global0, global1, lower, upper] = await Promise.all([
-    state.must(contractCall(poolAbi, pool, 'slot0', [])),
-    state.must(contractCall(poolAbi, pool, 'feeGrowthGlobal0X128', [])),
-    state.must(contractCall(poolAbi, pool, 'feeGrowthGlobal1X128', [])),
-    state.must(contractCall(poolAbi, pool, 'ticks', [range.lower])),
-    state.must(contractCall(poolAbi, pool, 'ticks', [range.upper])),
+    state.readRequired(contractCall(poolAbi, pool, 'slot0', [])),
+    state.readRequired(contractCall(poolAbi, pool, 'feeGrowthGlobal0X128', [])),
+    state.readRequired(contractCall(poolAbi, pool, 'feeGrowthGlobal1X128', [])),
+    state.readRequired(contractCall(poolAbi, pool, 'ticks', [range.lower])),
+    state.readRequired(contractCall(poolAbi, pool, 'ticks', [range.upper])),
   ])
   const [sqrtPriceX96, tick] = slot0
-  if (sqrtPriceX96 === 0n) throw new UnlikeItsStandard(pool, state.block.number, 'has a position and no price')
+  if (sqrtPriceX96 === 0n) throw new ContractMismatch(pool, state.block.number, 'has a position and no price')
   const growth = growthInside([global0, global1], [lower[2], lower[3]], [upper[2], upper[3]], range, tick)
   return { sqrtPriceX96, tick, growth }
 }

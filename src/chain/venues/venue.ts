@@ -5,7 +5,7 @@ import type { LogFilter } from '../rpc/node.ts'
 import type { BlockState } from '../rpc/multicall.ts'
 import type { Amounts, TickRange } from './liquidity-math.ts'
 
-/** What a log says of a position. */
+/** A change of a position that a log reports. */
 export type PositionChange =
   | { readonly kind: 'moved'; readonly id: string; readonly from: Address; readonly to: Address }
   | {
@@ -16,7 +16,7 @@ export type PositionChange =
     }
   | { readonly kind: 'collected'; readonly id: string; readonly amounts: Amounts }
 
-/** What never changes of a position. */
+/** The immutable terms of a position. */
 export interface PositionTerms {
   readonly token0: Address
   readonly token1: Address
@@ -25,45 +25,45 @@ export interface PositionTerms {
   readonly ticks: TickRange
 }
 
-/** What the venue's contract says of a position. Amounts are of token0 and token1, in their smallest units. */
+/** A position as the venue's contract stores it. Amounts are in smallest units of token0 and token1. */
 export interface StoredPosition extends PositionTerms {
   readonly liquidity: bigint
-  /** What was credited to it and not collected: fees, and liquidity that was taken out. */
+  /** Uncollected amounts that were credited: fees and withdrawn liquidity. */
   readonly credited: Amounts
-  /** The growth of fees inside of its range up to which they are credited, as the venue counts it. */
+  /** Fee growth inside its range up to which fees were credited, times 2^128. */
   readonly growthCounted: Amounts
 }
 
-/** A position as it stands in its pool. */
+/** A position with its current amounts and prices. */
 export interface Position extends StoredPosition {
-  /** What withdrawing its liquidity pays out. */
+  /** Amounts that withdrawing its liquidity would pay out. */
   readonly amounts: Amounts
-  /** Fees that it has earned and that aren't credited yet. */
+  /** Fees that were earned but not credited yet. */
   readonly accrued: Amounts
   readonly currentTick: number
-  /** Units of token1 for one of token0, each in its smallest. */
+  /** Units of token1 for one of token0, in smallest units. */
   readonly prices: { readonly lower: Decimal; readonly upper: Decimal; readonly current: Decimal }
 }
 
-/** A place where liquidity is held as positions: what the reader has to know of it. */
+/** A protocol that holds liquidity as positions, as far as the reader uses it. */
 export interface Venue {
   readonly name: string
-  /** The contract whose logs tell of positions. */
+  /** The contract that emits the logs about positions. */
   readonly address: Address
-  /** First topics of those logs. */
+  /** First topics of these logs. */
   readonly topics: readonly Hex[]
-  /** What a log of the contract says; null where that is nothing of positions. */
+  /** Decodes a log of the contract; null where it is not about a position. */
   readLog(log: ChainLog): PositionChange | null
-  /** Finds positions that come to one of these owners, or leave them. */
+  /** Returns filters for transfers of positions to or from these owners. */
   movesOf(owners: readonly Address[]): readonly LogFilter[]
-  /** Finds all that happens to these positions. */
+  /** Returns filters for all changes of these positions. */
   changesOf(ids: readonly string[]): readonly LogFilter[]
-  /** How many positions an owner has. */
+  /** Reads the number of positions of an owner. */
   count(state: BlockState, owner: Address): Promise<number>
-  /** The positions that an owner has. */
+  /** Reads the ids of the positions of an owner. */
   idsOf(state: BlockState, owner: Address): Promise<readonly string[]>
-  /** Null where there is no such position. */
-  storedOf(state: BlockState, id: string): Promise<StoredPosition | null>
-  /** The rest of what there is to know of it. */
+  /** Reads a position from the contract; null where it does not exist. */
+  readStored(state: BlockState, id: string): Promise<StoredPosition | null>
+  /** Computes the current amounts and prices of a position. */
   positionOf(state: BlockState, stored: StoredPosition): Promise<Position>
 }

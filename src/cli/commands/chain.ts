@@ -6,16 +6,20 @@ import { chainFeed, chainName } from '../../chain/feed.ts'
 import type { Report } from '../../chain/rpc/rpc.ts'
 import type { Database } from '../../database/database.ts'
 import { type FeedPosition, readFeedPosition } from '../../database/write/feed.ts'
+import type { FactInput } from '../../feed/fact/fact.ts'
 import type { Source } from '../../feed/reading/source.ts'
 import type { Log } from '../log.ts'
 
-/** A chain.json that was read. */
+/** A parsed chain configuration file. */
 export interface ChainFile {
   readonly file: string
   readonly config: ChainConfig
 }
 
-/** @throws {BadChainConfig} naming every problem */
+/**
+ * Reads a chain configuration file.
+ * @throws {BadChainConfig} with every problem
+ */
 export async function readChainFile(file: string): Promise<ChainFile> {
   let text: string
   try {
@@ -26,12 +30,12 @@ export async function readChainFile(file: string): Promise<ChainFile> {
   return { file, config: readChainConfig(file, text) }
 }
 
-/** The addresses of nodes: they often hold a key, and so must not be logged. */
+/** Returns the secrets of a chain configuration for masking: the URLs of nodes often contain an API key. */
 export function chainSecrets({ config }: ChainFile): string[] {
   return config.rpc.flatMap(({ url }) => [url, new URL(url).pathname.slice(1), new URL(url).search.slice(1)])
 }
 
-/** A chain, from where a database has it, and on as it grows. */
+/** Opens a chain as the source of a feed, from its position in the database on, and follows it. */
 export async function followedChain(
   database: Database,
   chain: ChainFile,
@@ -45,24 +49,33 @@ export async function followedChain(
   return open(await readFeedPosition(database.prisma, chainName(chain.config)))
 }
 
+/** Options of {@link runChain}. */
 export interface ChainCommand {
   readonly chain: ChainFile
-  /** Goes on as the chain grows. */
+  /** Whether to follow the chain as it grows. */
   readonly follow: boolean
   readonly output: NodeJS.WritableStream
   readonly log: Log
   readonly signal: AbortSignal
 }
 
-/** Writes the facts of a chain, up to its newest final block or on as it grows; as far as they are read. */
+/**
+ * Writes the facts of a chain as JSON lines, up to its newest final block or as it grows.
+ * @throws {ChainError} when a retry cannot help
+ */
 export async function runChain({ chain, follow, output, log, signal }: ChainCommand): Promise<void> {
-  const { chunks } = chainFeed({ ...chain, report: reportTo(log), signal, once: !follow }, null)
+  const { facts } = chainFeed({ ...chain, report: reportTo(log), signal, once: !follow }, null)
   try {
-    await pipeline(chunks, output, { end: false })
+    await pipeline(toLines(facts), output, { end: false })
   } catch (error) {
-    // Who reads no more, as `head` does, has what they wanted.
+    // The reader of a closed pipe, such as `head`, needs no more.
     if (!isClosedPipe(error)) throw error
   }
+}
+
+/** Serialises facts as JSON lines. */
+async function* toLines(lists: AsyncIterable<readonly FactInput[]>): AsyncGenerator<string> {
+  for await (const facts of lists) yield facts.map((fact) => `${JSON.stringify(fact)}\n`).join('')
 }
 
 function isClosedPipe(error: unknown): boolean {

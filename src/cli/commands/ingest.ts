@@ -6,9 +6,10 @@ import type { FeedPosition } from '../../database/write/feed.ts'
 import type { Summary, Tally } from '../../feed/checkpoints.ts'
 import { ingest } from '../../feed/ingest.ts'
 import { rejectsFile } from '../../feed/rejects.ts'
-import { fileSource, inputSource, type Source } from '../../feed/reading/source.ts'
+import { fileSource, inputSource, type ByteSource } from '../../feed/reading/source.ts'
 import { factsPerSecond, type ProgressSample, progressSample, timeLeft, total } from '../progress.ts'
 
+/** Options of {@link runIngest}. */
 export interface IngestCommand {
   readonly database: Database
   readonly feed: string
@@ -20,9 +21,9 @@ export interface IngestCommand {
 }
 
 /**
- * Applies a feed and tells how it went.
- * @returns the exit status: 0, or 1 where bad lines were set aside or the run was stopped
- * @throws {BadFact} at the first bad line, unless bad lines are to be skipped
+ * Applies a feed and prints a summary.
+ * @returns the exit status: 0, or 1 where lines were rejected or the run was stopped
+ * @throws {BadFact} at the first bad line, unless bad lines are skipped
  */
 export async function runIngest(command: IngestCommand): Promise<0 | 1> {
   const { database, feed, skipBad, input, output, signal, nowSeconds } = command
@@ -37,13 +38,13 @@ export async function runIngest(command: IngestCommand): Promise<0 | 1> {
       summary = current
       progress.update(current, bytesHandled)
     }
-    const patience = {
+    const outageObserver = {
       onWait: (reason: Error) => output.write(`${reason.message} The feed waits, and goes on by itself.\n`),
-      onGoOn: () => output.write('The feed goes on.\n'),
+      onResume: () => output.write('The feed goes on.\n'),
     }
     const onReopen = (stored: FeedPosition | null): void =>
-      void output.write(`The database has lost facts that were applied. ${readOnFrom(stored)}\n`)
-    const options = { database, source, onProgress, signal, patience, nowSeconds, onReopen }
+      void output.write(`The database has lost facts that were applied. ${describeResume(stored)}\n`)
+    const options = { database, source, onProgress, signal, outageObserver, nowSeconds, onReopen }
     await ingest({ ...options, ...(rejects === undefined ? {} : { rejects }) })
   } finally {
     progress.stop()
@@ -57,12 +58,12 @@ export async function runIngest(command: IngestCommand): Promise<0 | 1> {
   return total(summary.rejected) > 0 || signal.aborted ? 1 : 0
 }
 
-/** Says where a feed is read again that the database has lost facts of, as after a failover. */
-export function readOnFrom(stored: FeedPosition | null): string {
+/** Describes where a feed resumes after the database has lost facts. */
+export function describeResume(stored: FeedPosition | null): string {
   return `The feed is read again from ${stored === null ? 'its beginning' : `line ${stored.line + 1}`}.`
 }
 
-/** Counts by kind, a line each for what was applied, skipped and rejected. */
+/** Formats a summary: one line each for applied, skipped and rejected facts, with counts by kind. */
 export function summarize({ applied, skipped, rejected }: Summary): string {
   return [line('applied', applied), line('skipped', skipped), line('rejected', rejected)].join('\n')
 }
@@ -72,12 +73,15 @@ function line(name: string, tally: Tally): string {
   return `${name.padEnd(8)} ${String(total(tally)).padStart(9)}${kinds.length === 0 ? '' : `  (${kinds.join(', ')})`}`
 }
 
-/** The time left is told by so many of the newest batches: what is known is skipped sooner than what is new is applied. */
+/**
+ * The remaining time is estimated from this many of the newest batches, because skipping known facts is faster than
+ * applying new ones.
+ */
 const newestBatches = 50
 
-/** On a terminal: how far it is, facts applied and skipped, how many a second, time left. */
+/** Shows a progress bar on a terminal: percentage, applied and skipped facts, rate and remaining time. */
 function showProgress(
-  { progress }: Source,
+  { progress }: ByteSource,
   output: NodeJS.WriteStream,
 ): { update(summary: Summary, bytesHandled: number): void; stop(): void } {
   if (!output.isTTY) return { update: () => undefined, stop: () => undefined }

@@ -12,7 +12,8 @@ import type { PathWatcher } from '../../feed/reading/growing-file.ts'
 import { ingest } from '../../feed/ingest.ts'
 import { retryDuringOutage } from '../../feed/retry.ts'
 import { rejectsFile } from '../../feed/rejects.ts'
-import { followedSource, inputSource, type Source } from '../../feed/reading/source.ts'
+import { followedSource } from '../../feed/reading/followed-source.ts'
+import { inputSource, type Source } from '../../feed/reading/source.ts'
 import { createResponseCache } from '../../http/cache/response-cache.ts'
 import { DataVersions } from '../../http/cache/data-versions.ts'
 import { createMetricsEndpoint } from '../../http/ops/metrics-endpoint.ts'
@@ -20,22 +21,24 @@ import { createMetrics } from '../../http/ops/metrics.ts'
 import { type FeedMonitor, monitorFeeds } from '../feed-conditions.ts'
 import { openGateway, openMetricsPort } from '../gateway.ts'
 import type { ChainFile, followedChain } from './chain.ts'
-import { readOnFrom } from './ingest.ts'
+import { describeResume } from './ingest.ts'
 import type { Log } from '../log.ts'
 import { createReadiness } from '../readiness.ts'
 import { createModelMetricsReader } from '../model-metrics.ts'
 
+/** A running gateway. */
 export interface Gateway {
   readonly port: number
-  /** Where `/metrics` is, if it has a port of its own. */
+  /** Port of `/metrics`; null where it shares the main port. */
   readonly metricsPort: number | null
-  /** Resolves when there is something to see: at the feed's first facts, or its end where it has none. */
+  /** Resolves at the first batch of facts, or at the end of the feeds. */
   readonly firstFacts: Promise<void>
-  /** Resolves when the feed has ended, which a followed one does only when the gateway stops or a line is bad. */
+  /** Resolves when all feeds have ended; a followed one ends only at a stop or an error. */
   readonly feedEnded: Promise<void>
   close(): Promise<void>
 }
 
+/** Options of {@link serve}. */
 export interface ServeCommand {
   readonly config: Config
   readonly database: Database
@@ -44,12 +47,12 @@ export interface ServeCommand {
   readonly skipBad: boolean
   readonly input: Readable
   readonly log: Log
-  /** Tells newcomers what they see. */
-  readonly greet: (message: string) => void
+  /** Prints a message for the operator. */
+  readonly print: (message: string) => void
   readonly nowSeconds: () => number
 }
 
-/** Serves a database, and follows a feed into it. */
+/** Starts a gateway in this process, and follows the configured feeds. */
 export async function serve(command: ServeCommand): Promise<Gateway> {
   const { config, database, log } = command
   if (config.demo && command.feed === null && command.chain === null) await fillWithDemo(command)
@@ -60,10 +63,21 @@ export async function serve(command: ServeCommand): Promise<Gateway> {
   const isStopped = (feed: string): boolean => feeds.conditions().stopped.includes(feed)
   const isWaiting = (feed: string): boolean => feeds.conditions().waiting.includes(feed)
   const metrics = createMetrics({ cache: () => cache.figures(), data })
-  const tellModel = createModelMetricsReader(database, feeds)
-  const tell = createMetricsEndpoint(() => Promise.all([metrics.text(), tellModel()]))
-  const metricsPort = await openMetricsPort(config, tell, log)
-  const opened = openGateway({ config, database, log, readiness, cache, data, isStopped, isWaiting, metrics, tell })
+  const readModelMetrics = createModelMetricsReader(database, feeds)
+  const metricsEndpoint = createMetricsEndpoint(() => Promise.all([metrics.text(), readModelMetrics()]))
+  const metricsPort = await openMetricsPort(config, metricsEndpoint, log)
+  const opened = openGateway({
+    config,
+    database,
+    log,
+    readiness,
+    cache,
+    data,
+    isStopped,
+    isWaiting,
+    metrics,
+    metricsEndpoint,
+  })
   const gateway = await opened.catch(async (error: unknown) => {
     await metricsPort?.close()
     throw error
@@ -84,8 +98,8 @@ export async function serve(command: ServeCommand): Promise<Gateway> {
   }
 }
 
-/** Gives an empty database the demo world; a standby is served as it is. */
-export async function fillWithDemo({ database, greet, nowSeconds }: ServeCommand): Promise<void> {
+/** Fills an empty database with the demo feed, unless it is read-only. */
+export async function fillWithDemo({ database, print, nowSeconds }: ServeCommand): Promise<void> {
   await database.exclusively(async () => {
     if ((await database.prisma.strategy.count()) > 0 || (await isReadOnly(database))) return
     const lines = demoFacts(nowSeconds()).map((fact) => `${JSON.stringify(fact)}\n`)
@@ -93,18 +107,18 @@ export async function fillWithDemo({ database, greet, nowSeconds }: ServeCommand
       database,
       source: { ...inputSource(Readable.from([Buffer.from(lines.join(''))])), name: 'demo world' },
     })
-    greet('The database was empty: it is filled with a demo world (DEMO=0 starts empty)')
+    print('The database was empty: it is filled with a demo world (DEMO=0 starts empty)')
   })
 }
 
-/** Follows the feed that was asked for, if any. */
+/** Follows the configured feeds until they end or the signal aborts. */
 export function startFeed(
   command: ServeCommand,
   monitor: FeedMonitor,
   signal: AbortSignal,
 ): Pick<Gateway, 'feedEnded' | 'firstFacts'> {
   const { database, feed, chain, input, log } = command
-  const feeds: Pick<Following, 'name' | 'open'>[] = []
+  const feeds: Pick<FollowOptions, 'name' | 'open'>[] = []
   if (feed === '-') {
     feeds.push({ name: 'stdin', open: () => Promise.resolve(inputSource(input, signal)) })
   } else if (feed !== null) {
@@ -119,13 +133,13 @@ export function startFeed(
   if (feeds.length === 0) return { feedEnded: Promise.resolve(), firstFacts: Promise.resolve() }
   let applied: () => void = () => undefined
   const firstBatch = new Promise<void>((resolve) => (applied = resolve))
-  const following = feeds.map((each) => follow(command, { ...each, monitor, signal, onProgress: applied }))
-  const feedEnded = Promise.all(following).then(() => undefined)
+  const running = feeds.map((each) => follow(command, { ...each, monitor, signal, onProgress: applied }))
+  const feedEnded = Promise.all(running).then(() => undefined)
   return { feedEnded, firstFacts: Promise.race([firstBatch, feedEnded]) }
 }
 
-interface Following {
-  /** What its file of rejects is called by. */
+interface FollowOptions {
+  /** Base name of its file of rejected lines. */
   readonly name: string
   readonly open: () => Promise<Source>
   readonly monitor: FeedMonitor
@@ -133,31 +147,31 @@ interface Following {
   readonly onProgress: () => void
 }
 
-async function follow({ database, skipBad, log, nowSeconds }: ServeCommand, following: Following): Promise<void> {
-  const { name, open, monitor, signal, onProgress } = following
+async function follow({ database, skipBad, log, nowSeconds }: ServeCommand, options: FollowOptions): Promise<void> {
+  const { name, open, monitor, signal, onProgress } = options
   const rejects = skipBad ? rejectsFile(`${name}.rejects.ndjson`, 'a') : undefined
   let source: Source | null = null
   try {
-    const patience = {
+    const outageObserver = {
       onWait: (reason: Error) => {
         monitor.feedWaits(source?.name ?? name, true)
         log.warn(`The feed waits, and goes on by itself: ${reason.message}`, { err: reason })
       },
-      onGoOn: () => {
+      onResume: () => {
         monitor.feedWaits(source?.name ?? name, false)
         log.info('The feed goes on')
       },
     }
-    const opened = await retryDuringOutage(open, patience, signal)
+    const opened = await retryDuringOutage(open, outageObserver, signal)
     if (opened === null) return
     source = opened
     await ingest({
-      ...{ database, source: opened, signal, onProgress, patience, nowSeconds },
+      ...{ database, source: opened, signal, onProgress, outageObserver, nowSeconds },
       onNextFile: () => log.info(`${opened.name} is another file now, which is read on`),
       onReopen: (stored) => {
-        // Whether its file is missing is found out anew.
+        // Whether its file is missing is checked again.
         monitor.fileMissing(opened.name, false)
-        log.warn(`The database has lost facts that were applied. ${readOnFrom(stored)}`)
+        log.warn(`The database has lost facts that were applied. ${describeResume(stored)}`)
       },
       ...(rejects === undefined ? {} : { rejects }),
     })
@@ -165,19 +179,19 @@ async function follow({ database, skipBad, log, nowSeconds }: ServeCommand, foll
   } catch (error) {
     if (signal.aborted) return
     monitor.feedStopped(source?.name ?? name, error)
-    log.error(`The feed is stopped: ${(error as Error).message}`, isExplained(error) ? {} : { err: error })
+    log.error(`The feed is stopped: ${(error as Error).message}`, hasSufficientMessage(error) ? {} : { err: error })
   } finally {
     await rejects?.close()
   }
 }
 
-/** Whether its message says all that its reader needs. */
-function isExplained(error: unknown): boolean {
-  const explained = [BadFact, UnreadableFeed, UnrepeatableFeed, UnwritableRejects, DatabaseRefused, ChainError]
-  return explained.some((kind) => error instanceof kind)
+/** Tells whether an error's message is sufficient for the operator, without a stack trace. */
+function hasSufficientMessage(error: unknown): boolean {
+  const sufficient = [BadFact, UnreadableFeed, UnrepeatableFeed, UnwritableRejects, DatabaseRefused, ChainError]
+  return sufficient.some((kind) => error instanceof kind)
 }
 
-/** The chain's reader is loaded where a chain is read. */
+/** Opens a chain. Its code is loaded only where a chain is configured. */
 async function openChain(...chain: Parameters<typeof followedChain>): Promise<Source> {
   return (await import('./chain.ts')).followedChain(...chain)
 }

@@ -12,7 +12,7 @@ export const usage = `Usage:
 
 Configuration comes from the environment: see src/cli/README.md.`
 
-/** What the command line asks for. */
+/** A parsed command line. */
 export type Command =
   | {
       readonly name: 'serve'
@@ -24,7 +24,7 @@ export type Command =
   | { readonly name: 'chain'; readonly file: string; readonly follow: boolean }
   | { readonly name: 'help' }
 
-/** A command line that asks for nothing there is. */
+/** A command line that is not valid. */
 export class BadUsage extends Error {
   constructor(message: string) {
     super(`${message}\n\n${usage}`)
@@ -32,7 +32,10 @@ export class BadUsage extends Error {
   }
 }
 
-/** @throws {BadUsage} */
+/**
+ * Parses the command line.
+ * @throws {BadUsage} when it is not valid
+ */
 export function readCommand(args: readonly string[]): Command {
   const { values, positionals } = parse(args)
   const [name, file, ...more] = positionals
@@ -43,24 +46,24 @@ export function readCommand(args: readonly string[]): Command {
   const isOneFile = file !== undefined && more.length === 0 && feed === null && chain === null
   if (name === 'ingest' && isOneFile && !follow) return { name, feed: file, skipBad }
   if (name === 'chain' && isOneFile && !skipBad) return { name, file, follow }
-  throw new BadUsage(mistakeIn(name, positionals.slice(1)))
+  throw new BadUsage(usageProblem(name, positionals.slice(1)))
 }
 
-function mistakeIn(name: string | undefined, rest: readonly string[]): string {
+function usageProblem(name: string | undefined, rest: readonly string[]): string {
   if (name === 'ingest') return 'Name one feed.'
   if (name === 'chain') return 'Name one chain.json.'
   return `There is nothing to do with ${rest.join(' ')}.`
 }
 
 function parse(args: readonly string[]) {
-  const parsed = tokensOf(args)
+  const parsed = parseTokens(args)
   const options = parsed.tokens.flatMap((token) => (token.kind === 'option' ? [token.rawName] : []))
   const again = options.find((name, at) => options.indexOf(name) < at)
   if (again !== undefined) throw new BadUsage(`${again} is given more than once.`)
   return parsed
 }
 
-function tokensOf(args: readonly string[]) {
+function parseTokens(args: readonly string[]) {
   try {
     return parseArgs({
       args: [...args],

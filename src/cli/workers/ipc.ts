@@ -1,29 +1,32 @@
 import type { FeedConditions } from '../feed-conditions.ts'
 
-/** What the primary says to a worker. */
+/** Messages from the primary process to a worker. */
 export type ToWorker =
   | { readonly kind: 'feeds'; readonly conditions: FeedConditions }
   | { readonly kind: 'stop' }
-  /** Asks for the worker's own metrics. */
   | { readonly kind: 'own metrics?'; readonly id: number }
   | { readonly kind: 'all metrics'; readonly id: number; readonly text: string }
 
-/** What a worker says to the primary. */
+/** Messages from a worker to the primary process. */
 export type ToPrimary =
-  /** It hears from now on. */
   | { readonly kind: 'here' }
   | { readonly kind: 'own metrics'; readonly id: number; readonly text: string }
-  /** Asks for the metrics of all. */
   | { readonly kind: 'all metrics?'; readonly id: number }
 
-/** Questions to other processes, each of which is answered under its number, or not in time. */
+/** Matches answers from other processes to requests by their ids. */
 export interface IpcQuestions {
-  /** @returns null where no answer comes in time */
-  ask(put: (id: number) => void): Promise<string | null>
+  /**
+   * Sends a request with a new id.
+   * @returns the answer; null on a timeout
+   */
+  ask(send: (id: number) => void): Promise<string | null>
   answer(id: number, text: string): void
 }
 
-/** @param milliseconds that an answer may take */
+/**
+ * Creates a registry of requests.
+ * @param milliseconds timeout of an answer
+ */
 export function createIpcQuestions(milliseconds: number): IpcQuestions {
   const waiting = new Map<number, (text: string | null) => void>()
   let last = 0
@@ -32,11 +35,11 @@ export function createIpcQuestions(milliseconds: number): IpcQuestions {
     waiting.delete(id)
   }
   return {
-    ask(put) {
+    ask(send) {
       const id = ++last
       const late = setTimeout(() => answer(id, null), milliseconds)
       const answered = new Promise<string | null>((resolve) => waiting.set(id, resolve))
-      put(id)
+      send(id)
       return answered.finally(() => clearTimeout(late))
     },
     answer,

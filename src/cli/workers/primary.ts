@@ -7,23 +7,31 @@ import { fillWithDemo, type Gateway, type ServeCommand, startFeed } from '../com
 import { createModelMetricsReader } from '../model-metrics.ts'
 import { createWorkers } from './workers.ts'
 
-/** How much longer than their requests the workers have to end. */
-const endSeconds = 3
+/** Seconds that workers have to exit after their requests have finished. */
+const workerExitSeconds = 3
 
-/** Serves a database by several processes on one port, and follows a feed into it by this one. */
+/**
+ * Starts a gateway as several worker processes on one port, and follows the configured feeds in this process.
+ * @throws {WorkerFailed} when the first worker cannot start
+ */
 export async function serveByWorkers(command: ServeCommand): Promise<Gateway> {
   const { config, database, log } = command
   if (config.demo && command.feed === null && command.chain === null) await fillWithDemo(command)
   const feeds = monitorFeeds((conditions) => workers.feedsChanged(conditions))
   const metrics = createMetrics({ worker: 'primary' })
-  const tellModel = createModelMetricsReader(database, feeds)
-  const workers = createWorkers({ count: config.workers, log, tell: () => tell(), conditions: feeds.conditions })
-  const tell = createMetricsEndpoint(async () => {
-    const [ofWorkers, ...rest] = await Promise.all([workers.metrics(), metrics.text(), tellModel()])
+  const readModelMetrics = createModelMetricsReader(database, feeds)
+  const workers = createWorkers({
+    count: config.workers,
+    log,
+    metricsEndpoint: () => metricsEndpoint(),
+    conditions: feeds.conditions,
+  })
+  const metricsEndpoint = createMetricsEndpoint(async () => {
+    const [ofWorkers, ...rest] = await Promise.all([workers.metrics(), metrics.text(), readModelMetrics()])
     return [...ofWorkers, ...rest]
   })
   countForAllWorkers()
-  const metricsPort = await openMetricsPort(config, tell, log)
+  const metricsPort = await openMetricsPort(config, metricsEndpoint, log)
   const port = await workers.start().catch(async (error: unknown) => {
     await metricsPort?.close()
     throw error
@@ -38,7 +46,7 @@ export async function serveByWorkers(command: ServeCommand): Promise<Gateway> {
     async close() {
       stopping.abort()
       log.info('Stopping: the workers finish what runs', { stopSeconds: config.stopSeconds })
-      await workers.close(config.stopSeconds + endSeconds)
+      await workers.close(config.stopSeconds + workerExitSeconds)
       await metricsPort?.close()
       await feedEnded
     },

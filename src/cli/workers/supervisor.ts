@@ -2,15 +2,15 @@ import cluster, { type Worker } from 'node:cluster'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Log } from '../log.ts'
 
-/** A worker that lives as long as this has shown that it can. */
-const steadyMilliseconds = 10_000
-const leastBackoffMilliseconds = 100
-const mostBackoffMilliseconds = 10_000
+/** A worker that ran for this long counts as healthy. */
+const healthyMilliseconds = 10_000
+const minBackoffMilliseconds = 100
+const maxBackoffMilliseconds = 10_000
 
-/** The variable that tells a worker its number. */
+/** Environment variable with a worker's number. */
 export const workerVariable = 'VAULT_GATEWAY_WORKER'
 
-/** The first worker ended before it served, and so would the others. */
+/** The first worker ended before it served requests, and so would the others. */
 export class WorkerFailed extends Error {
   constructor(readonly status: number | null) {
     super(`The first worker ended with status ${String(status)} before it served; it has said why.`)
@@ -18,53 +18,55 @@ export class WorkerFailed extends Error {
   }
 }
 
+/** Options of {@link supervisor}. */
 export interface SupervisorOptions {
   readonly count: number
   readonly log: Log
-  /** Is told of each worker before it does anything. */
+  /** Called for each worker when it is forked. */
   readonly onFork: (worker: Worker) => void
 }
 
-/** Keeps so many workers alive, each under a number. */
+/** Keeps a number of worker processes running. */
 export interface Supervisor {
   readonly alive: ReadonlySet<Worker>
   readonly isStopping: () => boolean
   /**
-   * Starts them: the first one shows whether it can be done.
+   * Starts the workers; the others only after the first one has succeeded.
    * @returns the port
-   * @throws {WorkerFailed}
+   * @throws {WorkerFailed} when the first worker ends before it listens
    */
   start(): Promise<number>
-  /** Replaces none from now on, waits for the end of those that are alive, and kills those that take longer. */
+  /** Stops replacing workers, waits until they have ended, and kills those that take longer. */
   close(seconds: number): Promise<void>
 }
 
+/** Creates a supervisor. */
 export function supervisor({ count, log, onFork }: SupervisorOptions): Supervisor {
   const stopping = new AbortController()
   const isStopping = (): boolean => stopping.signal.aborted
   const alive = new Set<Worker>()
-  const kept: Promise<void>[] = []
+  const running: Promise<void>[] = []
 
   function fork(number: number): Worker {
     const worker = cluster.fork({ [workerVariable]: String(number) })
     log.info('A worker starts', { worker: number, pid: worker.process.pid })
     alive.add(worker)
     worker.once('exit', () => alive.delete(worker))
-    // What is sent to one that has just ended is told as its error.
+    // Sending to a worker that has just ended emits an error.
     worker.on('error', () => undefined)
     onFork(worker)
     return worker
   }
 
-  /** Has a worker of this number until the end: another one when it ends, at once or, where it can't live, later. */
-  async function keep(number: number, first: Worker): Promise<void> {
+  /** Replaces a worker whenever it ends: at once, or after a backoff where it keeps failing. */
+  async function keepRunning(number: number, first: Worker): Promise<void> {
     let failures = 0
     let worker = first
     while (!isStopping()) {
       const started = performance.now()
       const ended = await endOf(worker)
       if (isStopping()) return
-      failures = performance.now() - started < steadyMilliseconds ? failures + 1 : 0
+      failures = performance.now() - started < healthyMilliseconds ? failures + 1 : 0
       const afterMilliseconds = backoff(failures)
       const facts = { worker: number, pid: worker.process.pid, ...ended, afterMilliseconds }
       log.error('A worker ended, and is replaced', facts)
@@ -78,18 +80,18 @@ export function supervisor({ count, log, onFork }: SupervisorOptions): Superviso
     isStopping,
 
     async start() {
-      // Workers have nothing to do with the standard input: a feed may come by it.
+      // Workers must not read standard input, which may be a feed.
       cluster.setupPrimary({ stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
       const first = fork(1)
       const port = await portOf(first)
-      kept.push(keep(1, first))
-      for (let number = 2; number <= count; number++) kept.push(keep(number, fork(number)))
+      running.push(keepRunning(1, first))
+      for (let number = 2; number <= count; number++) running.push(keepRunning(number, fork(number)))
       return port
     },
 
     async close(seconds) {
       stopping.abort()
-      const ended = Promise.all(kept)
+      const ended = Promise.all(running)
       await Promise.race([ended, wait(seconds * 1000, undefined, { ref: false })])
       if (alive.size > 0) log.warn('Workers that took too long to end were killed', { killed: alive.size })
       for (const worker of alive) worker.process.kill('SIGKILL')
@@ -98,10 +100,10 @@ export function supervisor({ count, log, onFork }: SupervisorOptions): Superviso
   }
 }
 
-/** Milliseconds to wait before a worker is replaced, after so many that didn't live long. */
+/** Returns the delay before a worker is replaced, in milliseconds, after a number of short-lived ones. */
 export function backoff(failures: number): number {
   if (failures === 0) return 0
-  return Math.min(leastBackoffMilliseconds * 2 ** (failures - 1), mostBackoffMilliseconds)
+  return Math.min(minBackoffMilliseconds * 2 ** (failures - 1), maxBackoffMilliseconds)
 }
 
 function endOf(worker: Worker): Promise<{ status: number | null; signal: string | null }> {
@@ -110,7 +112,10 @@ function endOf(worker: Worker): Promise<{ status: number | null; signal: string 
   })
 }
 
-/** @throws {WorkerFailed} where it ends without one */
+/**
+ * Resolves with the port that a worker listens on.
+ * @throws {WorkerFailed} when it ends before
+ */
 async function portOf(worker: Worker): Promise<number> {
   const listening = new Promise<number>((resolve) => worker.once('listening', ({ port }) => resolve(port)))
   const ended = endOf(worker).then(({ status }) => Promise.reject(new WorkerFailed(status)))

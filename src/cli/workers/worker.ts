@@ -3,35 +3,38 @@ import { createResponseCache } from '../../http/cache/response-cache.ts'
 import { DataVersions } from '../../http/cache/data-versions.ts'
 import { createMetricsEndpoint } from '../../http/ops/metrics-endpoint.ts'
 import { createMetrics } from '../../http/ops/metrics.ts'
-import { type FeedConditions, noFeedTrouble } from '../feed-conditions.ts'
+import { type FeedConditions, noFeedProblems } from '../feed-conditions.ts'
 import { openGateway } from '../gateway.ts'
 import { createIpcQuestions, type ToPrimary, type ToWorker } from './ipc.ts'
 import { createReadiness } from '../readiness.ts'
 import type { Gateway, ServeCommand } from '../commands/serve.ts'
 import { workerVariable } from './supervisor.ts'
 
-/** More than the primary gives its workers and its database: after that a worker tells of itself alone. */
-const tellMilliseconds = 2_500
+/**
+ * Timeout of the primary's answer, above its own timeouts for workers and database; then a worker reports only its own
+ * metrics.
+ */
+const metricsTimeoutMilliseconds = 2_500
 
-/** This process's number among the workers; null where it is none of them. */
+/** Returns the number of this worker process; null for any other process. */
 export function workerNumber(): number | null {
   return cluster.isWorker ? Number(process.env[workerVariable]) : null
 }
 
-/** Calls back when the primary says that it is time to stop. */
+/** Registers a callback for the primary's stop message. */
 export function onStopMessage(stop: () => void): void {
   hear((message) => {
     if (message.kind === 'stop') stop()
   })
 }
 
-/** Answers requests on the port that this worker shares with the others. */
+/** Starts a gateway on the port that the workers share. */
 export async function serveAsWorker({ config, database, log }: ServeCommand): Promise<Gateway> {
   const cache = createResponseCache(config.cacheBytes)
   const data = new DataVersions()
   const metrics = createMetrics({ cache: () => cache.figures(), data, worker: workerNumber() ?? 0 })
-  const toPrimary = createIpcQuestions(tellMilliseconds)
-  let conditions: FeedConditions = noFeedTrouble
+  const toPrimary = createIpcQuestions(metricsTimeoutMilliseconds)
+  let conditions: FeedConditions = noFeedProblems
   hear((message) => {
     if (message.kind === 'feeds') conditions = message.conditions
     if (message.kind === 'all metrics') toPrimary.answer(message.id, message.text)
@@ -49,7 +52,7 @@ export async function serveAsWorker({ config, database, log }: ServeCommand): Pr
     isStopped: (feed) => conditions.stopped.includes(feed),
     isWaiting: (feed) => conditions.waiting.includes(feed),
     readiness: createReadiness(database, { conditions: () => conditions, data }),
-    tell: createMetricsEndpoint(async () => [
+    metricsEndpoint: createMetricsEndpoint(async () => [
       (await toPrimary.ask((id) => say({ kind: 'all metrics?', id }))) ?? (await metrics.text()),
     ]),
     sharesRateLimit: true,
@@ -63,6 +66,6 @@ function hear(listener: (message: ToWorker) => void): void {
 }
 
 function say(message: ToPrimary): void {
-  // A primary that has ended ends this process too.
+  // This process ends with its primary, so that errors need no handling.
   process.send?.(message, undefined, undefined, () => undefined)
 }

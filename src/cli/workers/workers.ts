@@ -5,35 +5,37 @@ import type { Log } from '../log.ts'
 import { createIpcQuestions, type ToPrimary, type ToWorker } from './ipc.ts'
 import { supervisor } from './supervisor.ts'
 
-/** How long a worker may take to tell its metrics; one that is too busy is left out of that scrape. */
-const tellMilliseconds = 1_000
+/** Timeout of a worker's metrics; a worker that is too busy is missing in that scrape. */
+const metricsTimeoutMilliseconds = 1_000
 
+/** Options of {@link createWorkers}. */
 export interface WorkersOptions {
   readonly count: number
   readonly log: Log
-  /** The metrics of all, for a worker that is asked for them. */
-  readonly tell: MetricsEndpoint
+  /** Collects the metrics of all processes, for a worker that is asked for them. */
+  readonly metricsEndpoint: MetricsEndpoint
   readonly conditions: () => FeedConditions
 }
 
-/** Processes that answer on one port, each of which is replaced when it ends, and what is said between them and this one. */
+/** The worker processes of a gateway, and the messages between them and the primary. */
 export interface Workers {
   /**
-   * Starts them.
+   * Starts the workers.
    * @returns the port
-   * @throws {WorkerFailed}
+   * @throws {WorkerFailed} when the first worker ends before it listens
    */
   start(): Promise<number>
-  /** Has them know how the feeds are. */
+  /** Sends the state of the feeds to all workers. */
   feedsChanged(conditions: FeedConditions): void
-  /** Their own metrics, of those that tell in time. */
+  /** Collects the metrics of the workers that answer in time. */
   metrics(): Promise<string[]>
-  /** Has them finish what runs, and kills those that take longer. */
+  /** Lets workers finish their requests, and kills those that take longer. */
   close(seconds: number): Promise<void>
 }
 
-export function createWorkers({ count, log, tell, conditions }: WorkersOptions): Workers {
-  const toWorkers = createIpcQuestions(tellMilliseconds)
+/** Creates the workers of a gateway. */
+export function createWorkers({ count, log, metricsEndpoint, conditions }: WorkersOptions): Workers {
+  const toWorkers = createIpcQuestions(metricsTimeoutMilliseconds)
   const supervised = supervisor({
     count,
     log,
@@ -41,15 +43,15 @@ export function createWorkers({ count, log, tell, conditions }: WorkersOptions):
   })
 
   function hear(worker: Worker, message: ToPrimary): void {
-    if (message.kind === 'here') tellState(worker)
+    if (message.kind === 'here') sendState(worker)
     if (message.kind === 'own metrics') toWorkers.answer(message.id, message.text)
     if (message.kind === 'all metrics?') {
-      void tell().then((text) => say(worker, { kind: 'all metrics', id: message.id, text }))
+      void metricsEndpoint().then((text) => say(worker, { kind: 'all metrics', id: message.id, text }))
     }
   }
 
-  /** What was said to the others before this one heard. */
-  function tellState(worker: Worker): void {
+  /** Sends the messages that a worker has missed before it listened. */
+  function sendState(worker: Worker): void {
     say(worker, { kind: 'feeds', conditions: conditions() })
     if (supervised.isStopping()) say(worker, { kind: 'stop' })
   }
@@ -77,6 +79,6 @@ export function createWorkers({ count, log, tell, conditions }: WorkersOptions):
 }
 
 function say(worker: Worker, message: ToWorker): void {
-  // One that has just ended hears nothing, and its end tells.
+  // A worker that has just ended is handled by its exit event.
   if (worker.isConnected()) worker.send(message, () => undefined)
 }

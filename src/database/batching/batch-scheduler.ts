@@ -1,52 +1,56 @@
 import { type Cancellation, Canceller } from '../cancellation.ts'
 import { ReadCancelled } from '../errors.ts'
-import type { Read, Value, Versioned, VersionedReader } from '../database.ts'
+import type { Batching, Read, Value, Versioned, VersionedReader } from '../database.ts'
 
-/** So many keys make a read long enough that more of them would only make everybody wait; fewer where each has many rows. */
-const mostKeys = 100
-/** While the answer of one is taken apart, the server is at the next, and has one more; others would only be smaller. */
-const mostAtOnce = 3
+/** Default number of keys in a batch: a longer statement would delay all of its requests. */
+const defaultMaxKeys = 100
+/** One batch is decoded while the server runs the next and has one more queued; further ones would only be smaller. */
+const maxConcurrentBatches = 3
 
-/** A reader that can have several reads of one kind under way. */
-export interface Pipelining {
-  /** Reads each of which is sent while those before it run. */
+/** A reader that can pipeline reads on one connection. */
+export interface PipelineSource {
+  /** Returns a reader that sends each read while those before it still run. */
   readonly pipelined: () => VersionedReader
 }
 
+/** The kinds of batching by which one statement serves several requests. */
+type SharedBatching = Extract<Batching, { kind: 'deduplicated' | 'keyed' }>
+
 /**
- * Makes one read of what several requests ask for at once, where the read may be shared: under load each serves as many
- * as came while those before it ran. A read begins after it was asked for, so that nobody is told what was before. One
- * who gives it up no longer waits for it; the others do, and with the last of them it is given up itself.
+ * Combines concurrent reads of one kind into one statement. While three batches run, new requests wait for the next, so
+ * that batches grow with the load. A request never joins a statement that has started, so its rows are never older than
+ * the request. A cancelled request stops waiting; the statement is cancelled with the last of its requests.
+ * @returns a reader for which `deduplicated` and `keyed` reads are batched, and others are passed through
  */
-export function batchReads(reader: VersionedReader & Partial<Pipelining>): VersionedReader {
-  /** Those that are in use: what is kept is as much as is asked for at once. */
-  const lanes = new Map<string, Lane>()
-  const laneOf = (read: Read, rest: readonly Value[]): Lane => {
+export function batchReads(reader: VersionedReader & Partial<PipelineSource>): VersionedReader {
+  /** The queues in use. An idle queue is removed, so that memory is bounded by the requests in flight. */
+  const queues = new Map<string, BatchQueue>()
+  const queueFor = (read: Read, batching: SharedBatching, rest: readonly Value[]): BatchQueue => {
     const name = `${read.name} ${JSON.stringify(rest)}`
-    const known = lanes.get(name)
-    if (known !== undefined) return known
-    const lane = new Lane(reader.pipelined?.() ?? reader, read, rest, () => lanes.delete(name))
-    lanes.set(name, lane)
-    return lane
+    const existing = queues.get(name)
+    if (existing !== undefined) return existing
+    const queue = new BatchQueue(reader.pipelined?.() ?? reader, read, batching, rest, () => queues.delete(name))
+    queues.set(name, queue)
+    return queue
   }
   return {
     read<Row>(read: Read, values: readonly Value[], signal?: Cancellation) {
-      const { sharedBy } = read
-      if (sharedBy === undefined) return reader.read<Row>(read, values, signal)
-      const [keys, rest] = sharedBy === null ? [[], values] : [values[0] as readonly string[], values.slice(1)]
-      return laneOf(read, rest).ask(keys, signal) as Promise<Versioned<Row>>
+      const { batching } = read
+      if (batching.kind === 'chunked' || batching.kind === 'none') return reader.read<Row>(read, values, signal)
+      const isKeyed = batching.kind === 'keyed'
+      const [keys, rest] = isKeyed ? [values[0] as readonly string[], values.slice(1)] : [[], values]
+      return queueFor(read, batching, rest).add(keys, signal) as Promise<Versioned<Row>>
     },
   }
 }
 
-/** One who waits for rows. */
-class Asked {
+/** A request for the rows of some keys, which waits for its batch. */
+class BatchedRequest {
   readonly keys: readonly string[]
-  /** Whether it was given up. */
-  isLeft = false
-  /** Is told then, where its read has begun. */
-  onLeft: (() => void) | null = null
-  #resolve: ((found: Versioned<unknown>) => void) | null = null
+  isCancelled = false
+  /** Called on cancellation once the batch is in flight. */
+  onCancelled: (() => void) | null = null
+  #resolve: ((result: Versioned<unknown>) => void) | null = null
   #reject: ((error: unknown) => void) | null = null
   #signal: Cancellation | undefined
 
@@ -56,141 +60,138 @@ class Asked {
     signal?.addEventListener('abort', this)
   }
 
-  answered(): Promise<Versioned<unknown>> {
+  result(): Promise<Versioned<unknown>> {
     return new Promise((resolve, reject) => {
       this.#resolve = resolve
       this.#reject = reject
     })
   }
 
-  resolve(found: Versioned<unknown>): void {
-    this.#resolve?.(found)
-    this.#end()
+  resolve(result: Versioned<unknown>): void {
+    this.#resolve?.(result)
+    this.#release()
   }
 
   reject(error: unknown): void {
     this.#reject?.(error)
-    this.#end()
+    this.#release()
   }
 
   handleEvent(): void {
-    this.isLeft = true
+    this.isCancelled = true
     this.#reject?.(new ReadCancelled())
-    this.onLeft?.()
+    this.onCancelled?.()
   }
 
-  /**
-   * It holds nothing any more. Each request would hold those it read with, these those they read with later, and so on:
-   * none would be garbage soon.
-   */
-  #end(): void {
+  /** Drops all references. Requests of a batch reference each other: chains of batches would stay reachable for long. */
+  #release(): void {
     this.#signal?.removeEventListener('abort', this)
     this.#signal = undefined
-    this.#resolve = this.#reject = this.onLeft = null
+    this.#resolve = this.#reject = this.onCancelled = null
   }
 }
 
-/** One read with the same values, but for its keys: those who ask wait here for the next. */
-class Lane {
-  #waiting: Asked[] = []
+/** The requests for one statement with the same values except keys: they wait here for the next batch. */
+class BatchQueue {
+  #waiting: BatchedRequest[] = []
   #running = 0
   #isScheduled = false
 
   constructor(
     readonly reader: VersionedReader,
-    readonly read: Read,
+    readonly statement: Read,
+    readonly batching: SharedBatching,
     readonly rest: readonly Value[],
     readonly onIdle: () => void,
   ) {}
 
-  ask(keys: readonly string[], signal: Cancellation | undefined): Promise<Versioned<unknown>> {
+  add(keys: readonly string[], signal: Cancellation | undefined): Promise<Versioned<unknown>> {
     if (signal?.aborted === true) return Promise.reject(new ReadCancelled())
-    const asked = new Asked(keys, signal)
-    const answered = asked.answered()
-    this.#waiting.push(asked)
+    const request = new BatchedRequest(keys, signal)
+    const result = request.result()
+    this.#waiting.push(request)
     this.#schedule()
-    return answered
+    return result
   }
 
-  /** The next begins when all that has come by the network at once has been seen. */
+  /** Starts the next batch once the event loop has handled all input that arrived together. */
   #schedule(): void {
     if (this.#waiting.length === 0 && this.#running === 0) this.onIdle()
-    if (this.#waiting.length === 0 || this.#running >= mostAtOnce || this.#isScheduled) return
+    if (this.#waiting.length === 0 || this.#running >= maxConcurrentBatches || this.#isScheduled) return
     this.#isScheduled = true
-    setImmediate(() => this.#begin())
+    setImmediate(() => this.#start())
   }
 
-  #begin(): void {
+  #start(): void {
     this.#isScheduled = false
     this.#running++
-    const together = this.#take()
-    if (together.length === 0) {
+    const batch = this.#takeBatch()
+    if (batch.length === 0) {
       this.#running--
       return this.#schedule()
     }
     this.#schedule()
-    const keys = [...new Set(together.flatMap((asked) => asked.keys))]
-    const values = this.read.sharedBy === null ? this.rest : [keys, ...this.rest]
+    const keys = [...new Set(batch.flatMap((request) => request.keys))]
+    const values = this.batching.kind === 'keyed' ? [keys, ...this.rest] : this.rest
     this.reader
-      .read(this.read, values, whenAllLeft(together))
-      // The server is given the next read before this one's rows are made answers of.
+      .read(this.statement, values, whenAllCancelled(batch))
+      // Sends the next batch before this one's rows are processed, so that the server is never idle.
       .finally(() => this.#end())
-      .then((found) => this.#handOut(together, found))
+      .then((result) => this.#resolveAll(batch, result))
       .catch((error: unknown) => {
-        for (const asked of together) asked.reject(error)
+        for (const request of batch) request.reject(error)
       })
   }
 
   #end(): void {
     this.#running--
     if (this.#isScheduled) return
-    if (this.#waiting.length > 0) this.#begin()
+    if (this.#waiting.length > 0) this.#start()
     else if (this.#running === 0) this.onIdle()
   }
 
-  /** As many of those who still wait as have few enough keys together, and one at least where there is one. */
-  #take(): Asked[] {
+  /** Removes the first requests that are not cancelled and together have at most `maxKeys` keys, but at least one. */
+  #takeBatch(): BatchedRequest[] {
     const keys = new Set<string>()
-    const most = this.read.mostShared ?? mostKeys
-    // A new list each time: what is cut out of an old one stays reachable from it until the old garbage is looked for.
-    const all = this.#waiting.filter(({ isLeft }) => !isLeft)
-    const end = all.findIndex((asked, index) => {
-      for (const key of asked.keys) keys.add(key)
-      return keys.size > most && index > 0
+    const maxKeys = (this.batching.kind === 'keyed' ? this.batching.maxKeys : undefined) ?? defaultMaxKeys
+    // A new array each time: an old-generation array would keep removed elements alive until a major collection.
+    const all = this.#waiting.filter(({ isCancelled }) => !isCancelled)
+    const end = all.findIndex((request, index) => {
+      for (const key of request.keys) keys.add(key)
+      return keys.size > maxKeys && index > 0
     })
     this.#waiting = end < 0 ? [] : all.slice(end)
     return end < 0 ? all : all.slice(0, end)
   }
 
-  #handOut(together: readonly Asked[], found: Versioned<unknown>): void {
-    const { sharedBy } = this.read
-    if (sharedBy == null || together.length === 1) {
-      for (const asked of together) asked.resolve(found)
+  #resolveAll(batch: readonly BatchedRequest[], result: Versioned<unknown>): void {
+    if (this.batching.kind === 'deduplicated' || batch.length === 1) {
+      for (const request of batch) request.resolve(result)
       return
     }
-    const { rows, version } = found
-    const byKey = rowsByKey(rows, sharedBy)
-    for (const asked of together) asked.resolve({ rows: rowsOf(asked.keys, byKey), version })
+    const { rows, version } = result
+    const byKey = groupByKey(rows, this.batching.keyColumn)
+    for (const request of batch) request.resolve({ rows: rowsOfKeys(request.keys, byKey), version })
   }
 }
 
-/** Is aborted when all who asked have given it up. */
-function whenAllLeft(together: readonly Asked[]): Cancellation {
+/** Returns a cancellation that aborts when all requests of a batch are cancelled. */
+function whenAllCancelled(batch: readonly BatchedRequest[]): Cancellation {
   const canceller = new Canceller()
   const check = (): void => {
-    if (together.every(({ isLeft }) => isLeft)) canceller.abort()
+    if (batch.every(({ isCancelled }) => isCancelled)) canceller.abort()
   }
-  for (const asked of together) asked.onLeft = check
+  for (const request of batch) request.onCancelled = check
   check()
   return canceller
 }
 
-function rowsByKey(rows: readonly unknown[], column: string): ReadonlyMap<string, unknown[]> {
+function groupByKey(rows: readonly unknown[], column: string): ReadonlyMap<string, unknown[]> {
   const byKey = new Map<string, unknown[]>()
   let newest: { readonly key: string; readonly rows: unknown[] } | undefined
   for (const row of rows) {
     const key = (row as Readonly<Record<string, string>>)[column] ?? ''
-    // Those of one key stand together, mostly: to compare two keys is cheaper than to look one up.
+    // Rows of one key are mostly adjacent, and comparing two keys is cheaper than a lookup.
     if (key !== newest?.key) {
       newest = { key, rows: byKey.get(key) ?? [] }
       byKey.set(key, newest.rows)
@@ -200,9 +201,9 @@ function rowsByKey(rows: readonly unknown[], column: string): ReadonlyMap<string
   return byKey
 }
 
-function rowsOf(keys: readonly string[], byKey: ReadonlyMap<string, unknown[]>): unknown[] {
+function rowsOfKeys(keys: readonly string[], byKey: ReadonlyMap<string, unknown[]>): unknown[] {
   const [key, ...others] = keys
-  // What belongs to one key is read, and not written to, by all who asked for it.
+  // Requests for the same key share one array: readers must not modify it.
   if (key !== undefined && others.length === 0) return byKey.get(key) ?? []
   return keys.flatMap((each) => byKey.get(each) ?? [])
 }

@@ -1,24 +1,36 @@
-/** What an answer is made from, and a batch of facts changes: a vault, by its address, or one of the other origins. */
+/**
+ * A part of the read model that responses depend on and commits change: the address of a vault, or the name of a
+ * source.
+ */
 export type CacheTag = string
 
 /** A committed batch of facts. */
 export interface Commit {
-  /** `seq.mark`: its number, and a random mark that tells it from one of the same number in another history. */
+  /**
+   * `seq.mark`: its sequence number, and a random mark that distinguishes it from the same number in another history.
+   */
   readonly version: string
   /** Time of the newest fact in the read model after it, in Unix seconds. */
   readonly newestTs: number | null
-  /** What it changed. */
+  /** The parts of the read model that it changed. */
   readonly tags: readonly CacheTag[]
 }
 
+/** Receives commits, and the state of the connection that reports them. */
 export interface ChangeListener {
-  /** Is told of each commit in order, once; first of the newest there is (with no tags) each time it begins to listen. */
+  /**
+   * Called for each commit in order, once. After each (re)connection it is first called for the newest commit, without
+   * tags.
+   */
   committed(commit: Commit): void
-  /** Is told whether commits are heard of: what happens while it isn't, it never learns. */
+  /** Called when notifications start or stop. Commits in between are never reported. */
   listening(isListening: boolean): void
-  /** The log was read to its end by a poll that was sent at this time (performance.now() milliseconds). */
+  /**
+   * Called when a poll has read the log to its end; the argument is when that poll was sent, in milliseconds of
+   * performance.now().
+   */
   upToDate(sentAtMilliseconds: number): void
 }
 
-/** Ends the listening. */
+/** Stops listening. */
 export type StopListening = () => Promise<void>

@@ -2,37 +2,41 @@ import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promis
 import type { ChangeListener, StopListening } from './change-listener.ts'
 import { CommitReader, type ReadLog } from './commit-reader.ts'
 
-/** How often the log is read, also where nothing wakes up, as on a standby, which has no NOTIFY. */
+/** Interval of polls where no notification arrives, as on a standby, which does not deliver NOTIFY. */
 const pollMilliseconds = 100
-/** However often it is woken up, there is so much time between two polls. */
-const leastPollMilliseconds = 10
-/** How long after a failure the next attempt begins. */
+/** Minimum time between two polls, however many notifications arrive. */
+const minPollMilliseconds = 10
+/** Delay before the next attempt after a failure. */
 const retryMilliseconds = 500
 
-/** A connection to a server's log. */
+/** A connection to the commit log of a server. */
 export interface LogConnection {
   readonly read: ReadLog
   close(): Promise<void>
 }
 
+/** Options of {@link pollCommits}. */
 export interface PollingOptions {
-  /** @param wake has the next poll begin at once */
+  /** Opens a connection. `wake` starts the next poll at once. */
   readonly connect: (wake: () => void) => Promise<LogConnection>
-  /** A poll that takes longer fails, since nothing is known of the commits meanwhile; null where none can be missed. */
+  /** Timeout of a poll, because commits are unknown until it answers; null where no other process can commit. */
   readonly answerMilliseconds: number | null
 }
 
-/** Has a listener told of commits until it is stopped; what fails is tried again. */
+/**
+ * Polls the commit log and reports commits to a listener until it is stopped. Reconnects after failures.
+ * @returns a function that stops polling
+ */
 export function pollCommits(options: PollingOptions, listener: ChangeListener): StopListening {
-  const pace = new Pace()
+  const pause = new PollPause()
   const ended = (async () => {
-    while (!pace.isStopped) {
-      await pollUntilFailure(options, listener, pace)
-      await pace.pause(retryMilliseconds)
+    while (!pause.isStopped) {
+      await pollUntilFailure(options, listener, pause)
+      await pause.pause(retryMilliseconds)
     }
   })()
   return () => {
-    pace.stop()
+    pause.stop()
     return ended
   }
 }
@@ -40,28 +44,28 @@ export function pollCommits(options: PollingOptions, listener: ChangeListener): 
 async function pollUntilFailure(
   { connect, answerMilliseconds }: PollingOptions,
   listener: ChangeListener,
-  pace: Pace,
+  pause: PollPause,
 ): Promise<void> {
   let connection: LogConnection | null = null
   let reader: CommitReader | null = null
   try {
-    connection = await connect(() => pace.wake())
+    connection = await connect(() => pause.wake())
     const { read } = connection
-    reader = new CommitReader((...asked) => inTime(read(...asked), answerMilliseconds), listener)
-    while (!pace.isStopped) {
+    reader = new CommitReader((...asked) => withTimeout(read(...asked), answerMilliseconds), listener)
+    while (!pause.isStopped) {
       await reader.poll()
-      await pace.untilNext()
+      await pause.waitForNextPoll()
     }
   } catch {
-    // It is tried again.
+    // The caller retries.
   } finally {
-    reader?.lose()
+    reader?.disconnect()
     await connection?.close()
   }
 }
 
-/** @throws where the answer is late, and not only seen late by a busy process */
-async function inTime<Result>(answer: Promise<Result>, milliseconds: number | null): Promise<Result> {
+/** @throws when there is no answer in time, not counting a delay of this process's own event loop */
+async function withTimeout<Result>(answer: Promise<Result>, milliseconds: number | null): Promise<Result> {
   if (milliseconds === null) return answer
   const answered = new AbortController()
   const late = async (): Promise<never> => {
@@ -76,14 +80,14 @@ async function inTime<Result>(answer: Promise<Result>, milliseconds: number | nu
   }
 }
 
-/** The pauses between polls. */
-class Pace {
+/** The pauses between polls, which notifications and the end of polling cut short. */
+class PollPause {
   isStopped = false
-  #isWoken = false
+  #isNotified = false
   #end: () => void = () => undefined
 
   wake(): void {
-    this.#isWoken = true
+    this.#isNotified = true
     this.#end()
   }
 
@@ -92,15 +96,15 @@ class Pace {
     this.#end()
   }
 
-  async untilNext(): Promise<void> {
-    await this.pause(leastPollMilliseconds, false)
+  async waitForNextPoll(): Promise<void> {
+    await this.pause(minPollMilliseconds, false)
     await this.pause(pollMilliseconds, true)
-    this.#isWoken = false
+    this.#isNotified = false
   }
 
-  /** @param canWake whether it ends when it is woken */
+  /** @param canWake whether a notification ends the pause */
   pause(milliseconds: number, canWake = false): Promise<void> {
-    if (this.isStopped || (canWake && this.#isWoken)) return Promise.resolve()
+    if (this.isStopped || (canWake && this.#isNotified)) return Promise.resolve()
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, milliseconds)
       this.#end = () => {

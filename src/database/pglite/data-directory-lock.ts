@@ -4,9 +4,9 @@ import type { Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { holdLockFile } from './lock-file.ts'
-import { askHolder, closeSocket, listenOnSocket, tellingSocket } from './lock-sockets.ts'
+import { askHolder, closeSocket, listenOnSocket, createHolderSocket } from './lock-sockets.ts'
 
-/** Another process has the folder open. */
+/** Another process has the data directory open. */
 export class DataDirInUse extends Error {
   constructor(
     readonly folder: string,
@@ -21,19 +21,20 @@ export class DataDirInUse extends Error {
 }
 
 /**
- * Holds a folder for this process alone. The lock is two listening sockets, which the operating system closes with the
- * process however it ends, so that a killed one leaves nothing that stands in the way: one with the folder's name, by which
- * one process at a time is let on, and one in the folder, for those that don't share this one's names.
- * @returns what releases it
- * @throws {DataDirInUse} naming the process that has it
+ * Locks a data directory for this process. The lock consists of two listening sockets, which the operating system
+ * closes when the process ends in any way, so that a killed process leaves no stale lock: one socket is named after the
+ * directory and excludes other processes, one is a file in the directory and excludes processes in other network
+ * namespaces, such as containers.
+ * @returns a function that releases the lock
+ * @throws {DataDirInUse} when another process holds it; names that process
  */
 export async function lockDataDirectory(folder: string): Promise<() => Promise<void>> {
   const address = socketAddress(folder)
-  const server = tellingSocket(`process ${process.pid}`)
+  const server = createHolderSocket(`process ${process.pid}`)
   if (!(await isFree(server, address))) {
     const holder = await askHolder(address)
     if (holder !== null) throw new DataDirInUse(folder, holder)
-    // The holder has just let go or was killed: only a file would still stand in the way.
+    // The holder has just ended or was killed: only its socket file can still be in the way.
     if (isFile(address)) await rm(address, { force: true })
     if (!(await isFree(server, address))) throw new DataDirInUse(folder, 'started at the same moment')
   }
@@ -48,7 +49,10 @@ export async function lockDataDirectory(folder: string): Promise<() => Promise<v
   }
 }
 
-/** On Linux an abstract socket and on Windows a pipe, which have no file to outlive the process; elsewhere a file. */
+/**
+ * Returns the address of the lock socket: an abstract socket on Linux and a named pipe on Windows, which leave no file
+ * behind; elsewhere a socket file.
+ */
 function socketAddress(folder: string): string {
   const name = `vault-gateway-${createHash('sha256').update(folder).digest('hex').slice(0, 32)}`
   if (process.platform === 'linux') return `\0${name}`
@@ -59,7 +63,10 @@ function isFile(address: string): boolean {
   return address.endsWith('.sock')
 }
 
-/** Listens at an address; false where it is taken. */
+/**
+ * Starts listening at an address.
+ * @returns false where another process listens there
+ */
 async function isFree(server: Server, address: string): Promise<boolean> {
   try {
     await listenOnSocket(server, address)

@@ -1,7 +1,7 @@
 import { access, constants, mkdir, realpath } from 'node:fs/promises'
 import path from 'node:path'
 
-/** The embedded database can't be kept where it is to be. */
+/** The data directory of the embedded database cannot be used. */
 export class DataDirUnusable extends Error {
   constructor(
     readonly folder: string,
@@ -15,20 +15,21 @@ export class DataDirUnusable extends Error {
   }
 }
 
-/** What a cluster is kept in, below the folder that is configured. */
-export const clusterName = 'pglite'
+/** Name of the PGlite cluster inside the data directory. */
+export const clusterFolderName = 'pglite'
 
 const usable = constants.R_OK | constants.W_OK | constants.X_OK
 
 /**
- * Makes the folder of the embedded database where it is missing, and gives its one name.
- * @throws {DataDirUnusable}
+ * Creates the data directory where it is missing.
+ * @returns its canonical absolute path
+ * @throws {DataDirUnusable} when it cannot be created, read or written
  */
 export async function usableDataDirectory(dataDir: string): Promise<string> {
   try {
     await mkdir(dataDir, { recursive: true })
     await access(dataDir, usable)
-    await access(path.join(dataDir, clusterName), usable).catch(unlessMissing)
+    await access(path.join(dataDir, clusterFolderName), usable).catch(unlessMissing)
     return await realpath(dataDir)
   } catch (error) {
     throw new DataDirUnusable(path.resolve(dataDir), (error as Error).message)

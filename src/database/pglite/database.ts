@@ -10,25 +10,25 @@ import { untilCancelled } from '../cancellation.ts'
 import { type LogConnection, pollCommits } from '../commits/poll-commits.ts'
 import { commitChannel } from '../commits/commit-reader.ts'
 import type { Database, Read, Snapshots, Transaction, Value } from '../database.ts'
-import { clusterName, usableDataDirectory } from './data-directory.ts'
+import { clusterFolderName, usableDataDirectory } from './data-directory.ts'
 import { PrismaClient } from '../prisma/generated/client/client.ts'
 import { chunkedReads, isLong } from '../batching/chunked-reads.ts'
 import { type TaskQueue, createTaskQueues } from './task-queue.ts'
 import { lockDataDirectory } from './data-directory-lock.ts'
 import { batchReads } from '../batching/batch-scheduler.ts'
 import { SnapshotReads } from '../snapshot-reads.ts'
-import { ofFolder, told, tellingOutages } from '../errors.ts'
-import { preparing } from './prepared-statements.ts'
+import { classifyEmbeddedError, rejectWithOutage, adapterWithOutages } from '../driver-errors.ts'
+import { createStatementRunner } from './prepared-statements.ts'
 import { requireDiskSpace } from './disk-space.ts'
 import { type RunStatement, TransactionQueue } from '../transaction-queue.ts'
-import { decodeRows, withPlainRows } from '../decode-rows.ts'
+import { decodeRows, withQuery } from '../decode-rows.ts'
 
 /**
- * Opens the embedded database. It belongs to one process: a folder that another one has open is refused.
- * @param dataDir its folder, created where it is missing; in memory where none is given
- * @throws {DataDirUnusable}
- * @throws {DataDirInUse}
- * @throws {DatabaseFull} where its disk is
+ * Opens the embedded database. A data directory belongs to one process at a time.
+ * @param dataDir data directory, created where it is missing; the database is in memory without one
+ * @throws {DataDirUnusable} when the directory cannot be created, read or written
+ * @throws {DataDirInUse} when another process has it open
+ * @throws {DatabaseFull} when its disk has too little free space
  */
 export async function openPGlite(dataDir?: string): Promise<Database> {
   if (dataDir === undefined) return onPGlite(await PGlite.create(), null, () => Promise.resolve())
@@ -36,14 +36,17 @@ export async function openPGlite(dataDir?: string): Promise<Database> {
   const release = await lockDataDirectory(folder)
   try {
     await requireDiskSpace(folder)
-    return onPGlite(await openCluster(path.join(folder, clusterName)), folder, release)
+    return onPGlite(await openCluster(path.join(folder, clusterFolderName)), folder, release)
   } catch (error) {
     await release()
     throw error
   }
 }
 
-/** While a new cluster is being made a file beside it says so: a killed process leaves half of one, to be made anew. */
+/**
+ * Opens or creates a cluster. A marker file exists while it is created: an incomplete cluster of a killed process is
+ * deleted.
+ */
 async function openCluster(folder: string): Promise<PGlite> {
   const unfinished = `${folder}.unfinished`
   if (existsSync(unfinished)) await rm(folder, { recursive: true, force: true })
@@ -55,23 +58,24 @@ async function openCluster(folder: string): Promise<PGlite> {
 }
 
 /**
- * The interface over a PGlite that is open already.
- * @param folder where it keeps its data; null where it is in memory
+ * Implements the database interface on an open PGlite.
+ * @param folder its data directory; null where it is in memory
+ * @param release called after closing
  */
 export function onPGlite(pglite: PGlite, folder: string | null, release: () => Promise<void>): Database {
   const adapter = atomicScripts(new PrismaPGlite(pglite), (sql) => pglite.exec(sql))
-  const outageOf = ofFolder(folder ?? 'memory')
-  const prisma = new PrismaClient({ adapter: tellingOutages(adapter, outageOf) })
+  const toOutage = classifyEmbeddedError(folder ?? 'memory')
+  const prisma = new PrismaClient({ adapter: adapterWithOutages(adapter, toOutage) })
   const { short, long } = createTaskQueues()
-  const run = preparing(pglite)
+  const run = createStatementRunner(pglite)
   return {
     engine: 'pglite',
     prisma,
     listen: (listener) =>
-      Promise.resolve(pollCommits({ connect: (wake) => logOf(pglite, wake), ...neverLate }, listener)),
+      Promise.resolve(pollCommits({ connect: (wake) => openLogConnection(pglite, wake), ...noTimeout }, listener)),
     withEngineAdapter: (work) => work(adapter),
-    // A read that has begun holds the whole process, so that nothing could cancel it, and others have to wait.
-    ...withPlainRows(
+    // A running query blocks the whole process and cannot be cancelled: others wait in queues.
+    ...withQuery(
       batchReads(
         chunkedReads({
           read: <Row>(read: Read, values: readonly Value[], signal?: Cancellation) =>
@@ -82,10 +86,10 @@ export function onPGlite(pglite: PGlite, folder: string | null, release: () => P
         }),
       ),
     ),
-    ...snapshotsInTurn(pglite, long),
+    ...serialSnapshots(pglite, long),
     transaction: async (work) => {
       if (folder !== null) await requireDiskSpace(folder)
-      return told(inTransaction(pglite, run, work), outageOf)
+      return rejectWithOutage(runTransaction(pglite, run, work), toOutage)
     },
     exclusively: (work) => work(),
     close: async () => {
@@ -97,10 +101,10 @@ export function onPGlite(pglite: PGlite, folder: string | null, release: () => P
 }
 
 /**
- * Snapshots by transactions, one at a time, while no other read or write runs. What the network brings comes in between
- * its reads, which hold the whole process.
+ * Returns snapshots by transactions, one at a time, while no other read or write runs. The event loop runs between
+ * their reads, each of which blocks the whole process.
  */
-function snapshotsInTurn(pglite: PGlite, long: TaskQueue): Snapshots {
+function serialSnapshots(pglite: PGlite, long: TaskQueue): Snapshots {
   return {
     snapshot: (work, signal) =>
       long(
@@ -124,10 +128,12 @@ function snapshotsInTurn(pglite: PGlite, long: TaskQueue): Snapshots {
   }
 }
 
-/** The log is read in its turn among all else: what is committed in this process meanwhile was not read by anybody. */
-const neverLate = { answerMilliseconds: null }
+/**
+ * Polls of the log wait in the same queue as other reads and need no timeout: only this process can commit meanwhile.
+ */
+const noTimeout = { answerMilliseconds: null }
 
-async function logOf(pglite: PGlite, wake: () => void): Promise<LogConnection> {
+async function openLogConnection(pglite: PGlite, wake: () => void): Promise<LogConnection> {
   const stop = await pglite.listen(commitChannel, wake)
   return {
     read: async ({ text }, values) => (await pglite.query(text, [...values])).rows,
@@ -135,16 +141,16 @@ async function logOf(pglite: PGlite, wake: () => void): Promise<LogConnection> {
   }
 }
 
-/** @param run runs statements while the transaction has the database for itself */
-function inTransaction<Result>(
+/** @param run runs statements while the transaction has exclusive access to the database */
+function runTransaction<Result>(
   pglite: PGlite,
   run: RunStatement,
   work: (transaction: Transaction) => Promise<Result>,
 ): Promise<Result> {
   return pglite.transaction(async () => {
-    const sending = new TransactionQueue(run)
-    const result = await work(sending)
-    await sending.end()
+    const queue = new TransactionQueue(run)
+    const result = await work(queue)
+    await queue.end()
     return result
   })
 }

@@ -2,13 +2,17 @@ import { statfs } from 'node:fs/promises'
 import { DatabaseFull } from '../errors.ts'
 
 /**
- * PostgreSQL takes room for its log in pieces of 16 MiB. Where it can't have the next one it stops at once, and the
- * embedded one never answers again: so two of them must be there before it begins. Any other want of room it tells.
+ * Minimum free disk space before a write: two WAL segments of 16 MiB. PostgreSQL panics when it cannot allocate the
+ * next segment, and PGlite then never answers again; other writes to a full disk fail with an error.
+ * @see PostgreSQL documentation, "WAL Configuration" and "Disk Full Failure"
  */
-const leastFreeBytes = 32 * 1024 * 1024
+const minFreeBytes = 32 * 1024 * 1024
 
-/** @throws {DatabaseFull} where the folder's disk has less room left than writing may take */
+/**
+ * Checks the free space of a data directory's disk.
+ * @throws {DatabaseFull} when it is less than a write may need
+ */
 export async function requireDiskSpace(folder: string): Promise<void> {
   const { bavail, bsize } = await statfs(folder)
-  if (bavail * bsize < leastFreeBytes) throw new DatabaseFull('disk', `in ${folder}`)
+  if (bavail * bsize < minFreeBytes) throw new DatabaseFull('disk', `in ${folder}`)
 }

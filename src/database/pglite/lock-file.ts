@@ -3,35 +3,38 @@ import { readdir, rename, rm } from 'node:fs/promises'
 import type { Server } from 'node:net'
 import { hostname } from 'node:os'
 import path from 'node:path'
-import { askHolder, closeSocket, listenOnSocket, tellingSocket } from './lock-sockets.ts'
+import { askHolder, closeSocket, listenOnSocket, createHolderSocket } from './lock-sockets.ts'
 
-export type LockFile =
-  | { readonly holder: null; readonly release: () => Promise<void> }
-  /** Another process has the folder. */
-  | { readonly holder: string }
+/** Result of locking a folder: its release, or the process that holds the lock. */
+export type LockFile = { readonly holder: null; readonly release: () => Promise<void> } | { readonly holder: string }
 
-/** How many bytes the name of a socket may have, by the shortest of the systems' bounds. */
-const mostNameBytes = 103
+/**
+ * Maximum length of a socket's file name in bytes: the smallest `sun_path` of the supported systems, minus its
+ * terminator.
+ * @see unix(7), "Address format"
+ */
+const maxNameBytes = 103
 const ending = '.sock'
 
 /**
- * Holds a folder by a socket in it, which whoever shares the folder finds, also from a container with a network of its
- * own. Each process has a socket of its own name, and looks for the others when its own can be found: of two that start at
- * the same moment one at least sees the other, and what is removed as a killed process's is never what one has just made.
+ * Locks a folder by a socket file in it, which every process that sees the folder can find, also from a container with
+ * its own network namespace. Each process creates a socket with a unique name, then looks for others: of two that start
+ * at the same moment at least one sees the other, and a stale file that is removed is never one that was just created.
+ * @returns the holder where another process listens; otherwise the function that releases the lock
  */
 export async function holdLockFile(folder: string): Promise<LockFile> {
   const own = path.join(folder, `open-${randomUUID().slice(0, 8)}${ending}`)
-  const server = await listeningAt(`${own}.new`)
+  const server = await listenInFolder(`${own}.new`)
   if (server === null) return { holder: null, release: () => Promise.resolve() }
   const release = async (): Promise<void> => {
     await rm(own, { force: true })
     await closeSocket(server)
   }
-  // It is found only now that it answers: before, it would be taken for a killed process's.
+  // The file gets its final name only now that the socket answers: earlier it would look stale.
   await rename(`${own}.new`, own)
   for (const other of await socketsIn(folder)) {
     if (other === own) continue
-    const holder = await askHolder(shortest(other))
+    const holder = await askHolder(shortestPath(other))
     if (holder === null) await rm(other, { force: true })
     else {
       await release()
@@ -41,11 +44,14 @@ export async function holdLockFile(folder: string): Promise<LockFile> {
   return { holder: null, release }
 }
 
-/** Null where a socket can't be: the name is too long, the file system knows none, or sockets are no files. */
-async function listeningAt(file: string): Promise<Server | null> {
-  const address = shortest(file)
-  if (process.platform === 'win32' || Buffer.byteLength(address) > mostNameBytes) return null
-  const server = tellingSocket(`process ${process.pid} on ${hostname()}`)
+/**
+ * Creates a listening socket file.
+ * @returns null where that is impossible: the name is too long, or the file system or platform has no socket files
+ */
+async function listenInFolder(file: string): Promise<Server | null> {
+  const address = shortestPath(file)
+  if (process.platform === 'win32' || Buffer.byteLength(address) > maxNameBytes) return null
+  const server = createHolderSocket(`process ${process.pid} on ${hostname()}`)
   return listenOnSocket(server, address).then(
     () => server,
     () => null,
@@ -59,8 +65,8 @@ async function socketsIn(folder: string): Promise<string[]> {
     .map((name) => path.join(folder, name))
 }
 
-/** A file by its shortest name, for that of a socket has a bound. */
-function shortest(file: string): string {
+/** Returns the shortestPath path of a file, because the length of a socket's name is limited. */
+function shortestPath(file: string): string {
   const relative = path.relative('', file)
   return relative.length < file.length ? relative : file
 }

@@ -1,11 +1,14 @@
 import { connect, createServer, type Server } from 'node:net'
 
-/** A socket that tells who has it, to whoever asks; it doesn't keep the process. */
-export function tellingSocket(holder: string): Server {
+/** Creates a server that sends the holder's name to each client, and does not keep the process alive. */
+export function createHolderSocket(holder: string): Server {
   return createServer((socket) => socket.end(holder)).unref()
 }
 
-/** @throws where it can't listen there */
+/**
+ * Listens at a socket address.
+ * @throws when the address is taken or cannot be used
+ */
 export function listenOnSocket(server: Server, address: string): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject)
@@ -16,28 +19,32 @@ export function listenOnSocket(server: Server, address: string): Promise<void> {
   })
 }
 
+/** Stops listening; resolves when the server is closed. */
 export function closeSocket(server: Server): Promise<void> {
   return new Promise((resolve) => server.close(() => resolve()))
 }
 
-const silent = 'which does not say who it is'
+const unnamedHolder = 'which does not say who it is'
 
-/** What is met where nobody listens any more: only the file of a process that was killed, or not even that. */
-const gone: readonly (string | undefined)[] = ['ECONNREFUSED', 'ECONNRESET', 'ENOENT']
+/** Error codes of a stale or missing socket, whose process has ended. */
+const staleCodes: readonly (string | undefined)[] = ['ECONNREFUSED', 'ECONNRESET', 'ENOENT']
 
-/** Who listens there; null where nobody does. */
+/**
+ * Asks the process that listens at an address for its name.
+ * @returns null where no process listens
+ */
 export function askHolder(address: string): Promise<string | null> {
   return new Promise((resolve) => {
     let answer = ''
     const socket = connect(address)
       .setEncoding('utf8')
       .setTimeout(1_000, () => {
-        resolve(silent)
-        // A busy holder would keep this process waiting for its answer.
+        resolve(unnamedHolder)
+        // A busy holder would otherwise keep this process alive.
         socket.destroy()
       })
       .on('data', (text: string) => (answer += text))
       .on('end', () => resolve(answer === '' ? null : answer))
-      .on('error', ({ code }: NodeJS.ErrnoException) => resolve(gone.includes(code) ? null : silent))
+      .on('error', ({ code }: NodeJS.ErrnoException) => resolve(staleCodes.includes(code) ? null : unnamedHolder))
   })
 }

@@ -4,8 +4,8 @@ import type { RunStatement } from '../transaction-queue.ts'
 
 const { serialize } = protocol
 
-/** What is known of a statement: the types of its parameters, and its columns. */
-interface Described {
+/** Parameter types and columns of a prepared statement. */
+interface StatementDescription {
   readonly types: number[]
   readonly fields: readonly Field[]
 }
@@ -18,59 +18,59 @@ interface Field {
 type Messages = Awaited<ReturnType<PGlite['execProtocolStream']>>
 
 /**
- * Runs statements that are described once each, and prepared where their plan may be kept. PGlite's own queries are
- * described anew each time, and walk into the database six times, which takes several times as long as most that is
- * written.
- * @param pglite in a transaction, from which the statements are
+ * Returns a runner that describes each statement once, and prepares those with `prepare: 'once'`. PGlite's own queries
+ * describe a statement each time, in six calls into the database, which takes several times as long as most writes.
+ * @param pglite runs the statements inside a transaction that is open already
+ * @see PostgreSQL documentation, "Message Flow", section "Extended Query"
  */
-export function preparing(pglite: PGlite): RunStatement {
-  const known = new Map<string, Described>()
-  const describe = async (statement: Statement): Promise<Described> => {
-    const name = nameOf(statement)
-    const told = await exchange(
+export function createStatementRunner(pglite: PGlite): RunStatement {
+  const descriptions = new Map<string, StatementDescription>()
+  const describe = async (statement: Statement): Promise<StatementDescription> => {
+    const name = preparedName(statement)
+    const messages = await exchange(
       pglite,
       serialize.parse({ name, text: statement.text }),
       serialize.describe({ type: 'S', name }),
     )
-    const types = found<{ dataTypeIDs: number[] }>(told, 'parameterDescription')[0]?.dataTypeIDs ?? []
-    const fields = found<{ fields: Field[] }>(told, 'rowDescription')[0]?.fields ?? []
-    known.set(statement.name, { types, fields })
+    const types = messagesNamed<{ dataTypeIDs: number[] }>(messages, 'parameterDescription')[0]?.dataTypeIDs ?? []
+    const fields = messagesNamed<{ fields: Field[] }>(messages, 'rowDescription')[0]?.fields ?? []
+    descriptions.set(statement.name, { types, fields })
     return { types, fields }
   }
   return <Row>(statement: Statement, values: readonly Value[]) =>
     pglite.runExclusive(async () => {
-      const { types, fields } = known.get(statement.name) ?? (await describe(statement))
-      const name = nameOf(statement)
+      const { types, fields } = descriptions.get(statement.name) ?? (await describe(statement))
+      const name = preparedName(statement)
       const parsed = name === '' ? [serialize.parse({ text: statement.text, types })] : []
-      const texts = values.map((value, at) => textOf(pglite, value, types[at]))
+      const texts = values.map((value, at) => encodeValue(pglite, value, types[at]))
       const bound = serialize.bind({ statement: name, values: texts })
-      const told = await exchange(pglite, ...parsed, bound, serialize.execute({}))
-      const rows = found<{ fields: (string | null)[] }>(told, 'dataRow')
-      return rows.map((row) => rowOf(pglite, fields, row.fields) as Row)
+      const messages = await exchange(pglite, ...parsed, bound, serialize.execute({}))
+      const rows = messagesNamed<{ fields: (string | null)[] }>(messages, 'dataRow')
+      return rows.map((row) => decodeRow(pglite, fields, row.fields) as Row)
     })
 }
 
-/** The name that its plan is kept under; none where it is planned anew. */
-function nameOf({ name, hasOnePlan = false }: Statement): string {
-  return hasOnePlan ? name : ''
+/** Returns the name of the prepared statement; empty for one that is planned each time. */
+function preparedName({ name, prepare = 'each time' }: Statement): string {
+  return prepare === 'once' ? name : ''
 }
 
-/** Ends with a sync, after which the next statement is heard, also where one of the messages fails. */
+/** Sends messages and a Sync, after which the protocol continues even where one of them failed. */
 function exchange(pglite: PGlite, ...messages: readonly Uint8Array[]): Promise<Messages> {
   return pglite.execProtocolStream(Buffer.concat([...messages, serialize.sync()]), { syncToFs: false })
 }
 
-function found<Message>(messages: Messages, name: Messages[number]['name']): Message[] {
+function messagesNamed<Message>(messages: Messages, name: Messages[number]['name']): Message[] {
   return messages.filter((message) => message.name === name) as unknown as Message[]
 }
 
-function textOf({ serializers }: PGlite, value: Value, type = 0): string | null {
+function encodeValue({ serializers }: PGlite, value: Value, type = 0): string | null {
   if (value === null) return null
   return serializers[type]?.(value) ?? String(value)
 }
 
-function rowOf({ parsers }: PGlite, fields: readonly Field[], texts: readonly (string | null)[]): unknown {
-  const valueOf = ({ dataTypeID }: Field, text: string | null | undefined): unknown =>
+function decodeRow({ parsers }: PGlite, fields: readonly Field[], texts: readonly (string | null)[]): unknown {
+  const decodeField = ({ dataTypeID }: Field, text: string | null | undefined): unknown =>
     text === null || text === undefined ? null : (parsers[dataTypeID]?.(text, dataTypeID) ?? text)
-  return Object.fromEntries(fields.map((field, at) => [field.name, valueOf(field, texts[at])]))
+  return Object.fromEntries(fields.map((field, at) => [field.name, decodeField(field, texts[at])]))
 }

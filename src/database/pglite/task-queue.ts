@@ -3,12 +3,16 @@ import type { Cancellation } from '../cancellation.ts'
 import { throwIfCancelled } from '../cancellation.ts'
 
 /**
- * Runs work alone, in the order it came.
- * @param signal what is given up while it waits for its turn is not begun
+ * Runs tasks exclusively, in the order of the calls.
+ * @param signal a task that is cancelled before its start is skipped
+ * @throws {ReadCancelled} when it was skipped
  */
 export type TaskQueue = <Result>(work: () => Promise<Result>, signal?: Cancellation) => Promise<Result>
 
-/** One piece of work at a time. What is long takes turns with what is short, and lets the network in between. */
+/**
+ * Creates two queues of which one task runs at a time. Long and short tasks alternate, and the event loop runs before
+ * and after long ones.
+ */
 export function createTaskQueues(): { readonly short: TaskQueue; readonly long: TaskQueue } {
   const waiting = { short: [] as (() => Promise<void>)[], long: [] as (() => Promise<void>)[] }
   let isRunning = false

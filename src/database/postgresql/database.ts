@@ -5,40 +5,39 @@ import { atomicScripts } from '../prisma/atomic-scripts.ts'
 import { listenOnPostgreSql } from './listen.ts'
 import type { Database } from '../database.ts'
 import { PrismaClient } from '../prisma/generated/client/client.ts'
-import { DatabaseRefused } from '../errors.ts'
+import { DatabaseRefused, DatabaseUnreachable } from '../errors.ts'
 import { readAddress } from './server-address.ts'
-import { ofServer, type OutageOf, told, tellingOutages } from '../errors.ts'
-import { RetryingPool, type RetryingPoolOptions } from './patient-pool.ts'
+import { classifyServerError, type ToOutage, rejectWithOutage, adapterWithOutages } from '../driver-errors.ts'
+import { RetryingPool, type RetryingPoolOptions } from './retrying-pool.ts'
 import { pooledReader } from './pooled-reads.ts'
 import { batchReads } from '../batching/batch-scheduler.ts'
 import { pooledSnapshots } from './pooled-snapshots.ts'
 import { pooledTransactions } from './transactions.ts'
-import { withPlainRows } from '../decode-rows.ts'
-import { DatabaseUnreachable } from '../errors.ts'
+import { withQuery } from '../decode-rows.ts'
 
-/** Any number that no other user of advisory locks in this database takes. */
+/** Key of the advisory lock for migrations: any constant that no other user of this database takes. */
 const startLock = 7_261_190_411
 
-/** Connections beside those that read: an ingest writes on one, and its start reads on another how far it is. */
+/** Connections besides those for reads: an ingest writes on one, and reads its start position on another. */
 const writeConnections = 2
-const seldomConnections = 1
-/** One in so many of the connections that read is for unbounded reads, and one at least. */
+const rareConnections = 1
+/** One in this many read connections is reserved for unbounded reads, and at least one. */
 const connectionsForOneUnbounded = 5
-/** How long a read waits for a connection; requests have about as long for all they ask. */
+/** Timeout for getting a connection for a read: about the timeout of a whole request. */
 const connectMilliseconds = 5_000
-/** How long a write waits for the server's answer, which may have to wait for another writer's transaction. */
+/** Timeout of a write's response, which may have to wait for another writer's transaction. */
 const writeMilliseconds = 60_000
-/** Where nobody cancels it, the server ends a read that takes longer than any request may. */
-const longestReadMilliseconds = 60_000
-/** Between the reads of a snapshot an answer is made: one that idles this long holds a connection for nobody. */
-const longestIdleMilliseconds = 10_000
+/** Statement timeout of reads on the server, longer than any request may take. */
+const readTimeoutMilliseconds = 60_000
+/** Limit for a snapshot that is idle in its transaction: responses are computed between its reads in far less time. */
+const idleTimeoutMilliseconds = 10_000
 
 /**
- * Opens a PostgreSQL (14 or newer).
+ * Opens a PostgreSQL server, version 14 or newer.
  * @param url postgres://user:password@host:port/database
- * @param connections that reads take at most; writing and cancelling take up to four more
- * @param warn is told once where the server gives fewer connections
- * @throws {DatabaseUnreachable}
+ * @param connections maximum number of connections for reads; writes, cancellation and rare queries use up to four more
+ * @param warn called once where the server provides fewer connections
+ * @throws {DatabaseUnreachable} when the server cannot be used
  */
 export async function openPostgreSql(
   url: string,
@@ -49,7 +48,7 @@ export async function openPostgreSql(
   const pool = (options: Partial<RetryingPoolOptions> & { readonly max: number }): RetryingPool => {
     const common = { connectionString: url, keepAlive: true, connectionTimeoutMillis: connectMilliseconds, onFull }
     const made = new RetryingPool({ ...common, ...options })
-    // Without listeners a connection that breaks would end the process; its query is told, and the next one opens anew.
+    // Without error listeners a broken connection would end the process. Its query fails, and the pool connects again.
     made.on('connect', (client) => void client.on('error', () => undefined))
     made.on('error', () => undefined)
     return made
@@ -57,44 +56,44 @@ export async function openPostgreSql(
   const forUnbounded = Math.max(1, Math.floor(connections / connectionsForOneUnbounded))
   const reading = {
     pipeline: true,
-    statement_timeout: longestReadMilliseconds,
-    idle_in_transaction_session_timeout: longestIdleMilliseconds,
+    statement_timeout: readTimeoutMilliseconds,
+    idle_in_transaction_session_timeout: idleTimeoutMilliseconds,
   }
   const reads = pool({ max: connections - forUnbounded, ...reading })
   const unboundedReads = pool({ max: forUnbounded, ...reading })
   await connectOnce(reads, url)
   const lender = reads
   const control = pool({ max: 1, lender })
-  const patient = { connectionTimeoutMillis: 6 * connectMilliseconds, query_timeout: writeMilliseconds, lender }
-  const writes = pool({ max: writeConnections, pipeline: true, ...patient })
-  const seldom = pool({ max: seldomConnections, ...patient })
+  const writeOptions = { connectionTimeoutMillis: 6 * connectMilliseconds, query_timeout: writeMilliseconds, lender }
+  const writes = pool({ max: writeConnections, pipeline: true, ...writeOptions })
+  const rare = pool({ max: rareConnections, ...writeOptions })
   const readPools = { short: reads, unbounded: unboundedReads, control }
-  const outageOf = ofServer(readAddress(url).name)
-  const prisma = new PrismaClient({ adapter: tellingOutages(new PrismaPg(seldom), outageOf) })
+  const toOutage = classifyServerError(readAddress(url).name)
+  const prisma = new PrismaClient({ adapter: adapterWithOutages(new PrismaPg(rare), toOutage) })
   return {
-    ...withPlainRows(batchReads(pooledReader(readPools))),
+    ...withQuery(batchReads(pooledReader(readPools))),
     ...pooledSnapshots(readPools),
     engine: 'postgresql',
     prisma,
     listen: (listener) => Promise.resolve(listenOnPostgreSql(url, listener)),
-    withEngineAdapter: (work) => withOwnAdapter(url, outageOf, work),
-    ...pooledTransactions(writes, outageOf),
-    exclusively: (work) => withAdvisoryLock(url, outageOf, work),
+    withEngineAdapter: (work) => withOwnAdapter(url, toOutage, work),
+    ...pooledTransactions(writes, toOutage),
+    exclusively: (work) => withAdvisoryLock(url, toOutage, work),
     close: async () => {
       await prisma.$disconnect()
-      await Promise.all([reads, unboundedReads, control, writes, seldom].map((each) => each.end()))
+      await Promise.all([reads, unboundedReads, control, writes, rare].map((each) => each.end()))
     },
   }
 }
 
-/** Tells an operator of what the gateway makes do with. */
+/** Receives a warning for the operator. */
 export type Warn = (message: string) => void
 
 function warnOnce(url: string, connections: number, warn: Warn): () => void {
-  let isTold = false
+  let isWarned = false
   return () => {
-    if (isTold) return
-    isTold = true
+    if (isWarned) return
+    isWarned = true
     warn(
       `PostgreSQL at ${readAddress(url).name} gives this process no more connections: requests wait for those it has. ` +
         `Lower DATABASE_CONNECTIONS (${connections}), or raise max_connections or the limit of the role or database`,
@@ -112,27 +111,30 @@ async function connectOnce(pool: pg.Pool, url: string): Promise<void> {
 }
 
 function unreachable(url: string, error: unknown): DatabaseUnreachable {
-  // A refused connection to several addresses of a name has a code and no message.
+  // A refused connection to several addresses of one host name has a code but no message.
   const { message, code } = error as { message: string; code?: string }
   return new DatabaseUnreachable(readAddress(url).name, message === '' ? String(code) : message)
 }
 
-/** The engine tells errors in words of its own: an outage, or a refusal of the server, is told as what the driver said. */
+/**
+ * Runs work with a driver adapter of its own pool. The schema engine replaces driver errors by its own texts; outages
+ * and refusals of the server are thrown as the driver reported them.
+ */
 async function withOwnAdapter<Result>(
   url: string,
-  outageOf: OutageOf,
+  toOutage: ToOutage,
   work: (adapter: SqlMigrationAwareDriverAdapterFactory) => Promise<Result>,
 ): Promise<Result> {
   const pool = new pg.Pool({ connectionString: url, max: 1 }).on('error', () => undefined)
   const met: unknown[] = []
-  const noted: OutageOf = (error) => {
-    const found = outageOf(error)
+  const noted: ToOutage = (error) => {
+    const found = toOutage(error)
     if (found !== null) met.push(found instanceof DatabaseRefused ? error : found)
     return found
   }
-  const run = (sql: string): Promise<unknown> => told(pool.query(sql), noted)
+  const run = (sql: string): Promise<unknown> => rejectWithOutage(pool.query(sql), noted)
   try {
-    return await work(tellingOutages(atomicScripts(new PrismaPg(pool), run), noted))
+    return await work(adapterWithOutages(atomicScripts(new PrismaPg(pool), run), noted))
   } catch (error) {
     throw met[0] ?? error
   } finally {
@@ -140,13 +142,16 @@ async function withOwnAdapter<Result>(
   }
 }
 
-/** On a connection of its own, so that the lock goes with the process. */
-async function withAdvisoryLock<Result>(url: string, outageOf: OutageOf, work: () => Promise<Result>): Promise<Result> {
+/**
+ * Runs work under an advisory lock, on a connection of its own, so that the server releases the lock with the process.
+ * @see PostgreSQL documentation, "Advisory Locks"
+ */
+async function withAdvisoryLock<Result>(url: string, toOutage: ToOutage, work: () => Promise<Result>): Promise<Result> {
   const client = new pg.Client({ connectionString: url })
   client.on('error', () => undefined)
   await client.connect().catch((error: unknown) => Promise.reject(unreachable(url, error)))
   try {
-    await told(client.query('select pg_advisory_lock($1)', [startLock]), outageOf)
+    await rejectWithOutage(client.query('select pg_advisory_lock($1)', [startLock]), toOutage)
     return await work()
   } finally {
     await client.end()

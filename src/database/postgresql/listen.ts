@@ -4,11 +4,14 @@ import type { ChangeListener, StopListening } from '../commits/change-listener.t
 import { type LogConnection, pollCommits } from '../commits/poll-commits.ts'
 import { commitChannel } from '../commits/commit-reader.ts'
 
-/** A server that doesn't answer for so long isn't heard of: nothing is kept meanwhile. */
+/** Timeout of a poll. Cached responses are not used while the server does not answer. */
 const answerMilliseconds = 1_000
 const connectMilliseconds = 2_000
 
-/** Listens on a connection of its own, so that it neither waits for reads nor they for it. */
+/**
+ * Listens for commits on a connection of its own, so that polls and reads do not wait for each other.
+ * @see PostgreSQL documentation, LISTEN
+ */
 export function listenOnPostgreSql(url: string, listener: ChangeListener): StopListening {
   return pollCommits({ connect: (wake) => connect(url, wake), answerMilliseconds }, listener)
 }
@@ -19,7 +22,7 @@ async function connect(url: string, wake: () => void): Promise<LogConnection> {
     connectionTimeoutMillis: connectMilliseconds,
     query_timeout: connectMilliseconds,
   })
-  // A connection that breaks fails the next poll, which is now.
+  // A broken connection fails the next poll, which starts at once.
   client.on('error', wake).on('end', wake).on('notification', wake)
   const close = async (): Promise<void> => {
     await Promise.race([client.end().catch(() => undefined), wait(answerMilliseconds)])
@@ -38,7 +41,7 @@ async function connect(url: string, wake: () => void): Promise<LogConnection> {
   }
 }
 
-/** A standby refuses it, and is polled all the same. */
+/** Subscribes to notifications. A standby rejects LISTEN, and is only polled. */
 async function listenOn(client: pg.Client): Promise<void> {
   try {
     await client.query(`listen ${commitChannel}`)

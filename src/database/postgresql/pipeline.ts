@@ -1,38 +1,40 @@
 import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promises'
 import pg from 'pg'
-import { ReadCancelled } from '../errors.ts'
-import { untilCancelled } from '../cancellation.ts'
-import type { Cancellation } from '../cancellation.ts'
-import { DatabaseUnavailable, isUnavailable, RecoveryConflict, recoveryConflicts } from '../errors.ts'
+import { type Cancellation, untilCancelled } from '../cancellation.ts'
+import { DatabaseUnavailable, isUnavailable, ReadCancelled, RecoveryConflict, recoveryConflicts } from '../errors.ts'
 
-/** A read that ends in so many milliseconds by itself is cheaper than telling the server to stop. */
+/**
+ * Time that a cancelled read may still take before the server is told to stop it: a short wait is cheaper than a cancel
+ * request.
+ */
 export const graceMilliseconds = 100
-/** A server that doesn't stop a read in so many more is not heard of: the connection is thrown away. */
+/** Time that the server has to stop a read; then the connection is closed. */
 export const stopMilliseconds = 1_000
 
-/** What the server says of a statement that was cancelled, or took longer than `statement_timeout`. */
+/** SQLSTATE of a statement that was cancelled or exceeded `statement_timeout`. */
 const queryCancelled = '57014'
 
 /**
- * Reads by one connection of a pool at a time: each is sent while those before it run, so that the server goes from one
- * to the next without having to be woken. The connection is given back when none runs, or others wait for one.
+ * Pipelines reads on one connection of a pool: each is sent while those before it run, so that the server process
+ * continues without being woken for each. The connection is released when no read runs, or when others wait for one.
+ * @see PostgreSQL documentation, "Message Flow", section "PipelineSource"
  */
 export class Pipeline {
   readonly #pool: pg.Pool
   readonly #control: pg.Pool
-  #held: Held | null = null
+  #connection: PipelinedConnection | null = null
 
-  /** @param control a pool that tells the server what to stop */
+  /** @param control pool for cancel requests */
   constructor(pool: pg.Pool, control: pg.Pool) {
     this.#pool = pool
     this.#control = control
   }
 
   /**
-   * Gives a statement's rows. A read that is given up is stopped on the server too; one that a standby has ended to
-   * replay the primary's changes is tried once more.
-   * @throws {ReadCancelled}
-   * @throws {DatabaseUnavailable}
+   * Runs a statement and resolves with its rows. A cancelled read is stopped on the server too. A read that a standby
+   * ended by a recovery conflict is retried once.
+   * @throws {ReadCancelled} when it was cancelled, or exceeded the statement timeout
+   * @throws {DatabaseUnavailable} when the connection failed or the server is not available
    */
   async read(statement: pg.QueryConfig, signal: Cancellation | undefined): Promise<unknown[]> {
     try {
@@ -44,89 +46,95 @@ export class Pipeline {
   }
 
   async #readOnce(statement: pg.QueryConfig, signal: Cancellation | undefined): Promise<unknown[]> {
-    if (this.#pool.waitingCount > 0) this.#held = null
-    const held = (this.#held ??= new Held(this.#pool))
-    held.enter()
+    if (this.#pool.waitingCount > 0) this.#connection = null
+    const connection = (this.#connection ??= new PipelinedConnection(this.#pool))
+    connection.enter()
     try {
-      const client = await untilCancelled(held.connecting, signal)
-      return await this.#send(held, client, statement, signal)
+      const client = await untilCancelled(connection.connecting, signal)
+      return await this.#send(connection, client, statement, signal)
     } catch (error) {
-      // What was to stop another read has met this one.
-      const isMistaken = held.isStopped && isCancelled(error) && signal?.aborted !== true
-      if (isMistaken) return await this.#readOnce(statement, signal)
-      throw explained(error)
+      // The cancel request for another read reached this one: retry.
+      const isOtherCancelled = connection.isStopped && isCancelled(error) && signal?.aborted !== true
+      if (isOtherCancelled) return await this.#readOnce(statement, signal)
+      throw toDatabaseError(error)
     } finally {
-      this.#leave(held)
+      this.#leave(connection)
     }
   }
 
   async #send(
-    held: Held,
+    connection: PipelinedConnection,
     client: pg.PoolClient,
     statement: pg.QueryConfig,
     signal: Cancellation | undefined,
   ): Promise<unknown[]> {
     const rows = rowsOf(client, statement)
-    const ended = held.running(rows)
+    const ended = connection.register(rows)
     try {
       return await untilCancelled(rows, signal)
     } catch (error) {
-      if (error instanceof ReadCancelled) void this.#stop(held, client, ended)
-      else if (explained(error) instanceof DatabaseUnavailable) this.#retire(held).isBroken = true
+      if (error instanceof ReadCancelled) void this.#stop(connection, client, ended)
+      else if (toDatabaseError(error) instanceof DatabaseUnavailable) this.#retire(connection).isBroken = true
       throw error
     }
   }
 
-  /** Stops a read on the server, unless it ends by itself; what runs before it on its connection is let end. */
-  async #stop(held: Held, client: pg.PoolClient, ended: Promise<boolean>): Promise<void> {
-    held.enter()
+  /**
+   * Stops a read on the server unless it ends within the grace time. Reads before it on the connection run to their
+   * end.
+   */
+  async #stop(connection: PipelinedConnection, client: pg.PoolClient, ended: Promise<boolean>): Promise<void> {
+    connection.enter()
     while (!(await finishesWithin(graceMilliseconds, ended))) {
-      const before = held.first
+      const before = connection.first
       if (before === ended) {
-        await this.#cancel(held, client, ended)
+        await this.#cancel(connection, client, ended)
         break
       }
       await before
     }
-    this.#leave(held)
+    this.#leave(connection)
   }
 
-  /** No other read comes on the connection from now on, lest it be stopped in this one's stead. */
-  async #cancel(held: Held, client: pg.PoolClient, ended: Promise<boolean>): Promise<void> {
-    this.#retire(held).isStopped = true
+  /**
+   * Sends a cancel request. The connection takes no new reads from now on, because the request could stop one of them.
+   * @see PostgreSQL documentation, "System Administration Functions", pg_cancel_backend
+   */
+  async #cancel(connection: PipelinedConnection, client: pg.PoolClient, ended: Promise<boolean>): Promise<void> {
+    this.#retire(connection).isStopped = true
     const { processID } = client as unknown as { processID: number }
-    const told = this.#control.query('select pg_cancel_backend($1)', [processID])
-    const isStopped = Promise.all([ended, told]).then(isSo, () => false)
-    if (!(await finishesWithin(stopMilliseconds, isStopped))) held.throwAway(client)
+    const cancelSent = this.#control.query('select pg_cancel_backend($1)', [processID])
+    const isStopped = Promise.all([ended, cancelSent]).then(alwaysTrue, () => false)
+    if (!(await finishesWithin(stopMilliseconds, isStopped))) connection.destroy(client)
   }
 
-  #retire(held: Held): Held {
-    if (this.#held === held) this.#held = null
-    return held
+  #retire(connection: PipelinedConnection): PipelinedConnection {
+    if (this.#connection === connection) this.#connection = null
+    return connection
   }
 
-  #leave(held: Held): void {
-    if (held.leave()) this.#retire(held)
+  #leave(connection: PipelinedConnection): void {
+    if (connection.leave()) this.#retire(connection)
   }
 }
 
-/** A connection that is kept while reads run on it, or wait for it. */
-class Held {
+/** A connection that reads of one pipeline share; released after the last of them. */
+class PipelinedConnection {
   readonly connecting: Promise<pg.PoolClient>
-  /** Whether it is worth nothing any more. */
+  /** Whether it cannot be reused. */
   isBroken = false
-  /** Whether the server was told to stop what runs on it. */
+  /** Whether a cancel request was sent for it. */
   isStopped = false
   #readers = 0
-  #isGivenBack = false
-  /** The ends of those that run, in their order. */
+  #isReleased = false
+  /** Ends of the running reads, in the order in which they were sent. */
   readonly #ends = new Set<Promise<boolean>>()
 
   constructor(pool: pg.Pool) {
     this.connecting = pool.connect()
   }
 
-  /** The end of the read that the server is at. */
+  /** The end of the read that the server currently runs. */
   get first(): Promise<boolean> | undefined {
     const [first] = this.#ends
     return first
@@ -136,36 +144,42 @@ class Held {
     this.#readers++
   }
 
-  /** Gives it back with the last one, and tells so. */
+  /**
+   * Releases the connection after its last read.
+   * @returns whether it was released
+   */
   leave(): boolean {
     if (--this.#readers > 0) return false
-    // The turn that nobody waits for any more comes yet, and is passed on.
-    this.connecting.then((client) => this.#giveBack(client)).catch(() => undefined)
+    // A connection that is still being opened is released as soon as it is there.
+    this.connecting.then((client) => this.#release(client)).catch(() => undefined)
     return true
   }
 
-  /** @returns the end of a read that was sent */
-  running(rows: Promise<unknown>): Promise<boolean> {
-    const end = rows.then(isSo, isSo)
+  /**
+   * Registers a read that was sent.
+   * @returns a promise of its end, which never rejects
+   */
+  register(rows: Promise<unknown>): Promise<boolean> {
+    const end = rows.then(alwaysTrue, alwaysTrue)
     this.#ends.add(end)
     void end.then(() => this.#ends.delete(end))
     return end
   }
 
-  /** Cuts it, with all that runs on it: the pool would wait for that. */
-  throwAway(client: pg.PoolClient): void {
+  /** Closes the connection with all of its reads, because the pool would wait for them. */
+  destroy(client: pg.PoolClient): void {
     client.connection.stream.destroy()
     this.isBroken = true
-    this.#giveBack(client)
+    this.#release(client)
   }
 
-  #giveBack(client: pg.PoolClient): void {
-    if (!this.#isGivenBack) client.release(this.isBroken)
-    this.#isGivenBack = true
+  #release(client: pg.PoolClient): void {
+    if (!this.#isReleased) client.release(this.isBroken)
+    this.#isReleased = true
   }
 }
 
-/** By a callback: what pg gives as a promise keeps its rows from being garbage until the old garbage is looked for. */
+/** Runs a statement by pg's callback interface: its promise interface keeps rows reachable until a major collection. */
 export function rowsOf(client: pg.PoolClient, statement: pg.QueryConfig): Promise<unknown[]> {
   return new Promise((resolve, reject) => {
     client.query(statement, (error: Error | null, result: pg.QueryResult) => {
@@ -175,11 +189,11 @@ export function rowsOf(client: pg.PoolClient, statement: pg.QueryConfig): Promis
   })
 }
 
-const isSo = (): boolean => true
+const alwaysTrue = (): boolean => true
 
 /**
- * What the work comes to; false where it takes longer. After a busy event loop timers come before sockets: one more turn
- * lets in an answer that is there already.
+ * Resolves with the work, or with false on a timeout. After a busy period of the event loop timers run before I/O
+ * callbacks: one more iteration accepts an answer that has arrived already.
  */
 export function finishesWithin(milliseconds: number, work: Promise<boolean>): Promise<boolean> {
   return Promise.race([work, wait(milliseconds).then(() => nextTurn(false))])
@@ -189,8 +203,11 @@ function isCancelled(error: unknown): boolean {
   return error instanceof pg.DatabaseError && error.code === queryCancelled
 }
 
-/** What isn't the server's own word is of the connection to it, unless this code is at fault. */
-export function explained(error: unknown): unknown {
+/**
+ * Converts an error of the driver: an error that is neither an answer of the server nor a bug of this process is about
+ * the connection.
+ */
+export function toDatabaseError(error: unknown): unknown {
   if (error instanceof ReadCancelled || error instanceof TypeError || error instanceof RangeError) return error
   if (error instanceof DatabaseUnavailable) return error
   if (!(error instanceof pg.DatabaseError)) return new DatabaseUnavailable(error)

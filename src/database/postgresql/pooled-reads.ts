@@ -3,30 +3,31 @@ import { throwIfCancelled } from '../cancellation.ts'
 import type { Cancellation } from '../cancellation.ts'
 import type { Read, Statement, Value, VersionedReader } from '../database.ts'
 import { Pipeline } from './pipeline.ts'
-import type { Pipelining } from '../batching/batch-scheduler.ts'
+import type { PipelineSource } from '../batching/batch-scheduler.ts'
 import { decodeRows } from '../decode-rows.ts'
 
+/** Pools of connections for reads. */
 export interface ReadPools {
   readonly short: pg.Pool
-  /** For reads that are unbounded. */
+  /** For unbounded reads. */
   readonly unbounded: pg.Pool
-  /** Tells the server what to stop. */
+  /** For cancel requests. */
   readonly control: pg.Pool
 }
 
-/** Reads by the connections of pools, each on a connection of its own or all of a pipeline on one. */
-export function pooledReader({ short, unbounded, control }: ReadPools): VersionedReader & Pipelining {
+/** Returns a reader on the connections of pools. Each read has its own connection; those of one pipeline share one. */
+export function pooledReader({ short, unbounded, control }: ReadPools): VersionedReader & PipelineSource {
   const pipeline = (): Pipeline => new Pipeline(short, control)
   return {
-    ...readerBy(({ isUnbounded }) => new Pipeline(isUnbounded === true ? unbounded : short, control)),
+    ...readerOn(({ isUnbounded }) => new Pipeline(isUnbounded === true ? unbounded : short, control)),
     pipelined: () => {
       const all = pipeline()
-      return readerBy(() => all)
+      return readerOn(() => all)
     },
   }
 }
 
-function readerBy(pipelineOf: (statement: Partial<Read>) => Pipeline): VersionedReader {
+function readerOn(pipelineOf: (statement: Partial<Read>) => Pipeline): VersionedReader {
   return {
     async read<Row>(statement: Statement, values: readonly Value[], signal?: Cancellation) {
       throwIfCancelled(signal)

@@ -2,7 +2,7 @@ import type pg from 'pg'
 import { throwIfCancelled, untilCancelled } from '../cancellation.ts'
 import type { Cancellation } from '../cancellation.ts'
 import type { Snapshots, VersionedReader } from '../database.ts'
-import { explained, rowsOf, stopMilliseconds, finishesWithin } from './pipeline.ts'
+import { toDatabaseError, rowsOf, stopMilliseconds, finishesWithin } from './pipeline.ts'
 import type { ReadPools } from './pooled-reads.ts'
 import { SnapshotReads } from '../snapshot-reads.ts'
 
@@ -10,20 +10,20 @@ const begin: pg.QueryConfig = { name: 'begin_snapshot', text: 'begin isolation l
 const commit: pg.QueryConfig = { name: 'end_snapshot', text: 'commit' }
 
 /**
- * Snapshots on the connections of a pool, one each: a read-only transaction whose reads are sent one behind the other.
- * The pool bounds how many there are at once, the others wait for a connection as reads do. One that meets a recovery
- * conflict of a standby is taken anew, once.
+ * Returns snapshots on the connections of a pool: each is a read-only transaction whose reads are pipelined. The pool
+ * limits their number. A snapshot that meets a recovery conflict of a standby is retried tryOnce.
+ * @see PostgreSQL documentation, "Transaction Isolation", section "Repeatable Read Isolation Level"
  */
 export function pooledSnapshots({ short, unbounded, control }: ReadPools): Snapshots {
   return {
     async snapshot(work, signal, isUnbounded = false) {
       const pool = isUnbounded ? unbounded : short
-      const first = await once(pool, work, signal)
-      return (first.isInConflict ? await once(pool, work, signal) : first).result()
+      const first = await tryOnce(pool, work, signal)
+      return (first.isInConflict ? await tryOnce(pool, work, signal) : first).result()
     },
   }
 
-  async function once<Result>(
+  async function tryOnce<Result>(
     pool: pg.Pool,
     work: (reader: VersionedReader) => Promise<Result>,
     signal: Cancellation | undefined,
@@ -31,7 +31,7 @@ export function pooledSnapshots({ short, unbounded, control }: ReadPools): Snaps
     throwIfCancelled(signal)
     const connecting = pool.connect()
     const beginning = connecting.then((client) => rowsOf(client, begin))
-    // Each read tells why there is none; there may be no read.
+    // Each read reports the error of BEGIN; there may be none.
     beginning.catch(() => undefined)
     const reads = new SnapshotReads(async ({ name, text }, values) => {
       try {
@@ -39,7 +39,7 @@ export function pooledSnapshots({ short, unbounded, control }: ReadPools): Snaps
         const [, rows] = await untilCancelled(Promise.all([beginning, sent]), signal)
         return rows
       } catch (error) {
-        throw explained(error)
+        throw toDatabaseError(error)
       }
     })
     try {
@@ -52,14 +52,14 @@ export function pooledSnapshots({ short, unbounded, control }: ReadPools): Snaps
       return { isInConflict: reads.isInConflict, result: fail }
     } finally {
       reads.end()
-      // The answer doesn't wait for the end of what it was read in.
-      connecting.then((client) => ended(client, control)).catch(() => undefined)
+      // The response does not wait for the end of its transaction.
+      connecting.then((client) => endSnapshot(client, control)).catch(() => undefined)
     }
   }
 }
 
-/** Ends the transaction and gives its connection back, clean; one that doesn't end soon is stopped and thrown away. */
-async function ended(client: pg.PoolClient, control: pg.Pool): Promise<void> {
+/** Ends the transaction and releases its connection; one that does not end in time is cancelled and closed. */
+async function endSnapshot(client: pg.PoolClient, control: pg.Pool): Promise<void> {
   const isEnded = rowsOf(client, commit).then(
     () => true,
     () => false,

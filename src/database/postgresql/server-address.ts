@@ -1,15 +1,15 @@
-/** A PostgreSQL server as an address names it, without user and password. */
+/** Address of a PostgreSQL server, without user and password. */
 export interface ServerAddress {
-  /** Host and port, or the folder of a Unix socket: fit for a log. */
+  /** Host and port, or the folder of a Unix socket; contains no secret and may be logged. */
   readonly name: string
   readonly user: string
   readonly database: string
-  /** Each form in which the password stands in the address, and the password itself. */
+  /** Each spelling of the password in the address, encoded and decoded, for masking. */
   readonly passwords: readonly string[]
 }
 
 const sslModes = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify']
-/** Options of the driver that it would take from the query as well, where text in their place breaks it. */
+/** Options of the pg driver that it would also read from the query string, where a text breaks it. */
 const driverOptions = [
   ...['Promise', 'types', 'stream', 'connection', 'connectionString', 'pipeline', 'binary', 'replication'],
   ...['connectionTimeoutMillis', 'keepAlive', 'keepAliveInitialDelayMillis'],
@@ -19,15 +19,16 @@ const badPort =
   'has a port that is not a number from 1 to 65535, or a : / ? or # in the password that is not percent-encoded'
 
 /**
- * Finds out what is wrong with the address of a PostgreSQL server, before the driver reads it: the driver takes some
- * mistakes for another server, and prints the password with others.
+ * Validates the address of a PostgreSQL server before the driver parses it: the driver mistakes some errors for another
+ * server, and prints the password with others.
  * @param text postgres://user:password@host:port/database?parameter=value
- * @returns the problem in words that repeat nothing of the address; null where there is none
+ * @returns a message that quotes nothing of the address; null where it is valid
+ * @see PostgreSQL documentation, "Connection Strings"
  */
-export function problemOfAddress(text: string): string | null {
+export function addressProblem(text: string): string | null {
   if (!/^postgres(ql)?:\/\//.test(text)) return 'is not a postgres:// address'
   const [, authority = '', path = '', query = ''] = /^\w+:\/\/([^/?#]*)([^?#]*)(\?[^#]*)?/.exec(text) ?? []
-  // Where the user's part ends too early, the @ that ends it stands after the host.
+  // Where an unencoded delimiter ends the user part early, its @ appears after the host.
   const isCutShort = !authority.includes('@') && (path.includes('@') || (path === '' && query.includes('@')))
   if (text.includes('#') || isCutShort) {
     return 'in user, password or database has a / ? # or @ that is not percent-encoded: write / as %2F, ? as %3F, # as %23 and @ as %40'
@@ -37,12 +38,10 @@ export function problemOfAddress(text: string): string | null {
   }
   const parameters = new URLSearchParams(query)
   const hosts = authority.slice(authority.lastIndexOf('@') + 1)
-  return (
-    problemOfHost(hosts, parameters) ?? problemOfParameters(parameters) ?? (parsed(text) ? null : 'is not an address')
-  )
+  return hostProblem(hosts, parameters) ?? parametersProblem(parameters) ?? (parsed(text) ? null : 'is not an address')
 }
 
-function problemOfHost(hosts: string, parameters: URLSearchParams): string | null {
+function hostProblem(hosts: string, parameters: URLSearchParams): string | null {
   const host = parameters.get('host') ?? hosts
   if (hosts.includes(',') || host.includes(',')) {
     return (
@@ -58,7 +57,7 @@ function problemOfHost(hosts: string, parameters: URLSearchParams): string | nul
   return null
 }
 
-function problemOfParameters(parameters: URLSearchParams): string | null {
+function parametersProblem(parameters: URLSearchParams): string | null {
   const { sslmode } = Object.fromEntries(parameters)
   if (sslmode !== undefined && !sslModes.includes(sslmode))
     return `has an sslmode that is none of ${sslModes.join(', ')}`
@@ -70,12 +69,12 @@ function problemOfParameters(parameters: URLSearchParams): string | null {
 }
 
 /**
- * Reads an address that has no problem.
- * @throws {TypeError} where it has one
+ * Parses a valid address.
+ * @throws {TypeError} when the address is not valid
  */
 export function readAddress(text: string): ServerAddress {
   const url = parsed(text)
-  // Its own message would repeat the address.
+  // The parser's own message would quote the address.
   if (url === null) throw new TypeError('The address of the PostgreSQL server was not checked')
   const { searchParams } = url
   const host = searchParams.get('host') ?? (url.hostname === noHost ? '' : decodeURIComponent(url.hostname))
@@ -93,7 +92,7 @@ export function readAddress(text: string): ServerAddress {
   }
 }
 
-/** Stands for the host where none is named beside a user, which URLs don't allow. */
+/** Placeholder for a missing host after a user, which URLs do not allow. */
 const noHost = 'no-host'
 
 function parsed(text: string): URL | null {

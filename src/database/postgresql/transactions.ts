@@ -1,35 +1,37 @@
 import type { Writable } from 'node:stream'
 import type pg from 'pg'
 import type { Database, Statement, Value } from '../database.ts'
-import { told, type OutageOf } from '../errors.ts'
+import { rejectWithOutage, type ToOutage } from '../driver-errors.ts'
 import { rowsOf } from './pipeline.ts'
 import { TransactionQueue } from '../transaction-queue.ts'
 import { DatabaseUnavailable } from '../errors.ts'
 
-const begin: Statement = { name: 'begin', text: 'begin', hasOnePlan: true }
-const commit: Statement = { name: 'commit', text: 'commit', hasOnePlan: true }
-const rollback: Statement = { name: 'rollback', text: 'rollback', hasOnePlan: true }
+const begin: Statement = { name: 'begin', text: 'begin', prepare: 'once' }
+const commit: Statement = { name: 'commit', text: 'commit', prepare: 'once' }
+const rollback: Statement = { name: 'rollback', text: 'rollback', prepare: 'once' }
 
 /**
- * Transactions on the connections of a pool. The commit follows what was sent last at once: where that fails, the server
- * makes a rollback of it; where its answer is lost, it may be committed.
- * @param pool of clients that pipeline
+ * Returns transactions on the connections of a pool. COMMIT is pipelined behind the last statement: where that failed,
+ * the server rolls back instead. Where the answer is lost, the transaction may be committed.
+ * @param pool clients with pipelining
  */
-export function pooledTransactions(pool: pg.Pool, outageOf: OutageOf): Pick<Database, 'transaction'> {
+export function pooledTransactions(pool: pg.Pool, toOutage: ToOutage): Pick<Database, 'transaction'> {
   return {
     async transaction(work) {
-      const client = await told(pool.connect(), outageOf)
-      const sending = new TransactionQueue((statement, values) => told(sent(client, statement, values), outageOf))
+      const client = await rejectWithOutage(pool.connect(), toOutage)
+      const queue = new TransactionQueue((statement, values) =>
+        rejectWithOutage(sendStatement(client, statement, values), toOutage),
+      )
       try {
-        sending.send(begin, [])
-        const result = await work(sending)
-        sending.send(commit, [])
-        await sending.end()
+        queue.send(begin, [])
+        const result = await work(queue)
+        queue.send(commit, [])
+        await queue.end()
         client.release()
         return result
       } catch (error) {
-        await undone(sending)
-        // A statement that has no answer may still run, and hold its locks: with its connection the server ends it.
+        await rollBack(queue)
+        // A statement without an answer may still run and hold locks: closing the connection ends it.
         client.release(error instanceof DatabaseUnavailable)
         throw error
       }
@@ -37,16 +39,16 @@ export function pooledTransactions(pool: pg.Pool, outageOf: OutageOf): Pick<Data
   }
 }
 
-function undone(sending: TransactionQueue): Promise<void> {
-  sending.send(rollback, [])
-  return sending.end().catch(() => undefined)
+function rollBack(queue: TransactionQueue): Promise<void> {
+  queue.send(rollback, [])
+  return queue.end().catch(() => undefined)
 }
 
-/** What is sent before the next turn leaves in one packet. */
-function sent<Row>(client: pg.PoolClient, statement: Statement, values: readonly Value[]): Promise<Row[]> {
-  const { name, text, hasOnePlan = false } = statement
+/** Sends a statement. Statements of one event-loop turn leave in one packet. */
+function sendStatement<Row>(client: pg.PoolClient, statement: Statement, values: readonly Value[]): Promise<Row[]> {
+  const { name, text, prepare } = statement
   const { stream } = (client as unknown as { connection: { stream: Writable } }).connection
   stream.cork()
   process.nextTick(() => stream.uncork())
-  return rowsOf(client, { ...(hasOnePlan && { name }), text, values: [...values] }) as Promise<Row[]>
+  return rowsOf(client, { ...(prepare === 'once' && { name }), text, values: [...values] }) as Promise<Row[]>
 }

@@ -1,6 +1,6 @@
 import type { SqlMigrationAwareDriverAdapterFactory } from '@prisma/driver-adapter-utils'
 
-/** In the same transaction as a migration's script: it is finished exactly where the script is committed. */
+/** Marks the migration as finished in the same transaction as its script, so that neither happens without the other. */
 const finish = `
 do $$ begin
   if to_regclass('_prisma_migrations') is not null then
@@ -9,9 +9,10 @@ do $$ begin
 end $$`
 
 /**
- * An adapter that runs a script of the schema engine whole or not at all. The adapters as they come run it statement
- * by statement on any connection, or without awaiting it, so that a kill would leave half a migration.
+ * Wraps a driver adapter so that a script of the schema engine is atomic. The original adapters run it statement by
+ * statement on any connection, or without awaiting it, so that a crash would leave half a migration.
  * @param run sends SQL as one simple query, which is one transaction
+ * @see PostgreSQL documentation, "Message Flow", section "Multiple Statements in a Simple Query"
  */
 export function atomicScripts(
   factory: SqlMigrationAwareDriverAdapterFactory,

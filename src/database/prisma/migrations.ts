@@ -7,15 +7,15 @@ import type { Database } from '../database.ts'
 import { isReadOnly, refusalOfMigrations, refusalOfReadOnly } from '../permissions.ts'
 import { startSchemaEngine } from './schema-engine.ts'
 
-/** The project's prisma/, above this file as it is in src/ and as it is compiled. */
+/** The project's prisma folder, found from this file both in src/ and in a build. */
 const prismaFolder = findAbove(import.meta.dirname, 'prisma/schema.prisma')
 const migrationsFolder = path.join(prismaFolder, 'migrations')
 const filters = { externalTables: [], externalEnums: [] }
 
 /**
- * Applies what is missing of prisma/migrations, by Prisma's own schema engine; several processes may do so at once.
- * @returns the names of the migrations that were applied
- * @throws {DatabaseRefused} where some are missing and the server is read-only, or the role may not
+ * Applies the missing migrations of prisma/migrations by Prisma's schema engine. Several processes may call it at once.
+ * @returns names of the applied migrations
+ * @throws {DatabaseRefused} when migrations are missing and the server is read-only, or the role lacks permissions
  */
 export async function migrate(database: Database): Promise<string[]> {
   try {
@@ -31,9 +31,9 @@ async function applyMissing(database: Database): Promise<string[]> {
   if (await areApplied(database, names)) return []
   if (await isReadOnly(database)) throw await refusalOfReadOnly(database)
   return database.exclusively(async () => {
-    // Another process may have applied them while this one waited.
+    // Another process may have applied them in the meantime.
     if (await areApplied(database, names)) return []
-    await forgetInterrupted(database)
+    await markInterruptedRolledBack(database)
     return database.withEngineAdapter(async (adapter) => {
       const engine = await startSchemaEngine(adapter, await readDatamodel())
       return (await engine.applyMigrations({ migrationsList, filters })).appliedMigrationNames
@@ -42,9 +42,10 @@ async function applyMissing(database: Database): Promise<string[]> {
 }
 
 /**
- * The SQL that schema.prisma wants and the migrations don't give; empty where they agree. It is found on an embedded
- * database, whichever engine is in use: the adapter for PostgreSQL can't read what the engine asks about one.
- * @param datamodel the text of schema.prisma, where it is another than the file's
+ * Returns the SQL by which schema.prisma differs from the migrations. It is computed on an embedded database for either
+ * engine, because the adapter for PostgreSQL cannot read the engine's introspection queries.
+ * @param datamodel text of schema.prisma, instead of the file's
+ * @returns empty where they agree
  */
 export async function drift(datamodel?: string): Promise<string> {
   const { openPGlite } = await import('../pglite/database.ts')
@@ -63,15 +64,15 @@ export async function drift(datamodel?: string): Promise<string> {
   }
 }
 
-/** A migration that was begun and not finished left nothing behind, since its script is one transaction. */
-async function forgetInterrupted(database: Database): Promise<void> {
-  if (!(await isTableThere(database))) return
+/** Marks an unfinished migration as rolled back. It left nothing behind, because its script is one transaction. */
+async function markInterruptedRolledBack(database: Database): Promise<void> {
+  if (!(await hasMigrationsTable(database))) return
   await database.prisma.$executeRawUnsafe(
     'update _prisma_migrations set rolled_back_at = now() where finished_at is null and rolled_back_at is null',
   )
 }
 
-async function isTableThere(database: Database, signal?: Cancellation): Promise<boolean> {
+async function hasMigrationsTable(database: Database, signal?: Cancellation): Promise<boolean> {
   const [table] = await database.query<{ exists: boolean }>(
     { name: 'migrations_table', text: `select to_regclass('_prisma_migrations') is not null as exists` },
     [],
@@ -81,22 +82,25 @@ async function isTableThere(database: Database, signal?: Cancellation): Promise<
 }
 
 /**
- * The migrations that this code needs and the database hasn't.
- * @param signal gives up the reads, so that they hold no connection to a server that has vanished
+ * Returns the names of migrations that this version needs and the database lacks.
+ * @param signal cancels the reads, so that they hold no connection to a server that has vanished
  */
 export async function missingMigrations(database: Database, signal?: Cancellation): Promise<string[]> {
   const applied = await appliedMigrations(database, signal)
   return (await migrationNames()).filter((name) => !applied.includes(name))
 }
 
-/** Spares the engine's start, which is most of a warm one. */
+/**
+ * Tells whether all migrations are applied. Avoids starting the schema engine, which is most of the time of a warm
+ * start.
+ */
 async function areApplied(database: Database, names: readonly string[]): Promise<boolean> {
   const applied = await appliedMigrations(database)
   return names.every((name) => applied.includes(name))
 }
 
 async function appliedMigrations(database: Database, signal?: Cancellation): Promise<string[]> {
-  if (!(await isTableThere(database, signal))) return []
+  if (!(await hasMigrationsTable(database, signal))) return []
   const applied = await database.query<{ name: string }>(
     {
       name: 'migrations_applied',

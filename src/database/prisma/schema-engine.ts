@@ -7,7 +7,7 @@ import {
 import type { SchemaEngine } from '@prisma/schema-engine-wasm'
 import * as bindings from '@prisma/schema-engine-wasm/schema_engine_bg'
 
-/** Node has it; its types for Node 20 don't. */
+/** Declared here because the types of Node 20 lack it. */
 declare const WebAssembly: {
   instantiate(
     bytes: Uint8Array,
@@ -15,7 +15,7 @@ declare const WebAssembly: {
   ): Promise<{ instance: { exports: Record<string, unknown> } }>
 }
 
-/** What the package's bundler entry exports beside its types. */
+/** Exports of the package's bundler entry that its types omit. */
 interface EngineBindings {
   SchemaEngine: {
     new: (
@@ -30,8 +30,8 @@ interface EngineBindings {
 let engine: Promise<EngineBindings> | undefined
 
 /**
- * Starts Prisma's own schema engine in this process, on the database behind the adapter.
- * @param datamodel the text of schema.prisma
+ * Starts Prisma's schema engine in this process, on the database behind an adapter.
+ * @param datamodel text of schema.prisma
  */
 export async function startSchemaEngine(
   adapter: SqlMigrationAwareDriverAdapterFactory,
@@ -42,21 +42,27 @@ export async function startSchemaEngine(
   return Engine.new({ datamodels: [['schema.prisma', datamodel]] }, () => undefined, bound)
 }
 
-/** The package's entry imports its wasm file as a module, which Node 20 can't: so it is instantiated here. */
+/**
+ * Instantiates the engine's WebAssembly module. The package's own entry imports it as an ES module, which Node 20
+ * cannot do.
+ */
 async function instantiate(): Promise<EngineBindings> {
   const path = createRequire(import.meta.url).resolve('@prisma/schema-engine-wasm/schema_engine_bg')
   const bytes = await readFile(path.replace(/\.js$/, '.wasm'))
   const loaded = bindings as unknown as EngineBindings
   const { instance } = await WebAssembly.instantiate(bytes, {
-    './schema_engine_bg.js': { ...bindings, ...unheldTimers() },
+    './schema_engine_bg.js': { ...bindings, ...unreferencedTimers() },
   })
   loaded.__wbg_set_wasm(instance.exports)
   ;(instance.exports['__wbindgen_start'] as () => void)()
   return loaded
 }
 
-/** The engine never clears the 10 s limit on its lock: it must not keep a process that is done from ending. */
-function unheldTimers(): Record<string, unknown> {
+/**
+ * Returns the engine's timer imports with unreferenced timers: it never clears the 10 s timeout of its lock, which
+ * would keep a finished process alive.
+ */
+function unreferencedTimers(): Record<string, unknown> {
   const timers = Object.entries(bindings).filter(([name]) => name.startsWith('__wbg_setTimeout_'))
   return Object.fromEntries(
     timers.map(([name, start]) => [

@@ -2,15 +2,20 @@ import type { Cancellation } from '../cancellation.ts'
 import type { Database, Statement } from '../database.ts'
 
 /**
- * A column that tells the version of the data in the very snapshot that a statement reads: the number and the mark of the
- * newest batch of facts that the snapshot sees, and an empty text before the first. A scalar subquery that depends on no
- * row is evaluated once. Every statement of hot reads has it.
+ * SQL column with the version of the data in the statement's own snapshot: number and random mark of the newest batch
+ * of facts, empty before the first. Every read for responses selects it. A scalar subquery that references no row is
+ * evaluated once.
+ * @see PostgreSQL documentation, "Scalar Subqueries" and "Transaction Isolation"
  */
 export const dataVersion = `coalesce((select version from data_head), '') as "dataVersion"`
 
 const versionAt: Statement = { name: 'version_at', text: 'select version from commit_log where seq = $1::bigint' }
 
-/** The version of the commit with a number; null where the log has none, or no more. */
+/**
+ * Reads the version of a commit.
+ * @param seq number of the commit
+ * @returns null where the log does not contain it, because it is newer or was pruned
+ */
 export async function readVersionAt(
   database: Pick<Database, 'query'>,
   seq: number,

@@ -1,30 +1,34 @@
-import { type Curve, outline } from '../../domain/equity.ts'
+import { type Curve, extremePoints } from '../../domain/equity.ts'
 import type { EquityRow } from './rows.ts'
 
-/** How many characters a line has at least as a rule; where more of them are in a text, the arrays grow. */
-const usualLine = 32
+/** Usual minimum length of a line in characters, for the initial capacity; the arrays grow where lines are shorter. */
+const minLineLength = 32
 
 /**
- * The curve of equity points that are read as text, one a line, in order of time: time, net of flows, value, capital in
- * and out, with spaces between. Of most of them nothing is needed but the first two, so that nothing else is made of the
- * text.
+ * The equity curve of a vault as input of `downsample`, parsed from text with one point a line, ascending by time:
+ * time, net of flows, value, capital in and capital out, separated by spaces. Only the first two are parsed for every
+ * point; the rest is parsed for the points that are selected.
  */
 export class DownsamplingInput implements Curve {
   readonly #texts: { readonly text: string; readonly first: number }[] = []
   length = 0
   x: Float64Array
   y: Float64Array
-  /** Where the line of each begins in its text. */
+  /** Offset of each point's line in its text. */
   #begins: Float64Array
 
+  /** @param characters total length of the texts that will be added */
   constructor(characters: number) {
-    const capacity = Math.ceil(characters / usualLine)
+    const capacity = Math.ceil(characters / minLineLength)
     this.x = new Float64Array(capacity)
     this.y = new Float64Array(capacity)
     this.#begins = new Float64Array(capacity)
   }
 
-  /** Adds the points of a text that are later than those there are: a point can be both ends of its bucket. */
+  /**
+   * Adds the points of a text that are later than the newest one: a point may be both the smallest and the largest of
+   * its bucket, and appears twice.
+   */
   add(text: string): void {
     this.#texts.push({ text, first: this.length })
     let newest = this.length === 0 ? -1 : (this.x[this.length - 1] ?? -1)
@@ -38,24 +42,27 @@ export class DownsamplingInput implements Curve {
     }
   }
 
-  /** Adds those of a text's points that tell its outline. */
-  addOutline(text: string): void {
+  /** Adds only the first, last, smallest and largest of a text's points. */
+  addExtremes(text: string): void {
     const first = this.length
     this.add(text)
-    const kept = outline({
+    const kept = extremePoints({
       length: this.length - first,
       x: this.x.subarray(first, this.length),
       y: this.y.subarray(first, this.length),
     })
     this.length = first
-    // Each is moved to where it is or nearer to the first.
+    // Compacts in place: each point moves towards the start or stays.
     for (const index of kept) {
       const from = first + index
       this.#push(this.x[from] ?? NaN, this.y[from] ?? NaN, this.#begins[from] ?? NaN)
     }
   }
 
-  /** The point itself, as it was read. */
+  /**
+   * Returns a point as a row, with its amounts as exact text.
+   * @param index index of the point on the curve
+   */
   row(vaultAddress: string, index: number): EquityRow {
     const text = this.#texts.findLast(({ first }) => first <= index)?.text ?? ''
     const netAt = text.indexOf(' ', this.#begins[index]) + 1
@@ -91,11 +98,15 @@ function grown(array: Float64Array): Float64Array {
   return larger
 }
 
-/** So many digits are a whole number that floats hold, as the power of ten is that they are divided by. */
+/**
+ * Maximum number of digits of an exact result: both the digits as an integer and the power of ten are exact floats, and
+ * their division rounds once, as `Number` does.
+ * @see Clinger, "How to Read Floating Point Numbers Accurately", PLDI 1990 (the fast path)
+ */
 const exactDigits = 15
 const [zero, minus, point] = [48, 45, 46]
 
-/** What `Number` makes of a decimal in a text, without a string of its own. */
+/** Parses a decimal in a text, as `Number(text.slice(begin, end))` would, without allocating a string. */
 function numberIn(text: string, begin: number, end: number): number {
   if (end - begin > exactDigits) return Number(text.slice(begin, end))
   let digits = 0

@@ -1,20 +1,20 @@
 import type { Read, Reader } from '../database.ts'
 import { dataVersion } from './commit-log.ts'
 
-/** How far a feed has been applied, and how far its source was read. */
+/** Progress of a feed: how far it has been applied, and how far its source has been read. */
 export interface FeedState {
   readonly name: string
   readonly line: number
-  /** Time of the newest fact that it brought, in Unix seconds. */
+  /** Time of the newest fact from it, in Unix seconds. */
   readonly newestFactAt: number | null
-  /** Up to when its source is known to hold no more than was applied, in Unix seconds. */
+  /** Time up to which its source is known to contain no further facts, in Unix seconds. */
   readonly readUntil: number | null
-  /** The newest block that was read, of a feed that reads a chain. */
+  /** The newest block that was read, for a feed that reads a chain. */
   readonly block: { readonly number: number; readonly hash: string; readonly timestamp: number } | null
 }
 
 interface FeedRow extends Omit<FeedState, 'block' | 'name'> {
-  /** Null in the one row that there is where there are no feeds. */
+  /** Null in the single row of an empty table. */
   readonly name: string | null
   readonly number: number | null
   readonly hash: string | null
@@ -23,14 +23,14 @@ interface FeedRow extends Omit<FeedState, 'block' | 'name'> {
 
 const states: Read = {
   name: 'feed_states',
-  from: 'feeds',
-  sharedBy: null,
+  source: 'feeds',
+  batching: { kind: 'deduplicated' },
   text: `select name, line::float8 as line, newest_fact_at::float8 as "newestFactAt", read_until::float8 as "readUntil",
       block_number::float8 as number, block_hash as hash, block_timestamp::float8 as timestamp, "dataVersion"
     from (select ${dataVersion}) as head left join feed on true order by name collate "C"`,
 }
 
-/** All feeds that facts have come from, by name. */
+/** Reads the progress of all feeds that have brought facts, ordered by name. */
 export async function readFeedStates(database: Reader): Promise<FeedState[]> {
   const rows = await database.query<FeedRow>(states, [])
   return rows.flatMap(({ name, line, newestFactAt, readUntil, number, hash, timestamp }) => {

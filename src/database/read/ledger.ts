@@ -5,10 +5,12 @@ import type { Window } from './equity.ts'
 import { rowCodec } from './row-codec.ts'
 import type { LedgerRow } from './rows.ts'
 
+/** Restricts ledger rows to a window and to event types; null for all types. */
 export interface LedgerFilter extends Window {
   readonly types: readonly EventType[] | null
 }
 
+/** A page of a ledger: its filter, its size, and the key of the row before it. */
 export interface LedgerPage extends LedgerFilter {
   readonly first: number
   readonly after: LedgerKey | null
@@ -21,12 +23,12 @@ export interface LedgerRowKey {
   readonly logIndex: number
 }
 
-/** Before every row: no block, index or hash is greater. */
+/** Sorts before every row in "newest first": no block or log index is greater, and no hash starts with g. */
 const newest: LedgerKey = { block: Number.MAX_SAFE_INTEGER, logIndex: 2_147_483_647, txHash: 'g' }
 
 /*
- * The order is that of the indexes, by block, so that a page is read from its cursor on. A span of time is one of blocks
- * where the ledger is in order, and is read from its newest block or the cursor down to its oldest.
+ * The sort order is that of the indexes, by block, so that a page is read from its cursor on. Where a ledger arrived in
+ * order, a window of time is a range of blocks, and is read from its newest block or the cursor down to its oldest.
  */
 const bounds = `
   cross join lateral (select ledger_in_order from vault where address = list.vault) ledger
@@ -41,8 +43,8 @@ const bounds = `
 
 const inWindow = `vault_address = list.vault and ts >= $2::bigint and ts < $3::bigint`
 /*
- * The planner has to read this in the order of the index, and not to sort all that matches, of which it can't tell how
- * much that is: so the limit is no constant to it, and bounds and times have no form that it takes for a narrow range.
+ * The planner must scan the index in order, and must not sort all matching rows, whose number it cannot estimate: so the
+ * limit is hidden in a subquery, and the bounds have a form that it does not take for a selective condition.
  */
 const newestFirst = 'order by block desc, log_index desc, tx_hash desc limit (select $8::integer)'
 const onPage = `vault_address = list.vault
@@ -51,42 +53,41 @@ const onPage = `vault_address = list.vault
 
 const rowsOfAnyType = `select * from ledger_row where ${onPage} and $4::text[] is null ${newestFirst}`
 const rowsOfOneType = `select * from ledger_row where ${onPage} and type = ($4::text[])[1]::event_type ${newestFirst}`
-/** The types are read one by one, each in the order of its own index, and merged. */
+/** Reads each type in the order of its own index, and merges them. */
 const rowsOfTypes = `select found.* from unnest($4::text[]::event_type[]) as wanted(type) cross join lateral (
     select * from ledger_row where ${onPage} and type = wanted.type ${newestFirst}) found ${newestFirst}`
 
-const { text, unpack } = rowCodec<LedgerRow>((c) => ({
+const { aggregate, decode } = rowCodec<LedgerRow>((c) => ({
   vaultAddress: c.key(),
-  txHash: c.plain('tx_hash'),
+  txHash: c.raw('tx_hash'),
   logIndex: c.number('log_index'),
   block: c.number('block'),
   ts: c.number('ts'),
-  type: c.plain('type') as EventType,
-  amountUsd: c.plainOrNull('amount_usd'),
-  positionId: c.wordsOrNull('position_id'),
-  reason: c.wordsOrNull('reason'),
+  type: c.raw('type') as EventType,
+  amountUsd: c.rawOrNull('amount_usd'),
+  positionId: c.textOrNull('position_id'),
+  reason: c.textOrNull('reason'),
 }))
 
-/** So many ledgers are read at once: as many pages as the server reads while those before them are made answers of. */
-const mostLedgers = 12
+/** Maximum number of ledgers in one statement: its pages are decoded while the server reads the next batch. */
+const maxLedgers = 12
 
 function pageStatement(name: string, rows: string): Read {
   return {
     name,
-    from: 'named vaults',
-    sharedBy: 'vaultAddress',
-    mostShared: mostLedgers,
-    text: `select list.vault as key, page.packed, ${dataVersion} from unnest($1::text[]) as list(vault) ${bounds}
-      cross join lateral (select ${text} as packed from (${rows}) found) page`,
-    unpack,
+    source: 'named vaults',
+    batching: { kind: 'keyed', keyColumn: 'vaultAddress', maxKeys: maxLedgers },
+    text: `select list.vault as key, page.encoded, ${dataVersion} from unnest($1::text[]) as list(vault) ${bounds}
+      cross join lateral (select ${aggregate} as encoded from (${rows}) found) page`,
+    decode,
   }
 }
 
 function countStatement(name: string, types: string): Read {
   return {
     name,
-    from: 'named vaults',
-    mostShared: 1,
+    source: 'named vaults',
+    batching: { kind: 'chunked', maxKeys: 1 },
     isUnbounded: true,
     text: `select list.vault, counted.count, ${dataVersion} from unnest($1::text[]) as list(vault) cross join lateral (
         select count(*)::integer as count from ledger_row where ${inWindow} and ${types}) counted`,
@@ -105,14 +106,14 @@ const countOfTypes = countStatement('ledger_count_of_types', 'type = any($4::tex
  */
 const rowsByKey: Read = {
   name: 'ledger_rows_by_key',
-  from: 'named vaults',
-  sharedBy: 'vaultAddress',
-  text: `select wanted.vault as key, found.packed, ${dataVersion}
+  source: 'named vaults',
+  batching: { kind: 'keyed', keyColumn: 'vaultAddress' },
+  text: `select wanted.vault as key, found.encoded, ${dataVersion}
     from unnest($2::text[], $3::text[], $4::integer[]) as wanted(vault, tx_hash, log_index)
-    cross join lateral (select ${text} as packed from ledger_row
+    cross join lateral (select ${aggregate} as encoded from ledger_row
       where vault_address = wanted.vault and tx_hash = wanted.tx_hash and log_index = wanted.log_index) found
     where wanted.vault = any($1::text[])`,
-  unpack,
+  decode,
 }
 
 /** Rows of ledgers by their keys; those that are not there are left out. */
@@ -126,7 +127,10 @@ export function readLedgerRows(database: Reader, keys: readonly LedgerRowKey[]):
   ])
 }
 
-/** A page of the ledger of each of these vaults, newest first, one row more than asked for where there is one. */
+/**
+ * Reads a page of the ledger of each vault, newest first, and one more row where there is one, which tells whether
+ * there is a next page.
+ */
 export function readLedger(
   database: Reader,
   addresses: readonly string[],
@@ -138,6 +142,7 @@ export function readLedger(
   const statement = each === null ? page : each.length === 1 ? pageOfOneType : pageOfTypes
   return database.query(statement, values)
 }
+/** Counts the ledger rows of each vault that match a filter. */
 
 export function countLedger(
   database: Reader,

@@ -1,51 +1,52 @@
 import { dataVersion } from './commit-log.ts'
 
 /**
- * Columns of packed rows, one after the other, each by what SQL puts into the text: a row is made of what they give. They
- * are asked in the same order for every row.
+ * The columns of an encoded row, in order. Each method takes the SQL expression of a column and returns its value. A row
+ * function calls the same methods in the same order for every row.
  */
 export interface Columns {
-  /** What has no tabs as text: amounts, addresses, the names of enums. */
-  plain(sql: string): string
+  /** A text that never contains a tab, sent as it is: amounts, addresses, names of enums. */
+  raw(sql: string): string
   number(sql: string): number
-  flag(sql: string): boolean
-  /** Any text. */
-  words(sql: string): string
-  list(sql: string): string[]
-  plainOrNull(sql: string): string | null
+  boolean(sql: string): boolean
+  /** Any text, sent as a JSON string. */
+  text(sql: string): string
+  /** An array of texts, sent as JSON. */
+  textList(sql: string): string[]
+  rawOrNull(sql: string): string | null
   numberOrNull(sql: string): number | null
-  wordsOrNull(sql: string): string | null
-  /** The key that all rows of a text have, which is not in it. */
+  textOrNull(sql: string): string | null
+  /** The key that all rows of one text share, which the text does not contain. */
   key(): string
 }
 
-/** Rows of one shape as one text. */
+/** Encodes rows of one shape as one text in SQL, and decodes them. */
 export interface RowCodec<Row> {
-  /** What makes a text of the rows that are read, in SQL; null of none. */
-  readonly text: string
-  /** The beginning of a statement, up to what it reads from: its one row has that text, and the version of the data. */
+  /** SQL aggregate that encodes the selected rows; null where there are none. */
+  readonly aggregate: string
+  /** Start of a statement up to its FROM: selects the encoded rows and the version of the data. */
   readonly select: string
-  readonly unpack: (text: string, key?: string) => Row[]
+  readonly decode: (encoded: string, key?: string) => Row[]
 }
 
 const tab = '\t'
 
 /**
- * Rows as one text, with a tab between any two of their columns: to make a string of each column that was sent takes the
- * driver several times as long.
- * @param rowOf makes a row; it is asked once beforehand for its columns
- * @param order of the rows, in SQL; without it they are in the order in which they are found
+ * Creates a codec for rows as one text, whose columns are separated by tabs. The driver takes several times as long to
+ * create one string for each column.
+ * @param rowOf creates a row from its columns; called once in advance to record their SQL
+ * @param order SQL expression to order the rows by; without it their order is undefined
  */
 export function rowCodec<Row>(rowOf: (columns: Columns) => Row, order?: string): RowCodec<Row> {
-  const named = new NamedColumns()
-  rowOf(named)
+  const recorder = new ColumnRecorder()
+  rowOf(recorder)
   const ordered = order === undefined ? '' : ` order by ${order}`
-  const text = `string_agg(concat_ws(E'\\t', ${named.sql.join(', ')}), E'\\t'${ordered})`
+  const aggregate = `string_agg(concat_ws(E'\\t', ${recorder.sql.join(', ')}), E'\\t'${ordered})`
   return {
-    text,
-    select: `select ${text} as packed, ${dataVersion}`,
-    unpack: (packed, key = '') => {
-      const columns = new PackedColumns(packed.split(tab), key)
+    aggregate,
+    select: `select ${aggregate} as encoded, ${dataVersion}`,
+    decode: (encoded, key = '') => {
+      const columns = new ColumnDecoder(encoded.split(tab), key)
       const rows: Row[] = []
       while (columns.hasMore) rows.push(rowOf(columns))
       return rows
@@ -56,54 +57,54 @@ export function rowCodec<Row>(rowOf: (columns: Columns) => Row, order?: string):
 const asJson = (sql: string): string => `to_json(${sql})::text`
 const orEmpty = (sql: string): string => `coalesce((${sql})::text, '')`
 
-/** Takes in what SQL puts into the text, null as nothing; what it gives means nothing. */
-class NamedColumns implements Columns {
+/** Recording pass: collects the SQL of the columns, with null as an empty text. The returned values are placeholders. */
+class ColumnRecorder implements Columns {
   readonly sql: string[] = []
 
-  plain(sql: string): string {
-    return this.#take(sql)
+  raw(sql: string): string {
+    return this.#record(sql)
   }
 
   number(sql: string): number {
-    return Number(this.#take(sql))
+    return Number(this.#record(sql))
   }
 
-  flag(sql: string): boolean {
-    return this.#take(sql) === ''
+  boolean(sql: string): boolean {
+    return this.#record(sql) === ''
   }
 
-  words(sql: string): string {
-    return this.#take(asJson(sql))
+  text(sql: string): string {
+    return this.#record(asJson(sql))
   }
 
-  list(sql: string): string[] {
-    return [this.#take(asJson(sql))]
+  textList(sql: string): string[] {
+    return [this.#record(asJson(sql))]
   }
 
-  plainOrNull(sql: string): string {
-    return this.#take(orEmpty(sql))
+  rawOrNull(sql: string): string {
+    return this.#record(orEmpty(sql))
   }
 
   numberOrNull(sql: string): number {
-    return Number(this.#take(orEmpty(sql)))
+    return Number(this.#record(orEmpty(sql)))
   }
 
-  wordsOrNull(sql: string): string {
-    return this.#take(orEmpty(asJson(sql)))
+  textOrNull(sql: string): string {
+    return this.#record(orEmpty(asJson(sql)))
   }
 
   key(): string {
     return ''
   }
 
-  #take(sql: string): string {
+  #record(sql: string): string {
     this.sql.push(sql)
     return ''
   }
 }
 
-/** Gives what a text has. */
-class PackedColumns implements Columns {
+/** Decoding pass: returns the values of an encoded text one after the other. */
+class ColumnDecoder implements Columns {
   readonly #texts: readonly string[]
   readonly #key: string
   #at = 0
@@ -117,7 +118,7 @@ class PackedColumns implements Columns {
     return this.#at < this.#texts.length
   }
 
-  plain(): string {
+  raw(): string {
     return this.#next()
   }
 
@@ -125,19 +126,19 @@ class PackedColumns implements Columns {
     return Number(this.#next())
   }
 
-  flag(): boolean {
+  boolean(): boolean {
     return this.#next() === 't'
   }
 
-  words(): string {
-    return unquoted(this.#next())
+  text(): string {
+    return parseJsonString(this.#next())
   }
 
-  list(): string[] {
+  textList(): string[] {
     return JSON.parse(this.#next()) as string[]
   }
 
-  plainOrNull(): string | null {
+  rawOrNull(): string | null {
     const text = this.#next()
     return text === '' ? null : text
   }
@@ -147,9 +148,9 @@ class PackedColumns implements Columns {
     return text === '' ? null : Number(text)
   }
 
-  wordsOrNull(): string | null {
+  textOrNull(): string | null {
     const text = this.#next()
-    return text === '' ? null : unquoted(text)
+    return text === '' ? null : parseJsonString(text)
   }
 
   key(): string {
@@ -161,7 +162,7 @@ class PackedColumns implements Columns {
   }
 }
 
-/** The string that JSON text is. */
-function unquoted(text: string): string {
+/** Parses a JSON string; one without escapes needs only its quotes removed, which is faster. */
+function parseJsonString(text: string): string {
   return text.includes('\\') ? (JSON.parse(text) as string) : text.slice(1, -1)
 }

@@ -10,7 +10,7 @@ import type {
   Vault,
 } from '../prisma/generated/client/client.ts'
 
-/** A model's columns as hot reads give them: amounts as exact text, times and blocks as whole numbers. */
+/** Columns of a model as reads return them: amounts as exact text, times and blocks as integers. */
 type Served<Model> = { readonly [Column in keyof Model]: ServedValue<Model[Column]> }
 type ServedValue<Value> = Value extends bigint
   ? number

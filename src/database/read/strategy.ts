@@ -2,13 +2,13 @@ import type { Read, Reader } from '../database.ts'
 import { rowCodec } from './row-codec.ts'
 import type { StrategyPairRow, StrategyRow } from './rows.ts'
 
-const strategies = rowCodec<StrategyRow>(
+const strategyCodec = rowCodec<StrategyRow>(
   (c) => ({
-    id: c.words('id'),
+    id: c.text('id'),
     ordinal: c.number('ordinal'),
-    name: c.words('name'),
-    tagline: c.words('tagline'),
-    description: c.words('description'),
+    name: c.text('name'),
+    tagline: c.text('tagline'),
+    description: c.text('description'),
     liveApr: c.numberOrNull('live_apr'),
     sigma: c.numberOrNull('sigma'),
   }),
@@ -17,49 +17,49 @@ const strategies = rowCodec<StrategyRow>(
 
 const catalogue: Read = {
   name: 'strategies',
-  from: 'catalogue',
-  sharedBy: null,
-  text: `${strategies.select} from strategy`,
-  unpack: strategies.unpack,
+  source: 'catalogue',
+  batching: { kind: 'deduplicated' },
+  text: `${strategyCodec.select} from strategy`,
+  decode: strategyCodec.decode,
 }
 
 const strategiesById: Read = {
   name: 'strategies_by_id',
-  from: 'catalogue',
-  sharedBy: 'id',
-  text: `${strategies.select} from strategy where id = any($1::text[])`,
-  unpack: strategies.unpack,
+  source: 'catalogue',
+  batching: { kind: 'keyed', keyColumn: 'id' },
+  text: `${strategyCodec.select} from strategy where id = any($1::text[])`,
+  decode: strategyCodec.decode,
 }
 
-const pairs = rowCodec<StrategyPairRow>(
+const pairCodec = rowCodec<StrategyPairRow>(
   (c) => ({
-    strategyId: c.words('strategy_id'),
-    a: c.words('a'),
-    b: c.words('b'),
-    venues: c.list('venues'),
+    strategyId: c.text('strategy_id'),
+    a: c.text('a'),
+    b: c.text('b'),
+    venues: c.textList('venues'),
   }),
   'ordinal',
 )
 
 const pairsByStrategy: Read = {
   name: 'pairs_by_strategy',
-  from: 'catalogue',
-  sharedBy: 'strategyId',
-  text: `${pairs.select} from strategy_pair where strategy_id = any($1::text[])`,
-  unpack: pairs.unpack,
+  source: 'catalogue',
+  batching: { kind: 'keyed', keyColumn: 'strategyId' },
+  text: `${pairCodec.select} from strategy_pair where strategy_id = any($1::text[])`,
+  decode: pairCodec.decode,
 }
 
-/** All strategies, in the order of their first publication. */
+/** Reads all strategies, in the order of their first publication. */
 export function readCatalogue(database: Reader): Promise<StrategyRow[]> {
   return database.query(catalogue, [])
 }
 
-/** Strategies by id, in no order; those that aren't known are left out. */
+/** Reads strategies by id, in undefined order; unknown ids are omitted. */
 export function readStrategies(database: Reader, ids: readonly string[]): Promise<StrategyRow[]> {
   return database.query(strategiesById, [ids])
 }
 
-/** The live pairs of strategies, each strategy's in the screen's order. */
+/** Reads the live pairs of strategies, in the screen's order for each strategy. */
 export function readStrategyPairs(database: Reader, ids: readonly string[]): Promise<StrategyPairRow[]> {
   return database.query(pairsByStrategy, [ids])
 }

@@ -4,74 +4,79 @@ import { dataVersion } from './commit-log.ts'
 import { rowCodec } from './row-codec.ts'
 import type { AssetRow, PairRow } from './rows.ts'
 
-const packedAssets = rowCodec<AssetRow>(
+const assetCodec = rowCodec<AssetRow>(
   (c) => ({
-    symbol: c.words('symbol'),
-    name: c.words('name'),
-    category: c.plain('category') as AssetCategory,
-    venues: c.list('venues'),
-    liquidityUsd: c.plain('liquidity_usd'),
+    symbol: c.text('symbol'),
+    name: c.text('name'),
+    category: c.raw('category') as AssetCategory,
+    venues: c.textList('venues'),
+    liquidityUsd: c.raw('liquidity_usd'),
   }),
   'ordinal',
 )
 
 const assets: Read = {
   name: 'universe_assets',
-  from: 'universe',
-  sharedBy: null,
-  text: `${packedAssets.select} from universe_asset
+  source: 'universe',
+  batching: { kind: 'deduplicated' },
+  text: `${assetCodec.select} from universe_asset
     where ($1::text is null or category = $1::text::asset_category) and ($2::text is null or $2::text = any(venues))`,
-  unpack: packedAssets.unpack,
+  decode: assetCodec.decode,
 }
 
-const packedPairs = rowCodec<PairRow>(
+const pairCodec = rowCodec<PairRow>(
   (c) => ({
-    a: c.words('a'),
-    b: c.words('b'),
-    venues: c.list('venues'),
-    tvlUsd: c.plain('tvl_usd'),
-    emissions: c.flag('emissions'),
+    a: c.text('a'),
+    b: c.text('b'),
+    venues: c.textList('venues'),
+    tvlUsd: c.raw('tvl_usd'),
+    emissions: c.boolean('emissions'),
   }),
   'ordinal',
 )
 
 const pairs: Read = {
   name: 'universe_pairs',
-  from: 'universe',
-  sharedBy: null,
-  text: `${packedPairs.select} from universe_pair
+  source: 'universe',
+  batching: { kind: 'deduplicated' },
+  text: `${pairCodec.select} from universe_pair
     where ($1::text is null or $1::text in (a, b)) and ($2::text is null or $2::text = any(venues))`,
-  unpack: packedPairs.unpack,
+  decode: pairCodec.decode,
 }
 
 const screenedAt: Read = {
   name: 'screened_at',
-  from: 'universe',
-  sharedBy: null,
+  source: 'universe',
+  batching: { kind: 'deduplicated' },
   text: `select max(ts)::float8 as ts, ${dataVersion} from screen`,
 }
 
+/** Restricts eligible assets; null matches all. */
 export interface AssetFilter {
   readonly category: AssetCategory | null
   readonly venue: string | null
 }
 
+/** Restricts eligible pools; null matches all. */
 export interface PairFilter {
   readonly asset: string | null
   readonly venue: string | null
 }
 
-/** The eligible assets, in the screen's order. */
+/** Reads the eligible assets, in the screen's order. */
 export function readAssets(database: Reader, { category, venue }: AssetFilter): Promise<AssetRow[]> {
   return database.query(assets, [category, venue])
 }
 
-/** The eligible pools, in the screen's order. */
+/** Reads the eligible pools, in the screen's order. */
 export function readPairs(database: Reader, { asset, venue }: PairFilter): Promise<PairRow[]> {
   return database.query(pairs, [asset, venue])
 }
 
-/** Time of the newest screen; null before the first. */
+/**
+ * Reads the time of the newest screen.
+ * @returns Unix seconds; null before the first screen
+ */
 export async function readScreenedAt(database: Reader): Promise<number | null> {
   const [row] = await database.query<{ ts: number | null }>(screenedAt, [])
   return row?.ts ?? null

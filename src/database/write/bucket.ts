@@ -1,8 +1,8 @@
-import { mostBucketLevels, pageBuckets, pageLevels, sealedBuckets } from '../../domain/equity.ts'
-import { candidate, ends } from '../read/bucket-ends.ts'
+import { maxBucketLevels, pageBuckets, pageLevels, sealedBuckets } from '../../domain/equity.ts'
+import { bucketEnds, encodedPoint } from '../read/bucket-ends.ts'
 import type { Statement, Transaction } from '../database.ts'
 
-/** How many equity points a vault had before a batch, and has after it. */
+/** Number of equity points of a vault before and after a batch. */
 export interface GrownSeries {
   readonly vault: string
   readonly pointsBefore: number
@@ -10,12 +10,12 @@ export interface GrownSeries {
 }
 
 /**
- * Writes the buckets that new points have sealed, and the pages of them, a statement for each level that has any; the
- * points are written already. Neither ever changes: a point can only be replaced while it is its vault's newest, and so
- * in none of them.
+ * Writes the buckets that new points have sealed and the pages of these buckets, by one statement for each level. The
+ * points are written already. Buckets and pages are immutable: only the newest point of a vault can be replaced, and it
+ * is in no sealed bucket.
  */
 export function saveBuckets(transaction: Transaction, series: readonly GrownSeries[]): void {
-  for (let level = 1; level <= mostBucketLevels; level++) {
+  for (let level = 1; level <= maxBucketLevels; level++) {
     const sealing = series
       .map(({ vault, pointsBefore, points }) => ({
         vault,
@@ -36,7 +36,10 @@ export function saveBuckets(transaction: Transaction, series: readonly GrownSeri
   }
 }
 
-/** A page is whole when the bucket is that stands so many levels above its own, and has its place. */
+/**
+ * Writes the pages that are complete. A page is complete when the bucket `pageLevels` above is sealed, and has the same
+ * ordinal.
+ */
 function savePages(
   transaction: Transaction,
   level: number,
@@ -51,8 +54,8 @@ function savePages(
 }
 
 /*
- * Arrays are compared from their first element on: by net of flows, then by time, where the earlier of equals stands.
- * The migration fills the table in the same way.
+ * Arrays compare element by element: by net of flows, then by time, so that the earlier of equal points is chosen. The
+ * migration fills the table by the same query.
  */
 const insert = `
   insert into equity_bucket (vault_address, level, ordinal, first_ts,
@@ -63,7 +66,7 @@ const insert = `
     -(max(greatest))[2], (max(greatest))[3], (max(greatest))[4], (max(greatest))[5]
   from unnest($2::text[], $3::integer[], $4::integer[], $5::integer[]) as sealing(vault, points, low, high)`
 
-/** A vault's points after its sealed buckets are its newest: there are few of them, whatever its length. */
+/** The points after a vault's sealed buckets are its newest ones: few, whatever the length of the series. */
 const fromPoints: Statement = {
   name: 'buckets_from_points',
   text: `${insert} cross join lateral (
@@ -88,17 +91,17 @@ const fromBuckets: Statement = {
   group by vault, place / 4`,
 }
 
-/** The migration fills the table in the same way. */
+/** The migration fills the table by the same query. */
 const pages: Statement = {
   name: 'equity_pages',
   text: `
   insert into equity_page (vault_address, level, ordinal, candidates)
-  select vault, $1::integer, ordinal / ${pageBuckets}, string_agg(${candidate}, E'\n' order by ordinal, ts)
+  select vault, $1::integer, ordinal / ${pageBuckets}, string_agg(${encodedPoint}, E'\n' order by ordinal, ts)
   from unnest($2::text[], $3::integer[], $4::integer[]) as sealing(vault, low, high)
     cross join lateral (
       select * from equity_bucket where vault_address = vault and level = $1::integer
         and ordinal between ${pageBuckets} * low and ${pageBuckets} * high - 1
         order by ordinal limit ${pageBuckets} * (high - low)) bucket
-    cross join lateral ${ends}
+    cross join lateral ${bucketEnds}
   group by vault, ordinal / ${pageBuckets}`,
 }

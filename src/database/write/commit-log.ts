@@ -3,19 +3,20 @@ import type { CacheTag } from '../commits/change-listener.ts'
 import { commitChannel } from '../commits/commit-reader.ts'
 import type { Statement, Transaction } from '../database.ts'
 
-/** How long rows are kept: a client that was away for longer is told that the history has changed. */
+/** Retention of the log: a listener that was disconnected for longer starts anew. */
 const keptDays = 7
-/** Old rows are deleted by one commit in so many, at most four times as many at once. */
+/** One commit in this many deletes old rows, at most four times as many at once. */
 const pruneEvery = 512
 
 /**
- * One statement, since it holds the lock that orders all writers. The row that was waited for is read anew, so that the
- * number and the newest time follow on the commit before; a subquery would see the table as it was before the wait.
- * NOTIFY wakes listeners up, and tells nothing.
+ * Appends in one statement, because it holds the lock that serialises all writers. ON CONFLICT re-reads the locked row
+ * after the wait, so that number and newest time follow the previous commit; a subquery would see the snapshot from
+ * before the wait.
+ * @see PostgreSQL documentation, INSERT, "ON CONFLICT Clause"; NOTIFY
  */
 const append: Statement = {
   name: 'append_commit',
-  hasOnePlan: true,
+  prepare: 'once',
   text: `with head as (
       insert into data_head (seq, version, newest_ts) values (1, '1.' || $1::text, $2::bigint)
       on conflict (id) do update set seq = data_head.seq + 1, version = (data_head.seq + 1) || '.' || $1::text,
@@ -35,15 +36,16 @@ const append: Statement = {
 }
 
 /**
- * Appends a commit to the log. It is the last statement of its transaction: until that ends, all other writers wait.
- * @param newestTs time of the newest fact that it applies, in Unix seconds; null where that isn't known
- * @param tags of what it changes
+ * Appends a commit to the log. It must be the last statement of its transaction: all other writers wait until that
+ * ends.
+ * @param newestTs time of the newest fact in the batch, in Unix seconds; null where it is not known
+ * @param tags cache tags of everything that the batch changes
  */
 export function appendCommit(transaction: Transaction, newestTs: number | null, tags: readonly CacheTag[]): void {
   transaction.send(append, [randomMark(), newestTs, tags])
 }
 
-/** 63 random bits: no two commits of one number have the same in histories that have parted. */
+/** Returns 63 random bits, which distinguish commits of the same number in diverged histories. */
 function randomMark(): string {
   return (randomBytes(8).readBigUInt64BE() >> 1n).toString()
 }

@@ -5,15 +5,16 @@ import { netUsd, type VaultState } from '../../domain/vault.ts'
 import type { Statement, Transaction } from '../database.ts'
 import { insertSet } from './sets.ts'
 
-/** What a flow or mark leaves behind: the vault's equity after it. */
+/** An equity point: the vault's state after a flow or mark. */
 export interface RecordedPoint {
   readonly vault: string
   readonly ts: number
   readonly state: Pick<VaultState, 'valueUsd' | 'capitalInUsd' | 'capitalOutUsd'>
-  /** Digest of the mark of this second, where there was one. */
+  /** Digest of the mark at this second; null where there was none. */
   readonly markDigest: string | null
 }
 
+/** A vault's growth on a day, and its value at the end. */
 export interface RecordedDay {
   readonly vault: string
   readonly day: VaultDay
@@ -42,7 +43,7 @@ const upsertDays = insertSet(
   `on conflict (vault_address, day) do update set end_usd = excluded.end_usd, growth = excluded.growth`,
 )
 
-/** Writes equity points; the last of a second stands. */
+/** Writes equity points; the last one of a second replaces the others. */
 export function savePoints(transaction: Transaction, points: readonly RecordedPoint[]): void {
   upsertPoints(
     transaction,
@@ -58,6 +59,7 @@ export function savePoints(transaction: Transaction, points: readonly RecordedPo
   )
 }
 
+/** Writes the days of vaults. */
 export function saveDays(transaction: Transaction, days: readonly RecordedDay[]): void {
   upsertDays(
     transaction,
@@ -71,6 +73,7 @@ export function saveDays(transaction: Transaction, days: readonly RecordedDay[])
   )
 }
 
+/** Identity of a mark: its vault and time in Unix seconds. */
 export interface MarkIdentity {
   readonly vault: string
   readonly ts: number
@@ -83,7 +86,7 @@ const marksAmong: Statement = {
     where mark_digest is not null`,
 }
 
-/** Which of these marks are known, with the digests of their contents. */
+/** Returns the marks that were applied already, with the digests of their contents. */
 export async function knownMarks(
   transaction: Transaction,
   marks: readonly MarkIdentity[],

@@ -2,16 +2,20 @@ import type { Database, Statement, Transaction } from '../database.ts'
 import type { PrismaClient } from '../prisma/generated/client/client.ts'
 import { insertSet, selectList, updateSet } from './sets.ts'
 
-/** How far a feed has been applied. */
+/** Position in a feed up to which it has been applied. */
 export interface FeedPosition {
-  /** Lines applied. */
+  /** Number of applied lines. */
   readonly line: number
-  /** Bytes (unpacked) up to the end of the last of them. */
+  /** Offset of the end of the last applied line, in bytes of the decompressed feed. */
   readonly byte: number
-  /** Digest of the last of them. */
+  /** Digest of the last applied line. */
   readonly fingerprint: string
 }
 
+/**
+ * Reads the position of a feed.
+ * @returns null where nothing of it has been applied
+ */
 export async function readFeedPosition(prisma: Pick<PrismaClient, 'feed'>, name: string): Promise<FeedPosition | null> {
   const stored = await prisma.feed.findUnique({ where: { name } })
   return stored && { line: Number(stored.line), byte: Number(stored.byte), fingerprint: stored.fingerprint }
@@ -23,14 +27,15 @@ const positionColumns = { line: 'bigint', byte: 'bigint', fingerprint: 'text' }
 const lockPosition: Statement = {
   name: 'lock_feed',
   text: `select ${selectList(positionColumns)} from feed where name = $1 for update`,
-  hasOnePlan: true,
+  prepare: 'once',
 }
 const insertPositions = insertSet('feed', columns)
 const updatePositions = updateSet('feed', columns, 'name')
 
 /**
- * Reads how far a feed has been applied, and keeps other writers off its position to the end of the transaction.
- * @returns null where nothing of it has been applied; then nobody is kept off, and the second insert is a conflict
+ * Reads the position of a feed and locks it until the transaction ends.
+ * @returns null where nothing of it has been applied; nothing is locked then, and a concurrent first insert is a
+ *   conflict
  */
 export async function lockFeedPosition(transaction: Transaction, name: string): Promise<FeedPosition | null> {
   const [stored] = await transaction.query<FeedPosition>(lockPosition, [name])
@@ -38,8 +43,8 @@ export async function lockFeedPosition(transaction: Transaction, name: string): 
 }
 
 /**
- * Writes how far a feed has been applied.
- * @param stored the position in its place, as this transaction has locked it
+ * Writes the position of a feed.
+ * @param stored the position as this transaction has locked it
  */
 export function saveFeedPosition(
   transaction: Transaction,
@@ -51,16 +56,17 @@ export function saveFeedPosition(
   save(transaction, [{ name, line, byte, fingerprint }])
 }
 
+/** Tells whether two positions are equal. */
 export function isSamePosition(one: FeedPosition | null, other: FeedPosition | null): boolean {
   if (one === null || other === null) return one === other
   return one.line === other.line && one.byte === other.byte && one.fingerprint === other.fingerprint
 }
 
-/** How far the source of a feed is known to hold no more than was applied. */
+/** How far the source of a feed has been read without finding further facts. */
 export interface FeedReach {
-  /** In Unix seconds. */
+  /** Unix seconds. */
   readonly readUntil: number
-  /** The newest block that was read, of a source that reads a chain. */
+  /** The newest block that was read, for a source that reads a chain. */
   readonly block: { readonly number: number; readonly hash: string; readonly timestamp: number } | null
 }
 
@@ -68,10 +74,13 @@ const updateNewestFact: Statement = {
   name: 'update_newest_fact',
   text: `update feed set newest_fact_at = $2::bigint
     where name = $1 and (newest_fact_at is null or newest_fact_at < $2::bigint)`,
-  hasOnePlan: true,
+  prepare: 'once',
 }
 
-/** @param newestTs time of the newest fact that the feed has brought with a batch, in Unix seconds */
+/**
+ * Writes the time of the newest fact that a feed has brought.
+ * @param newestTs in Unix seconds
+ */
 export function saveNewestFact(transaction: Transaction, name: string, newestTs: number): void {
   transaction.send(updateNewestFact, [name, newestTs])
 }
@@ -84,8 +93,8 @@ const updateReach: Statement = {
 }
 
 /**
- * Writes how far a source was read, without a commit in the log, since nothing that is cached changes.
- * @param line that the feed's position is at: where the stored one is another, nothing is written
+ * Writes how far the source of a feed has been read. Appends no commit to the log, because no cached response changes.
+ * @param line line of the feed's position; without effect where the stored position is another
  */
 export function saveFeedReach(
   database: Pick<Database, 'transaction'>,

@@ -4,13 +4,14 @@ import type { EventType } from '../../domain/ledger.ts'
 import type { Statement, Transaction } from '../database.ts'
 import { insertSet } from './sets.ts'
 
-/** What an event is known by. */
+/** Identity of an event: its vault, transaction and log index. */
 export interface EventIdentity {
   readonly vault: string
   readonly txHash: string
   readonly logIndex: number
 }
 
+/** A ledger event as it is stored. */
 export interface RecordedEvent extends EventIdentity {
   readonly block: number
   readonly ts: number
@@ -34,6 +35,7 @@ const insertRows = insertSet('ledger_row', {
   digest: 'text',
 })
 
+/** Appends events to ledgers. */
 export function saveEvents(transaction: Transaction, events: readonly RecordedEvent[]): void {
   insertRows(
     transaction,
@@ -59,7 +61,7 @@ const eventsAmong: Statement = {
       on vault_address = vault and tx_hash = hash and log_index = index`,
 }
 
-/** Which of these events are known, with the digests of their contents. */
+/** Returns the events that were applied already, with the digests of their contents. */
 export async function knownEvents(
   transaction: Transaction,
   events: readonly EventIdentity[],

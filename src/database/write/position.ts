@@ -4,7 +4,7 @@ import { isInRange, type Range } from '../../domain/position.ts'
 import type { Transaction } from '../database.ts'
 import { deleteSet, insertSet } from './sets.ts'
 
-/** An open position as a mark shows it. */
+/** An open position of a mark. */
 export interface RecordedPosition {
   readonly id: string
   readonly pool: { readonly a: string; readonly b: string; readonly venue: string; readonly feeTier: number }
@@ -32,7 +32,10 @@ const insertPositions = insertSet('position', {
   pending_rewards_usd: 'numeric',
 })
 
-/** Replaces the positions of each of these vaults. */
+/**
+ * Replaces the positions of vaults.
+ * @param shown new positions by vault address
+ */
 export function replacePositions(
   transaction: Transaction,
   shown: ReadonlyMap<string, readonly RecordedPosition[]>,

@@ -1,28 +1,32 @@
 import type { Statement, Transaction } from '../database.ts'
 
-/** Rows of a table, by column. */
+/** A row of a table, by column. */
 export type Row<Columns> = { readonly [Name in keyof Columns]: unknown }
 
 type Columns = Readonly<Record<string, string>>
 
-/** Writes all rows by one statement, or none where there are none. */
+/** Writes all rows by one statement; without effect for no rows. */
 export type SetWriter<Names> = (transaction: Transaction, rows: readonly Row<Names>[]) => void
 
 /**
- * One statement that inserts any number of rows, which it takes as one JSON parameter.
- * @param columns the columns and their types in SQL
- * @param conflict what to do with a row whose key is there, in SQL; without it, that fails
+ * Creates a statement that inserts any number of rows, sent as one JSON parameter.
+ * @param columns SQL types by column
+ * @param conflict ON CONFLICT clause; without it a duplicate key fails
+ * @see PostgreSQL documentation, "JSON Functions and Operators", jsonb_to_recordset
  */
 export function insertSet<const Names extends Columns>(table: string, columns: Names, conflict = ''): SetWriter<Names> {
   const names = Object.keys(columns).join(', ')
   return writer({
     name: `insert_${table}`,
     text: `insert into ${table} (${names}) select ${names} from ${records(columns)} ${conflict}`,
-    hasOnePlan: true,
+    prepare: 'once',
   })
 }
 
-/** One statement that updates any number of rows, found by their key. */
+/**
+ * Creates a statement that updates any number of rows by their key.
+ * @param columns SQL types by column
+ */
 export function updateSet<const Names extends Columns>(
   table: string,
   columns: Names,
@@ -37,7 +41,7 @@ export function updateSet<const Names extends Columns>(
   })
 }
 
-/** One statement that deletes the rows of any number of keys. */
+/** Creates a statement that deletes the rows of any number of keys. */
 export function deleteSet(table: string, key: string): (transaction: Transaction, keys: readonly string[]) => void {
   const statement = { name: `delete_${table}`, text: `delete from ${table} where ${key} = any($1::text[])` }
   return (transaction, keys) => {
@@ -45,7 +49,7 @@ export function deleteSet(table: string, key: string): (transaction: Transaction
   }
 }
 
-/** Columns to select, as numbers and texts, whatever the engine's client would make of their types. */
+/** Returns a list of columns to select whose values are numbers and strings for the drivers of both engines. */
 export function selectList(columns: Columns): string {
   const casts: Columns = { bigint: '::float8', numeric: '::text' }
   return Object.entries(columns)

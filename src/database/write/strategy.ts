@@ -14,10 +14,11 @@ export interface RecordedStrategy {
   readonly digest: string
 }
 
+/** The strategies and strategy facts that are stored already. */
 export interface KnownStrategies {
-  /** Ids of all strategies there are. */
+  /** Ids of all strategies. */
   readonly ids: Set<string>
-  /** Digests of the known facts of the strategies asked for, by id and time. */
+  /** Digests of the stored facts about the requested strategies, by id and time. */
   readonly revisions: { strategyId: string; ts: number; digest: string }[]
 }
 
@@ -28,7 +29,7 @@ const revisionsAmong: Statement = {
     where strategy_id = any($1::text[])`,
 }
 
-/** Reads what strategies there are, and what is known of some of them. */
+/** Reads the ids of all strategies, and the stored facts about some of them. */
 export async function knownStrategies(transaction: Transaction, ids: readonly string[]): Promise<KnownStrategies> {
   const [all, revisions] = await Promise.all([
     transaction.query<{ id: string }>(everyStrategy, []),
@@ -46,7 +47,10 @@ const upsertStrategies = insertSet(
 )
 const insertRevisions = insertSet('strategy_revision', { strategy_id: 'text', ts: 'bigint', digest: 'text' })
 
-/** Publishes or replaces catalogue entries: the newest fact of each stands, whenever it came; all are known from now on. */
+/**
+ * Writes strategy facts: the newest fact of each strategy determines its catalogue entry, in whatever order they
+ * arrive.
+ */
 export function saveStrategies(transaction: Transaction, facts: readonly RecordedStrategy[]): void {
   const newest = new Map<string, RecordedStrategy>()
   for (const fact of facts) if (fact.ts > (newest.get(fact.id)?.ts ?? -1)) newest.set(fact.id, fact)
@@ -66,18 +70,20 @@ export function saveStrategies(transaction: Transaction, facts: readonly Recorde
   )
 }
 
-/** What a batch changes of a strategy's days: the oldest day that a vault was valued on, and the newest time. */
+/**
+ * Days of a strategy that a batch changes: the oldest day with a new valuation, and the newest time in Unix seconds.
+ */
 export interface ChangedDays {
   readonly oldestDay: number
   readonly newestSeconds: number
 }
 
-/** How far a strategy's figures are, and its vaults. */
+/** How current the APR and sigma of a strategy are. */
 export interface Figures {
   readonly id: string
-  /** Time of the newest equity point of its vaults; 0 where they have none. */
+  /** Time of the newest equity point of its vaults, in Unix seconds; 0 where they have none. */
   readonly newestSeconds: number
-  /** The newest day that the figures stand for. */
+  /** The last day of the window of the stored values. */
   readonly figuresDay: number | null
 }
 
@@ -89,7 +95,7 @@ const figuresAmong: Statement = {
     where id = any($1::text[] || array(select strategy_id from vault where address = any($2::text[])))`,
 }
 
-/** Reads how far the figures are of these strategies, and of those that have these vaults. */
+/** Reads how current the APR and sigma are, of given strategies and of the strategies of given vaults. */
 export function readFigures(
   transaction: Transaction,
   ids: readonly string[],
@@ -102,11 +108,11 @@ const lockShared: Statement = { name: 'share_strategy', text: 'select from strat
 const lockAlone: Statement = { name: 'lock_strategy', text: 'select from strategy where id = $1 for no key update' }
 
 /**
- * Lets several writers add to a strategy's vaults at once, unless a batch changes a complete day: its figures have to be
- * computed anew, by one writer while no other has days that it can't see.
- * @param figures as they were before
- * @returns the strategies whose figures this transaction has to refresh, with the newest complete day of each
- * @throws {WriteConflict} where another writer has completed a day meanwhile
+ * Locks strategies: shared, so that several writers can add to their vaults, but exclusively where a batch changes a
+ * complete day. Then APR and sigma must be recomputed while no other transaction has days that this one cannot see.
+ * @param figures as read earlier in this transaction
+ * @returns the strategies whose APR and sigma this transaction must refresh, with the newest complete day of each
+ * @throws {WriteConflict} when another writer has completed a day meanwhile
  */
 export async function lockStrategies(
   transaction: Transaction,
@@ -125,7 +131,7 @@ export async function lockStrategies(
   return new Map(stale.map((id) => [id, now.get(id)?.lastDay ?? 0]))
 }
 
-/** The newest complete day of each changed strategy, and whether its figures are of older ones, or of days as they were. */
+/** Returns the newest complete day of each changed strategy, and whether its APR and sigma are outdated. */
 function completeDays(figures: readonly Figures[], changed: ReadonlyMap<string, ChangedDays>) {
   const known = new Map(figures.map((each) => [each.id, each]))
   const found = new Map<string, { lastDay: number; isStale: boolean }>()
@@ -143,8 +149,8 @@ const updateFigures: Statement = {
 }
 
 /**
- * Brings liveApr and sigma of strategies up to date with what this transaction has written.
- * @param stale the newest complete day of each
+ * Recomputes APR and sigma of strategies from all days, including those of this transaction.
+ * @param stale the newest complete day of each strategy
  */
 export async function refreshFigures(transaction: Transaction, stale: ReadonlyMap<string, number>): Promise<void> {
   const refresh = async ([id, lastDay]: [string, number]): Promise<void> => {
@@ -154,7 +160,7 @@ export async function refreshFigures(transaction: Transaction, stale: ReadonlyMa
   await Promise.all(Array.from(stale, refresh))
 }
 
-/** What a day without facts carries is the end of the vault's last day before it, with no growth. */
+/** A vault without facts on a day starts it with the end value of its last day before, and has no growth. */
 const daysOfVaults: Statement = {
   name: 'days_of_strategy',
   text: `

@@ -10,7 +10,7 @@ interface PairOfVenues {
   readonly venues: readonly string[]
 }
 
-/** A screen fact as it is stored: lists in the screen's order. */
+/** A screen fact as it is stored; its lists are in the screen's order. */
 export interface RecordedScreen {
   readonly ts: number
   readonly digest: string
@@ -60,7 +60,10 @@ const emptyUniverse = ['universe_asset', 'universe_pair', 'strategy_pair'].map((
   text: `delete from ${table}`,
 }))
 
-/** Which screens of the given times are known. */
+/**
+ * Returns the screens of the given times that were applied already.
+ * @param times in Unix seconds
+ */
 export async function knownScreens(
   transaction: Transaction,
   times: readonly number[],
@@ -69,8 +72,8 @@ export async function knownScreens(
 }
 
 /**
- * Replaces the universe and every strategy's live pairs by the newest of these screens, unless a newer one stands; all
- * are known from now on.
+ * Writes screens: the newest one replaces the universe and the live pairs of all strategies, unless a newer screen was
+ * applied before.
  */
 export async function saveScreens(transaction: Transaction, screens: readonly RecordedScreen[]): Promise<void> {
   const [newest] = [...screens].sort((a, b) => b.ts - a.ts)

@@ -6,7 +6,7 @@ import { netUsd, statusOf, strategyDeltaUsd, type VaultState } from '../../domai
 import type { Statement, Transaction } from '../database.ts'
 import { deleteSet, insertSet, selectList, updateSet } from './sets.ts'
 
-/** A vault as facts have left it. */
+/** A vault as it is stored. */
 export interface VaultRecord {
   readonly address: Address
   readonly owner: string
@@ -15,17 +15,18 @@ export interface VaultRecord {
   readonly digest: string
   readonly state: VaultState
   readonly fees: FeeSummary
-  /** Time of the newest equity point. */
+  /** Time of the newest equity point, in Unix seconds. */
   readonly equityAt: number | null
   readonly pointCount: number
-  /** The greatest block of its ledger. */
+  /** The greatest block in its ledger. */
   readonly ledgerBlock: number | null
-  /** Whether no row of its ledger has a smaller block than one that came before it. */
+  /** Whether its ledger rows arrived in ascending order of blocks. */
   readonly ledgerInOrder: boolean
-  /** Time of the newest fact. */
+  /** Time of the newest fact, in Unix seconds. */
   readonly updatedAt: number
 }
 
+/** Fee summary of a vault: totals in USD, as the newest mark states them. */
 export interface FeeSummary {
   readonly contributedUsd: Decimal
   readonly withdrawnUsd: Decimal
@@ -68,7 +69,10 @@ const locked: Statement = {
   text: `select ${selectList(vaultColumns)}
     from vault where address = any($1::text[]) order by address for update`,
 }
-/** The statements after it see what the writer that was waited for has left in other tables. */
+/**
+ * Statements after the lock see what the writer that was waited for has committed to other tables.
+ * @see PostgreSQL documentation, "Transaction Isolation", section "Read Committed Isolation Level"
+ */
 const holdingsOf: Statement = {
   name: 'holdings_of_vaults',
   text: `select vault_address as vault, symbol, quantity::text from benchmark_holding
@@ -81,7 +85,7 @@ const newestDays: Statement = {
       select day, start_usd, growth from vault_day where vault_address = wanted.address order by day desc limit 1) newest`,
 }
 
-/** Reads vaults for change, and keeps other writers off them until the transaction ends. */
+/** Reads vaults and locks them until the transaction ends. */
 export async function lockVaults(transaction: Transaction, addresses: readonly string[]): Promise<VaultRecord[]> {
   if (addresses.length === 0) return []
   const [vaults, holdings, days] = await Promise.all([
@@ -156,7 +160,7 @@ const updateVaults = updateSet('vault', vaultColumns, 'address')
 const deleteHoldings = deleteSet('benchmark_holding', 'vault_address')
 const insertHoldings = insertSet('benchmark_holding', { vault_address: 'text', symbol: 'text', quantity: 'numeric' })
 
-/** Writes vaults as facts have left them; one that is new fails where another writer has opened it meanwhile. */
+/** Inserts and updates vaults. An insert fails where another writer has opened the same vault meanwhile. */
 export function saveVaults(
   transaction: Transaction,
   opened: readonly VaultRecord[],
@@ -166,7 +170,7 @@ export function saveVaults(
   updateVaults(transaction, changed.map(vaultRow))
 }
 
-/** Replaces what is held by the benchmarks of vaults that flows have come to or gone from. */
+/** Replaces the benchmark holdings of vaults that had flows. */
 export function replaceHoldings(transaction: Transaction, vaults: readonly VaultRecord[]): void {
   deleteHoldings(
     transaction,

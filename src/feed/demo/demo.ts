@@ -4,7 +4,7 @@ import type { FactInput } from '../fact/fact.ts'
 
 const spanDays = 45
 
-/** One in each status. */
+/** One vault for each status. */
 const vaults: readonly DemoVault[] = [
   { name: 'first', strategy: 'eth-core', width: 0.25, age: 44, usdc: 250_000, weth: 40, ending: 'earning' },
   { name: 'second', strategy: 'eth-tight', width: 0.04, age: 44, usdc: 80_000, weth: 0, ending: 'attention' },
@@ -15,8 +15,9 @@ const vaults: readonly DemoVault[] = [
 ]
 
 /**
- * A demo world: six vaults over 45 days. The same time gives the same facts, and another time the same figures.
- * @param nowSeconds the facts end at the last full hour before it
+ * Returns the facts of a demo feed: six vaults over 45 days. The same time yields the same facts, any other time the
+ * same amounts.
+ * @param nowSeconds the facts end at the last full hour before it, in Unix seconds
  */
 export function demoFacts(nowSeconds: number): FactInput[] {
   const end = Math.floor(nowSeconds / hour) * hour

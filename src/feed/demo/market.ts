@@ -1,10 +1,12 @@
+/** Seconds in an hour. */
 export const hour = 3_600
+/** Seconds in a day. */
 export const day = 24 * hour
 
-/** The price of WETH in USD at a time. */
+/** Returns the price of WETH in USD at a time in Unix seconds. */
 export type DemoMarket = (ts: number) => number
 
-/** A random walk by the hour from a fixed seed, so that the same span gives the same market. */
+/** Creates a random walk with hourly steps from a fixed seed, so that the same interval yields the same market. */
 export function demoMarket(from: number, to: number): DemoMarket {
   const random = generator(20_260_101)
   const prices = [2_400]
@@ -15,7 +17,10 @@ export function demoMarket(from: number, to: number): DemoMarket {
   return (ts) => prices[Math.min(prices.length - 1, Math.max(0, Math.floor((ts - from) / hour)))] as number
 }
 
-/** Mulberry32: the same numbers on every machine. */
+/**
+ * Creates a Mulberry32 generator of numbers in [0, 1): deterministic on every machine.
+ * @see https://github.com/cprosche/mulberry32
+ */
 function generator(seed: number): () => number {
   let state = seed
   return () => {

@@ -6,30 +6,33 @@ import type { FactInput } from '../fact/fact.ts'
 
 const markEvery = 6 * hour
 
-/** A vault of the demo world: what it begins with, and how it ends up. */
+/** A vault of the demo feed: its initial deposit and its final status. */
 export interface DemoVault {
   readonly name: string
   readonly strategy: string
   /** Half the width of its range, as a fraction of the price. */
   readonly width: number
-  /** Days before the end that it was opened. */
+  /** Days before the end at which it was opened. */
   readonly age: number
   readonly usdc: number
   readonly weth: number
   readonly ending: 'earning' | 'attention' | 'suspended' | 'exiting' | 'idle' | 'planting'
 }
 
-/** The facts of a vault's whole life up to a time, in order. */
+/**
+ * Returns all facts of a vault up to a time, ascending by time.
+ * @param end in Unix seconds
+ */
 export function demoVaultFacts(vault: DemoVault, market: DemoMarket, end: number): FactInput[] {
-  const life = new Life(vault, market, end - vault.age * day)
+  const life = new VaultSimulation(vault, market, end - vault.age * day)
   const lastMark = vault.ending === 'idle' ? end - 2 * day : end
   for (let ts = life.ts + markEvery; ts <= lastMark; ts += markEvery) life.step(ts, lastMark)
   life.finish()
   return life.facts
 }
 
-/** A vault on its way: half of it follows the price, and rewards accrue while it is in range. */
-class Life {
+/** Simulates a vault: half of its value follows the price, and rewards accrue while it is in range. */
+class VaultSimulation {
   readonly facts: FactInput[] = []
   ts: number
   readonly #vault: DemoVault
@@ -85,7 +88,7 @@ class Life {
     const { width, ending } = this.#vault
     this.#earn(price / before - 1)
     this.#outsideSince = Math.abs(price / this.#centre - 1) > width ? (this.#outsideSince ?? ts) : null
-    // One vault strays from the price a day before the end, so that it needs attention.
+    // Moves the range away from the price a day before the end, so that the vault needs attention.
     const strays = ending === 'attention' && ts === lastMark - day
     const isLong = this.#outsideSince !== null && ts - this.#outsideSince >= 2 * markEvery
     if (strays || isLong) this.#rebalance(strays ? price * (1 + 4 * width) : price)
@@ -135,7 +138,7 @@ class Life {
     })
   }
 
-  /** What happens at the end, so that the vault ends up as it should. */
+  /** Adds the events that lead to the vault's final status. */
   finish(): void {
     const positionId = this.#positionId
     const { ts } = this

@@ -2,29 +2,30 @@ import { z } from 'zod'
 import { Decimal } from '../../domain/decimal.ts'
 import { formatValue } from './format-value.ts'
 
-/** A JSON number that isn't a safe integer, as it was written: no float ever stands for it. */
+/** A JSON number that is not a safe integer, as text, so that it is never converted to a float. */
 export class NumberText {
   constructor(readonly text: string) {}
 }
 
-/** Reads the text of a JSON number: an integer a float holds exactly, or else the text itself. */
+/** Converts the text of a JSON number: to a number where it is a safe integer, else to the text itself. */
 export function readNumber(text: string): number | NumberText {
   const value = Number(text)
   return /^-?\d+$/.test(text) && Number.isSafeInteger(value) ? value : new NumberText(text)
 }
 
+/** Maximum digits before and after the decimal point. */
 export interface DecimalBounds {
   readonly integerDigits: number
   readonly decimals: number
 }
 
-/** A decimal that is 0 or more: a string of digits, or a JSON number, read through its own text. */
+/** Creates a schema for a non-negative decimal, written as a string or as a JSON number. */
 export function decimal(bounds: DecimalBounds): z.ZodType<Decimal> {
   const { integerDigits, decimals } = bounds
-  const plain = new RegExp(`^(?:0|[1-9]\\d{0,${integerDigits - 1}})(?:\\.\\d{1,${decimals}})?$`)
+  const simple = new RegExp(`^(?:0|[1-9]\\d{0,${integerDigits - 1}})(?:\\.\\d{1,${decimals}})?$`)
   return z.unknown().transform((value, context) => {
-    // Nearly all are such: what is left to see to is seldom.
-    if (typeof value === 'string' && plain.test(value)) return plainDecimal(value)
+    // The fast path of nearly all values.
+    if (typeof value === 'string' && simple.test(value)) return cachedDecimal(value)
     const result = readDecimal(value, bounds)
     if (typeof result !== 'string') return result
     context.addIssue({ code: 'custom', message: result })
@@ -32,26 +33,29 @@ export function decimal(bounds: DecimalBounds): z.ZodType<Decimal> {
   })
 }
 
-const mostKept = 4_096
-const kept = new Map<string, Decimal>()
+const maxCached = 4_096
+const cache = new Map<string, Decimal>()
 
-/** The bounds of a range and the prices of stable coins come again with every mark: one decimal stands for all of them. */
-function plainDecimal(text: string): Decimal {
-  const known = kept.get(text)
-  if (known !== undefined) return known
-  if (kept.size === mostKept) kept.clear()
-  const made = new Decimal(text)
-  kept.set(text, made)
-  return made
+/** Returns a cached decimal: range bounds and prices of stablecoins repeat with every mark. */
+function cachedDecimal(text: string): Decimal {
+  const cached = cache.get(text)
+  if (cached !== undefined) return cached
+  if (cache.size === maxCached) cache.clear()
+  const created = new Decimal(text)
+  cache.set(text, created)
+  return created
 }
 
-/** The decimal, or what is wrong with it. */
+/**
+ * Parses a decimal.
+ * @returns the decimal, or the problem with it
+ */
 function readDecimal(value: unknown, { integerDigits, decimals }: DecimalBounds): Decimal | string {
   if (value === undefined) return 'is missing'
   const text = decimalText(value)
   if (text === null) return `is ${formatValue(value)}, not a decimal such as "1234.5"`
   if (text.startsWith('-')) return `is ${text}, less than 0`
-  // Past this length an exponent could make a number of any size.
+  // Limits the length before parsing, because an exponent could denote a number of any size.
   if (text.length > 120) return 'has more than 120 characters'
   const number = new Decimal(text)
   const vanished = number.isZero() && /[1-9]/.test(mantissa(text))

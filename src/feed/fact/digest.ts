@@ -2,12 +2,18 @@ import { hash } from 'node:crypto'
 import { Decimal } from '../../domain/decimal.ts'
 import type { Fact } from './fact.ts'
 
-/** A digest of a fact's contents: the same for facts that say the same, however they are written. */
+/**
+ * Returns a digest of a fact's contents, independent of key order and number formatting.
+ * @returns 22 characters of Base64url: the first 132 bits of SHA-256
+ */
 export function digestOf(fact: Fact): string {
   return digest(canonical(fact))
 }
 
-/** A digest of a line as it stands in its feed. */
+/**
+ * Returns a digest of a line's bytes.
+ * @returns 22 characters of Base64url: the first 132 bits of SHA-256
+ */
 export function lineDigest(bytes: Uint8Array): string {
   return digest(bytes)
 }
@@ -16,7 +22,7 @@ function digest(contents: string | Uint8Array): string {
   return hash('sha256', contents, 'base64url').slice(0, 22)
 }
 
-/** JSON with keys in one order; lists keep theirs, which means something. Decimals are their shortest text. */
+/** Returns canonical JSON: keys sorted, arrays in their order, decimals as their shortest text. */
 function canonical(value: unknown): string {
   if (typeof value === 'string') return quoted(value)
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)
@@ -31,33 +37,38 @@ function canonical(value: unknown): string {
   return `{${text}}`
 }
 
-/** Most texts are plain, and need no more than quotes. */
+/** Returns a JSON string. Most texts contain nothing to escape. */
 function quoted(text: string): string {
   return /^[\w .:-]*$/.test(text) ? `"${text}"` : JSON.stringify(text)
 }
 
-/** A key, and as it stands before its value. */
+/** A key, and its JSON text with the colon. */
 interface Label {
   readonly key: string
   readonly label: string
 }
 
-/** The labels of objects with the same keys: facts of a kind have mostly those, so that to put them in order is done once. */
+/**
+ * Sorted labels by the keys of an object: facts of one kind mostly share their keys, so that each set is sorted once.
+ */
 const labels = new Map<string, readonly Label[]>()
-const mostLabels = 1_000
+const maxLabelSets = 1_000
 
 function labelsOf(object: Record<string, unknown>): readonly Label[] {
   const keys = Object.keys(object)
   const name = keys.join('\0')
-  const known = labels.get(name)
-  if (known !== undefined) return known
-  const made = sorted(keys).map((key) => ({ key, label: `${quoted(key)}:` }))
-  if (labels.size >= mostLabels) labels.clear()
-  labels.set(name, made)
-  return made
+  const cached = labels.get(name)
+  if (cached !== undefined) return cached
+  const created = sorted(keys).map((key) => ({ key, label: `${quoted(key)}:` }))
+  if (labels.size >= maxLabelSets) labels.clear()
+  labels.set(name, created)
+  return created
 }
 
-/** In the order of their text, but that a whole number comes before other keys: the digests that are stored are so. */
+/**
+ * Sorts keys by code units, but integer keys before others, as JavaScript objects do: stored digests depend on this
+ * order.
+ */
 function sorted(keys: readonly string[]): string[] {
   const inOrder = keys.toSorted()
   const isNumbered = inOrder.some((key) => /^\d/.test(key))

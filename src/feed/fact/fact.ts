@@ -6,7 +6,7 @@ import { isVaultScopedId } from '../../domain/global-id.ts'
 import { decimal } from './decimal-text.ts'
 import { formatValue } from './format-value.ts'
 
-/** Beyond the year 9999 a time is surely milliseconds. */
+/** End of the year 9999: a greater time is a mistake, such as milliseconds. */
 const maxSeconds = 253_402_300_799
 const maxInt32 = 2_147_483_647
 /** 100 %, in hundredths of a basis point. */
@@ -16,16 +16,16 @@ const usd = decimal({ integerDigits: usdDigits, decimals: usdScale })
 const fine = decimal({ integerDigits: fineDigits, decimals: 18 })
 const price = decimal({ integerDigits: 60, decimals: 18 })
 
-const integer = (least: number, most: number) => z.number().int().min(least).max(most)
+const integer = (min: number, max: number) => z.number().int().min(min).max(max)
 const seconds = integer(0, maxSeconds)
 const tick = integer(-maxInt32, maxInt32)
 
-/** PostgreSQL can't store NUL, nor UTF-8 a lone surrogate: both would be lost on the way. */
-const text = (least: number, most: number) =>
+/** PostgreSQL cannot store NUL, and UTF-8 cannot encode a lone surrogate. */
+const text = (min: number, max: number) =>
   z
     .string()
-    .min(least)
-    .max(most)
+    .min(min)
+    .max(max)
     .refine((value) => value.isWellFormed() && !value.includes('\0'), 'holds a NUL or half a surrogate pair')
 
 const name = text(1, 200)
@@ -46,8 +46,8 @@ const txHash = z
 const prices = z.record(name, price)
 const pair = { a: name, b: name, venues: z.array(name) }
 
-/** No two entries of a list may have the same key. */
-const unique = <Key extends string>(key: Key, what: string) =>
+/** Requires that no two entries of an array share a key. */
+const uniqueBy = <Key extends string>(key: Key, what: string) =>
   function check(entries: Record<Key, unknown>[], context: z.RefinementCtx): void {
     const seen = new Set<unknown>()
     entries.forEach((entry, index) => {
@@ -87,14 +87,14 @@ const screen = z.strictObject({
         liquidityUsd: usd,
       }),
     )
-    .superRefine(unique('symbol', 'asset')),
+    .superRefine(uniqueBy('symbol', 'asset')),
   pairs: z.array(z.strictObject({ ...pair, tvlUsd: usd, emissions: z.boolean() })),
   strategies: z.record(name, z.array(z.strictObject(pair))),
 })
 
 const vault = z.strictObject({ kind: z.literal('vault'), ts: seconds, vault: address, owner: address, strategy: name })
 
-const inOrder = <Value>(notAfter: (lower: Value, upper: Value) => boolean) =>
+const lowerNotAbove = <Value>(notAfter: (lower: Value, upper: Value) => boolean) =>
   function check(range: { lower: Value; upper: Value }, context: z.RefinementCtx): void {
     if (notAfter(range.lower, range.upper)) return
     context.addIssue({ code: 'custom', path: ['lower'], message: 'is above upper' })
@@ -105,10 +105,10 @@ const position = z.strictObject({
   pool: z.strictObject({ a: name, b: name, venue: name, feeTier: integer(0, maxFeeTier) }),
   range: z
     .strictObject({ lower: price, upper: price, current: price })
-    .superRefine(inOrder((lower, upper) => lower.lessThanOrEqualTo(upper))),
+    .superRefine(lowerNotAbove((lower, upper) => lower.lessThanOrEqualTo(upper))),
   ticks: z
     .strictObject({ lower: tick, upper: tick, current: tick })
-    .superRefine(inOrder((lower, upper) => lower <= upper))
+    .superRefine(lowerNotAbove((lower, upper) => lower <= upper))
     .optional(),
   pendingRewardsUsd: usd,
 })
@@ -119,7 +119,7 @@ const mark = z.strictObject({
   vault: address,
   valueUsd: usd,
   prices,
-  positions: z.array(position).superRefine(unique('id', 'position')),
+  positions: z.array(position).superRefine(uniqueBy('id', 'position')),
   fees: z.strictObject({ contributedUsd: usd, withdrawnUsd: usd, taxedUsd: usd, highWaterUsd: usd }).optional(),
 })
 
@@ -151,26 +151,32 @@ const eventFact = z.discriminatedUnion('type', [
   z.strictObject({ ...event, type: z.literal('resume') }),
 ])
 
-/** The five kinds of fact, as they come in. */
+/** Schema of the five kinds of fact. */
 export const factSchema = z.discriminatedUnion('kind', [strategy, screen, vault, mark, eventFact])
 
-/** A checked fact: addresses checksummed, hashes in lower case, amounts exact decimals. */
+/** A validated fact: addresses checksummed, hashes in lower case, amounts as exact decimals. */
 export type Fact = z.output<typeof factSchema>
+/** Publishes or updates a strategy of the catalogue. */
 export type StrategyFact = z.output<typeof strategy>
+/** Replaces the universe and the live pairs of strategies. */
 export type ScreenFact = z.output<typeof screen>
+/** Opens a vault. */
 export type VaultFact = z.output<typeof vault>
+/** Values a vault and states its positions. */
 export type MarkFact = z.output<typeof mark>
+/** An on-chain event of a vault. */
 export type EventFact = z.output<typeof eventFact>
+/** Discriminator of facts. */
 export type FactKind = Fact['kind']
 export const factKinds: readonly FactKind[] = ['strategy', 'screen', 'vault', 'event', 'mark']
 
 /** A fact as a producer writes it: decimals as text. */
-export type FactInput = Written<z.output<typeof factSchema>>
+export type FactInput = AsInput<z.output<typeof factSchema>>
 
-type Written<Value> = Value extends Decimal | Address
+type AsInput<Value> = Value extends Decimal | Address
   ? string
   : Value extends readonly (infer Item)[]
-    ? Written<Item>[]
+    ? AsInput<Item>[]
     : Value extends object
-      ? { [Key in keyof Value]: Written<Value[Key]> }
+      ? { [Key in keyof Value]: AsInput<Value[Key]> }
       : Value

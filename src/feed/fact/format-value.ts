@@ -1,4 +1,4 @@
-/** A value of a line in a message about it: what it is, in few characters. */
+/** Formats a value of a line for a message, shortened to 60 characters. */
 export function formatValue(value: unknown): string {
   if (Array.isArray(value)) return 'an array'
   if (typeof value === 'object' && value !== null) return 'an object'

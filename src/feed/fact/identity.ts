@@ -1,6 +1,6 @@
 import type { Fact } from './fact.ts'
 
-/** What each kind of fact is known by: feeding it again changes nothing. */
+/** Identities of facts by kind, also used in messages. A fact with a known identity and equal contents is skipped. */
 export const identity = {
   strategy: (id: string, ts: number | bigint) => `strategy ${id} at ${ts}`,
   screen: (ts: number) => `screen at ${ts}`,
@@ -9,6 +9,7 @@ export const identity = {
   event: (vault: string, txHash: string, logIndex: number) => `event ${txHash} ${logIndex} of ${vault}`,
 } as const
 
+/** Returns the identity of a fact. */
 export function identityOf(fact: Fact): string {
   switch (fact.kind) {
     case 'strategy':

@@ -5,17 +5,20 @@ import type { ValidationIssue } from '../errors.ts'
 import { type Fact, type FactKind, factKinds, factSchema } from './fact.ts'
 import { formatValue } from './format-value.ts'
 
-/** Longer than any real screen, short enough to hold. */
+/** Maximum length of a line: longer than any real screen fact, and small enough for memory. */
 export const maxLineBytes = 4 * 1024 * 1024
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
+/** A validated fact, or the problem of a line with its kind where that is known. */
 export type Parsed =
   | { readonly ok: true; readonly fact: Fact }
-  /** Of a bad fact the kind is known where it says one there is. */
-  | { readonly ok: false; readonly flaw: ValidationIssue; readonly kind: FactKind | null }
+  | { readonly ok: false; readonly issue: ValidationIssue; readonly kind: FactKind | null }
 
-/** Checks the bytes of one line. */
+/**
+ * Parses and validates a line.
+ * @param bytes the line without its newline
+ */
 export function parseFact(bytes: Uint8Array): Parsed {
   const text = decode(bytes)
   if (text === null) return bad(null, 'the line is not UTF-8')
@@ -29,7 +32,7 @@ export function parseFact(bytes: Uint8Array): Parsed {
   return value instanceof NumberText ? bad(null, 'the line is not a JSON object') : checkFact(value)
 }
 
-/** Checks a fact that comes as a value: what a line's JSON says, or what a producer in this process made. */
+/** Validates a fact that is a value: parsed JSON, or an object of a producer in this process. */
 export function checkFact(value: unknown): Parsed {
   const checked = factSchema.safeParse(value, { error: describe })
   if (checked.success) return { ok: true, fact: checked.data }
@@ -39,23 +42,23 @@ export function checkFact(value: unknown): Parsed {
   return issue === undefined ? bad(null, 'the line is not a fact', known) : bad(keyOf(issue), issue.message, known)
 }
 
-/** Whether a text may hold a number that a float doesn't show as it was written, or doesn't hold. */
+/** Matches texts that may contain a number that a float does not represent exactly, or formats differently. */
 const inexactNumber = /(?:^|[:,[\s])-?(?:\d+[.eE]|\d{16})/
 
 /**
- * The value of a JSON text, numbers by their own text where they aren't safe integers.
- * @throws where it is none, or gives a key of an object twice
+ * Parses JSON, with numbers as text where they are not safe integers.
+ * @throws {SyntaxError} when the text is not JSON, or repeats a key in an object
  */
 function readJson(text: string): unknown {
   if (!inexactNumber.test(text)) {
     const value = tryParse(text)
-    // The platform's own parser is much the faster one, but takes the last of two equal keys and says nothing.
+    // JSON.parse is much faster, but silently keeps the last of two equal keys: their number is compared with the text.
     if (value !== undefined && countKeys(value) === text.split('":').length - 1) return value
   }
   return parseJson(text, undefined, { parseNumber: readNumber })
 }
 
-/** An object that a parser fills key by key would lose it, and what it says would not be checked. */
+/** Tells whether a key is `__proto__`: objects that a parser fills key by key would lose it without validation. */
 function hasPrototypeKey(text: string): boolean {
   if (!/__proto__|\\u/.test(text)) return false
   let has = false
@@ -66,7 +69,7 @@ function hasPrototypeKey(text: string): boolean {
   try {
     JSON.parse(text, see)
   } catch {
-    // What isn't JSON is refused as such.
+    // Invalid JSON is rejected by the caller.
   }
   return has
 }
@@ -86,7 +89,7 @@ function countKeys(value: unknown): number {
 }
 
 function bad(key: string | null, reason: string, kind: FactKind | null = null): Parsed {
-  return { ok: false, flaw: { key, reason }, kind }
+  return { ok: false, issue: { key, reason }, kind }
 }
 
 function decode(bytes: Uint8Array): string | null {
@@ -97,7 +100,7 @@ function decode(bytes: Uint8Array): string | null {
   }
 }
 
-/** The path to what is wrong, as it would be written: `positions[0].range.lower`. */
+/** Returns the path to the problem, such as `positions[0].range.lower`. */
 function keyOf(issue: z.core.$ZodIssue): string | null {
   const path = issue.code === 'unrecognized_keys' ? [...issue.path, issue.keys[0] ?? ''] : issue.path
   if (path.length === 0) return null
@@ -106,7 +109,7 @@ function keyOf(issue: z.core.$ZodIssue): string | null {
     .join('')
 }
 
-/** What zod found, in the words of the feed's documentation. */
+/** Describes a zod issue in the words of the feed's documentation. */
 function describe(issue: z.core.$ZodRawIssue): string | undefined {
   if (issue.code === 'unrecognized_keys') return 'is not a key of this kind of fact'
   if (issue.code === 'invalid_union') return describeUnion(issue)

@@ -2,12 +2,12 @@ import type { FeedPosition } from '../../database/write/feed.ts'
 import type { ValidationIssue } from '../errors.ts'
 import type { Fact, FactKind } from '../fact/fact.ts'
 
-/** A checked fact, or what is wrong with it, and how far its feed is with it. */
+/** A validated fact or the problem of a line, with the feed's position after it. */
 export type BatchLine = { readonly position: FeedPosition } & (
-  { readonly fact: Fact } | { readonly flaw: ValidationIssue; readonly kind: FactKind | null }
+  { readonly fact: Fact } | { readonly issue: ValidationIssue; readonly kind: FactKind | null }
 )
 
-/** What became of a line. */
+/** Outcome of a line: a new fact, a known fact, or a rejected line. */
 export type LineOutcome =
-  | { readonly fate: 'applied' | 'skipped'; readonly kind: FactKind }
-  | { readonly fate: 'rejected'; readonly kind: FactKind | null; readonly flaw: ValidationIssue }
+  | { readonly status: 'applied' | 'skipped'; readonly kind: FactKind }
+  | { readonly status: 'rejected'; readonly kind: FactKind | null; readonly issue: ValidationIssue }

@@ -7,14 +7,14 @@ import type { VaultRecord } from '../../database/write/vault.ts'
 import { zero } from '../../domain/decimal.ts'
 import { deposit, revalue, withdraw } from '../../domain/flows.ts'
 import { isInRange } from '../../domain/position.ts'
-import { storable } from '../../domain/storable.ts'
-import { exit, openedVault, plant, resume, showPositions, suspend, type VaultState } from '../../domain/vault.ts'
-import { KnownOtherwise, OutOfOrder, UnknownStrategy, UnknownVault } from '../errors.ts'
+import { requireStorable } from '../../domain/storable.ts'
+import { exit, newVault, plant, resume, setPositions, suspend, type VaultState } from '../../domain/vault.ts'
+import { ConflictingFact, OutOfOrder, UnknownStrategy, UnknownVault } from '../errors.ts'
 import type { EventFact, Fact, MarkFact, ScreenFact, StrategyFact, VaultFact } from '../fact/fact.ts'
 import { identityOf } from '../fact/identity.ts'
 
-/** What the read model holds of what a batch of facts is about. */
-export interface Known {
+/** The stored state that a batch of facts refers to. */
+export interface KnownState {
   /** Ids of all strategies. */
   readonly strategies: Set<string>
   readonly vaults: Map<string, VaultRecord>
@@ -22,7 +22,7 @@ export interface Known {
   readonly digests: Map<string, string>
 }
 
-/** What a batch of facts changes. */
+/** Changes of a batch of facts. */
 export interface Changes {
   readonly strategies: RecordedStrategy[]
   readonly screens: RecordedScreen[]
@@ -31,14 +31,14 @@ export interface Changes {
   /** Vaults whose benchmark a flow has changed. */
   readonly moved: Set<string>
   readonly points: Map<string, RecordedPoint>
-  /** How many points the vaults that have new ones had before. */
+  /** Number of points before the batch, for vaults with new ones. */
   readonly pointsBefore: Map<string, number>
   readonly days: Map<string, RecordedDay>
   readonly events: RecordedEvent[]
   readonly positions: Map<string, readonly RecordedPosition[]>
 }
 
-/** Folds facts, in their order, by the rules of the domain. A fact that is refused leaves everything as it was. */
+/** Applies facts in order by the rules of the domain. A rejected fact changes nothing. */
 export class Projection {
   readonly changes: Changes = {
     strategies: [],
@@ -53,24 +53,24 @@ export class Projection {
     positions: new Map(),
   }
 
-  constructor(readonly known: Known) {}
+  constructor(readonly known: KnownState) {}
 
   /**
-   * Takes one fact.
-   * @returns false where it was known already, and so changed nothing
-   * @throws {DomainError} where it contradicts a rule or what is known
+   * Applies one fact.
+   * @returns false where it is known, and so changes nothing
+   * @throws {DomainError} when it breaks a rule or contradicts stored state
    */
   apply(fact: Fact, digest: string): boolean {
     const identity = identityOf(fact)
     const knownDigest = this.known.digests.get(identity)
     if (knownDigest === digest) return false
-    if (knownDigest !== undefined) throw new KnownOtherwise(identifyingKey[fact.kind], identity)
-    this.#take(fact, digest)
+    if (knownDigest !== undefined) throw new ConflictingFact(identifyingKey[fact.kind], identity)
+    this.#applyNew(fact, digest)
     this.known.digests.set(identity, digest)
     return true
   }
 
-  #take(fact: Fact, digest: string): void {
+  #applyNew(fact: Fact, digest: string): void {
     switch (fact.kind) {
       case 'strategy':
         return this.#publish(fact, digest)
@@ -105,7 +105,7 @@ export class Projection {
       strategyId: strategy,
       openedAt: ts,
       digest,
-      state: openedVault,
+      state: newVault,
       fees: { contributedUsd: zero, withdrawnUsd: zero, taxedUsd: zero, highWaterUsd: zero },
       equityAt: null,
       pointCount: 0,
@@ -120,7 +120,7 @@ export class Projection {
     const positions = fact.positions.map(({ ticks, ...position }) => ({ ...position, ticks: ticks ?? null }))
     const outOfRange = positions.filter(({ range, ticks }) => !isInRange(range, ticks)).length
     const valued = revalue(vault.state, valuation(fact.ts, fact.valueUsd, fact.prices))
-    const state = storable(showPositions(valued, { open: positions.length, outOfRange }), 'valueUsd')
+    const state = requireStorable(setPositions(valued, { open: positions.length, outOfRange }), 'valueUsd')
     this.changes.positions.set(vault.address, positions)
     this.#record({ ...vault, state, fees: fact.fees ?? vault.fees, updatedAt: fact.ts }, digest)
   }
@@ -166,7 +166,10 @@ export class Projection {
     this.changes.touched.add(vault.address)
   }
 
-  /** Keeps a vault that a flow or mark has just left so, with the point of it: the last of a second stands. */
+  /**
+   * Keeps the state of a vault after a flow or mark, with its equity point. The last point of a second replaces the
+   * others.
+   */
   #record(vault: VaultRecord, markDigest: string | null): void {
     const { address, state, pointCount, updatedAt: ts } = vault
     const { points, pointsBefore, days } = this.changes
@@ -180,14 +183,14 @@ export class Projection {
   }
 }
 
-/** The key that is at fault where a known identity comes with other contents. */
+/** The key to report where a known identity has other contents. */
 const identifyingKey = { strategy: 'ts', screen: 'ts', vault: 'vault', mark: 'ts', event: 'logIndex' } as const
 
 function afterEvent(vault: VaultState, fact: EventFact): VaultState {
   switch (fact.type) {
     case 'deposit':
     case 'withdraw':
-      return storable(afterFlow(vault, fact), 'valueBeforeUsd')
+      return requireStorable(afterFlow(vault, fact), 'valueBeforeUsd')
     case 'plant':
       return plant(vault)
     case 'exit':

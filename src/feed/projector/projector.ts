@@ -21,32 +21,35 @@ import { DomainError } from '../../domain/errors.ts'
 import { dayOf } from '../../domain/returns.ts'
 import type { BatchLine, LineOutcome } from './line-outcome.ts'
 import { digestOf } from '../fact/digest.ts'
-import { type Before, movesPosition, requireBefore } from '../feed-position.ts'
-import { areKnown, loadKnown } from './known-facts.ts'
-import { type Known, Projection } from './projection.ts'
+import { type ExpectedState, movesPosition, requireExpectedState } from '../feed-position.ts'
+import { areKnown, loadKnownState } from './known-state.ts'
+import { type KnownState, Projection } from './projection.ts'
 
+/** Options of {@link applyBatch}. */
 export interface BatchOptions {
-  /** Goes on past a bad fact; without it the batch ends before the first one. */
+  /** Continues after a bad fact; without it the batch ends before the first one. */
   readonly skipBad: boolean
-  /** Is told what became of the lines while nothing of it is final yet. */
-  readonly beforeCommit?: (fates: readonly LineOutcome[]) => Promise<void>
-  /** What must still stand where the batch is applied; without it, the batch is taken for the feed's first. */
-  readonly before?: Before
+  /** Called with the outcomes before the transaction commits. */
+  readonly beforeCommit?: (outcomes: readonly LineOutcome[]) => Promise<void>
+  /** The state that must still be present; without it the batch is taken for the feed's first. */
+  readonly expected?: ExpectedState
 }
 
-/** What a batch comes to. */
+/** Result of a batch. */
 export interface AppliedBatch {
-  /** The fate of each candidate taken, in order; where the batch stopped, the last is the bad one's. */
-  readonly fates: readonly LineOutcome[]
-  /** The feed's position after it; undefined where facts were applied that the position doesn't tell of. */
+  /** Outcome of each processed line, in order; where the batch stopped, the last one is rejected. */
+  readonly outcomes: readonly LineOutcome[]
+  /**
+   * Position of the feed after the batch; undefined where facts were applied that the stored position does not cover.
+   */
   readonly seen: FeedPosition | null | undefined
 }
 
-const mostAttempts = 5
+const maxAttempts = 5
 
 /**
- * Applies a batch of facts and the feed's position in one transaction.
- * @throws {FeedMoved} where what was applied before it is no longer there; nothing of the batch is applied
+ * Applies a batch of facts and the feed's position in one transaction. Retries conflicts with other writers.
+ * @throws {FeedMoved} when earlier batches were lost; nothing of this batch is applied then
  */
 export async function applyBatch(
   database: Database,
@@ -58,27 +61,31 @@ export async function applyBatch(
     try {
       return await database.transaction((transaction) => applyOnce(transaction, feed, batch, options))
     } catch (error) {
-      // Another writer opened the same vault or turned the same day at once: what it wrote is known on the next try.
-      if (attempt === mostAttempts || !isConflict(error)) throw error
+      // Another writer opened the same vault or completed the same day meanwhile: the retry sees its commit.
+      if (attempt === maxAttempts || !isConflict(error)) throw error
     }
   }
 }
 
 /**
- * Compares what a run has applied with the database, and writes nothing.
- * @throws {FeedMoved} where some of it is no longer there
+ * Verifies without writing that the database contains everything that a run has applied.
+ * @throws {FeedMoved} when commits are lost
  */
 export async function requireApplied(
   database: Pick<Database, 'transaction'>,
   feed: string,
-  before: Before,
+  expected: ExpectedState,
 ): Promise<void> {
-  if (before.seen === undefined && before.handled.length === 0) return
+  if (expected.seen === undefined && expected.handled.length === 0) return
   await database.transaction(async (transaction) => {
     const stored = await lockFeedPosition(transaction, feed)
-    // A run that has applied nothing yet lacks nothing where another run is ahead of it.
-    if (before.handled.length === 0 && (stored?.line ?? 0) > (before.seen?.line ?? 0)) return
-    await requireBefore(before, { stored, position: undefined, areKnown: (some) => areKnown(transaction, some) })
+    // A run that has applied nothing yet has lost nothing where another run is ahead of it.
+    if (expected.handled.length === 0 && (stored?.line ?? 0) > (expected.seen?.line ?? 0)) return
+    await requireExpectedState(expected, {
+      stored,
+      position: undefined,
+      areKnown: (some) => areKnown(transaction, some),
+    })
   })
 }
 
@@ -86,62 +93,65 @@ async function applyOnce(
   transaction: Transaction,
   feed: string,
   batch: readonly BatchLine[],
-  { skipBad, beforeCommit, before }: BatchOptions,
+  { skipBad, beforeCommit, expected }: BatchOptions,
 ): Promise<AppliedBatch> {
-  const facts = batch.flatMap((candidate) => ('fact' in candidate ? [candidate.fact] : []))
+  const facts = batch.flatMap((line) => ('fact' in line ? [line.fact] : []))
   const [stored, { known, figures }] = await Promise.all([
     lockFeedPosition(transaction, feed),
-    loadKnown(transaction, facts),
+    loadKnownState(transaction, facts),
   ])
   const projection = new Projection(known)
-  const fates: LineOutcome[] = []
+  const outcomes: LineOutcome[] = []
   let position: FeedPosition | undefined
-  for (const candidate of batch) {
-    const fate = fateOf(projection, candidate)
-    fates.push(fate)
-    if (fate.fate === 'rejected' && !skipBad) break
-    position = candidate.position
+  for (const line of batch) {
+    const outcome = outcomeOf(projection, line)
+    outcomes.push(outcome)
+    if (outcome.status === 'rejected' && !skipBad) break
+    position = line.position
   }
-  await requireBefore(before, { stored, position, areKnown: (some) => areKnown(transaction, some) })
+  await requireExpectedState(expected, { stored, position, areKnown: (some) => areKnown(transaction, some) })
   const tags = await save(transaction, projection, figures)
-  const hasApplied = fates.some(({ fate }) => fate === 'applied')
+  const hasApplied = outcomes.some(({ status }) => status === 'applied')
   const moved = position !== undefined && movesPosition(stored, position, hasApplied) ? position : null
   if (moved !== null) saveFeedPosition(transaction, feed, stored, moved)
-  const newestTold = newestFact(batch, fates, ['applied', 'skipped'])
-  if (newestTold !== null) saveNewestFact(transaction, feed, newestTold)
-  await beforeCommit?.(fates)
-  // Nothing comes after it: it orders the writers, who wait for each other from here to the end of the transaction.
-  if (tags.length > 0) appendCommit(transaction, newestFact(batch, fates, ['applied']), tags)
-  return { fates, seen: moved ?? (hasApplied ? undefined : stored) }
+  const newestSeen = newestFact(batch, outcomes, ['applied', 'skipped'])
+  if (newestSeen !== null) saveNewestFact(transaction, feed, newestSeen)
+  await beforeCommit?.(outcomes)
+  // Must be last: it serialises writers from here to the end of the transaction.
+  if (tags.length > 0) appendCommit(transaction, newestFact(batch, outcomes, ['applied']), tags)
+  return { outcomes, seen: moved ?? (hasApplied ? undefined : stored) }
 }
 
-/** Time of the newest fact of a batch that had one of these fates, in Unix seconds; null where none had. */
+/** Returns the time of the newest fact with one of these outcomes, in Unix seconds; null where there is none. */
 function newestFact(
   batch: readonly BatchLine[],
-  fates: readonly LineOutcome[],
-  among: readonly LineOutcome['fate'][],
+  outcomes: readonly LineOutcome[],
+  among: readonly LineOutcome['status'][],
 ): number | null {
   let newest: number | null = null
-  for (const [index, { fate }] of fates.entries()) {
-    const candidate = batch[index]
-    if (candidate === undefined || !('fact' in candidate) || !among.includes(fate)) continue
-    newest = Math.max(newest ?? 0, candidate.fact.ts)
+  for (const [index, { status }] of outcomes.entries()) {
+    const line = batch[index]
+    if (line === undefined || !('fact' in line) || !among.includes(status)) continue
+    newest = Math.max(newest ?? 0, line.fact.ts)
   }
   return newest
 }
 
-function fateOf(projection: Projection, candidate: BatchLine): LineOutcome {
-  if ('flaw' in candidate) return { fate: 'rejected', kind: candidate.kind, flaw: candidate.flaw }
-  const { fact } = candidate
+function outcomeOf(projection: Projection, line: BatchLine): LineOutcome {
+  if ('issue' in line) return { status: 'rejected', kind: line.kind, issue: line.issue }
+  const { fact } = line
   try {
-    return { fate: projection.apply(fact, digestOf(fact)) ? 'applied' : 'skipped', kind: fact.kind }
+    return { status: projection.apply(fact, digestOf(fact)) ? 'applied' : 'skipped', kind: fact.kind }
   } catch (error) {
     if (!(error instanceof DomainError)) throw error
-    return { fate: 'rejected', kind: fact.kind, flaw: { key: error.key, reason: error.message } }
+    return { status: 'rejected', kind: fact.kind, issue: { key: error.key, reason: error.message } }
   }
 }
 
-/** @returns the tags of what it changed */
+/**
+ * Writes the changes of a batch.
+ * @returns cache tags of everything that changed
+ */
 async function save(
   transaction: Transaction,
   { known, changes }: Projection,
@@ -178,8 +188,8 @@ async function save(
   })
 }
 
-/** Which days of each strategy this batch changes. */
-function changedDays(known: Known, { points }: Projection['changes']): Map<string, ChangedDays> {
+/** Returns the days of each strategy that a batch changes. */
+function changedDays(known: KnownState, { points }: Projection['changes']): Map<string, ChangedDays> {
   const changed = new Map<string, ChangedDays>()
   for (const { vault, ts } of points.values()) {
     const strategy = known.vaults.get(vault)?.strategyId

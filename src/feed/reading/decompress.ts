@@ -2,42 +2,48 @@ import { Readable, pipeline } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import { UnreadableFeed } from '../errors.ts'
 
+/** Size of a chunk of a feed. */
 export const chunkBytes = 1024 * 1024
 
-/** How much of a source has been read. */
+/** Progress of reading a source, in bytes. */
 export interface Progress {
-  /** As they are packed. */
+  /** As stored, possibly compressed. */
   bytesRead: number
-  /** What those are, unpacked. */
-  bytesUnpacked: number
-  /** Packed, where that is known. */
+  /** After decompression. */
+  bytesDecompressed: number
+  /** Size as stored; null where it is unknown. */
   readonly bytesTotal: number | null
 }
 
-/** One by one, so that the first of them can be looked at before the others. */
-async function* eachOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+/** Yields chunks one by one, so that the first can be inspected before the others are read. */
+async function* oneByOne(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   yield* chunks
 }
 
-export async function* counted(chunks: AsyncIterable<Buffer>, progress: Progress): AsyncGenerator<Buffer> {
+/** Counts the bytes of an uncompressed source. */
+export async function* countBytes(chunks: AsyncIterable<Buffer>, progress: Progress): AsyncGenerator<Buffer> {
   for await (const chunk of chunks) {
     progress.bytesRead += chunk.length
-    progress.bytesUnpacked += chunk.length
+    progress.bytesDecompressed += chunk.length
     yield chunk
   }
 }
 
-/** The bytes themselves, or what they unpack to where they begin as gzip does. */
-export async function* decompressed(
-  packed: AsyncIterable<Buffer>,
+/**
+ * Decompresses a source that starts with the gzip magic number, and passes through any other.
+ * @throws {UnreadableFeed} when the compressed data is damaged or incomplete
+ * @see RFC 1952, section 2.3.1
+ */
+export async function* decompress(
+  compressed: AsyncIterable<Buffer>,
   name: string,
   progress: Progress,
 ): AsyncGenerator<Buffer> {
-  const chunks = eachOf(packed)
+  const chunks = oneByOne(compressed)
   const first = await firstBytes(chunks)
-  const all = startingWith(first, chunks)
+  const all = prepend(first, chunks)
   if (!isGzip(first)) {
-    yield* counted(all, progress)
+    yield* countBytes(all, progress)
     return
   }
   const gunzip = createGunzip({ chunkSize: chunkBytes })
@@ -46,9 +52,9 @@ export async function* decompressed(
   try {
     for await (const chunk of gunzip as AsyncIterable<Buffer>) {
       given += chunk.length
-      // It unpacks ahead: what it took in is what it has given and what waits in it.
+      // Decompression runs ahead: its output is what was yielded and what is buffered.
       progress.bytesRead = gunzip.bytesWritten
-      progress.bytesUnpacked = given + gunzip.readableLength
+      progress.bytesDecompressed = given + gunzip.readableLength
       yield chunk
     }
   } catch (error) {
@@ -56,7 +62,7 @@ export async function* decompressed(
   }
 }
 
-/** As much of the beginning as it takes to tell how it is packed: a pipe may give a byte at a time. */
+/** Reads the two bytes of the magic number, because a pipe may deliver one byte at a time. */
 async function firstBytes(chunks: AsyncGenerator<Buffer>): Promise<Buffer> {
   let first = Buffer.alloc(0)
   while (first.length < 2) {
@@ -67,11 +73,12 @@ async function firstBytes(chunks: AsyncGenerator<Buffer>): Promise<Buffer> {
   return first
 }
 
-async function* startingWith(first: Buffer, rest: AsyncGenerator<Buffer>): AsyncGenerator<Buffer, void> {
+async function* prepend(first: Buffer, rest: AsyncGenerator<Buffer>): AsyncGenerator<Buffer, void> {
   yield first
   yield* rest
 }
 
+/** Tells whether data starts with the gzip magic number. */
 export function isGzip(bytes: Buffer): boolean {
   return bytes[0] === 0x1f && bytes[1] === 0x8b
 }

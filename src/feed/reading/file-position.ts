@@ -4,34 +4,35 @@ import { lineDigest } from '../fact/digest.ts'
 import type { LineStart } from './lines.ts'
 import { maxLineBytes } from '../fact/parse.ts'
 
-/** Where a file is read from, and the position that this goes by; none at its beginning. */
+/** Start of reading a file, with the position that it continues from; without one it is the beginning. */
 export interface FileStart {
   readonly start: LineStart
   readonly startsAfter?: FeedPosition
 }
 
+/** Start of a file that is read from its beginning. */
 export const atBeginning: FileStart = { start: { line: 0, byte: 0 } }
 
-/** Whether a file is the one that a position is of. */
-export async function holds(handle: FileHandle | null, position: FeedPosition | null): Promise<boolean> {
+/** Tells whether a position belongs to a file. */
+export async function containsPosition(handle: FileHandle | null, position: FeedPosition | null): Promise<boolean> {
   return handle !== null && position !== null && (await isUnchanged(handle, position))
 }
 
-/** Where a plain file is read from. */
+/** Returns the start of an uncompressed file: after the applied lines, unless these have changed. */
 export async function startOf(handle: FileHandle, applied: FeedPosition | null): Promise<FileStart> {
   return applied !== null && (await isUnchanged(handle, applied))
     ? { start: applied, startsAfter: applied }
     : atBeginning
 }
 
-/** Whether a position is past the last line that was handled. */
+/** Tells whether a position is after the last processed line. */
 export function isAhead(position: FeedPosition | null, handledLine: number): boolean {
   return position !== null && position.line > handledLine
 }
 
 /**
- * Whether the line that was applied last still stands where it stood. One that had no newline yet may have been half
- * of a line, so it doesn't count.
+ * Tells whether the last applied line is still at its place. A line without a newline does not count, because it may
+ * have been incomplete.
  */
 async function isUnchanged(handle: FileHandle, { byte, fingerprint }: FeedPosition): Promise<boolean> {
   const from = Math.max(0, byte - maxLineBytes - 2)

@@ -5,63 +5,64 @@ import type { SourceEnd } from '../reach.ts'
 
 const chunkBytes = 1024 * 1024
 const pollMilliseconds = 200
-/** A file that was replaced is left when nothing has been appended to it for so many polls: 1 s. */
+/** A replaced file is closed when nothing was appended to it during this many polls: 1 s. */
 const quietPolls = 5
-/** A rotation leaves the path without a file for a moment; after so many polls, 5 s, it is told. */
+/** A rotation leaves no file at the path for a moment: it is reported after this many polls, 5 s. */
 const missingPolls = 25
-/** So much of what was read last is compared at each read with what stands there now. */
+/** Number of bytes before the current offset that each read compares, to detect changes in place. */
 const comparedBytes = 1024
 
-/** Is told of a followed path that leads to no file. */
+/** Observes whether there is a file at a followed path. */
 export interface PathWatcher {
   onMissing(reason: string): void
   onFound(): void
 }
 
+/** Options of {@link growingFile}. */
 export interface GrowingFileOptions {
   readonly handle: FileHandle
   readonly name: string
-  /** The file that is known to have taken its place. */
+  /** The file that has replaced it, where that is known. */
   readonly successor: FileHandle | null
-  /** Bytes of it that are left out. */
+  /** Offset to start at, in bytes. */
   readonly from: number
   readonly watcher: PathWatcher | undefined
-  /** Is told each time that it was read to its end while it was the file at its path: what it has given is all there is. */
+  /** Called each time the end was reached while it was the file at its path: everything available was read. */
   readonly atEnd: (end: SourceEnd) => Promise<void>
-  /** Ends it. */
+  /** Ends reading. */
   readonly signal: AbortSignal
 }
 
-/** A file that is read as it grows, until another one stands at its path. */
+/** A file that is read while it grows, until another one replaces it. */
 export interface GrowingFile {
-  /** @throws {UnreadableFeed} where it is truncated or rewritten in place */
+  /** @throws {UnreadableFeed} when it is truncated or rewritten in place */
   readonly chunks: AsyncIterable<Buffer>
-  /** Whether it has ended because another file took its place. */
+  /** Whether it ended because another file replaced it. */
   readonly wasReplaced: () => boolean
-  /** The file that takes its place, open, where there is one; whoever takes it closes it. */
+  /** The open file that replaces it; null where there is none. The caller must close it. */
   readonly takeSuccessor: () => FileHandle | null
 }
 
 /**
- * Reads a file as it grows. Where it is renamed, removed or replaced, it is read on until nothing is appended to it any
- * more and the file at its path has bytes: a producer may write to the renamed one until it opens the new one. The file
- * stays open.
+ * Reads a file as it grows. After it was renamed, removed or replaced, it is read until nothing is appended any more
+ * and the file at its path has data, because a producer may write to the renamed file until it opens the new one. The
+ * file stays open.
  */
 export function growingFile(options: GrowingFileOptions): GrowingFile {
   const { handle, name, from, watcher, atEnd, signal } = options
   let { successor } = options
   let isOver = false
   async function* chunks(): AsyncGenerator<Buffer> {
-    const watched = watchedPath(name, watcher)
+    const watched = watchPath(name, watcher)
     let at = from
     let quiet = 0
-    let last = await lastBytes(handle, at)
+    let last = await readTail(handle, at)
     while (!signal.aborted) {
       const lookedAtMilliseconds = performance.now()
-      const chunk = await grown(handle, name, at, last)
+      const chunk = await readAppended(handle, name, at, last)
       if (chunk.length > 0) {
         at += chunk.length
-        last = endOf(last, chunk)
+        last = tailOf(last, chunk)
         quiet = 0
         yield chunk
         continue
@@ -86,7 +87,7 @@ export function growingFile(options: GrowingFileOptions): GrowingFile {
   }
 }
 
-/** Opens the file at a path; null where it has just been taken away. */
+/** Opens the file at a path; null where there is none at the moment. */
 async function openIfThere(name: string): Promise<FileHandle | null> {
   try {
     return await openFeed(name)
@@ -97,11 +98,14 @@ async function openIfThere(name: string): Promise<FileHandle | null> {
   }
 }
 
-/** @throws {UnreadableFeed} */
+/**
+ * Opens a feed's file.
+ * @throws {UnreadableFeed} when it cannot be opened or is not a regular file
+ */
 export async function openFeed(name: string): Promise<FileHandle> {
   let isFile: boolean
   try {
-    // Opening a pipe would wait for its writer.
+    // Checked before opening, because opening a named pipe waits for its writer.
     isFile = (await stat(name)).isFile()
     if (isFile) return await open(name, 'r')
   } catch (error) {
@@ -110,8 +114,8 @@ export async function openFeed(name: string): Promise<FileHandle> {
   throw new UnreadableFeed(name, 'is not a file')
 }
 
-/** Whether a path still leads to the file that is open, and for how long it has led to none. */
-function watchedPath(name: string, watcher: PathWatcher | undefined) {
+/** Watches whether a path leads to the open file, and for how many polls it has led to none. */
+function watchPath(name: string, watcher: PathWatcher | undefined) {
   let missing = 0
   return {
     async leadsTo(handle: FileHandle): Promise<'this file' | 'another file' | 'none'> {
@@ -128,31 +132,31 @@ function watchedPath(name: string, watcher: PathWatcher | undefined) {
   }
 }
 
-/** What has been appended; nothing where nothing has. */
-async function grown(handle: FileHandle, name: string, at: number, last: Buffer): Promise<Buffer> {
+/** Reads appended data; empty where there is none. */
+async function readAppended(handle: FileHandle, name: string, at: number, last: Buffer): Promise<Buffer> {
   const length = last.length + chunkBytes
   const { bytesRead, buffer } = await handle
     .read(Buffer.alloc(length), 0, length, at - last.length)
     .catch((error: unknown) => Promise.reject(new UnreadableFeed(name, `can't be read: ${(error as Error).message}`)))
-  if (bytesRead < last.length) throw new UnreadableFeed(name, wasTruncated)
-  if (!buffer.subarray(0, last.length).equals(last)) throw new UnreadableFeed(name, wasRewritten)
+  if (bytesRead < last.length) throw new UnreadableFeed(name, truncatedMessage)
+  if (!buffer.subarray(0, last.length).equals(last)) throw new UnreadableFeed(name, rewrittenMessage)
   return buffer.subarray(last.length, bytesRead)
 }
 
-/** Lines appended between the last read and the truncation are nowhere but in a copy that only its maker knows. */
-const wasTruncated =
+/** Lines appended between the last read and the truncation exist only in a copy, whose path is unknown here. */
+const truncatedMessage =
   'has become shorter than what was read, and lines written just before that may be in its copy alone. Apply the copy ' +
   'by npm run ingest, start the gateway anew, and rotate by renaming (of logrotate create, not copytruncate)'
-const wasRewritten =
+const rewrittenMessage =
   'was rewritten in place: what stands where it was read is something else now. Start the gateway anew to have it read ' +
   'from its beginning, and put another file there by renaming'
 
-async function lastBytes(handle: FileHandle, end: number): Promise<Buffer> {
+async function readTail(handle: FileHandle, end: number): Promise<Buffer> {
   const length = Math.min(end, comparedBytes)
   const { bytesRead, buffer } = await handle.read(Buffer.alloc(length), 0, length, end - length)
   return buffer.subarray(0, bytesRead)
 }
 
-function endOf(last: Buffer, chunk: Buffer): Buffer {
+function tailOf(last: Buffer, chunk: Buffer): Buffer {
   return Buffer.concat([last, chunk.subarray(-comparedBytes)]).subarray(-comparedBytes)
 }

@@ -1,27 +1,32 @@
-/** Of a line that is longer, only so much is held; what it was is still told by its length. */
-const maxHeldBytes = 32 * 1024 * 1024
+import type { FactInput } from '../fact/fact.ts'
+
+/** Maximum number of bytes that are kept of a line; the length of a longer one is still counted. */
+const maxKeptBytes = 32 * 1024 * 1024
 
 const newline = 0x0a
 
-/** A line of a feed, as bytes: it isn't known yet whether they are text. */
+/** A line of a feed as bytes, which may not be valid UTF-8, or a fact in its place. */
 export interface Line {
-  /** From 1. */
+  /** Line number, from 1. */
   readonly number: number
-  /** Bytes of the feed up to its end, with its newline. */
+  /** Offset of its end in the feed in bytes, including its newline. */
   readonly endByte: number
   readonly bytes: Buffer
-  /** More than there are bytes where the line was too long to hold. */
+  /** Length in bytes; greater than `bytes.length` where the line was too long to keep. */
   readonly length: number
+  /** The fact of a source that yields facts instead of bytes. It is not validated yet. */
+  readonly fact?: FactInput
 }
 
+/** A position between two lines: number of lines and bytes before it. */
 export interface LineStart {
   readonly line: number
   readonly byte: number
 }
 
-/** Cuts a stream of bytes into lines, and gives those that each chunk completes together. Blank lines are left out. */
+/** Splits a stream of bytes into lines. Yields the lines that each chunk completes; blank lines are omitted. */
 export async function* readLines(chunks: AsyncIterable<Buffer>, start: LineStart): AsyncGenerator<Line[]> {
-  const cutter = new LineCutter(start)
+  const cutter = new LineSplitter(start)
   for await (const chunk of chunks) {
     const lines = cutter.push(chunk)
     if (lines.length > 0) yield lines
@@ -30,11 +35,37 @@ export async function* readLines(chunks: AsyncIterable<Buffer>, start: LineStart
   if (last.length > 0) yield last
 }
 
-class LineCutter {
+/** Numbers facts as the lines that follow a position. */
+export async function* numberFacts(
+  lists: AsyncIterable<readonly FactInput[]>,
+  start: LineStart,
+): AsyncGenerator<Line[]> {
+  let { line } = start
+  for await (const facts of lists) yield facts.map((fact) => new FactLine(++line, start.byte, fact))
+}
+
+/** A fact as a line. Its text is only needed where it is rejected. */
+class FactLine implements Line {
+  constructor(
+    readonly number: number,
+    readonly endByte: number,
+    readonly fact: FactInput,
+  ) {}
+
+  get bytes(): Buffer {
+    return Buffer.from(JSON.stringify(this.fact))
+  }
+
+  get length(): number {
+    return this.bytes.length
+  }
+}
+
+class LineSplitter {
   #line: number
   #byte: number
-  #held: Buffer[] = []
-  #heldBytes = 0
+  #parts: Buffer[] = []
+  #partBytes = 0
   #length = 0
 
   constructor(start: LineStart) {
@@ -46,38 +77,38 @@ class LineCutter {
     const lines: Line[] = []
     let from = 0
     for (let to = chunk.indexOf(newline); to !== -1; to = chunk.indexOf(newline, from)) {
-      this.#hold(chunk.subarray(from, to))
+      this.#buffer(chunk.subarray(from, to))
       this.#byte++
       this.#cut(lines)
       from = to + 1
     }
-    this.#hold(chunk.subarray(from))
+    this.#buffer(chunk.subarray(from))
     return lines
   }
 
-  /** The rest, where the last line has no newline. */
+  /** Returns the last line where it has no newline. */
   end(): Line[] {
     const lines: Line[] = []
     if (this.#length > 0) this.#cut(lines)
     return lines
   }
 
-  #hold(part: Buffer): void {
+  #buffer(part: Buffer): void {
     this.#byte += part.length
     this.#length += part.length
-    const kept = part.subarray(0, maxHeldBytes - this.#heldBytes)
+    const kept = part.subarray(0, maxKeptBytes - this.#partBytes)
     if (kept.length === 0) return
-    this.#held.push(kept)
-    this.#heldBytes += kept.length
+    this.#parts.push(kept)
+    this.#partBytes += kept.length
   }
 
   #cut(lines: Line[]): void {
-    const bytes = this.#held.length === 1 ? (this.#held[0] as Buffer) : Buffer.concat(this.#held)
+    const bytes = this.#parts.length === 1 ? (this.#parts[0] as Buffer) : Buffer.concat(this.#parts)
     this.#line++
     if (bytes.length < this.#length || !isBlank(bytes))
       lines.push({ number: this.#line, endByte: this.#byte, bytes, length: this.#length })
-    this.#held = []
-    this.#heldBytes = 0
+    this.#parts = []
+    this.#partBytes = 0
     this.#length = 0
   }
 }

@@ -7,7 +7,10 @@ export interface ModelFigures {
   readonly feeds: readonly {
     readonly name: string
     readonly lines: number
-    readonly bytes: number
+    /** Position in the decompressed feed; null for a chain. */
+    readonly bytes: number | null
+    /** Newest block that was read and applied; null for any other feed. */
+    readonly block: number | null
     /** Time of the newest fact that it brought, in Unix seconds. */
     readonly newestFactAt: number | null
     /** Up to when its source is known to hold no more than was applied, in Unix seconds. */
@@ -43,7 +46,8 @@ export function createModelMetrics(options: ModelMetricsOptions): () => Promise<
     '1 where the feed waits for its database, for room on a disk, or for its file, else 0.',
   )
   const lines = gauge('feed_position_lines', 'Lines of a feed that have been applied.', ['feed'])
-  const bytes = gauge('feed_position_bytes', 'Bytes of a feed, unpacked, that have been applied.', ['feed'])
+  const bytes = gauge('feed_position_bytes', 'Bytes of a feed, decompressed, that have been applied.', ['feed'])
+  const block = gauge('feed_position_block', 'Newest block of a chain that has been read and applied.', ['feed'])
   const factAge = gauge('feed_newest_fact_age_seconds', 'Time since the newest fact of a feed, by its own ts.', [
     'feed',
   ])
@@ -60,14 +64,15 @@ export function createModelMetrics(options: ModelMetricsOptions): () => Promise<
     up.set(figures === null ? 0 : 1)
     stopped.set(isFeedStopped() ? 1 : 0)
     waiting.set(isFeedWaiting() ? 1 : 0)
-    for (const each of [lines, bytes, factAge, readAge]) each.reset()
+    for (const each of [lines, bytes, block, factAge, readAge]) each.reset()
     const now = nowSeconds()
     const feeds = figures?.feeds ?? []
     const labels = shortNames(feeds.map(({ name }) => name))
     feeds.forEach((feed, index) => {
       const label = { feed: labels[index] ?? feed.name }
       lines.set(label, feed.lines)
-      bytes.set(label, feed.bytes)
+      if (feed.bytes !== null) bytes.set(label, feed.bytes)
+      if (feed.block !== null) block.set(label, feed.block)
       if (feed.newestFactAt !== null) factAge.set(label, now - feed.newestFactAt)
       if (feed.readUntil !== null) readAge.set(label, now - feed.readUntil)
     })

@@ -47,7 +47,7 @@ export function configOf(json: ChainJson): ChainConfig {
 }
 
 /** Tests don't wait long. */
-const patience = { firstMilliseconds: 2, longestMilliseconds: 20 }
+const retry = { firstMilliseconds: 2, maxMilliseconds: 20 }
 
 /** What the reader told its operator. */
 export interface Said {
@@ -62,7 +62,7 @@ export function optionsOf(
 ) {
   const report = (level: string, message: string, facts: Said['facts']): void =>
     void said.push({ level, message, facts })
-  return { file: 'chain.json', config: configOf(json), report, signal, once, patience }
+  return { file: 'chain.json', config: configOf(json), report, signal, once, retry }
 }
 
 /** The facts of a chain up to its newest final block. */
@@ -71,9 +71,11 @@ export async function factsOf(json: ChainJson): Promise<FactInput[]> {
 }
 
 export async function linesOf(json: ChainJson, said: Said[] = []): Promise<string[]> {
-  const chunks: Buffer[] = []
-  for await (const chunk of chainFeed(optionsOf(json, { said }), null).chunks) chunks.push(chunk)
-  return Buffer.concat(chunks).toString().split('\n').slice(0, -1)
+  const lines: string[] = []
+  for await (const facts of chainFeed(optionsOf(json, { said }), null).facts) {
+    lines.push(...facts.map((fact) => JSON.stringify(fact)))
+  }
+  return lines
 }
 
 /** Applies a chain to a database, from where it has it, up to the newest final block. */

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { Database, Read, Value, Versioned } from '../../../src/database/database.ts'
 import type { Cancellation } from '../../../src/database/cancellation.ts'
 import { batchReads } from '../../../src/database/batching/batch-scheduler.ts'
-import { withPlainRows } from '../../../src/database/decode-rows.ts'
+import { withQuery } from '../../../src/database/decode-rows.ts'
 import { heapBytes } from '../../support/heap.ts'
 
 interface Row {
@@ -17,21 +17,27 @@ interface Begun {
   readonly fail: (error: Error) => void
 }
 
-const ofVaults: Read = { name: 'of_vaults', from: 'named vaults', sharedBy: 'vault', text: '' }
-const whole: Read = { name: 'whole', from: 'universe', sharedBy: null, text: '' }
-const alone: Read = { name: 'alone', from: 'named vaults', text: '' }
+const keyed: Read = {
+  name: 'keyed',
+  text: '',
+  source: 'named vaults',
+  batching: { kind: 'keyed', keyColumn: 'vault' },
+}
+const deduplicated: Read = { name: 'deduplicated', text: '', source: 'universe', batching: { kind: 'deduplicated' } }
+const chunked: Read = { name: 'chunked', text: '', source: 'named vaults', batching: { kind: 'chunked', maxKeys: 4 } }
+const unbatched: Read = { name: 'unbatched', text: '', source: 'all vaults', batching: { kind: 'none' } }
 
 /** Each key has two rows; a read without keys has one. */
 function reader(): { begun: Begun[]; reads: Pick<Database, 'read' | 'query'> } {
   const begun: Begun[] = []
   const read = <Each>(read: Read, values: readonly Value[]): Promise<Versioned<Each>> =>
     new Promise((resolve, reject) => {
-      const [keys] = read === whole ? [['all']] : (values as [string[]])
+      const [keys] = read.batching.kind === 'deduplicated' ? [['all']] : (values as [string[]])
       const rows = (value: string): Each[] =>
         keys.flatMap((vault) => [1, 2].map((at) => ({ vault, value: `${value}${at}` }) as Each))
       begun.push({ values, answer: (value) => resolve({ rows: rows(value), version: value }), fail: reject })
     })
-  return { begun, reads: withPlainRows(batchReads({ read })) }
+  return { begun, reads: withQuery(batchReads({ read })) }
 }
 
 const passed = async (): Promise<void> => {
@@ -43,7 +49,7 @@ const asText = async (rows: Promise<Row[]>): Promise<string> =>
 describe('reads that may be shared', () => {
   test('are one for what is asked for at once, and each is told its own rows in their order', async () => {
     const { begun, reads } = reader()
-    const answers = [['a'], ['b', 'c'], ['c', 'a'], []].map((keys) => asText(reads.query<Row>(ofVaults, [keys])))
+    const answers = [['a'], ['b', 'c'], ['c', 'a'], []].map((keys) => asText(reads.query<Row>(keyed, [keys])))
     await passed()
     expect(begun.map(({ values }) => values)).toEqual([[['a', 'b', 'c']]])
     begun[0]?.answer('x')
@@ -52,9 +58,9 @@ describe('reads that may be shared', () => {
 
   test('begin after they were asked for, so that nobody is told what was before', async () => {
     const { begun, reads } = reader()
-    const before = asText(reads.query<Row>(ofVaults, [['a']]))
+    const before = asText(reads.query<Row>(keyed, [['a']]))
     await passed()
-    const after = asText(reads.query<Row>(ofVaults, [['a']]))
+    const after = asText(reads.query<Row>(keyed, [['a']]))
     await passed()
     expect(begun).toHaveLength(2)
     begun[0]?.answer('old')
@@ -66,7 +72,7 @@ describe('reads that may be shared', () => {
     const { begun, reads } = reader()
     const answers: Promise<string>[] = []
     for (const key of ['a', 'b', 'c', 'd', 'e']) {
-      answers.push(asText(reads.query<Row>(ofVaults, [[key]])))
+      answers.push(asText(reads.query<Row>(keyed, [[key]])))
       await passed()
     }
     expect(begun.map(({ values }) => values)).toEqual([[['a']], [['b']], [['c']]])
@@ -81,10 +87,10 @@ describe('reads that may be shared', () => {
 
   test('begin with those who wait before the rows of the one that has ended are handed out', async () => {
     const { begun, reads } = reader()
-    const first = reads.query<Row>(ofVaults, [['a']])
+    const first = reads.query<Row>(keyed, [['a']])
     for (const key of ['b', 'c', 'd']) {
       await passed()
-      void reads.query(ofVaults, [[key]])
+      void reads.query(keyed, [[key]])
     }
     await passed()
     const begunBefore = first.then(() => begun.length)
@@ -94,11 +100,11 @@ describe('reads that may be shared', () => {
 
   test('go on after one has failed, which is told to all who waited for it', async () => {
     const { begun, reads } = reader()
-    const failed = ['a', 'b'].map((key) => expect(reads.query(ofVaults, [[key]])).rejects.toThrow('gone'))
+    const failed = ['a', 'b'].map((key) => expect(reads.query(keyed, [[key]])).rejects.toThrow('gone'))
     await passed()
     begun[0]?.fail(new Error('gone'))
     await Promise.all(failed)
-    const next = asText(reads.query<Row>(ofVaults, [['a']]))
+    const next = asText(reads.query<Row>(keyed, [['a']]))
     await passed()
     begun[1]?.answer('x')
     expect(await next).toBe('ax1 ax2')
@@ -107,24 +113,24 @@ describe('reads that may be shared', () => {
   test('are given up by one, and go on for the others', async () => {
     const { begun, reads } = reader()
     const leaving = new AbortController()
-    const left = expect(reads.query(ofVaults, [['a']], leaving.signal)).rejects.toThrow('cancelled')
-    const stays = asText(reads.query<Row>(ofVaults, [['b']]))
+    const left = expect(reads.query(keyed, [['a']], leaving.signal)).rejects.toThrow('cancelled')
+    const stays = asText(reads.query<Row>(keyed, [['b']]))
     await passed()
     leaving.abort()
     await left
     begun[0]?.answer('x')
     expect(await stays).toBe('bx1 bx2')
-    await expect(reads.query(ofVaults, [['a']], leaving.signal)).rejects.toThrow('cancelled')
+    await expect(reads.query(keyed, [['a']], leaving.signal)).rejects.toThrow('cancelled')
     expect(begun).toHaveLength(1)
   })
 
   test('have a hundred keys at most, but for one that asks for more', async () => {
     const { begun, reads } = reader()
     const keys = (count: number, from = 0): string[] => Array.from({ length: count }, (_, at) => String(from + at))
-    void reads.query(ofVaults, [keys(150)])
-    void reads.query(ofVaults, [keys(60)])
-    void reads.query(ofVaults, [keys(60, 60)])
-    void reads.query(ofVaults, [keys(60, 120)])
+    void reads.query(keyed, [keys(150)])
+    void reads.query(keyed, [keys(60)])
+    void reads.query(keyed, [keys(60, 60)])
+    void reads.query(keyed, [keys(60, 120)])
     await passed()
     expect(begun.map(({ values }) => (values[0] as string[]).length)).toEqual([150, 60, 60])
     begun[0]?.answer('x')
@@ -134,20 +140,20 @@ describe('reads that may be shared', () => {
 
   test('are apart where their other values are', async () => {
     const { begun, reads } = reader()
-    void reads.query(ofVaults, [['a'], 1])
-    void reads.query(ofVaults, [['a'], 2])
-    void reads.query(whole, ['x'])
-    void reads.query(whole, ['x'])
-    void reads.query(whole, ['y'])
+    void reads.query(keyed, [['a'], 1])
+    void reads.query(keyed, [['a'], 2])
+    void reads.query(deduplicated, ['x'])
+    void reads.query(deduplicated, ['x'])
+    void reads.query(deduplicated, ['y'])
     await passed()
     expect(begun.map(({ values }) => values)).toEqual([[['a'], 1], [['a'], 2], ['x'], ['y']])
   })
 })
 
-test('reads that may not be shared are each their own', async () => {
+test.each([chunked, unbatched])('a $name read is a statement of its own', async (read) => {
   const { begun, reads } = reader()
-  void reads.query(alone, [['a']])
-  void reads.query(alone, [['a']])
+  void reads.query(read, [['a']])
+  void reads.query(read, [['a']])
   await passed()
   expect(begun).toHaveLength(2)
 })
@@ -161,7 +167,7 @@ test('reads that are shared are given up when all who asked have left, and not b
     },
   })
   const [one, other] = [new AbortController(), new AbortController()]
-  const given = [one, other].map(({ signal }) => reads.read(ofVaults, [['a']], signal).catch(() => 'given up'))
+  const given = [one, other].map(({ signal }) => reads.read(keyed, [['a']], signal).catch(() => 'given up'))
   await passed()
   one.abort()
   expect([await given[0], signals.map((signal) => signal?.aborted)]).toEqual(['given up', [false]])
@@ -172,7 +178,7 @@ test('reads that are shared are given up when all who asked have left, and not b
 test('nothing is kept of reads that have ended', async () => {
   const reader = batchReads({ read: () => Promise.resolve({ rows: [], version: '' }) })
   const ask = (index: number): Promise<unknown> =>
-    reader.read({ name: 'by_filter', text: '', from: 'all vaults', sharedBy: 'key' }, [
+    reader.read({ name: 'by_filter', text: '', source: 'all vaults', batching: { kind: 'keyed', keyColumn: 'key' } }, [
       ['a'],
       Array.from({ length: 1_000 }, (_, at) => `${index} ${at} ${'x'.repeat(100)}`),
     ])

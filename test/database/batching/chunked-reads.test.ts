@@ -1,87 +1,58 @@
-import { setMaxListeners } from 'node:events'
-import { setTimeout as wait } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ReadCancelled } from '../../../src/database/errors.ts'
-import type { Database } from '../../../src/database/database.ts'
-import { openPostgreSql } from '../../../src/database/postgresql/database.ts'
-import { DatabaseUnavailable } from '../../../src/database/errors.ts'
-import { createOnServer, emptyDatabase, postgresUrl } from '../../support/database.ts'
+import { describe, expect, test } from 'vitest'
+import { chunkedReads } from '../../../src/database/batching/chunked-reads.ts'
+import type { Batching, Read, ReadSource, Value, Versioned } from '../../../src/database/database.ts'
 
-const one = { name: 'one', text: 'select 1 as one' }
-const slow = { name: 'slow', text: 'select pg_sleep(20)' }
-const running = {
-  name: 'running',
-  text: `select count(*)::integer as count from pg_stat_activity
-    where datname = current_database() and state = 'active' and query = '${slow.text}'`,
+const keys = Array.from({ length: 10 }, (_, index) => `v${index}`)
+const chunked: Batching = { kind: 'chunked', maxKeys: 4 }
+
+interface Sent {
+  readonly chunks: unknown[]
+  readonly rows: unknown[]
+  readonly version: string | null
 }
 
-test('a read that is given up before it begins is not sent', async () => {
-  const database = await emptyDatabase()
-  const gone = AbortSignal.abort(new Error('the client has gone'))
-  await expect(database.query(one, [], gone)).rejects.toBeInstanceOf(ReadCancelled)
-})
-
-test('a read that nobody gives up answers', async () => {
-  const database = await emptyDatabase()
-  expect(await database.query(one, [], new AbortController().signal)).toEqual([{ one: 1 }])
-})
-
-test('reads that are given up while they wait for their turn keep none of the others from it', async () => {
-  const database = await emptyDatabase()
-  const gone = new AbortController()
-  setMaxListeners(0, gone.signal)
-  const first = database.query(one, [])
-  const given = Array.from({ length: 20 }, () => database.query(one, [], gone.signal).catch((error: unknown) => error))
-  const last = database.query(one, [])
-  gone.abort()
-  for (const read of await Promise.all(given)) expect(read).toBeInstanceOf(ReadCancelled)
-  expect(await Promise.all([first, last])).toEqual([[{ one: 1 }], [{ one: 1 }]])
-})
-
-describe.runIf(postgresUrl !== undefined)('on PostgreSQL', () => {
-  let database: Database
-
-  beforeAll(async () => {
-    // Two for reads that are bounded, one for those that are not.
-    database = await openPostgreSql(await createOnServer(postgresUrl as string), 3)
-  })
-  afterAll(() => database.close())
-
-  async function countRunning(): Promise<number> {
-    const [row] = await database.query<{ count: number }>(running, [])
-    return row?.count ?? Number.NaN
+/** Runs a read, and returns the chunks that were sent; `versions` are those of the chunks. */
+async function send(
+  batching: Batching,
+  first: Value = keys,
+  { source = 'named vaults', versions = [] }: { source?: ReadSource; versions?: string[] } = {},
+): Promise<Sent> {
+  const chunks: unknown[] = []
+  const read = <Row>(_: Read, values: readonly Value[]): Promise<Versioned<Row>> => {
+    chunks.push(values)
+    const rows = (Array.isArray(values[0]) ? values[0] : ['all']).map((key) => ({ key }) as Row)
+    return Promise.resolve({ rows, version: versions.shift() ?? '1.a' })
   }
+  const whole: Read = { name: 'read', text: '', source, batching }
+  return { ...(await chunkedReads({ read }).read(whole, [first, 7])), chunks }
+}
 
-  test('a read that is given up is told at once, and stopped on the server', async () => {
-    const gone = new AbortController()
-    const read = database.query(slow, [], gone.signal).catch((error: unknown) => error)
-    await expect.poll(countRunning).toBe(1)
-    gone.abort()
-    expect(await read).toBeInstanceOf(ReadCancelled)
-    await expect.poll(countRunning).toBe(0)
+describe('a read of many vaults', () => {
+  test('is split into chunks of its size where it may be long', async () => {
+    const { chunks, rows } = await send(chunked)
+    expect(chunks).toEqual([
+      [keys.slice(0, 4), 7],
+      [keys.slice(4, 8), 7],
+      [keys.slice(8), 7],
+    ])
+    expect(rows).toEqual(keys.map((key) => ({ key })))
   })
 
-  test('reads that are given up by the hundred leave the connections to others', async () => {
-    const gone = new AbortController()
-    setMaxListeners(0, gone.signal)
-    const reads = Array.from({ length: 100 }, () => database.query(slow, [], gone.signal).catch(() => 'given up'))
-    await wait(50)
-    gone.abort()
-    expect(new Set(await Promise.all(reads))).toEqual(new Set(['given up']))
-    expect(await database.query(one, [])).toEqual([{ one: 1 }])
+  test('has no version where a commit happened between its chunks', async () => {
+    expect(await send(chunked, keys, { versions: ['1.a', '1.a', '1.a'] })).toMatchObject({ version: '1.a' })
+    expect(await send(chunked, keys, { versions: ['1.a', '1.a', '2.b'] })).toMatchObject({ version: null })
   })
 
-  test('a connection that the server ends fails its read as unavailable, and the next read has another', async () => {
-    const read = database.query(slow, []).catch((error: unknown) => error)
-    await expect.poll(countRunning).toBe(1)
-    const kill = `select pg_terminate_backend(pid) from pg_stat_activity
-      where datname = current_database() and state = 'active' and query = '${slow.text}'`
-    await database.query({ name: 'kill', text: kill }, [])
-    expect(await read).toBeInstanceOf(DatabaseUnavailable)
-    expect(await database.query(one, [])).toEqual([{ one: 1 }])
+  test('is split into batches of its size where it is keyed', async () => {
+    expect((await send({ kind: 'keyed', keyColumn: 'key', maxKeys: 8 })).chunks).toHaveLength(2)
   })
 
-  test("what the server says of a statement's fault is thrown as it is", async () => {
-    await expect(database.query({ name: 'fault', text: 'select 1 / 0' }, [])).rejects.toMatchObject({ code: '22012' })
+  test.each<[string, Batching, Value, ReadSource]>([
+    ['it is keyed with the default size', { kind: 'keyed', keyColumn: 'key' }, keys, 'named vaults'],
+    ['it has few keys', chunked, keys.slice(0, 4), 'named vaults'],
+    ['it is about all vaults', chunked, keys, 'all vaults'],
+    ['it has no keys', { kind: 'none' }, 'one', 'universe'],
+  ])('is sent whole where %s', async (_, batching, first, source) => {
+    expect((await send(batching, first, { source })).chunks).toEqual([[first, 7]])
   })
 })

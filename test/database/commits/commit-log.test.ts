@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { Value } from '../../../src/database/database.ts'
-import { readNewestFactAt } from '../../../src/database/read/figures.ts'
+import { readNewestFactAt } from '../../../src/database/read/model-metrics.ts'
 import { appendCommit } from '../../../src/database/write/commit-log.ts'
 import { emptyDatabase, postgresUrl, type TestDatabase } from '../../support/database.ts'
 import { everything } from '../../support/everything.ts'

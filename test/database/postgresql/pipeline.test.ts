@@ -5,10 +5,15 @@ import { ReadCancelled } from '../../../src/database/errors.ts'
 import type { Reader } from '../../../src/database/database.ts'
 import { pooledReader } from '../../../src/database/postgresql/pooled-reads.ts'
 import { DatabaseUnavailable } from '../../../src/database/errors.ts'
-import { withPlainRows } from '../../../src/database/decode-rows.ts'
+import { withQuery } from '../../../src/database/decode-rows.ts'
 import { createOnServer, postgresUrl } from '../../support/database.ts'
 
-const of = (name: string, text: string) => ({ name, text, from: 'universe' as const })
+const of = (name: string, text: string) => ({
+  name,
+  text,
+  source: 'universe' as const,
+  batching: { kind: 'none' } as const,
+})
 const one = of('one', 'select 1 as one')
 const pid = of('pid', 'select pg_backend_pid() as pid, pg_sleep(0.02)')
 const slow = of('slow', 'select pg_sleep(20)')
@@ -36,8 +41,8 @@ describe.runIf(postgresUrl !== undefined)('pipelined reads', () => {
     for (const pool of pools) pool.on('connect', (client) => void client.on('error', () => undefined))
     const [short, control, unbounded] = pools as [pg.Pool, pg.Pool, pg.Pool]
     pooled = pooledReader({ short, unbounded, control })
-    reader = withPlainRows(pooled)
-    pipelined = withPlainRows(pooled.pipelined())
+    reader = withQuery(pooled)
+    pipelined = withQuery(pooled.pipelined())
   })
   afterEach(() => Promise.all(pools.map((pool) => pool.end())))
   afterAll(() => admin.end())

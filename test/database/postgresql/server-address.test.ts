@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { problemOfAddress, readAddress } from '../../../src/database/postgresql/server-address.ts'
+import { addressProblem, readAddress } from '../../../src/database/postgresql/server-address.ts'
 
 describe('the address of a server', () => {
   test.each([
@@ -10,7 +10,7 @@ describe('the address of a server', () => {
     ['postgres:///name?host=/var/run/postgresql&port=6543', '/var/run/postgresql'],
     ['postgres://user:secret@%2Fvar%2Frun/name', '/var/run'],
   ])('%s is named without user and password: %s', (text, name) => {
-    expect(problemOfAddress(text)).toBeNull()
+    expect(addressProblem(text)).toBeNull()
     expect(readAddress(text)).toMatchObject({ name, database: 'name' })
   })
 

@@ -53,9 +53,9 @@ describe('candidates', () => {
         const points = eachOnce(rows)
         const [from, to] = [Math.min(one, other), Math.max(one, other)]
         const read = new DownsamplingInput(0)
-        read.addOutline(textOf(points.slice(0, from)))
+        read.addExtremes(textOf(points.slice(0, from)))
         read.add(textOf(points.slice(from, to)))
-        read.addOutline(textOf(points.slice(to)))
+        read.addExtremes(textOf(points.slice(to)))
         expect(rowsOf(read)).toEqual([
           ...outlined(points.slice(0, from)),
           ...points.slice(from, to),

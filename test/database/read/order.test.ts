@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { readFeeds } from '../../../src/database/read/figures.ts'
+import { readFeeds } from '../../../src/database/read/model-metrics.ts'
 import { readVaultPages, type VaultOrder } from '../../../src/database/read/vault.ts'
 import { toAddress } from '../../../src/domain/address.ts'
 import type { FactInput } from '../../../src/feed/fact/fact.ts'

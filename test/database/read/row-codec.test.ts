@@ -12,28 +12,28 @@ interface Row {
   readonly isEmpty: boolean
 }
 
-const { select, unpack } = rowCodec<Row>((c) => ({
-  text: c.words('text'),
-  maybe: c.wordsOrNull('maybe'),
-  listed: c.list('array[text, maybe]::text[]'),
-  amount: c.plain('count::numeric(38, 6)'),
+const { select, decode } = rowCodec<Row>((c) => ({
+  text: c.text('text'),
+  maybe: c.textOrNull('maybe'),
+  listed: c.textList('array[text, maybe]::text[]'),
+  amount: c.raw('count::numeric(38, 6)'),
   count: c.numberOrNull('nullif(count, 7)'),
-  isEmpty: c.flag(`text = ''`),
+  isEmpty: c.boolean(`text = ''`),
 }))
 
 const statement = {
-  name: 'packed_texts',
+  name: 'encoded_texts',
   text: `${select} from unnest($1::text[], $2::text[], $3::integer[]) as given(text, maybe, count)`,
-  unpack,
+  decode,
 }
 
-/** Whatever PostgreSQL stores: all but NUL, what separates columns and what JSON escapes among it. */
+/** Any text that PostgreSQL stores, that is without NUL, often with column separators and JSON escapes. */
 const anyText = fc.oneof(
   fc.string({ unit: 'binary' }).map((text) => text.replaceAll('\0', '')),
   fc.string({ unit: fc.constantFrom('\t', '\n', '"', '\\', '\\t', ',', '{', 'é', '\u2028', '\u0001') }),
 )
 
-test('packed rows are the rows that went in, whatever text is in them', async () => {
+test('decoded rows equal the encoded ones, for any text', async () => {
   const database = await emptyDatabase()
   const row = fc.record({ text: anyText, maybe: anyText, count: fc.integer({ min: -9, max: 9 }) })
   await fc.assert(
@@ -54,10 +54,10 @@ test('packed rows are the rows that went in, whatever text is in them', async ()
   )
 })
 
-test('a text that is not there is told from one that is empty', async () => {
+test('null and the empty text are distinct', async () => {
   const database = await emptyDatabase()
   const text = `${select} from (values ('', null, 1), ('a', '', 7)) as given(text, maybe, count)`
-  const rows = await database.query<Row>({ name: 'packed_nulls', text, unpack }, [])
+  const rows = await database.query<Row>({ name: 'encoded_nulls', text, decode }, [])
   expect(rows.map(({ text, maybe, count }) => [text, maybe, count])).toEqual([
     ['', null, 1],
     ['a', '', null],

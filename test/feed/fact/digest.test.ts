@@ -160,7 +160,7 @@ function* changesOfObject(object: SaidObject): Generator<Said> {
 
 function digestOfLine(line: string): string {
   const parsed = parseFact(Buffer.from(line))
-  if (!parsed.ok) throw new Error(`${line}: ${parsed.flaw.key ?? ''} ${parsed.flaw.reason}`)
+  if (!parsed.ok) throw new Error(`${line}: ${parsed.issue.key ?? ''} ${parsed.issue.reason}`)
   return digestOf(parsed.fact)
 }
 

@@ -39,7 +39,7 @@ type Path = readonly (string | number)[]
 
 function flawOf(line: string | Uint8Array) {
   const parsed = parseFact(Buffer.from(line))
-  return parsed.ok ? null : parsed.flaw
+  return parsed.ok ? null : parsed.issue
 }
 
 /** A fact's line, with another value at a path; with none, where the value is undefined. */

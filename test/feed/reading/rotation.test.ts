@@ -59,7 +59,7 @@ function follow(): Following {
   const readiness = createReadiness(database, { conditions: monitor.conditions })
   const command = {
     ...{ config: readConfig({}), database, feed, chain: null, skipBad: false, input: Readable.from([]), log },
-    ...{ greet: () => undefined, nowSeconds: () => midnight + 1_000 },
+    ...{ print: () => undefined, nowSeconds: () => midnight + 1_000 },
   }
   const { feedEnded } = startFeed(command, monitor, stopping.signal)
   const following = {

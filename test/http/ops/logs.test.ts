@@ -47,9 +47,9 @@ async function logged(over: Database, environment: Record<string, string> = {}):
   let text = ''
   const output = { write: (line: string) => (text += line) }
   const log = createLog({ level: config.logLevel, secrets: config.apiKeys, output })
-  const greet = (): void => undefined
+  const print = (): void => undefined
   const input = Readable.from([])
-  const command = { feed: null, chain: null, skipBad: false, input, greet, nowSeconds: () => midnight }
+  const command = { feed: null, chain: null, skipBad: false, input, print, nowSeconds: () => midnight }
   const gateway = await serve({ ...command, config, database: over, log })
   running.push(gateway)
   const lines = (): Line[] =>

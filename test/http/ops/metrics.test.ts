@@ -10,8 +10,9 @@ import { type Gateway, serve } from '../../../src/cli/commands/serve.ts'
 import { readConfig } from '../../../src/config.ts'
 import type { Database } from '../../../src/database/database.ts'
 import { saveFeedReach } from '../../../src/database/write/feed.ts'
+import type { FactInput } from '../../../src/feed/fact/fact.ts'
 import { ingest } from '../../../src/feed/ingest.ts'
-import { inputSource } from '../../../src/feed/reading/source.ts'
+import { type FactSource, inputSource } from '../../../src/feed/reading/source.ts'
 import { shortNames } from '../../../src/graphql/feed-names.ts'
 import { createMetricsEndpoint } from '../../../src/http/ops/metrics-endpoint.ts'
 import { memoizeBriefly } from '../../../src/http/async/memoize-briefly.ts'
@@ -81,7 +82,7 @@ async function served(over: Database = database, environment: Record<string, str
     chain: null,
     skipBad: false,
     input: Readable.from([]),
-    greet: () => undefined,
+    print: () => undefined,
     nowSeconds: () => midnight,
   }
   const gateway = await serve({ ...command, config, database: over, log })
@@ -267,6 +268,7 @@ describe('reads are counted', () => {
 })
 
 describe('of the facts that came in', () => {
+  const block = { hash: `0x${'cd'.repeat(32)}`, timestamp: midnight }
   const lines = 'vault_gateway_feed_position_lines'
   const age = 'vault_gateway_newest_fact_age_seconds'
 
@@ -286,6 +288,17 @@ describe('of the facts that came in', () => {
     expect(scraped.value('vault_gateway_feed_stopped')).toBe(0)
   })
 
+  test('the position of a chain is a block, and not a number of bytes', async () => {
+    const feed = 'chain 137 (0f1e2d3c4b5a)'
+    await ingest({ database, source: chainSource(feed, 146_952_350) })
+    const scraped = await (await served()).scrape()
+    expect(scraped.value('vault_gateway_feed_position_block', { feed })).toBe(146_952_350)
+    expect(scraped.samples('vault_gateway_feed_position_bytes').map(({ labels }) => labels['feed'])).not.toContain(feed)
+    await saveFeedReach(database, feed, 1, { readUntil: midnight, block: { ...block, number: 146_952_400 } })
+    const later = await (await served()).scrape()
+    expect(later.value('vault_gateway_feed_position_block', { feed })).toBe(146_952_400)
+  })
+
   test.each<[string, (database: Database) => Database]>([
     ['fails', (over) => failing(over)],
     ['hangs', (over) => hanging(over)],
@@ -293,7 +306,7 @@ describe('of the facts that came in', () => {
   ])('nothing is told while the database %s; the rest is, in time', async (_, broken) => {
     const { names, samples, value } = await (await served(broken(database))).scrape()
     expect(value('vault_gateway_database_up')).toBe(0)
-    for (const name of [lines, 'vault_gateway_feed_position_bytes', age]) {
+    for (const name of [lines, 'vault_gateway_feed_position_bytes', 'vault_gateway_feed_position_block', age]) {
       expect(names).toContain(name)
       expect(samples(name)).toEqual([])
     }
@@ -301,8 +314,8 @@ describe('of the facts that came in', () => {
   })
 
   test('no more is told than is so now', async () => {
-    const feedA = { name: 'a', lines: 2, bytes: 20, newestFactAt: 90, readUntil: 120 }
-    const feedB = { name: 'b', lines: 1, bytes: 1, newestFactAt: null, readUntil: null }
+    const feedA = { name: 'a', lines: 2, bytes: 20, block: null, newestFactAt: 90, readUntil: 120 }
+    const feedB = { name: 'b', lines: 1, bytes: 1, block: null, newestFactAt: null, readUntil: null }
     let figures: ModelFigures | null = { feeds: [feedA], newestFactAt: 100, commitSeq: 7 }
     let isStopped = false
     const tell = createModelMetrics({
@@ -365,6 +378,15 @@ describe('of the facts that came in', () => {
   })
 })
 
+/** A chain with one fact, in a block of this number. */
+function chainSource(name: string, block: number): FactSource {
+  async function* facts(): AsyncGenerator<readonly FactInput[]> {
+    yield await Promise.resolve([strategy('on chain', midnight)])
+  }
+  const position = { line: 1, byte: block, fingerprint: `0x${'ab'.repeat(32)}` }
+  return { name, start: { line: 0, byte: 0 }, facts: facts(), positionAfter: () => position }
+}
+
 test('the README of operations names each metric there is, with its labels, and no other', async () => {
   const readme = await readFile(path.join(import.meta.dirname, '../../../src/cli/README.md'), 'utf8')
   const table = Array.from(readme.matchAll(/^\| `(vault_gateway_\w+)` +\| (.*?) +\|/gm), ([, name, labels]) => [
@@ -374,6 +396,7 @@ test('the README of operations names each metric there is, with its labels, and 
   const { get, scrape } = await served()
   const source = { ...inputSource(Readable.from([Buffer.from(feedText([strategy('calm')]))])), name: 'feed.ndjson' }
   await ingest({ database, source })
+  await ingest({ database, source: chainSource('chain 137', 1) })
   await saveFeedReach(database, source.name, 1, { readUntil: midnight, block: null })
   await (await get('/strategies')).text()
   const { metrics } = await vi.waitFor(async () => {

@@ -1,37 +1,41 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import pg from 'pg'
 
-/** The server has no connection left: `max_connections`, or the limit of the role or the database. */
+/** SQLSTATE "too many connections": the limit of the server (`max_connections`), the role or the database. */
 const tooManyConnections = '53300'
-/** PgBouncer says so without a code of its own: https://www.pgbouncer.org/config.html#max_client_conn */
-const noMoreOfPgBouncer = 'no more connections allowed'
+/**
+ * PgBouncer's message for its own limit, which has no SQLSTATE of its own.
+ * @see https://www.pgbouncer.org/config.html#max_client_conn
+ */
+const pgBouncerFull = 'no more connections allowed'
 const growMilliseconds = 10_000
 const retryMilliseconds = 200
 
 type Callback = Parameters<pg.Pool['connect']>[0]
 
+/** Options of a {@link RetryingPool}. */
 export interface RetryingPoolOptions extends pg.PoolConfig {
   readonly max: number
   readonly connectionTimeoutMillis: number
-  /** Is told how many connections it has where the server gives no more. */
+  /** Called with the number of its connections when the server provides no more. */
   readonly onFull: (connections: number) => void
-  /** A pool that gives up one of its connections to this one where this one has none. */
+  /** A pool that closes one of its connections in favour of this pool where this one has none. */
   readonly lender?: RetryingPool
 }
 
 /**
- * A pool that makes do with the connections it has where the server gives no more: whoever asks waits for one of those.
- * After a while it asks the server for more again.
+ * A pool that continues with the connections it has when the server provides no more: requests wait for one of these.
+ * After a while it tries to grow again.
  */
 export class RetryingPool extends pg.Pool {
-  readonly #most: number
-  readonly #patient: RetryingPoolOptions
+  readonly #max: number
+  readonly #options: RetryingPoolOptions
   #growing: NodeJS.Timeout | undefined
 
   constructor(options: RetryingPoolOptions) {
     super(options)
-    this.#most = options.max
-    this.#patient = options
+    this.#max = options.max
+    this.#options = options
   }
 
   override connect(): Promise<pg.PoolClient>
@@ -47,7 +51,7 @@ export class RetryingPool extends pg.Pool {
   }
 
   async #connected(): Promise<pg.PoolClient> {
-    const until = performance.now() + this.#patient.connectionTimeoutMillis
+    const until = performance.now() + this.#options.connectionTimeoutMillis
     for (;;) {
       try {
         return await super.connect()
@@ -56,27 +60,27 @@ export class RetryingPool extends pg.Pool {
       }
       this.#shrink()
       if (this.totalCount > 0) continue
-      void this.#patient.lender?.giveUpOne()
+      void this.#options.lender?.releaseOne()
       await wait(retryMilliseconds)
     }
   }
 
-  /** Takes those that it has, or is about to have, for all there are. */
+  /** Limits the pool to the connections that exist or are being opened. */
   #shrink(): void {
     this.#limit(Math.max(1, this.totalCount))
-    this.#patient.onFull(this.totalCount)
+    this.#options.onFull(this.totalCount)
   }
 
-  #limit(most: number): void {
-    this.options.max = most
+  #limit(max: number): void {
+    this.options.max = max
     this.#growing ??= setTimeout(() => {
       this.#growing = undefined
-      this.options.max = this.#most
+      this.options.max = this.#max
     }, growMilliseconds).unref()
   }
 
-  /** Ends a connection when its turn comes, unless it is the only one. */
-  async giveUpOne(): Promise<void> {
+  /** Closes an idle connection as soon as there is one, unless it is the only connection. */
+  async releaseOne(): Promise<void> {
     if (this.totalCount < 2) return
     this.#limit(this.totalCount - 1)
     await super.connect().then(
@@ -88,5 +92,5 @@ export class RetryingPool extends pg.Pool {
 
 function isFull(error: unknown): boolean {
   const { code, message = '' } = error as { code?: unknown; message?: string }
-  return code === tooManyConnections || message.includes(noMoreOfPgBouncer)
+  return code === tooManyConnections || message.includes(pgBouncerFull)
 }

@@ -1,13 +1,20 @@
 import type { Database, Statement } from '../database.ts'
 
+/** Tells a position in a chain, whose fingerprint is a block hash, from one in a file, which has a digest of 22 characters. */
+const isChain = `fingerprint ~ '^0x[0-9a-f]{64}$'`
+
 const feeds: Statement = {
   name: 'feeds',
-  text: `select name, line::float8 as lines, byte::float8 as bytes, newest_fact_at::float8 as "newestFactAt",
+  text: `select name, line::float8 as lines, case when ${isChain} then null else byte::float8 end as bytes,
+      case when ${isChain} then greatest(byte, block_number)::float8 end as block, newest_fact_at::float8 as "newestFactAt",
       read_until::float8 as "readUntil"
     from feed order by name collate "C"`,
 }
 
-/** The greatest of nothing is null, and of something and nothing the something. */
+/**
+ * `greatest` ignores nulls, so tables without rows do not matter.
+ * @see PostgreSQL documentation, "Conditional Expressions", section GREATEST and LEAST
+ */
 const newestFact: Statement = {
   name: 'newest_fact',
   text: `select greatest((select max(updated_at) from vault), (select max(published_at) from strategy),
@@ -16,30 +23,38 @@ const newestFact: Statement = {
 
 const commitSeq: Statement = { name: 'commit_seq', text: 'select seq::float8 as seq from data_head' }
 
-/** How far a feed has been applied. */
+/** Progress of a feed, for metrics. */
 export interface FeedRow {
   readonly name: string
   readonly lines: number
-  /** Unpacked. */
-  readonly bytes: number
-  /** Time of the newest fact that it brought, in Unix seconds. */
+  /** Position in the decompressed feed; null for a chain. */
+  readonly bytes: number | null
+  /** Newest block that was read and applied; null for any other feed. */
+  readonly block: number | null
+  /** Time of the newest fact from it, in Unix seconds. */
   readonly newestFactAt: number | null
-  /** Up to when its source is known to hold no more than was applied, in Unix seconds. */
+  /** Time up to which its source is known to contain no further facts, in Unix seconds. */
   readonly readUntil: number | null
 }
 
-/** All feeds that facts have come from, by name. */
+/** Reads the progress of all feeds that have brought facts, ordered by name. */
 export function readFeeds(database: Pick<Database, 'query'>, signal: AbortSignal): Promise<FeedRow[]> {
   return database.query(feeds, [], signal)
 }
 
-/** Time of the newest fact of any kind, in Unix seconds; null before the first. */
+/**
+ * Reads the time of the newest fact of any kind.
+ * @returns Unix seconds; null before the first fact
+ */
 export async function readNewestFactAt(database: Pick<Database, 'query'>, signal: AbortSignal): Promise<number | null> {
   const [newest] = await database.query<{ ts: number | null }>(newestFact, [], signal)
   return newest?.ts ?? null
 }
 
-/** Number of the newest commit; null before the first. */
+/**
+ * Reads the number of the newest commit.
+ * @returns null before the first commit
+ */
 export async function readCommitSeq(database: Pick<Database, 'query'>, signal: AbortSignal): Promise<number | null> {
   const [head] = await database.query<{ seq: number }>(commitSeq, [], signal)
   return head?.seq ?? null

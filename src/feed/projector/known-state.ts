@@ -7,19 +7,19 @@ import { lockVaults } from '../../database/write/vault.ts'
 import { digestOf } from '../fact/digest.ts'
 import type { EventFact, Fact, FactKind } from '../fact/fact.ts'
 import { identity, identityOf } from '../fact/identity.ts'
-import type { Known } from './projection.ts'
+import type { KnownState } from './projection.ts'
 
-/** Reads what these facts are about, and keeps other writers off those vaults. */
-export async function loadKnown(
+/** Reads the stored state that facts refer to, and locks their vaults. */
+export async function loadKnownState(
   transaction: Transaction,
   facts: readonly Fact[],
-): Promise<{ known: Known; figures: readonly Figures[] }> {
+): Promise<{ known: KnownState; figures: readonly Figures[] }> {
   const ofKind = <Kind extends FactKind>(kind: Kind) =>
     facts.filter((fact): fact is Extract<Fact, { kind: Kind }> => fact.kind === kind)
   const [opened, marks, screened, published] = [ofKind('vault'), ofKind('mark'), ofKind('screen'), ofKind('strategy')]
   const events: EventFact[] = ofKind('event')
   const addresses = [...new Set([...opened, ...marks, ...events].map(({ vault }) => vault))].sort()
-  // In one go, but one after the other: what is read after the vaults are locked is as the writer before has left it.
+  // Pipelined, but in this order: reads after the lock see what the previous writer has committed.
   const [vaults, strategies, screens, knownOfMarks, knownOfEvents, figures] = await Promise.all([
     lockVaults(transaction, addresses),
     knownStrategies(transaction, [...new Set(published.map(({ id }) => id))]),
@@ -43,8 +43,8 @@ export async function loadKnown(
   return { known, figures }
 }
 
-/** Whether the read model holds all of these facts. */
+/** Tells whether the read model contains all of these facts. */
 export async function areKnown(transaction: Transaction, facts: readonly Fact[]): Promise<boolean> {
-  const { digests } = (await loadKnown(transaction, facts)).known
+  const { digests } = (await loadKnownState(transaction, facts)).known
   return facts.every((fact) => digests.get(identityOf(fact)) === digestOf(fact))
 }

@@ -1,0 +1,126 @@
+import { isDriverAdapterError, type SqlMigrationAwareDriverAdapterFactory } from '@prisma/driver-adapter-utils'
+import {
+  DatabaseFull,
+  DatabaseReadOnly,
+  DatabaseRefused,
+  DatabaseUnavailable,
+  isOutage,
+  isUnavailable,
+} from './errors.ts'
+
+const readOnlyTransaction = '25006'
+/** SQLSTATEs of missing permissions: insufficient privilege, invalid schema name (no schema to create tables in). */
+const missingPermissions: readonly string[] = ['42501', '3F000']
+
+/**
+ * Extracts the server's reason for denying an operation.
+ * @returns null for any other error
+ */
+export function permissionDenial(error: unknown): { readonly isReadOnly: boolean; readonly reason: string } | null {
+  const { code, severity, message, cause } = error as RefusingError
+  // Prisma's driver adapter keeps the server's code and message in the error's cause.
+  const state = severity === undefined ? cause?.originalCode : code
+  const isReadOnly = state === readOnlyTransaction
+  if (!isReadOnly && !missingPermissions.includes(state ?? '')) return null
+  return { isReadOnly, reason: cause?.originalMessage ?? message }
+}
+
+interface RefusingError {
+  readonly code?: string
+  readonly severity?: unknown
+  readonly message: string
+  readonly cause?: { readonly originalCode?: string; readonly originalMessage?: string }
+}
+
+const diskFull = '53100'
+const outOfMemory = '53200'
+/** Kinds of driver adapter errors that have no SQLSTATE, because the connection failed. */
+const connectionErrorKinds: readonly string[] = ['DatabaseNotReachable', 'ConnectionClosed', 'SocketTimeout']
+
+/**
+ * Converts an error of the driver or its adapter into an outage error; returns null for an error of the statement
+ * itself.
+ */
+export type ToOutage = (error: unknown) => Error | null
+
+/**
+ * Wraps a driver adapter so that it throws outage errors. Prisma itself forwards some driver errors with a code of its
+ * own, and some as they are, without a code for a broken connection.
+ */
+export function adapterWithOutages(
+  factory: SqlMigrationAwareDriverAdapterFactory,
+  toOutage: ToOutage,
+): SqlMigrationAwareDriverAdapterFactory {
+  const { provider, adapterName } = factory
+  const connect = async () => {
+    const connection = await factory.connect()
+    const query = connection.queryRaw.bind(connection)
+    const execute = connection.executeRaw.bind(connection)
+    connection.queryRaw = (statement) => rejectWithOutage(query(statement), toOutage)
+    connection.executeRaw = (statement) => rejectWithOutage(execute(statement), toOutage)
+    return connection
+  }
+  return { provider, adapterName, connect, connectToShadowDb: () => factory.connectToShadowDb() }
+}
+
+/**
+ * Settles with the work, with driver errors replaced by outage errors.
+ * @throws the outage error where `toOutage` returns one
+ */
+export async function rejectWithOutage<Result>(work: Promise<Result>, toOutage: ToOutage): Promise<Result> {
+  try {
+    return await work
+  } catch (error) {
+    throw toOutage(error) ?? error
+  }
+}
+
+const grant = 'GRANT its role SELECT, INSERT, UPDATE, DELETE ON ALL TABLES and USAGE ON ALL SEQUENCES IN SCHEMA public.'
+
+/**
+ * Classifies errors of a PostgreSQL server: outages, missing permissions and read-only mode.
+ * @param host host and port, for messages
+ */
+export function classifyServerError(host: string): ToOutage {
+  const classifySpace = classifySpaceError(`at ${host}`)
+  return (error) => {
+    if (isOutage(error) || error instanceof DatabaseRefused) return error
+    const refusal = permissionDenial(error)
+    // After a failover an old connection may lead to a standby: it is discarded, and the next connection may find the
+    // primary.
+    if (refusal?.isReadOnly === true) return new DatabaseReadOnly(host, error)
+    if (refusal !== null)
+      return new DatabaseRefused(`PostgreSQL at ${host} refuses: ${refusal.reason}. ${grant}`, error)
+    const isUnreachable = isConnectionError(error) || isUnavailable({ code: sqlStateOf(error) })
+    return isUnreachable ? new DatabaseUnavailable(error) : classifySpace(error)
+  }
+}
+
+/**
+ * Classifies errors of an embedded database, whose only outage is lack of disk space or memory.
+ * @param folder data directory, for messages
+ */
+export function classifyEmbeddedError(folder: string): ToOutage {
+  return classifySpaceError(`in ${folder}`)
+}
+
+function classifySpaceError(where: string): ToOutage {
+  return (error) => {
+    const code = sqlStateOf(error)
+    if (code === diskFull) return new DatabaseFull('disk', where, error)
+    return code === outOfMemory ? new DatabaseFull('memory', where, error) : null
+  }
+}
+
+/** Returns the SQLSTATE of the database's own answer, as the driver or Prisma's adapter reports it. */
+function sqlStateOf(error: unknown): string | undefined {
+  if (isDriverAdapterError(error)) return error.cause.originalCode
+  const { code, severity } = error as { code?: string; severity?: unknown }
+  return severity === undefined ? undefined : code
+}
+
+/** Tells whether an error is about the connection: neither an answer of the server nor a bug of this process. */
+function isConnectionError(error: unknown): boolean {
+  if (isDriverAdapterError(error)) return connectionErrorKinds.includes(error.cause.kind)
+  return sqlStateOf(error) === undefined && !(error instanceof TypeError || error instanceof RangeError)
+}

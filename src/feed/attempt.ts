@@ -1,0 +1,65 @@
+import type { Database } from '../database/database.ts'
+import type { Batch } from './batch.ts'
+import type { ExpectedState } from './feed-position.ts'
+import type { LineOutcome } from './projector/line-outcome.ts'
+import { type AppliedBatch, applyBatch } from './projector/projector.ts'
+import type { Line } from './reading/lines.ts'
+import type { Rejected, Rejects } from './rejects.ts'
+
+/** Options of {@link createAttempt}. */
+export interface AttemptOptions {
+  readonly database: Database
+  readonly rejects: Rejects | undefined
+  /** Name of the feed. */
+  readonly feed: string
+  readonly expected: ExpectedState
+  /** The last line that was counted, and written where it was rejected, before the source was reopened. */
+  readonly countedAfter: number
+}
+
+/**
+ * Returns a function that applies the same batch at each attempt. A commit whose response was lost is detected by the
+ * next attempt.
+ */
+export function createAttempt(
+  { database, rejects, feed, expected, countedAfter }: AttemptOptions,
+  { lines, parsed }: Batch,
+): () => Promise<AppliedBatch> {
+  let earlier: readonly LineOutcome[] | undefined
+  return async () => {
+    let reached: readonly LineOutcome[] | undefined
+    const beforeCommit = async (outcomes: readonly LineOutcome[]): Promise<void> => {
+      await rejects?.write(rejectedLines(lines, outcomes).filter(({ line }) => line.number > countedAfter))
+      reached = committedOutcomes(outcomes, earlier)
+    }
+    try {
+      const skipBad = rejects !== undefined
+      const applied = await applyBatch(database, feed, parsed, { skipBad, beforeCommit, expected })
+      return { ...applied, outcomes: committedOutcomes(applied.outcomes, earlier) }
+    } catch (error) {
+      earlier = reached ?? earlier
+      throw error
+    }
+  }
+}
+
+/**
+ * Returns the outcomes of a batch: where every fact that an earlier attempt applied is known now, that attempt was
+ * committed.
+ */
+function committedOutcomes(
+  outcomes: readonly LineOutcome[],
+  earlier: readonly LineOutcome[] | undefined,
+): readonly LineOutcome[] {
+  const wasCommitted = earlier?.every(
+    ({ status }, index) => status !== 'applied' || outcomes[index]?.status === 'skipped',
+  )
+  return earlier !== undefined && wasCommitted === true ? earlier : outcomes
+}
+
+/** Returns the lines that a batch rejected, with the problems. */
+export function rejectedLines(lines: readonly Line[], outcomes: readonly LineOutcome[]): Rejected[] {
+  return outcomes.flatMap((outcome, index) =>
+    outcome.status === 'rejected' ? [{ line: lines[index] as Line, issue: outcome.issue }] : [],
+  )
+}
