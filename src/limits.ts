@@ -13,6 +13,9 @@ export const listLimits = {
 /** Maximum length of filter lists, such as owners or strategies: the size of the largest page of vaults. */
 export const mostFilterValues = 200
 
+/** Maximum length of the list of ids that `nodes` takes: the size of the largest page of vaults. */
+export const mostIds = 200
+
 /** Maximum length of a cursor; the gateway's own have at most 160 characters. */
 export const mostCursorCharacters = 300
 
@@ -125,6 +128,8 @@ export const versionLimits = {
   waitMilliseconds: 2_000,
   /** Each holds a connection and a timer. A hundred times what a front end needs after its own writes. */
   waiting: 1_000,
+  /** Commits lock one row in turn, each for a millisecond or more: no more of them come while a request waits. */
+  ahead: 2_000,
   /** Concurrent reads of old versions from the log, so that the database stays available for other reads. */
   lookups: 20,
   /** Number of cached versions from the log; each is a number and a short text. */
@@ -206,7 +211,7 @@ export const connectionLimits = {
   refusedReportSeconds: 60,
 } as const
 
-/** How long the metrics and the result of `/ready` are reused: clients may request them at any rate. */
+/** How long the metrics, the result of `/ready` and the address on `/` are reused: clients may request them at any rate. */
 export const probeMilliseconds = 1_000
 
 /** Responses in compression or in libuv's queue of four threads, 15 ms for a large one; others are not compressed. */

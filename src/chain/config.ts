@@ -147,7 +147,7 @@ function describe(issue: z.core.$ZodRawIssue): string | undefined {
     case 'invalid_union':
       return issue.input === undefined
         ? 'is missing'
-        : `is ${written}, which is none of what it can be: see the README's example`
+        : `is ${written}, which is none of what it can be: see the example in src/chain/README.md`
     case 'too_small':
       return issue.origin === 'number' ? `is ${written}, less than ${issue.minimum}` : 'is empty'
     case 'too_big':

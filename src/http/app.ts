@@ -11,6 +11,7 @@ import { mapMaybePromise } from './async/map-maybe-promise.ts'
 import { cached } from './cache/cached.ts'
 import { DataVersions } from './cache/data-versions.ts'
 import { createResponseCache, type ResponseCache } from './cache/response-cache.ts'
+import { exampleAddress } from './graphql/graphiql.ts'
 import { createGraphql, type GraphqlPlugin } from './graphql/handler.ts'
 import { preflight } from './graphql/preflight.ts'
 import { isGraphql } from './graphql/path.ts'
@@ -24,6 +25,7 @@ import { createTracing, type TracingOptions } from './middleware/tracing.ts'
 import { unexpectedErrors } from './middleware/unexpected-errors.ts'
 import { probes, type Readiness } from './ops/health.ts'
 import type { MetricsEndpoint } from './ops/metrics-endpoint.ts'
+import { rootLinks } from './ops/root.ts'
 import { staticPages } from './ops/static-content.ts'
 import { producer, type Respond } from './produce.ts'
 import { senderOf } from './sender.ts'
@@ -56,7 +58,10 @@ export interface AppOptions extends TracingOptions {
   readonly readiness?: Readiness
   /** Serves `/metrics`; without it the path does not exist. */
   readonly metrics?: MetricsEndpoint | null
-  /** Further Yoga plugins: they see each GraphQL request that the response cache does not answer. */
+  /**
+   * Further Yoga plugins. Their hooks from onParams to onExecutionResult see each GraphQL request that the response cache
+   * does not answer; those of Request and Response see none by POST in JSON, for which neither is created.
+   */
   readonly plugins?: readonly GraphqlPlugin[]
   readonly onBatch?: OnBatch
   /** Is called for each operation that runs again in one snapshot. */
@@ -73,7 +78,8 @@ export function createApp({ database, apiKeys, trustedProxies, ...options }: App
   const { onFallback } = options
   const executor = createExecutor({ schema, limits: queryLimits, admission, runConsistently, onFallback })
   const { plugins = [] } = options
-  const graphql = createGraphql({ executor, schema, admission, plugins, isOpen: apiKeys.length === 0 })
+  const isOpen = apiKeys.length === 0
+  const graphql = createGraphql({ executor, schema, admission, plugins, isOpen })
   const capacity = createSharedCapacity(limits)
 
   const respond: Respond = async (exchange, context) => {
@@ -92,6 +98,7 @@ export function createApp({ database, apiKeys, trustedProxies, ...options }: App
     requestBody(limits),
     unexpectedErrors(),
     staticPages(),
+    rootLinks({ findAddress: (context) => exampleAddress(executor, context), isOpen, report: options.report }),
     minDataVersion(versionWaiter(data, versionAt)),
   ]
   const handler = compose(stages, cached(cache, data, producer(limits, capacity, respond)))

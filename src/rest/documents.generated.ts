@@ -84,7 +84,7 @@ export type SnapshotQueryVariables = Exact<{
 }>;
 
 
-export type SnapshotQuery = { readonly vault: { readonly owner: string, readonly status: VaultStatus, readonly valueUsd: number, readonly capitalInUsd: number, readonly capitalOutUsd: number, readonly netUsd: number, readonly strategyDeltaUsd: number, readonly marketDeltaUsd: number, readonly updatedAt: number, readonly vault: string, readonly strategy: string, readonly positions: ReadonlyArray<{ readonly id: string, readonly inRange: boolean, readonly pendingRewardsUsd: number, readonly pool: { readonly a: string, readonly b: string, readonly venue: string, readonly feeTier: number }, readonly range: { readonly lower: number, readonly upper: number, readonly current: number } }>, readonly fees: { readonly contributedUsd: number, readonly withdrawnUsd: number, readonly taxedUsd: number, readonly highWaterUsd: number }, readonly suspension: { readonly reason: string, readonly since: number, readonly exitsAvailable: boolean } | null } | null };
+export type SnapshotQuery = { readonly vault: { readonly owner: string, readonly status: VaultStatus, readonly valueUsd: number, readonly capitalInUsd: number, readonly capitalOutUsd: number, readonly netUsd: number, readonly strategyDeltaUsd: number, readonly marketDeltaUsd: number, readonly updatedAt: number, readonly vault: string, readonly strategy: string, readonly positions: ReadonlyArray<{ readonly inRange: boolean, readonly pendingRewardsUsd: number, readonly id: string, readonly pool: { readonly a: string, readonly b: string, readonly venue: string, readonly feeTier: number }, readonly range: { readonly lower: number, readonly upper: number, readonly current: number } }>, readonly fees: { readonly contributedUsd: number, readonly withdrawnUsd: number, readonly taxedUsd: number, readonly highWaterUsd: number }, readonly suspension: { readonly reason: string, readonly since: number, readonly exitsAvailable: boolean } | null } | null };
 
 export type StrategiesQueryVariables = Exact<{ [key: string]: never; }>;
 
@@ -168,7 +168,7 @@ export const SnapshotDocument = new TypedDocumentString(`
     strategyDeltaUsd
     marketDeltaUsd
     positions {
-      id
+      id: positionId
       pool {
         a
         b

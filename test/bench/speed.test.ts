@@ -42,7 +42,7 @@ describe('the bench', () => {
   })
 
   test('puts its figures between the marks of the README, and nowhere else', async () => {
-    const readme = await readFile(path.resolve(import.meta.dirname, '../../README.md'), 'utf8')
+    const readme = await readFile(path.join(import.meta.dirname, 'README.md'), 'utf8')
     const [first, second] = [withSection(readme, 'First'), withSection(withSection(readme, 'First'), 'Second')]
     expect(second).toBe(first.replace('First', 'Second'))
     expect(second.startsWith(readme.slice(0, readme.indexOf('<!-- The figures')))).toBe(true)

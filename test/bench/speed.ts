@@ -1,5 +1,5 @@
 /**
- * The figures of the README's section on speed: the gateway over REST and GraphQL, cold and hot, on PostgreSQL and on
+ * The figures of this folder's README: the gateway over REST and GraphQL, cold and hot, on PostgreSQL and on
  * PGlite, beside a bare handler, a constant one and PostGraphile. It builds its world on the PostgreSQL server that
  * BENCH_DATABASE_URL names, in a database of its own. A run of the stated size writes the README; one that any option
  * makes another prints only.

@@ -33,7 +33,11 @@ describe('a chain.json', () => {
     ['rpc', { rpc: [] }, 'rpc is empty'],
     ['rpc', { rpc: [{ url: 'ws://node' }] }, 'rpc[0].url is not an http:// or https:// address'],
     ['rpc', { rpc: [{ url: 'http://a' }, { url: 'http://a' }] }, 'rpc[1].url stands there twice'],
-    ['finality', { finality: 'soon' }, `finality is "soon", which is none of what it can be: see the README's example`],
+    [
+      'finality',
+      { finality: 'soon' },
+      `finality is "soon", which is none of what it can be: see the example in src/chain/README.md`,
+    ],
     ['finality', { finality: 0 }, 'finality is 0, less than 1'],
     [
       'positionManager',

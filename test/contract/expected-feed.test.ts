@@ -91,7 +91,7 @@ describe.runIf(isThere)('the real-market feed', async () => {
     const query = `query ($address: Address!) {
       vault(address: $address) {
         status ${amounts.join(' ')} updatedAt strategy { id } fees { contributedUsd withdrawnUsd taxedUsd highWaterUsd }
-        positions { id pool { a b venue feeTier } range { lower upper current } pendingRewardsUsd inRange }
+        positions { id: positionId pool { a b venue feeTier } range { lower upper current } pendingRewardsUsd inRange }
         suspension { reason since }
         equity(points: 2000) { ts valueUsd capitalInUsd capitalOutUsd }
         events(first: 5) { totalCount nodes { txHash type ts } }

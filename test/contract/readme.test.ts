@@ -1,47 +1,45 @@
 import { execFile } from 'node:child_process'
-import { existsSync } from 'node:fs'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
+import { parse, validate } from 'graphql'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { environmentVariables } from '../../src/config.ts'
-import { demoFacts } from '../../src/feed/demo/demo.ts'
+import { readChainConfig } from '../../src/chain/config.ts'
 import { eventTypes } from '../../src/domain/ledger.ts'
+import { demoFacts } from '../../src/feed/demo/demo.ts'
+import { schema } from '../../src/graphql/schema/schema.ts'
+import { routes } from '../../src/rest/routes.ts'
 import { emptyDatabase } from '../support/database.ts'
 import { gatewayOn, type TestGateway } from '../support/gateway.ts'
 import { apply } from '../support/world.ts'
+import { type Block, codeIn, readmeOf, readmes, root } from './readmes.ts'
 
-/** The time that the demo world of the README's answers ends at; at another one only times and blocks differ. */
+/** The time that the demo world of the READMEs' answers ends at; at another one only times and blocks differ. */
 const readmeTime = 1_767_225_600
 
-const root = path.resolve(import.meta.dirname, '../..')
-const readme = await readFile(path.join(root, 'README.md'), 'utf8')
 const packageJson = JSON.parse(await readFile(path.join(root, 'package.json'), 'utf8')) as {
   scripts: Record<string, string>
 }
 
-/** The fenced blocks, in their order. */
-const blocks = Array.from(readme.matchAll(/^```(\w+)\n(.*?)^```$/gms), ([, language = '', text = '']) => ({
-  language,
-  text,
-}))
-const exampleFeed = blocks.find(({ language }) => language === 'ndjson')?.text ?? ''
-const commands = blocks.filter(({ language }) => language === 'sh').map(({ text }) => text.trim())
+/** The kinds of blocks, each of which is executed or checked below. */
+type Kind = 'curl' | 'query' | 'answer' | 'feed' | 'command' | 'counts' | 'chain' | 'program'
 
-/** Each question with the JSON that stands below it. */
-function answered(
-  isQuestion: (block: { language: string; text: string }) => boolean,
-): [question: string, answer: unknown][] {
-  return blocks.flatMap((block, index) =>
-    isQuestion(block) ? [[block.text.trim(), JSON.parse(blocks[index + 1]?.text ?? '')] as [string, unknown]] : [],
-  )
+interface Example extends Block {
+  /** Null for a block of which no test knows. */
+  readonly kind: Kind | null
 }
 
-const curls = answered(({ language, text }) => language === 'sh' && text.startsWith('curl'))
-const queries = answered(({ language }) => language === 'graphql')
+const examples: readonly Example[] = readmes.flatMap(({ blocks }) =>
+  blocks.map((block, index) => ({ ...block, kind: kindOf(block, blocks[index - 1]) })),
+)
+const curls = answered('curl')
+const queries = answered('query')
+const commands = of('command').flatMap(({ text }) => text.trim().split('\n'))
+const { text: feed = '' } = of('feed')[0] ?? {}
 
-describe('the README', () => {
+describe('the READMEs', () => {
   let gateway: TestGateway
 
   beforeAll(async () => {
@@ -50,64 +48,128 @@ describe('the README', () => {
     gateway = gatewayOn(database)
   })
 
-  test('asks each of the six paths', () => {
-    const paths = curls.map(([command]) => /4000([^?"]*)/.exec(command)?.[1]?.replace(/0x\w{40}/, ':address'))
-    expect(paths).toEqual([
-      '/vault/:address/snapshot',
-      '/vault/:address/equity',
-      '/vault/:address/events',
-      '/strategies',
-      '/universe',
-      '/universe/pairs',
-    ])
+  test('have no block that is not executed or checked', () => {
+    expect(examples.filter(({ kind }) => kind === null)).toEqual([])
+    expect(new Set(examples.map(({ kind }) => kind)).size).toBe(8)
   })
 
-  test.each(curls)('tells what is answered to %s', async (command, answer) => {
+  test('ask each of the six paths', () => {
+    const paths = curls.map(([, command]) => /4000([^?"]*)/.exec(command)?.[1]?.replace(/0x\w{40}/, ':address'))
+    expect(paths.sort()).toEqual(routes.map((route) => route.path).sort())
+  })
+
+  test.each(curls)('%s tells what is answered to %s', async (_, command, answer) => {
     const address = /^curl -s "?http:\/\/localhost:4000([^"]*)"?$/.exec(command)?.[1] ?? ''
     const response = await gateway.get(address)
     expect(response.status).toBe(200)
     expect(await response.json()).toEqual(answer)
   })
 
-  test.each(queries)('tells what is answered to %s', async (query, answer) => {
+  test.each(queries)('%s tells what is answered to %s', async (_, query, answer) => {
     expect(await gateway.query(query)).toEqual(answer)
   })
 
-  test('names every event type, and every variable of the configuration', () => {
-    for (const type of eventTypes) expect(readme).toContain(type)
-    const table = Array.from(readme.matchAll(/^\| `([A-Z_]+)` /gm), ([, name]) => name)
-    expect(table.sort()).toEqual([...environmentVariables].sort())
+  test('have only valid GraphQL in inline code', () => {
+    const inline = readmes.flatMap(({ prose }) => codeIn(prose)).filter((code) => /^(\{|_meta \{)/.test(code))
+    expect(inline.length).toBeGreaterThan(1)
+    for (const code of inline) {
+      expect(validate(schema, parse(code.startsWith('{') ? code : `{ ${code} }`)), code).toEqual([])
+    }
   })
 
-  test('maps rooms that are there', () => {
-    const rooms = Array.from(readme.matchAll(/^\| `([a-z/]+\/)` /gm), ([, room = '']) => room)
-    expect(rooms.length).toBeGreaterThan(5)
-    for (const room of rooms) expect(existsSync(path.join(root, room)), room).toBe(true)
+  test('name every event type', () => {
+    const { prose } = readmeOf('src/rest')
+    for (const type of eventTypes) expect(prose).toContain(type)
   })
 
-  test('uses only commands there are', () => {
-    const scripts = commands.flatMap((command) =>
+  test('use only commands there are', () => {
+    const inline = readmes.flatMap(({ prose }) => codeIn(prose)).filter((code) => /(^| )npm /.test(code))
+    const scripts = [...commands, ...inline].flatMap((command) =>
       Array.from(command.matchAll(/npm (?:run )?(?:-s )?(?!ci\b)([\w:]+)/g), ([, script = '']) => script),
     )
-    expect(scripts).toEqual(expect.arrayContaining(['start', 'test', 'ingest', 'chain']))
+    expect(scripts).toEqual(expect.arrayContaining(['start', 'test', 'ingest', 'chain', 'bench', 'reliability']))
     for (const script of scripts) expect(Object.keys(packageJson.scripts)).toContain(script)
+  })
+
+  test('have a chain.json that can be used', () => {
+    const [chain, ...others] = of('chain')
+    expect(others).toEqual([])
+    expect(readChainConfig('chain.json', chain?.text ?? '').vaults).toHaveLength(1)
+  })
+
+  test.each(of('program').map(({ readme, text }) => [readme, text]))(
+    '%s has a program that ends well',
+    (readme, text) => runProgram(readme, text),
+  )
+
+  test('have programs that fail where they assert what is wrong', async () => {
+    const [{ readme, text } = { readme: '', text: '' }] = of('program')
+    await expect(runProgram(readme, text.replace("'150.25'", "'150.26'"))).rejects.toThrow('150.26')
   })
 })
 
-test("the README's feed is applied by its command, and gives what it says", async () => {
+test("the root README's feed is applied by its command, and gives what it says", async () => {
   const folder = await mkdtemp(path.join(tmpdir(), 'readme-'))
-  const feed = path.join(folder, 'feed.ndjson')
-  await writeFile(feed, exampleFeed)
-  const command = commands.find((text) => text.startsWith('npm run ingest'))?.replace('feed.ndjson', feed) ?? ''
+  const file = path.join(folder, 'feed.ndjson')
+  await writeFile(file, feed)
+  const command = commands.find((text) => text.startsWith('npm run ingest'))?.replace('feed.ndjson', file) ?? ''
   const [program = '', ...args] = command.split(' ')
   const env = { ...process.env, DATA_DIR: path.join(folder, 'data'), DATABASE_URL: '' }
   const { stderr } = await promisify(execFile)(program, args, { cwd: root, env })
-  expect(stderr).toContain(blocks.find(({ language }) => language === 'text')?.text.trim())
+  expect(of('counts')).toHaveLength(1)
+  expect(stderr).toContain(of('counts')[0]?.text.trim())
   await rm(folder, { recursive: true })
 
   const database = await emptyDatabase()
-  await apply(database, exampleFeed.trim().split('\n'))
+  await apply(database, feed.trim().split('\n'))
   const address = '0x52908400098527886E0F7030069857D2E4169EE7'
   const snapshot = await (await gatewayOn(database).get(`/vault/${address}/snapshot`)).json()
   expect(snapshot).toMatchObject({ netUsd: 150.25, marketDeltaUsd: 100, strategyDeltaUsd: 50.25 })
 })
+
+function kindOf({ language, text }: Block, before: Block | undefined): Kind | null {
+  const isAsked = before?.language === 'graphql' || before?.text.startsWith('curl') === true
+  switch (language) {
+    case 'sh':
+      return text.startsWith('curl') ? 'curl' : 'command'
+    case 'graphql':
+      return 'query'
+    case 'json':
+      return isAsked ? 'answer' : text.includes('"chainId"') ? 'chain' : null
+    case 'ndjson':
+      return 'feed'
+    case 'text':
+      return before?.text.startsWith('npm run ingest') === true ? 'counts' : null
+    case 'ts':
+      return 'program'
+    default:
+      return null
+  }
+}
+
+function of(kind: Kind): Example[] {
+  return examples.filter((example) => example.kind === kind)
+}
+
+/** Each question with the JSON that stands below it. */
+function answered(kind: 'curl' | 'query'): [readme: string, question: string, answer: unknown][] {
+  return of(kind).map((example) => {
+    const answer = examples[examples.indexOf(example) + 1]
+    if (answer?.kind !== 'answer') throw new Error(`${example.readme} has no answer to ${example.text}`)
+    return [example.readme, example.text.trim(), JSON.parse(answer.text) as unknown]
+  })
+}
+
+/** Runs a program whose imports are relative to its README. */
+async function runProgram(readme: string, text: string): Promise<void> {
+  const base = pathToFileURL(path.join(root, readme))
+  const absolute = text.replaceAll(/(?<=from ')\.[^']*/g, (specifier) => new URL(specifier, base).href)
+  const folder = await mkdtemp(path.join(tmpdir(), 'readme-'))
+  const file = path.join(folder, 'example.mts')
+  await writeFile(file, absolute)
+  try {
+    await promisify(execFile)(process.execPath, ['--import', 'tsx', file], { cwd: root })
+  } finally {
+    await rm(folder, { recursive: true })
+  }
+}

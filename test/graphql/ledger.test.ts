@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest'
+import { toAddress } from '../../src/domain/address.ts'
 import type { FactInput } from '../../src/feed/fact/fact.ts'
 import { emptyDatabase } from '../support/database.ts'
 import { gatewayOn, type TestGateway } from '../support/gateway.ts'
@@ -58,11 +59,12 @@ describe('the ledger', () => {
 
   test('has the fields of an event, null where they do not apply', async () => {
     const { vault } = await gateway.query<{ vault: { events: { nodes: unknown[] } } }>(
-      `{ vault(address: "${vaultB}") { events { nodes { txHash logIndex block ts type amountUsd positionId reason } } } }`,
+      `{ vault(address: "${vaultB}") { events { nodes { id txHash logIndex block ts type amountUsd positionId reason } } } }`,
     )
     const txHash = `0x${midnight.toString(16).padStart(64, '0')}`
     expect(vault.events.nodes).toEqual([
       {
+        id: `${toAddress(vaultB)}/event/${txHash}/${String(midnight % 1_000)}`,
         txHash,
         logIndex: midnight % 1_000,
         block: midnight,

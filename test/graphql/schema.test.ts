@@ -3,6 +3,7 @@ import {
   type GraphQLNamedType,
   isEnumType,
   isInputObjectType,
+  isInterfaceType,
   isIntrospectionType,
   isObjectType,
   isSpecifiedScalarType,
@@ -32,7 +33,8 @@ function member(at: string, { name, type, description }: Named): Member {
   return { at, name, type: String(getNamedType(type)), description: description ?? '' }
 }
 
-const fields = types.filter(isObjectType).flatMap((type) =>
+const typesWithFields = types.filter((type) => isObjectType(type) || isInterfaceType(type))
+const fields = typesWithFields.flatMap((type) =>
   Object.values(type.getFields()).map((field) => ({
     ...member(`${type.name}.${field.name}`, field),
     args: field.args,
@@ -128,6 +130,18 @@ describe('the schema', () => {
     expect(namesOf('Universe')).toEqual(['assets', 'pairs', 'screenedAt'])
     expect(namesOf('UniverseAsset')).toEqual(['category', 'liquidityUsd', 'name', 'symbol', 'venues'])
     expect(namesOf('UniversePair')).toEqual(['a', 'b', 'emissions', 'tvlUsd', 'venues'])
+  })
+
+  test('has the type Node for all that can be fetched again, and for nothing else', () => {
+    const node = schema.getType('Node')
+    const implementing = isInterfaceType(node) ? schema.getPossibleTypes(node).map(({ name }) => name) : []
+    expect(implementing).toEqual(['LedgerRow', 'Position', 'Strategy', 'Vault'])
+    const withId = fields.filter(({ name }) => name === 'id')
+    expect(withId.map(({ at, type }) => [at, type])).toEqual(
+      [...implementing, 'Node'].sort().map((type) => [`${type}.id`, 'ID']),
+    )
+    expect(String(schema.getQueryType()?.getFields()['node']?.type)).toBe('Node')
+    expect(String(schema.getQueryType()?.getFields()['nodes']?.type)).toBe('[Node]!')
   })
 
   test('has enums in capitals', () => {

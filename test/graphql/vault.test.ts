@@ -52,12 +52,13 @@ describe('a vault', () => {
 
   test("has its positions in the mark's order, in ticks where those were told", async () => {
     const selection = `positions {
-      id pool { a b venue feeTier } range { lower upper current } tickRange: ticks { lower upper current } inRange pendingRewardsUsd }`
+      id positionId pool { a b venue feeTier } range { lower upper current } tickRange: ticks { lower upper current } inRange pendingRewardsUsd }`
     const pool = { a: 'WETH', b: 'USDC', venue: 'uniswap-v3', feeTier: 500 }
     expect(await vault(vaultA, selection)).toEqual({
       positions: [
         {
-          id: 'zeta',
+          id: `${toAddress(vaultA)}/position/zeta`,
+          positionId: 'zeta',
           pool,
           range: { lower: 90, upper: 110, current: 120 },
           tickRange: { lower: -100, upper: 100, current: 99 },
@@ -65,7 +66,8 @@ describe('a vault', () => {
           pendingRewardsUsd: 1.5,
         },
         {
-          id: 'alpha',
+          id: `${toAddress(vaultA)}/position/alpha`,
+          positionId: 'alpha',
           pool,
           range: { lower: 90, upper: 110, current: 100 },
           tickRange: null,

@@ -5,13 +5,17 @@ import {
   type GraphQLArgument,
   type GraphQLField,
   type GraphQLInputType,
+  type GraphQLInterfaceType,
   type GraphQLObjectType,
+  isCompositeType,
   isEnumType,
   isInputObjectType,
+  isInterfaceType,
   isListType,
   isNonNullType,
   isObjectType,
 } from 'graphql'
+import { ledgerRowGlobalId, positionGlobalId } from '../../src/domain/global-id.ts'
 import { schema } from '../../src/graphql/schema/schema.ts'
 import { addresses, anyText, integers, mostly, times } from './values.ts'
 
@@ -51,21 +55,29 @@ const heavy: Text = fc
   .map(([again, before, times]) => before + again.repeat(times))
 
 interface Writer {
-  selection(type: GraphQLObjectType, levels: number): Text
+  selection(type: ObjectOrInterface, levels: number): Text
 }
+
+type ObjectOrInterface = GraphQLObjectType | GraphQLInterfaceType
 
 /** Writes what may stand in a document; each part is made once for each type and level. */
 function writerFor(known: readonly string[]): Writer {
   const made = new Map<string, Text>()
 
-  function selection(type: GraphQLObjectType, levels: number): Text {
+  function selection(type: ObjectOrInterface, levels: number): Text {
     const key = `${type.name} ${levels}`
     const there = made.get(key)
     if (there !== undefined) return there
     const fields = Object.values(type.getFields()).filter(
-      (each) => levels > 1 || !isObjectType(getNamedType(each.type)),
+      (each) => levels > 1 || !isCompositeType(getNamedType(each.type)),
     )
-    const right = fc.oneof(fc.constant('__typename'), ...fields.map((each) => field(each, levels)))
+    const right = fc.oneof(
+      fc.constant('__typename'),
+      ...fields.map((each) => field(each, levels)),
+      ...conditionsOn(type, levels).map((each) =>
+        selection(each, levels - 1).map((text) => `... on ${each.name} ${text}`),
+      ),
+    )
     const wrong = fc.constantFrom('nothing', 'address { id }', '...lost', 'vaults', '__schema { types { name } }')
     const parts = fc.array(fc.oneof({ weight: 60, arbitrary: right }, { weight: 1, arbitrary: wrong }), {
       minLength: 1,
@@ -86,7 +98,7 @@ function writerFor(known: readonly string[]): Writer {
         ),
         argumentsOf(args),
         rarely(directive, 30),
-        isObjectType(inner) ? selection(inner, levels - 1) : fc.constant(''),
+        isObjectType(inner) || isInterfaceType(inner) ? selection(inner, levels - 1) : fc.constant(''),
       )
       .map(([alias, given, directed, selected]) => `${alias}${called}${given} ${directed} ${selected}`)
   }
@@ -117,7 +129,22 @@ function writerFor(known: readonly string[]): Writer {
     if (isInputObjectType(type)) return inputObject(Object.values(type.getFields()))
     const { name: scalar } = getNamedType(type)
     if (scalar === 'Address') return addresses(known).map(quoted)
+    if (scalar === 'ID') return ids.map(quoted)
     return scalar === 'Int' ? integers.map(bare) : scalar === 'UnixTime' ? times.map(bare) : words.map(quoted)
+  }
+
+  const ofVault = addresses(known)
+  const ids = fc.oneof(
+    ofVault,
+    fc.tuple(ofVault, fc.oneof(fc.constantFrom('first', 'out', ''), anyText)).map((key) => positionGlobalId(...key)),
+    fc.tuple(ofVault, anyHash, fc.integer({ min: -1, max: 3 })).map((key) => ledgerRowGlobalId(...key)),
+    words,
+  )
+
+  /** Types whose fields may be asked for in a fragment on a type: of an interface, those that implement it, else its own. */
+  function conditionsOn(type: ObjectOrInterface, levels: number): readonly ObjectOrInterface[] {
+    if (levels <= 1) return []
+    return isInterfaceType(type) ? schema.getPossibleTypes(type) : type.getInterfaces()
   }
 
   function inputObject(fields: readonly { readonly name: string; readonly type: GraphQLInputType }[]): Text {
@@ -134,6 +161,10 @@ function writerFor(known: readonly string[]): Writer {
 }
 
 const words = fc.oneof(fc.constantFrom('seasoned', 'fresh', 'eth-core', 'WETH', 'uniswap-v3', 'WzFd'), anyText)
+
+const anyHash = fc
+  .string({ unit: fc.constantFrom(...'0123456789abcdef'), minLength: 64, maxLength: 64 })
+  .map((digits) => `0x${digits}`)
 
 /** A text once in so many times, else none. */
 function rarely(text: Text, times: number): Text {

@@ -10,7 +10,7 @@ export const usage = `Usage:
   --follow    goes on as the chain grows
   --skip-bad  sets bad lines aside in FEED.rejects.ndjson, each with its reason, and goes on
 
-Configuration comes from the environment: see the README.`
+Configuration comes from the environment: see src/cli/README.md.`
 
 /** A parsed command line. */
 export type Command =

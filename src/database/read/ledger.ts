@@ -16,6 +16,13 @@ export interface LedgerPage extends LedgerFilter {
   readonly after: LedgerKey | null
 }
 
+/** The primary key of a row. */
+export interface LedgerRowKey {
+  readonly vault: string
+  readonly txHash: string
+  readonly logIndex: number
+}
+
 /** Sorts before every row in "newest first": no block or log index is greater, and no hash starts with g. */
 const newest: LedgerKey = { block: Number.MAX_SAFE_INTEGER, logIndex: 2_147_483_647, txHash: 'g' }
 
@@ -92,6 +99,33 @@ const pageOfOneType = pageStatement('ledger_page_of_type', rowsOfOneType)
 const pageOfTypes = pageStatement('ledger_page_of_types', rowsOfTypes)
 const count = countStatement('ledger_count', '$4::text[] is null')
 const countOfTypes = countStatement('ledger_count_of_types', 'type = any($4::text[]::event_type[])')
+
+/*
+ * A key is looked up in the primary key's index, whatever the planner knows of the table: an aggregate in a lateral
+ * subquery cannot become a join. The vaults stand by themselves, since reads name what they are made from in their first value.
+ */
+const rowsByKey: Read = {
+  name: 'ledger_rows_by_key',
+  source: 'named vaults',
+  batching: { kind: 'keyed', keyColumn: 'vaultAddress' },
+  text: `select wanted.vault as key, found.encoded, ${dataVersion}
+    from unnest($2::text[], $3::text[], $4::integer[]) as wanted(vault, tx_hash, log_index)
+    cross join lateral (select ${aggregate} as encoded from ledger_row
+      where vault_address = wanted.vault and tx_hash = wanted.tx_hash and log_index = wanted.log_index) found
+    where wanted.vault = any($1::text[])`,
+  decode,
+}
+
+/** Rows of ledgers by their keys; those that are not there are left out. */
+export function readLedgerRows(database: Reader, keys: readonly LedgerRowKey[]): Promise<LedgerRow[]> {
+  const vaults = keys.map(({ vault }) => vault)
+  return database.query(rowsByKey, [
+    [...new Set(vaults)],
+    vaults,
+    keys.map(({ txHash }) => txHash),
+    keys.map(({ logIndex }) => logIndex),
+  ])
+}
 
 /**
  * Reads a page of the ledger of each vault, newest first, and one more row where there is one, which tells whether

@@ -2,7 +2,9 @@ import { z } from 'zod'
 import { type Address, toAddress } from '../../domain/address.ts'
 import { assetCategories } from '../../domain/universe.ts'
 import { type Decimal, fineDigits, usdDigits, usdScale } from '../../domain/decimal.ts'
+import { isVaultScopedId } from '../../domain/global-id.ts'
 import { decimal } from './decimal-text.ts'
+import { formatValue } from './format-value.ts'
 
 /** End of the year 9999: a greater time is a mistake, such as milliseconds. */
 const maxSeconds = 253_402_300_799
@@ -56,10 +58,17 @@ const uniqueBy = <Key extends string>(key: Key, what: string) =>
     })
   }
 
+/** Ids are unique over strategies, vaults and what belongs to vaults, in either case of hex digits. */
+const strategyId = name.superRefine((id, context) => {
+  if (!isVaultScopedId(id)) return
+  const message = `is ${formatValue(id)}, which has the form of the id of a vault, a position or a ledger row: a strategy's id is no address, and does not begin with one and a slash`
+  context.addIssue({ code: 'custom', message })
+})
+
 const strategy = z.strictObject({
   kind: z.literal('strategy'),
   ts: seconds,
-  id: name,
+  id: strategyId,
   name: name,
   tagline: prose,
   description: prose,

@@ -11,12 +11,8 @@ import {
   visit,
 } from 'graphql'
 import { operationCacheLimits, type QueryLimits } from '../../limits.ts'
-import {
-  type CompiledOperation,
-  compileOperation,
-  type Conditional,
-  type SeparatePart,
-} from './compiler/compile-operation.ts'
+import type { Conditional } from './compiler/collect-fields.ts'
+import { type CompiledOperation, compileOperation, type SeparatePart } from './compiler/compile-operation.ts'
 import { NotCompilable } from './compiler/compiled-field.ts'
 import { type OperationPrice, priceOperation, type QueryCost, type QuerySize } from './cost/query-cost.ts'
 import { checkSize } from './query-limits.ts'

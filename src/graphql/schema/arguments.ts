@@ -23,8 +23,12 @@ export function distinct<Value>(
   values: readonly Value[] | null | undefined,
   most: number,
 ): Value[] | null {
-  if (values == null) return null
-  if (values.length <= most) return [...new Set(values)]
+  return values == null ? null : [...new Set(requireAtMost(argument, values, most))]
+}
+
+/** @throws {InvalidArgument} where there are more values than `most` */
+export function requireAtMost<Value>(argument: string, values: readonly Value[], most: number): readonly Value[] {
+  if (values.length <= most) return values
   throw new InvalidArgument(argument, `has ${values.length} values, more than ${most}`)
 }
 

@@ -3,7 +3,10 @@ import { mostCursorCharacters } from '../../limits.ts'
 import { InvalidArgument } from '../../domain/errors.ts'
 import { builder } from './builder.ts'
 
-/** A page of a list, as Relay's cursor connections have it. */
+/**
+ * A page of a list, as Relay's cursor connections have it.
+ * @see https://relay.dev/graphql/connections.htm
+ */
 export interface Page<Node> {
   readonly nodes: readonly Node[]
   /** Where a node stands; asked for only where an answer has it. */
@@ -102,7 +105,7 @@ export function connectionType<Node>(
     }),
   })
   return builder.objectRef<Page<Node>>(`${name}Connection`).implement({
-    description: `A page of ${what}.`,
+    description: `A page of ${what}. Pages go forward only, by \`first\` and \`after\`, as Relay's specification of connections allows.`,
     fields: (t) => ({
       edges: t.field({
         type: [Edge],

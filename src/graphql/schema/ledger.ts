@@ -1,11 +1,20 @@
 import { listLimits } from '../../limits.ts'
-import { countLedger, type LedgerFilter, type LedgerPage, readLedger } from '../../database/read/ledger.ts'
+import {
+  countLedger,
+  type LedgerFilter,
+  type LedgerPage,
+  type LedgerRowKey,
+  readLedger,
+  readLedgerRows,
+} from '../../database/read/ledger.ts'
 import type { LedgerRow } from '../../database/read/rows.ts'
+import { ledgerRowGlobalId } from '../../domain/global-id.ts'
 import { eventTypes, type LedgerKey } from '../../domain/ledger.ts'
 import { distinct, requireWithin, windowOf } from './arguments.ts'
 import { builder } from './builder.ts'
 import { connectionType, decodeCursor, encodeCursor, pageOf } from './connection.ts'
 import { groupRowsByKey, createLoader } from '../execution/data-loaders.ts'
+import { NodeInterface } from './node.ts'
 
 const loadRows = createLoader('ledger', async (database, vaults: readonly string[], page: LedgerPage) =>
   groupRowsByKey(vaults, await readLedger(database, vaults, page), (row) => row.vaultAddress),
@@ -15,6 +24,21 @@ const loadCount = createLoader('ledger counts', async (database, vaults: readonl
   const counts = await countLedger(database, vaults, filter)
   return new Map(counts.map(({ vault, count }) => [vault, count]))
 })
+
+export const loadLedgerRow = createLoader('ledger rows', async (database, keys: readonly LedgerRowKey[]) => {
+  const rows = await readLedgerRows(database, keys)
+  const byId = new Map(rows.map((row) => [idOf(row), row]))
+  return new Map(
+    keys.flatMap((key) => {
+      const row = byId.get(ledgerRowGlobalId(key.vault, key.txHash, key.logIndex))
+      return row === undefined ? [] : [[key, row]]
+    }),
+  )
+})
+
+function idOf({ vaultAddress, txHash, logIndex }: LedgerRow): string {
+  return ledgerRowGlobalId(vaultAddress, txHash, logIndex)
+}
 
 const EventType = builder.enumType('EventType', {
   description: 'What happened to a vault.',
@@ -33,7 +57,13 @@ const EventType = builder.enumType('EventType', {
 
 const LedgerRowType = builder.prismaObject('LedgerRow', {
   description: "A row of a vault's activity ledger.",
+  interfaces: [NodeInterface],
   fields: (t) => ({
+    id: t.id({
+      description:
+        "Identifier of the row, unique over all types: its vault's address, `/event/`, the transaction hash, `/` and the log index.",
+      resolve: idOf,
+    }),
     txHash: t.expose('txHash', { type: 'TxHash', description: 'Hash of the transaction.' }),
     logIndex: t.exposeInt('logIndex', { description: 'Index of the log in its block.' }),
     block: t.expose('block', { type: 'BlockNumber', description: 'Number of the block.' }),
@@ -46,7 +76,7 @@ const LedgerRowType = builder.prismaObject('LedgerRow', {
     }),
     positionId: t.exposeString('positionId', {
       nullable: true,
-      description: 'The position it is about; null where it is about none.',
+      description: 'The positionId of the position it is about; null where it is about none.',
     }),
     reason: t.exposeString('reason', {
       nullable: true,

@@ -6,6 +6,7 @@ import './strategy.ts'
 import './vaults.ts'
 import './universe.ts'
 import './meta.ts'
+import './nodes.ts'
 import { builder } from './builder.ts'
 
 /** The gateway's schema. */

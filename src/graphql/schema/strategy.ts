@@ -2,8 +2,9 @@ import { readCatalogue, readStrategies, readStrategyPairs } from '../../database
 import { searchable } from './arguments.ts'
 import { builder } from './builder.ts'
 import { groupRowsByKey, createLoader, createWholeLoader } from '../execution/data-loaders.ts'
+import { NodeInterface } from './node.ts'
 
-const loadStrategy = createLoader('strategies', async (database, ids: readonly string[]) => {
+export const loadStrategy = createLoader('strategies', async (database, ids: readonly string[]) => {
   const strategies = await readStrategies(database, ids)
   return new Map(strategies.map((strategy) => [strategy.id, strategy]))
 })
@@ -25,8 +26,9 @@ const StrategyPair = builder.prismaObject('StrategyPair', {
 
 const StrategyType = builder.prismaObject('Strategy', {
   description: 'A strategy of the catalogue.',
+  interfaces: [NodeInterface],
   fields: (t) => ({
-    id: t.exposeID('id', { description: 'Identifier of the strategy.' }),
+    id: t.exposeID('id', { description: 'Identifier of the strategy, unique over all types.' }),
     name: t.exposeString('name', { description: 'Display name.' }),
     tagline: t.exposeString('tagline', { description: 'What it is, in a line.' }),
     description: t.exposeString('description', { description: 'What it does.' }),

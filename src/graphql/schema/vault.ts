@@ -1,14 +1,16 @@
 import type { PositionRow, VaultRow } from '../../database/read/rows.ts'
 import { readPositions, readVaults } from '../../database/read/vault.ts'
+import { positionGlobalId } from '../../domain/global-id.ts'
 import { builder } from './builder.ts'
 import { groupRowsByKey, createLoader } from '../execution/data-loaders.ts'
+import { NodeInterface } from './node.ts'
 
-const loadVault = createLoader('vaults', async (database, addresses: readonly string[]) => {
+export const loadVault = createLoader('vaults', async (database, addresses: readonly string[]) => {
   const vaults = await readVaults(database, addresses)
   return new Map(vaults.map((vault) => [vault.address, vault]))
 })
 
-const loadPositions = createLoader('positions', async (database, addresses: readonly string[]) =>
+export const loadPositions = createLoader('positions', async (database, addresses: readonly string[]) =>
   groupRowsByKey(addresses, await readPositions(database, addresses), (position) => position.vaultAddress),
 )
 
@@ -86,8 +88,16 @@ const TickRange = builder.objectRef<{ lower: number; upper: number; current: num
 
 const PositionType = builder.prismaObject('Position', {
   description: 'An open position of a vault, as its newest mark shows it.',
+  interfaces: [NodeInterface],
   fields: (t) => ({
-    id: t.exposeID('id', { description: 'Identifier of the position.' }),
+    id: t.id({
+      description:
+        "Identifier of the position, unique over all types: its vault's address, `/position/` and its positionId.",
+      resolve: ({ vaultAddress, id }) => positionGlobalId(vaultAddress, id),
+    }),
+    positionId: t.exposeString('id', {
+      description: "Identifier that the vault's marks and events give the position, unique within the vault only.",
+    }),
     pool: t.field({ type: Pool, description: 'Where it provides liquidity.', resolve: (position) => position }),
     range: t.field({
       type: PriceRange,
@@ -113,7 +123,9 @@ const PositionType = builder.prismaObject('Position', {
 
 export const VaultType = builder.prismaObject('Vault', {
   description: 'A capital vault that runs an automated liquidity-provision strategy.',
+  interfaces: [NodeInterface],
   fields: (t) => ({
+    id: t.exposeID('address', { description: 'Identifier of the vault, unique over all types: its address.' }),
     address: t.expose('address', { type: 'Address', description: 'Address of the vault.' }),
     owner: t.expose('owner', { type: 'Address', description: "Address of the vault's owner." }),
     strategyId: t.exposeID('strategyId', { description: 'Identifier of the strategy it runs.' }),

@@ -18,9 +18,11 @@ export class CachedResponse {
   constructor({ status, headers, body }: Omit<Answer, 'body'> & { readonly body: string | Buffer }) {
     const isTagged = status !== 204 && !('cache-control' in headers)
     this.status = status
-    this.headers = isTagged ? { ...headers, 'cache-control': 'no-cache', vary: 'accept-encoding' } : headers
+    const { vary } = headers
+    const varies = vary === undefined ? 'accept-encoding' : `${vary}, accept-encoding`
+    this.headers = isTagged ? { ...headers, 'cache-control': 'no-cache', vary: varies } : headers
     this.bytes = typeof body === 'string' ? Buffer.from(body) : body
-    this.tag = isTagged ? hash('sha256', this.bytes, 'base64url').slice(0, 27) : null
+    this.tag = isTagged ? tagOf(this.bytes, vary === undefined ? null : (headers['content-type'] ?? null)) : null
     const length = status === 204 ? {} : { 'content-length': String(this.bytes.length) }
     const etag = this.tag === null ? {} : { etag: etagOf(this.tag, null) }
     this.plainHeaders = headerList({ ...this.headers, ...length, ...etag })
@@ -34,4 +36,14 @@ export class CachedResponse {
     if (packed !== null) this.#packed[encoding] = packed
     return packed
   }
+}
+
+/**
+ * A digest of a content.
+ * @param type of a content that is negotiated: the same bytes as another media type are another representation, whose tag
+ *   must differ (RFC 9110, section 8.8.3.3)
+ */
+function tagOf(bytes: Buffer, type: string | null): string {
+  const digest = hash('sha256', bytes, 'base64url')
+  return (type === null ? digest : hash('sha256', `${type}\n${digest}`, 'base64url')).slice(0, 27)
 }

@@ -11,6 +11,7 @@ import type { Respond } from '../produce.ts'
 import { exampleAddress, graphiqlOptions, graphiqlPage } from './graphiql.ts'
 import { graphqlPath } from './path.ts'
 import { executorPlugin, type GatewayContext, resultPlugin, syntaxPlugin } from './plugins.ts'
+import { type JsonPost, parseJsonPost, runJsonPost } from './json-post.ts'
 import { explained, methodRefused } from './refusals.ts'
 
 export type GraphqlPlugin = Plugin<GatewayContext, GatewayContext>
@@ -49,8 +50,11 @@ export function createGraphql({ schema, executor, admission, plugins, isOpen }: 
   // Loading Yoga takes longer than the rest of a start, so the port opens before it has ended.
   const loading = import('graphql-yoga').then(({ createYoga }) => createYoga(options))
 
-  async function byYoga({ request, body }: Exchange, context: RequestContext, onParsed: () => void): Promise<Answer> {
+  async function byYoga(exchange: Exchange, context: RequestContext, onParsed: () => void): Promise<Answer> {
+    const { request, body } = exchange
     const yoga = await loading
+    const post: JsonPost | null = parseJsonPost(request, body)
+    if (post !== null) return runJsonPost(yoga, post, { context, onParsed }, context)
     const { method, target } = request
     const accept = request.header('accept')
     // Yoga takes the first acceptable type, and disregards qualities.
@@ -59,7 +63,8 @@ export function createGraphql({ schema, executor, admission, plugins, isOpen }: 
     const response = await yoga.fetch(new yoga.fetchAPI.Request(origin + target, init), { context, onParsed })
     return explained({
       status: response.status,
-      headers: Object.fromEntries(response.headers),
+      // Yoga's own Headers keep the case in which a name was set.
+      headers: Object.fromEntries(Array.from(response.headers, ([name, value]) => [name.toLowerCase(), value])),
       body: await response.text(),
     })
   }
@@ -77,12 +82,18 @@ export function createGraphql({ schema, executor, admission, plugins, isOpen }: 
     })
   }
 
-  return async (exchange, context) => {
+  async function negotiated(exchange: Exchange, context: RequestContext): Promise<Answer> {
     const { request } = exchange
     if (request.method === 'POST') return admitted(exchange, context)
     if (request.method !== 'GET') return methodRefused(request.method)
     if (!prefersHtml(request.header('accept'))) return admitted(exchange, context)
     const address = isOpen ? await exampleAddress(executor, context) : null
     return graphiqlPage(graphiqlOptions(request.query, address))
+  }
+
+  // Page and media types are negotiated: caches between client and gateway must keep them apart.
+  return async (exchange, context) => {
+    const { headers, ...answer } = await negotiated(exchange, context)
+    return { ...answer, headers: { ...headers, vary: 'accept' } }
   }
 }

@@ -4,6 +4,7 @@ import { isGraphiqlPage } from '../graphql/path.ts'
 import type { IncomingRequest } from '../incoming-request.ts'
 import type { Answer } from '../../rest/problem.ts'
 import type { Middleware } from '../middleware.ts'
+import { isRoot } from '../ops/root.ts'
 import { isStaticContent } from '../ops/static-content.ts'
 import { refuse } from '../refuse.ts'
 import { headerList } from '../server/header-list.ts'
@@ -17,7 +18,9 @@ export function apiKey(keys: readonly string[]): Middleware {
   if (known.length === 0) return (exchange, next) => next(exchange)
   return (exchange, next) => {
     const { request } = exchange
-    if (request.method === 'OPTIONS' || isGraphiqlPage(request) || isStaticContent(request)) return next(exchange)
+    if (request.method === 'OPTIONS' || isGraphiqlPage(request) || isStaticContent(request) || isRoot(request)) {
+      return next(exchange)
+    }
     const given = keyIn(request)
     const candidate = given === undefined ? null : digest(given)
     // All are compared, so that the time taken does not tell how close a guess was.

@@ -16,6 +16,23 @@ export function prefersHtml(accept: string | null): boolean {
   return html > 0 && html >= qualityOf(accepted, jsonTypes)
 }
 
+/**
+ * The media type that a client names with the greatest weight, the first of equal ones; null where it names none of them,
+ * whatever its wildcards allow.
+ * @param types the most specific first
+ */
+export function preferredType<Type extends string>(accept: string | null, types: readonly Type[]): Type | null {
+  if (accept === null) return null
+  const accepted = parse(accept)
+  let preferred: Type | null = null
+  let greatest = 0
+  for (const type of types) {
+    const quality = qualityOf(accepted, [type])
+    if (quality > greatest) [preferred, greatest] = [type, quality]
+  }
+  return preferred
+}
+
 /** The media ranges of an Accept header without their weights: the most wanted first, those of weight 0 left out. */
 export function inOrderOfQuality(accept: string): string {
   if (!accept.includes(';')) return accept

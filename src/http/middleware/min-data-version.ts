@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { type VersionLimits, versionLimits } from '../../limits.ts'
 import { problem, retryLater } from '../../rest/problem.ts'
+import { Budget } from '../server/budget.ts'
 import type { OnLeave } from '../cache/response-cache.ts'
 import type { DataVersions, ParsedVersion } from '../cache/data-versions.ts'
 import type { Answer } from '../../rest/problem.ts'
@@ -14,9 +15,10 @@ export type VersionAt = (seq: number) => Promise<string | null>
 
 /**
  * Waits until the data is at least of a version.
+ * @param sender of the request: one sender may have half of the places to wait, and half of the lookups
  * @returns the refusal where it isn't in time, or can't be; null where it is
  */
-export type AwaitVersion = (wanted: string, onLeave: OnLeave) => Promise<Answer | null>
+export type AwaitVersion = (wanted: string, sender: string, onLeave: OnLeave) => Promise<Answer | null>
 
 export function versionWaiter(
   versions: DataVersions,
@@ -24,23 +26,25 @@ export function versionWaiter(
   bounds: VersionLimits = versionLimits,
 ): AwaitVersion {
   const history = historyOf(versions, versionAt, bounds)
-  let waiting = 0
+  const places = new Budget(bounds.waiting)
 
-  async function wait(wanted: ParsedVersion, onLeave: OnLeave): Promise<void> {
-    waiting++
-    await reached(versions, wanted, bounds.waitMilliseconds, onLeave)
-    waiting--
+  /** Waits for a version that was not heard of. */
+  async function wait(wanted: ParsedVersion, sender: string, onLeave: OnLeave): Promise<Answer | null> {
+    if (isOutOfReach(versions, wanted, bounds)) {
+      const detail = `Version ${wanted.text} is more than ${bounds.ahead} commits beyond the newest that was heard of.`
+      return retryLater('DATA_NOT_THERE_YET', detail)
+    }
+    if (!places.take(sender, 1)) return retryLater('DATA_NOT_THERE_YET', 'Too many requests wait for later data.')
+    await reached(versions, wanted, bounds.waitMilliseconds, onLeave).finally(() => places.giveBack(sender, 1))
+    return versions.hasReached(wanted) ? null : notThereYet(wanted, bounds)
   }
 
-  return async (text, onLeave) => {
+  return async (text, sender, onLeave) => {
     const wanted = parsed(text)
     if (wanted === null) return problem('BAD_DATA_VERSION', 'Send a version as the header Data-Version told it.')
-    if (!versions.hasReached(wanted) && waiting >= bounds.waiting) {
-      return retryLater('DATA_NOT_THERE_YET', `More than ${bounds.waiting} requests wait for later data.`)
-    }
-    if (!versions.hasReached(wanted)) await wait(wanted, onLeave)
-    if (!versions.hasReached(wanted)) return notThereYet(wanted, bounds)
-    const told = await history(wanted.seq)
+    const refusal = versions.hasReached(wanted) ? null : await wait(wanted, sender, onLeave)
+    if (refusal !== null) return refusal
+    const told = await history(wanted.seq, sender)
     if (told instanceof Refusal) return told.answer
     // What was heard of may be gone by now.
     if (!versions.hasReached(wanted)) return notThereYet(wanted, bounds)
@@ -48,6 +52,14 @@ export function versionWaiter(
       ? null
       : problem('HISTORY_CHANGED', `Version ${wanted.text} is none of the data's history: read anew what is held.`)
   }
+}
+
+/**
+ * Whether a version can't come in the time that is waited: a client knows one only after its commit, and so many commits
+ * can't be unheard of. While nothing was heard of, all may come.
+ */
+function isOutOfReach({ newestSeq }: DataVersions, { seq }: ParsedVersion, { ahead }: VersionLimits): boolean {
+  return newestSeq !== null && seq > newestSeq + ahead
 }
 
 function notThereYet({ text }: ParsedVersion, { waitMilliseconds }: VersionLimits): Answer {
@@ -85,32 +97,31 @@ function historyOf(
   versions: DataVersions,
   versionAt: VersionAt,
   bounds: VersionLimits,
-): (seq: number) => string | undefined | Promise<string | null | Refusal> {
+): (seq: number, sender: string) => string | Promise<string | null | Refusal> {
   const asked = new LRUCache<number, Promise<string | null | Refusal>>({ max: bounds.known })
-  let running = 0
+  const lookups = new Budget(bounds.lookups)
   versions.onChange(() => {
     if (!versions.isListening) asked.clear()
   })
 
-  async function ask(seq: number): Promise<string | null | Refusal> {
-    running++
+  async function ask(seq: number, sender: string): Promise<string | null | Refusal> {
     try {
       return await versionAt(seq)
     } catch {
       asked.delete(seq)
       return new Refusal(retryLater('DATABASE_UNAVAILABLE', 'The database does not answer now. Ask again later.'))
     } finally {
-      running--
+      lookups.giveBack(sender, 1)
     }
   }
 
-  return (seq) => {
+  return (seq, sender) => {
     const known = versions.known(seq) ?? asked.get(seq)
     if (known !== undefined) return known
-    if (running >= bounds.lookups) {
+    if (!lookups.take(sender, 1)) {
       return Promise.resolve(new Refusal(retryLater('DATA_NOT_THERE_YET', 'Too many ask for old versions at once.')))
     }
-    const answer = ask(seq)
+    const answer = ask(seq, sender)
     asked.set(seq, answer)
     return answer
   }
@@ -119,10 +130,10 @@ function historyOf(
 /** Delays requests that demand a data version until it is there, and refuses those for which it does not come in time. */
 export function minDataVersion(awaitVersion: AwaitVersion): Middleware {
   return (exchange, next) => {
-    const { request, onLeave } = exchange
+    const { request, sender, onLeave } = exchange
     const wanted = request.header(minDataVersionHeader)
     if (wanted === null || request.method === 'OPTIONS') return next(exchange)
-    return awaitVersion(wanted, onLeave).then((problem) =>
+    return awaitVersion(wanted, sender, onLeave).then((problem) =>
       problem === null ? next(exchange) : refuse(request, problem),
     )
   }

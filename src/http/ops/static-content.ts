@@ -17,7 +17,11 @@ export function staticContent({
   path,
 }: Pick<IncomingRequest, 'method' | 'path'>): Promise<CachedResponse> | null {
   const content = contents.get(path)
-  if (content === undefined) return null
+  return content === undefined ? null : answerRead(method, content)
+}
+
+/** Answers GET and HEAD with a content, and other methods as every path does that is only read. */
+export function answerRead(method: string, content: () => Promise<CachedResponse>): Promise<CachedResponse> {
   if (method === 'GET' || method === 'HEAD') return content()
   return onlyRead(method, () => Promise.reject(new TypeError(`${method} is not for reading`))).then(
     (answer) => new CachedResponse(answer),

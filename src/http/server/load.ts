@@ -1,3 +1,5 @@
+import { Budget } from './budget.ts'
+
 export interface CapacityLimits {
   /** Answers that are made at once in the process. */
   readonly answersUnderWay: number
@@ -41,29 +43,5 @@ export function createSharedCapacity({ answersUnderWay, bodiesBytes }: CapacityL
         },
       }
     },
-  }
-}
-
-/** An amount that senders share, none of whom may take more than half of it. */
-class Budget {
-  #taken = 0
-  /** Of those who hold anything. */
-  readonly #takenBy = new Map<string, number>()
-
-  constructor(readonly most: number) {}
-
-  take(sender: string, amount: number): boolean {
-    const ofSender = (this.#takenBy.get(sender) ?? 0) + amount
-    if (this.#taken + amount > this.most || ofSender > Math.ceil(this.most / 2)) return false
-    this.#taken += amount
-    this.#takenBy.set(sender, ofSender)
-    return true
-  }
-
-  giveBack(sender: string, amount: number): void {
-    this.#taken -= amount
-    const ofSender = (this.#takenBy.get(sender) ?? 0) - amount
-    if (ofSender > 0) this.#takenBy.set(sender, ofSender)
-    else this.#takenBy.delete(sender)
   }
 }

@@ -96,7 +96,11 @@ export async function listen(options: ServerOptions): Promise<HttpServer> {
     (request, response) => connections.get(request.socket)?.add(response, () => run(request, response)),
   )
   server.timeout = bounds.silentSeconds * 1000
-  server.on('clientError', refuseUnreadable)
+  server.on('clientError', (error: NodeJS.ErrnoException & Unread, socket: Socket) => {
+    const connection = connections.get(socket)
+    if (error.code === 'ECONNRESET' || !socket.writable || connection === undefined) return void socket.destroy()
+    connection.refuse(refusalOf(error))
+  })
   // The body's reader says when it is to come: not at all to what is refused.
   server.on('checkContinue', (request, response) => void server.emit('request', request, response))
   // Who expects what nobody knows is answered as if they expected nothing, which RFC 9110 leaves to the server.
@@ -146,19 +150,12 @@ const unreadable: Readonly<Partial<Record<string, readonly [ProblemCode, string]
   ERR_HTTP_REQUEST_TIMEOUT: ['REQUEST_TIMEOUT', 'The request did not come whole in time.'],
 }
 
-/** Answers what Node could not read as a request, where an answer hasn't begun, and closes. */
-function refuseUnreadable(
-  error: NodeJS.ErrnoException & Unread,
-  socket: Socket & { _httpMessage?: ServerResponse },
-): void {
-  const isAnswering = socket._httpMessage?.headersSent === true
-  if (error.code === 'ECONNRESET' || !socket.writable || isAnswering) return void socket.destroy()
+/** The whole response to what Node could not read as a request. */
+function refusalOf(error: NodeJS.ErrnoException & Unread): string {
   const [code, detail] = unreadable[error.code ?? ''] ?? ['BAD_REQUEST', 'This is not HTTP/1.1.']
   const ofMethod = error.code === 'HPE_INVALID_METHOD' ? refuseUnknownMethod(error) : null
   const { status, headers, body } = ofMethod ?? problem(code, detail)
   const fields = { ...headers, 'content-length': Buffer.byteLength(body), connection: 'close' }
   const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}`)
-  socket.end([`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`, ...lines, '', body].join('\r\n'), () =>
-    socket.destroy(),
-  )
+  return [`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`, ...lines, '', body].join('\r\n')
 }

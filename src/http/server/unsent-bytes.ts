@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { readLimits } from '../../limits.ts'
+import { HeldBytes } from './held-bytes.ts'
 
 /** The bodies of answers that clients have not taken off the gateway yet. */
 export interface UnsentBytes {
@@ -22,6 +23,7 @@ export interface UnsentOptions {
 
 /** What of one connection is not sent. */
 interface Stalled {
+  readonly socket: Socket
   readonly bodies: Map<ServerResponse, Buffer>
   /** The answer whose turn it is, and by when it has to be read. */
   turn: { readonly response: ServerResponse; readonly deadline: number } | null
@@ -38,26 +40,12 @@ export function createUnsentBytes(mostBytes: number, options: UnsentOptions = {}
   const { graceSeconds = readLimits.graceSeconds, bytesPerSecond = readLimits.bytesPerSecond } = options
   const { sweepMilliseconds = 5_000, now = () => performance.now() } = options
   const stalled = new Map<Socket, Stalled>()
-  const holders = new Map<Buffer, number>()
-  let total = 0
+  const held = new HeldBytes<Stalled>()
   let sweeping: NodeJS.Timeout | undefined
-
-  function hold(body: Buffer): void {
-    const count = holders.get(body) ?? 0
-    holders.set(body, count + 1)
-    if (count === 0) total += body.length
-  }
-
-  function release(body: Buffer): void {
-    const count = holders.get(body) ?? 0
-    if (count > 1) return void holders.set(body, count - 1)
-    holders.delete(body)
-    total -= body.length
-  }
 
   function begin(socket: Socket): Stalled {
     const silentMilliseconds = socket.timeout ?? 0
-    const begun = { bodies: new Map<ServerResponse, Buffer>(), turn: null, silentMilliseconds }
+    const begun = { socket, bodies: new Map<ServerResponse, Buffer>(), turn: null, silentMilliseconds }
     stalled.set(socket, begun)
     sweeping ??= setInterval(sweep, sweepMilliseconds).unref()
     // A socket whose write waits times out at the end of the second period without movement: net takes the first for
@@ -76,34 +64,29 @@ export function createUnsentBytes(mostBytes: number, options: UnsentOptions = {}
     sweeping = undefined
   }
 
-  /** The bytes that would be free without a connection, a shared body in equal parts. */
-  function shareOf({ bodies }: Stalled): number {
-    let bytes = 0
-    for (const body of bodies.values()) bytes += body.length / (holders.get(body) ?? 1)
-    return bytes
+  function cut(each: Stalled): void {
+    for (const body of each.bodies.values()) held.release(each, body)
+    each.bodies.clear()
+    end(each.socket)
+    each.socket.destroy()
   }
 
-  function cutLargest(): void {
-    let [largest] = stalled
-    for (const each of stalled) if (largest && shareOf(each[1]) > shareOf(largest[1])) largest = each
-    if (largest !== undefined) cut(...largest)
-  }
-
-  function cut(socket: Socket, { bodies }: Stalled): void {
-    for (const body of bodies.values()) release(body)
-    bodies.clear()
-    end(socket)
-    socket.destroy()
+  function cutDown(): void {
+    let { greatest } = held
+    while (greatest !== null && held.total > mostBytes) {
+      cut(greatest)
+      greatest = held.greatest
+    }
   }
 
   /** Cuts who reads too slowly. A pipelined answer's time begins with its turn, as it is first seen here. */
   function sweep(): void {
     const time = now()
-    for (const [socket, each] of stalled) {
+    for (const each of stalled.values()) {
       const [response, body] = [...each.bodies].find(([{ socket }]) => socket !== null) ?? []
       if (response === undefined || body === undefined) continue
       if (each.turn?.response !== response) each.turn = { response, deadline: time + allowed(body) }
-      else if (time > each.turn.deadline) cut(socket, each)
+      else if (time > each.turn.deadline) cut(each)
     }
   }
 
@@ -117,19 +100,19 @@ export function createUnsentBytes(mostBytes: number, options: UnsentOptions = {}
       const { socket } = response.req
       // All of it is with the kernel by now, as with most clients. A pipelined answer has no socket before its turn.
       if (socket.destroyed || (response.socket !== null && socket.writableLength === 0)) return
-      const { bodies } = stalled.get(socket) ?? begin(socket)
-      bodies.set(response, body)
-      hold(body)
+      const each = stalled.get(socket) ?? begin(socket)
+      each.bodies.set(response, body)
+      held.hold(each, body)
       response.once('close', () => {
-        if (!bodies.delete(response)) return
-        release(body)
-        if (bodies.size === 0) end(socket)
+        if (!each.bodies.delete(response)) return
+        held.release(each, body)
+        if (each.bodies.size === 0) end(socket)
       })
-      while (total > mostBytes && stalled.size > 0) cutLargest()
+      cutDown()
     },
 
     get bytes() {
-      return total
+      return held.total
     },
   }
 }

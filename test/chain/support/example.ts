@@ -3,17 +3,16 @@ import path from 'node:path'
 import type { Protocol } from './protocol.ts'
 import type { ChainJson, TestVault } from './reading.ts'
 
-const readme = readFileSync(path.resolve(import.meta.dirname, '../../../README.md'), 'utf8')
+const readme = readFileSync(path.resolve(import.meta.dirname, '../../../src/chain/README.md'), 'utf8')
 
 interface Example {
   readonly tokens: readonly { readonly symbol: string; readonly address: string; readonly price: string | string[] }[]
   readonly vaults: readonly Record<string, unknown>[]
 }
 
-/** The README's chain.json. */
+/** The chain.json of the chain's README. */
 export function readmeExample(): ChainJson & Example {
-  const section = readme.slice(readme.indexOf('## Live from the chain'))
-  return JSON.parse(/```json\n(.*?)```/s.exec(section)?.[1] ?? '') as ChainJson & Example
+  return JSON.parse(/```json\n(.*?)```/s.exec(readme)?.[1] ?? '') as ChainJson & Example
 }
 
 /** A copy of it that says the same of a local node: only addresses, the chain's id and the block are others. */

@@ -3,11 +3,11 @@ import path from 'node:path'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Database } from '../../../src/database/database.ts'
-import { type LedgerPage, readLedger } from '../../../src/database/read/ledger.ts'
+import { type LedgerPage, readLedger, readLedgerRows } from '../../../src/database/read/ledger.ts'
 import type { LedgerRow } from '../../../src/database/read/rows.ts'
 import { type EventType, eventTypes, type LedgerKey } from '../../../src/domain/ledger.ts'
 import type { FactInput } from '../../../src/feed/fact/fact.ts'
-import { createDatabase, runScript, type TestDatabase } from '../../support/database.ts'
+import { createDatabase, readingBy, runScript, type TestDatabase } from '../../support/database.ts'
 import { dump } from '../../support/dump.ts'
 import { touched } from '../../support/explain.ts'
 import { addressOf, apply, event, midnight, opened, strategy } from '../../support/world.ts'
@@ -106,6 +106,17 @@ describe('a page of a long ledger', () => {
       expect(pages, scans.join(', ')).toBeLessThanOrEqual(rows + 12 * (lists + 3))
     })
 
+    test.each([1, 200])('%i rows by their keys touch no others', async (count) => {
+      const keys = Array.from({ length: count }, (_, index) => {
+        const { txHash, logIndex } = keyOf(index * 997)
+        return { vault: long, txHash, logIndex }
+      })
+      const { rows, pages, scans } = await touched(database, (counted) => readLedgerRows(counted, keys))
+      // One more row tells the version.
+      expect(rows, scans.join(', ')).toBe(count + 1)
+      expect(pages, scans.join(', ')).toBeLessThanOrEqual(10 * count + 20)
+    })
+
     test('is found at the end by as much as at the beginning', async () => {
       const [newest, oldest] = [await read({}), await read({ after: keyOf(150) })]
       expect(oldest.rows).toBeLessThanOrEqual(newest.rows)
@@ -178,6 +189,30 @@ describe('the rows of a page', () => {
       }),
       { numRuns: 300 },
     )
+  })
+
+  test('are each found by its key, and none by a key that no row has', async () => {
+    const all = [...recorded.values()].flat()
+    const keys = all.map(({ vaultAddress: vault, txHash, logIndex }) => ({ vault, txHash, logIndex }))
+    const none = keys.map((key) => ({ ...key, logIndex: key.logIndex + 3 }))
+    const found = await readLedgerRows(database, [...none, ...keys])
+    expect(new Set(found)).toEqual(new Set(all))
+    expect(await readLedgerRows(database, none)).toEqual([])
+  })
+
+  test('are told with the version of their data, by key too, and where no key has a row', async () => {
+    const versions: (string | null)[] = []
+    const noting = readingBy(database, async (read, values, signal, reader) => {
+      const found = await reader.read(read, values, signal)
+      versions.push(found.version)
+      return found
+    })
+    const { txHash, logIndex } = keyOf(1)
+    await readLedger(noting, [long], everything)
+    await readLedgerRows(noting, [{ vault: long, txHash, logIndex }])
+    await readLedgerRows(noting, [{ vault: addressOf(3), txHash, logIndex }])
+    expect(versions).toEqual(versions.map(() => versions[0]))
+    expect(versions[0]).toMatch(/^\d+\.\w+$/)
   })
 
   test('are in the order of block, log index and hash, all descending', () => {

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { formatValue } from '../../../src/feed/fact/format-value.ts'
 import { checkFact, parseFact } from '../../../src/feed/fact/parse.ts'
 import { deposit, event, mark, midnight, opened, position, strategy, vaultA } from '../../support/world.ts'
 
@@ -202,6 +203,33 @@ describe('a fact', () => {
     if (reason === '') return 'positions[1].id is that of another position too'
     return reason.startsWith('symbol') ? `${key}.${reason}` : `${key} ${reason}`
   }
+})
+
+describe('the id of a strategy', () => {
+  const digits = vaultA.slice(2)
+  const flawOfId = (id: string) => flawOf(lineWith(good.strategy, ['id'], id))
+
+  test.each([
+    vaultA,
+    `0X${digits}`,
+    `0x${digits.toUpperCase()}`,
+    `0x${'aB'.repeat(20)}`,
+    `${vaultA}/`,
+    `${vaultA}/position/1`,
+    `0X${digits.toUpperCase()}/event/core`,
+  ])('may not be %s, which has the form of the id of a vault or of what belongs to one', (id) => {
+    const reason =
+      `is ${formatValue(id)}, which has the form of the id of a vault, a position or a ledger row: ` +
+      "a strategy's id is no address, and does not begin with one and a slash"
+    expect(flawOfId(id)).toEqual({ key: 'id', reason })
+  })
+
+  test.each([digits, '0x', vaultA.slice(0, -1), `${vaultA}0`, `${vaultA}-core`, `core/${vaultA}`, 'core/position/1'])(
+    'may be %s, which has none of these forms',
+    (id) => {
+      expect(flawOfId(id)).toBeNull()
+    },
+  )
 })
 
 describe('a line', () => {

@@ -87,6 +87,11 @@ describe('an answer between whose statements facts are committed', () => {
   test.each([
     ['a vault', 'vaults_by_address', `{ vault(address: "${vaultA}") { ${told} } }`],
     ['a vault whose points come later', 'equity_candidates', `{ vault(address: "${vaultA}") { ${told} } }`],
+    [
+      'a vault and its position by their ids',
+      'vaults_by_address',
+      `{ nodes(ids: ["${vaultA}", "one", "${vaultA}/position/p"]) { id ... on Vault { ${told} } } }`,
+    ],
     ['a list of vaults', 'vault_page', `{ vaults(first: 5) { nodes { ${told} } } }`],
     ['a list and its length', 'vault_page', `{ vaults(first: 5) { totalCount nodes { ${told} } } }`],
     ['the vaults of strategies', 'strategies', `{ strategies { id vaults(first: 5) { nodes { ${told} } } } }`],

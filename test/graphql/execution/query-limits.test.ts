@@ -40,6 +40,12 @@ describe('the figures of a query', () => {
       { cost: 1 + 20 * 3 },
     ],
     ['{ __typename }', { depth: 1, cost: 1 }],
+    ['{ node(id: "one") { id ... on Strategy { name sigma } } }', { depth: 2, cost: 1 + 3 }],
+    ['{ nodes(ids: ["one", "two", "one"]) { id __typename } }', { depth: 2, cost: 100 + 3 + 3 * 2 }],
+    [
+      '{ nodes(ids: ["one", "two"]) { ... on Vault { positions { id } } ... on Strategy { vaults(first: 3) { nodes { id } } } } }',
+      { depth: 4, cost: 100 + 2 + 2 * (1 + 5 + 100 + 1 + 3) },
+    ],
   ])('%s', (source, figures) => {
     expect(figuresOf(source)).toMatchObject(figures)
   })
@@ -54,6 +60,14 @@ describe('the figures of a query', () => {
         n: 8,
       }).cost,
     ).toBe(1 + 100 + 8)
+  })
+
+  test('read the number of ids from a variable, which may be one id', () => {
+    const source = 'query ($ids: [ID!]! = ["one"]) { nodes(ids: $ids) { id } }'
+    expect(figuresOf(source).cost).toBe(100 + 1 + 1)
+    expect(figuresOf(source, { ids: 'one' }).cost).toBe(100 + 1 + 1)
+    expect(figuresOf(source, { ids: [] }).cost).toBe(100)
+    expect(figuresOf(source, { ids: Array.from({ length: 200 }, () => 'one') }).cost).toBe(100 + 200 + 200)
   })
 
   test('are those of the operation that would run', () => {
@@ -134,6 +148,10 @@ describe('a query over HTTP', () => {
       '{ strategies { id } vaults(first: 200) { nodes { events { nodes { ts } } equity(points: 2000) { ts netUsd } } } }',
       'The query is 860322 fields in cost (lists count their selection once for each item); at most 50000 are answered. ' +
         'Its dearest part is vaults(first: 200) with equity(points: 2000): ask there for less, or for the rest in another query.',
+    ],
+    [
+      `query ($ids: [ID!]! = [${'"one" '.repeat(30)}]) { nodes(ids: $ids) { ... on Vault { equity(points: 2000) { ts } } } }`,
+      'Its dearest part is nodes(ids: 30) with equity(points: 2000): ',
     ],
     [
       '{ ...all } fragment all on Query { vaults { edges { node { equity { ts netUsd changeUsd } } } } }',

@@ -1,8 +1,10 @@
 import { beforeEach, describe, expect, test } from 'vitest'
+import { toAddress } from '../../../src/domain/address.ts'
+import { ledgerRowGlobalId, positionGlobalId } from '../../../src/domain/global-id.ts'
 import { demoFacts } from '../../../src/feed/demo/demo.ts'
 import { emptyDatabase, type TestDatabase } from '../../support/database.ts'
 import { gatewayOn } from '../../support/gateway.ts'
-import { apply, deposit, mark, midnight, opened, position, strategy } from '../../support/world.ts'
+import { apply, deposit, event, mark, midnight, opened, position, strategy } from '../../support/world.ts'
 
 const nested = `
   address strategy { name pairs { a } } positions { id }
@@ -50,6 +52,51 @@ describe('the number of statements', () => {
     const { query } = gatewayOn(database)
     await query('{ strategies { vaults(first: 5) { totalCount nodes { address } } } }')
     expect(database.takeStatements()).toEqual(['strategies', 'vault_page_VALUE_USD_DESC', 'vault_count'])
+  })
+
+  describe('for objects by their ids', () => {
+    const addresses = Array.from({ length: 40 }, (_, index) => `0x${(index + 1).toString(16).padStart(40, '0')}`)
+    const checksummed = addresses.map(toAddress)
+    const deposited = event(addresses[0] ?? '', midnight + 10, { type: 'resume' })
+    const { txHash, logIndex } = deposited as { txHash: string; logIndex: number }
+    const ids = {
+      vaults_by_address: checksummed,
+      strategies_by_id: ['one', 'two', 'unknown'],
+      positions_by_vault: checksummed.map((address) => positionGlobalId(address, 'p')),
+      ledger_rows_by_key: checksummed.map((address) => ledgerRowGlobalId(address, txHash, logIndex)),
+    }
+    type Found = { nodes: ({ id: string } | null)[] }
+    const nodes = (wanted: readonly string[], selection = 'id'): Promise<Found> =>
+      gatewayOn(database).query(`query ($ids: [ID!]!) { nodes(ids: $ids) { ${selection} } }`, { ids: wanted })
+
+    test.each(Object.entries(ids))('of one type is one, %s', async (statement, wanted) => {
+      const { nodes: found } = await nodes(wanted)
+      expect(found.map((node) => node?.id ?? 'unknown')).toEqual(wanted)
+      expect(database.takeStatements()).toEqual([statement])
+    })
+
+    test('of all types is one for each type', async () => {
+      const wanted = Object.values(ids).flat()
+      const { nodes: found } = await nodes(wanted)
+      expect(found.map((node) => node?.id ?? 'unknown')).toEqual(wanted)
+      expect(database.takeStatements().sort()).toEqual(Object.keys(ids).sort())
+    })
+
+    test('is the same by node under aliases', async () => {
+      const wanted = checksummed.map((address, index) => `a${index}: node(id: "${address}/position/p") { id }`)
+      await gatewayOn(database).query(`{ ${wanted.join(' ')} }`)
+      expect(database.takeStatements()).toEqual(['positions_by_vault'])
+    })
+
+    test('is the same for what belongs to them as for lists', async () => {
+      await nodes(checksummed, `... on Vault { ${nested} }`)
+      expect(database.takeStatements()).toHaveLength(statements)
+    })
+
+    test('is none for what no object can have', async () => {
+      await nodes(['', `0x${'aB'.repeat(20)}`, `${checksummed[0] ?? ''}/`])
+      expect(database.takeStatements()).toEqual([])
+    })
   })
 
   test.each([

@@ -258,18 +258,44 @@ describe('Min-Data-Version', () => {
 
   test('is waited for by so many at once, and by nobody who has left', async () => {
     gatewayAt('1.5')
-    const bounds = { ...versionLimits, waiting: 3, waitMilliseconds: 60_000 }
+    const bounds = { ...versionLimits, waiting: 4, waitMilliseconds: 60_000 }
     const waitFor = versionWaiter(data, () => Promise.resolve(null), bounds)
     const leave: (() => void)[] = []
     const onLeave = (giveUp: () => void): void => void leave.push(giveUp)
-    const waiting = [1, 2, 3].map(() => waitFor('2.6', onLeave))
-    const refused = await waitFor('2.6', onLeave)
-    expect([refused?.status, refused?.body]).toEqual([503, expect.stringContaining('More than 3 requests wait')])
+    const isRefused = async (sender: string): Promise<void> => {
+      const refused = await waitFor('2.6', sender, onLeave)
+      expect([refused?.status, refused?.body]).toEqual([503, expect.stringContaining('Too many requests wait')])
+    }
+    const waiting = ['first', 'first', 'second'].map((sender) => waitFor('2.6', sender, onLeave))
+    // One sender has half of the places.
+    await isRefused('first')
+    const last = waitFor('2.6', 'third', onLeave)
+    await isRefused('second')
     leave[0]?.()
     expect((await waiting[0])?.status).toBe(503)
-    const another = waitFor('2.6', onLeave)
+    const another = waitFor('2.6', 'second', onLeave)
     commit('2.6')
-    expect(await Promise.all([...waiting.slice(1), another])).toEqual([null, null, null])
+    expect(await Promise.all([...waiting.slice(1), last, another])).toEqual([null, null, null, null])
+  })
+
+  test('is not waited for where it is further off than commits can come', async () => {
+    gatewayAt('1.5')
+    const bounds = { ...versionLimits, waiting: 2, waitMilliseconds: 60_000 }
+    const waitFor = versionWaiter(data, () => Promise.resolve(null), bounds)
+    const wanted = (seq: number): ReturnType<typeof waitFor> => waitFor(`${seq}.5`, 'sender', () => undefined)
+    const refused = await wanted(1 + bounds.ahead + 1)
+    expect([refused?.status, refused?.headers]).toEqual([503, expect.objectContaining({ 'retry-after': '2' })])
+    expect(refused?.body).toContain(`more than ${bounds.ahead} commits beyond the newest`)
+    // It has taken no place from those that can come.
+    const farthest = wanted(1 + bounds.ahead)
+    commit(`${1 + bounds.ahead}.5`)
+    expect(await farthest).toBeNull()
+    // Nothing is known of how far off it is while commits are not heard of.
+    listening(false)
+    const unknown = wanted(1_000_000)
+    listening(true)
+    commit('1000000.5')
+    expect(await unknown).toBeNull()
   })
 
   test('of old versions asks the database a few times at once, and once for one', async () => {
@@ -282,16 +308,31 @@ describe('Min-Data-Version', () => {
       await answered
       return '7.5'
     }
-    const slow = gatewayOn(database, { data, versionAt })
-    const ask = async (version: string): Promise<number> =>
-      (await slow.get(snapshot, { headers: { 'min-data-version': version } })).status
-    const same = Array.from({ length: 10 }, () => ask('7.5'))
-    const others = Array.from({ length: 30 }, (_, index) => ask(`${index + 100}.5`))
+    const slow = gatewayOn(database, { data, versionAt, trustedProxies: 1 })
+    const ask = async (version: string, sender: string): Promise<number> => {
+      const headers = { 'min-data-version': version, 'x-forwarded-for': sender }
+      return (await slow.get(snapshot, { headers })).status
+    }
+    const askMany = (from: number, sender: string): Promise<number>[] =>
+      Array.from({ length: 30 }, (_, index) => ask(`${from + index}.5`, sender))
+    const ofSender = Math.ceil(versionLimits.lookups / 2)
+    const same = Array.from({ length: 10 }, () => ask('7.5', '192.0.2.1'))
+    const others = askMany(100, '192.0.2.1')
+    await vi.waitFor(() => expect(asked).toBe(ofSender))
+    // What another sender has asked for is shared.
+    const joined = ask('7.5', '192.0.2.2')
+    const ofAnother = askMany(200, '192.0.2.2')
     await vi.waitFor(() => expect(asked).toBe(versionLimits.lookups))
+    const ofThird = await ask('300.5', '192.0.2.3')
     answer()
-    expect(await Promise.all(same)).toEqual(same.map(() => 200))
-    const statuses = await Promise.all(others)
-    expect(statuses.filter((status) => status === 503)).toHaveLength(30 - (versionLimits.lookups - 1))
+    expect(await Promise.all([...same, joined])).toEqual([...same, joined].map(() => 200))
+    const refused = async (statuses: Promise<number>[]): Promise<number> =>
+      (await Promise.all(statuses)).filter((status) => status === 503).length
+    expect([await refused(others), await refused(ofAnother), ofThird]).toEqual([
+      30 - (ofSender - 1),
+      30 - ofSender,
+      503,
+    ])
     expect(asked).toBe(versionLimits.lookups)
   })
 

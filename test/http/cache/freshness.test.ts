@@ -1,12 +1,13 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { ledgerRowGlobalId } from '../../../src/domain/global-id.ts'
 import type { Database } from '../../../src/database/database.ts'
 import type { ChangeListener, StopListening } from '../../../src/database/commits/change-listener.ts'
 import { type ResponseCache, createResponseCache } from '../../../src/http/cache/response-cache.ts'
 import { emptyDatabase } from '../../support/database.ts'
 import { everything, screen, vaultThatIs } from '../../support/everything.ts'
 import { gatewayOn, type TestGateway } from '../../support/gateway.ts'
-import { addressOf, apply, deposit, mark, midnight, opened, strategy } from '../../support/world.ts'
+import { addressOf, apply, deposit, mark, midnight, opened, position, strategy } from '../../support/world.ts'
 
 /* The cache with a database that is written to: what it serves is what a gateway without one would. */
 
@@ -21,7 +22,11 @@ const rest = [
   '/universe',
   '/universe/pairs',
 ]
-const asked = [...rest, `/graphql?query=${encodeURIComponent(nested)}`]
+const { txHash, logIndex } = deposit(written[0] ?? '', first + 1, '100') as { txHash: string; logIndex: number }
+/** A strategy, a vault, a position that comes and goes, and a row of the ledger that is there. */
+const byId = `{ nodes(ids: ["fresh", "${written[0] ?? ''}", "${written[0] ?? ''}/position/p", "${ledgerRowGlobalId(written[0] ?? '', txHash, logIndex)}"]) {
+  id ... on Strategy { tagline } ... on Vault { valueUsd } ... on Position { pendingRewardsUsd } ... on LedgerRow { type } } }`
+const asked = [...rest, ...[nested, byId].map((query) => `/graphql?query=${encodeURIComponent(query)}`)]
 
 let database: Database
 let cache: ResponseCache
@@ -86,7 +91,7 @@ async function write(kind: 'mark' | 'screen' | 'strategy', index: number): Promi
   now += 60
   const pairs = screen.pairs.map((pair) => ({ ...pair, tvlUsd: String(now) }))
   const facts = {
-    mark: mark(written[index % 2] ?? '', now, String(now)),
+    mark: mark(written[index % 2] ?? '', now, String(now), { positions: now % 120 < 60 ? [position('p')] : [] }),
     screen: { ...screen, ts: now, pairs },
     strategy: strategy('fresh', now),
   }
@@ -107,8 +112,8 @@ test('a commit drops what it changed, and leaves the rest', async () => {
   const { hits } = cache.figures()
   await write('mark', 0)
   for (const path of asked) await bodyOf(cached, path)
-  // Three paths of the vault, and the list.
-  expect(cache.figures().hits - hits).toBe(asked.length - 4)
+  // Three paths of the vault, the list, and the objects by their ids.
+  expect(cache.figures().hits - hits).toBe(asked.length - 5)
 })
 
 const kinds = fc.constantFrom('mark' as const, 'mark' as const, 'screen' as const, 'strategy' as const)

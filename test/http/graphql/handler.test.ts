@@ -78,6 +78,17 @@ describe('a document that was asked before', () => {
     )
   })
 
+  test('is answered as Yoga answers the same request by fetch', async () => {
+    const { app } = gatewayOn(database)
+    await fc.assert(
+      fc.asyncProperty(asked, headers, async (body, sent) => {
+        const byParams = await said(app, requestOf(body, sent))
+        expect(byParams).toEqual(await said(app, requestOf(body, sent, '?by=fetch')))
+      }),
+      { numRuns: 150 },
+    )
+  })
+
   async function said(app: App, request: Request): Promise<unknown> {
     const response = await app.fetch(request)
     const told = Object.fromEntries([...response.headers].filter(([name]) => name !== 'x-request-id'))
@@ -93,20 +104,17 @@ describe('each request', () => {
   test('passes through every plugin, however often its document was asked before', async () => {
     const seen: string[] = []
     const counting: GraphqlPlugin = {
-      onRequest: () => void seen.push('request'),
-      onRequestParse: () => void seen.push('request parse'),
       onParams: () => void seen.push('params'),
       onParse: () => void seen.push('parse'),
       onValidate: () => void seen.push('validate'),
       onExecute: () => void seen.push('execute'),
-      onResultProcess: () => void seen.push('result'),
-      onResponse: () => void seen.push('response'),
+      onExecutionResult: () => void seen.push('result'),
     }
     const { app } = gatewayOn(database, { plugins: [counting] })
-    const all = ['request', 'request parse', 'params', 'parse', 'validate', 'execute', 'result', 'response']
-    for (let times = 0; times < 3; times++) {
+    const all = ['params', 'parse', 'validate', 'execute', 'result']
+    for (const query of ['', '', '', '?by=fetch']) {
       seen.length = 0
-      await (await app.fetch(requestOf({ query: ofStrategies }))).text()
+      await (await app.fetch(requestOf({ query: ofStrategies }, json, query))).text()
       expect(seen).toEqual(all)
     }
   })

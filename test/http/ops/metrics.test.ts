@@ -387,8 +387,8 @@ function chainSource(name: string, block: number): FactSource {
   return { name, start: { line: 0, byte: 0 }, facts: facts(), positionAfter: () => position }
 }
 
-test('the README names each metric there is, with its labels, and no other', async () => {
-  const readme = await readFile(path.join(import.meta.dirname, '../../../README.md'), 'utf8')
+test('the README of operations names each metric there is, with its labels, and no other', async () => {
+  const readme = await readFile(path.join(import.meta.dirname, '../../../src/cli/README.md'), 'utf8')
   const table = Array.from(readme.matchAll(/^\| `(vault_gateway_\w+)` +\| (.*?) +\|/gm), ([, name, labels]) => [
     name,
     labels,

@@ -1,13 +1,12 @@
 import {
   type DocumentNode,
   type FieldNode,
-  type FragmentDefinitionNode,
-  type FragmentSpreadNode,
+  type GraphQLInterfaceType,
   type GraphQLObjectType,
   type GraphQLOutputType,
   type GraphQLSchema,
-  type InlineFragmentNode,
   isEnumType,
+  isInterfaceType,
   isLeafType,
   isListType,
   isNonNullType,
@@ -18,9 +17,11 @@ import {
   type SelectionSetNode,
 } from 'graphql'
 import { operationCacheLimits } from '../../../limits.ts'
+import { type CollectFields, type Conditional, fieldCollector } from './collect-fields.ts'
 import { argumentsOf, constantField, enumOf, leafOf, resolverOf, NotCompilable } from './compiled-field.ts'
 import {
   apart,
+  byType,
   type CompiledField,
   listOf,
   objectOf,
@@ -38,9 +39,6 @@ export interface SeparatePart {
   /** Maps the names of enum values to the words by which the part has them. */
   readonly wordOf: (name: string) => string
 }
-
-/** A node that @skip or @include may leave out. */
-export type Conditional = FieldNode | InlineFragmentNode | FragmentSpreadNode
 
 /** JSON text of the data, in which null stands for the separate part, and that of the part. */
 export interface Written {
@@ -66,7 +64,8 @@ const wholeData: SeparatePart = { path: [], wordOf: (name) => name }
 /**
  * Compiles an operation of a valid document.
  * @param isIncluded whether @skip and @include leave a node in the operation
- * @returns null for introspection, abstract types, resolvers that take `info`, and too many fields
+ * @returns null for introspection, resolvers that take `info`, too many fields, and abstract types other than interfaces with
+ *   `typeNameOf` among their extensions, a function from a value to the name of its type
  */
 export function compileOperation(
   schema: GraphQLSchema,
@@ -78,7 +77,7 @@ export function compileOperation(
   const root = schema.getQueryType()
   if (operation.operation !== OperationTypeNode.QUERY || root == null) return null
   try {
-    const compiler = new Compiler(document, isIncluded, part.wordOf)
+    const compiler = new Compiler(schema, fieldCollector(schema, document, isIncluded), part.wordOf)
     const write = compiler.object(root, [operation.selectionSet], part.path)
     return {
       fields: compiler.fields,
@@ -103,19 +102,14 @@ function run(write: OutputWriter, rootValue: unknown, run: CompiledRun): Written
 
 class Compiler {
   fields = 0
-  readonly #fragments = new Map<string, FragmentDefinitionNode>()
   /** Compiled selections: that of a fragment is compiled once, however often the fragment is spread. */
   readonly #objects = new Map<SelectionSetNode, { readonly type: GraphQLObjectType; readonly write: OutputWriter }>()
 
   constructor(
-    document: DocumentNode,
-    readonly isIncluded: (node: Conditional) => boolean,
+    readonly schema: GraphQLSchema,
+    readonly collect: CollectFields,
     readonly wordOf: SeparatePart['wordOf'],
-  ) {
-    for (const node of document.definitions) {
-      if (node.kind === Kind.FRAGMENT_DEFINITION) this.#fragments.set(node.name.value, node)
-    }
-  }
+  ) {}
 
   /** @param way response keys to the separate part; empty where it is not in this object */
   object(
@@ -124,11 +118,8 @@ class Compiler {
     way: readonly string[] = [],
   ): OutputWriter {
     if (type.isTypeOf != null) throw new NotCompilable()
-    const nodes = new Map<string, FieldNode[]>()
-    const spread = new Set<string>()
-    for (const selectionSet of selectionSets) this.#collect(selectionSet, nodes, spread)
     return objectOf(
-      Array.from(nodes, ([key, same], index) => {
+      Array.from(this.collect(type, selectionSets), ([key, same], index) => {
         const label = `${index === 0 ? '' : ','}${JSON.stringify(key)}:`
         return { label, ...this.#field(type, same, key === way[0] ? way.slice(1) : null) }
       }),
@@ -145,26 +136,14 @@ class Compiler {
     return write
   }
 
-  /**
-   * Without abstract types every fragment applies, and once is enough: fields with the same key are one field.
-   * @param spread names of the fragments that are collected already
-   */
-  #collect({ selections }: SelectionSetNode, nodes: Map<string, FieldNode[]>, spread: Set<string>): void {
-    for (const node of selections) {
-      if (!this.isIncluded(node)) continue
-      if (node.kind === Kind.FIELD) add(nodes, node)
-      else if (node.kind === Kind.INLINE_FRAGMENT) this.#collect(node.selectionSet, nodes, spread)
-      else if (!spread.has(node.name.value)) {
-        spread.add(node.name.value)
-        this.#collect(this.#fragment(node.name.value), nodes, spread)
-      }
-    }
-  }
-
-  #fragment(name: string): SelectionSetNode {
-    const fragment = this.#fragments.get(name)
-    if (fragment === undefined) throw new NotCompilable()
-    return fragment.selectionSet
+  /** Compiles the selection for each type that implements the interface. */
+  #interface(type: GraphQLInterfaceType, selectionSets: readonly SelectionSetNode[]): OutputWriter {
+    const { typeNameOf } = type.extensions
+    if (typeof typeNameOf !== 'function') throw new NotCompilable()
+    const writers = this.schema
+      .getPossibleTypes(type)
+      .map((each) => [each.name, this.object(each, selectionSets)] as const)
+    return byType(typeNameOf as (value: unknown) => string, new Map(writers))
   }
 
   /** @param way the rest of it from here; null where it doesn't lead here */
@@ -201,8 +180,9 @@ class Compiler {
   ): OutputWriter {
     if (isListType(type)) return listOf(this.#write(type.ofType, nodes, [], true))
     if (isLeafType(type)) return isEnumType(type) ? enumOf(type, this.wordOf) : leafOf(type)
-    if (!isObjectType(type)) throw new NotCompilable()
     const selectionSets = nodes.flatMap(({ selectionSet }) => selectionSet ?? [])
+    if (isInterfaceType(type) && way.length === 0) return this.#interface(type, selectionSets)
+    if (!isObjectType(type)) throw new NotCompilable()
     const write = way.length === 0 ? this.#known(type, selectionSets) : this.object(type, selectionSets, way)
     // The items of a list are seldom the same, and what has no objects of its own is made as fast as it is found.
     return isItem || !selectionSets.some(isNested) ? write : onceEach(write)
@@ -212,9 +192,4 @@ class Compiler {
 /** Whether there may be objects in what is selected. */
 function isNested({ selections }: SelectionSetNode): boolean {
   return selections.some((node) => node.kind !== Kind.FIELD || node.selectionSet !== undefined)
-}
-
-function add(nodes: Map<string, FieldNode[]>, node: FieldNode): void {
-  const key = (node.alias ?? node.name).value
-  nodes.set(key, [...(nodes.get(key) ?? []), node])
 }

@@ -144,6 +144,18 @@ export function objectOf(fields: readonly CompiledField[]): OutputWriter {
   }
 }
 
+/** Writes a value as its own type is written. */
+export function byType(
+  typeNameOf: (value: unknown) => string,
+  writers: ReadonlyMap<string, OutputWriter>,
+): OutputWriter {
+  return (value, run) => {
+    const write = writers.get(typeNameOf(value))
+    if (write === undefined) throw new Unexpected()
+    return write(value, run)
+  }
+}
+
 export function listOf(writeItem: OutputWriter): OutputWriter {
   return (value, run) => {
     if (!Array.isArray(value)) throw new Unexpected()

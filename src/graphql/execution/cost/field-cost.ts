@@ -9,7 +9,7 @@ import {
 } from 'graphql'
 import { admissionLimits, assumedLengths, ledgerCountCost, readCost } from '../../../limits.ts'
 
-/** Length of a list that an argument asks for. */
+/** Length of a list that an argument asks for: by a number, or by the ids of its items. */
 export interface AskedLength {
   readonly argument: string
   readonly length: number
@@ -17,8 +17,12 @@ export interface AskedLength {
 
 /** @returns null where no argument asks for a length */
 export function askedLength(given: Readonly<Record<string, unknown>>): AskedLength | null {
-  const argument = lengthArguments.find((name) => typeof given[name] === 'number')
-  return argument === undefined ? null : { argument, length: Math.max(1, given[argument] as number) }
+  for (const argument of lengthArguments) {
+    const value = given[argument]
+    if (typeof value === 'number') return { argument, length: Math.max(1, value) }
+    if (Array.isArray(value)) return { argument, length: value.length }
+  }
+  return null
 }
 
 /** Items of a list: as many as an argument asks for, as a connection's page has, or as are assumed. */
@@ -26,9 +30,9 @@ export function lengthOf(field: GraphQLField<unknown, unknown>, asked: AskedLeng
   return isPageField(field) ? page : (asked?.length ?? assumedLengths[field.name] ?? 10)
 }
 
-/** Whether a field lists the items of a connection's page. */
-export function isPageField({ name }: GraphQLField<unknown, unknown>): boolean {
-  return name === 'nodes' || name === 'edges'
+/** Whether a field lists the items of a connection's page; one that takes arguments, such as ids, does not. */
+export function isPageField({ name, args }: GraphQLField<unknown, unknown>): boolean {
+  return (name === 'nodes' || name === 'edges') && args.length === 0
 }
 
 /** Elements of all lists in an input value: each is compared with rows. */
@@ -48,7 +52,7 @@ export function ownCost(field: GraphQLField<unknown, unknown>, parent: GraphQLCo
   return field.args.some(({ name }) => lengthArguments.includes(name)) ? readCost : 1
 }
 
-const lengthArguments: readonly string[] = ['first', 'points']
+const lengthArguments: readonly string[] = ['first', 'points', 'ids']
 
 /** Whether arguments can change the cost of a field: they choose a length, or take lists. */
 export function hasPricedArguments({ args }: GraphQLField<unknown, unknown>): boolean {

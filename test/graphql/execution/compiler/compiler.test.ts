@@ -7,6 +7,7 @@ import {
   type ExecutionResult,
   GraphQLFloat,
   GraphQLInt,
+  GraphQLInterfaceType,
   GraphQLList,
   GraphQLNonNull,
   GraphQLObjectType,
@@ -24,11 +25,39 @@ import { schema as ownSchema } from '../../../../src/graphql/schema/schema.ts'
 
 const operations = path.resolve(import.meta.dirname, '../../../../src/rest/operations')
 
+const typeNameOf = (value: object): string => ('colour' in value ? 'Other' : 'strange' in value ? 'Strange' : 'Node')
+
+/** An interface that tells the type of a value by the value alone. */
+const named = new GraphQLInterfaceType({
+  name: 'Named',
+  fields: { name: { type: GraphQLString } },
+  resolveType: typeNameOf,
+  extensions: { typeNameOf },
+})
+const asked = new GraphQLInterfaceType({
+  name: 'Asked',
+  fields: { name: { type: GraphQLString } },
+  resolveType: (_, __, info) => info.parentType.name,
+})
+const other = new GraphQLObjectType({
+  name: 'Other',
+  interfaces: [named],
+  fields: { name: { type: GraphQLString }, colour: { type: GraphQLString } },
+})
+
 /** Fields that give, refuse, fail, and give what they must not, at once and later. */
 const node: GraphQLObjectType = new GraphQLObjectType({
   name: 'Node',
+  interfaces: [named, asked],
   fields: () => ({
     name: { type: GraphQLString },
+    named: { type: new GraphQLNonNull(named), resolve: (source: unknown) => source },
+    nameds: {
+      type: new GraphQLList(named),
+      resolve: (source: unknown) => [{ name: 'other', colour: 'red' }, null, Promise.resolve(source)],
+    },
+    strange: { type: named, resolve: () => ({ name: 'stranger', strange: true }) },
+    asked: { type: asked, resolve: (source: unknown) => source },
     size: { type: new GraphQLNonNull(GraphQLInt) },
     echo: {
       type: GraphQLFloat,
@@ -55,7 +84,7 @@ const node: GraphQLObjectType = new GraphQLObjectType({
     },
   }),
 })
-const schema = new GraphQLSchema({ query: node })
+const schema = new GraphQLSchema({ query: node, types: [other] })
 const rootValue = { name: 'root', size: 1, method: () => 'called' }
 
 function fail(words: string): never {
@@ -83,10 +112,15 @@ const selection: fc.Memo<string> = fc.memo((depth) => {
   const aliased = fc
     .tuple(fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f', '__proto__'), fc.oneof(leaf, nested))
     .map(([alias, field]) => `${alias}: ${field}`)
-  const spread = depth <= 1 ? leaf : selection(depth - 1).map((fields) => `... on Node { ${fields} }`)
+  const ofNode = depth <= 1 ? leaf : selection(depth - 1)
+  const spread = ofNode.map((fields) => `... on Node { ${fields} }`)
+  const ofNamed = spread.map((part) => `name __typename ${part} ... on Other { name colour ... on Named { g: name } }`)
+  const abstract = fc
+    .tuple(fc.constantFrom('named', 'nameds', 'strange', 'asked', '... on Named'), ofNamed)
+    .map(([into, fields]) => (into === 'asked' ? `asked { name }` : `${into} { ${fields} }`))
   const conditional = fc
     .tuple(
-      fc.oneof(leaf, nested, spread),
+      fc.oneof(leaf, nested, spread, abstract),
       fc.constantFrom('@skip', '@include'),
       fc.constantFrom('$yes', 'true', 'false'),
     )
@@ -94,7 +128,8 @@ const selection: fc.Memo<string> = fc.memo((depth) => {
       const end = part.includes('{') ? part.indexOf('{') : part.length
       return `${part.slice(0, end)} ${directive}(if: ${condition}) ${part.slice(end)}`
     })
-  const field = fc.oneof(conditional, { weight: 3, arbitrary: leaf }, { weight: 3, arbitrary: nested }, aliased, spread)
+  const often = [leaf, nested].map((arbitrary) => ({ weight: 3, arbitrary }))
+  const field = fc.oneof(conditional, ...often, aliased, spread, abstract)
   return fc.array(field, { minLength: 1, maxLength: 4 }).map((fields) => fields.join(' '))
 })
 
@@ -134,7 +169,9 @@ describe('a compiled query', () => {
   test.each([
     'query { ...A ...B many { ...A } } fragment A on Node { name later { size } } fragment B on Node { later { name ...A } }',
     '{ later { name } later { size later { name } } later { later { size } } }',
-  ])('has fields that are asked for in several places as one: %s', async (source) => {
+    '{ ... on Named { h: name ... on Other { i: name } ... on Node { j: size } } }',
+    '{ nameds { ...A ... on Node { k: size } } } fragment A on Named { __typename ...B } fragment B on Other { colour }',
+  ])('has fields that are asked for in several places as one, and none of other types: %s', async (source) => {
     const args: ExecutionArgs = { schema, document: parse(source), rootValue }
     expect(textOf(await executeCompiled(args))).toBe(textOf(await execute(args)))
   })
@@ -174,9 +211,22 @@ describe('a compiled operation', () => {
     expect(isCompiled(ownSchema, readFileSync(path.join(operations, file), 'utf8'))).toBe(true)
   })
 
+  test.each(['{ named { name } }', '{ nameds { __typename ... on Other { colour } } }', '{ ... on Named { name } }'])(
+    'is there for an interface that tells a type by its value: %s',
+    (source) => {
+      expect(isCompiled(schema, source)).toBe(true)
+    },
+  )
+
+  test('is there for objects by their ids', () => {
+    const source = `{ nodes(ids: ["one"]) { id ... on Vault { positions { id } } ... on Strategy { name } } }`
+    expect(isCompiled(ownSchema, source)).toBe(true)
+  })
+
   test.each([
     ['introspection', '{ __schema { queryType { name } } }'],
     ['a resolver that takes info', '{ path }'],
+    ['an interface that takes info', '{ asked { name } }'],
     ['an argument that can not be', '{ echo(of: "words") }'],
   ])('is not there for %s', (_, source) => {
     expect(isCompiled(schema, source)).toBe(false)

@@ -1,0 +1,50 @@
+import { mostIds } from '../../limits.ts'
+import { parseGlobalId } from '../../domain/global-id.ts'
+import type { Context } from '../execution/context.ts'
+import { requireAtMost } from './arguments.ts'
+import { builder } from './builder.ts'
+import { loadLedgerRow } from './ledger.ts'
+import { NodeInterface, type NodeRow } from './node.ts'
+import { loadStrategy } from './strategy.ts'
+import { loadPositions, loadVault } from './vault.ts'
+
+/** The row with a global id; null where none has it, as where no row can have it: ids are opaque to clients. */
+async function loadNode(context: Context, id: string): Promise<NodeRow | null> {
+  const object = parseGlobalId(id)
+  switch (object?.type) {
+    case undefined:
+      return null
+    case 'Vault':
+      return (await loadVault(context, object.vault, null)) ?? null
+    case 'Strategy':
+      return (await loadStrategy(context, object.id, null)) ?? null
+    case 'Position': {
+      const positions = await loadPositions(context, object.vault, null)
+      return positions?.find((position) => position.id === object.positionId) ?? null
+    }
+    case 'LedgerRow':
+      return (await loadLedgerRow(context, object, null)) ?? null
+  }
+}
+
+builder.queryFields((t) => ({
+  node: t.field({
+    type: NodeInterface,
+    nullable: true,
+    description: 'The object with an id; null where none has it, whatever the id looks like.',
+    args: { id: t.arg.id({ required: true, description: 'Identifier of the object, as its field `id` gave it.' }) },
+    resolve: (_, { id }, context) => loadNode(context, id),
+  }),
+  nodes: t.field({
+    type: [NodeInterface],
+    nullable: { list: false, items: true },
+    description: 'The objects with these ids, in their order; null stands for each id that no object has.',
+    args: {
+      ids: t.arg.idList({
+        required: true,
+        description: `Identifiers of objects, as their fields \`id\` gave them: at most ${mostIds}.`,
+      }),
+    },
+    resolve: (_, { ids }, context) => requireAtMost('ids', ids, mostIds).map((id) => loadNode(context, id)),
+  }),
+}))

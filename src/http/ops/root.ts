@@ -1,0 +1,83 @@
+import { AdmissionQueueFull } from '../../graphql/execution/admission/admission-control.ts'
+import type { RequestContext } from '../../graphql/execution/context.ts'
+import { probeMilliseconds } from '../../limits.ts'
+import { memoizeBriefly } from '../async/memoize-briefly.ts'
+import { CachedResponse } from '../cache/cached-response.ts'
+import { preferredType } from '../middleware/content-negotiation.ts'
+import { withinDeadline } from '../middleware/timeout.ts'
+import type { IncomingRequest } from '../incoming-request.ts'
+import type { Middleware } from '../middleware.ts'
+import { linksetOf } from './root-links.ts'
+import { rootPage, rootPagePolicy, type RootPageOptions } from './root-page.ts'
+import { answerRead } from './static-content.ts'
+
+/** How long the links may wait for an address; without one they are still of use. */
+const addressSeconds = 1
+
+/** The sender of the lookup, and the request id in the log where it fails: it is made for all who ask. */
+const lookupName = 'root'
+
+export interface RootOptions {
+  /** Finds a vault to link to; null where there is none, or the database does not answer. */
+  readonly findAddress: (context: RequestContext) => Promise<string | null>
+  /** Whether anybody may see the data: only then an address is looked up and shown. */
+  readonly isOpen: boolean
+  readonly report: (error: unknown, requestId: string) => void
+}
+
+const types = ['text/html', 'application/linkset+json', 'application/json'] as const
+type RootType = (typeof types)[number]
+
+/**
+ * Answers `/` with links to all else: a page for browsers, a link set (RFC 9264) for other clients. A vault is looked up
+ * once a second for all who ask, and the answers are made again when it is another one.
+ */
+export function rootLinks({ findAddress, isOpen, report }: RootOptions): Middleware {
+  const reportHere = (error: unknown): string => {
+    report(error, lookupName)
+    return lookupName
+  }
+  const lookUp = (): Promise<string | null> =>
+    withinDeadline(
+      addressSeconds,
+      () => undefined,
+      (signal) => findAddress({ report: reportHere, sender: lookupName, signal }),
+      () => null,
+    ).catch((error: unknown) => {
+      if (!(error instanceof AdmissionQueueFull)) reportHere(error)
+      return null
+    })
+  const addressNow = isOpen ? memoizeBriefly(lookUp, probeMilliseconds) : () => Promise.resolve(null)
+  let made: { readonly address: string | null; readonly byType: ByType } | null = null
+
+  async function content(accept: string | null): Promise<CachedResponse> {
+    const address = await addressNow()
+    if (made?.address !== address) made = { address, byType: contentsOf({ address, isOpen }) }
+    return made.byType[preferredType(accept, types) ?? 'application/json']
+  }
+
+  return (exchange, next) => {
+    const { request } = exchange
+    return isRoot(request) ? answerRead(request.method, () => content(request.header('accept'))) : next(exchange)
+  }
+}
+
+export function isRoot({ path }: Pick<IncomingRequest, 'path'>): boolean {
+  return path === '/'
+}
+
+type ByType = Readonly<Record<RootType, CachedResponse>>
+
+function contentsOf(options: RootPageOptions): ByType {
+  const links = linksetOf(options.address)
+  return {
+    'text/html': varying('text/html; charset=utf-8', rootPage(options), { 'content-security-policy': rootPagePolicy }),
+    // The type has no charset parameter (RFC 9264, section 7.2).
+    'application/linkset+json': varying('application/linkset+json', links),
+    'application/json': varying('application/json; charset=utf-8', links),
+  }
+}
+
+function varying(type: string, body: string, headers: Readonly<Record<string, string>> = {}): CachedResponse {
+  return new CachedResponse({ status: 200, headers: { 'content-type': type, vary: 'accept', ...headers }, body })
+}

@@ -1,0 +1,45 @@
+/**
+ * Answers the requests that src/README.md walks through, and prints the files of src/ whose functions ran, as JSON,
+ * without those that run while nothing is asked. It is a process of its own, as for the walk of a fact.
+ */
+import { Readable } from 'node:stream'
+import { setTimeout as wait } from 'node:timers/promises'
+import { serve } from '../../src/cli/commands/serve.ts'
+import { createLog } from '../../src/cli/log.ts'
+import { readConfig } from '../../src/config.ts'
+import { openPGlite } from '../../src/database/pglite/database.ts'
+import { migrate } from '../../src/database/prisma/migrations.ts'
+import { filesRunBy } from './readme-coverage.ts'
+
+const nowSeconds = 1_767_225_600
+/** Some polls of the commit log. */
+const idleMilliseconds = 500
+const snapshot = '/vault/0xF7bF36DFf1b98C50De0dA7DA76f94a4A8d06741A/snapshot'
+const query = `{ vaults(first: 2) { nodes {
+  address strategy { name } positions { id } equity(points: 3) { ts } events(first: 2) { nodes { type } } } } }`
+
+const database = await openPGlite()
+await migrate(database)
+const gateway = await serve({
+  ...{ config: readConfig({ PORT: '0', HOST: '127.0.0.1' }), database, feed: null, chain: null, skipBad: false },
+  log: createLog({ level: 'info', secrets: [], worker: null, output: process.stderr }),
+  ...{ input: Readable.from([]), greet: () => undefined, nowSeconds: () => nowSeconds },
+})
+const base = `http://127.0.0.1:${gateway.port}`
+
+const idle = await filesRunBy(() => wait(idleMilliseconds))
+const ran = await filesRunBy(async () => {
+  await answered(fetch(`${base}${snapshot}`))
+  const headers = { 'content-type': 'application/json' }
+  await answered(fetch(`${base}/graphql`, { method: 'POST', headers, body: JSON.stringify({ query }) }))
+})
+console.log(JSON.stringify({ ran, idle }))
+
+await gateway.close()
+await database.close()
+
+async function answered(asked: Promise<Response>): Promise<void> {
+  const response = await asked
+  const text = await response.text()
+  if (response.status !== 200 || text.includes('"errors"')) throw new Error(`${response.status}: ${text}`)
+}

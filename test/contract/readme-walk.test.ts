@@ -1,0 +1,56 @@
+import { execFile } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
+import path from 'node:path'
+import { promisify } from 'node:util'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { codeIn, readmeOf, root, sectionOf, tablesIn } from './readmes.ts'
+
+interface Run {
+  readonly ran: readonly string[]
+  /** Of these, some run also without the request. */
+  readonly idle: readonly string[]
+}
+
+/** The programs compile src/ and migrate a database: some seconds, and many where the machine does much else. */
+const mostMilliseconds = 180_000
+
+describe.each([
+  { walk: 'fact', program: 'readme-fact-run.ts', notOnIt: 'feed/reading/file-position.ts' },
+  { walk: 'request', program: 'readme-request-run.ts', notOnIt: 'http/graphql/graphiql-assets.ts' },
+])("the walk of a $walk, in the source's README", ({ walk, program, notOnIt }) => {
+  const section = sectionOf(readmeOf('src'), `## The walk of a ${walk}`)
+  const steps = section.slice(section.indexOf('\n1. '), section.indexOf('<!--'))
+  const files = codeIn(steps).filter((name) => name.endsWith('.ts'))
+  const folders = codeIn(steps).filter((name) => name.endsWith('/'))
+  let run: Run = { ran: [], idle: [] }
+
+  beforeAll(async () => {
+    const args = ['--import', 'tsx', path.join(import.meta.dirname, program)]
+    const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: root })
+    run = JSON.parse(stdout) as Run
+  }, mostMilliseconds)
+
+  test('names files that run', () => {
+    expect(files.length).toBeGreaterThan(30)
+    expect(files.filter((file) => !run.ran.includes(file))).toEqual([])
+    expect(folders.filter((folder) => !run.ran.some((file) => file.startsWith(folder)))).toEqual([])
+  })
+
+  test('names each file that runs, or its folder', () => {
+    const isNamed = (file: string): boolean => files.includes(file) || folders.some((folder) => file.startsWith(folder))
+    expect(run.ran.filter((file) => !isNamed(file) && !run.idle.includes(file))).toEqual([])
+  })
+
+  test('is not of all files there are', () => {
+    expect(run.ran).not.toContain(notOnIt)
+  })
+})
+
+test("the walk of a request names the app's stages in their order", async () => {
+  const app = await readFile(path.join(root, 'src/http/app.ts'), 'utf8')
+  const [, list = ''] = /const stages = \[\n(.*?)\n {2}\]/s.exec(app) ?? []
+  const stages = Array.from(list.matchAll(/^ {4}(\w+)\(/gm), ([, name]) => name)
+  expect(stages.length).toBeGreaterThan(5)
+  const [table] = tablesIn(sectionOf(readmeOf('src'), '## The walk of a request'))
+  expect(table?.rows.map(([stage = '']) => codeIn(stage)[0])).toEqual(stages)
+})

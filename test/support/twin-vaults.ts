@@ -1,0 +1,58 @@
+import { toAddress } from '../../src/domain/address.ts'
+import { positionGlobalId } from '../../src/domain/global-id.ts'
+import type { FactInput } from '../../src/feed/fact/fact.ts'
+import { deposit, event, mark, midnight, opened, position, strategy, vaultA, vaultB } from './world.ts'
+
+/** Two vaults, each with a position of the same raw identifier and a log of the same transaction. */
+export const twins = [toAddress(vaultA), toAddress(vaultB)] as const
+
+export const sharedPositionId = '1'
+export const twinPositions = twins.map((vault) => positionGlobalId(vault, sharedPositionId)) as [string, string]
+
+/** A mark of a vault whose one position stands at a price. */
+export function marked(vault: string, ts: number, current: string): FactInput {
+  return mark(vault, ts, '100', { positions: [position(sharedPositionId, current)] })
+}
+
+const txHash = `0x${'0f'.repeat(32)}`
+
+export const twinFacts: readonly FactInput[] = [
+  strategy('one'),
+  ...twins.flatMap((vault, index) => [
+    opened(vault, 'one'),
+    deposit(vault, midnight + 10, '100'),
+    marked(vault, midnight + 20, index === 0 ? '95' : '105'),
+    { ...event(vault, midnight + 30, { type: 'fee', amountUsd: `${String(index + 1)}.5` }), txHash, logIndex: index },
+  ]),
+]
+
+const vaultFields = `__typename id address status valueUsd
+  strategy { __typename id name }
+  positions { __typename id positionId inRange range { __typename lower upper current } }
+  events(first: 5) { __typename nodes { __typename id type amountUsd } }`
+
+/** All of both vaults; type names are asked for, so that a client adds none. */
+export const portfolio = `query Portfolio {
+  vaults(first: 10, orderBy: { field: ADDRESS, direction: ASC }) { __typename nodes { ${vaultFields} } }
+}`
+
+/** The same, with the raw identifier of positions in place of their id. */
+export const portfolioByRawIds = portfolio.replace('id positionId', 'id: positionId')
+
+export const positionById = `query PositionById($id: ID!) {
+  node(id: $id) { __typename id ... on Position { inRange range { __typename lower upper current } } }
+}`
+
+export interface Portfolio {
+  readonly vaults: {
+    readonly nodes: readonly {
+      readonly id: string
+      readonly positions: readonly { readonly id: string; readonly range: { readonly current: number } }[]
+    }[]
+  }
+}
+
+/** Where each vault's position stands. */
+export function currentPrices({ vaults }: Portfolio): number[] {
+  return vaults.nodes.flatMap(({ positions }) => positions.map(({ range }) => range.current))
+}
