@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { readLimits } from '../../limits.ts'
+import { readLimits } from '../../../limits.ts'
 import { HeldBytes } from './held-bytes.ts'
 
 /** The bodies of answers that clients have not taken off the gateway yet. */
