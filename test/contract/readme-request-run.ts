@@ -23,7 +23,7 @@ await migrate(database)
 const gateway = await serve({
   ...{ config: readConfig({ PORT: '0', HOST: '127.0.0.1' }), database, feed: null, chain: null, skipBad: false },
   log: createLog({ level: 'info', secrets: [], worker: null, output: process.stderr }),
-  ...{ input: Readable.from([]), greet: () => undefined, nowSeconds: () => nowSeconds },
+  ...{ input: Readable.from([]), print: () => undefined, nowSeconds: () => nowSeconds },
 })
 const base = `http://127.0.0.1:${gateway.port}`
 

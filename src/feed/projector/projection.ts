@@ -7,8 +7,16 @@ import type { VaultRecord } from '../../database/write/vault.ts'
 import { zero } from '../../domain/decimal.ts'
 import { deposit, revalue, withdraw } from '../../domain/flows.ts'
 import { isInRange } from '../../domain/position.ts'
-import { requireStorable } from '../../domain/storable.ts'
-import { exit, newVault, plant, resume, setPositions, suspend, type VaultState } from '../../domain/vault.ts'
+import {
+  exit,
+  newVault,
+  plant,
+  requireStorable,
+  resume,
+  setPositions,
+  suspend,
+  type VaultState,
+} from '../../domain/vault.ts'
 import { ConflictingFact, OutOfOrder, UnknownStrategy, UnknownVault } from '../errors.ts'
 import type { EventFact, Fact, MarkFact, ScreenFact, StrategyFact, VaultFact } from '../fact/fact.ts'
 import { identityOf } from '../fact/identity.ts'

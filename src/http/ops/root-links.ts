@@ -41,10 +41,10 @@ const graphql: RootLink = {
 
 /** The REST paths in the order of the interface. */
 export function linkedPaths(address: string | null): readonly LinkedPath[] {
-  return routes.map(({ path: template, about }) => {
+  return routes.map(({ path: template, documentation }) => {
     const path = address === null ? template : template.replace(':address', address)
-    const link: RootLink = { rel: 'item', href: path.slice(1), type: 'application/json', title: about.summary }
-    return { path, title: about.summary, link: path.includes(':') ? null : link }
+    const link: RootLink = { rel: 'item', href: path.slice(1), type: 'application/json', title: documentation.summary }
+    return { path, title: documentation.summary, link: path.includes(':') ? null : link }
   })
 }
 
