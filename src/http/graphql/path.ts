@@ -7,7 +7,7 @@ export function isGraphql({ path }: Pick<IncomingRequest, 'path'>): boolean {
   return path === graphqlPath
 }
 
-/** Whether a browser asks for GraphiQL. */
+/** Returns whether a browser requests GraphiQL. */
 export function isGraphiqlPage(request: IncomingRequest): boolean {
   return isGraphql(request) && request.method === 'GET' && prefersHtml(request.header('accept'))
 }
