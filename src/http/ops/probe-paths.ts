@@ -1,6 +1,6 @@
 export const metricsPath = '/metrics'
 
-/** Paths that operators ask: they need no API key and have no rate limit. */
+/** Paths for operators: they need no API key and have no rate limit. */
 export const probePaths: readonly string[] = ['/health', '/ready', metricsPath]
 
 export function isProbe({ path }: { readonly path: string }): boolean {

@@ -1,4 +1,6 @@
-/** Names and values in turn, as node:http takes them: an object put together for each answer would cost more. */
+/**
+ * Alternating names and values, a format that node:http accepts: building an object for each response would cost more.
+ */
 export type HeaderList = readonly string[]
 
 export function headerList(headers: Readonly<Record<string, string>>): HeaderList {
