@@ -1,6 +1,6 @@
 import type { EquityRow } from '../database/read/rows.ts'
 
-/** A point as it is served: beside it the one served before it, which its change is counted from. */
+/** A point with the previously served point, from which its change is computed. */
 export interface ServedPoint extends EquityRow {
   readonly before: EquityRow | null
 }
