@@ -5,7 +5,7 @@ import { maxUnixTime } from '../../limits.ts'
 import { builder } from './builder.ts'
 import { exactNumber, type ExactNumber, exactText } from '../execution/compiler/exact-number.ts'
 
-/* An extension `jsonText` writes what `serialize` gives, in fewer steps. */
+/* The extension `jsonText` returns the JSON text of the value that `serialize` would return, without creating that value. */
 
 builder.scalarType('Address', {
   description:
