@@ -51,8 +51,8 @@ export const readCost = 100
 export const ledgerCountCost = 3_000
 
 /**
- * The cost of preparing a request, in the unit of query cost by CPU time: 1,000 tokens take 15 to 30 ms to parse and
- * validate, 64 KB of JSON 2 ms to parse, 1,000 variable values as many hashes where they are addresses.
+ * Cost of preparing a request, in units of query cost by CPU time: 1,000 tokens take 15 to 30 ms to parse and validate,
+ * 64 KB of JSON 2 ms to parse, 1,000 variable values as many hashes where they are addresses.
  */
 export const preparationCosts = { token: 10, bodyByte: 1 / 64, variableValue: 10 } as const
 
@@ -136,7 +136,6 @@ export const versionLimits = {
   known: 1_000,
 } as const
 
-/** Limits of requests with Min-Data-Version, by name. */
 export type VersionLimits = Readonly<Record<keyof typeof versionLimits, number>>
 
 /** Default limits of HTTP. */

@@ -54,7 +54,7 @@ const oneHost =
 const badPort =
   'has a port that is not a number from 1 to 65535, or a : / ? or # in the password that is not percent-encoded'
 
-/** Addresses of a database, each with what is wrong with it. */
+/** Database addresses with their problems. */
 const badAddresses = [
   ['postgres://user:sec#ret@host/name', encodeUser],
   ['postgres://user:123#ret@host/name', encodeUser],
@@ -222,7 +222,7 @@ describe('the configuration', () => {
     expect(problemsOf({ [name]: value })).toEqual([problem])
   })
 
-  test('tells every problem at once, a line each', () => {
+  test('reports every problem at once, one on each line', () => {
     const environment = {
       PORT: 'x',
       DATABASE_URL: 'x',

@@ -29,7 +29,7 @@ import { rootLinks } from './ops/root.ts'
 import { staticPages } from './ops/static-content.ts'
 import { producer, type Respond } from './produce.ts'
 import { senderOf } from './sender.ts'
-import { createSharedCapacity } from './server/load.ts'
+import { createSharedCapacity } from './server/capacity/shared-capacity.ts'
 import { outbound, type OutgoingResponse } from './server/response-adapter.ts'
 import { type App, transports } from './server/transports.ts'
 

@@ -11,7 +11,7 @@ import type { Exchange } from './middleware.ts'
 import { lateAnswer, overloaded } from './middleware/request-size.ts'
 import { withinDeadline } from './middleware/timeout.ts'
 import { refusalOf } from './refuse.ts'
-import type { SharedCapacity } from './server/load.ts'
+import type { SharedCapacity } from './server/capacity/shared-capacity.ts'
 
 /** Produces the response of a request from data. */
 export type Respond = (exchange: Exchange, context: RequestContext) => Promise<Answer>

@@ -34,7 +34,7 @@ describeOnChain('a mark', () => {
   }, patienceMilliseconds)
   afterAll(() => chain.stop())
 
-  /** What the marks of one block take, once it is known where the pools are. */
+  /** Number of requests for the marks of one block, once the pools are known. */
   async function callsOfMarks(some: readonly Operator[]): Promise<Record<string, number>> {
     const proxy = await startProxy(chain.url)
     const json = chainJson(
@@ -67,7 +67,7 @@ describeOnChain('a mark', () => {
     expect(await callsOfMarks(vaults)).toEqual({ eth_call: 2 })
   })
 
-  test('is of logs whose bloom is the one that their block says', async () => {
+  test('returns logs whose bloom filter equals that of the block', async () => {
     let withLogs = 0
     for (let number = 1; number < 40; number++) {
       const tag = `0x${number.toString(16)}`

@@ -58,7 +58,7 @@ describe('a chain.json', () => {
     expect(problemsOf({ ...example, ...change })).toContain(problem)
   })
 
-  test('is told all that is wrong with it', () => {
+  test('reports every problem', () => {
     expect(problemsOf({ ...example, chainId: 0, markEveryBlocks: 1.5, pollSeconds: -1 })).toHaveLength(3)
   })
 
@@ -66,7 +66,7 @@ describe('a chain.json', () => {
     expect(() => readChainConfig('chain.json', '{')).toThrow(/^chain\.json can't be used:\n {2}is not JSON: /)
   })
 
-  test('is another feed where it tells other facts, and the same one with other nodes', () => {
+  test('is another feed where it yields other facts, and the same one with other nodes', () => {
     const name = chainName(read(example))
     expect(chainName(read({ ...example, rpc: [{ url: 'http://other' }], finality: 12, pollSeconds: 1 }))).toBe(name)
     expect(chainName(read({ ...example, markEveryBlocks: 301 }))).not.toBe(name)

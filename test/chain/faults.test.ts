@@ -15,9 +15,9 @@ describeOnChain('a reader of nodes that err', () => {
   let chain: TestChain
   let protocol: Protocol
   let vault: Operator
-  /** One without positions, of which the contracts can't tell what logs were left out. */
+  /** A vault without positions, for which contracts cannot reveal missing logs. */
   let plain: Operator
-  /** What is read from a node that doesn't. */
+  /** The facts from a node without faults. */
   let right: string[]
 
   beforeAll(async () => {
@@ -68,21 +68,24 @@ describeOnChain('a reader of nodes that err', () => {
     }
   }
 
-  test.each([1, 2, 3])('waits for what is dropped, null or an error, and tells the same (seed %i)', async (seed) => {
-    const random = randomOf(seed)
-    const meddle: Meddle = (_, pass) => {
-      const chance = random()
-      if (chance < 0.06) return Promise.resolve('drop')
-      if (chance < 0.12) return Promise.resolve({ result: null })
-      if (chance < 0.16) return Promise.resolve(error(-32_000, 'header not found'))
-      if (chance < 0.2) return Promise.resolve(error(-32_005, 'limit exceeded'))
-      if (chance < 0.22) return Promise.resolve({ result: '0x' })
-      return pass()
-    }
-    const said: Said[] = []
-    expect(await read(meddle, said)).toEqual(right)
-    expect(said.some(({ message }) => message === 'The chain is waited for')).toBe(true)
-  })
+  test.each([1, 2, 3])(
+    'retries dropped requests, nulls and errors, and reads the same facts (seed %i)',
+    async (seed) => {
+      const random = randomOf(seed)
+      const meddle: Meddle = (_, pass) => {
+        const chance = random()
+        if (chance < 0.06) return Promise.resolve('drop')
+        if (chance < 0.12) return Promise.resolve({ result: null })
+        if (chance < 0.16) return Promise.resolve(error(-32_000, 'header not found'))
+        if (chance < 0.2) return Promise.resolve(error(-32_005, 'limit exceeded'))
+        if (chance < 0.22) return Promise.resolve({ result: '0x' })
+        return pass()
+      }
+      const said: Said[] = []
+      expect(await read(meddle, said)).toEqual(right)
+      expect(said.some(({ message }) => message === 'The chain is waited for')).toBe(true)
+    },
+  )
 
   test.each<[string, string]>([
     ['says which ones', 'eth_getLogs is limited to a 9 block range'],
@@ -174,7 +177,7 @@ function widthOf({ method, params }: RpcRequest): number {
   return hexToNumber(toBlock) - hexToNumber(fromBlock) + 1
 }
 
-/** A node that has heard of the newest block, and has none beyond its head: null for it, and no logs, without a word. */
+/** A node that lags: null for blocks after its head, and no logs, without an error. */
 async function lagging(request: RpcRequest, pass: (request?: RpcRequest) => Promise<RpcAnswer>, head: number) {
   const [first] = request.params
   if (request.method === 'eth_getBlockByNumber') {

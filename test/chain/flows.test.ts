@@ -10,7 +10,7 @@ test.each<[string, number, number[], string[]]>([
   ['a withdrawal', 5, [-100], ['105']],
   ['several', 130, [100, -20, 50], ['0', '100', '80']],
   ['all of it', 0, [-60, -40], ['100', '40']],
-  // What was deposited lost value in the same block.
+  // The deposit lost value in the same block.
   ['a deposit of more than is left', 99, [100], ['0']],
   ['a withdrawal before such a deposit', 99, [-30, 100], ['30', '0']],
 ])('before %s, a vault that ends with %d was worth what is left without', (_name, end, amounts, before) => {

@@ -109,7 +109,7 @@ describeOnChain('a chain that is reorganised', () => {
       })
       await reader.kill()
 
-      // What was read around reorganisations and kills is what is read in one go.
+      // The facts read despite reorganisations and kills equal those of one run.
       await applyChain(database, json)
       const read = await dumpReadModel(database)
       await emptyDatabase()
@@ -118,7 +118,7 @@ describeOnChain('a chain that is reorganised', () => {
     },
   )
 
-  test('deeper than its finality stops the reader, and one that starts anew', async () => {
+  test('deeper than its finality stops the reader, also after a restart', async () => {
     const vault = await openVault(chain, protocol, protocol.usdc)
     const json = jsonOf(vault)
     const database = await emptyDatabase()
@@ -174,7 +174,7 @@ interface Reader {
 /** Those that a test leaves running are killed after it. */
 const readers: Reader[] = []
 
-/** A reader that follows the chain into the database until it is killed: what isn't committed then is lost. */
+/** A reader that follows the chain until it is killed, and loses uncommitted work. */
 async function startReader(database: TestDatabase, json: ChainJson): Promise<Reader> {
   const stopping = new AbortController()
   const mortal: Database = {

@@ -21,11 +21,11 @@ describeOnChain('a vault with an odd history', () => {
   let json: ChainJson
   let deployer: Address
   let alice: Address
-  /** Planted by the vault; minted to it by somebody else; in a token that nobody knows. */
+  /** Planted by the vault; minted to it by another account; in an unknown token. */
   const own = 3n
   const given = 4n
   const junk = 5n
-  /** Given too, and never left: contracts list it at another place once an earlier one has gone. */
+  /** Transferred to it and kept: contracts list it at another index after an earlier one was burned. */
   const kept = 6n
 
   beforeAll(async () => {
@@ -149,7 +149,7 @@ describeOnChain('a vault with an odd history', () => {
     expect(facts.slice(at - 3, at)).toEqual(ofType(facts, 'deposit').slice(1))
   })
 
-  test('holds what was sent to it, but nothing in tokens that are not known', async () => {
+  test('holds what was transferred to it, but nothing in unknown tokens', async () => {
     const facts = await factsOf(json)
     const ids = new Set(marksOf(facts).flatMap(({ positions }) => positions.map(({ id }) => id)))
     expect([...ids]).toEqual([own, given, kept].map(String))
@@ -159,7 +159,7 @@ describeOnChain('a vault with an odd history', () => {
     expect(last?.positions.map(({ id }) => id)).toEqual([String(kept)])
   })
 
-  test('tells what burnt positions paid out', async () => {
+  test('reads the payouts of burned positions', async () => {
     const facts = await factsOf(json)
     const out = facts.filter((fact) => fact.kind === 'event' && 'positionId' in fact && fact.positionId === String(own))
     expect(out.map((fact) => (fact.kind === 'event' ? fact.type : ''))).toEqual([

@@ -95,7 +95,7 @@ describeOnChain('a chain.json that is not as the chain is', () => {
     return { vaults: [{ address: vault.address, strategy: 'one', firstBlock: vault.firstBlock + shift }] }
   }
 
-  test('stops the reader where what the vault holds has no price yet', async () => {
+  test('stops the reader where a held token has no price yet', async () => {
     const early = await openVault(chain, protocol, protocol.weth)
     await chain.block(early.deposit(alice, 10n ** 18n))
     await chain.mine(3)

@@ -20,7 +20,7 @@ describeOnChain('two vaults on a chain', () => {
   let database: TestDatabase
   let gateway: TestGateway
   let json: ChainJson
-  /** Of USDC, run through everything that can happen to it; and of WETH, whose price moves. */
+  /** A USDC vault with every kind of event, and a WETH vault with a changing price. */
   let stable: Operator
   let ether: Operator
   let stableDiary: ReturnType<typeof keepDiary>
@@ -76,7 +76,7 @@ describeOnChain('two vaults on a chain', () => {
       protocol.swap(protocol.usdc, protocol.weth, usdc(1_234.567891)),
     )
 
-  /** Reads what is final by now, and holds every figure of both vaults against the contracts. */
+  /** Reads up to the final block, and compares every value of both vaults with the contracts. */
   async function expectAllFigures(): Promise<void> {
     await chain.mine(3)
     const final = (await chain.head()) - 2
@@ -155,7 +155,7 @@ describeOnChain('two vaults on a chain', () => {
       strategyDeltaUsd: net.minus(market).toNumber(),
       updatedAt: await tsOf(block),
       positions,
-      // A vault of the standards takes none, and tells of none.
+      // A standard vault has no fees.
       fees: { contributedUsd: 0, withdrawnUsd: 0, taxedUsd: 0, highWaterUsd: 0 },
     })
   }

@@ -76,7 +76,7 @@ describe('ingest', () => {
     home = await homes.create()
   })
 
-  test('ends with 0 and says what it applied, then what it skipped', async () => {
+  test('ends with 0 and a summary of applied, then of skipped facts', async () => {
     expect(await run(['ingest', feed], home.env)).toEqual({
       status: 0,
       signal: null,
@@ -89,7 +89,7 @@ describe('ingest', () => {
     })
   })
 
-  test('ends with 1 at a bad fact, which it names, and says what it had applied', async () => {
+  test('ends with 1 at a bad fact, with its line and a summary', async () => {
     await appendFile(feed, badLine + nextMark)
     const { status, stderr } = await run(['ingest', feed], home.env)
     expect(status).toBe(1)
@@ -285,7 +285,7 @@ describe('a folder that can not hold the database', () => {
   /** Root may write to any folder. */
   const isRoot = process.getuid?.() === 0
 
-  test('since it is a file ends with 1 and what to do, without a stack', async () => {
+  test('that is a file ends with 1 and a remedy, without a stack trace', async () => {
     expect(await run(['serve'], { DATA_DIR: feed })).toMatchObject({
       status: 1,
       stdout: '',
@@ -309,7 +309,7 @@ describe('a folder that can not hold the database', () => {
 })
 
 describe('a folder belongs to one process:', () => {
-  test('a second one is refused with what to do, and one after a killed one starts', async () => {
+  test('a second process is rejected with a remedy, and starts after the first was killed', async () => {
     const { dataDir, env } = await homes.createInFolder()
     const link = path.join(folder, 'link')
     await symlink(dataDir, link)

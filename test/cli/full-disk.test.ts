@@ -43,7 +43,7 @@ describe.skipIf(disk === null)('on a full disk', () => {
     const full = `The database in ${dataDir} has too little disk left: make room there.`
     const feed = (): string => path.join(homes.folder, 'feed.ndjson')
 
-    test('is refused at the start, with what to do', async () => {
+    test('is rejected at the start, with a remedy', async () => {
       await leave(megabyte)
       const { status, stderr } = await run(['ingest', feed()], env)
       expect([status, stderr]).toEqual([1, `${full}\n`])
@@ -59,7 +59,7 @@ describe.skipIf(disk === null)('on a full disk', () => {
       return running
     }
 
-    test('lets an ingest wait for room, and go on by itself', async () => {
+    test('lets an ingest wait for disk space, and continue by itself', async () => {
       const running = await waiting()
       await makeRoom()
       const { status, stderr } = await running.ended
@@ -69,7 +69,7 @@ describe.skipIf(disk === null)('on a full disk', () => {
       expect(await dumpOf(dataDir)).toEqual(whole)
     }, 300_000)
 
-    test('keeps what is committed where the ingest is stopped, and the next one does the rest', async () => {
+    test('keeps committed facts where the ingest is stopped, and the next one continues', async () => {
       const running = await waiting()
       running.kill('SIGTERM')
       expect(await running.ended).toMatchObject({ status: 1 })
@@ -81,7 +81,7 @@ describe.skipIf(disk === null)('on a full disk', () => {
     }, 300_000)
   })
 
-  test('of the rejects, the feed waits, and each bad line is set aside once', async () => {
+  test('of the rejected lines makes the feed wait, and writes each line once', async () => {
     const bad = Array.from({ length: 3 }, (_, index) => `{"kind":"bad ${index} ${'x'.repeat(megabyte / 2)}"}\n`)
     const feed = path.join(folder, 'bad.ndjson')
     const text = feedText(facts)

@@ -89,7 +89,7 @@ describe.runIf(postgresUrl !== undefined)('while PostgreSQL goes away', () => {
     expect(await dump(direct)).toEqual(whole)
   })
 
-  test('a followed feed waits, tells so once, and goes on', async () => {
+  test('a followed feed waits, reports it once, and continues', async () => {
     const env = { DATABASE_URL: proxy.url, PORT: '0', LOG_LEVEL: 'info' }
     const text = feedText(facts)
     const half = text.indexOf('\n', text.length / 2) + 1
@@ -111,7 +111,7 @@ describe.runIf(postgresUrl !== undefined)('while PostgreSQL goes away', () => {
     expect({ ...(await dump(direct)), feed: null }).toEqual({ ...whole, feed: null })
   })
 
-  test('an ingest that never reached it ends, and says what to check', async () => {
+  test('an ingest that never reached it ends with a hint', async () => {
     await proxy.close()
     const { status, stderr } = await run(['ingest', feed], { DATABASE_URL: proxy.url })
     expect(status).toBe(1)

@@ -22,12 +22,12 @@ const moment = (seconds: number, facts: number, bytesDone: number): ProgressSamp
 describe('a moment of a run', () => {
   const summary = { applied: { mark: 3, event: 1 }, skipped: { mark: 5 }, rejected: { mark: 2 } }
 
-  test('has the facts that are applied or known, and the packed bytes that the handled ones took', () => {
+  test('counts applied and known facts, and the compressed bytes of processed lines', () => {
     const progress = { bytesRead: 100, bytesDecompressed: 1_000, bytesTotal: 400 }
     expect(progressSample(summary, 500, progress, 7)).toEqual({ milliseconds: 7, facts: 9, bytesDone: 50 })
   })
 
-  test('of a plain file has the bytes that are handled', () => {
+  test('of an uncompressed file has the processed bytes', () => {
     const progress = { bytesRead: 1_000, bytesDecompressed: 1_000, bytesTotal: 4_000 }
     expect(progressSample(summary, 321, progress, 7).bytesDone).toBe(321)
   })

@@ -32,7 +32,7 @@ describe.runIf(postgresUrl !== undefined)('a PostgreSQL that refuses', () => {
     return () => onDatabase(`drop owned by ${role}; drop role ${role}`)
   })
 
-  test('to make tables says in one line which role and database, and what to do', async () => {
+  test('to create tables gets one line with role, database and remedy', async () => {
     const { status, stderr } = await run(['serve'], { DATABASE_URL: asRole, PORT: '0' })
     expect(stderr).toMatch(
       new RegExp(

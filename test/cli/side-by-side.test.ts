@@ -7,7 +7,7 @@ const gateways = 3
 describe.runIf(postgresUrl !== undefined)('gateways on one PostgreSQL', () => {
   const { start, run } = commandLine()
 
-  test('start at once on an empty database, share its demo world, and see what another process ingests', async () => {
+  test('start concurrently on an empty database, share the demo feed, and serve facts of another process', async () => {
     const env = { DATABASE_URL: await createOnServer(postgresUrl ?? ''), PORT: '0' }
     const running = Array.from({ length: gateways }, () => start(['serve'], env))
     const bases = await Promise.all(

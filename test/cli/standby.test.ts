@@ -55,7 +55,7 @@ describe.skipIf(postgresUrl === undefined || noOwnPostgreSql !== null)('a standb
     await primary.remove()
   })
 
-  test.each(['ingest', 'serve'])('without the migrations ends %s with what to do', async (command) => {
+  test.each(['ingest', 'serve'])('without the migrations ends %s with a remedy', async (command) => {
     const args = command === 'ingest' ? ['ingest', '-'] : ['serve']
     const { status, stderr } = await run(args, { DATABASE_URL: empty, PORT: '0' })
     expect(status).toBe(1)
@@ -70,7 +70,7 @@ describe.skipIf(postgresUrl === undefined || noOwnPostgreSql !== null)('a standb
     expect(await gateway.ended).toMatchObject({ status: 0 })
   })
 
-  /** A read that the standby ends each time it replays that rows it may see are gone. */
+  /** A read that the standby cancels when it replays the removal of rows that it may see. */
   const slowRead = (database: Database) =>
     database.query<{ count: number }>(
       { name: 'slow', text: 'select count(*)::int as count from rows, (select pg_sleep(2)) as slept' },
@@ -85,7 +85,7 @@ describe.skipIf(postgresUrl === undefined || noOwnPostgreSql !== null)('a standb
   const running = (): Promise<void> =>
     reached(migrated, `select 1 from pg_stat_activity where wait_event = 'PgSleep' limit 1`)
 
-  test('whose replay ends a read is asked once more', async () => {
+  test('whose replay cancels a read gets a retry', async () => {
     const database = await openPostgreSql(migrated, 2)
     const before = await conflicts()
     const read = slowRead(database)
@@ -96,7 +96,7 @@ describe.skipIf(postgresUrl === undefined || noOwnPostgreSql !== null)('a standb
     await database.close()
   }, 60_000)
 
-  test('whose replay ends a read again is out for now', async () => {
+  test('whose replay cancels the retry is unavailable', async () => {
     const database = await openPostgreSql(migrated, 2)
     const read = slowRead(database).then(
       () => 'read',
@@ -125,7 +125,7 @@ describe.skipIf(postgresUrl === undefined || noOwnPostgreSql !== null)('a standb
   })
 })
 
-describe('a gateway whose greeting fails', () => {
+describe('a gateway whose start banner fails', () => {
   const homes = prepareHomes()
 
   test('ends with the reason, and leaves no port behind', async () => {

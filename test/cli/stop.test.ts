@@ -70,7 +70,7 @@ describe('on SIGTERM', () => {
     idle.send('GET /strategies HTTP/1.1\r\nHost: x\r\n\r\n')
     await idle.receives(/HTTP\/1\.1 200 OK\r\n.*\[\]/s)
     const silent = await rawConnection(port)
-    // Its answer tells that the connection before it was accepted, too.
+    // Its response shows that the earlier connection was accepted too.
     expect((await fetch(`http://127.0.0.1:${port}/health`)).status).toBe(200)
     gateway.kill('SIGTERM')
     const { status, seconds } = await timed(gateway.ended)
@@ -130,7 +130,7 @@ describe('on SIGTERM', () => {
   })
 })
 
-test('/ready turns when a bad line stops the feed, and tells which', async () => {
+test('/ready fails when a bad line stops the feed, and names the line', async () => {
   const feed = path.join(homes.folder, 'bad.ndjson')
   await writeFile(feed, '')
   const { gateway, port } = await serving(['--feed', feed], {})

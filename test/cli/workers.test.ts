@@ -42,7 +42,7 @@ interface Told {
   readonly body: string
 }
 
-/** Asks on a connection of its own, so that the next worker in turn answers. */
+/** Sends a request on a new connection, so that the next worker answers. */
 function ask(port: number, target: string): Promise<Told> {
   return new Promise((resolve, reject) => {
     get({ port, path: target, host: '127.0.0.1', agent: false }, (response) => {
@@ -80,7 +80,7 @@ function isAlive(pid: number): boolean {
 }
 
 describe('WORKERS', () => {
-  test('is refused on the embedded database, with what to do', async () => {
+  test('is rejected with the embedded database, with a remedy', async () => {
     const { status, stderr } = await run(['serve'], { WORKERS: '2', DATA_DIR: path.join(homes.folder, 'none') })
     expect(status).toBe(2)
     expect(stderr).toMatch(/WORKERS .* embedded database .* one process: name a PostgreSQL in DATABASE_URL/)
@@ -119,7 +119,7 @@ describe.runIf(postgresUrl !== undefined)('several workers on PostgreSQL', () =>
     }
   }
 
-  test('answer on one port, count against one limit, and each tells the metrics of all', async () => {
+  test('share one port and one rate limit, and each serves the metrics of all', async () => {
     const { port, lines } = await serving(3, { RATE_LIMIT: '100/600' })
     const told = await askTimes(12, port, '/strategies')
     expect(told.map(({ status, body }) => [status, body])).toEqual(told.map(() => [200, '[]']))
@@ -170,7 +170,7 @@ describe.runIf(postgresUrl !== undefined)('several workers on PostgreSQL', () =>
     expect(pidOf(2)).not.toBe(killed)
   })
 
-  test('finish what runs on SIGTERM, and the primary exits with 0 after them', async () => {
+  test('finish running requests on SIGTERM, and the primary exits with 0 after them', async () => {
     const { primary, port, pidOf } = await serving(2, { STOP_SECONDS: '60' })
     const body = JSON.stringify({ query: '{ strategies { id } }' })
     const connection = await rawConnection(port)
@@ -195,7 +195,7 @@ describe.runIf(postgresUrl !== undefined)('several workers on PostgreSQL', () =>
     await vi.waitFor(() => expect(pids.filter(isAlive)).toEqual([]), patience)
   })
 
-  test('see what the primary reads from a feed, and are not ready when it is stopped', async () => {
+  test('serve the facts that the primary reads, and are not ready when its feed is stopped', async () => {
     const feed = path.join(homes.folder, 'workers.ndjson')
     await writeFile(feed, feedText([strategy('calm')]))
     const { primary, port, listening, pidOf } = await serving(2, {}, ['--feed', feed])

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { emptyDatabase, type TestDatabase } from '../support/database.ts'
 import { apply, deposit, event, mark, midnight, opened, position, strategy, vaultA } from '../support/world.ts'
 
-/** What each check of the migrations refuses. */
+/** Rows that each check constraint of the migrations rejects. */
 const refused: Readonly<Record<string, readonly string[]>> = {
   vault_address_form: [
     `update vault set owner = 'nobody'`,
@@ -222,7 +222,7 @@ const refused: Readonly<Record<string, readonly string[]>> = {
   feed_place: [`update feed set line = -1`, `update feed set byte = -1`],
 }
 
-/** What can't be there twice. */
+/** Rows that violate a unique constraint. */
 const doubled: Readonly<Record<string, string>> = {
   ledger_row_pkey: `insert into ledger_row select * from ledger_row where type = 'deposit'`,
   equity_point_pkey: `insert into equity_point select * from equity_point limit 1`,
@@ -249,7 +249,7 @@ const doubled: Readonly<Record<string, string>> = {
   feed_pkey: `insert into feed select * from feed`,
 }
 
-/** What can't be said of something that isn't there. */
+/** Rows that violate a foreign key. */
 const missing: Readonly<Record<string, string>> = {
   vault_strategy_id_fkey: `update vault set strategy_id = 'unknown'`,
   strategy_revision_strategy_id_fkey: `update strategy_revision set strategy_id = 'unknown' where strategy_id = 'one'`,
@@ -263,7 +263,7 @@ const missing: Readonly<Record<string, string>> = {
   ledger_row_vault_address_fkey: `update ledger_row set vault_address = 'unknown'`,
 }
 
-/** What looks like the refused, and is right. */
+/** Valid rows that resemble rejected ones. */
 const taken = [
   pageWith(`12, 0, ${linesOf(128)}`),
   `update vault set value_usd = 102, net_usd = 2, strategy_delta_usd = 2`,
@@ -290,7 +290,7 @@ const taken = [
   `update ledger_row set type = 'resume', reason = null where type = 'suspend'`,
 ]
 
-describe('what can not be stored', () => {
+describe('constraints of the database', () => {
   let database: TestDatabase
 
   beforeAll(async () => {
@@ -337,11 +337,11 @@ describe('what can not be stored', () => {
     expect(await refusal(database, statement)).toEqual({ code: '23503', constraint })
   })
 
-  test.each(taken)('is none of this: %s', async (statement) => {
+  test.each(taken)('accept a valid row: %s', async (statement) => {
     expect(await refusal(database, undone(statement))).toBeNull()
   })
 
-  test('is told here for every constraint that there is', async () => {
+  test('are all covered here', async () => {
     const constraints = await database.query<{ name: string }>(
       {
         name: 'constraints',
@@ -371,7 +371,7 @@ function vaultWith(change: string): string {
   return `select (jsonb_populate_record(vault, jsonb_build_object('${column}', ${value}))).* from vault`
 }
 
-/** A page of the vault, of a level, an ordinal and candidates. */
+/** An equity page of the vault. */
 function pageWith(values: string): string {
   return `insert into equity_page select '${vaultA}', ${values}`
 }
@@ -386,7 +386,7 @@ function venuesOf(table: string): string[] {
 
 let sent = 0
 
-/** What the database says against a statement; null where it has nothing to say. */
+/** Returns the error of a statement; null where it succeeds. */
 async function refusal(database: TestDatabase, text: string): Promise<{ code: unknown; constraint: unknown } | null> {
   try {
     await database.query({ name: `statement_${sent++}`, text }, [])
@@ -399,7 +399,7 @@ async function refusal(database: TestDatabase, text: string): Promise<{ code: un
 
 const divisionByZero = '22012'
 
-/** The statement with a division by zero after it, so that it leaves nothing behind where it is taken. */
+/** Runs a statement followed by a division by zero, so that it is rolled back where it succeeds. */
 function undone(statement: string): string {
   return `with done as (${statement} returning 1) select 1 / (count(*) - count(*)) from done`
 }

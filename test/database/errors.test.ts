@@ -49,7 +49,7 @@ describe.runIf(postgresUrl !== undefined)('trouble with a PostgreSQL server', ()
     ['its connection is cut', () => proxy.cut()],
     ['the way to the server is closed', () => proxy.close()],
     ['the server ends it', () => onServer('select pg_terminate_backend(pid) from pg_stat_activity where datname = $1')],
-  ])('is told of a transaction where %s, which leaves nothing behind', async (_what, happens) => {
+  ])('fails a transaction where %s, without partial writes', async (_what, happens) => {
     await expect(interrupted(happens)).rejects.toBeInstanceOf(DatabaseUnavailable)
     await proxy.open()
     expect([await saved('a'), await saved('b')]).toEqual([null, null])
@@ -57,7 +57,7 @@ describe.runIf(postgresUrl !== undefined)('trouble with a PostgreSQL server', ()
     expect([await saved('a'), await saved('b')]).toEqual([position, position])
   })
 
-  test('is told of a transaction that waits for another', async () => {
+  test('fails a transaction that waits for another', async () => {
     const other = new pg.Client({ connectionString: url })
     await other.connect()
     await other.query('begin; lock table feed')
@@ -67,7 +67,7 @@ describe.runIf(postgresUrl !== undefined)('trouble with a PostgreSQL server', ()
     await other.end()
   })
 
-  test('is told of a server that hangs, whose transaction is ended there too', async () => {
+  test('fails a transaction on a server that hangs, and the server ends it too', async () => {
     const pool = new pg.Pool({ connectionString: url, query_timeout: 500, pipeline: true })
     pool.on('connect', (client) => void client.on('error', () => undefined))
     const { transaction: hanging } = pooledTransactions(pool, classifyServerError('a server'))
@@ -91,14 +91,14 @@ describe.runIf(postgresUrl !== undefined)('trouble with a PostgreSQL server', ()
     await pool.end()
   })
 
-  test('is told of a commit whose answer is lost, though it is done', async () => {
+  test('fails a commit whose response is lost, although it is committed', async () => {
     proxy.loseCommits(1)
     await expect(interrupted(() => undefined)).rejects.toBeInstanceOf(DatabaseUnavailable)
     expect(proxy.lost).toBe(1)
     expect(await saved('b')).toEqual(position)
   })
 
-  test('is told of what is read, and of what begins, while the server is away', async () => {
+  test('fails reads and new transactions while the server is down', async () => {
     await proxy.close()
     await expect(saved('a')).rejects.toBeInstanceOf(DatabaseUnavailable)
     await expect(database.query(statement, [])).rejects.toBeInstanceOf(DatabaseUnavailable)

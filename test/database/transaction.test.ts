@@ -24,7 +24,7 @@ const failed = (work: (transaction: Transaction) => Promise<unknown>): Promise<u
   )
 
 describe('a transaction', () => {
-  test('runs what it is given in that order, and commits what nobody waited for', async () => {
+  test('runs statements in order, and commits those that were not awaited', async () => {
     const seen = await database.transaction((transaction) => {
       transaction.send(insert, [1])
       const first = transaction.query(numbers, [])
@@ -35,7 +35,7 @@ describe('a transaction', () => {
     expect(await stored()).toEqual([{ value: 1 }, { value: 2 }])
   })
 
-  test('leaves nothing behind where a statement fails that nobody waited for', async () => {
+  test('is rolled back where a statement fails that was not awaited', async () => {
     const error = await failed((transaction) => {
       transaction.send(insert, [1])
       transaction.send(insert, [1])
@@ -46,7 +46,7 @@ describe('a transaction', () => {
     expect(await stored()).toEqual([])
   })
 
-  test('fails by what failed first, whichever statement is waited for', async () => {
+  test('fails with the first error, whichever statement is awaited', async () => {
     const error = await failed((transaction) => {
       transaction.send(divide, [0])
       return transaction.query(numbers, [])
@@ -54,7 +54,7 @@ describe('a transaction', () => {
     expect(error).toMatchObject({ code: '22012' })
   })
 
-  test('leaves nothing behind where the work itself fails, and the next one is well', async () => {
+  test('is rolled back where the work itself fails, and the next one succeeds', async () => {
     const fault = new Error('its own')
     const error = await failed((transaction) => {
       transaction.send(insert, [1])

@@ -116,7 +116,7 @@ describe('a feed that is followed', () => {
     expect(await next.stop()).toEqual({ applied: { mark: 1 }, skipped: {}, rejected: {} })
   })
 
-  test('ends in what it would be applied in one go', async () => {
+  test('ends in the same state as in one run', async () => {
     const following = await follow()
     for (const fact of marks) await appendFile(feed, lineOf(fact))
     await becomes('104')
@@ -185,7 +185,7 @@ describe('a feed that is followed again', () => {
     expect(await valueUsd()).toBe('101')
   })
 
-  test('takes a line whole of which half was set aside before', async () => {
+  test('applies a complete line whose first half was rejected before', async () => {
     const half = lineOf(first).slice(0, 40)
     await appendFile(feed, half)
     const rejects = {
@@ -244,7 +244,7 @@ describe('how far a feed was read', () => {
     expect(await commits()).toBe(1)
   })
 
-  test('is not written by who has no clock, nor where the feed stands elsewhere than where it was left', async () => {
+  test('is not written without a clock, nor where the stored position is another', async () => {
     const { stop } = await follow()
     await eventually(async () => expect(await stored()).toEqual([3, null, midnight + 10, null]))
     await stop()
@@ -264,7 +264,7 @@ describe('how far a feed was read', () => {
     expect(await stored()).toEqual([3, midnight - 5, midnight + 10, 7])
   })
 
-  test('tells the newest fact that the feed brought, also where it was known', async () => {
+  test('contains the newest fact of the feed, also where it was known', async () => {
     await apply(database, [...start, ...marks])
     await follow()
     await eventually(async () => expect(await stored()).toEqual([3, null, midnight + 10, null]))

@@ -50,7 +50,7 @@ function total(tally: Tally): number {
   return Object.values(tally).reduce((sum, count) => sum + count, 0)
 }
 
-/** Tells as soon as a transaction waits for a lock that another one has, unless some work is done before. */
+/** Resolves when a transaction waits for the lock of another, or when the work is done. */
 async function someoneWaits(before: Promise<unknown>): Promise<'someone waits' | undefined> {
   const text = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
   const work = { isDone: false }
@@ -63,7 +63,7 @@ async function someoneWaits(before: Promise<unknown>): Promise<'someone waits' |
 }
 
 let database: TestDatabase
-/** What the demo world ends in, applied in one go. */
+/** The read model of the demo feed, applied in one run. */
 let whole: Dump
 let summary: Summary
 
@@ -73,7 +73,7 @@ beforeAll(async () => {
   whole = await dumpReadModel(database)
 })
 
-test('counts what was applied by kind', () => {
+test('counts applied facts by kind', () => {
   const kinds = demo.reduce<Tally>((tally, { kind }) => ({ ...tally, [kind]: (tally[kind] ?? 0) + 1 }), {})
   expect(summary).toEqual({ applied: kinds, skipped: {}, rejected: {} })
   for (const table of ['strategy', 'universe_pair', 'vault', 'position', 'equity_point', 'vault_day', 'ledger_row']) {

@@ -27,7 +27,7 @@ beforeAll(async () => {
 })
 afterAll(() => rm(folder, { recursive: true }))
 
-/** The database, whose commit of one transaction is told and lost, as by a failover to a replica that lagged. */
+/** A database that loses a reported commit, like a failover to a lagging replica. */
 function losing(database: Database, lost: number): Database {
   let count = 0
   const rollback = new Error('lost')
@@ -126,7 +126,7 @@ test.each([
   expect((await database.prisma.feed.findFirst())?.line).toBe(1n)
 })
 
-/** The database, which falls back to a state when it is told to, before its next transaction. */
+/** A database that resets to an earlier state on demand, before its next transaction. */
 function fallingBack(database: Database) {
   let fall: (() => Promise<unknown>) | null = null
   const falling: Database = {

@@ -394,7 +394,7 @@ describe('a feed is refused at its first bad line, and all before it is committe
   describe('a fact of the wrong shape', () => test.each(badShape)('%s', refuses))
   describe('an address', () => test.each(badAddresses)('%s', refuses))
   describe('an amount', () => test.each(badAmounts)('%s', refuses))
-  describe('a fact that contradicts what is known', () => test.each(contradictions)('%s', refuses))
+  describe('a fact that contradicts stored state', () => test.each(contradictions)('%s', refuses))
   describe('a known identity with other contents', () => test.each(knownOtherwise)('of kind %s', refuses))
 
   describe('a figure that can not be stored', () => {
@@ -412,7 +412,7 @@ describe('a feed is refused at its first bad line, and all before it is committe
         reason,
       })
       expect(await dump(database)).toEqual(beforeIt)
-      // In a batch of its own, it is refused in the same words.
+      // In a batch of its own, it is rejected with the same message.
       const [last] = facts.slice(-1) as [FactInput]
       await expect(apply(database, [last])).rejects.toMatchObject({ name: 'BadFact', line: 1, key, reason })
     })
@@ -484,7 +484,7 @@ describe('a feed with rejects', () => {
     return { file, summary }
   }
 
-  test('sets bad lines aside whole with their reasons, and applies the rest', async () => {
+  test('writes rejected lines completely with their reasons, and applies the rest', async () => {
     const notUtf8 = Buffer.from([0x22, 0xff, 0x22])
     const bad = [marked({ score: 1 }), '{"kind":', notUtf8, JSON.stringify(mark(vaultB, soon, '1')), '{"kind":"trade"}']
     const { file, summary } = await applySkipping('some.ndjson', [...before, ...bad, after])
@@ -513,7 +513,7 @@ describe('a feed with rejects', () => {
     expect(await dump(database)).toMatchObject(rest)
   })
 
-  test('sets a fact aside whose figures can not be stored, and applies what comes after it', async () => {
+  test('rejects a fact whose results cannot be stored, and applies later ones', async () => {
     const vaultOfB = opened(vaultB, 'one')
     const large = [deposit(vaultB, soon, nines), deposit(vaultB, soon + 1, nines, nines)]
     const later = mark(vaultB, soon + 2, '5')

@@ -16,7 +16,7 @@ import { type Dump, dumpReadModel } from '../support/dump.ts'
 import { manyDemoFacts } from '../support/feeds.ts'
 import { feedOf } from '../support/world.ts'
 
-/** What happens to a transaction: its database is out before it, or it is committed and nobody is told. */
+/** Fate of a transaction: the database is down before it, or its commit response is lost. */
 type Fate = 'well' | 'out' | 'full' | 'unheard'
 
 /** The database, with these things happening to its next transactions. */
@@ -35,7 +35,7 @@ function faulty(database: Database, fates: readonly Fate[]): Database {
   }
 }
 
-/** Two batches of them, since a batch ends with what came together. */
+/** Two batches, since a batch ends with a chunk. */
 const demo = manyDemoFacts(2)
 const firstBatch = 1_000
 const badLines = ['{"kind":"trade"}', '{"kind":']
@@ -43,7 +43,7 @@ const facts = [...demo.slice(0, 40), ...badLines, ...demo.slice(40)]
 
 let database: TestDatabase
 let folder: string
-/** What the feed ends in without faults. */
+/** The read model without faults. */
 let whole: { dump: Dump; summary: Summary; rejects: string }
 
 beforeAll(async () => {
@@ -73,15 +73,15 @@ async function applied(fates: readonly Fate[], options: Partial<IngestOptions> =
   return { came, ...outageObserver }
 }
 
-describe('an ingest whose database is out', () => {
-  test('waits, is told so once, and ends as one that never waited', async () => {
+describe('an ingest during an outage of the database', () => {
+  test('waits, reports it once, and ends with the same result', async () => {
     const { came, onWait, onResume } = await applied(['out', 'out', 'well', 'well'])
     expect(came).toEqual(whole)
     expect(onWait).toHaveBeenCalledExactlyOnceWith(expect.any(DatabaseUnavailable))
     expect(onResume).toHaveBeenCalledOnce()
   })
 
-  test('counts what it applied as applied, though it was never told', async () => {
+  test('counts facts as applied although the response was lost', async () => {
     const { came } = await applied(['unheard', 'out', 'well', 'unheard', 'unheard'])
     expect(came).toEqual(whole)
     expect(came.summary.skipped).toEqual({})
@@ -98,13 +98,13 @@ describe('an ingest whose database is out', () => {
     )
   })
 
-  test('tells anew of the next time', async () => {
+  test('reports the next outage again', async () => {
     const { onWait, onResume } = await applied(['full', 'well', 'out'])
     expect(onWait.mock.calls.map(([reason]) => reason.name)).toEqual(['DatabaseFull', 'DatabaseUnavailable'])
     expect(onResume).toHaveBeenCalledTimes(2)
   })
 
-  test('ends at once where it is stopped, at what is committed', async () => {
+  test('ends at once when it is stopped, with the committed state', async () => {
     const stopping = new AbortController()
     const onWait = (): void => stopping.abort()
     const { came } = await applied(['well', 'out', 'out'], {
@@ -115,13 +115,13 @@ describe('an ingest whose database is out', () => {
     expect(count).toBe(firstBatch - badLines.length)
   })
 
-  test('ends with the error where it has no outageObserver', async () => {
+  test('ends with the error without an observer', async () => {
     const running = ingest({ database: faulty(database, ['out']), source: feedOf(demo) })
     await expect(running).rejects.toBeInstanceOf(DatabaseUnavailable)
   })
 })
 
-test('a wait that ends in another error is told to be over', async () => {
+test('a wait that ends with another error is reported as over', async () => {
   const outageObserver = { onWait: vi.fn(), onResume: vi.fn() }
   const errors = [new DatabaseUnavailable(new Error('it is out')), new CommitsLost(null)]
   const work = (): Promise<never> => Promise.reject(errors.shift() ?? new Error('once too often'))

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { toAddress } from '../../src/domain/address.ts'
-import { ledgerRowGlobalId, positionGlobalId } from '../../src/domain/global-id.ts'
+import { ledgerRowGlobalId, positionGlobalId } from '../../src/domain/identity/global-id.ts'
 import { mostIds } from '../../src/limits.ts'
 import { emptyDatabase, type TestDatabase } from '../support/database.ts'
 import { gatewayOn, type TestGateway } from '../support/gateway.ts'

@@ -80,6 +80,6 @@ function largest(written: Shape): string {
 function isWithinBounds(query: string): boolean {
   const prepared = new OperationCache(schema, defaultQueryLimits).prepare(query)
   const operation = prepared.select(null)
-  if (prepared.errors.length > 0 || operation === undefined || operation.sizeError !== null) return false
+  if (prepared.errors.length > 0 || operation?.sizeError !== null) return false
   return checkCost(operation.costOf({}), defaultQueryLimits) === null
 }

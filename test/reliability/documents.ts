@@ -15,7 +15,7 @@ import {
   isNonNullType,
   isObjectType,
 } from 'graphql'
-import { ledgerRowGlobalId, positionGlobalId } from '../../src/domain/global-id.ts'
+import { ledgerRowGlobalId, positionGlobalId } from '../../src/domain/identity/global-id.ts'
 import { schema } from '../../src/graphql/schema/schema.ts'
 import { addresses, anyText, integers, mostly, times } from './values.ts'
 

@@ -248,6 +248,12 @@ const questions: readonly Question[] = [
     asked: graphql(`{ strategy(id: "${strategyId}") { id liveApr vaults(first: 5) { nodes { ${state} ${past} } } } }`),
   },
   {
+    name: 'GraphQL objects by their ids',
+    asked: graphql(
+      `{ nodes(ids: ["${busy}", "${strategyId}"]) { ... on Vault { ${state} ${past} } ... on Strategy { vaults { nodes { ${state} } } } } }`,
+    ),
+  },
+  {
     name: 'GraphQL aliases',
     asked: graphql(`{ a: vault(address: "${busy}") { ${state} } b: strategies { vaults { nodes { ${state} } } } }`),
   },

@@ -30,14 +30,14 @@ function conditional(path: string, ifNoneMatch: string): Promise<Response> {
 }
 
 /** Headers that a body brings, which no Response without one has. */
-/** What two requests for the same have in common. */
+/** The parts of two equal responses that must be equal. */
 function headersOf(response: Response): Record<string, string> {
   const differ = ['content-length', 'x-request-id']
   return Object.fromEntries([...response.headers].filter(([name]) => !differ.includes(name)))
 }
 
 describe('an answer', () => {
-  test.each(paths)('has a strong ETag and is never used unasked: %s', async (path) => {
+  test.each(paths)('has a strong ETag and must be revalidated: %s', async (path) => {
     const response = await gateway.get(path)
     expect(etagOf(response)).toMatch(strong)
     expect(response.headers.get('cache-control')).toBe('no-cache')
@@ -168,7 +168,7 @@ describe('a page of another origin', () => {
   test.each([
     ...paths.map((path) => [path, 'GET', 'GET, HEAD, OPTIONS'] as const),
     ['/graphql', 'POST', 'GET, POST, OPTIONS'] as const,
-  ])('is told by a preflight of %s what it may send', async (path, method, allow) => {
+  ])('gets the permitted headers from a preflight of %s', async (path, method, allow) => {
     const preflight = await gateway.get(path, {
       method: 'OPTIONS',
       headers: { origin: 'https://elsewhere.test', 'access-control-request-method': method },

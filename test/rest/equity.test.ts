@@ -73,7 +73,7 @@ describe('a span of time', () => {
     expect(await equity(`?since=${String(tenth)}&until=${String(tenth)}`)).toEqual([])
   })
 
-  test('is thinned by what is inside it alone', async () => {
+  test('is downsampled from its own points only', async () => {
     const span = await equity(`?since=${String(tenth)}&until=${String(twentieth)}&points=3`)
     expect(span).toHaveLength(3)
     expect([span[0], span[2]]).toEqual([recorded[10], recorded[19]])
@@ -83,7 +83,7 @@ describe('a span of time', () => {
 describe('points', () => {
   const byTime = (): Map<number, Point> => new Map(recorded.map((point) => [point.ts, point]))
 
-  test.each([2, 3, 10, 499, 500, 700])('are exactly as many as asked for: %i', async (points) => {
+  test.each([2, 3, 10, 499, 500, 700])('are exactly as many as requested: %i', async (points) => {
     const served = await equity(`?points=${String(points)}`)
     expect(served).toHaveLength(points)
     expect([served[0], served.at(-1)]).toEqual([recorded[0], recorded.at(-1)])
@@ -97,11 +97,11 @@ describe('points', () => {
     expect(times).toEqual([...new Set(times)].sort((a, b) => a - b))
   })
 
-  test.each([701, 702, 2_000])('are all there are where more are asked for: %i', async (points) => {
+  test.each([701, 702, 2_000])('are all points where more are requested: %i', async (points) => {
     expect(await equity(`?points=${String(points)}`)).toEqual(recorded)
   })
 
-  test('are 500 unless told', async () => {
+  test('are 500 by default', async () => {
     expect(await equity()).toEqual(await equity('?points=500'))
     expect(await equity()).toHaveLength(500)
   })

@@ -83,7 +83,7 @@ describe('the rows', () => {
     expect((await rows()).map(({ block }) => block)).toEqual([1_000_000_000_000, 50, 7])
   })
 
-  test('are 100 unless told, and as many as told', async () => {
+  test('are 100 by default, and otherwise as many as requested', async () => {
     await apply(database, events(0, 120))
     expect(await rows()).toHaveLength(100)
     expect(await rows('?limit=1')).toHaveLength(1)

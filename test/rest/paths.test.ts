@@ -130,7 +130,7 @@ describe('the six paths, over a world with something of everything', () => {
 })
 
 describe('the six paths, over facts that are known', () => {
-  test('a snapshot says what the facts said', async () => {
+  test('a snapshot equals its facts', async () => {
     const database = await emptyDatabase()
     const fees = { contributedUsd: '100', withdrawnUsd: '10', taxedUsd: '0.5', highWaterUsd: '7' }
     const positions = [position('in'), position('out', '110')]
@@ -178,7 +178,7 @@ describe('the six paths, over facts that are known', () => {
     expect(await (await get(`/vault/${vaultA}/snapshot`)).json()).toMatchObject({ status: 'idle', valueUsd: 0 })
   })
 
-  test('a row of the ledger says what its event said', async () => {
+  test('a row of the ledger equals its event', async () => {
     const database = await emptyDatabase()
     await apply(database, [
       strategy('one'),

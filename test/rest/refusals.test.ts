@@ -118,7 +118,7 @@ describe('a parameter', () => {
     ['limit=99999999999', 'limit is 99999999999, not from 1 to 1000'],
     ['limit=1001', 'limit is 1001, not from 1 to 1000'],
     ['limit=ten', 'limit is "ten", not a whole number'],
-  ])('out of its bounds is told them: ?%s', async (query, detail) => {
+  ])('out of range gets an error with the range: ?%s', async (query, detail) => {
     const problem = await problemOf(await gateway.get(`/vault/${vault}/events?${query}`), 400)
     expect(problem).toMatchObject({ detail })
   })

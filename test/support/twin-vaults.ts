@@ -1,5 +1,5 @@
 import { toAddress } from '../../src/domain/address.ts'
-import { positionGlobalId } from '../../src/domain/global-id.ts'
+import { positionGlobalId } from '../../src/domain/identity/global-id.ts'
 import type { FactInput } from '../../src/feed/fact/fact.ts'
 import { deposit, event, mark, midnight, opened, position, strategy, vaultA, vaultB } from './world.ts'
 

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { type Address, toAddress } from '../../domain/address.ts'
 import { assetCategories } from '../../domain/universe.ts'
 import { type Decimal, fineDigits, usdDigits, usdScale } from '../../domain/decimal.ts'
-import { isVaultScopedId } from '../../domain/global-id.ts'
+import { isVaultScopedId } from '../../domain/identity/global-id.ts'
 import { decimal } from './decimal-text.ts'
 import { formatValue } from './format-value.ts'
 

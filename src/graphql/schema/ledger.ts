@@ -8,13 +8,13 @@ import {
   readLedgerRows,
 } from '../../database/read/ledger.ts'
 import type { LedgerRow } from '../../database/read/rows.ts'
-import { ledgerRowGlobalId } from '../../domain/global-id.ts'
+import { ledgerRowGlobalId } from '../../domain/identity/global-id.ts'
 import { eventTypes, type LedgerKey } from '../../domain/ledger.ts'
 import { distinct, requireWithin, windowOf } from './arguments.ts'
 import { builder } from './builder.ts'
 import { connectionType, decodeCursor, encodeCursor, pageOf } from './connection.ts'
 import { groupRowsByKey, createLoader } from '../execution/data-loaders.ts'
-import { NodeInterface } from './node.ts'
+import { NodeInterface } from './node/node-interface.ts'
 
 const loadRows = createLoader('ledger', async (database, vaults: readonly string[], page: LedgerPage) =>
   groupRowsByKey(vaults, await readLedger(database, vaults, page), (row) => row.vaultAddress),

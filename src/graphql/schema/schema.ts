@@ -6,7 +6,7 @@ import './strategy.ts'
 import './vaults.ts'
 import './universe.ts'
 import './meta.ts'
-import './nodes.ts'
+import './node/node-queries.ts'
 import { builder } from './builder.ts'
 
 /** The gateway's schema. */

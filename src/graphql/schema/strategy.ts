@@ -2,7 +2,7 @@ import { readCatalogue, readStrategies, readStrategyPairs } from '../../database
 import { searchable } from './arguments.ts'
 import { builder } from './builder.ts'
 import { groupRowsByKey, createLoader, createWholeLoader } from '../execution/data-loaders.ts'
-import { NodeInterface } from './node.ts'
+import { NodeInterface } from './node/node-interface.ts'
 
 export const loadStrategy = createLoader('strategies', async (database, ids: readonly string[]) => {
   const strategies = await readStrategies(database, ids)

@@ -1,9 +1,9 @@
 import type { PositionRow, VaultRow } from '../../database/read/rows.ts'
 import { readPositions, readVaults } from '../../database/read/vault.ts'
-import { positionGlobalId } from '../../domain/global-id.ts'
+import { positionGlobalId } from '../../domain/identity/global-id.ts'
 import { builder } from './builder.ts'
 import { groupRowsByKey, createLoader } from '../execution/data-loaders.ts'
-import { NodeInterface } from './node.ts'
+import { NodeInterface } from './node/node-interface.ts'
 
 export const loadVault = createLoader('vaults', async (database, addresses: readonly string[]) => {
   const vaults = await readVaults(database, addresses)

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { type VersionLimits, versionLimits } from '../../limits.ts'
 import { problem, retryLater } from '../../rest/problem.ts'
-import { Budget } from '../server/budget.ts'
+import { Budget } from '../server/capacity/budget.ts'
 import type { OnLeave } from '../cache/response-cache.ts'
 import type { DataVersions, ParsedVersion } from '../cache/data-versions.ts'
 import type { Answer } from '../../rest/problem.ts'

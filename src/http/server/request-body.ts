@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { bodyChunks, type HttpLimits } from '../../limits.ts'
-import type { BodyShare } from './load.ts'
+import type { BodyShare } from './capacity/shared-capacity.ts'
 
 /** A body, or the reason why it is not read. */
 export type Body = Buffer<ArrayBuffer> | Unread

@@ -6,7 +6,7 @@ import { encodingFor } from '../middleware/compression.ts'
 import type { IncomingRequest } from '../incoming-request.ts'
 import type { CachedResponse } from '../cache/cached-response.ts'
 import { type HeaderList, headerList, pairsOf } from './header-list.ts'
-import { createUnsentBytes } from './unsent-bytes.ts'
+import { createUnsentBytes } from './capacity/unsent-bytes.ts'
 
 /** A response as it is sent, with its body in bytes, if any. */
 export interface OutgoingResponse {

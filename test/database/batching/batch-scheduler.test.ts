@@ -10,7 +10,7 @@ interface Row {
   readonly value: string
 }
 
-/** A read that was begun, and is answered when the test says so. */
+/** A read in flight, which the test resolves. */
 interface Begun {
   readonly values: readonly Value[]
   readonly answer: (value: string) => void
@@ -46,8 +46,8 @@ const passed = async (): Promise<void> => {
 const asText = async (rows: Promise<Row[]>): Promise<string> =>
   (await rows).map(({ vault, value }) => vault + value).join(' ')
 
-describe('reads that may be shared', () => {
-  test('are one for what is asked for at once, and each is told its own rows in their order', async () => {
+describe('batched reads', () => {
+  test('send one statement for concurrent requests, and resolve each with its own rows in order', async () => {
     const { begun, reads } = reader()
     const answers = [['a'], ['b', 'c'], ['c', 'a'], []].map((keys) => asText(reads.query<Row>(keyed, [keys])))
     await passed()
@@ -56,7 +56,7 @@ describe('reads that may be shared', () => {
     expect(await Promise.all(answers)).toEqual(['ax1 ax2', 'bx1 bx2 cx1 cx2', 'cx1 cx2 ax1 ax2', ''])
   })
 
-  test('begin after they were asked for, so that nobody is told what was before', async () => {
+  test('never join a statement in flight, so that rows are not older than their request', async () => {
     const { begun, reads } = reader()
     const before = asText(reads.query<Row>(keyed, [['a']]))
     await passed()
@@ -68,7 +68,7 @@ describe('reads that may be shared', () => {
     expect([await before, await after]).toEqual(['aold1 aold2', 'anew1 anew2'])
   })
 
-  test('gather what comes while three are on their way', async () => {
+  test('collect requests while three batches are in flight', async () => {
     const { begun, reads } = reader()
     const answers: Promise<string>[] = []
     for (const key of ['a', 'b', 'c', 'd', 'e']) {
@@ -85,7 +85,7 @@ describe('reads that may be shared', () => {
     expect(await Promise.all(answers)).toEqual(['aw1 aw2', 'bx1 bx2', 'cy1 cy2', 'dz1 dz2', 'ez1 ez2'])
   })
 
-  test('begin with those who wait before the rows of the one that has ended are handed out', async () => {
+  test('send the next batch before they process the rows of the last one', async () => {
     const { begun, reads } = reader()
     const first = reads.query<Row>(keyed, [['a']])
     for (const key of ['b', 'c', 'd']) {
@@ -98,7 +98,7 @@ describe('reads that may be shared', () => {
     expect(await begunBefore).toBe(4)
   })
 
-  test('go on after one has failed, which is told to all who waited for it', async () => {
+  test('reject all requests of a failed batch, and continue', async () => {
     const { begun, reads } = reader()
     const failed = ['a', 'b'].map((key) => expect(reads.query(keyed, [[key]])).rejects.toThrow('gone'))
     await passed()
@@ -110,7 +110,7 @@ describe('reads that may be shared', () => {
     expect(await next).toBe('ax1 ax2')
   })
 
-  test('are given up by one, and go on for the others', async () => {
+  test('continue for other requests when one is cancelled', async () => {
     const { begun, reads } = reader()
     const leaving = new AbortController()
     const left = expect(reads.query(keyed, [['a']], leaving.signal)).rejects.toThrow('cancelled')
@@ -124,7 +124,7 @@ describe('reads that may be shared', () => {
     expect(begun).toHaveLength(1)
   })
 
-  test('have a hundred keys at most, but for one that asks for more', async () => {
+  test('have at most a hundred keys, unless a single request has more', async () => {
     const { begun, reads } = reader()
     const keys = (count: number, from = 0): string[] => Array.from({ length: count }, (_, at) => String(from + at))
     void reads.query(keyed, [keys(150)])
@@ -138,7 +138,7 @@ describe('reads that may be shared', () => {
     expect(begun[3]?.values).toEqual([keys(60, 120)])
   })
 
-  test('are apart where their other values are', async () => {
+  test('are separate for different other values', async () => {
     const { begun, reads } = reader()
     void reads.query(keyed, [['a'], 1])
     void reads.query(keyed, [['a'], 2])
@@ -158,7 +158,7 @@ test.each([chunked, unbatched])('a $name read is a statement of its own', async 
   expect(begun).toHaveLength(2)
 })
 
-test('reads that are shared are given up when all who asked have left, and not before', async () => {
+test('a batch is cancelled with the last of its requests, and not before', async () => {
   const signals: (Cancellation | undefined)[] = []
   const reads = batchReads({
     read: (_, __, signal) => {
@@ -175,7 +175,7 @@ test('reads that are shared are given up when all who asked have left, and not b
   expect([await given[1], signals.map((signal) => signal?.aborted)]).toEqual(['given up', [true]])
 })
 
-test('nothing is kept of reads that have ended', async () => {
+test('no memory is retained after a read', async () => {
   const reader = batchReads({ read: () => Promise.resolve({ rows: [], version: '' }) })
   const ask = (index: number): Promise<unknown> =>
     reader.read({ name: 'by_filter', text: '', source: 'all vaults', batching: { kind: 'keyed', keyColumn: 'key' } }, [

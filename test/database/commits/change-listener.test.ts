@@ -7,7 +7,7 @@ import { createOnServer, emptyDatabase, postgresUrl, type TestDatabase } from '.
 import { proxyTo } from '../../support/proxy.ts'
 import { addressOf, apply, mark, midnight, opened, strategy } from '../../support/world.ts'
 
-/** What a listener was told, one text each: a version's number, with the tags of what changed. */
+/** Calls of a listener as texts: the number of a version, with the changed tags. */
 interface Heard extends ChangeListener {
   readonly words: string[]
   /** When the polls were sent that read the log to its end. */
@@ -61,7 +61,7 @@ function run(text: string, values: readonly Value[] = []): Promise<unknown> {
 }
 
 describe('a listener', () => {
-  test('hears of the newest commit first, and then of each one in order, once', async () => {
+  test('receives the newest commit first, and then each one in order, once', async () => {
     await apply(database, [strategy('calm')])
     await apply(database, [opened(vaultA, 'calm', midnight + 1)])
     const heard = await listen()
@@ -71,7 +71,7 @@ describe('a listener', () => {
     await hears(heard, ['listening', '2 1', `3 2 ${vaultA} all vaults catalogue`, '4 3 catalogue'])
   })
 
-  test('in an empty database hears of the first commit', async () => {
+  test('receives the first commit of an empty database', async () => {
     const heard = await listen()
     expect(heard.words).toEqual(['listening'])
     await apply(database, [strategy('calm')])
@@ -86,7 +86,7 @@ describe('a listener', () => {
     expect(heard.provenAt).toEqual(heard.provenAt.toSorted((a, b) => a - b))
   })
 
-  test('hears of a commit that was read by the poll before it is told that it is up to date', async () => {
+  test('receives the commits of a poll before it is reported as up to date', async () => {
     const heard = await listen()
     const told: (number | 'commit')[] = []
     heard.provenAt.push = (sentAt) => told.push(sentAt)
@@ -103,7 +103,7 @@ describe('a listener', () => {
     ['has others in their place', `update commit_log set version = seq || '.7'`, ['listening', '3 2']],
     ['was pruned beyond what it knows', `delete from commit_log where seq <= 3`, ['listening']],
     ['has gaps', `insert into commit_log values (5, '5.7', 5, ${midnight + 4}, '{}')`, ['listening', '5 4']],
-  ])('begins anew where the log %s', async (_, change, begun) => {
+  ])('starts again where the log %s', async (_, change, begun) => {
     for (const each of [0, 1, 2]) await apply(database, [strategy('calm', midnight + each)])
     const heard = await listen()
     await hears(heard, ['listening', '3 2'])
@@ -111,7 +111,7 @@ describe('a listener', () => {
     await hears(heard, ['listening', '3 2', 'lost', ...begun])
   })
 
-  test('begins anew where there are more commits than it reads at once, and hears of none twice', async () => {
+  test('starts again where there are more commits than one read returns, and receives none twice', async () => {
     await apply(database, [strategy('calm')])
     const heard = await listen()
     await run(
@@ -125,7 +125,7 @@ describe('a listener', () => {
     expect(heard.words.slice(-2)).toEqual(['2001 0', '2002 0'])
   })
 
-  test('hears nothing more when it was stopped', async () => {
+  test('receives nothing after a stop', async () => {
     const heard = await listen()
     for (const stop of stops.splice(0)) await stop()
     expect(heard.words).toEqual(['listening', 'lost'])
@@ -135,7 +135,7 @@ describe('a listener', () => {
 })
 
 describe.skipIf(postgresUrl === undefined)('on a PostgreSQL behind a proxy', () => {
-  test('it loses what it can not hear of, and begins anew when the server is back', async () => {
+  test('it reports lost notifications, and starts again when the server is back', async () => {
     const direct = await createOnServer(postgresUrl ?? '')
     const beside = await openPostgreSql(direct, 2)
     await migrate(beside)

@@ -35,7 +35,7 @@ function log(): Promise<Logged[]> {
 const vaultA = addressOf(1)
 
 describe('a batch', () => {
-  test('that changes something is one row, with what it changed and the time of the newest fact', async () => {
+  test('that changes something is one row, with its cache tags and the time of the newest fact', async () => {
     await apply(database, [strategy('calm', midnight + 50)])
     await apply(database, [opened(vaultA, 'calm', midnight), deposit(vaultA, midnight + 10, '100')])
     await apply(database, [mark(vaultA, midnight + 60, '101')])
@@ -81,7 +81,7 @@ describe('a batch', () => {
     expect((await log()).map(({ seq }) => seq)).toEqual([1, 2])
   })
 
-  test('tells of the newest fact what the read model does, whatever the order of the facts', async () => {
+  test('has the same newest fact as the read model, for any order of facts', async () => {
     await apply(database, everything)
     for (const batch of [[strategy('late', midnight * 2)], [strategy('early', 5)]]) {
       await apply(database, batch)
@@ -118,7 +118,7 @@ test.runIf(postgresUrl !== undefined)('the order of the numbers is that of the c
     appendCommit(transaction, 2, ['universe'])
     return Promise.resolve()
   })
-  // The second waits for the first, whose row nobody sees yet.
+  // The second waits for the first, whose row is not visible yet.
   expect(await Promise.race([second.then(() => 'committed'), wait(300, 'waits')])).toBe('waits')
   expect(await log()).toEqual([])
   finish()

@@ -12,7 +12,7 @@ beforeAll(async () => {
 })
 afterAll(() => rm(folder, { recursive: true }))
 
-test('a folder is held until it is released', async () => {
+test('a data directory is locked until it is released', async () => {
   const release = await lockDataDirectory(folder)
   const refusal: unknown = await lockDataDirectory(folder).catch((error: unknown) => error)
   expect(refusal).toBeInstanceOf(DataDirInUse)
@@ -23,7 +23,7 @@ test('a folder is held until it is released', async () => {
   )()
 })
 
-test('another folder is free meanwhile', async () => {
+test('another data directory can be locked meanwhile', async () => {
   const release = await lockDataDirectory(folder)
   await (
     await lockDataDirectory(path.join(folder, 'other'))
@@ -31,7 +31,7 @@ test('another folder is free meanwhile', async () => {
   await release()
 })
 
-test('of many that want a folder at once one gets it', async () => {
+test('of concurrent attempts exactly one gets the lock', async () => {
   const attempts = await Promise.allSettled(Array.from({ length: 20 }, () => lockDataDirectory(folder)))
   const refusals = attempts.flatMap((attempt) => (attempt.status === 'rejected' ? [attempt.reason as unknown] : []))
   expect(refusals).toHaveLength(19)
@@ -39,7 +39,7 @@ test('of many that want a folder at once one gets it', async () => {
   for (const attempt of attempts) if (attempt.status === 'fulfilled') await attempt.value()
 })
 
-test('one that asks while the holder lets go gets it or is refused, and nothing else', async () => {
+test('an attempt during a release gets the lock or is refused', async () => {
   for (let round = 0; round < 200; round++) {
     const release = await lockDataDirectory(folder)
     const asking = lockDataDirectory(folder).catch((error: unknown) => error)
@@ -55,7 +55,7 @@ describe('a socket in the folder', () => {
       const server = createServer((socket) => socket.end(answer)).listen(file, () => resolve(server))
     })
 
-  test('of a process that is killed is taken away, and of one that lets go it is gone', async () => {
+  test('is removed after its process was killed, or has released the lock', async () => {
     const file = path.join(folder, 'open-killed.sock')
     const killed = await listening(`${file}.before`, 'nobody')
     await rename(`${file}.before`, file)
@@ -67,7 +67,7 @@ describe('a socket in the folder', () => {
     expect(await readdir(folder)).toEqual([])
   })
 
-  test('of a process that lives is respected, whatever names it goes by', async () => {
+  test('of a running process is respected, by whatever path', async () => {
     const holder = await listening(path.join(folder, 'open-other.sock'), 'process 1 on another')
     const refusal: unknown = await lockDataDirectory(folder).catch((error: unknown) => error)
     expect(refusal).toMatchObject({ folder, holder: 'process 1 on another' })
@@ -78,7 +78,7 @@ describe('a socket in the folder', () => {
     )()
   })
 
-  test('that can not be leaves what there is beside it', async () => {
+  test('that cannot be created leaves the other lock in force', async () => {
     const long = path.join(folder, 'l'.repeat(120))
     await mkdir(long)
     const release = await lockDataDirectory(long)

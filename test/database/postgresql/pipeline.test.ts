@@ -47,7 +47,7 @@ describe.runIf(postgresUrl !== undefined)('pipelined reads', () => {
   afterEach(() => Promise.all(pools.map((pool) => pool.end())))
   afterAll(() => admin.end())
 
-  /** Of those who wait to the end. */
+  /** Requests that are not cancelled. */
   const stays = new AbortController().signal
   const pidsOf = async (reads: Promise<{ pid: number }[]>[]): Promise<Set<number | undefined>> =>
     new Set((await Promise.all(reads)).map(([row]) => row?.pid))
@@ -59,12 +59,12 @@ describe.runIf(postgresUrl !== undefined)('pipelined reads', () => {
     return rows[0]?.count ?? NaN
   }
 
-  test('go by one connection, where others have one each', async () => {
+  test('share one connection, where others have one each', async () => {
     expect(await pidsOf([1, 2, 3].map(() => pipelined.query<{ pid: number }>(pid, [])))).toHaveLength(1)
     expect(await pidsOf([1, 2].map(() => reader.query<{ pid: number }>(pid, [])))).toHaveLength(2)
   })
 
-  test('have connections that unbounded reads never take', async () => {
+  test('have connections that unbounded reads never use', async () => {
     const gone = new AbortController()
     const unbounded = Array.from({ length: 5 }, () => reader.query({ ...slow, isUnbounded: true }, [], gone.signal))
     const given = Promise.allSettled(unbounded)
@@ -75,12 +75,12 @@ describe.runIf(postgresUrl !== undefined)('pipelined reads', () => {
     await expect.poll(countSlow).toBe(0)
   })
 
-  test('give the connection back when none runs', async () => {
+  test('release the connection when none runs', async () => {
     await Promise.all([pipelined.query(one, []), pipelined.query(one, [])])
     await expect.poll(() => pools[0]?.idleCount).toBe(1)
   })
 
-  test('let others have it who wait for one, however busy they are', async () => {
+  test('release it for others that wait, under any load', async () => {
     const others = [pooled.pipelined(), pooled.pipelined()]
     let isOver = false
     const busy = others.flatMap((other) =>
@@ -94,7 +94,7 @@ describe.runIf(postgresUrl !== undefined)('pipelined reads', () => {
     await Promise.all(busy)
   })
 
-  test('that come after one that is given up have their rows, and that one is stopped', async () => {
+  test('after a cancelled one return their rows, and the cancelled one is stopped', async () => {
     const gone = new AbortController()
     const given = pipelined.query(slow, [], gone.signal).catch((error: unknown) => error)
     const after = [1, 2].map(() => pipelined.query(short, [], stays))
@@ -105,7 +105,7 @@ describe.runIf(postgresUrl !== undefined)('pipelined reads', () => {
     expect(await countSlow()).toBe(0)
   })
 
-  test('that come before one that is given up are not stopped in its stead', async () => {
+  test('before a cancelled one are not stopped by its cancel request', async () => {
     const gone = new AbortController()
     const before = [1, 2].map(() => pipelined.query(short, [], stays))
     const given = pipelined.query(slow, [], gone.signal).catch((error: unknown) => error)
@@ -117,7 +117,7 @@ describe.runIf(postgresUrl !== undefined)('pipelined reads', () => {
     expect(await pipelined.query(one, [])).toEqual([{ one: 1 }])
   })
 
-  test('are read again where the server was told to stop another, and has stopped them', async () => {
+  test('are retried where the cancel request for another read has stopped them', async () => {
     const gone = new AbortController()
     const given = pipelined.query(slow, [], gone.signal).catch((error: unknown) => error)
     const after = pipelined.query(short, [], stays)
@@ -125,7 +125,7 @@ describe.runIf(postgresUrl !== undefined)('pipelined reads', () => {
     gone.abort()
     await given
     await expect.poll(countSlow).toBe(0)
-    // As the gateway's own word to stop would, were it late.
+    // Like a late cancel request of the gateway itself.
     await admin.query(
       `select pg_cancel_backend(pid) from pg_stat_activity where datname = current_database() and query = $1`,
       [short.text],
@@ -133,7 +133,7 @@ describe.runIf(postgresUrl !== undefined)('pipelined reads', () => {
     expect(await after).toMatchObject([{ two: 2 }])
   })
 
-  test('fail all as unavailable where their connection ends, and the next has another', async () => {
+  test('all fail as unavailable where their connection ends, and the next one uses another', async () => {
     const reads = [1, 2].map(() => pipelined.query(slow, []).catch((error: unknown) => error))
     await expect.poll(countSlow).toBe(1)
     await admin.query(
@@ -144,7 +144,7 @@ describe.runIf(postgresUrl !== undefined)('pipelined reads', () => {
     expect(await pipelined.query(one, [])).toEqual([{ one: 1 }])
   })
 
-  test('are cut off where the server is not heard of, and the next has another connection', async () => {
+  test('are ended where the server does not answer, and the next one has another connection', async () => {
     await Promise.all(pools.splice(1, 1).map((control) => control.end()))
     const gone = new AbortController()
     const given = pipelined.query(slow, [], gone.signal).catch((error: unknown) => error)
@@ -160,7 +160,7 @@ describe.runIf(postgresUrl !== undefined)('pipelined reads', () => {
     )
   })
 
-  test("that fail by a fault of their own don't touch the others", async () => {
+  test('with an error of their own do not affect others', async () => {
     const fault = pipelined.query(of('fault', 'select 1 / 0'), []).catch((error: unknown) => error)
     const rows = pipelined.query(one, [])
     expect(await fault).toMatchObject({ code: '22012' })

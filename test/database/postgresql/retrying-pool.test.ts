@@ -11,7 +11,7 @@ const statement = {
   text: 'select pg_sleep(0.2), count(*)::int as own from pg_stat_activity where usename = current_user',
 }
 
-describe.runIf(postgresUrl !== undefined)('a role that may have fewer connections than are configured', () => {
+describe.runIf(postgresUrl !== undefined)('a role with a lower connection limit than configured', () => {
   let url: string
   let role: string
   let database: Database
@@ -42,7 +42,7 @@ describe.runIf(postgresUrl !== undefined)('a role that may have fewer connection
   const reads = (count: number): Promise<{ own: number }[][]> =>
     Promise.all(Array.from({ length: count }, () => database.query<{ own: number }>(statement, [])))
 
-  test('answers all reads by those it has, and tells it once', async () => {
+  test('serves all reads on the available connections, and warns once', async () => {
     const answers = await reads(40)
     expect(answers.every(([row]) => row !== undefined && row.own <= limit)).toBe(true)
     await reads(10)
@@ -50,7 +50,7 @@ describe.runIf(postgresUrl !== undefined)('a role that may have fewer connection
     expect(warnings[0]).toMatch(/gives this process no more connections.*DATABASE_CONNECTIONS \(20\)/)
   })
 
-  test('writes while reads have them all', async () => {
+  test('writes while reads use all of them', async () => {
     await reads(20)
     const reading = reads(40)
     const position = { line: 1, byte: 1, fingerprint: 'f' }

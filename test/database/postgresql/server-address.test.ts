@@ -25,7 +25,7 @@ describe('the address of a server', () => {
     })
   })
 
-  test('is not repeated by the error for one that was not checked', () => {
+  test('is not quoted by the error for an invalid one', () => {
     expect(() => readAddress('postgres://user:sec#ret@host/name')).toThrow(/^[^#]*was not checked$/)
   })
 })

@@ -21,7 +21,7 @@ describe('a snapshot', () => {
     await apply(database, [strategy('one')])
   })
 
-  test('sees one committed state, whatever is committed meanwhile', async () => {
+  test('sees one committed state, despite later commits', async () => {
     let committed: Promise<unknown> = Promise.resolve()
     const found = await database.snapshot(async (reader) => {
       const before = await reader.read<{ count: number }>(count, [])
@@ -46,7 +46,7 @@ describe('a snapshot', () => {
     await expect(database.snapshot((reader) => reader.read(write, []))).rejects.toMatchObject({ code: '25006' })
   })
 
-  test('fails all reads by the error of the first that failed, and others are not harmed', async () => {
+  test('fails all of its reads with the first error, without effect on others', async () => {
     const errors = await database.snapshot(async (reader) => {
       const failed = (work: Promise<unknown>): Promise<unknown> =>
         work.then(
@@ -62,7 +62,7 @@ describe('a snapshot', () => {
     expect(await database.snapshot((reader) => reader.read(count, []))).toMatchObject({ rows: [{ count: 1 }] })
   })
 
-  test('ends with the error of its work, and gives no reads after its end', async () => {
+  test('rejects with the error of its work, and rejects reads after its end', async () => {
     let leaked: Promise<unknown> = Promise.resolve()
     const work = database.snapshot((reader) => {
       leaked = Promise.resolve().then(() => reader.read(count, []))
@@ -75,7 +75,7 @@ describe('a snapshot', () => {
     expect(await database.query(count, [])).toMatchObject([{ count: 1 }])
   })
 
-  test('is not begun where it was given up, and ends where it is given up while its work goes on', async () => {
+  test('does not start when cancelled before, and ends when cancelled during its work', async () => {
     const gone = AbortSignal.abort()
     await expect(database.snapshot(() => Promise.reject(new Error('was begun')), gone)).rejects.toBeInstanceOf(
       ReadCancelled,
@@ -91,7 +91,7 @@ describe('a snapshot', () => {
     expect(await database.query(count, [])).toMatchObject([{ count: 2 }])
   })
 
-  test('of more than there are connections, each has its turn', async () => {
+  test('waits where there are more than connections', async () => {
     const all = Array.from({ length: 40 }, () =>
       database.snapshot((reader) => reader.read<{ count: number }>(count, [])),
     )
@@ -134,13 +134,13 @@ describe.runIf(postgresUrl !== undefined)('a snapshot on a connection of a pool'
   }
   const patient = { timeout: 30_000 }
 
-  test('gives it back out of the transaction', async () => {
+  test('releases it outside of the transaction', async () => {
     await snapshots.snapshot((reader) => reader.read(pid, []))
     await expect.poll(states, patient).toEqual(['idle'])
     expect(pools[0].idleCount).toBe(1)
   })
 
-  test('stops a read that nobody waits for any more, and the next has another connection', async () => {
+  test('stops a cancelled read, and the next one has another connection', async () => {
     const leaving = new AbortController()
     const given = snapshots.snapshot((reader) => reader.read(slow, []), leaving.signal).catch((error: unknown) => error)
     await expect.poll(states, patient).toEqual(['active'])
@@ -150,7 +150,7 @@ describe.runIf(postgresUrl !== undefined)('a snapshot on a connection of a pool'
     await expect.poll(states, patient).toEqual(['idle'])
   })
 
-  test('waits for one that is free, and no longer when it is given up', async () => {
+  test('waits for a free connection until it is cancelled', async () => {
     let end: () => void = () => undefined
     const first = snapshots.snapshot(async (reader) => {
       await reader.read(pid, [])
@@ -167,7 +167,7 @@ describe.runIf(postgresUrl !== undefined)('a snapshot on a connection of a pool'
     expect((await third).rows).toHaveLength(1)
   })
 
-  test('says that the database is unavailable where its connection ends', async () => {
+  test('reports the database as unavailable where its connection ends', async () => {
     const given = snapshots.snapshot(async (reader) => {
       const [{ pid: own } = { pid: 0 }] = (await reader.read<{ pid: number }>(pid, [])).rows
       await admin.query('select pg_terminate_backend($1)', [own])
@@ -178,7 +178,7 @@ describe.runIf(postgresUrl !== undefined)('a snapshot on a connection of a pool'
     expect((await snapshots.snapshot((reader) => reader.read(pid, []))).rows).toHaveLength(1)
   })
 
-  test('says so too where no connection can be made', async () => {
+  test('reports the database as unavailable where no connection can be opened', async () => {
     const nowhere = new pg.Pool({ connectionString: 'postgres://postgres@127.0.0.1:1/postgres', max: 1 })
     const given = snapshotsOf(nowhere, pools[1]).snapshot((reader) => reader.read(pid, []))
     await expect(given).rejects.toBeInstanceOf(DatabaseUnavailable)
@@ -186,7 +186,7 @@ describe.runIf(postgresUrl !== undefined)('a snapshot on a connection of a pool'
     await nowhere.end()
   })
 
-  test('is given up by the server where it idles', async () => {
+  test('is ended by the server where it is idle', async () => {
     const impatient = new pg.Pool({
       connectionString: url,
       max: 1,

@@ -31,8 +31,8 @@ function eachOnce(rows: readonly EquityRow[]): EquityRow[] {
   return rows.filter(({ ts }, index) => ts !== rows[index - 1]?.ts)
 }
 
-describe('candidates', () => {
-  test('are told in order of time, each time once, by the numbers that their texts are', () => {
+describe('downsampling input', () => {
+  test('is ascending by time, without duplicates, with the numbers that the texts denote', () => {
     fc.assert(
       fc.property(candidates, fc.nat(30), fc.nat(500), (rows, cut, characters) => {
         const read = new DownsamplingInput(characters)
@@ -47,7 +47,7 @@ describe('candidates', () => {
     )
   })
 
-  test('are on either side of others the first, the last, the least and the greatest', () => {
+  test('contains of the outer points only the first, last, smallest and largest', () => {
     fc.assert(
       fc.property(candidates, fc.nat(30), fc.nat(30), (rows, one, other) => {
         const points = eachOnce(rows)

@@ -74,7 +74,7 @@ describe('a series of any length', () => {
     })
   const count = fc.oneof(fc.integer({ min: 2, max: 70 }), fc.integer({ min: 2, max: 2_000 }))
 
-  test('is served by points that were recorded, in order, its ends among them, as many as asked for', async () => {
+  test('is represented by recorded points, in order, with its ends, as many as requested', async () => {
     await fc.assert(
       fc.asyncProperty(fc.oneof(fc.constant(ever), span), count, async (window, points) => {
         const all = inWindow(recorded, window)
@@ -100,7 +100,7 @@ describe('a series of any length', () => {
     )
   })
 
-  test('keeps the one spike that it has, however few points are asked for', async () => {
+  test('keeps its only spike, however few points are requested', async () => {
     const spike = recorded[spikeAt]
     for (const points of [3, 50, 500, 2_000]) {
       expect(await readEquity(database, [long], ever, points), String(points)).toContainEqual(spike)
@@ -113,7 +113,7 @@ describe('a series of any length', () => {
     expect(areaBetween(recorded, served)).toBeLessThan(1.2 * areaBetween(recorded, whole))
   })
 
-  test('is read by a number of rows that goes by the points asked for, and not by its length', async () => {
+  test('is read by a number of rows that depends on the requested points, and not on its length', async () => {
     const windows = [ever, ...fc.sample(span, { numRuns: 60, seed: 7 })]
     for (const window of windows) {
       for (const points of [2, 64, 500, 2_000]) {
@@ -159,7 +159,7 @@ describe('a series of any length', () => {
   })
 })
 
-/** What lies between the recorded curve and the straight lines of the points served, net of flows, by point. */
+/** Distance of each recorded point from the lines between the returned points, net of flows. */
 function areaBetween(recorded: readonly EquityRow[], served: readonly EquityRow[]): number {
   let segment = 0
   return recorded.reduce((area, { ts, netUsd }) => {
@@ -178,7 +178,7 @@ interface Bucket {
   readonly greatest: EquityRow
 }
 
-/** The buckets of a series, made anew of all its points. */
+/** Computes the buckets of a series from all of its points. */
 function bucketsOf(points: readonly EquityRow[]): Bucket[] {
   const levels = [1, 2, 3, 4, 5, 6].map((level) => ({ level, size: 4 ** level }))
   return levels.flatMap(({ level, size }) =>
@@ -213,7 +213,7 @@ interface Page {
   readonly lines: readonly string[]
 }
 
-/** The whole pages of buckets, made anew of these. */
+/** Computes the complete pages from buckets. */
 function pagesOf(buckets: readonly Bucket[]): Page[] {
   return [1, 2, 3].flatMap((level) => {
     const all = buckets.filter((bucket) => bucket.level === level)
@@ -283,7 +283,7 @@ describe('the buckets that are kept', () => {
     })
   }
 
-  test('are those made anew of all points, however facts come in batches and in the same second', async () => {
+  test('equal those computed from all points, for any batches and any facts of the same second', async () => {
     const steps = fc.array(step, { minLength: 1, maxLength: 200, size: 'max' })
     await fc.assert(
       fc.asyncProperty(steps, fc.array(fc.integer({ min: 1, max: 60 }), { minLength: 1 }), async (some, sizes) => {
@@ -305,7 +305,7 @@ describe('the buckets that are kept', () => {
     )
   })
 
-  test('are told by pages as soon as 64 are sealed, a line for either end in order of time', async () => {
+  test('are written to pages as soon as 64 are sealed, one line for each end, ascending by time', async () => {
     for (const batch of [37, 300]) {
       await empty(database)
       await apply(database, [strategy('one'), opened(long, 'one'), opened(short, 'one')])

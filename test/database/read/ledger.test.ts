@@ -219,7 +219,7 @@ describe('the rows of a page', () => {
     for (const rows of recorded.values()) expect(rows).toEqual(rows.toSorted((one, other) => compare(other, one)))
   })
 
-  test('are told to be in order or not, by the projector as by the migration', async () => {
+  test('are recorded as in order or not, by the projector and by the migration alike', async () => {
     const kept = await dump(database)
     expect(kept['vault']?.map((vault) => /"ledger_in_order": (\w+)/.exec(vault)?.[1]).sort()).toEqual(['false', 'true'])
     await runScript(

@@ -94,7 +94,7 @@ describe.each(engines)('on %s', (_engine, create) => {
     }
   })
 
-  test('feeds are told in the order of the bytes of their names', async () => {
+  test('feeds are ordered by the bytes of their names', async () => {
     const names = ['/aa', '/z', '/B', '/a']
     for (const name of names) await ingest({ database, source: { ...feedOf([strategy('one')]), name } })
     const told = await readFeeds(database, AbortSignal.timeout(10_000))
@@ -124,7 +124,7 @@ describe.each(engines)('on %s', (_engine, create) => {
         for (const after of [null, { value, address: middle }]) {
           const page = { filter, orderBy, direction, first: 50, after }
           const { rows, scans } = await touched(database, (counted) => readVaultPages(counted, [''], page))
-          // One more row tells the version.
+          // One more row contains the version.
           expect(rows, scans.join()).toBe(51 + 1)
         }
       }

@@ -29,7 +29,7 @@ describe('a fact from the future', () => {
     await expect(apply(database, feed, { nowSeconds })).rejects.toThrow(`line 4: ${ahead(year9999)}`)
   })
 
-  test('is set aside with its kind, and the facts after it are applied', async () => {
+  test('is rejected with its kind, and later facts are applied', async () => {
     const rejects = {
       ...{ file: '', keptBytes: 0, keep: () => undefined, close: () => Promise.resolve() },
       ...{ write: () => Promise.resolve(), backTo: () => Promise.resolve() },

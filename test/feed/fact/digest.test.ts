@@ -6,12 +6,12 @@ import { digestOf, lineDigest } from '../../../src/feed/fact/digest.ts'
 import { parseFact } from '../../../src/feed/fact/parse.ts'
 import { decimals } from '../../support/arbitraries.ts'
 
-/** Hex digits, whose case says nothing. */
+/** Hex digits, whose case is irrelevant. */
 class Hex {
   constructor(readonly digits: string) {}
 }
 
-/** What a fact says, apart from how it is written. */
+/** The contents of a fact, independent of its formatting. */
 type Said = string | number | boolean | Decimal | Hex | readonly Said[] | SaidObject
 interface SaidObject {
   readonly [key: string]: Said
@@ -131,7 +131,7 @@ function isList(said: Said): said is readonly Said[] {
 
 const kept = new Set(['kind', 'type', 'category'])
 
-/** All that can be said otherwise in one place. */
+/** All changes of one value of a fact. */
 function* changesOf(said: Said): Generator<Said> {
   if (said instanceof Decimal) yield said.plus('0.0001')
   else if (said instanceof Hex) yield new Hex(said.digits.replace(/.$/, (digit) => (digit === '0' ? '1' : '0')))
@@ -184,7 +184,7 @@ describe('the digest of a fact', () => {
     )
   })
 
-  test('is another for each change of what they say', () => {
+  test('differs for each change of their contents', () => {
     fc.assert(
       fc.property(fact, (said) => {
         const digests = Array.from(changesOf(said), (changed) => digestOfLine(write(changed, plainly)))
@@ -195,7 +195,7 @@ describe('the digest of a fact', () => {
     )
   })
 
-  test('tells apart lists that read alike when joined, and a key that is given from one that is not', () => {
+  test('distinguishes lists that are equal when joined, and a present key from an absent one', () => {
     const pair = (list: string[], extra = {}) =>
       JSON.stringify({
         kind: 'screen',
@@ -218,7 +218,7 @@ describe('the digest of a fact', () => {
     expect(digestOfLine(pair([], { strategies: { s: [] } }))).not.toBe(digestOfLine(pair([])))
   })
 
-  test('is that of its JSON with the keys in order, so that what is stored is known for ever', () => {
+  test('is the digest of canonical JSON, so that stored digests stay valid', () => {
     const numbered = JSON.stringify({
       ...{ kind: 'mark', ts: 1, vault: `0x${'1'.repeat(40)}`, valueUsd: '1', positions: [] },
       prices: { b: '1', '10': '2', '9': '3', a: '4', '-1': '5', '01': '6', 'Ä"\\': '7' },

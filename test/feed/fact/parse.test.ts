@@ -32,7 +32,7 @@ type Name = keyof typeof good
 /** Keys that a fact may do without. */
 const optional: readonly string[] = ['mark.fees', 'mark.positions[0].ticks', 'harvest.amountUsd']
 
-/** How the project's own words begin, not a library's. */
+/** Start of the project's own messages, as opposed to a library's. */
 const inWords = /^(is |has |holds |the line |".* is not an address)/s
 
 type Path = readonly (string | number)[]
@@ -127,7 +127,7 @@ describe('a fact', () => {
     expect(flawOf(line)).toEqual({ key: '__proto__', reason: 'is not a key of this kind of fact' })
   })
 
-  test('what a key may not be, a value may', () => {
+  test('a value may equal a forbidden key', () => {
     expect(flawOf(lineWith(good.strategy, pathOf('tagline'), '__proto__'))).toBeNull()
   })
 
@@ -259,14 +259,14 @@ describe('a line', () => {
     })
   })
 
-  test('that is not UTF-8 is told so', () => {
+  test('that is not UTF-8 has an error that says so', () => {
     const bytes = Buffer.from(JSON.stringify({ ...good.suspend, reason: 'é' }))
     const latin1 = Buffer.from(JSON.stringify({ ...good.suspend, reason: 'é' }), 'latin1')
     expect(flawOf(bytes)).toBeNull()
     expect(flawOf(latin1)).toEqual({ key: null, reason: 'the line is not UTF-8' })
   })
 
-  test('of any bytes or any JSON is a fact or a flaw in words', () => {
+  test('of any bytes or any JSON is a fact or has a readable error', () => {
     const bytes = fc.oneof(
       fc.uint8Array().map((list) => Buffer.from(list)),
       fc.json().map((json) => Buffer.from(json)),

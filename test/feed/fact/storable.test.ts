@@ -97,7 +97,7 @@ describe('whatever is applied can be stored,', () => {
     return [await ingest({ database, source, rejects: aside }), await dumpReadModel(database)]
   }
 
-  test('and what is refused does not depend on the batches that facts come in', async () => {
+  test('and rejections do not depend on batches', async () => {
     const database = await emptyDatabase()
     const marks = { applied: 0, rejected: 0 }
     await fc.assert(

@@ -18,7 +18,7 @@ const bytes = fc
 const cuts = fc.array(fc.nat(80), { maxLength: 12 })
 const start = fc.record({ line: fc.nat(1_000_000), byte: fc.nat() })
 
-/** What a line says of itself, in values that can be compared. */
+/** The properties of a line as comparable values. */
 interface Told {
   readonly number: number
   readonly endByte: number

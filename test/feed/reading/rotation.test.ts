@@ -190,7 +190,7 @@ describe('a feed that is followed goes on', () => {
     await eventually(() => expect(following.text()).toContain('is read to its end'))
   })
 
-  test('when its missing file is there again, and tells meanwhile that it waits', async () => {
+  test('when its missing file appears again, and is reported as waiting meanwhile', async () => {
     const following = follow()
     await becomes('100')
     await rename(feed, old)
@@ -230,7 +230,7 @@ describe('a feed that is followed stops, and says why,', () => {
     await stopsWith(following, /line 4: ts is \d+, more than a day \(86400 s\) ahead of this machine's clock/)
   })
 
-  test('where it is truncated, and goes on from the beginning when it is started anew', async () => {
+  test('where it is truncated, and starts from the beginning after a restart', async () => {
     const following = follow()
     await becomes('100')
     await truncate(feed, 0)

@@ -190,7 +190,8 @@ test('every hot read tells the version of the data', async () => {
   for (const field of ['VALUE_USD', 'NET_USD', 'UPDATED_AT', 'ADDRESS'])
     for (const direction of ['ASC', 'DESC'])
       await query(`{ vaults(orderBy: { field: ${field}, direction: ${direction} }) { nodes { address } } }`)
-  expect(versions.size).toBe(24)
+  await query(`{ node(id: "${vaultA}/event/0x${'0'.repeat(64)}/0") { id } }`)
+  expect(versions.size).toBe(25)
   expect([...new Set(versions.values())]).toEqual([version?.version])
 })
 

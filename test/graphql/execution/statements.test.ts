@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { toAddress } from '../../../src/domain/address.ts'
-import { ledgerRowGlobalId, positionGlobalId } from '../../../src/domain/global-id.ts'
+import { ledgerRowGlobalId, positionGlobalId } from '../../../src/domain/identity/global-id.ts'
 import { demoFacts } from '../../../src/feed/demo/demo.ts'
 import { emptyDatabase, type TestDatabase } from '../../support/database.ts'
 import { gatewayOn } from '../../support/gateway.ts'

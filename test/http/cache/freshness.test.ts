@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { ledgerRowGlobalId } from '../../../src/domain/global-id.ts'
+import { ledgerRowGlobalId } from '../../../src/domain/identity/global-id.ts'
 import type { Database } from '../../../src/database/database.ts'
 import type { ChangeListener, StopListening } from '../../../src/database/commits/change-listener.ts'
 import { type ResponseCache, createResponseCache } from '../../../src/http/cache/response-cache.ts'

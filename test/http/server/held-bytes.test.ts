@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { HeldBytes } from '../../../src/http/server/held-bytes.ts'
-import { MaxHeap } from '../../../src/http/server/max-heap.ts'
+import { HeldBytes } from '../../../src/http/server/capacity/held-bytes.ts'
+import { MaxHeap } from '../../../src/http/server/capacity/max-heap.ts'
 
 describe('the heaviest key', () => {
   const key = fc.nat({ max: 30 })

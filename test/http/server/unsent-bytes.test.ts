@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { unsentBytes } from '../../../src/limits.ts'
 import { fromSocket } from '../../../src/http/server/request-adapter.ts'
 import { write } from '../../../src/http/server/response-adapter.ts'
-import { createUnsentBytes, type UnsentBytes } from '../../../src/http/server/unsent-bytes.ts'
+import { createUnsentBytes, type UnsentBytes } from '../../../src/http/server/capacity/unsent-bytes.ts'
 import { rawConnection, type RawConnection } from '../../support/raw.ts'
 import { serverOf, type TestServer } from '../../support/server.ts'
 

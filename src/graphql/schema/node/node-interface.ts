@@ -1,5 +1,5 @@
-import type { LedgerRow, PositionRow, StrategyRow, VaultRow } from '../../database/read/rows.ts'
-import { builder } from './builder.ts'
+import type { LedgerRow, PositionRow, StrategyRow, VaultRow } from '../../../database/read/rows.ts'
+import { builder } from '../builder.ts'
 
 /** The row of an object that has a global id. */
 export type NodeRow = VaultRow | StrategyRow | PositionRow | LedgerRow

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { readLimits } from '../../limits.ts'
+import { readLimits } from '../../../limits.ts'
 import { HeldBytes } from './held-bytes.ts'
 
 /** Counts the response bodies that clients have not received yet. */

@@ -1,13 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type Address, toAddress } from '../../src/domain/address.ts'
+import { type Address, toAddress } from '../../../src/domain/address.ts'
 import {
   type IdentifiedObject,
   isVaultScopedId,
   ledgerRowGlobalId,
   parseGlobalId,
   positionGlobalId,
-} from '../../src/domain/global-id.ts'
+} from '../../../src/domain/identity/global-id.ts'
 
 const hex = (digits: number): fc.Arbitrary<string> =>
   fc.string({ unit: fc.constantFrom(...'0123456789abcdef'), minLength: digits, maxLength: digits })

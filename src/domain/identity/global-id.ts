@@ -1,5 +1,5 @@
-import { type Address, toAddress } from './address.ts'
-import { InvalidAddress } from './errors.ts'
+import { type Address, toAddress } from '../address.ts'
+import { InvalidAddress } from '../errors.ts'
 
 /** An object that has a global id, by its own key. */
 export type IdentifiedObject =

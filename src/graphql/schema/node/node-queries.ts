@@ -1,12 +1,12 @@
-import { mostIds } from '../../limits.ts'
-import { parseGlobalId } from '../../domain/global-id.ts'
-import type { Context } from '../execution/context.ts'
-import { requireAtMost } from './arguments.ts'
-import { builder } from './builder.ts'
-import { loadLedgerRow } from './ledger.ts'
-import { NodeInterface, type NodeRow } from './node.ts'
-import { loadStrategy } from './strategy.ts'
-import { loadPositions, loadVault } from './vault.ts'
+import { mostIds } from '../../../limits.ts'
+import { parseGlobalId } from '../../../domain/identity/global-id.ts'
+import type { Context } from '../../execution/context.ts'
+import { requireAtMost } from '../arguments.ts'
+import { builder } from '../builder.ts'
+import { loadLedgerRow } from '../ledger.ts'
+import { NodeInterface, type NodeRow } from './node-interface.ts'
+import { loadStrategy } from '../strategy.ts'
+import { loadPositions, loadVault } from '../vault.ts'
 
 /**
  * Returns the row with a global id; null if none has it, including ids of an invalid format: ids are opaque to clients.
