@@ -5,7 +5,7 @@ import { maxUnixTime } from '../../limits.ts'
 import { builder } from './builder.ts'
 import { exactNumber, type ExactNumber, exactText } from '../execution/compiler/exact-number.ts'
 
-/* The extension `jsonText` returns the JSON text of the value that `serialize` would return, without creating that value. */
+/* The extension `jsonText` writes the JSON text of a value directly, without the intermediate result of `serialize`. */
 
 builder.scalarType('Address', {
   description:
