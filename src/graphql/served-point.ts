@@ -5,6 +5,7 @@ export interface ServedPoint extends EquityRow {
   readonly before: EquityRow | null
 }
 
+/** Adds to each point the one before it; null for the first. */
 export function withBefore(rows: readonly EquityRow[]): ServedPoint[] {
   return rows.map(({ vaultAddress, ts, valueUsd, capitalInUsd, capitalOutUsd, netUsd }, order) => {
     const before = rows[order - 1] ?? null

@@ -23,6 +23,7 @@ export interface Exchange {
   stamp: Stamp | null
 }
 
+/** Produces the response of an exchange. */
 export type Handler = (exchange: Exchange) => CachedResponse | Promise<CachedResponse>
 
 /** Middleware stage: responds itself, or passes the exchange on. Stages that need no I/O respond synchronously. */

@@ -47,6 +47,7 @@ export interface Executor {
   run(prepared: PreparedDocument, params: OperationParams, request: RequestContext): Promise<ExecutionResult>
 }
 
+/** Creates the executor, with an operation cache of its own. */
 export function createExecutor({ schema, limits, admission, runConsistently, onFallback }: ExecutorOptions): Executor {
   const cache = new OperationCache(schema, limits)
 

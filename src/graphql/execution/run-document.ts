@@ -10,6 +10,7 @@ export interface OwnDocument extends SeparatePart {
   readonly document: { toString(): string }
 }
 
+/** Result of a document of the gateway's own, as JSON text. */
 export interface ExecutedDocument {
   /** JSON text of the separate part; null if there is none. */
   readonly part: string | null

@@ -26,6 +26,7 @@ interface PageSource<Node> {
   readonly totalCount: () => Promise<number>
 }
 
+/** Creates a page from its rows; one row beyond its size shows that there is a next page. */
 export function pageOf<Node>({ rows, first, after, cursorOf, totalCount }: PageSource<Node>): Page<Node> {
   return {
     nodes: rows.slice(0, first),

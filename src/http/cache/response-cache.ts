@@ -3,7 +3,7 @@ import type { Answer } from '../../rest/problem.ts'
 import { CachedResponse } from './cached-response.ts'
 import { TagHistory } from './tag-history.ts'
 
-/** A response and the cache tags of the data it was produced from; null if it must not be cached. */
+/** A response, and the cache tags of the data it was produced from; the tags are null if it must not be cached. */
 export interface Made {
   readonly answer: Answer
   readonly sources: ReadonlySet<string> | null
@@ -22,6 +22,7 @@ export interface CacheFigures {
   readonly bytes: number
 }
 
+/** Cache of responses, invalidated by commits. */
 export interface ResponseCache {
   /**
    * Returns the response with this key: from the cache, from a production in progress, or from a new one. A null key is

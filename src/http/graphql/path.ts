@@ -3,6 +3,7 @@ import type { IncomingRequest } from '../incoming-request.ts'
 
 export const graphqlPath = '/graphql'
 
+/** Returns whether a request is for the GraphQL endpoint. */
 export function isGraphql({ path }: Pick<IncomingRequest, 'path'>): boolean {
   return path === graphqlPath
 }

@@ -23,7 +23,7 @@ export function apiKey(keys: readonly string[]): Middleware {
     }
     const given = keyIn(request)
     const candidate = given === undefined ? null : digest(given)
-    // All keys are compared, so that the duration does not reveal which one is close.
+    // All keys are compared, each in constant time, so that timing does not reveal how close a guess is.
     const matching = candidate === null ? [] : known.filter((key) => timingSafeEqual(key, candidate))
     if (candidate === null || matching.length === 0) {
       exchange.headers = exchange.headers.concat(challenge)

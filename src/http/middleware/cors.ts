@@ -18,6 +18,7 @@ const preflight: Readonly<Record<string, string>> = {
 const sharedList = headerList(sharedHeaders)
 const preflightList = headerList(preflight)
 
+/** Returns the CORS headers of a response to a method. */
 export function corsHeaders(method: string): HeaderList {
   return method === 'OPTIONS' ? preflightList : sharedList
 }

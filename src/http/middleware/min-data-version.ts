@@ -23,6 +23,7 @@ export type VersionAt = (seq: number) => Promise<string | null>
  */
 export type AwaitVersion = (wanted: string, sender: string, onLeave: OnLeave) => Promise<Answer | null>
 
+/** Creates a function that waits for data versions, with limits on waiting requests and on lookups. */
 export function versionWaiter(
   versions: DataVersions,
   versionAt: VersionAt,

@@ -3,7 +3,7 @@ import type { ReportUnplanned } from '../../graphql/execution/errors.ts'
 import type { IncomingRequest } from '../incoming-request.ts'
 import { routeLabel } from '../route-label.ts'
 
-/** Log record of a request: it has the route instead of the target, which may contain personal data. */
+/** Log record of a request: it has the route instead of the target, which may contain confidential data. */
 export interface AnsweredRequest {
   readonly requestId: string
   readonly method: string
@@ -29,6 +29,7 @@ export interface Trace {
 /** Begins the trace of a request. */
 export type Tracing = (request: IncomingRequest) => Trace
 
+/** Creates the tracing of requests. */
 export function createTracing({ report, onAnswered }: TracingOptions): Tracing {
   return (request) => {
     const id = idOf(request)

@@ -14,6 +14,7 @@ export function createMetricsEndpoint(tell: () => Promise<readonly string[]>): M
   return memoizeBriefly(() => tell().then(joined), probeMilliseconds)
 }
 
+/** Responds with all metrics. */
 export async function answerMetrics(tell: MetricsEndpoint): Promise<Answer> {
   return { status: 200, headers: { 'content-type': Registry.PROMETHEUS_CONTENT_TYPE }, body: await tell() }
 }

@@ -30,6 +30,7 @@ export const documentationLinks: readonly RootLink[] = [
   { rel: 'service-desc', href: 'openapi.json', type: 'application/json', title: 'OpenAPI document of the REST paths' },
 ]
 
+/** Links to the probes. */
 export const statusLinks: readonly RootLink[] = [
   { rel: 'status', href: 'health', type: 'application/json', title: 'Liveness probe' },
   { rel: 'status', href: 'ready', type: 'application/json', title: 'Readiness probe' },

@@ -62,6 +62,7 @@ export function rootLinks({ findAddress, isOpen, report }: RootOptions): Middlew
   }
 }
 
+/** Returns whether a request is for the root path. */
 export function isRoot({ path }: Pick<IncomingRequest, 'path'>): boolean {
   return path === '/'
 }

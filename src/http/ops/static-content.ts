@@ -28,6 +28,7 @@ export function answerRead(method: string, content: () => Promise<CachedResponse
   )
 }
 
+/** Returns whether a path has static content. */
 export function isStaticContent({ path }: Pick<IncomingRequest, 'path'>): boolean {
   return contents.has(path)
 }

@@ -3,10 +3,12 @@
  */
 export type HeaderList = readonly string[]
 
+/** Converts a record of headers into a header list. */
 export function headerList(headers: Readonly<Record<string, string>>): HeaderList {
   return Object.entries(headers).flat()
 }
 
+/** Returns the name and value pairs of a header list. */
 export function pairsOf(headers: HeaderList): [name: string, value: string][] {
   return headers.flatMap((name, place) => (place % 2 === 0 ? [[name, headers[place + 1] ?? '']] : []))
 }

@@ -46,6 +46,7 @@ function together(headers: CachedResponse['headers'], own: HeaderList): HeaderLi
   return [...headerList(headers), ...own]
 }
 
+/** Converts a response into one of the Fetch API. */
 export function toResponse({ method }: IncomingRequest, { status, headers, bytes }: OutgoingResponse): Response {
   const body = method === 'HEAD' ? null : (bytes as Buffer<ArrayBuffer> | null)
   return new Response(body, { status, headers: pairsOf(headers) })

@@ -85,7 +85,7 @@ export async function listen(options: ServerOptions): Promise<HttpServer> {
 
   const server = createServer(
     {
-      // Overrides Node's command line option.
+      // Overrides Node's command line option of the same name.
       insecureHTTPParser: false,
       maxHeaderSize: bounds.headerBytes,
       headersTimeout: bounds.headersSeconds * 1000,

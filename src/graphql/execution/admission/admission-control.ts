@@ -47,6 +47,7 @@ export interface AdmissionControl {
   prepare<Result>(work: Work<Result>, ticket: Ticket): Promise<Result>
 }
 
+/** Limits of admission control, in units of query cost unless stated otherwise. */
 export interface AdmissionOptions {
   /** Maximum total cost of running expensive work, unless it is a single piece. */
   readonly mostExpensive: number
@@ -95,6 +96,7 @@ class WorkClass {
   }
 }
 
+/** Creates admission control with three classes of work: cheap, expensive and preparation. */
 export function createAdmissionControl(options: AdmissionOptions): AdmissionControl {
   const { shortCost, shortPreparation, yieldMilliseconds, mostWaiting, mostWaitingOfSender } = options
   const cheap = new WorkClass(options.mostCheap)

@@ -42,6 +42,7 @@ export function argumentsOf(field: GraphQLField<unknown, unknown>, node: FieldNo
   }
 }
 
+/** Returns a field with a constant string value. */
 export function constantField(value: string): Omit<CompiledField, 'label'> {
   const none = {}
   const text = quoted(value)

@@ -33,6 +33,7 @@ export function resultText(result: ExecutionResult): string {
 /** Matches strings that JSON writes without escapes. */
 const plain = /^[ !#-[\]-~]*$/
 
+/** Serializes a string to JSON. */
 export function quoted(text: string): string {
   return plain.test(text) ? `"${text}"` : JSON.stringify(text)
 }

@@ -128,6 +128,7 @@ export function onceEach(write: OutputWriter): OutputWriter {
   }
 }
 
+/** Returns a writer of objects with these fields. */
 export function objectOf(fields: readonly CompiledField[]): OutputWriter {
   return (source, run) => {
     let text = '{'
@@ -159,6 +160,7 @@ export function byType(
   }
 }
 
+/** Returns a writer of lists. */
 export function listOf(writeItem: OutputWriter): OutputWriter {
   return (value, run) => {
     if (!Array.isArray(value)) throw new Unexpected()
@@ -177,6 +179,7 @@ function written(value: unknown, write: OutputWriter, run: CompiledRun): OutputT
   return value instanceof Promise ? run.later(value, write) : write(value, run)
 }
 
+/** Returns a writer of a non-null type. */
 export function present(write: OutputWriter): OutputWriter {
   return (value, run) => {
     if (value == null) throw new Unexpected()
@@ -184,6 +187,7 @@ export function present(write: OutputWriter): OutputWriter {
   }
 }
 
+/** Returns a writer of a nullable type. */
 export function orNull(write: OutputWriter): OutputWriter {
   return (value, run) => (value == null ? 'null' : write(value, run))
 }

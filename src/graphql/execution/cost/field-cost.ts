@@ -65,6 +65,7 @@ export function hasPricedArguments({ args }: GraphQLField<unknown, unknown>): bo
   return args.some(({ name, type }) => lengthArguments.includes(name) || !isLeafType(getNullableType(type)))
 }
 
+/** Returns whether the type of a field is a list. */
 export function isListField({ type }: GraphQLField<unknown, unknown>): boolean {
   return isListType(getNullableType(type))
 }
