@@ -2,8 +2,8 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Decimal } from '../../src/domain/decimal.ts'
 import { FigureTooLarge } from '../../src/domain/errors.ts'
-import { requireStorable } from '../../src/domain/storable.ts'
-import { netUsd, newVault, strategyDeltaUsd, type VaultState } from '../../src/domain/vault.ts'
+
+import { netUsd, newVault, requireStorable, strategyDeltaUsd, type VaultState } from '../../src/domain/vault.ts'
 import { anyUsd, decimals, live, type Step, symbols } from '../support/arbitraries.ts'
 
 const usdText = /^-?\d{1,32}(\.\d{1,6})?$/

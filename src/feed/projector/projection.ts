@@ -5,13 +5,13 @@ import type { RecordedStrategy } from '../../database/write/strategy.ts'
 import type { RecordedScreen } from '../../database/write/universe.ts'
 import type { VaultRecord } from '../../database/write/vault.ts'
 import { zero } from '../../domain/decimal.ts'
-import { deposit, revalue, withdraw } from '../../domain/flows.ts'
+import { revalue } from '../../domain/flows.ts'
 import { isInRange } from '../../domain/position.ts'
-import { requireStorable } from '../../domain/storable.ts'
-import { exit, newVault, plant, resume, setPositions, suspend, type VaultState } from '../../domain/vault.ts'
+import { newVault, requireStorable, setPositions } from '../../domain/vault.ts'
 import { ConflictingFact, OutOfOrder, UnknownStrategy, UnknownVault } from '../errors.ts'
 import type { EventFact, Fact, MarkFact, ScreenFact, StrategyFact, VaultFact } from '../fact/fact.ts'
 import { identityOf } from '../fact/identity.ts'
+import { afterEvent, valuation } from './after-event.ts'
 
 /** The stored state that a batch of facts refers to. */
 export interface KnownState {
@@ -185,36 +185,3 @@ export class Projection {
 
 /** The key to report where a known identity has other contents. */
 const identifyingKey = { strategy: 'ts', screen: 'ts', vault: 'vault', mark: 'ts', event: 'logIndex' } as const
-
-function afterEvent(vault: VaultState, fact: EventFact): VaultState {
-  switch (fact.type) {
-    case 'deposit':
-    case 'withdraw':
-      return requireStorable(afterFlow(vault, fact), 'valueBeforeUsd')
-    case 'plant':
-      return plant(vault)
-    case 'exit':
-      return exit(vault)
-    case 'suspend':
-      return suspend(vault, fact.reason, fact.ts)
-    case 'resume':
-      return resume(vault)
-    case 'rebalance':
-    case 'harvest':
-    case 'fee':
-      return vault
-  }
-}
-
-function afterFlow(vault: VaultState, fact: FlowFact): VaultState {
-  const before = valuation(fact.ts, fact.valueBeforeUsd, fact.prices)
-  return fact.type === 'deposit'
-    ? deposit(vault, before, fact.amountUsd, fact.assets)
-    : withdraw(vault, before, fact.amountUsd)
-}
-
-type FlowFact = Extract<EventFact, { type: 'deposit' | 'withdraw' }>
-
-function valuation(tsSeconds: number, valueUsd: MarkFact['valueUsd'], prices: MarkFact['prices']) {
-  return { tsSeconds, valueUsd, prices: new Map(Object.entries(prices)) }
-}
