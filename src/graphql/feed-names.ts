@@ -1,4 +1,4 @@
-/** The ends of paths, as short as tells one from another: where the folders are is nobody's business. */
+/** Returns the shortest unique suffixes of paths: the location of data directories is not public. */
 export function shortNames(names: readonly string[]): string[] {
   return names.map((name) => {
     const parts = name.split(/[\\/]/)

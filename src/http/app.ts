@@ -37,39 +37,40 @@ export type { App }
 
 export interface AppOptions extends TracingOptions {
   readonly database: ConsistentDatabase
-  /** Accepted API keys; none: open to all. */
+  /** Accepted API keys; an empty list admits every request. */
   readonly apiKeys: readonly string[]
   readonly rateLimit: RateLimit | null
-  /** Proxies in front of the gateway, each of which appends to X-Forwarded-For. */
+  /** Number of proxies in front of the gateway, each of which appends to X-Forwarded-For. */
   readonly trustedProxies: number
   readonly bounds?: HttpLimits
   readonly queryBounds?: QueryLimits
-  /** Without one, no response is cached. */
+  /** Response cache; without one, no response is cached. */
   readonly cache?: ResponseCache
-  /** The data version that the process has been notified of; without it, none is known. */
+  /** Data version that the process was last notified of; without it, no version is known. */
   readonly data?: DataVersions
-  /** Looks up older versions; without it, only those that were notified are known. */
+  /** Looks up older versions in the database; without it, only notified versions are known. */
   readonly versionAt?: VersionAt
-  /** Whether a feed was stopped, by the name that its position is stored under. */
+  /** Returns whether a feed was stopped, by the name that its position is stored under. */
   readonly isStopped?: (feed: string) => boolean
-  /** Whether a feed waits for the database, for disk space or for its file. */
+  /** Returns whether a feed waits for the database, for disk space or for its file. */
   readonly isWaiting?: (feed: string) => boolean
-  /** Decides what `/ready` responds; without it, 200. */
+  /** Computes the response of `/ready`; without it, 200. */
   readonly readiness?: Readiness
   /** Serves `/metrics`; without it the path does not exist. */
   readonly metrics?: MetricsEndpoint | null
   /**
-   * Further Yoga plugins. Their hooks from onParams to onExecutionResult see each GraphQL request that the response cache
-   * does not answer; those of Request and Response see none by POST in JSON, for which neither is created.
+   * Additional Yoga plugins. Their hooks from onParams to onExecutionResult run for each GraphQL request that is not
+   * served from the response cache; their Request and Response hooks do not run for a POST with a JSON body, because
+   * neither object is created for it.
    */
   readonly plugins?: readonly GraphqlPlugin[]
   readonly onBatch?: OnBatch
-  /** Is called for each operation that runs again in one snapshot. */
+  /** Called for each operation that runs again in one snapshot. */
   readonly onRepeat?: () => void
   readonly onFallback?: ExecutorOptions['onFallback']
 }
 
-/** Composes the gateway: stages in the order they run, then the response cache, then GraphQL or REST. */
+/** Composes the gateway: middleware in the order it runs, then the response cache, then GraphQL or REST. */
 export function createApp({ database, apiKeys, trustedProxies, ...options }: AppOptions): App {
   const { bounds: limits = defaultHttpLimits, queryBounds: queryLimits = defaultQueryLimits } = options
   const { cache = createResponseCache(0), data = new DataVersions(), versionAt = noVersion } = options

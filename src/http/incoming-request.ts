@@ -1,16 +1,16 @@
-/** A request as the middleware sees it, whether it came over a socket or by fetch. */
+/** A request as the middleware sees it, received over a socket or through the Fetch API. */
 export interface IncomingRequest {
   readonly method: string
-  /** As it was sent, percent-encoded. */
+  /** Path as sent by the client, percent-encoded. */
   readonly path: string
   readonly query: URLSearchParams
-  /** Path and query, as they were sent. */
+  /** Path and query as sent by the client. */
   readonly target: string
   readonly headerCount: number
-  /** A violation of HTTP/1.1 that Node's parser accepts; null where there is none. */
+  /** Violation of HTTP/1.1 that Node's parser accepts; null if there is none. */
   readonly flaw: string | null
   header(name: string): string | null
   headers(): Record<string, string>
-  /** Address of the socket's other end; null where there is no socket. */
+  /** Address of the peer; null if there is no socket. */
   readonly remoteAddress: string | null
 }

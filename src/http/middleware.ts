@@ -6,29 +6,30 @@ import type { Trace } from './middleware/tracing.ts'
 import type { HeaderList } from './server/header-list.ts'
 import type { Body } from './server/request-body.ts'
 
-/** A request on its way through the middleware, and what the stages that it has passed found out. */
+/** A request on its way through the middleware, with the results of the stages that have run. */
 export interface Exchange {
   readonly request: IncomingRequest
   readonly trace: Trace
-  /** Registers a callback for when the client leaves before its response. */
+  /** Registers a callback for when the client disconnects before its response. */
   readonly onLeave: OnLeave
   readonly readBody: () => Promise<Body>
-  /** Client address, or the digest of the API key once that is checked: the unit of rate limits and fair queues. */
+  /** Client address, or the digest of the API key after authentication: the unit of rate limits and fair queues. */
   sender: string
-  /** Empty until the body is read, and where the request has none. */
+  /** Request body; empty until it is read, and if the request has none. */
   body: Buffer<ArrayBuffer>
-  /** Headers of the response that are none of its content's, such as those of the rate limit. */
+  /** Response headers that do not depend on the content, such as those of the rate limit. */
   headers: HeaderList
-  /** State of the data when the response is begun; null where it is not made of data. */
+  /** State of the data when the response is begun; null if the response contains no data. */
   stamp: Stamp | null
 }
 
+/** Produces the response of an exchange. */
 export type Handler = (exchange: Exchange) => CachedResponse | Promise<CachedResponse>
 
-/** A stage: responds itself, or passes the exchange on. Stages that need not wait respond synchronously. */
+/** Middleware stage: responds itself, or passes the exchange on. Stages that need no I/O respond synchronously. */
 export type Middleware = (exchange: Exchange, next: Handler) => CachedResponse | Promise<CachedResponse>
 
-/** Composes stages into one handler; the first in the list runs first. */
+/** Composes middleware into one handler; the first in the list runs first. */
 export function compose(stages: readonly Middleware[], handler: Handler): Handler {
   return stages.reduceRight<Handler>((next, stage) => (exchange) => stage(exchange, next), handler)
 }

@@ -13,16 +13,16 @@ import { withinDeadline } from './middleware/timeout.ts'
 import { refusalOf } from './refuse.ts'
 import type { SharedCapacity } from './server/capacity/shared-capacity.ts'
 
-/** Answers a request from data. */
+/** Produces the response of a request from data. */
 export type Respond = (exchange: Exchange, context: RequestContext) => Promise<Answer>
 
-/** Produces responses from data, as many at once as there is capacity for, each within its deadline. */
+/** Produces responses from data, within the limits on concurrency and each within its deadline. */
 export function producer(limits: HttpLimits, capacity: SharedCapacity, respond: Respond): Produce {
   async function attempt(exchange: Exchange, context: RequestContext): Promise<Answer> {
     try {
       return await respond(exchange, context)
     } catch (error) {
-      // A cancelled execution rejects; its client has left or got the answer of the deadline.
+      // A cancelled execution rejects; its client has disconnected or received the timeout response.
       if (context.signal?.aborted === true) return lateAnswer(limits.answerSeconds)
       if (error instanceof AdmissionQueueFull) return refusalOf(exchange.request, overloaded())
       return refusalOf(exchange.request, problem('INTERNAL', masked(context.report(error))))
@@ -46,7 +46,7 @@ export function producer(limits: HttpLimits, capacity: SharedCapacity, respond: 
       }).finally(() => capacity.endAnswer(sender))
     const tooLate = (): Answer => refusalOf(request, lateAnswer(limits.answerSeconds))
     const answer = await withinDeadline(limits.answerSeconds, onLeave, work, tooLate)
-    // Without reads it is introspection: large and rare, it would only evict other responses.
+    // A response without reads is introspection: large and rare, it would only evict other responses.
     return { answer, sources: cacheTags.size > 0 && caching.isAllowed ? withoutCovered(cacheTags) : null }
   }
 }

@@ -9,6 +9,7 @@ export function refuse(request: IncomingRequest, problem: Answer): CachedRespons
   return new CachedResponse(refusalOf(request, problem))
 }
 
+/** Converts a problem into the error format of the request's path. */
 export function refusalOf(request: IncomingRequest, problem: Answer): Answer {
   return isGraphql(request) ? asGraphqlError(problem) : problem
 }

@@ -2,16 +2,18 @@ import { isIPv4, isIPv6, SocketAddress } from 'node:net'
 import { LRUCache } from 'lru-cache'
 import type { IncomingRequest } from './incoming-request.ts'
 
-/** The name of all senders whose address can't be read. */
+/** Name shared by all senders whose address cannot be parsed. */
 const unknownSender = 'unknown'
 
-/** The longest text of an IPv6 address with brackets, a zone and a port is shorter. */
+/**
+ * Upper limit on the length of an address in characters: an IPv6 address with brackets, a zone and a port is shorter.
+ */
 const longestAddress = 100
 
 /**
- * The sender of a request, by its address. Each trusted proxy has appended the address it was called from to
- * X-Forwarded-For: what stands before those may be invented.
- * @returns one name for all its spellings, as {@link senderOfAddress} gives it
+ * Returns the sender of a request, by its address. Each trusted proxy appends the address of its client to
+ * X-Forwarded-For; the client can forge the entries before those.
+ * @returns one name for all spellings of the address, as returned by {@link senderOfAddress}
  */
 export function senderOf(request: IncomingRequest, trustedProxies: number): string {
   const address = trustedProxies === 0 ? null : entryFromEnd(request.header('x-forwarded-for') ?? '', trustedProxies)
@@ -19,8 +21,8 @@ export function senderOf(request: IncomingRequest, trustedProxies: number): stri
 }
 
 /**
- * The entry of a list with commas, counted from its end; null where it is empty or there are fewer. The list isn't
- * split: whatever a client puts before what the proxies appended costs nothing.
+ * Returns an entry of a comma-separated list, counted from its end; null if it is empty or there are fewer entries. The
+ * list is not split, so that entries forged by a client cost nothing.
  */
 function entryFromEnd(list: string, place: number): string | null {
   let end = list.length
@@ -35,8 +37,8 @@ function entryFromEnd(list: string, place: number): string | null {
 }
 
 /**
- * One name for all spellings of an address, and for all addresses of an IPv6 network of 64 bits, which is the least
- * that a subscriber is given (RFC 6177).
+ * Returns one name for all spellings of an address, and for all addresses of an IPv6 /64 network, the smallest
+ * allocation of a subscriber (RFC 6177).
  * @param text an address, with or without brackets, port and zone, as proxies write it (RFC 7239, section 6)
  * @returns an IPv4 address, the first 64 bits of an IPv6 address, or `unknown`
  */
@@ -49,7 +51,9 @@ export function senderOfAddress(text: string): string {
   return sender
 }
 
-/** Reading an address takes longer than all else of a short request, and clients send many from one. */
+/**
+ * Parsed addresses: parsing one takes longer than the rest of a short request, and clients send many requests from one.
+ */
 const senders = new LRUCache<string, string>({ max: 1_000 })
 
 function parsedSender(text: string): string {
@@ -66,14 +70,14 @@ function withoutPort(text: string): string {
   return /^([\d.]+):\d{1,5}$/.exec(text)?.[1] ?? text
 }
 
-/** An IPv6 address as RFC 5952 writes it, and the IPv4 address that it stands for, if any (RFC 4291, 2.5.5.2). */
+/** Returns an IPv6 address in the format of RFC 5952, and the IPv4 address that it maps, if any (RFC 4291, 2.5.5.2). */
 function canonicalOf(address: string): readonly [canonical: string, ipv4: string | undefined] {
   const zone = address.indexOf('%')
   const canonical = new SocketAddress({ family: 'ipv6', address: zone < 0 ? address : address.slice(0, zone) }).address
   return [canonical, /^::ffff:([\d.]+)$/.exec(canonical)?.[1]]
 }
 
-/** The first 64 bits of an IPv6 address, in four groups. */
+/** Returns the first 64 bits of an IPv6 address, in four groups. */
 function firstGroups(canonical: string): readonly string[] {
   const [head = '', tail] = canonical.split('::')
   const groups = groupsOf(head)

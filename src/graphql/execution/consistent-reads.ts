@@ -1,17 +1,17 @@
 import type { Read, Snapshots, VersionedReader } from '../../database/database.ts'
 import { type Context, contextOn, type ContextOptions, type RequestContext } from './context.ts'
 
-/** A database whose reads tell their data version, and that can take a snapshot for several of them. */
+/** A database whose reads return their data version, and that can run several reads in one snapshot. */
 export type ConsistentDatabase = VersionedReader & Snapshots
 
 export interface ConsistentReadsOptions extends ContextOptions {
-  /** Is called for each operation that runs again, since its reads had different data versions. */
+  /** Called for each operation that runs again because its reads had different data versions. */
   readonly onRepeat?: () => void
 }
 
 /**
- * Runs an operation in a context of its own, so that all its reads are of one committed state of the database. It may run
- * twice; the second result counts, and its errors.
+ * Runs an operation in a context of its own, so that all its reads are of one committed state of the database. The
+ * operation may run twice; only the result or the error of the second run is returned.
  */
 export type RunConsistently = <Result>(
   request: RequestContext,
@@ -19,10 +19,10 @@ export type RunConsistently = <Result>(
 ) => Promise<Result>
 
 /**
- * Makes executions consistent. The first run reads by statements that each have a snapshot of their own and return its data
- * version; batched statements that requests share do too. Where all returned the same version, no batch of facts was
- * committed between them. Otherwise the operation runs again in one snapshot of the database, which takes a connection of
- * the pool for the whole run and so is not the first choice.
+ * Creates consistent reads. In the first run each statement has its own snapshot and returns its data version; so do
+ * batched statements that requests share. If all versions are equal, no batch of facts was committed between them.
+ * Otherwise the operation runs again in one snapshot of the database, which occupies a connection of the pool for the
+ * whole run and so is not the first choice.
  */
 export function createConsistentReads(
   database: ConsistentDatabase,

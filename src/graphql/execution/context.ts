@@ -4,22 +4,22 @@ import type { CacheTag } from '../../database/commits/change-listener.ts'
 import type { Read, Reader, VersionedReader } from '../../database/database.ts'
 import type { ReportUnplanned } from './errors.ts'
 
-/** A request, as far as its execution has to know. */
+/** The properties of a request that its execution needs. */
 export interface RequestContext {
   readonly report: ReportUnplanned
-  /** Digest of the API key or address of the client: admission control serves senders in turn. */
+  /** Digest of the API key or address of the client: admission control serves senders round-robin. */
   readonly sender: string
   /** Cancels the reads of the request. */
   readonly signal?: Cancellation
   /** Collects the cache tags of the reads. */
   readonly cacheTags?: Set<CacheTag>
-  /** Is called where the response must not be cached: it has errors, or holds for a moment only. */
+  /** Called if the response must not be cached: it has errors, or is valid for a moment only. */
   readonly doNotCache?: () => void
   /** State of the data when the request begins. */
   readonly data?: DataKnown
 }
 
-/** The version of the data that a process has been notified of, and the age of that knowledge. */
+/** The data version that a process was last notified of, and the age of that state. */
 export interface DataKnown {
   /** `seq.mark` of the newest commit. */
   readonly version: string | null
@@ -29,27 +29,27 @@ export interface DataKnown {
 
 const unknownData: DataKnown = { version: null, newestTs: null, ageSeconds: null }
 
-/** Is called with the number of keys that a loader reads at once. */
+/** Called with the number of keys in each batch of a loader. */
 export type OnBatch = (loader: string, keys: number) => void
 
 /** The context of resolvers: the database, and the DataLoaders of this request. */
 export interface Context {
   readonly database: Reader
   readonly onBatch?: OnBatch | undefined
-  /** Taken before the first read, so that nothing in the response is older. */
+  /** State of the data before the first read, so that no data in the response is older. */
   readonly data: DataKnown
   readonly isStopped: (feed: string) => boolean
   readonly isWaiting: (feed: string) => boolean
-  /** Keeps the response out of the cache: it holds for a moment only. */
+  /** Prevents caching of the response: it is valid for a moment only. */
   readonly doNotCache: () => void
   /**
-   * DataLoaders of this request, by their batch function. A map, not a WeakMap keyed by the context: entries of a WeakMap
-   * live until a major garbage collection.
+   * DataLoaders of this request, by their batch function. A Map, not a WeakMap keyed by the context: entries of a
+   * WeakMap live until a major garbage collection.
    */
   readonly loaders: Map<unknown, Map<string, unknown>>
 }
 
-/** The part of the context that all requests share, beside the database. */
+/** The part of the context that all requests share, besides the database. */
 export interface ContextOptions {
   readonly onBatch?: OnBatch
   readonly isStopped?: (feed: string) => boolean

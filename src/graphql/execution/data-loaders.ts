@@ -2,17 +2,20 @@ import DataLoader from 'dataloader'
 import type { Reader } from '../../database/database.ts'
 import type { Context } from './context.ts'
 
-/** Reads what belongs to each of these keys; a key may be missing from the answer. */
+/** Reads the values of these keys; a key without a value may be absent from the result. */
 export type BatchRead<Key, Args, Value> = (
   database: Reader,
   keys: readonly Key[],
   args: Args,
 ) => Promise<ReadonlyMap<Key, Value>>
 
-/** Loads what belongs to one key; what one request asks for at once, with equal arguments, is one read. */
+/** Loads the value of one key; concurrent loads of one request with equal arguments are batched into one read. */
 export type Load<Key, Args, Value> = (context: Context, key: Key, args: Args) => Promise<Value | undefined>
 
-/** @param name of what it loads, that its batches are counted under; null where there is one key only */
+/**
+ * Creates a batching loader (DataLoader).
+ * @param name of the loader in the metrics; null if it has only one key
+ */
 export function createLoader<Key, Args, Value>(
   name: string | null,
   read: BatchRead<Key, Args, Value>,
@@ -25,7 +28,7 @@ export function createLoader<Key, Args, Value>(
         if (name !== null) context.onBatch?.(name, keys.length)
         return read(context.database, keys, args).then(
           (values) => keys.map((wanted) => values.get(wanted)),
-          // What a batch throws is forgotten, and would be read again by who asks again.
+          // DataLoader does not cache the rejection of a batch: a later load would read again.
           (error: unknown) => keys.map(() => (error instanceof Error ? error : new Error(String(error)))),
         )
       })
@@ -34,10 +37,13 @@ export function createLoader<Key, Args, Value>(
   }
 }
 
-/** The key of what has none. */
+/** The only key of a loader without keys. */
 const whole = 'whole'
 
-/** Loads what belongs to no key; what one request asks for with equal arguments is one read, and fails once. */
+/**
+ * Creates a loader of a value without a key; concurrent loads of one request with equal arguments are one read, which
+ * fails once.
+ */
 export function createWholeLoader<Args, Value>(
   read: (database: Reader, args: Args) => Promise<Value>,
 ): (context: Context, args: Args) => Promise<Value> {
@@ -48,7 +54,7 @@ export function createWholeLoader<Args, Value>(
   return async (context, args) => ((await load(context, whole, args)) as { readonly value: Value }).value
 }
 
-/** Rows of these keys by what they belong to, in their order; a key without rows has an empty list. */
+/** Groups rows by their key, in their order; a key without rows has an empty list. */
 export function groupRowsByKey<Row, Key>(
   keys: readonly Key[],
   rows: readonly Row[],

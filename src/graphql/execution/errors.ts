@@ -6,28 +6,31 @@ import { DomainError } from '../../domain/errors.ts'
 import { AdmissionQueueFull } from './admission/admission-control.ts'
 
 /**
- * Is told of an error that nobody planned for, and tells each of a request's once.
- * @returns the id of the request, under which the operator finds it
+ * Reports an unexpected error, each error of a request once.
+ * @returns the request id, by which the operator finds it in the log
  */
 export type ReportUnplanned = (error: unknown) => string
 
-/** What is said of an error that is none of its asker's business. */
+/** Returns the public message of an internal error. */
 export function masked(requestId: string): string {
   return `Something went wrong here. It is logged with the request id ${requestId}.`
 }
 
-/** Of a document that the schema doesn't allow, whatever rule it was that a literal broke. */
+/** Code of a document that is invalid against the schema, whichever rule a literal violates. */
 const invalidCode = 'GRAPHQL_VALIDATION_FAILED'
 
-/** Of a request that never began to run, as GraphQL over HTTP has it; the older `application/json` is answered 200. */
+/**
+ * Extensions of an error before execution, 400 as GraphQL over HTTP specifies; with the older `application/json` the
+ * status is 200.
+ */
 const badRequest = { http: { status: 400, spec: true } }
 
-/** Of what may succeed later: a database that restarts takes a few seconds. */
+/** Extensions of a transient error: the restart of a database takes a few seconds. */
 const retryLater = { http: { status: 503, headers: { 'retry-after': '2' } } }
 
 /**
- * An error as its asker may know it: a broken rule by its code and argument, an invalid query as it is, what may succeed
- * later as that, and anything else masked, and reported to the operator.
+ * Converts an error into its public form: a violated rule with its code and argument, an invalid query unchanged, a
+ * transient error as such, and any other error masked and reported to the operator.
  */
 export function publicError(error: unknown, report: ReportUnplanned): GraphQLError {
   const at = error instanceof GraphQLError ? error : undefined
@@ -46,7 +49,7 @@ export function publicError(error: unknown, report: ReportUnplanned): GraphQLErr
     const [code, message] = passing
     return new GraphQLError(message, { path: at?.path ?? null, extensions: { code, ...retryLater } })
   }
-  // With a path it is of a field that ran: what that couldn't serve is ours to mend.
+  // An error with a path is of a field that ran: a server error.
   if (at !== undefined && broken === undefined && at.path === undefined) return withCode(at)
   return new GraphQLError(masked(report(broken ?? error)), {
     ...(at?.path === undefined ? {} : { path: at.path }),
@@ -54,7 +57,9 @@ export function publicError(error: unknown, report: ReportUnplanned): GraphQLErr
   })
 }
 
-/** What was thrown, below all GraphQL errors that carry it; undefined where the query itself is at fault. */
+/**
+ * Returns the error that was thrown, below all GraphQL errors that wrap it; undefined if the query itself is invalid.
+ */
 function causeOf(error: unknown): unknown {
   let cause = error
   while (cause instanceof GraphQLError) cause = cause.originalError
@@ -69,7 +74,7 @@ function passingCode(error: unknown): readonly [code: string, message: string] |
   return null
 }
 
-/** The variable whose value could not be coerced. */
+/** Returns the variable whose value could not be coerced. */
 function variableOf(error: GraphQLError | undefined): string | undefined {
   const node = error?.nodes?.[0]
   return node?.kind === Kind.VARIABLE_DEFINITION ? node.variable.name.value : undefined
@@ -87,7 +92,7 @@ function withCode(error: GraphQLError): GraphQLError {
   })
 }
 
-/** A message may repeat what was sent: a part of it tells enough. */
+/** Truncates a message, which may repeat client input. */
 function clip(message: string): string {
   return message.length <= mostMessageCharacters ? message : `${message.slice(0, mostMessageCharacters)}…`
 }

@@ -10,7 +10,7 @@ import { OperationCache, type PreparedDocument } from './operation-cache.ts'
 import type { PreparedOperation } from './prepared-operation.ts'
 import { checkCost, checkVariables, countTokens } from './query-limits.ts'
 
-/** Reasons for which graphql-js executes an operation in place of the compiled one. */
+/** Reasons why graphql-js executes an operation in place of the compiled one. */
 export const fallbackReasons = ['error', 'not compiled'] as const
 export type FallbackReason = (typeof fallbackReasons)[number]
 
@@ -19,37 +19,39 @@ export interface ExecutorOptions {
   readonly limits: QueryLimits
   readonly admission: AdmissionControl
   readonly runConsistently: RunConsistently
-  /** Is called for each execution by graphql-js. */
+  /** Called for each execution by graphql-js. */
   readonly onFallback?: ((reason: FallbackReason) => void) | undefined
 }
 
-/** The operation of a document to run, and its variables as they were sent. */
+/** The operation of a document to run, and its variables as sent by the client. */
 export interface OperationParams {
   readonly operationName?: string | null | undefined
   readonly variables?: Readonly<Record<string, unknown>> | null | undefined
-  /** A part of the data whose JSON text is wanted apart from the rest. */
+  /** A part of the data whose JSON text is returned separately. */
   readonly part?: SeparatePart
 }
 
 /** Executes all operations of the gateway: those of GraphQL clients, of the REST paths and of its own pages. */
 export interface Executor {
   /**
-   * Parses, validates and prices a document, or finds it in the cache.
-   * @throws {AdmissionQueueFull} where too many other documents wait to be prepared
+   * Parses, validates and prices a document, or returns it from the cache.
+   * @throws {AdmissionQueueFull} if too many other documents wait for preparation
    */
   prepare(text: string, request: RequestContext): PreparedDocument | Promise<PreparedDocument>
   /**
-   * Runs an operation of a valid document, when it is admitted. Its data is a {@link JsonText} where it ran compiled.
-   * @throws {AdmissionQueueFull} where too many other operations wait
-   * @throws {ReadCancelled} where the request is given up while it waits
+   * Runs an operation of a valid document, after admission. Its data is a {@link JsonText} if the compiled operation
+   * ran.
+   * @throws {AdmissionQueueFull} if too many other operations wait
+   * @throws {ReadCancelled} if the request is cancelled while it waits
    */
   run(prepared: PreparedDocument, params: OperationParams, request: RequestContext): Promise<ExecutionResult>
 }
 
+/** Creates the executor, with an operation cache of its own. */
 export function createExecutor({ schema, limits, admission, runConsistently, onFallback }: ExecutorOptions): Executor {
   const cache = new OperationCache(schema, limits)
 
-  /** Coerces variables: where there are many, when it is admitted, since each may take a hash. */
+  /** Coerces variables; many of them only after admission, because each may take a hash. */
   function coerce(
     { definition }: PreparedOperation,
     { variables }: OperationParams,
@@ -61,7 +63,10 @@ export function createExecutor({ schema, limits, admission, runConsistently, onF
     return cost <= admissionLimits.shortPreparation ? work() : admission.prepare(work, { cost, sender, signal })
   }
 
-  /** Runs the compiled operation; what it fails at, graphql-js executes, with what loaders have read already. */
+  /**
+   * Runs the compiled operation; if it fails, graphql-js executes the operation, with the values that loaders have
+   * already read.
+   */
   async function attempt(
     { definition, document, ...operation }: RunnableOperation,
     { variables, part }: OperationParams,
@@ -72,7 +77,7 @@ export function createExecutor({ schema, limits, admission, runConsistently, onF
       try {
         return { data: new JsonText(await compiled.run(undefined, contextValue, coerced)).asData() }
       } catch {
-        // GraphQL's rules of nulls, errors and their order are graphql-js's.
+        // graphql-js implements GraphQL's rules on nulls, errors and their order.
       }
     }
     onFallback?.(compiled === null ? 'not compiled' : 'error')
@@ -105,7 +110,7 @@ export function createExecutor({ schema, limits, admission, runConsistently, onF
       const tooExpensive = checkCost({ cost, ...way }, limits)
       if (tooExpensive !== null) return { errors: [tooExpensive] }
       const { definition, document } = operation
-      // The context is created when the operation begins: one that waited for admission would hold an old data version.
+      // The context is created after admission: one created before would have an old data version.
       const work = (): Promise<ExecutionResult> => {
         const compiled = operation.compiledFor(coerced, params.part)
         return runConsistently(request, (context) =>
@@ -126,7 +131,7 @@ interface RunnableOperation extends Pick<PreparedOperation, 'definition' | 'docu
   readonly coerced: Readonly<Record<string, unknown>>
 }
 
-/** In the words of graphql-js. */
+/** Returns the error of an unknown operation name, with the messages of graphql-js. */
 function unknownOperation(name: string | null | undefined): GraphQLError {
   return new GraphQLError(
     name == null

@@ -17,20 +17,20 @@ import { checkRepeats, checkText } from './query-limits.ts'
 /** A document after parsing and validation, with an operation prepared for each definition in it. */
 export interface PreparedDocument {
   readonly text: string
-  /** Null where the text exceeds a limit or is not GraphQL. */
+  /** The parsed document; null if the text exceeds a limit or is not GraphQL. */
   readonly document: DocumentNode | null
-  /** Errors that keep it from running: of its size, its syntax or its validation. */
+  /** Errors that prevent its execution: of its size, its syntax or its validation. */
   readonly errors: readonly GraphQLError[]
   /**
    * Selects an operation by its name.
-   * @returns undefined where the document has none of that name, or several and no name is given
+   * @returns undefined if the document has none of that name, or several and no name is given
    */
   select(operationName: string | null | undefined): PreparedOperation | undefined
 }
 
 /**
- * The one cache of documents, least recently used first out, keyed by text and limited by memory. Each document is parsed,
- * validated, priced and compiled once.
+ * The only cache of documents: an LRU cache keyed by text, with a limit on memory. Each document is parsed, validated,
+ * priced and compiled once.
  */
 export class OperationCache {
   readonly #schema: GraphQLSchema
@@ -49,7 +49,7 @@ export class OperationCache {
     return this.#prepared.get(text)
   }
 
-  /** Prepares a document: synchronous work of up to some 30 ms. */
+  /** Prepares a document: synchronous work of up to about 30 ms. */
   prepare(text: string): PreparedDocument {
     const prepared = this.#prepare(text)
     this.#prepared.set(text, prepared)
@@ -73,7 +73,7 @@ export class OperationCache {
     return prepared
   }
 
-  /** Compiled variants add to the memory of an entry. */
+  /** Updates the size of an entry, which grows with its compiled variants. */
   #weigh(prepared: Prepared): void {
     if (this.#prepared.peek(prepared.text) === prepared) this.#prepared.set(prepared.text, prepared)
   }
@@ -87,7 +87,7 @@ class Prepared implements PreparedDocument {
     readonly operations: ReadonlyMap<OperationDefinitionNode, PreparedOperation> = new Map(),
   ) {}
 
-  /** An estimate of its memory. */
+  /** Estimated memory of the entry, in bytes. */
   get bytes(): number {
     const { characterBytes, errorBytes, fieldBytes } = operationCacheLimits
     let fields = 0
@@ -111,8 +111,9 @@ function parsed(text: string): DocumentNode | GraphQLError {
 }
 
 /**
- * Validates a document, and stops after some errors. Fields of one name in one selection are counted first, since a rule
- * compares each with each other; fragment cycles are found first, since other rules recurse along them.
+ * Validates a document, with a limit on the number of errors. Fields with the same name in one selection are counted
+ * first, because a rule compares each pair of them; fragment cycles are detected first, because other rules recurse
+ * along them.
  */
 function validated(schema: GraphQLSchema, document: DocumentNode, limits: QueryLimits): readonly GraphQLError[] {
   const tooMany = checkRepeats(document, limits)

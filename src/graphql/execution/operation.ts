@@ -12,8 +12,8 @@ import {
 } from 'graphql'
 
 /**
- * Selects the operation of a document that a request names.
- * @returns undefined where there is none of that name, or where there are several and no name is given
+ * Selects the operation of a document by the name in the request.
+ * @returns undefined if there is none of that name, or if there are several and no name is given
  */
 export function selectOperation(
   document: DocumentNode,
@@ -30,8 +30,8 @@ export type CoercedVariables =
   | { readonly coerced?: undefined; readonly error: GraphQLError }
 
 /**
- * Coerces the variables of an operation, and stops at the first error: each error takes time linear in the value that it
- * reports.
+ * Coerces the variables of an operation, and stops at the first error: each error takes time linear in the value that
+ * it reports.
  */
 export function coerceVariables(
   schema: GraphQLSchema,
@@ -43,7 +43,7 @@ export function coerceVariables(
   return { error: errors[0] ?? new GraphQLError('The variables cannot be coerced.') }
 }
 
-/** Whether a variable occurs in any of these nodes. */
+/** Returns whether a variable occurs in any of these nodes. */
 export function usesVariables(nodes: readonly ASTNode[]): boolean {
   return nodes.some((node) => {
     let isUsed = false

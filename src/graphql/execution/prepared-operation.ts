@@ -19,20 +19,23 @@ import { checkSize } from './query-limits.ts'
 
 type Variables = Readonly<Record<string, unknown>>
 
-/** An operation of a valid document: its price, and its compiled variants. */
+/** An operation of a valid document, with its price and its compiled variants. */
 export class PreparedOperation {
   readonly definition: OperationDefinitionNode
   readonly document: DocumentNode
-  /** The limit on depth, aliases or directives that it exceeds, if any. */
+  /** Error of the limit on depth, aliases or directives that the operation exceeds, if any. */
   readonly sizeError: GraphQLError | null
   readonly #schema: GraphQLSchema
   readonly #price: OperationPrice
-  /** Variables of @skip and @include; null where a directive has to be left to graphql-js. */
+  /** Names of the variables of @skip and @include; null if graphql-js must evaluate a directive. */
   readonly #conditions: readonly string[] | null
   readonly #variants = new Map<SeparatePart | undefined, Map<string, CompiledOperation | null>>()
   readonly #onCompiled: () => void
 
-  /** @param onCompiled is called after each variant that is compiled, when `compiledFields` has grown */
+  /**
+   * Prices the operation; its variants are compiled on first use.
+   * @param onCompiled called after each variant that is compiled, when `compiledFields` has grown
+   */
   constructor(
     schema: GraphQLSchema,
     document: DocumentNode,
@@ -53,12 +56,15 @@ export class PreparedOperation {
     return this.#price.size
   }
 
-  /** @param variables coerced */
+  /**
+   * Returns the cost of the operation.
+   * @param variables coerced
+   */
   costOf(variables: Variables): QueryCost {
     return this.#price.costOf(variables)
   }
 
-  /** Fields of all compiled variants. */
+  /** Number of fields of all compiled variants. */
   get compiledFields(): number {
     let fields = 0
     for (const variants of this.#variants.values())
@@ -67,10 +73,10 @@ export class PreparedOperation {
   }
 
   /**
-   * Compiles the operation for these variables, or finds the variant that was compiled before.
+   * Compiles the operation for these variables, or returns the variant compiled before.
    * @param variables coerced; those of @skip and @include select the variant
-   * @param part is written apart from the rest of the data
-   * @returns null where graphql-js has to execute it
+   * @param part is written separately from the rest of the data
+   * @returns null if graphql-js must execute the operation
    */
   compiledFor(variables: Variables, part?: SeparatePart): CompiledOperation | null {
     if (this.#conditions === null) return null
@@ -88,7 +94,10 @@ export class PreparedOperation {
   }
 }
 
-/** @throws {NotCompilable} where the condition is null, which is an error of the field */
+/**
+ * Evaluates @skip and @include on a node.
+ * @throws {NotCompilable} if the condition is null, which is an error of the field
+ */
 function includes(node: Conditional, variables: Variables): boolean {
   if (node.directives === undefined || node.directives.length === 0) return true
   try {
@@ -100,7 +109,7 @@ function includes(node: Conditional, variables: Variables): boolean {
   }
 }
 
-/** Names of the variables of all @skip and @include; null where there is another directive. */
+/** Returns the names of the variables of all @skip and @include; null if the document has another directive. */
 function conditionsOf(document: DocumentNode): readonly string[] | null {
   const names = new Set<string>()
   const others: DirectiveNode[] = []

@@ -28,15 +28,15 @@ const inWords: Record<Bound, string> = {
 
 /**
  * Checks the text of a document, before it is parsed.
- * @returns the limit that it exceeds, or null
+ * @returns error of the limit that it exceeds, or null
  */
 export function checkText(source: string, limits: QueryLimits): GraphQLError | null {
   return over(limits, 'bytes', Buffer.byteLength(source)) ?? over(limits, 'tokens', countTokens(source))
 }
 
 /**
- * Checks a document before it is validated: fields of one name in one selection are compared with each other.
- * @returns the limit that it exceeds, or null
+ * Checks a document before validation, which compares each pair of fields with the same name in one selection.
+ * @returns error of the limit that it exceeds, or null
  */
 export function checkRepeats(document: DocumentNode, limits: QueryLimits): GraphQLError | null {
   let most = 0
@@ -54,7 +54,7 @@ export function checkRepeats(document: DocumentNode, limits: QueryLimits): Graph
   return over(limits, 'repeats', most)
 }
 
-/** The names of a selection's fields: those in its fragments are of it too, each fragment once. */
+/** Counts the field names of a selection, including those in its fragments, each fragment once. */
 class Names {
   mostRepeats = 0
   readonly #repeats = new Map<string, number>()
@@ -84,7 +84,7 @@ class Names {
   }
 }
 
-/** Checks the size of an operation, which depends on no variable. */
+/** Checks the size of an operation, which is independent of variables. */
 export function checkSize({ depth, aliases, directives }: QuerySize, limits: QueryLimits): GraphQLError | null {
   return over(limits, 'depth', depth) ?? over(limits, 'aliases', aliases) ?? over(limits, 'directives', directives)
 }
@@ -96,7 +96,7 @@ export function checkCost({ cost, mostExpensive }: QueryCost, limits: QueryLimit
 
 /**
  * Checks the variables of a request before they are coerced.
- * @returns how many values they have, as far as they were counted, and the limit that they exceed
+ * @returns the number of values counted, and the error of the limit that they exceed
  */
 export function checkVariables(
   variables: unknown,
@@ -115,7 +115,7 @@ function count(value: unknown, extent: { values: number; characters: number }, l
   const entries = Array.isArray(value) ? (value as unknown[]) : Object.entries(value).flat()
   extent.values += Array.isArray(value) ? entries.length : entries.length / 2
   for (const entry of entries) {
-    // Each level counts its values before the next: how deep it goes is bounded too.
+    // Each level counts its values before the next one: the recursion depth is limited too.
     if (extent.values > limits.variableValues || extent.characters > limits.variableCharacters) return
     count(entry, extent, limits)
   }
@@ -129,13 +129,13 @@ function over(limits: QueryLimits, bound: Bound, figure: number, advice = ''): G
   })
 }
 
-/** Advice for a query that is too expensive. */
+/** Returns the advice for a query that is too expensive. */
 function cheaper(mostExpensive: readonly string[]): string {
   if (mostExpensive.length === 0) return ' Ask for fewer fields, or for some of them in another query.'
   return ` Its dearest part is ${mostExpensive.join(' with ')}: ask there for less, or for the rest in another query.`
 }
 
-/** Counts the tokens of a document; those after a syntax error are not counted, since the parser stops there. */
+/** Counts the tokens of a document up to its first syntax error, where the parser stops. */
 export function countTokens(text: string): number {
   const lexer = new Lexer(new Source(text))
   let tokens = 0

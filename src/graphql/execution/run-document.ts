@@ -5,23 +5,24 @@ import type { RequestContext } from './context.ts'
 import { publicError } from './errors.ts'
 import type { Executor } from './executor.ts'
 
-/** A document of the gateway's own, with one operation, and the part of its data that is wanted. */
+/** A document of the gateway's own, with one operation, and the part of its data to return separately. */
 export interface OwnDocument extends SeparatePart {
   readonly document: { toString(): string }
 }
 
+/** Result of a document of the gateway's own, as JSON text. */
 export interface ExecutedDocument {
-  /** JSON text of the part that is wanted; null where there is none. */
+  /** JSON text of the separate part; null if there is none. */
   readonly part: string | null
-  /** JSON text of the data without it. */
+  /** JSON text of the data without the separate part. */
   readonly rest: string
-  /** As clients may see them. */
+  /** Errors with masked messages, safe for clients. */
   readonly errors?: readonly GraphQLError[]
 }
 
 /**
- * Runs a document of the gateway's own through the executor that runs those of clients.
- * @throws where the document itself is invalid
+ * Runs a document of the gateway's own with the executor of client requests.
+ * @throws if the document itself is invalid
  */
 export async function runDocument(
   executor: Executor,

@@ -7,16 +7,19 @@ interface Bound {
   readonly most: number
 }
 
-/** @throws {InvalidArgument} where a number is out of its bounds */
+/**
+ * Checks that a number is within its limits.
+ * @throws {InvalidArgument} if it is not
+ */
 export function requireWithin(argument: string, value: number, { least, most }: Bound): number {
   if (value >= least && value <= most) return value
   throw new InvalidArgument(argument, `is ${value}, not from ${least} to ${most}`)
 }
 
 /**
- * The distinct values of a filter; null where it isn't given.
- * @param most how many values may be given, repeated ones included
- * @throws {InvalidArgument} where there are more
+ * Returns the distinct values of a filter; null if it is not given.
+ * @param most maximum number of values, including repeated ones
+ * @throws {InvalidArgument} if there are more
  */
 export function distinct<Value>(
   argument: string,
@@ -26,15 +29,18 @@ export function distinct<Value>(
   return values == null ? null : [...new Set(requireAtMost(argument, values, most))]
 }
 
-/** @throws {InvalidArgument} where there are more values than `most` */
+/**
+ * Checks the number of values.
+ * @throws {InvalidArgument} if there are more values than `most`
+ */
 export function requireAtMost<Value>(argument: string, values: readonly Value[], most: number): readonly Value[] {
   if (values.length <= most) return values
   throw new InvalidArgument(argument, `has ${values.length} values, more than ${most}`)
 }
 
 /**
- * Text that the read model can be searched for: PostgreSQL knows no NUL.
- * @throws {InvalidArgument} where there is one
+ * Checks a text that is compared with the read model: PostgreSQL does not accept NUL.
+ * @throws {InvalidArgument} if the text contains one
  */
 export function searchable(argument: string, text: string): string {
   if (!text.includes('\0')) return text
@@ -42,8 +48,8 @@ export function searchable(argument: string, text: string): string {
 }
 
 /**
- * The span of time of `since` (included) and `until` (not included).
- * @throws {InvalidArgument} where since is after until
+ * Returns the time window from `since` (inclusive) to `until` (exclusive).
+ * @throws {InvalidArgument} if since is after until
  */
 export function windowOf(since: number | null | undefined, until: number | null | undefined): Window {
   const window = { since: since ?? 0, until: until ?? maxUnixTime + 1 }

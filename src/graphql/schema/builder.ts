@@ -14,7 +14,7 @@ import type {
 import type { Context } from '../execution/context.ts'
 import type { ServedPoint } from '../served-point.ts'
 
-/** The rows that hot reads give for the models: the schema is built over these. */
+/** Row types of the models: the loaders return these, not Prisma's types. */
 interface Rows {
   Vault: VaultRow
   Position: PositionRow
@@ -50,7 +50,7 @@ export const builder = new SchemaBuilder<{
 }>({
   defaultFieldNullability: false,
   plugins: [PrismaPlugin],
-  // Every row comes from a loader: the plugin gives the types their models, and never queries.
+  // Every row comes from a loader: the plugin only maps types to models, and never sends queries.
   prisma: { client: {} as never, dmmf: getDatamodel() },
 })
 

@@ -4,21 +4,21 @@ import { InvalidArgument } from '../../domain/errors.ts'
 import { builder } from './builder.ts'
 
 /**
- * A page of a list, as Relay's cursor connections have it.
+ * A page of a list, in Relay's model of cursor connections.
  * @see https://relay.dev/graphql/connections.htm
  */
 export interface Page<Node> {
   readonly nodes: readonly Node[]
-  /** Where a node stands; asked for only where an answer has it. */
+  /** Returns the cursor of a node; called only if the response contains it. */
   cursorOf(node: Node): string
   readonly hasNextPage: boolean
   readonly hasPreviousPage: boolean
-  /** Counted only where it is asked for. */
+  /** Returns the number of items on all pages; called only if it is requested. */
   readonly totalCount: () => Promise<number>
 }
 
 interface PageSource<Node> {
-  /** The page's rows, and one more where there is more. */
+  /** The page's rows, and one more if there is a next page. */
   readonly rows: readonly Node[]
   readonly first: number
   readonly after: string | null | undefined
@@ -26,6 +26,7 @@ interface PageSource<Node> {
   readonly totalCount: () => Promise<number>
 }
 
+/** Creates a page from its rows; one row beyond its size shows that there is a next page. */
 export function pageOf<Node>({ rows, first, after, cursorOf, totalCount }: PageSource<Node>): Page<Node> {
   return {
     nodes: rows.slice(0, first),
@@ -36,15 +37,15 @@ export function pageOf<Node>({ rows, first, after, cursorOf, totalCount }: PageS
   }
 }
 
-/** A cursor is opaque to its users: what it holds may change. */
+/** Encodes a cursor, which is opaque to clients: its content may change. */
 export function encodeCursor(parts: readonly (string | number)[]): string {
   return Buffer.from(JSON.stringify(parts)).toString('base64url')
 }
 
 /**
- * Reads a cursor back.
+ * Decodes a cursor.
  * @param isOurs whether its parts are those of this list
- * @throws {InvalidArgument} where they aren't
+ * @throws {InvalidArgument} if they are not
  */
 export function decodeCursor<Parts extends unknown[]>(
   cursor: string,
@@ -55,12 +56,12 @@ export function decodeCursor<Parts extends unknown[]>(
     const parts: unknown = JSON.parse(text)
     if (Array.isArray(parts) && isOurs(parts)) return parts
   } catch {
-    // What can't be read is refused below, like what isn't ours.
+    // An undecodable cursor is refused below, the same as one of another list.
   }
   throw new InvalidArgument('after', 'is not a cursor of this list')
 }
 
-/** The cursor of a page's node by its place, counted from the end where it is negative; null where there is none. */
+/** Returns the cursor of a page's node by its index, counted from the end if negative; null if there is none. */
 function cursorAt<Node>(page: Page<Node>, place: number): string | null {
   const node = page.nodes.at(place)
   return node === undefined ? null : page.cursorOf(node)
@@ -89,8 +90,8 @@ const PageInfo = builder.objectRef<Page<unknown>>('PageInfo').implement({
 type Types = typeof builder extends PothosSchemaTypes.SchemaBuilder<infer SchemaTypes> ? SchemaTypes : never
 
 /**
- * The connection and edge types of a list.
- * @param what the list's items in words, in the plural
+ * Creates the connection and edge types of a list.
+ * @param what plural noun for the list's items
  */
 export function connectionType<Node>(
   name: string,

@@ -5,7 +5,7 @@ import { maxUnixTime } from '../../limits.ts'
 import { builder } from './builder.ts'
 import { exactNumber, type ExactNumber, exactText } from '../execution/compiler/exact-number.ts'
 
-/* An extension `jsonText` writes what `serialize` gives, in fewer steps. */
+/* The extension `jsonText` writes the JSON text of a value directly, without the intermediate result of `serialize`. */
 
 builder.scalarType('Address', {
   description:
@@ -55,7 +55,7 @@ builder.scalarType('Price', {
   parseValue: onlyServed('Price'),
 })
 
-/** JSON text of what has nothing to escape. */
+/** Returns the JSON text of a string without characters to escape. */
 function unescaped(text: string): string {
   return `"${text}"`
 }
@@ -65,7 +65,7 @@ function toUnixTime(value: unknown): number {
   throw new InvalidTime(value, maxUnixTime)
 }
 
-/** No argument has this type. */
+/** Returns a parser that rejects every value, for a type that no argument has. */
 function onlyServed(name: string): () => never {
   return () => {
     throw new GraphQLError(`${name} is served, not taken`)

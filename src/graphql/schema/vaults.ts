@@ -113,7 +113,7 @@ function readCursor(cursor: string, orderBy: VaultOrder): VaultCursor {
 
 const amount = /^-?\d{1,32}(\.\d{1,6})?$/
 const address = /^0x[0-9a-fA-F]{40}$/
-/** What the database can compare with each order's column. */
+/** Values that the database can compare with the column of each order. */
 const orderValues: Record<VaultOrder, RegExp> = {
   VALUE_USD: amount,
   NET_USD: amount,

@@ -1,4 +1,4 @@
-/** What follows from a value: at once where the value is there, else a promise of it. */
+/** Applies a function to a value, synchronously if the value is not a promise. */
 export function mapMaybePromise<Value, Result>(
   value: Value | Promise<Value>,
   next: (value: Value) => Result | Promise<Result>,

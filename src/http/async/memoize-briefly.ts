@@ -1,11 +1,11 @@
 /**
- * Makes something at most once in a while for all who ask, however often they do. All who ask while it is being made
- * wait for it; then it is kept for a time. What failed is not kept.
- * @param milliseconds from when it was made
+ * Caches the result of an asynchronous function for a time. Concurrent calls share one run; a rejection is not cached.
+ * @param make computes the value
+ * @param milliseconds time to live, from when the promise resolves
  */
 export function memoizeBriefly<Value>(make: () => Promise<Value>, milliseconds: number): () => Promise<Value> {
   let kept: Promise<Value> | undefined
-  /** By the monotonic clock; infinite while it is being made. */
+  /** Expiry by the monotonic clock, in milliseconds; infinite while the function runs. */
   let until = 0
 
   function begin(): Promise<Value> {

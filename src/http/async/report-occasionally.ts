@@ -1,8 +1,8 @@
 /**
- * Reports something that may happen very often: the first time at once, then in sums.
- * @param tell is told how often it has happened since it was last told
- * @param milliseconds at least between two reports
- * @returns counts one time that it happens
+ * Throttles reports of a frequent event: the first is sent at once, later ones as a sum.
+ * @param tell receives the number of events since the previous report
+ * @param milliseconds minimum interval between two reports
+ * @returns counts one event
  */
 export function reportOccasionally(tell: (count: number) => void, milliseconds: number): () => void {
   let count = 0

@@ -4,14 +4,16 @@ import { type Encoding, pack } from '../middleware/compression.ts'
 import type { Answer } from '../../rest/problem.ts'
 import { type HeaderList, headerList } from '../server/header-list.ts'
 
-/** An answer in bytes, to send as often as it is asked for: as it is, and packed from the first time on that it is so. */
+/**
+ * A response as bytes, sent any number of times: uncompressed, and in each content encoding, compressed on first use.
+ */
 export class CachedResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly bytes: Buffer
-  /** Of its content, however it is packed; null where it says itself how it may be kept. */
+  /** Digest of the content, the same in each content encoding; null if the response sets its own Cache-Control. */
   readonly tag: string | null
-  /** All headers of it as it is. */
+  /** All headers of the uncompressed response. */
   readonly plainHeaders: HeaderList
   readonly #packed: Partial<Record<Encoding, Promise<Buffer>>> = {}
 
@@ -28,7 +30,10 @@ export class CachedResponse {
     this.plainHeaders = headerList({ ...this.headers, ...length, ...etag })
   }
 
-  /** @returns null where too many answers are being packed to pack this one, too */
+  /**
+   * Returns the compressed body.
+   * @returns null if too many bodies are being compressed
+   */
   packed(encoding: Encoding): Promise<Buffer> | null {
     const known = this.#packed[encoding]
     if (known !== undefined) return known
@@ -39,9 +44,9 @@ export class CachedResponse {
 }
 
 /**
- * A digest of a content.
- * @param type of a content that is negotiated: the same bytes as another media type are another representation, whose tag
- *   must differ (RFC 9110, section 8.8.3.3)
+ * Returns a digest of a content.
+ * @param type of a content that is negotiated: the same bytes as another media type are another representation, whose
+ *   tag must differ (RFC 9110, section 8.8.3.3)
  */
 function tagOf(bytes: Buffer, type: string | null): string {
   const digest = hash('sha256', bytes, 'base64url')

@@ -8,8 +8,8 @@ import type { Made, OnLeave, ResponseCache } from './response-cache.ts'
 export type Produce = (exchange: Exchange, onLeave: OnLeave) => Promise<Made>
 
 /**
- * Responds from the cache, or by what it produces: requests with equal keys share one production. The data version of the
- * response is taken before, so that nothing in it is older.
+ * Serves responses from the cache, or produces them: concurrent requests with equal keys share one production. The data
+ * version is read before production begins, so that no data in the response is older.
  */
 export function cached(cache: ResponseCache, data: DataVersions, produce: Produce): Handler {
   return (exchange) => {

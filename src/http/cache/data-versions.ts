@@ -1,33 +1,35 @@
 import { sharedHeaders } from '../middleware/cors.ts'
 import { type HeaderList, headerList } from '../server/header-list.ts'
 
-/** What is known of the data at a moment: an answer that is begun then is told it. */
+/** State of the data at a moment; a response reports the state from when it was begun. */
 export interface DataState {
-  /** `seq.mark` of the newest commit that was heard of; null in an empty database, and while none are heard of. */
+  /** `seq.mark` of the newest commit notified; null in an empty database, and while no notifications arrive. */
   readonly version: string | null
   /** Time of the newest fact at that version, in Unix seconds. */
   readonly newestTs: number | null
-  /** Whole seconds since this process last proved that it had heard of every commit; null before the first time. */
+  /**
+   * Whole seconds since this process last verified that it had received every notification; null before the first time.
+   */
   readonly ageSeconds: number | null
 }
 
-/** With the headers that tell it, beside those that every answer has. */
+/** Data state with the headers that report it, and the headers that every response has. */
 export interface Stamp extends DataState {
   readonly headers: HeaderList
 }
 
-/** A version in its two parts, of which the first orders the versions of one history. */
+/** A version and its sequence number, which orders the versions of one history. */
 export interface ParsedVersion {
   readonly seq: number
   readonly text: string
 }
 
-/** So many of the newest versions are known without asking the database: some minutes of a busy feed. */
+/** Number of recent versions in memory, known without a query: some minutes of a busy feed. */
 const mostKnown = 500
 
 /**
- * The version of the data that this process has heard of. While it doesn't hear of commits it claims none: after a
- * failover the one it knows may be of a history that is gone.
+ * Tracks the newest data version that this process was notified of. While it receives no notifications it reports none:
+ * after a failover the last one may belong to a history that was lost.
  */
 export class DataVersions {
   #isListening = false
@@ -41,7 +43,7 @@ export class DataVersions {
     return this.#isListening
   }
 
-  /** Number of the newest commit that was heard of. */
+  /** Sequence number of the newest commit notified; null if unknown. */
   get newestSeq(): number | null {
     return this.#newest?.seq ?? null
   }
@@ -68,7 +70,7 @@ export class DataVersions {
     this.#provenAt = sentAtMilliseconds
   }
 
-  /** It is made once for each commit, and each second in which nothing was proved. */
+  /** Returns the current state; it is rebuilt after each commit, and at most once a second otherwise. */
   now(): Stamp {
     const ageSeconds = this.#provenAt === null ? null : Math.floor((performance.now() - this.#provenAt) / 1000)
     if (this.#stamp?.ageSeconds === ageSeconds) return this.#stamp
@@ -77,17 +79,20 @@ export class DataVersions {
     return this.#stamp
   }
 
-  /** Whether a version with this number, or a later one, was heard of. */
+  /** Returns whether a version with this sequence number, or a later one, was notified. */
   hasReached({ seq }: ParsedVersion): boolean {
     return this.#isListening && this.#newest !== null && this.#newest.seq >= seq
   }
 
-  /** The version with this number; undefined where only the database knows. */
+  /** Returns the version with this sequence number; undefined if it is only in the database. */
   known(seq: number): string | undefined {
     return this.#known.get(seq)
   }
 
-  /** @returns ends that */
+  /**
+   * Registers a listener for changes of the state.
+   * @returns removes the listener
+   */
   onChange(listener: () => void): () => void {
     this.#waiting.add(listener)
     return () => this.#waiting.delete(listener)

@@ -3,60 +3,64 @@ import type { Answer } from '../../rest/problem.ts'
 import { CachedResponse } from './cached-response.ts'
 import { TagHistory } from './tag-history.ts'
 
-/** An answer, and what it was made from; null where it isn't to be kept. */
+/** A response, and the cache tags of the data it was produced from; the tags are null if it must not be cached. */
 export interface Made {
   readonly answer: Answer
   readonly sources: ReadonlySet<string> | null
 }
 
-/** Is told how to give up where the client leaves. */
+/** Registers a callback that runs when the client disconnects before its response. */
 export type OnLeave = (giveUp: () => void) => void
 
-/** What operators want to know. */
+/** Cache metrics. */
 export interface CacheFigures {
   readonly hits: number
   readonly misses: number
-  /** Answers that were dropped since something they were made from had changed. */
+  /** Number of entries removed because their data had changed. */
   readonly dropped: number
   readonly entries: number
   readonly bytes: number
 }
 
+/** Cache of responses, invalidated by commits. */
 export interface ResponseCache {
-  /** The answer with this key: one that is kept, one in the making, or a new one. A null key is never shared. */
+  /**
+   * Returns the response with this key: from the cache, from a production in progress, or from a new one. A null key is
+   * never shared.
+   */
   answer(
     key: string | null,
     onLeave: OnLeave,
     make: (onLeave: OnLeave) => Promise<Made>,
   ): CachedResponse | Promise<CachedResponse>
-  /** Serves no more what was made from what the commit changed, and lets nobody join what was begun before. */
+  /** Invalidates the responses whose data the commit changed, and stops sharing the productions begun before it. */
   committed(commit: { readonly tags: readonly string[] }): void
-  /** Nothing is kept or served from the cache while commits aren't heard of. */
+  /** Sets whether commit notifications arrive; without them nothing is cached or served from the cache. */
   listening(isListening: boolean): void
   figures(): CacheFigures
 }
 
-/** An answer that one or more clients wait for. */
+/** A production in progress, shared by one or more clients. */
 interface Run {
   readonly finished: Promise<CachedResponse>
   readonly waiting: Waiting
 }
 
-/** What an entry takes beside its body; its packed forms together take no more than the body itself. */
+/** Size of an entry besides its body, in bytes; its compressed bodies together are no larger than the body itself. */
 const overheadBytes = 1_000
-/** What a tag takes: an address, and its place in a list. */
+/** Size of a tag in bytes: an address and its place in a list. */
 const tagBytes = 100
 
 interface Entry {
   readonly finished: CachedResponse
   readonly tags: readonly string[]
-  /** The newest commit when it was begun. */
+  /** Number of the newest commit when the production began. */
   readonly begunAt: number
 }
 
 /**
- * Finished answers, bound in bytes, each kept until something changes that it was made from.
- * @param bytes 0 keeps none
+ * Creates a response cache with a size limit; an entry is valid until the data behind one of its tags changes.
+ * @param bytes size limit; 0 disables the cache
  */
 export function createResponseCache(bytes: number): ResponseCache {
   const runs = new Map<string, Run>()
@@ -70,7 +74,7 @@ export function createResponseCache(bytes: number): ResponseCache {
       2 * finished.bytes.length + 2 * key.length + tagBytes * tags.length + overheadBytes,
   })
 
-  /** The entry with this key, where nothing has changed that it was made from. */
+  /** Returns the entry with this key, if the data behind its tags is unchanged. */
   function current(key: string): Entry | undefined {
     const entry = kept.get(key)
     if (entry === undefined || history.isUnchanged(entry.tags, entry.begunAt)) return entry
@@ -132,7 +136,7 @@ export function createResponseCache(bytes: number): ResponseCache {
   }
 }
 
-/** Those who wait for one answer: it is given up when all of them have left. */
+/** The clients that wait for one response: its production is cancelled once all of them have disconnected. */
 class Waiting {
   giveUp: () => void = () => undefined
   #count = 0

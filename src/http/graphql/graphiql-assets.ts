@@ -1,15 +1,15 @@
 import { createRequire } from 'node:module'
 import { Worker } from 'node:worker_threads'
 
-/** The parts of GraphiQL that are the same for everyone. */
+/** The static files of GraphiQL. */
 export interface GraphiqlAssets {
   readonly script: Uint8Array
   readonly style: Uint8Array
 }
 
 /**
- * Takes Yoga's page apart. The package that makes it takes 70 MB of memory: it is loaded in a thread of its own, which
- * gives the memory back and keeps the event loop free.
+ * Worker script that splits Yoga's GraphiQL page into script and style sheet. The package that renders the page takes
+ * 70 MB of memory: a worker thread frees it when it ends, and does not block the event loop.
  */
 const takeApart = `
 const { parentPort, workerData } = require('node:worker_threads')
@@ -22,8 +22,8 @@ parentPort.postMessage({ style: Buffer.from(style), script: Buffer.from(script +
 `
 
 /**
- * GraphiQL's script, which reads its options from the page's element `options`, and its style sheet.
- * @throws where the package is not as it is known
+ * Extracts GraphiQL's script, which reads its options from the page's element `options`, and its style sheet.
+ * @throws if the page of the package has another structure
  */
 export function graphiqlAssets(): Promise<GraphiqlAssets> {
   const workerData = createRequire(import.meta.url).resolve('@graphql-yoga/render-graphiql')

@@ -14,13 +14,13 @@ const mostValuable: OwnDocument = {
 
 const nobody = '0x0000000000000000000000000000000000000000'
 
-/** GraphiQL's script and style sheet, by their paths. */
+/** GraphiQL's script and style sheet, by path. */
 export const graphiqlContents: ReadonlyMap<string, () => Promise<CachedResponse>> = new Map([
   ['/graphql/graphiql.js', () => assetContent('text/javascript', 'script')],
   ['/graphql/graphiql.css', () => assetContent('text/css', 'style')],
 ])
 
-/** While the two are being made, they are made together. */
+/** Extraction in progress, shared by both files. */
 let making: Promise<GraphiqlAssets> | undefined
 
 async function assetContent(type: string, name: keyof GraphiqlAssets): Promise<CachedResponse> {
@@ -29,7 +29,7 @@ async function assetContent(type: string, name: keyof GraphiqlAssets): Promise<C
   return new CachedResponse({ status: 200, headers: { 'content-type': `${type}; charset=utf-8` }, body })
 }
 
-/** GraphiQL's page: small, since all that is large in it is the same for everyone and served beside it. */
+/** Returns GraphiQL's page; its script and style sheet are separate, cacheable resources. */
 export function graphiqlPage(options: GraphiQLOptions): Answer {
   const body = `<!doctype html>
 <html lang="en">
@@ -51,8 +51,8 @@ export function graphiqlPage(options: GraphiQLOptions): Answer {
 }
 
 /**
- * What GraphiQL opens with: the query of its link, or else example queries.
- * @param address of a vault that is there, so that the first of them answers; null shows none
+ * Returns the options of GraphiQL: the query in the link's query string, or else example queries.
+ * @param address of an existing vault, for which the first example has a result; null uses a placeholder
  */
 export function graphiqlOptions(link: URLSearchParams, address: string | null): GraphiQLOptions {
   const queries = exampleQueries(address ?? nobody)
@@ -60,20 +60,24 @@ export function graphiqlOptions(link: URLSearchParams, address: string | null): 
   return {
     title: 'vault-gateway',
     defaultTabs: queries.map((query) => ({ query })),
-    // The page itself reads the link's query: in these options, which become a script, a stranger's text would run.
+    // The page reads the link's query itself; in these options, which become a script, it would allow cross-site
+    // scripting.
     ...(link.has('query') ? {} : { query: first }),
     defaultEditorToolsVisibility: false,
   }
 }
 
-/** @returns the address of the most valuable vault; null where there is none, or the database fails */
+/** Returns the address of the most valuable vault; null if there is none, or the database fails. */
 export async function exampleAddress(executor: Executor, context: RequestContext): Promise<string | null> {
   const { part } = await runDocument(executor, mostValuable, {}, context)
   const [vault] = JSON.parse(part ?? '[]') as { address: string }[]
   return vault?.address ?? null
 }
 
-/** @param address of the vault that the first example asks for */
+/**
+ * Returns the example queries.
+ * @param address of the vault in the first example
+ */
 export function exampleQueries(address: string): string[] {
   return [
     `# What a vault is worth, and what it gained.

@@ -20,34 +20,36 @@ export interface GraphqlOptions {
   readonly schema: GraphQLSchema
   readonly executor: Executor
   readonly admission: AdmissionControl
-  /** Yoga plugins that run beside the gateway's own. */
+  /** Yoga plugins that run in addition to the gateway's own. */
   readonly plugins: readonly GraphqlPlugin[]
-  /** Whether data needs no API key: only then GraphiQL's page, which never needs one, shows the address of a vault. */
+  /**
+   * Whether data needs no API key: only then does GraphiQL's page, which never needs one, contain a vault's address.
+   */
   readonly isOpen: boolean
 }
 
-/** Yoga needs an origin; only path and query of it matter. */
+/** Origin of the requests passed to Yoga, which uses only their path and query. */
 const origin = 'http://gateway'
 
-/** GraphQL over HTTP by Yoga, for each request alike, and GraphiQL for browsers. */
+/** Creates the handler of /graphql: GraphQL over HTTP by Yoga, and GraphiQL for browsers. */
 export function createGraphql({ schema, executor, admission, plugins, isOpen }: GraphqlOptions): Respond {
   const options: YogaServerOptions<GatewayContext, object> = {
     schema,
     graphqlEndpoint: graphqlPath,
     plugins: [syntaxPlugin, ...plugins, executorPlugin(executor), resultPlugin],
-    // The executor has the one cache of documents.
+    // The executor has the only cache of documents.
     parserAndValidationCache: false,
     // The plugins mask errors.
     maskedErrors: false,
-    // Yoga renders its page of 9 MB for each request.
+    // Yoga would render its page of 9 MB for each request.
     graphiql: false,
     landingPage: false,
-    // Middleware of all paths sets CORS headers, and logs.
+    // Middleware of all paths sets CORS headers, and logs requests.
     cors: false,
     logging: false,
     multipart: false,
   }
-  // Loading Yoga takes longer than the rest of a start, so the port opens before it has ended.
+  // Loading Yoga takes longer than the rest of the start, so the port opens before it has finished.
   const loading = import('graphql-yoga').then(({ createYoga }) => createYoga(options))
 
   async function byYoga(exchange: Exchange, context: RequestContext, onParsed: () => void): Promise<Answer> {
@@ -57,7 +59,7 @@ export function createGraphql({ schema, executor, admission, plugins, isOpen }: 
     if (post !== null) return runJsonPost(yoga, post, { context, onParsed }, context)
     const { method, target } = request
     const accept = request.header('accept')
-    // Yoga takes the first acceptable type, and disregards qualities.
+    // Yoga selects the first acceptable type, and ignores weights.
     const headers = { ...request.headers(), ...(accept === null ? {} : { accept: inOrderOfQuality(accept) }) }
     const init = { method, headers, ...(method === 'GET' ? {} : { body }) }
     const response = await yoga.fetch(new yoga.fetchAPI.Request(origin + target, init), { context, onParsed })
@@ -69,7 +71,7 @@ export function createGraphql({ schema, executor, admission, plugins, isOpen }: 
     })
   }
 
-  /** Large bodies are parsed when they are admitted. */
+  /** Parses and runs a request under admission control, with a cost in proportion to the size of its body. */
   function admitted(exchange: Exchange, context: RequestContext): Promise<Answer> {
     const { sender, signal } = context
     const cost = exchange.body.length * preparationCosts.bodyByte
@@ -91,7 +93,7 @@ export function createGraphql({ schema, executor, admission, plugins, isOpen }: 
     return graphiqlPage(graphiqlOptions(request.query, address))
   }
 
-  // Page and media types are negotiated: caches between client and gateway must keep them apart.
+  // Page and media types are negotiated: intermediate caches must store them separately.
   return async (exchange, context) => {
     const { headers, ...answer } = await negotiated(exchange, context)
     return { ...answer, headers: { ...headers, vary: 'accept' } }

@@ -7,7 +7,7 @@ import type { RequestContext } from '../../graphql/execution/context.ts'
 import type { IncomingRequest } from '../incoming-request.ts'
 import { inOrderOfQuality } from '../middleware/content-negotiation.ts'
 
-/** The part of Yoga that runs parameters through all its hooks, without a Request or a Response. */
+/** The method of Yoga that runs parameters through all its hooks, without a Request or a Response. */
 export interface ParamsRunner<ServerContext> {
   getResultForParams(
     input: { readonly params: GraphQLParams; readonly request: Request },
@@ -15,7 +15,7 @@ export interface ParamsRunner<ServerContext> {
   ): unknown
 }
 
-/** Parameters in the body of a POST in JSON, and the media type that its client accepts. */
+/** Parameters in the body of a POST with JSON, and the media type of its response. */
 export interface JsonPost {
   readonly params: GraphQLParams
   readonly mediaType: MediaType
@@ -24,8 +24,8 @@ export interface JsonPost {
 type MediaType = 'application/json' | 'application/graphql-response+json'
 
 /**
- * Parses a POST in JSON, as nearly all clients send.
- * @returns null where Yoga has to parse the request, or to say what is wrong with it
+ * Parses a POST with a JSON body, the form that nearly all clients use.
+ * @returns null if Yoga must parse the request, or explain why it is invalid
  */
 export function parseJsonPost(request: IncomingRequest, body: Buffer): JsonPost | null {
   const type = request.header('content-type') ?? ''
@@ -37,7 +37,10 @@ export function parseJsonPost(request: IncomingRequest, body: Buffer): JsonPost 
 
 const jsonType = /^application\/json *(?:; *charset=utf-8)?$/i
 
-/** The first of the accepted types that results have; any type is the older one, as GraphQL over HTTP wants it. */
+/**
+ * Returns the first accepted media type that results have; a wildcard selects the older type, as GraphQL over HTTP
+ * requires.
+ */
 function mediaTypeFor(accept: string | null): MediaType | null {
   for (const range of inOrderOfQuality(accept ?? '*/*').split(',')) {
     const [type = ''] = range.split(';')
@@ -58,8 +61,8 @@ function objectIn(body: Buffer): GraphQLParams | null {
 }
 
 /**
- * Runs the parameters through Yoga's hooks and serializes the result. The response is the one that Yoga gives to the same
- * request; creating a Request and a Response takes as much time as a cached read.
+ * Runs the parameters through Yoga's hooks and serializes the result. The response equals Yoga's for the same request,
+ * without creating a Request and a Response, which takes as much time as a cached read.
  */
 export async function runJsonPost<ServerContext>(
   yoga: ParamsRunner<ServerContext>,
@@ -78,7 +81,7 @@ export async function runJsonPost<ServerContext>(
   }
 }
 
-/** Hooks get a request, by type; all that is known of it is in the server context. */
+/** Request passed to hooks, whose type requires one; the server context has the actual request. */
 const placeholder = new Request('http://gateway/graphql', { method: 'POST' })
 
 async function resultOf<ServerContext>(
@@ -93,15 +96,15 @@ async function resultOf<ServerContext>(
   }
 }
 
-/** Extensions of an error by which it sets the response's status and headers. */
+/** Extensions of an error that set the response's status and headers. */
 interface HttpExtensions {
   readonly status?: number
   readonly headers?: Readonly<Record<string, string>>
-  /** Whether GraphQL over HTTP wants 200 for it in the older media type. */
+  /** Whether GraphQL over HTTP requires 200 for it in the older media type. */
   readonly spec?: boolean
 }
 
-/** The highest status of the errors, and their headers. */
+/** Returns the highest status of the errors, and their headers. */
 function statusOf(
   errors: readonly GraphQLError[],
   hasData: boolean,
@@ -120,7 +123,7 @@ function statusOf(
   return { status: status > 0 ? status : isUnexpected && !hasData ? 500 : 200, headers }
 }
 
-/** Extensions that set the response's status are not part of it. */
+/** Returns an error without the extensions that set the response's status. */
 function withoutHttp(error: GraphQLError): GraphQLError {
   const { message, nodes, source, positions, path, extensions } = error
   const kept = Object.entries(extensions).filter(([name]) => name !== 'http' && name !== 'unexpected')

@@ -9,15 +9,15 @@ import type { PreparedDocument } from '../../graphql/execution/operation-cache.t
 /** Yoga's server context: the request, as the gateway's own plugins need it. */
 export interface GatewayContext {
   readonly context: RequestContext
-  /** Is called when the parameters of the request are parsed. */
+  /** Called when the parameters of the request are parsed. */
   readonly onParsed: () => void
-  /** The document of the request, once it is prepared. */
+  /** The document of the request, after its preparation. */
   prepared?: PreparedDocument
 }
 
 /**
- * Reports invalid JSON as an error of the client: Yoga reports it as its own where it is in the query string, and with the
- * JavaScript engine's message where it is in the body.
+ * Reports invalid JSON as a client error: Yoga reports it as a server error if it is in the query string, and with the
+ * JavaScript engine's message if it is in the body.
  */
 export const syntaxPlugin: Plugin<GatewayContext, GatewayContext> = {
   onRequestParse: ({ requestParser, setRequestParser }) => {
@@ -39,12 +39,12 @@ function badRequest(message: string): GraphQLError {
   return new GraphQLError(message, { extensions: { code: 'BAD_REQUEST', http: { status: 400 } } })
 }
 
-/** Has the executor prepare and run each request, in place of Yoga's parse, validate and execute. */
+/** Prepares and runs each request with the executor, in place of Yoga's parse, validate and execute. */
 export function executorPlugin(executor: Executor): Plugin<GatewayContext, GatewayContext> {
   return {
     async onParams({ params, context }) {
       context.onParsed()
-      // Yoga refuses a query that is no string, in the words of GraphQL over HTTP.
+      // Yoga refuses a query that is not a string, as GraphQL over HTTP specifies.
       if (typeof params.query !== 'string') return
       context.prepared = await executor.prepare(params.query, context.context)
     },
@@ -70,7 +70,7 @@ export function executorPlugin(executor: Executor): Plugin<GatewayContext, Gatew
   }
 }
 
-/** Masks errors that are none of the client's business, and serializes results with exact numbers. */
+/** Masks internal errors, and serializes results with exact numbers. */
 export const resultPlugin: Plugin<GatewayContext, GatewayContext> = {
   onResultProcess: (hook) => {
     const { result } = hook
@@ -82,7 +82,7 @@ export const resultPlugin: Plugin<GatewayContext, GatewayContext> = {
   },
 }
 
-/** Whether a result is neither a batch nor a stream, which are not supported. */
+/** Returns whether a result is neither a batch nor a stream, which are not supported. */
 function isResult(result: object | undefined): result is ExecutionResult {
   return result !== undefined && ('data' in result || 'errors' in result)
 }

@@ -3,7 +3,7 @@ import type { Middleware } from '../middleware.ts'
 import { isGraphql } from './path.ts'
 import { graphqlMethods } from './refusals.ts'
 
-/** Responds to OPTIONS, and so to CORS preflights, of /graphql. */
+/** Responds to OPTIONS requests, including CORS preflights, of /graphql. */
 export function preflight(): Middleware {
   return (exchange, next) => {
     const { request } = exchange

@@ -1,7 +1,7 @@
 import { notAllowed } from '../../rest/handler.ts'
 import type { Answer } from '../../rest/problem.ts'
 
-/** Methods of `/graphql`. */
+/** Methods that `/graphql` allows. */
 export const graphqlMethods = 'GET, POST, OPTIONS'
 
 /** Converts a problem (RFC 9457) into a GraphQL error response. */
@@ -14,12 +14,12 @@ export function asGraphqlError({ status, headers, body }: Answer): Answer {
   return graphqlRefusal(status, code, `${title}. ${detail}`, headers)
 }
 
-/** The refusal of another method. */
+/** Returns the refusal of a method that `/graphql` does not allow. */
 export function methodRefused(method: string): Answer {
   return asGraphqlError(notAllowed(method, graphqlMethods))
 }
 
-/** Adds a GraphQL error to statuses that Yoga sends without a body. */
+/** Adds a GraphQL error to responses that Yoga sends without a body. */
 export function explained(answer: Answer): Answer {
   const explanation = answer.body === '' ? explanations[answer.status] : undefined
   return explanation === undefined ? answer : graphqlRefusal(answer.status, ...explanation)

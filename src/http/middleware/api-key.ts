@@ -10,8 +10,8 @@ import { refuse } from '../refuse.ts'
 import { headerList } from '../server/header-list.ts'
 
 /**
- * Lets requests with one of these keys pass; with no keys, all. Pages and the API's contract hold no data and need no key;
- * a preflight cannot carry one. Keys are stored and compared as digests.
+ * Authenticates requests by API key; without accepted keys, all requests pass. Pages and the API's contract contain no
+ * data and need no key, and a preflight request cannot carry one. Keys are stored and compared as digests.
  */
 export function apiKey(keys: readonly string[]): Middleware {
   const known = keys.map(digest)
@@ -23,7 +23,7 @@ export function apiKey(keys: readonly string[]): Middleware {
     }
     const given = keyIn(request)
     const candidate = given === undefined ? null : digest(given)
-    // All are compared, so that the time taken does not tell how close a guess was.
+    // All keys are compared, each in constant time, so that timing does not reveal how close a guess is.
     const matching = candidate === null ? [] : known.filter((key) => timingSafeEqual(key, candidate))
     if (candidate === null || matching.length === 0) {
       exchange.headers = exchange.headers.concat(challenge)

@@ -6,25 +6,25 @@ import { mostPacking } from '../../limits.ts'
 const brotli = promisify(brotliCompress)
 const gzipped = promisify(gzip)
 
-/** What an answer can be packed with, the best first. */
+/** Supported content encodings, in order of preference. */
 const encodings = ['br', 'gzip'] as const
 export type Encoding = (typeof encodings)[number]
 
-/** Less than this fits one packet as it is. */
+/** Minimum size of a body to compress, in bytes: a smaller one fits one packet. */
 const leastBytes = 1_400
 
-/** How to pack a body for a client; null where it is sent as it is. */
+/** Selects the content encoding of a body for a client; null if it is sent without compression. */
 export function encodingFor(body: Buffer, acceptEncoding: string | null): Encoding | null {
   if (acceptEncoding === null || body.length < leastBytes) return null
   return negotiator.negotiate<Encoding>(acceptEncoding.toLowerCase(), [...encodings])
 }
 
-/** Bodies that are being packed, or wait for a thread. */
+/** Number of bodies being compressed or waiting for a thread. */
 let packing = 0
 
 /**
- * Packs off the main thread, at a level that is worth its time also where the answer is sent once.
- * @returns null where too many bodies are being packed: it is sent as it is
+ * Compresses a body in the thread pool, at a level that pays even if the response is sent only once.
+ * @returns null if too many bodies are being compressed; the body is then sent without compression
  */
 export function pack(body: Buffer, encoding: Encoding): Promise<Buffer> | null {
   if (packing >= mostPacking) return null

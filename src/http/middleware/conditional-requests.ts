@@ -1,13 +1,13 @@
 import type { Encoding } from './compression.ts'
 
-/** A strong ETag: other bytes have another one, so that a packed content has its own. */
+/** Returns a strong ETag: each content encoding of the same content has a tag of its own. */
 export function etagOf(tag: string, encoding: Encoding | null): string {
   return encoding === null ? `"${tag}"` : `"${tag}-${encoding}"`
 }
 
 /**
- * Whether a client has the content with this tag, however it is packed.
- * @param ifNoneMatch compared weakly: a cache on the way may have weakened the tag
+ * Returns whether a client has the content with this tag, in any content encoding.
+ * @param ifNoneMatch compared weakly: an intermediate cache may have weakened the tag
  */
 export function isHeld(tag: string, ifNoneMatch: string | null): boolean {
   if (ifNoneMatch === null) return false

@@ -8,7 +8,7 @@ interface Accepted {
 
 const jsonTypes: readonly string[] = ['application/json', 'application/graphql-response+json']
 
-/** Whether a client names HTML as what it takes, and JSON not as what it would rather have. */
+/** Returns whether a client accepts HTML by name, with at least the weight of JSON. */
 export function prefersHtml(accept: string | null): boolean {
   if (accept === null || !/html/i.test(accept)) return false
   const accepted = parse(accept)
@@ -17,9 +17,9 @@ export function prefersHtml(accept: string | null): boolean {
 }
 
 /**
- * The media type that a client names with the greatest weight, the first of equal ones; null where it names none of them,
- * whatever its wildcards allow.
- * @param types the most specific first
+ * Returns the media type that a client names with the greatest weight, the first of equal ones; null if it names none
+ * of them. Wildcards are ignored.
+ * @param types in order of preference, the most specific first
  */
 export function preferredType<Type extends string>(accept: string | null, types: readonly Type[]): Type | null {
   if (accept === null) return null
@@ -33,12 +33,15 @@ export function preferredType<Type extends string>(accept: string | null, types:
   return preferred
 }
 
-/** The media ranges of an Accept header without their weights: the most wanted first, those of weight 0 left out. */
+/**
+ * Returns the media ranges of an Accept header without their weights, in descending order of weight; ranges with weight
+ * 0 are removed.
+ */
 export function inOrderOfQuality(accept: string): string {
   if (!accept.includes(';')) return accept
   const accepted = parse(accept).filter(({ quality }) => quality > 0)
   const ranges = accepted.sort((a, b) => b.quality - a.quality).map(({ range }) => range)
-  // An empty header would be taken for none, which takes all.
+  // An empty header would be treated as absent, which accepts every type.
   return ranges.length === 0 ? 'none/none' : ranges.join(', ')
 }
 
@@ -47,7 +50,7 @@ function qualityOf(accepted: readonly Accepted[], types: readonly string[]): num
   return Math.max(0, ...named.map(({ quality }) => quality))
 }
 
-/** What stands after the first so many ranges is not looked at. */
+/** Parses an Accept header; ranges beyond the limit `acceptedTypes` are ignored. */
 function parse(accept: string): Accepted[] {
   return accept
     .toLowerCase()

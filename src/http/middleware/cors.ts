@@ -1,13 +1,13 @@
 import { type HeaderList, headerList } from '../server/header-list.ts'
 
-/** The data is public and read-only, so that pages of any origin may read it. */
+/** CORS headers of every response: the data is public and read-only, so that pages of any origin may read it. */
 export const sharedHeaders: Readonly<Record<string, string>> = {
   'access-control-allow-origin': '*',
   'access-control-expose-headers':
     'data-age, data-time, data-version, etag, link, ratelimit, ratelimit-policy, retry-after, x-request-id',
 }
 
-/** What only a preflight asks. */
+/** CORS headers of a preflight response. */
 const preflight: Readonly<Record<string, string>> = {
   ...sharedHeaders,
   'access-control-allow-methods': 'GET, HEAD, OPTIONS, POST',
@@ -18,6 +18,7 @@ const preflight: Readonly<Record<string, string>> = {
 const sharedList = headerList(sharedHeaders)
 const preflightList = headerList(preflight)
 
+/** Returns the CORS headers of a response to a method. */
 export function corsHeaders(method: string): HeaderList {
   return method === 'OPTIONS' ? preflightList : sharedList
 }

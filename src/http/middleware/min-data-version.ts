@@ -10,16 +10,20 @@ import { refuse } from '../refuse.ts'
 
 export const minDataVersionHeader = 'min-data-version'
 
-/** The version that the log has under a number; null where it has none. It fails where the database doesn't answer. */
+/**
+ * Returns the version with a sequence number in the commit log; null if there is none. Rejects if the database does not
+ * respond.
+ */
 export type VersionAt = (seq: number) => Promise<string | null>
 
 /**
- * Waits until the data is at least of a version.
- * @param sender of the request: one sender may have half of the places to wait, and half of the lookups
- * @returns the refusal where it isn't in time, or can't be; null where it is
+ * Waits until the data has reached a version.
+ * @param sender of the request: one sender may use half of the waiting places, and half of the lookups
+ * @returns the refusal if the version is not reached in time or cannot be; null if it is reached
  */
 export type AwaitVersion = (wanted: string, sender: string, onLeave: OnLeave) => Promise<Answer | null>
 
+/** Creates a function that waits for data versions, with limits on waiting requests and on lookups. */
 export function versionWaiter(
   versions: DataVersions,
   versionAt: VersionAt,
@@ -28,7 +32,7 @@ export function versionWaiter(
   const history = historyOf(versions, versionAt, bounds)
   const places = new Budget(bounds.waiting)
 
-  /** Waits for a version that was not heard of. */
+  /** Waits for a version that this process was not yet notified of. */
   async function wait(wanted: ParsedVersion, sender: string, onLeave: OnLeave): Promise<Answer | null> {
     if (isOutOfReach(versions, wanted, bounds)) {
       const detail = `Version ${wanted.text} is more than ${bounds.ahead} commits beyond the newest that was heard of.`
@@ -46,7 +50,7 @@ export function versionWaiter(
     if (refusal !== null) return refusal
     const told = await history(wanted.seq, sender)
     if (told instanceof Refusal) return told.answer
-    // What was heard of may be gone by now.
+    // The connection of the listener may have been lost during the lookup.
     if (!versions.hasReached(wanted)) return notThereYet(wanted, bounds)
     return told === wanted.text
       ? null
@@ -55,8 +59,9 @@ export function versionWaiter(
 }
 
 /**
- * Whether a version can't come in the time that is waited: a client knows one only after its commit, and so many commits
- * can't be unheard of. While nothing was heard of, all may come.
+ * Returns whether a version cannot be reached within the waiting time: a client learns of a version only after its
+ * commit, and the listener does not lag behind by so many commits. Without any notification, every version may be
+ * reached.
  */
 function isOutOfReach({ newestSeq }: DataVersions, { seq }: ParsedVersion, { ahead }: VersionLimits): boolean {
   return newestSeq !== null && seq > newestSeq + ahead
@@ -66,13 +71,13 @@ function notThereYet({ text }: ParsedVersion, { waitMilliseconds }: VersionLimit
   return retryLater('DATA_NOT_THERE_YET', `Version ${text} was not heard of within ${waitMilliseconds / 1000} s.`)
 }
 
-/** Numbers above what JavaScript holds exactly are none that a log comes to. */
+/** Parses a version; the digits are limited, because sequence numbers must be safe integers. */
 function parsed(text: string): ParsedVersion | null {
   const [, seq] = /^([1-9]\d{0,14})\.\d{1,19}$/.exec(text) ?? []
   return seq === undefined ? null : { seq: Number(seq), text }
 }
 
-/** Ends when it is reached, or the time is over, or nobody waits any more. */
+/** Resolves when the version is reached, the time has elapsed, or the client has disconnected. */
 function reached(versions: DataVersions, wanted: ParsedVersion, milliseconds: number, onLeave: OnLeave): Promise<void> {
   return new Promise((resolve) => {
     const end = (): void => {
@@ -92,7 +97,10 @@ class Refusal {
   constructor(readonly answer: Answer) {}
 }
 
-/** What versions the history has: of the newest from memory, of older ones as the log says, by a few reads at once. */
+/**
+ * Returns a lookup of the versions in the history: recent ones are in memory, older ones are read from the commit log,
+ * with limited concurrency.
+ */
 function historyOf(
   versions: DataVersions,
   versionAt: VersionAt,
@@ -127,7 +135,10 @@ function historyOf(
   }
 }
 
-/** Delays requests that demand a data version until it is there, and refuses those for which it does not come in time. */
+/**
+ * Delays requests that require a data version until it is reached, and refuses those for which it is not reached in
+ * time.
+ */
 export function minDataVersion(awaitVersion: AwaitVersion): Middleware {
   return (exchange, next) => {
     const { request, sender, onLeave } = exchange

@@ -17,11 +17,11 @@ import { headerList } from '../server/header-list.ts'
 export interface RateLimit {
   readonly requests: number
   readonly seconds: number
-  /** Counted by the primary for all workers, not by this process for itself. */
+  /** Whether the primary process counts for all workers, instead of each process for itself. */
   readonly isShared?: boolean
 }
 
-/** Headers of a response, and the refusal of a request that exceeds its sender's quota. */
+/** Rate limit headers of a response, and the refusal of a request that exceeds its sender's quota. */
 interface Verdict {
   readonly headers: Readonly<Record<string, string>>
   readonly refusal?: Answer
@@ -30,7 +30,7 @@ interface Verdict {
 /** Counts a request against its sender's quota. */
 export type CountRequest = (sender: string) => Promise<Verdict>
 
-/** Limits the requests of each sender; without a limit, none. A preflight counts for nobody. */
+/** Limits the rate of requests of each sender; null disables the limit. Preflight requests are not counted. */
 export function rateLimit(limit: RateLimit | null): Middleware {
   if (limit === null) return (exchange, next) => next(exchange)
   const count = rateLimiter(limit)
@@ -44,13 +44,14 @@ export function rateLimit(limit: RateLimit | null): Middleware {
 }
 
 /**
- * Counts requests by sender. Headers are those of the IETF draft on RateLimit header fields for HTTP.
- * @param mostSenders that are counted at once; beyond that the least recently seen one is forgotten
+ * Returns a function that counts requests by sender, with the headers of the IETF draft on RateLimit header fields for
+ * HTTP.
+ * @param mostSenders number of senders counted at once; beyond it the least recently seen one is evicted
  */
 export function rateLimiter(limit: RateLimit, mostSenders = countedSenders): CountRequest {
   const quota = { points: limit.requests, duration: limit.seconds }
   const limiter = limit.isShared === true ? new RateLimiterCluster(quota) : new RateLimiterMemory(quota)
-  // The limiter itself keeps a count and a timer for each sender until the window ends, without a limit.
+  // The limiter itself stores a count and a timer for each sender until the window ends, without a limit.
   const counted = new LRUCache<string, true>({
     max: mostSenders,
     dispose: (_, sender) => void limiter.delete(sender).catch(() => undefined),
@@ -67,7 +68,7 @@ export function rateLimiter(limit: RateLimit, mostSenders = countedSenders): Cou
   }
 }
 
-/** Counts, in the primary process, the requests of all its workers. */
+/** Starts counting, in the primary process, the requests of all its workers. */
 export function countForAllWorkers(): void {
   new RateLimiterClusterMaster()
 }

@@ -43,15 +43,18 @@ function sizeProblem(request: IncomingRequest, limits: HttpLimits): Answer | und
   return isHost(request.header('host') ?? '') ? undefined : problem('BAD_REQUEST', 'The header Host names no host.')
 }
 
-/** Closes the connection too: a proxy in front may take the bytes that follow for the rest of the same request. */
+/**
+ * Also closes the connection: a proxy in front may treat the following bytes as part of the same request (request
+ * smuggling).
+ */
 function closing(refusal: Answer): Answer {
   return { ...refusal, headers: { ...refusal.headers, connection: 'close' } }
 }
 
-/** Verdicts on Host headers: a gateway has few names. */
+/** Validated Host headers: a gateway has few names. */
 const hosts = new LRUCache<string, boolean>({ max: 100 })
 
-/** Whether a Host header is a name or an address, with or without a port; RFC 9112 allows an empty one. */
+/** Returns whether a Host header is a name or an address, with or without a port; RFC 9112 allows an empty one. */
 function isHost(host: string): boolean {
   const known = hosts.get(host)
   if (known !== undefined) return known
@@ -69,12 +72,12 @@ function unreadBody(reason: Unread, { bodyBytes }: HttpLimits): Answer {
   return problem('BODY_TOO_LARGE', detail)
 }
 
-/** The problem of a request that exceeds the capacity of the process. */
+/** Returns the problem of a request that exceeds the capacity of the process. */
 export function overloaded(): Answer {
   return retryLater('OVERLOADED', 'Too many requests wait for their answers here. Ask again later.')
 }
 
-/** The problem of a request whose response takes longer than its deadline. */
+/** Returns the problem of a request whose response takes longer than its deadline. */
 export function lateAnswer(seconds: number): Answer {
   return retryLater('DEADLINE_EXCEEDED', `The answer took more than ${seconds} s. Ask for less, or again later.`)
 }

@@ -1,11 +1,11 @@
 import { type Cancellation, Canceller } from '../../database/cancellation.ts'
 
-/** Work of a request, which ends by itself where its signal says that nobody waits for it any more. */
+/** Work of a request, which ends by itself once its signal is aborted. */
 export type Work<Result> = (signal: Cancellation) => Promise<Result>
 
 /**
- * What the work comes to, or what to say where it takes too long; then the work is given up.
- * @param onLeave is told how to give up where the client leaves before
+ * Returns the result of the work, or a fallback if it exceeds the deadline; the work is then cancelled.
+ * @param onLeave registers the callback that cancels the work when the client disconnects
  */
 export function withinDeadline<Result>(
   seconds: number,

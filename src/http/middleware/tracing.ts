@@ -3,32 +3,33 @@ import type { ReportUnplanned } from '../../graphql/execution/errors.ts'
 import type { IncomingRequest } from '../incoming-request.ts'
 import { routeLabel } from '../route-label.ts'
 
-/** What a log says of a request: the route stands for the target, which may hold what is nobody's business. */
+/** Log record of a request: it has the route instead of the target, which may contain confidential data. */
 export interface AnsweredRequest {
   readonly requestId: string
   readonly method: string
   readonly route: string
-  /** Null where the client went before its answer. */
+  /** HTTP status; null if the client disconnected before its response. */
   readonly status: number | null
   readonly milliseconds: number
 }
 
 export interface TracingOptions {
-  /** Is told of each error that nobody planned for, once a request. */
+  /** Called for each unexpected error, once per request. */
   readonly report: (error: unknown, requestId: string) => void
   readonly onAnswered?: ((answered: AnsweredRequest) => void) | undefined
 }
 
-/** One request, from its first byte known to its last byte sent. */
+/** Trace of one request, from the receipt of its headers to the last byte of its response. */
 export interface Trace {
   readonly id: string
   readonly report: ReportUnplanned
   end(status: number | null): void
 }
 
-/** Begins to trace a request. */
+/** Begins the trace of a request. */
 export type Tracing = (request: IncomingRequest) => Trace
 
+/** Creates the tracing of requests. */
 export function createTracing({ report, onAnswered }: TracingOptions): Tracing {
   return (request) => {
     const id = idOf(request)
@@ -50,7 +51,10 @@ export function createTracing({ report, onAnswered }: TracingOptions): Tracing {
   }
 }
 
-/** The sender's own, where it can stand in a log as it is; so a request is followed through several services. */
+/**
+ * Returns the request id of the client if it is safe in a log, so that a request can be followed through several
+ * services; else a new one.
+ */
 function idOf(request: IncomingRequest): string {
   const given = request.header('x-request-id')
   return given !== null && /^[\w.-]{1,64}$/.test(given) ? given : randomUUID()

@@ -3,7 +3,7 @@ import { problem } from '../../rest/problem.ts'
 import type { Middleware } from '../middleware.ts'
 import { refuse } from '../refuse.ts'
 
-/** Reports errors that no other stage handles, and responds 500 with the id under which the log has them. */
+/** Reports errors that no other stage handles, and responds 500 with the request id that the log entry has. */
 export function unexpectedErrors(): Middleware {
   return (exchange, next) => {
     const failed = (error: unknown) =>

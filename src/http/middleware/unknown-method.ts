@@ -6,19 +6,20 @@ import { methodRefused } from '../graphql/refusals.ts'
 import { originForm } from '../server/request-adapter.ts'
 import { routeLabel } from '../route-label.ts'
 
-/** What Node tells of bytes that it could not read. */
+/** Properties of Node's parse error that describe the received bytes. */
 export interface Unread {
-  /** As they came, with what was read before on the same connection. */
+  /** Received bytes, including those parsed before on the same connection. */
   readonly rawPacket?: Buffer
   readonly bytesParsed?: number
 }
 
-/** A request line as RFC 9112 has it, whatever the method. */
+/** Matches a request line (RFC 9112, section 3) with any method. */
 const requestLine = /^([!#$%&'*+.^`|~\w-]+) (\S+) HTTP\/1\.[01]\r?$/
 
 /**
- * The refusal of a method that Node doesn't know, as of any other that the path doesn't allow.
- * @returns null where what came is no request
+ * Returns the refusal of a method that Node does not know, the same as of any other method that the path does not
+ * allow.
+ * @returns null if the bytes are not a request
  */
 export function refuseUnknownMethod({ rawPacket, bytesParsed = 0 }: Unread): Answer | null {
   const came = rawPacket?.toString('latin1') ?? ''

@@ -5,7 +5,7 @@ import { CachedResponse } from '../cache/cached-response.ts'
 
 const { resolve } = createRequire(import.meta.url)
 
-/** Swagger UI needs images of its style sheet, which are written in it, and nothing from elsewhere. */
+/** Content security policy of Swagger UI, which embeds images in its style sheet and loads nothing from other hosts. */
 const policy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -34,13 +34,13 @@ const page = `<!doctype html>
 </html>
 `
 
-// No validator: it would be another host's.
+// No validator: it would be loaded from another host.
 const start = `SwaggerUIBundle({ url: 'openapi.json', dom_id: '#docs', deepLinking: true, validatorUrl: null })
 `
 
 const contract = JSON.stringify(openapi)
 
-/** The contract of the REST paths and the page that shows it, by their paths. */
+/** The contract of the REST paths and its documentation page, by path. */
 export const apiDocsContents: ReadonlyMap<string, () => Promise<CachedResponse>> = new Map([
   ['/openapi.json', () => served('application/json', contract)],
   ['/docs', () => served('text/html', page, { 'content-security-policy': policy })],

@@ -7,19 +7,22 @@ import type { Middleware } from '../middleware.ts'
 import { answerMetrics, type MetricsEndpoint } from './metrics-endpoint.ts'
 import { isProbe, metricsPath } from './probe-paths.ts'
 
-/** What the gateway asks, to tell whether it can serve. */
+/** Checks whether the gateway can serve requests. */
 export interface Readiness {
-  /** Why it can't; null where it can. */
+  /** Returns why it cannot serve; null if it can. */
   reason(): Promise<string | null>
-  /** How old the data is; without it, that isn't told. */
+  /** Returns the age of the data; without it, the age is not reported. */
   age?(): DataAge
 }
 
-/** How old the data is that is served, and why it grows older, in words. */
+/** Age of the served data, and the causes of its growth, in words. */
 export interface DataAge {
-  /** Since this process last knew that it had heard of every commit; null before the first time. */
+  /**
+   * Seconds since this process last verified that it had received every commit notification; null before the first
+   * time.
+   */
   readonly dataAgeSeconds: number | null
-  /** Since the newest fact, by its own time; null where none is known. */
+  /** Seconds since the newest fact, by its own time; null if no fact is known. */
   readonly newestFactAgeSeconds: number | null
   readonly causes: readonly string[]
 }
@@ -33,7 +36,10 @@ export function probes(readiness: Readiness | undefined, metrics: MetricsEndpoin
     isProbe(exchange.request) ? probe(exchange.request).then((answer) => new CachedResponse(answer)) : next(exchange)
 }
 
-/** @param metrics null where they have a port of their own, or none */
+/**
+ * Creates the probes.
+ * @param metrics null if metrics are disabled or have a port of their own
+ */
 function createProbes(
   readiness: Readiness = always,
   metrics: MetricsEndpoint | null = null,
@@ -56,7 +62,7 @@ function createProbes(
   }
 }
 
-/** Nothing where it isn't known, or is no age. */
+/** Returns a sentence about the age of the data; empty if it is unknown or zero. */
 function inWords({ dataAgeSeconds = null }: Partial<DataAge> = {}): string {
   return dataAgeSeconds === null || dataAgeSeconds === 0 ? '' : ` What is known of the data is ${dataAgeSeconds} s old.`
 }

@@ -7,7 +7,7 @@ import { CachedResponse } from '../cache/cached-response.ts'
 import { fromSocket } from '../server/request-adapter.ts'
 import { outbound, write } from '../server/response-adapter.ts'
 
-/** Answers `/metrics` and no more, for a port of its own. */
+/** Creates a listener that serves only `/metrics`, for a separate port. */
 export function metricsListener(
   tell: MetricsEndpoint,
 ): (request: IncomingMessage, response: ServerResponse) => Promise<void> {

@@ -5,15 +5,15 @@ import { type FallbackReason, fallbackReasons } from '../../graphql/execution/ex
 import type { AnsweredRequest } from '../middleware/tracing.ts'
 
 export interface MetricsOptions {
-  /** Asked at each scrape. */
+  /** Read at each scrape. */
   readonly cache?: () => CacheFigures
-  /** Asked at each scrape. */
+  /** Read at each scrape. */
   readonly data?: DataVersions
-  /** The number of this process where several serve one port: a label on all that is its own. */
+  /** Number of this process if several serve one port: a label on all of its metrics. */
   readonly worker?: number | 'primary'
 }
 
-/** What one process counts of its own work, in a registry of its own. */
+/** Metrics of one process, in a registry of its own. */
 export interface Metrics {
   readonly onAnswered: (request: Pick<AnsweredRequest, 'route' | 'status' | 'milliseconds'>) => void
   readonly onStatement: (name: string, seconds: number, isDone: boolean) => void
@@ -22,16 +22,16 @@ export interface Metrics {
   readonly onFallback: (reason: FallbackReason) => void
   readonly onConnections: (open: number) => void
   readonly onRefused: () => void
-  /** All of it in Prometheus' text format. */
+  /** Returns all metrics in Prometheus' text format. */
   text(): Promise<string>
 }
 
-/** From an answer that was kept, by one that takes a few statements, to the deadline. */
+/** Bucket limits in seconds, from a cached response, through one that takes a few statements, to the deadline. */
 const secondsBuckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
-/** From one vault to the most that a list may hold, nested once. */
+/** Bucket limits in keys, from one vault to the maximum number of list items, nested once. */
 const keysBuckets = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000]
 
-/** Labels have few values, all of them the gateway's own words: what a stranger sends never makes a new one. */
+/** Creates the metrics of a process. Labels have a small fixed set of values: client input never creates a new one. */
 export function createMetrics({ cache, data, worker }: MetricsOptions = {}): Metrics {
   const registry = new Registry()
   const registers = [registry]

@@ -1,9 +1,9 @@
 import { Gauge, Registry } from 'prom-client'
 import { shortNames } from '../../graphql/feed-names.ts'
 
-/** What the read model tells of itself. */
+/** Figures of the read model. */
 export interface ModelFigures {
-  /** How far each feed has been applied. */
+  /** Position up to which each feed has been applied. */
   readonly feeds: readonly {
     readonly name: string
     readonly lines: number
@@ -11,19 +11,19 @@ export interface ModelFigures {
     readonly bytes: number | null
     /** Newest block that was read and applied; null for any other feed. */
     readonly block: number | null
-    /** Time of the newest fact that it brought, in Unix seconds. */
+    /** Time of the feed's newest fact, in Unix seconds. */
     readonly newestFactAt: number | null
-    /** Up to when its source is known to hold no more than was applied, in Unix seconds. */
+    /** Time up to which every fact of its source is known to be applied, in Unix seconds. */
     readonly readUntil: number | null
   }[]
-  /** Unix seconds; null before the first fact. */
+  /** Time of the newest fact in Unix seconds; null before the first fact. */
   readonly newestFactAt: number | null
-  /** Number of the newest commit; null before the first. */
+  /** Sequence number of the newest commit; null before the first. */
   readonly commitSeq: number | null
 }
 
 export interface ModelMetricsOptions {
-  /** Null where the database doesn't answer. It never fails, and takes a bounded time. */
+  /** Reads the figures; null if the database does not respond. It never rejects, and its duration is limited. */
   readonly read: () => Promise<ModelFigures | null>
   readonly isFeedStopped: () => boolean
   readonly isFeedWaiting: () => boolean
@@ -31,8 +31,8 @@ export interface ModelMetricsOptions {
 }
 
 /**
- * What is known of the facts that came in, in Prometheus' text format: it is the same whichever process is asked.
- * While the database is away, what it would tell is left out, for an old position can't be told from a feed that stands.
+ * Creates the metrics of the applied facts, in Prometheus' text format; they are equal in all processes. While the
+ * database is unavailable its figures are omitted, because a stale position looks the same as a stalled feed.
  */
 export function createModelMetrics(options: ModelMetricsOptions): () => Promise<string> {
   const { read, isFeedStopped, isFeedWaiting, nowSeconds } = options

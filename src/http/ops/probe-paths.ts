@@ -1,8 +1,9 @@
 export const metricsPath = '/metrics'
 
-/** Paths that operators ask: they need no API key and have no rate limit. */
+/** Paths for operators: they need no API key and have no rate limit. */
 export const probePaths: readonly string[] = ['/health', '/ready', metricsPath]
 
+/** Returns whether a request is for a probe. */
 export function isProbe({ path }: { readonly path: string }): boolean {
   return probePaths.includes(path)
 }

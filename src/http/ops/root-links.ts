@@ -2,31 +2,35 @@ import { routes } from '../../rest/routes.ts'
 
 /** A link from the root to a resource of the gateway. */
 export interface RootLink {
-  /** Relation type: those of RFC 8631 for descriptions and probes, and of RFC 6573 for data. */
+  /** Relation type, from RFC 8631 for descriptions and probes, and from RFC 6573 for data. */
   readonly rel: 'service-doc' | 'service-desc' | 'status' | 'item'
-  /** Relative to the root: a proxy may have put the gateway below a path of its own. */
+  /** Relative to the root: a proxy may serve the gateway below a path of its own. */
   readonly href: string
-  /** Media type of what is found there. */
+  /** Media type of the resource. */
   readonly type: string
   readonly title: string
 }
 
 /** A REST path, and the link to it. */
 export interface LinkedPath {
-  /** With the address of a vault in place of its parameter, where one is known. */
+  /** The path, with the address of a vault in place of its parameter if one is known. */
   readonly path: string
   readonly title: string
-  /** Null where the path needs an address and none is known: a link can hold no parameter (RFC 9264, section 4.2). */
+  /**
+   * Link to the path; null if it needs an address and none is known: a link cannot contain a parameter (RFC 9264,
+   * section 4.2).
+   */
   readonly link: RootLink | null
 }
 
-/** Links for people. */
+/** Links to documentation. */
 export const documentationLinks: readonly RootLink[] = [
   { rel: 'service-doc', href: 'graphql', type: 'text/html', title: 'GraphiQL: write and run GraphQL queries' },
   { rel: 'service-doc', href: 'docs', type: 'text/html', title: 'API documentation of the REST paths' },
   { rel: 'service-desc', href: 'openapi.json', type: 'application/json', title: 'OpenAPI document of the REST paths' },
 ]
 
+/** Links to the probes. */
 export const statusLinks: readonly RootLink[] = [
   { rel: 'status', href: 'health', type: 'application/json', title: 'Liveness probe' },
   { rel: 'status', href: 'ready', type: 'application/json', title: 'Readiness probe' },
@@ -39,7 +43,7 @@ const graphql: RootLink = {
   title: 'GraphQL endpoint, by GET and POST',
 }
 
-/** The REST paths in the order of the interface. */
+/** Returns the REST paths in the order of the interface. */
 export function linkedPaths(address: string | null): readonly LinkedPath[] {
   return routes.map(({ path: template, documentation }) => {
     const path = address === null ? template : template.replace(':address', address)
@@ -49,8 +53,8 @@ export function linkedPaths(address: string | null): readonly LinkedPath[] {
 }
 
 /**
- * All links as a link set in JSON.
- * @param address of a vault that is there; without one the paths of vaults are left out
+ * Returns all links as a link set in JSON.
+ * @param address of an existing vault; without one the paths of vaults are omitted
  * @see https://www.rfc-editor.org/rfc/rfc9264#section-4.2
  */
 export function linksetOf(address: string | null): string {

@@ -19,7 +19,7 @@ a { color: var(--link) }
 a:focus-visible { outline: 2px solid; outline-offset: 2px }
 `
 
-/** The style sheet of the page, by its digest, and nothing else. */
+/** Content security policy that allows only the page's own style sheet, by its digest. */
 export const rootPagePolicy = [
   "default-src 'none'",
   `style-src 'sha256-${hash('sha256', style, 'base64')}'`,
@@ -30,13 +30,13 @@ export const rootPagePolicy = [
 ].join('; ')
 
 export interface RootPageOptions {
-  /** Address of a vault that is there, so that the links to its paths are answered; null where none is known. */
+  /** Address of an existing vault, for links to its paths; null if none is known. */
   readonly address: string | null
-  /** Whether data is answered without an API key. A browser sends none, so that its links would lead to refusals. */
+  /** Whether data needs no API key. A browser sends none, so that its links would lead to refusals. */
   readonly isOpen: boolean
 }
 
-/** The page that a browser shows of the gateway's root. */
+/** Returns the HTML page of the gateway's root. */
 export function rootPage({ address, isOpen }: RootPageOptions): string {
   const paths = linkedPaths(address).map((path) => (isOpen ? path : { ...path, link: null }))
   return `<!doctype html>

@@ -11,16 +11,16 @@ import { linksetOf } from './root-links.ts'
 import { rootPage, rootPagePolicy, type RootPageOptions } from './root-page.ts'
 import { answerRead } from './static-content.ts'
 
-/** How long the links may wait for an address; without one they are still of use. */
+/** Seconds that the links may wait for an address; without one they are still useful. */
 const addressSeconds = 1
 
-/** The sender of the lookup, and the request id in the log where it fails: it is made for all who ask. */
+/** Sender of the lookup, and its request id in the log if it fails: the lookup is shared by all requests. */
 const lookupName = 'root'
 
 export interface RootOptions {
-  /** Finds a vault to link to; null where there is none, or the database does not answer. */
+  /** Finds a vault to link to; null if there is none, or the database does not respond. */
   readonly findAddress: (context: RequestContext) => Promise<string | null>
-  /** Whether anybody may see the data: only then an address is looked up and shown. */
+  /** Whether data needs no API key: only then is an address looked up and shown. */
   readonly isOpen: boolean
   readonly report: (error: unknown, requestId: string) => void
 }
@@ -29,8 +29,8 @@ const types = ['text/html', 'application/linkset+json', 'application/json'] as c
 type RootType = (typeof types)[number]
 
 /**
- * Answers `/` with links to all else: a page for browsers, a link set (RFC 9264) for other clients. A vault is looked up
- * once a second for all who ask, and the answers are made again when it is another one.
+ * Responds to `/` with links to all resources: a page for browsers, a link set (RFC 9264) for other clients. A vault is
+ * looked up at most once a second for all requests, and the responses are rebuilt when it changes.
  */
 export function rootLinks({ findAddress, isOpen, report }: RootOptions): Middleware {
   const reportHere = (error: unknown): string => {
@@ -62,6 +62,7 @@ export function rootLinks({ findAddress, isOpen, report }: RootOptions): Middlew
   }
 }
 
+/** Returns whether a request is for the root path. */
 export function isRoot({ path }: Pick<IncomingRequest, 'path'>): boolean {
   return path === '/'
 }

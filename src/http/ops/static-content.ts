@@ -6,12 +6,12 @@ import { CachedResponse } from '../cache/cached-response.ts'
 import { graphiqlContents } from '../graphql/graphiql.ts'
 
 /**
- * What is the same for everyone, with its packed forms: made when it is first asked for, and shared by all answers from
- * then on. A gateway on which nobody looks at pages holds none of it.
+ * Static responses with their compressed bodies, by path: each is created on first use and then shared by all requests,
+ * so that unused ones take no memory.
  */
 const contents = new Map([...apiDocsContents, ...graphiqlContents].map(([path, make]) => [path, onceMade(make)]))
 
-/** Answers the pages for people and the contract; null where the path is none of them. */
+/** Serves the static pages and the contract; null if the path is none of theirs. */
 export function staticContent({
   method,
   path,
@@ -20,7 +20,7 @@ export function staticContent({
   return content === undefined ? null : answerRead(method, content)
 }
 
-/** Answers GET and HEAD with a content, and other methods as every path does that is only read. */
+/** Responds to GET and HEAD with a content, and refuses other methods as on every read-only path. */
 export function answerRead(method: string, content: () => Promise<CachedResponse>): Promise<CachedResponse> {
   if (method === 'GET' || method === 'HEAD') return content()
   return onlyRead(method, () => Promise.reject(new TypeError(`${method} is not for reading`))).then(
@@ -28,11 +28,12 @@ export function answerRead(method: string, content: () => Promise<CachedResponse
   )
 }
 
+/** Returns whether a path has static content. */
 export function isStaticContent({ path }: Pick<IncomingRequest, 'path'>): boolean {
   return contents.has(path)
 }
 
-/** Makes something once; what failed is tried again. */
+/** Caches the result of an asynchronous function; a rejection is not cached. */
 function onceMade<Value>(make: () => Promise<Value>): () => Promise<Value> {
   let made: Promise<Value> | undefined
   return () =>
@@ -42,7 +43,7 @@ function onceMade<Value>(make: () => Promise<Value>): () => Promise<Value> {
     }))
 }
 
-/** Responds with the pages and the contract that are the same for everyone. */
+/** Responds to the paths of the static pages and the contract. */
 export function staticPages(): Middleware {
   return (exchange, next) => staticContent(exchange.request) ?? next(exchange)
 }

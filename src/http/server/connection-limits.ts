@@ -3,30 +3,31 @@ import { connectionLimits } from '../../limits.ts'
 import { senderOfAddress } from '../sender.ts'
 
 export interface ConnectionLimitsOptions {
-  /** Connections that may be open at once. */
+  /** Maximum number of open connections. */
   readonly most: number
-  /** Whether all clients come by proxies, whose few addresses stand for everybody. */
+  /** Whether all clients connect through proxies, whose few addresses represent all clients. */
   readonly isBehindProxies?: boolean
-  /** Is told how many connections are open, whenever that changes. */
+  /** Called with the number of open connections whenever it changes. */
   readonly onOpen?: ((open: number) => void) | undefined
-  /** Is told of each connection that is refused. */
+  /** Called for each refused connection. */
   readonly onRefused?: (() => void) | undefined
 }
 
-/** The connections of one server, in all and by the address that they come from. */
+/** Counts the connections of one server, in total and by client address. */
 export interface ConnectionLimits {
   readonly open: number
   /**
    * Counts a connection.
-   * @param address of its other end
-   * @returns what counts it no more when it has closed; null where it is refused, which counts nothing
+   * @param address of the peer
+   * @returns a callback that stops counting the connection, for when it has closed; null if the connection is refused
+   *   and not counted
    */
   admit(address: string | undefined): (() => void) | null
 }
 
 /**
- * Limits how many connections are open. One IPv4 address, or one IPv6 network of 64 bits, may have half of them, so that
- * it cannot lock out all others; behind proxies, which show their own addresses, there is no such share.
+ * Creates the limits on open connections. One IPv4 address, or one IPv6 /64 network, may have half of them, so that it
+ * cannot lock out the others; there is no such share behind proxies, because the gateway sees only their addresses.
  */
 export function createConnectionLimits(options: ConnectionLimitsOptions): ConnectionLimits {
   const { most, isBehindProxies = false, onOpen, onRefused } = options
@@ -61,11 +62,11 @@ export function createConnectionLimits(options: ConnectionLimitsOptions): Connec
 }
 
 /**
- * The number of connections that leaves file descriptors for all else: the reserve, or half of what the process may have
- * where that is less.
- * @param connections that may be open where descriptors do not matter
- * @param elsewhere descriptors that others of this process's connections may take, beyond the reserve
- * @param limit of descriptors of the process; null where it is not known
+ * Returns the number of connections that leaves file descriptors for other uses: all but the reserve, or half of the
+ * process's limit if that is more.
+ * @param connections limit on connections regardless of descriptors
+ * @param elsewhere descriptors that other connections of this process may take, in addition to the reserve
+ * @param limit of descriptors of the process; null if it is unknown
  */
 export function connectionsWithin(connections: number, elsewhere: number, limit = descriptorLimit()): number {
   if (limit === null) return connections
@@ -73,7 +74,10 @@ export function connectionsWithin(connections: number, elsewhere: number, limit 
   return Math.max(1, Math.min(connections, left))
 }
 
-/** How many file descriptors this process may have, as Linux tells; null elsewhere, or where there is no limit. */
+/**
+ * Returns the limit on file descriptors of this process, read from Linux's procfs; null on other systems, or if there
+ * is no limit.
+ */
 export function descriptorLimit(): number | null {
   try {
     const [, limit] = /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? []

@@ -1,9 +1,10 @@
 import type { Socket } from 'node:net'
 
 /**
- * Lets few new connections be read in each iteration of the event loop. The first read of a connection can bring 64 KB of
- * requests or chunks, which take up to 50 ms to parse; the requests of all other connections wait for the iteration to end.
- * @param perIteration how many new connections are read in one iteration
+ * Limits the number of new connections read in each iteration of the event loop. The first read of a connection can
+ * contain 64 KB of requests or chunks, which take up to 50 ms to parse; the requests of all other connections wait for
+ * the iteration to end.
+ * @param perIteration number of new connections read in one iteration
  * @returns paces a connection that has just been accepted
  */
 export function createConnectionPacing(perIteration: number): (socket: Socket) => void {

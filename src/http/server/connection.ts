@@ -2,40 +2,40 @@ import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
 export interface PipelineLimits {
-  /** Requests of one connection that run at once. */
+  /** Maximum number of requests of one connection that run at once. */
   readonly pipelined: number
-  /** Requests of one connection that were read and wait for those before them. */
+  /** Maximum number of requests of one connection that were read and wait for earlier ones. */
   readonly waitingRequests: number
-  /** The same of all connections together. */
+  /** Maximum number of waiting requests of all connections together. */
   readonly waitingInAll: number
 }
 
-/** How many requests of all connections wait for others on their own connection. */
+/** Number of requests of all connections that wait for earlier ones on their own connection. */
 export interface Waiting {
   count: number
 }
 
 /**
- * A client's connection. Runs the requests that are pipelined on it (RFC 9112, section 9.3.2) a few at a time, and
- * reads no more of them while others wait, so that TCP makes the client wait too.
+ * A client's connection. Runs the requests pipelined on it (RFC 9112, section 9.3.2) a few at a time, and stops reading
+ * while others wait, so that TCP flow control applies to the client.
  *
- * Node parses all requests of one read of the socket (64 KB) before it can be paused; they wait here, unbegun. A
- * connection that brings more of them than the bounds allow is cut. Bytes that are no request are refused in their turn,
- * after the requests before them were answered.
+ * Node parses all requests of one read of the socket (64 KB) before it can be paused; they wait here before they begin.
+ * A connection with more waiting requests than the limits allow is closed. Bytes that are not a valid request are
+ * refused in order, after the responses to earlier requests.
  */
 export class Connection {
   /**
-   * The responses under way. It is an array, since the table of a set that lives long holds on to the requests that it
-   * had last; it has few entries.
+   * Responses in progress. An array, because the table of a long-lived Set retains references to deleted entries; it
+   * has few elements.
    */
   readonly running: ServerResponse[] = []
   readonly #socket: Socket
   readonly #bounds: PipelineLimits
   readonly #waitingInAll: Waiting
   #waiting: Entry[] = []
-  /** Of the request that was read last, perhaps not to its end. */
+  /** Response to the request read last, perhaps incompletely. */
   #newest: ServerResponse | null = null
-  /** What is said to bytes that could not be read, after which nothing is read any more; null while there are none. */
+  /** Response to bytes that could not be parsed, after which nothing more is read; null while there are none. */
   #refusal: string | null = null
 
   constructor(socket: Socket, bounds: PipelineLimits, waitingInAll: Waiting) {
@@ -49,16 +49,16 @@ export class Connection {
     socket.once('close', () => {
       waitingInAll.count -= this.#waiting.length
       this.#waiting = []
-      // Node tells the end of a connection to the response that has its turn alone.
+      // Node emits `close` only on the response at the head of the pipeline.
       setImmediate(() => {
         for (const response of this.running.slice()) response.emit('close')
       })
     })
   }
 
-  /** Begins a request when there is room for it; the response's `close` event makes room for the next one. */
+  /** Begins a request when the limits allow; the `close` event of a response begins the next request. */
   add(response: ServerResponse, begin: () => void): void {
-    // What a cut connection has brought with its last read comes yet.
+    // A closed connection may still deliver requests of its last read.
     if (this.#socket.destroyed) return
     this.#newest = response
     if (this.#waiting.length === 0 && this.running.length < this.#bounds.pipelined) this.#begin({ response, begin })
@@ -67,9 +67,10 @@ export class Connection {
   }
 
   /**
-   * Ends the connection with a refusal of bytes that could not be read, when all requests before them were answered: the
-   * client takes answers for those of its requests in turn (RFC 9112, section 9.3.2). The first such refusal counts.
-   * @param refusal a whole response
+   * Closes the connection with a refusal of bytes that could not be parsed, after the responses to all earlier
+   * requests: clients match responses to requests by their order (RFC 9112, section 9.3.2). Only the first refusal is
+   * sent.
+   * @param refusal a complete response
    */
   refuse(refusal: string): void {
     if (this.#refusal !== null) return
@@ -80,13 +81,13 @@ export class Connection {
 
   #refuseInTurn(): void {
     const socket = this.#socket
-    // An answer before may have closed the connection.
+    // An earlier response may have closed the connection.
     if (this.#refusal === null || socket.destroyed || socket.writableEnded) return
     const unread = this.#newest?.req.complete === false ? this.#newest : null
     const isBefore = (response: ServerResponse): boolean => response !== unread
     if (this.running.some(isBefore) || this.#waiting.some(({ response }) => isBefore(response))) return
     const isAnswered = unread?.headersSent === true
-    // An answer that has begun before all of its request was read is the one that this request gets.
+    // A response that began before its request was completely read is the response to that request.
     if (isAnswered && !unread.closed) return
     if (isAnswered) return void socket.destroy()
     socket.end(this.#refusal, () => socket.destroy())
@@ -107,7 +108,7 @@ export class Connection {
     this.running.push(response)
     response.once('close', () => {
       this.running.splice(this.running.indexOf(response), 1)
-      // An idle connection holds no request.
+      // An idle connection retains no request.
       if (this.#newest === response && response.req.complete) this.#newest = null
       this.#next()
       this.#refuseInTurn()

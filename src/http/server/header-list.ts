@@ -1,10 +1,14 @@
-/** Names and values in turn, as node:http takes them: an object put together for each answer would cost more. */
+/**
+ * Alternating names and values, a format that node:http accepts: building an object for each response would cost more.
+ */
 export type HeaderList = readonly string[]
 
+/** Converts a record of headers into a header list. */
 export function headerList(headers: Readonly<Record<string, string>>): HeaderList {
   return Object.entries(headers).flat()
 }
 
+/** Returns the name and value pairs of a header list. */
 export function pairsOf(headers: HeaderList): [name: string, value: string][] {
   return headers.flatMap((name, place) => (place % 2 === 0 ? [[name, headers[place + 1] ?? '']] : []))
 }

@@ -1,19 +1,19 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** The end of the newest request of a connection that wasn't answered at once. */
+/** Completion of the newest request of a connection that was not answered synchronously. */
 const unanswered = new WeakMap<Socket, Promise<void>>()
 
 /**
- * Begins to answer a request when those before it on its connection are answered: were it begun before, and they wait, it
- * would come after them with an older version of the data.
+ * Begins a response after the responses to earlier requests on its connection: if it began before them, it would be
+ * sent after them with an older data version.
  */
 export function afterEarlierRequests<Answered>(
   { socket }: IncomingMessage,
   response: ServerResponse,
   answer: () => Answered | Promise<Answered>,
 ): Answered | Promise<Answered> {
-  // A response has its socket when it is the next to be sent.
+  // Node assigns the socket to the response that is next to be sent.
   const before = response.socket === null ? unanswered.get(socket) : undefined
   const answered = before === undefined ? answer() : before.then(answer)
   if (answered instanceof Promise) unanswered.set(socket, answered.then(nothing, nothing))

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { IncomingRequest } from '../incoming-request.ts'
 
-/** A request by fetch. */
+/** Adapts a request of the Fetch API. */
 export function fromFetch(request: Request): IncomingRequest {
   const { pathname, search, searchParams } = new URL(request.url)
   return {
@@ -17,12 +17,15 @@ export function fromFetch(request: Request): IncomingRequest {
   }
 }
 
-/** A request by a socket. */
+/** Adapts a request of node:http. */
 export function fromSocket(request: IncomingMessage): IncomingRequest {
   return new SocketRequest(request)
 }
 
-/** Path and query of a target: what is sent to a proxy names a host before them, and RFC 9112 has servers take that too. */
+/**
+ * Returns path and query of a request target: the absolute form for proxies has a host before them, and servers must
+ * accept it too (RFC 9112, section 3.2.2).
+ */
 export function originForm(target: string): string {
   if (target.startsWith('/')) return target
   const [, rest = target] = /^https?:\/\/[^/?#]+(.*)$/i.exec(target) ?? []
@@ -35,7 +38,7 @@ function isHostName(name: string | undefined): boolean {
 
 const noQuery = new URLSearchParams()
 
-/** What few ask for is made when it is. */
+/** A request of node:http; rarely used properties are computed on access. */
 class SocketRequest implements IncomingRequest {
   readonly method: string
   readonly target: string
@@ -63,7 +66,7 @@ class SocketRequest implements IncomingRequest {
   get flaw(): string | null {
     const { httpVersion, rawHeaders } = this.#request
     if (httpVersion !== '1.1' && httpVersion !== '1.0') return 'This is not HTTP/1.1.'
-    // RFC 9112, section 3.2: two are a way to have a proxy and a server see different hosts.
+    // RFC 9112, section 3.2: with two, a proxy and a server may use different hosts.
     let hosts = 0
     for (let place = 0; place < rawHeaders.length; place += 2) if (isHostName(rawHeaders[place])) hosts++
     return hosts > 1 ? 'There is more than one header Host.' : null

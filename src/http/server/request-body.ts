@@ -2,13 +2,13 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { bodyChunks, type HttpLimits } from '../../limits.ts'
 import type { BodyShare } from './capacity/shared-capacity.ts'
 
-/** A body, or the reason for which it is not read. */
+/** A body, or the reason why it is not read. */
 export type Body = Buffer<ArrayBuffer> | Unread
 export type Unread = 'too large' | 'too many chunks' | 'overloaded'
 
 /**
- * Reads the body of a request by fetch, up to its bound.
- * @param share counts what is read
+ * Reads the body of a request of the Fetch API, up to its limit.
+ * @param share counts the bytes read
  */
 export async function fetchedBody(
   { body, headers }: Pick<Request, 'body' | 'headers'>,
@@ -29,9 +29,9 @@ export async function fetchedBody(
 }
 
 /**
- * Reads the body of a request by a socket, up to its bound; the client is told to go on where it waits for that
- * (RFC 9110, section 10.1.1). What comes after the bound is thrown away.
- * @param share counts what is read
+ * Reads the body of a request of node:http, up to its limit, and sends 100 Continue if the client expects it (RFC 9110,
+ * section 10.1.1). Bytes beyond the limit are discarded.
+ * @param share counts the bytes read
  */
 export function socketBody(
   request: IncomingMessage,
@@ -53,7 +53,7 @@ export function socketBody(
       length += chunk.length
       if (length > bodyBytes) return refuse('too large')
       if (read.length >= bodyChunks) {
-        // libuv reads up to 2 MB from a socket before it turns to another one.
+        // libuv reads up to 2 MB from a socket before it handles another one.
         request.socket.pause()
         floods.add(request)
         return refuse('too many chunks')
@@ -67,17 +67,17 @@ export function socketBody(
   })
 }
 
-/** Requests whose body came in too many chunks: no more of it is read. */
+/** Requests whose body arrived in too many chunks: no more of it is read. */
 const floods = new WeakSet<IncomingMessage>()
 
-/** Whether a client sends its body only when it is told to. */
+/** Returns whether a client waits for 100 Continue before it sends its body. */
 export function awaitsContinue({ headers, httpVersion }: IncomingMessage): boolean {
   return httpVersion === '1.1' && headers.expect?.toLowerCase() === '100-continue'
 }
 
 /**
- * Reads what is left of the body of a request that was answered, so that the client comes to read its answer and may
- * use the connection again. A client that sends more bytes than the limit is cut, and one that sends as many chunks.
+ * Reads and discards the rest of the body of a request that was answered, so that the client reads the response and can
+ * reuse the connection. The connection is closed if the client sends more bytes or chunks than the limits.
  */
 export function discardRest(request: IncomingMessage, discardedBytes: number): void {
   if (floods.has(request)) return void request.socket.destroySoon()

@@ -8,7 +8,7 @@ import type { CachedResponse } from '../cache/cached-response.ts'
 import { type HeaderList, headerList, pairsOf } from './header-list.ts'
 import { createUnsentBytes } from './capacity/unsent-bytes.ts'
 
-/** An answer as it leaves: its body in bytes, where it has one. */
+/** A response as it is sent, with its body in bytes, if any. */
 export interface OutgoingResponse {
   readonly status: number
   readonly headers: HeaderList
@@ -16,7 +16,7 @@ export interface OutgoingResponse {
 }
 
 /**
- * What is sent of an answer to the client that asked: packed as it asked for, or nothing where it has it.
+ * Adapts a response to its client: compressed as negotiated, or 304 if the client has the content.
  * @param own headers of this exchange
  */
 export function outbound(
@@ -27,7 +27,7 @@ export function outbound(
   const { status, bytes, tag } = finished
   if (status === 204) return { status, headers: together(finished.headers, own), bytes: null }
   const encoding = encodingFor(bytes, request.header('accept-encoding'))
-  // RFC 9110, section 13.1.2: 304 answers GET and HEAD alone; a query by POST changes nothing that 412 could save.
+  // RFC 9110, section 13.1.2: 304 is for GET and HEAD only; a query by POST has no effect that 412 could prevent.
   const isRead = request.method === 'GET' || request.method === 'HEAD'
   if (isRead && tag !== null && status === 200 && isHeld(tag, request.header('if-none-match'))) {
     const { 'content-type': _, ...headers } = finished.headers
@@ -46,21 +46,21 @@ function together(headers: CachedResponse['headers'], own: HeaderList): HeaderLi
   return [...headerList(headers), ...own]
 }
 
+/** Converts a response into one of the Fetch API. */
 export function toResponse({ method }: IncomingRequest, { status, headers, bytes }: OutgoingResponse): Response {
   const body = method === 'HEAD' ? null : (bytes as Buffer<ArrayBuffer> | null)
   return new Response(body, { status, headers: pairsOf(headers) })
 }
 
-/** Of the whole process. */
+/** Unsent bytes of the whole process. */
 const unsent = createUnsentBytes(unsentBytes)
 
-/** What is ready to leave. */
+/** Responses to write in the next flush. */
 let leaving: Leaving[] = []
 
 /**
- * Sends an answer when what the network has brought has been seen, with all others that are ready by then: to wake the
- * clients that wait is dearer than to write, and so it is done once for many answers.
- * @throws where its headers can't be sent
+ * Writes a response. Responses are flushed once per event-loop iteration: fewer system calls and client wake-ups.
+ * @throws if its headers are invalid
  */
 export function write(
   response: ServerResponse,
@@ -85,7 +85,7 @@ function leave(): void {
   for (const { response, status, headers, bytes, resolve, reject } of ready) {
     try {
       const isUnread = !response.req.complete
-      // A client that was not told to send its body sends none, or sends it all the same: nobody can tell what comes.
+      // A client that did not receive 100 Continue may send its body or omit it: the next bytes are ambiguous.
       if (isUnread && awaitsContinue(response.req)) response.setHeader('connection', 'close')
       response.writeHead(status, headers as string[])
       response.end(bytes ?? undefined)

@@ -10,35 +10,35 @@ import { refuseUnknownMethod, type Unread } from '../middleware/unknown-method.t
 
 export interface ServerOptions {
   readonly listener: (request: IncomingMessage, response: ServerResponse) => Promise<void>
-  /** Is told what a listener threw; its connection is cut. */
+  /** Called with an error that a listener threw; its connection is closed. */
   readonly onError: (error: unknown) => void
   readonly port: number
-  /** Null listens on all addresses. */
+  /** Address to listen on; null listens on all. */
   readonly host: string | null
   readonly bounds?: HttpLimits
-  /** What configures the port. */
+  /** Environment variable that configures the port, for error messages. */
   readonly variable?: 'PORT' | 'METRICS_PORT'
-  /** File descriptors that the process keeps for other connections, beyond the reserve for files. */
+  /** File descriptors reserved for other connections of the process, in addition to the reserve for files. */
   readonly descriptorsElsewhere?: number
-  /** Whether all clients come by proxies: then one address may have all connections. */
+  /** Whether all clients connect through proxies: one address may then have all connections. */
   readonly isBehindProxies?: boolean
-  /** Is told how many connections are open, whenever that changes. */
+  /** Called with the number of open connections whenever it changes. */
   readonly onConnections?: (open: number) => void
-  /** Is told of each connection that is closed at once, since as many are open as may be. */
+  /** Called for each connection that is closed at once because a limit on connections is reached. */
   readonly onRefused?: () => void
 }
 
 export interface HttpServer {
   readonly port: number
   /**
-   * Accepts nothing more, closes the connections on which nothing runs, and lets the running requests end.
-   * @param seconds after which those that still run are cut
-   * @returns how many were cut
+   * Stops accepting connections, closes idle ones, and waits for the running requests.
+   * @param seconds after which connections with running requests are closed
+   * @returns number of running requests cut off
    */
   close(seconds: number): Promise<number>
 }
 
-/** The address to serve on can't be had. */
+/** The server cannot listen on its address. */
 export class CannotListen extends Error {
   constructor(
     readonly port: number,
@@ -53,7 +53,7 @@ export class CannotListen extends Error {
 }
 
 /**
- * Listens for HTTP, within bounds.
+ * Starts an HTTP server with limits on connections, sizes and times.
  * @throws {CannotListen}
  */
 export async function listen(options: ServerOptions): Promise<HttpServer> {
@@ -70,13 +70,14 @@ export async function listen(options: ServerOptions): Promise<HttpServer> {
   let isClosing = false
 
   function run(request: IncomingMessage, response: ServerResponse): void {
-    // After an upgrade that it hasn't made, Node doesn't see headers grow too large on the same connection.
+    // After an upgrade request that is not performed, Node does not enforce the header size limit on the same
+    // connection.
     if (isClosing || request.headers.upgrade !== undefined) response.setHeader('connection', 'close')
     response.on('close', () => {
       if (isClosing) request.socket.end()
     })
     listener(request, response).catch((error: unknown) => {
-      // A client that goes in the middle of its body is no error of ours.
+      // A client that disconnects while it sends its body is not an error of the gateway.
       if (error !== request.errored) onError(error)
       response.destroy()
     })
@@ -84,13 +85,13 @@ export async function listen(options: ServerOptions): Promise<HttpServer> {
 
   const server = createServer(
     {
-      // Whatever the command line says.
+      // Overrides Node's command line option of the same name.
       insecureHTTPParser: false,
       maxHeaderSize: bounds.headerBytes,
       headersTimeout: bounds.headersSeconds * 1000,
       requestTimeout: bounds.requestSeconds * 1000,
       keepAliveTimeout: bounds.idleSeconds * 1000,
-      // How late the two timeouts above may come.
+      // Maximum delay of the two timeouts above.
       connectionsCheckingInterval: Math.min(1000, bounds.headersSeconds * 500),
     },
     (request, response) => connections.get(request.socket)?.add(response, () => run(request, response)),
@@ -101,11 +102,12 @@ export async function listen(options: ServerOptions): Promise<HttpServer> {
     if (error.code === 'ECONNRESET' || !socket.writable || connection === undefined) return void socket.destroy()
     connection.refuse(refusalOf(error))
   })
-  // The body's reader says when it is to come: not at all to what is refused.
+  // The reader of the body sends 100 Continue; refused requests receive none.
   server.on('checkContinue', (request, response) => void server.emit('request', request, response))
-  // Who expects what nobody knows is answered as if they expected nothing, which RFC 9110 leaves to the server.
+  // Unknown expectations are ignored, which RFC 9110 permits.
   server.on('checkExpectation', (request, response) => void server.emit('request', request, response))
-  // Not Node's maxConnections: a worker that has reached it gives the connection back, and the primary offers it again.
+  // Node's maxConnections is not used: a worker that has reached it returns the connection to the primary, which offers
+  // it again.
   server.on('connection', (socket) => {
     const leave = limits.admit(socket.remoteAddress)
     if (leave === null) return void socket.destroy()
@@ -143,14 +145,14 @@ export async function listen(options: ServerOptions): Promise<HttpServer> {
   }
 }
 
-/** What Node's codes come to. */
+/** Problems by the code of Node's parse error. */
 const unreadable: Readonly<Partial<Record<string, readonly [ProblemCode, string]>>> = {
   HPE_HEADER_OVERFLOW: ['HEADERS_TOO_LARGE', 'Request line and headers have more bytes than are read.'],
   HPE_CHUNK_EXTENSIONS_OVERFLOW: ['BODY_TOO_LARGE', 'The extensions of a chunk have more bytes than are read.'],
   ERR_HTTP_REQUEST_TIMEOUT: ['REQUEST_TIMEOUT', 'The request did not come whole in time.'],
 }
 
-/** The whole response to what Node could not read as a request. */
+/** Returns the complete response to bytes that Node could not parse as a request. */
 function refusalOf(error: NodeJS.ErrnoException & Unread): string {
   const [code, detail] = unreadable[error.code ?? ''] ?? ['BAD_REQUEST', 'This is not HTTP/1.1.']
   const ofMethod = error.code === 'HPE_INVALID_METHOD' ? refuseUnknownMethod(error) : null

@@ -13,13 +13,13 @@ export interface TransportOptions {
   readonly limits: HttpLimits
   readonly capacity: SharedCapacity
   readonly begin: Tracing
-  /** Tells clients apart by their address. */
+  /** Identifies clients by their address. */
   readonly senderIn: (request: IncomingRequest) => string
-  /** Responds to a request: synchronously where the response is cached. */
+  /** Responds to a request: synchronously if the response is cached. */
   readonly handle: (exchange: Exchange) => OutgoingResponse | Promise<OutgoingResponse>
 }
 
-/** The gateway, by fetch and by a socket. */
+/** The gateway, through the Fetch API and through node:http. */
 export interface App {
   fetch(request: Request): Promise<Response>
   listener(request: IncomingMessage, response: ServerResponse): Promise<void>
@@ -27,7 +27,7 @@ export interface App {
 
 const initial = { body: Buffer.alloc(0), headers: [], stamp: null } satisfies Partial<Exchange>
 
-/** Answers requests that come by fetch or by a socket through one handler. */
+/** Creates the adapters that pass requests of the Fetch API and of node:http to one handler. */
 export function transports({ limits, capacity, begin, handle, senderIn }: TransportOptions): App {
   return {
     async fetch(request) {
@@ -68,7 +68,7 @@ export function transports({ limits, capacity, begin, handle, senderIn }: Transp
         share?.release()
         trace.end(response.writableFinished ? response.statusCode : null)
       })
-      // One that waited for those before it on its connection is not begun for a client that has left.
+      // A request that waited for earlier ones on its connection does not begin if its client has disconnected.
       const answered = afterEarlierRequests(request, response, () => (hasLeft ? null : handle(exchange)))
       const outbound = answered instanceof Promise ? await answered : answered
       if (outbound !== null) await write(response, inbound, outbound)

@@ -4,7 +4,7 @@ import { FairQueue } from './fair-queue.ts'
 
 type Work<Result> = () => Promise<Result> | Result
 
-/** The queue of work that waits for admission is full. The same may be admitted later. */
+/** The queue of work that waits for admission is full. The same work may be admitted later. */
 export class AdmissionQueueFull extends Error {
   constructor(readonly waiting: number) {
     super(`${waiting} requests wait for their turn already.`)
@@ -12,68 +12,69 @@ export class AdmissionQueueFull extends Error {
   }
 }
 
-/** What admission control knows of a piece of work. */
+/** Properties of a piece of work that admission control uses. */
 export interface Ticket {
-  /** In units of query cost. */
+  /** Cost in units of query cost. */
   readonly cost: number
-  /** Senders are served in turn. */
+  /** Sender of the request; senders are served round-robin. */
   readonly sender: string
   readonly signal?: Cancellation | undefined
 }
 
 /**
- * Limits the total cost in flight, so that expensive queries cannot delay cheap ones, and answers in the making cannot
- * fill the memory.
+ * Limits the total cost in flight, so that expensive queries cannot delay cheap ones, and responses in production
+ * cannot exhaust the memory.
  */
 export interface AdmissionControl {
   /**
-   * Runs cheap work: at once, unless it costs more than `shortCost` and as much cheap work runs as may.
-   * @throws {ReadCancelled} where its signal is aborted while it waits
+   * Runs cheap work: at once, unless it costs more than `shortCost` and the limit on running cheap work is reached.
+   * @throws {ReadCancelled} if its signal is aborted while it waits
    * @throws {AdmissionQueueFull}
    */
   cheap<Result>(work: Work<Result>, ticket: Ticket): Promise<Result>
   /**
-   * Runs expensive work when no cheap work runs, or when it has waited for that long enough.
-   * @throws {ReadCancelled} where its signal is aborted while it waits
+   * Runs expensive work when no cheap work runs, or when it has yielded to cheap work for `yieldMilliseconds`.
+   * @throws {ReadCancelled} if its signal is aborted while it waits
    * @throws {AdmissionQueueFull}
    */
   expensive<Result>(work: Work<Result>, ticket: Ticket): Promise<Result>
   /**
-   * Runs work that takes CPU time before a query can run: parsing, validation, coercion. Short work runs at once; of other
-   * work little runs in one iteration of the event loop, so that requests that need none of it are not delayed.
-   * @throws {ReadCancelled} where its signal is aborted while it waits
+   * Runs work that takes CPU time before a query can run: parsing, validation, coercion. Short work runs at once;
+   * longer work is limited in each iteration of the event loop, so that requests that need none are not delayed.
+   * @throws {ReadCancelled} if its signal is aborted while it waits
    * @throws {AdmissionQueueFull}
    */
   prepare<Result>(work: Work<Result>, ticket: Ticket): Promise<Result>
 }
 
+/** Limits of admission control, in units of query cost unless stated otherwise. */
 export interface AdmissionOptions {
-  /** All expensive work that runs costs no more, or is one alone. */
+  /** Maximum total cost of running expensive work, unless it is a single piece. */
   readonly mostExpensive: number
-  /** All cheap work that runs costs no more when work above `shortCost` begins, or it is alone. */
+  /** Maximum total cost of running cheap work when work above `shortCost` begins, unless that runs alone. */
   readonly mostCheap: number
-  /** Work that costs no more never waits. */
+  /** Maximum cost of cheap work that never waits. */
   readonly shortCost: number
-  /** Preparation that costs no more never waits. */
+  /** Maximum cost of preparation that never waits. */
   readonly shortPreparation: number
-  /** All other preparation that runs costs no more, or is one alone. */
+  /** Maximum total cost of other running preparation, unless it is a single piece. */
   readonly mostPreparation: number
-  /** How long expensive work waits for a moment without cheap work. */
+  /** Maximum time for which expensive work yields to cheap work. */
   readonly yieldMilliseconds: number
-  /** How many wait in each of the three queues. */
+  /** Maximum length of each of the three queues. */
   readonly mostWaiting: number
-  /** How many of one sender. */
+  /** Maximum number of entries of one sender in each queue. */
   readonly mostWaitingOfSender: number
 }
 
 interface Waiting {
   readonly cost: number
   readonly begin: () => void
-  /** When it no longer yields to cheap work; undefined until there is room for it. */
+  /** Time when it stops yielding to cheap work; undefined until the limit on running work admits it. */
   yieldsUntil?: number
 }
 
-/** Work of one class: its queue, and the cost of all that runs. */
+/** Work of one class: its queue, and the total cost of running work. */
 class WorkClass {
   readonly waiting = new FairQueue<Waiting>()
   running = 0
@@ -84,7 +85,7 @@ class WorkClass {
     return this.running === 0 || this.running + cost <= this.most
   }
 
-  /** Begins what waits, in its order, as long as there is room and `may` agrees. */
+  /** Begins queued work in its order, while the limit permits it and `may` returns true. */
   admit(may: (first: Waiting) => boolean): void {
     for (let first = this.waiting.peek(); first !== undefined; first = this.waiting.peek()) {
       if (!this.hasRoomFor(first.cost) || !may(first)) return
@@ -95,6 +96,7 @@ class WorkClass {
   }
 }
 
+/** Creates admission control with three classes of work: cheap, expensive and preparation. */
 export function createAdmissionControl(options: AdmissionOptions): AdmissionControl {
   const { shortCost, shortPreparation, yieldMilliseconds, mostWaiting, mostWaitingOfSender } = options
   const cheap = new WorkClass(options.mostCheap)
@@ -144,7 +146,7 @@ export function createAdmissionControl(options: AdmissionOptions): AdmissionCont
     try {
       return await work()
     } finally {
-      // The event loop handles what the network has brought before the next begins.
+      // The event loop handles pending network events before the next work begins.
       setImmediate(() => {
         workClass.running -= ticket.cost
         admit()

@@ -1,9 +1,9 @@
 /**
- * A queue that serves its senders in turn, each sender's entries first in, first out. Adding, removing and taking an entry
- * take constant time, however many wait.
+ * A queue that serves its senders round-robin, the entries of each sender first in, first out. Adding, removing and
+ * taking an entry take constant time, regardless of the queue's length.
  */
 export class FairQueue<Entry> {
-  /** The entries of each sender that has any; the sender whose turn it is comes first. */
+  /** The entries of each sender that has any; the next sender to serve comes first. */
   readonly #bySender = new Map<string, Set<Entry>>()
   #size = 0
 
@@ -11,7 +11,7 @@ export class FairQueue<Entry> {
     return this.#size
   }
 
-  /** How many entries of a sender wait. */
+  /** Returns the number of queued entries of a sender. */
   sizeOf(sender: string): number {
     return this.#bySender.get(sender)?.size ?? 0
   }
@@ -22,13 +22,13 @@ export class FairQueue<Entry> {
     this.#size++
   }
 
-  /** The entry whose turn it is; undefined where none waits. */
+  /** Returns the next entry; undefined if the queue is empty. */
   peek(): Entry | undefined {
     const [first] = this.#bySender
     return first?.[1].values().next().value
   }
 
-  /** Takes the entry whose turn it is; then it is the next sender's turn. */
+  /** Removes and returns the next entry, and moves its sender to the end. */
   take(): Entry | undefined {
     const [first] = this.#bySender
     if (first === undefined) return undefined
@@ -41,7 +41,7 @@ export class FairQueue<Entry> {
     return entry
   }
 
-  /** Removes an entry that waits. */
+  /** Removes a queued entry. */
   delete(sender: string, entry: Entry): void {
     const entries = this.#bySender.get(sender)
     if (entries?.delete(entry) !== true) return

@@ -12,12 +12,13 @@ import {
 } from 'graphql'
 import { NotCompilable } from './compiled-field.ts'
 
-/** A node that @skip or @include may leave out. */
+/** A node that @skip or @include may exclude. */
 export type Conditional = FieldNode | InlineFragmentNode | FragmentSpreadNode
 
 /**
- * Collects the fields of an object type by response key, from selections and from the fragments in them that apply to it.
- * @throws {NotCompilable} where a fragment is not in the document
+ * Collects the fields of an object type by response key, from selections and from the fragments in them that apply to
+ * it.
+ * @throws {NotCompilable} if a fragment is not in the document
  */
 export type CollectFields = (
   type: GraphQLObjectType,
@@ -26,7 +27,7 @@ export type CollectFields = (
 
 /**
  * Returns the field collector of a document.
- * @param isIncluded whether @skip and @include leave a node in the operation
+ * @param isIncluded whether @skip and @include include a node in the operation
  * @see https://spec.graphql.org/October2021/#CollectFields()
  */
 export function fieldCollector(
@@ -62,7 +63,10 @@ export function fieldCollector(
   }
 }
 
-/** @param condition name of the type that a fragment is on */
+/**
+ * Returns whether a fragment applies to an object type.
+ * @param condition name of the fragment's type condition
+ */
 function appliesTo(schema: GraphQLSchema, condition: string, type: GraphQLObjectType): boolean {
   if (condition === type.name) return true
   const conditional = schema.getType(condition)

@@ -32,18 +32,18 @@ import {
   type OutputWriter,
 } from './output-writer.ts'
 
-/** A part of the data whose JSON text is wanted apart from the rest. */
+/** A part of the data whose JSON text is written separately from the rest. */
 export interface SeparatePart {
-  /** Response keys on the way to it, none of which is a list's. */
+  /** Response keys on the path to the part, none of which is a list's. */
   readonly path: readonly string[]
-  /** Maps the names of enum values to the words by which the part has them. */
+  /** Maps the names of enum values to their texts in the part. */
   readonly wordOf: (name: string) => string
 }
 
-/** JSON text of the data, in which null stands for the separate part, and that of the part. */
+/** JSON text of the data, with null in place of the separate part, and that of the part. */
 export interface Written {
   readonly text: string
-  /** Null where the data has no such part. */
+  /** JSON text of the part; null if the data has none. */
   readonly part: string | null
 }
 
@@ -51,7 +51,7 @@ export interface Written {
 export interface CompiledOperation {
   /** Number of its fields. */
   readonly fields: number
-  /** Writes the data. Rejects at the first failure, whose meaning for the response only graphql-js knows. */
+  /** Writes the data. Rejects at the first failure, from which only graphql-js can derive the response. */
   readonly run: (
     rootValue: unknown,
     context: unknown,
@@ -63,9 +63,9 @@ const wholeData: SeparatePart = { path: [], wordOf: (name) => name }
 
 /**
  * Compiles an operation of a valid document.
- * @param isIncluded whether @skip and @include leave a node in the operation
- * @returns null for introspection, resolvers that take `info`, too many fields, and abstract types other than interfaces with
- *   `typeNameOf` among their extensions, a function from a value to the name of its type
+ * @param isIncluded whether @skip and @include include a node in the operation
+ * @returns null for introspection, resolvers that take `info`, too many fields, and abstract types other than
+ *   interfaces with `typeNameOf` among their extensions, a function from a value to the name of its type
  */
 export function compileOperation(
   schema: GraphQLSchema,
@@ -111,7 +111,10 @@ class Compiler {
     readonly wordOf: SeparatePart['wordOf'],
   ) {}
 
-  /** @param way response keys to the separate part; empty where it is not in this object */
+  /**
+   * Compiles the selections of an object type.
+   * @param way response keys to the separate part; empty if it is not in this object
+   */
   object(
     type: GraphQLObjectType,
     selectionSets: readonly SelectionSetNode[],
@@ -146,7 +149,10 @@ class Compiler {
     return byType(typeNameOf as (value: unknown) => string, new Map(writers))
   }
 
-  /** @param way the rest of it from here; null where it doesn't lead here */
+  /**
+   * Compiles a field.
+   * @param way the remaining path to the separate part; null if it does not include this field
+   */
   #field(
     parent: GraphQLObjectType,
     nodes: readonly FieldNode[],
@@ -171,7 +177,7 @@ class Compiler {
     return isNonNullType(type) ? present(write) : orNull(write)
   }
 
-  /** Writes what isn't null. */
+  /** Returns the writer of non-null values. */
   #writeThere(
     type: GraphQLOutputType,
     nodes: readonly FieldNode[],
@@ -184,12 +190,12 @@ class Compiler {
     if (isInterfaceType(type) && way.length === 0) return this.#interface(type, selectionSets)
     if (!isObjectType(type)) throw new NotCompilable()
     const write = way.length === 0 ? this.#known(type, selectionSets) : this.object(type, selectionSets, way)
-    // The items of a list are seldom the same, and what has no objects of its own is made as fast as it is found.
+    // The items of a list are seldom equal, and an object without nested objects is written as fast as it is looked up.
     return isItem || !selectionSets.some(isNested) ? write : onceEach(write)
   }
 }
 
-/** Whether there may be objects in what is selected. */
+/** Returns whether a selection may contain objects. */
 function isNested({ selections }: SelectionSetNode): boolean {
   return selections.some((node) => node.kind !== Kind.FIELD || node.selectionSet !== undefined)
 }

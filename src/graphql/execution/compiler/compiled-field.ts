@@ -9,26 +9,29 @@ import { usesVariables } from '../operation.ts'
 import { leafText, quoted } from './json-text.ts'
 import { type CompiledField, Unexpected, type OutputWriter } from './output-writer.ts'
 
-/** The document has something that compiled operations don't support. */
+/** The document uses a feature that compiled operations do not support. */
 export class NotCompilable extends Error {
   override readonly name = 'NotCompilable'
 }
 
-/** Finds the resolver of a field. */
+/** Returns the resolver of a field. */
 export function resolverOf({ name, resolve }: GraphQLField<unknown, unknown>): CompiledField['resolve'] {
-  // A fourth parameter is `info`, which compiled operations don't have.
+  // A fourth parameter is `info`, which compiled operations do not provide.
   if (resolve !== undefined && resolve.length > 3) throw new NotCompilable()
   return (resolve as CompiledField['resolve'] | undefined) ?? ((source) => propertyOf(source, name))
 }
 
-/** The default resolver; a method would be called with the arguments of a resolver, `info` among them. */
+/**
+ * Returns a property, as the default resolver does. Methods are not supported: they would need the arguments of a
+ * resolver, including `info`.
+ */
 function propertyOf(source: unknown, name: string): unknown {
   const value = (source as Readonly<Record<string, unknown>>)[name]
   if (typeof value === 'function') throw new Unexpected()
   return value
 }
 
-/** Computes the arguments of a field; once, where they use no variable. */
+/** Returns a function that computes the arguments of a field; they are computed once if they use no variable. */
 export function argumentsOf(field: GraphQLField<unknown, unknown>, node: FieldNode): CompiledField['argsOf'] {
   if (usesVariables(node.arguments ?? [])) return ({ variables }) => getArgumentValues(field, node, variables)
   try {
@@ -39,13 +42,14 @@ export function argumentsOf(field: GraphQLField<unknown, unknown>, node: FieldNo
   }
 }
 
+/** Returns a field with a constant string value. */
 export function constantField(value: string): Omit<CompiledField, 'label'> {
   const none = {}
   const text = quoted(value)
   return { resolve: () => value, argsOf: () => none, write: () => text }
 }
 
-/** Writes the values of an enum. */
+/** Returns the writer of an enum. */
 export function enumOf(type: GraphQLEnumType, wordOf: (name: string) => string): OutputWriter {
   const texts = new Map(type.getValues().map(({ name, value }) => [value as unknown, quoted(wordOf(name))]))
   return (value) => {
@@ -55,7 +59,7 @@ export function enumOf(type: GraphQLEnumType, wordOf: (name: string) => string):
   }
 }
 
-/** Writes the values of a scalar. */
+/** Returns the writer of a scalar. */
 export function leafOf(type: GraphQLLeafType): OutputWriter {
   const { jsonText } = type.extensions
   if (typeof jsonText === 'function') return jsonText as OutputWriter

@@ -1,17 +1,20 @@
-/** A decimal with more digits than a float holds: it is served as the JSON number its text is. */
+/** A decimal with more digits than a float can represent: its text is served as a JSON number. */
 export class ExactNumber {
   constructor(readonly text: string) {}
 
-  /** A string that no text of the read model can be, since PostgreSQL stores no NUL; `stringify` makes it a number. */
+  /**
+   * Returns a string that no text of the read model equals, because PostgreSQL stores no NUL; `stringify` replaces it
+   * with the number.
+   */
   toJSON(): string {
     return `\0${this.text}`
   }
 }
 
-/** So many digits any float keeps. */
+/** Maximum length of a decimal that a float always represents exactly. */
 const surelyExact = 15
 
-/** The float that prints as this decimal, or the decimal itself where there is none. */
+/** Returns the float that prints as this decimal, or the decimal itself if there is none. */
 export function exactNumber(decimal: string): number | ExactNumber {
   const number = Number(decimal)
   if (decimal.length <= surelyExact) return number
@@ -19,13 +22,13 @@ export function exactNumber(decimal: string): number | ExactNumber {
   return String(number) === shortest ? number : new ExactNumber(shortest)
 }
 
-/** JSON text in which exact numbers stand as numbers. */
+/** Serializes a value to JSON, with exact numbers as numbers. */
 export function stringify(value: unknown): string {
   const json = JSON.stringify(value)
   return json.includes('"\\u0000') ? json.replace(/"\\u0000(-?\d+(?:\.\d+)?)"/g, '$1') : json
 }
 
-/** JSON text of a decimal: that of the number `exactNumber` makes of it. */
+/** Returns the JSON text of a decimal, equal to that of the result of `exactNumber`. */
 export function exactText(decimal: string): string {
   let end = decimal.length
   if (decimal.includes('.')) {

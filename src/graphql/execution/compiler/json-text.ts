@@ -1,10 +1,10 @@
 import type { ExecutionResult } from 'graphql'
 import { ExactNumber, stringify } from './exact-number.ts'
 
-/** Data of a result whose JSON text the compiled operation has written. */
+/** Data of a result as JSON text, written by a compiled operation. */
 export class JsonText {
   readonly text: string
-  /** JSON text of the part that was asked for apart; null where there is none. */
+  /** JSON text of the separate part; null if there is none. */
   readonly part: string | null
 
   constructor({ text, part }: { readonly text: string; readonly part: string | null }) {
@@ -12,7 +12,7 @@ export class JsonText {
     this.part = part
   }
 
-  /** As the type of a result's data: who reads the data has to know that it is text. */
+  /** Casts to the type of a result's data: readers of the data must know that it is text. */
   asData(): Record<string, unknown> {
     return this as object as Record<string, unknown>
   }
@@ -30,9 +30,10 @@ export function resultText(result: ExecutionResult): string {
   return `{"data":${data.text}${text === '{}' ? '' : `,${text.slice(1, -1)}`}}`
 }
 
-/** Strings that JSON writes without escapes. */
+/** Matches strings that JSON writes without escapes. */
 const plain = /^[ !#-[\]-~]*$/
 
+/** Serializes a string to JSON. */
 export function quoted(text: string): string {
   return plain.test(text) ? `"${text}"` : JSON.stringify(text)
 }

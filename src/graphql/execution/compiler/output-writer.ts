@@ -1,10 +1,10 @@
-/** JSON text, whole or to be put together when the run is over. */
+/** JSON text, complete or assembled at the end of the run. */
 export type OutputText = string | Place | Pieces
 
-/** Makes of a value that a resolver gave its JSON text. */
+/** Writes the JSON text of a resolved value. */
 export type OutputWriter = (value: unknown, run: CompiledRun) => OutputText
 
-/** A field, with what stands before its value: the key that it has in the answer, in quotes and with a colon. */
+/** A compiled field; its label is its response key in quotes, with a colon. */
 export interface CompiledField {
   readonly label: string
   readonly resolve: (source: unknown, args: Record<string, unknown>, context: unknown) => unknown
@@ -12,12 +12,12 @@ export interface CompiledField {
   readonly write: OutputWriter
 }
 
-/** What a field has to give, and was null or of another kind. */
+/** A resolved value is null or of another kind than its field's type requires. */
 export class Unexpected extends Error {
   override readonly name = 'Unexpected'
 }
 
-/** The place of a text that isn't there yet. */
+/** Placeholder of a text that is not yet written. */
 class Place {
   #text: OutputText = ''
 
@@ -30,7 +30,7 @@ class Place {
   }
 }
 
-/** Text in pieces, some of which come later. */
+/** Text in pieces, some of which may be placeholders. */
 class Pieces {
   #pieces: readonly OutputText[] | string
 
@@ -43,25 +43,25 @@ class Pieces {
     this.#pieces = pieces
   }
 
-  /** All of it: what stands in many places is put together once. */
+  /** Returns the whole text; it is assembled once, even if it occurs in many places. */
   toString(): string {
     if (typeof this.#pieces !== 'string') this.#pieces = joined(this.#pieces, this.begin, this.separator, this.end)
     return this.#pieces
   }
 }
 
-/** As one string: the many that it was put together from are garbage then. */
+/** Joins pieces into one string, so that they can be garbage-collected. */
 function joined(pieces: readonly OutputText[], begin: string, separator: string, end: string): string {
   return begin + pieces.join(separator) + end
 }
 
-/** One execution: what its fields share, and what it waits for. */
+/** The state of one execution: context, variables, texts written so far and pending promises. */
 export class CompiledRun {
   readonly context: unknown
   readonly variables: Readonly<Record<string, unknown>>
-  /** What was written of values, by what wrote it. */
+  /** Texts written in this run, by writer and value. */
   readonly written = new Map<OutputWriter, Map<unknown, OutputText>>()
-  /** The text of the part that was asked for by itself. */
+  /** Text of the separate part. */
   part: OutputText | null = null
   #pending = 0
   #over: (() => void) | null = null
@@ -72,7 +72,7 @@ export class CompiledRun {
     this.variables = variables
   }
 
-  /** The place of a text that a promise's value will have. */
+  /** Returns the placeholder of a promise's text, which is written when the promise resolves. */
   later(promise: Promise<unknown>, write: OutputWriter): Place {
     const place = new Place()
     this.#pending++
@@ -83,7 +83,10 @@ export class CompiledRun {
     return place
   }
 
-  /** Is there when nothing is waited for any more; fails with the first failure, and then waits for nothing. */
+  /**
+   * Resolves when no promise is pending; rejects with the first failure without waiting for the others. Undefined if
+   * none is pending.
+   */
   over(): Promise<void> | undefined {
     if (this.#pending === 0) return undefined
     return new Promise((resolve, reject) => {
@@ -92,7 +95,7 @@ export class CompiledRun {
     })
   }
 
-  /** Lets go of what it has written: whatever held it from before it began may outlive it for long. */
+  /** Releases the texts of the run, since references to the run may outlive it. */
   forget(): void {
     this.written.clear()
     this.part = null
@@ -110,8 +113,8 @@ export class CompiledRun {
 }
 
 /**
- * Writes the same value once in a run: a strategy that fifty vaults run is one object, and what its resolvers give for it
- * is the same each time.
+ * Returns a writer that writes equal values once per run: a strategy that fifty vaults run is one object, for which its
+ * resolvers return the same results each time.
  */
 export function onceEach(write: OutputWriter): OutputWriter {
   return (value, run) => {
@@ -125,6 +128,7 @@ export function onceEach(write: OutputWriter): OutputWriter {
   }
 }
 
+/** Returns a writer of objects with these fields. */
 export function objectOf(fields: readonly CompiledField[]): OutputWriter {
   return (source, run) => {
     let text = '{'
@@ -144,7 +148,7 @@ export function objectOf(fields: readonly CompiledField[]): OutputWriter {
   }
 }
 
-/** Writes a value as its own type is written. */
+/** Returns a writer that selects the writer of the value's object type. */
 export function byType(
   typeNameOf: (value: unknown) => string,
   writers: ReadonlyMap<string, OutputWriter>,
@@ -156,6 +160,7 @@ export function byType(
   }
 }
 
+/** Returns a writer of lists. */
 export function listOf(writeItem: OutputWriter): OutputWriter {
   return (value, run) => {
     if (!Array.isArray(value)) throw new Unexpected()
@@ -174,6 +179,7 @@ function written(value: unknown, write: OutputWriter, run: CompiledRun): OutputT
   return value instanceof Promise ? run.later(value, write) : write(value, run)
 }
 
+/** Returns a writer of a non-null type. */
 export function present(write: OutputWriter): OutputWriter {
   return (value, run) => {
     if (value == null) throw new Unexpected()
@@ -181,11 +187,12 @@ export function present(write: OutputWriter): OutputWriter {
   }
 }
 
+/** Returns a writer of a nullable type. */
 export function orNull(write: OutputWriter): OutputWriter {
   return (value, run) => (value == null ? 'null' : write(value, run))
 }
 
-/** Writes a value as the part that was asked for by itself. */
+/** Returns a writer that stores the text as the separate part, and writes null in its place. */
 export function apart(write: OutputWriter): OutputWriter {
   return (value, run) => {
     run.part = write(value, run)

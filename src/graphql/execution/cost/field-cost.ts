@@ -9,13 +9,16 @@ import {
 } from 'graphql'
 import { admissionLimits, assumedLengths, ledgerCountCost, readCost } from '../../../limits.ts'
 
-/** Length of a list that an argument asks for: by a number, or by the ids of its items. */
+/** Length of a list that an argument requests: by a number, or by the ids of its items. */
 export interface AskedLength {
   readonly argument: string
   readonly length: number
 }
 
-/** @returns null where no argument asks for a length */
+/**
+ * Returns the requested length of a list.
+ * @returns null if no argument requests a length
+ */
 export function askedLength(given: Readonly<Record<string, unknown>>): AskedLength | null {
   for (const argument of lengthArguments) {
     const value = given[argument]
@@ -25,17 +28,20 @@ export function askedLength(given: Readonly<Record<string, unknown>>): AskedLeng
   return null
 }
 
-/** Items of a list: as many as an argument asks for, as a connection's page has, or as are assumed. */
+/**
+ * Returns the number of items of a list: the length that an argument requests, the size of a connection's page, or an
+ * assumed length.
+ */
 export function lengthOf(field: GraphQLField<unknown, unknown>, asked: AskedLength | null, page: number): number {
   return isPageField(field) ? page : (asked?.length ?? assumedLengths[field.name] ?? 10)
 }
 
-/** Whether a field lists the items of a connection's page; one that takes arguments, such as ids, does not. */
+/** Returns whether a field lists the items of a connection's page; a field with arguments, such as ids, does not. */
 export function isPageField({ name, args }: GraphQLField<unknown, unknown>): boolean {
   return (name === 'nodes' || name === 'edges') && args.length === 0
 }
 
-/** Elements of all lists in an input value: each is compared with rows. */
+/** Returns the number of elements of all lists in an input value: each is compared with rows. */
 export function elementsIn(value: unknown): number {
   if (typeof value !== 'object' || value === null) return 0
   const parts: unknown[] = Array.isArray(value) ? value : Object.values(value)
@@ -43,8 +49,8 @@ export function elementsIn(value: unknown): number {
 }
 
 /**
- * Cost of a field without its selection. A list with a length argument, and a count of one, is a read of its own; the
- * total of a ledger counts its rows. Introspection is never cheap: it is rare, and its result is large.
+ * Returns the cost of a field without its selection. A list with a length argument, and a count of one, is a read of
+ * its own; the total of a ledger counts its rows. Introspection is never cheap: it is rare, and its result is large.
  */
 export function ownCost(field: GraphQLField<unknown, unknown>, parent: GraphQLCompositeType): number {
   if (field === SchemaMetaFieldDef || field === TypeMetaFieldDef) return admissionLimits.cheapCost
@@ -54,11 +60,12 @@ export function ownCost(field: GraphQLField<unknown, unknown>, parent: GraphQLCo
 
 const lengthArguments: readonly string[] = ['first', 'points', 'ids']
 
-/** Whether arguments can change the cost of a field: they choose a length, or take lists. */
+/** Returns whether arguments can change the cost of a field: they select a length, or take lists. */
 export function hasPricedArguments({ args }: GraphQLField<unknown, unknown>): boolean {
   return args.some(({ name, type }) => lengthArguments.includes(name) || !isLeafType(getNullableType(type)))
 }
 
+/** Returns whether the type of a field is a list. */
 export function isListField({ type }: GraphQLField<unknown, unknown>): boolean {
   return isListType(getNullableType(type))
 }

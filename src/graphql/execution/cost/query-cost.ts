@@ -26,19 +26,22 @@ import {
   ownCost,
 } from './field-cost.ts'
 
-/** Size of an operation, whatever its variables. */
+/** Size of an operation, independent of its variables. */
 export interface QuerySize {
-  /** Levels of fields. */
+  /** Number of nested field levels. */
   readonly depth: number
   readonly aliases: number
   readonly directives: number
 }
 
-/** Cost of running an operation with certain variables, at most. */
+/** Upper bound on the cost of an operation with certain variables. */
 export interface QueryCost {
-  /** Fields that the answer may have: a list counts its selection once for each item. */
+  /** Maximum number of fields in the response: a list counts its selection once for each item. */
   readonly cost: number
-  /** Lists with a length argument on the way to the most expensive field, outermost first, such as `vaults(first: 200)`. */
+  /**
+   * Lists with a length argument on the path to the most expensive field, outermost first, such as `vaults(first:
+   * 200)`.
+   */
   readonly mostExpensive: readonly string[]
 }
 
@@ -49,8 +52,8 @@ export interface OperationPrice {
 }
 
 /**
- * Prices an operation of a valid document with the fragments that it uses. The parts whose cost depends on no variable
- * are computed once, here.
+ * Prices an operation of a valid document with the fragments that it uses. The costs that depend on no variable are
+ * computed once, here.
  */
 export function priceOperation(
   schema: GraphQLSchema,
@@ -69,14 +72,17 @@ export function priceOperation(
 /** One computation of a cost. */
 interface Computation {
   readonly variables: Readonly<Record<string, unknown>>
-  /** Costs of fragments by page length, so that fragments in fragments take time linear in their text. */
+  /** Costs of fragments by page length, memoized so that nested fragments take time linear in their text. */
   readonly known: Map<PricedSelection, Map<number, QueryCost>>
 }
 
-/** @param page items of a connection's page, where the selection is of a connection */
+/**
+ * Computes the cost of a selection.
+ * @param page items of a connection's page, if the selection is of a connection
+ */
 type CostFunction = (computation: Computation, page: number) => QueryCost
 
-/** A priced selection or field: a constant cost, or a function of variables and of the page that it is in. */
+/** A priced selection or field: a constant cost, or a function of variables and of the page that contains it. */
 interface PricedSelection {
   readonly depth: number
   readonly cost: QueryCost | CostFunction
@@ -132,7 +138,7 @@ class Pricer {
     return priced
   }
 
-  /** A fragment, whose cost is computed once for each page length. */
+  /** Prices a fragment, whose cost is computed once for each page length. */
   #once({ selectionSet, typeCondition }: FragmentDefinitionNode): PricedSelection {
     const priced = this.#conditional(selectionSet, typeCondition.name.value)
     if (isConstant(priced)) return priced
@@ -179,7 +185,7 @@ class Pricer {
   }
 }
 
-/** Adds costs; the way to the most expensive field is that of the most expensive part. */
+/** Adds costs; the path to the most expensive field is that of the most expensive part. */
 function sumOf(costs: readonly QueryCost[]): QueryCost {
   let most = free
   let cost = 0
@@ -205,7 +211,7 @@ function argumentsOf(
   try {
     return getArgumentValues(field, node, variables)
   } catch {
-    // Execution refuses a value that cannot be coerced, before it reads anything.
+    // Execution rejects a value that cannot be coerced, before it reads anything.
     return {}
   }
 }

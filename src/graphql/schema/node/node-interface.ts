@@ -4,19 +4,19 @@ import { builder } from '../builder.ts'
 /** The row of an object that has a global id. */
 export type NodeRow = VaultRow | StrategyRow | PositionRow | LedgerRow
 
-/** The GraphQL type of a row, by a column that rows of no other type have. */
+/** Returns the GraphQL type of a row, by a column that rows of no other type have. */
 function typeNameOf(row: NodeRow): string {
   if ('address' in row) return 'Vault'
   if ('txHash' in row) return 'LedgerRow'
   return 'venue' in row ? 'Position' : 'Strategy'
 }
 
-/** Relay's interface of objects that can be fetched again by their id. */
+/** Relay's interface of objects that can be refetched by their id. */
 export const NodeInterface = builder.interfaceRef<NodeRow>('Node').implement({
   description:
     'An object that can be fetched again by its id, which is unique over all types: clients may keep it in a cache under that id alone.',
   resolveType: typeNameOf,
-  // The compiler asks here: Pothos gives what it asks of GraphQL's own resolver more arguments than it needs.
+  // The compiler reads this extension: Pothos passes its own type resolver more arguments than it needs.
   extensions: { typeNameOf },
   fields: (t) => ({
     id: t.id({ description: 'Identifier of the object, unique over all types.' }),

@@ -8,7 +8,9 @@ import { NodeInterface, type NodeRow } from './node-interface.ts'
 import { loadStrategy } from '../strategy.ts'
 import { loadPositions, loadVault } from '../vault.ts'
 
-/** The row with a global id; null where none has it, as where no row can have it: ids are opaque to clients. */
+/**
+ * Returns the row with a global id; null if none has it, including ids of an invalid format: ids are opaque to clients.
+ */
 async function loadNode(context: Context, id: string): Promise<NodeRow | null> {
   const object = parseGlobalId(id)
   switch (object?.type) {

@@ -1,15 +1,18 @@
-/** An amount that senders share, none of whom may take more than half of it, so that one cannot lock out all others. */
+/** A capacity shared by senders, each of which may take at most half of it, so that one cannot lock out the others. */
 export class Budget {
   readonly most: number
   #taken = 0
-  /** Of those who hold anything. */
+  /** Amount taken by each sender that holds any. */
   readonly #takenBy = new Map<string, number>()
 
   constructor(most: number) {
     this.most = most
   }
 
-  /** Takes an amount for a sender; false, and nothing is taken, where that is more than is left or than its share. */
+  /**
+   * Takes an amount for a sender.
+   * @returns false, with nothing taken, if the amount exceeds the remaining capacity or the sender's share
+   */
   take(sender: string, amount: number): boolean {
     const ofSender = (this.#takenBy.get(sender) ?? 0) + amount
     if (this.#taken + amount > this.most || ofSender > Math.ceil(this.most / 2)) return false

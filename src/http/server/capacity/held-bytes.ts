@@ -1,20 +1,20 @@
 import { MaxHeap } from './max-heap.ts'
 
-/** Bytes that several may hold at once, and that are in memory once. */
+/** A buffer that several holders may share, and that is in memory once. */
 interface Body {
   readonly length: number
 }
 
 /**
- * The bytes that holders keep in memory, each body counted once however many hold it. Every operation takes logarithmic
- * time in the number of holders.
+ * Counts the bytes that holders retain in memory, each shared buffer once. Every operation takes logarithmic time in
+ * the number of holders.
  */
 export class HeldBytes<Holder> {
   #total = 0
   readonly #holdersOf = new Map<Body, Holders<Holder>>()
-  /** By the bytes that only this holder holds, where there are any. */
+  /** Holders by the bytes that only they retain, if any. */
   readonly #owners = new MaxHeap<Holder>()
-  /** Bodies that several hold, by their bytes for each of those. */
+  /** Shared bodies, by their bytes per holder. */
   readonly #shared = new MaxHeap<Body>()
 
   get total(): number {
@@ -22,8 +22,8 @@ export class HeldBytes<Holder> {
   }
 
   /**
-   * The holder without whom the most bytes would be free; or, where a body that several hold has more bytes for each of
-   * them, the one that has held it the longest. Null where no bytes are held.
+   * The holder whose removal frees the most bytes; or, if a shared body has more bytes per holder, the oldest holder of
+   * that body. Null if no bytes are held.
    */
   get greatest(): Holder | null {
     const [owner, body] = [this.#owners.heaviest, this.#shared.heaviest]
@@ -41,7 +41,7 @@ export class HeldBytes<Holder> {
     this.#weigh(body, holders)
   }
 
-  /** Ends one hold of a body. */
+  /** Releases one hold of a body. */
   release(holder: Holder, body: Body): void {
     const holders = this.#holdersOf.get(body)
     if (holders === undefined) return
@@ -62,7 +62,7 @@ export class HeldBytes<Holder> {
     this.#total -= body.length
   }
 
-  /** Counts a body as its only holder's own, or as shared. */
+  /** Counts a body as owned by its only holder, or as shared. */
   #weigh(body: Body, { only, size }: Holders<Holder>): void {
     if (only === null) return this.#shared.set(body, body.length / size)
     this.#shared.delete(body)
@@ -76,10 +76,10 @@ export class HeldBytes<Holder> {
   }
 }
 
-/** The holders of one body, and how often each of them holds it. */
+/** The holders of one body, with the number of holds of each. */
 class Holders<Holder> {
   readonly #times = new Map<Holder, number>()
-  /** The oldest first: a map finds its first key slowly where many before it were deleted. */
+  /** Holders, the oldest first: a Map finds its first key slowly if many before it were deleted. */
   readonly #byAge = new MaxHeap<Holder>()
   #added = 0
 
@@ -91,12 +91,15 @@ class Holders<Holder> {
     return this.#byAge.heaviest?.key ?? null
   }
 
-  /** The holder, where there is one only. */
+  /** The only holder; null if there are several or none. */
   get only(): Holder | null {
     return this.size === 1 ? this.oldest : null
   }
 
-  /** @returns whether it is a new one */
+  /**
+   * Adds one hold of a holder.
+   * @returns whether the holder is new
+   */
   add(holder: Holder): boolean {
     const times = this.#times.get(holder) ?? 0
     this.#times.set(holder, times + 1)
@@ -104,7 +107,10 @@ class Holders<Holder> {
     return times === 0
   }
 
-  /** @returns whether it holds the body no more */
+  /**
+   * Removes one hold of a holder.
+   * @returns whether that was its last hold
+   */
   remove(holder: Holder): boolean {
     const times = this.#times.get(holder)
     if (times === undefined) return false

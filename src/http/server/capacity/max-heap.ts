@@ -1,6 +1,6 @@
 /**
- * Keys with weights, of which the heaviest is known at once. To set or delete one takes logarithmic time in their number:
- * a binary heap that knows the place of each key.
+ * A binary max-heap of weighted keys with an index of their positions. Setting or deleting a key takes logarithmic time
+ * in their number.
  * @see https://en.wikipedia.org/wiki/Binary_heap
  */
 export class MaxHeap<Key> {
@@ -12,12 +12,12 @@ export class MaxHeap<Key> {
     return this.#keys.length
   }
 
-  /** The key with the greatest weight, and that weight; null where there are no keys. */
+  /** The key with the greatest weight, and that weight; null if there are no keys. */
   get heaviest(): { readonly key: Key; readonly weight: number } | null {
     return this.size === 0 ? null : { key: this.#keys[0] as Key, weight: this.#weightAt(0) }
   }
 
-  /** The weight of a key; null where it is not in. */
+  /** Returns the weight of a key; null if the heap does not contain it. */
   weightOf(key: Key): number | null {
     const place = this.#places.get(key)
     return place === undefined ? null : this.#weightAt(place)
@@ -30,20 +30,20 @@ export class MaxHeap<Key> {
     this.#settle(place)
   }
 
-  /** Takes a key out, where it is in. */
+  /** Removes a key, if the heap contains it. */
   delete(key: Key): void {
     const place = this.#places.get(key)
     if (place === undefined) return
     this.#places.delete(key)
     const last = this.#keys.pop() as Key
     const weight = this.#weights.pop() ?? 0
-    // The last one takes the place that is free, unless that was its own.
+    // The last key moves to the vacant position, unless that was its own.
     if (place === this.size) return
     this.#put(place, last, weight)
     this.#settle(place)
   }
 
-  /** Moves what is at a place up or down until no parent is lighter than its children. */
+  /** Moves the key at a position up or down until no parent is lighter than its children. */
   #settle(begin: number): void {
     let place = begin
     while (place > 0 && this.#weightAt(parentOf(place)) < this.#weightAt(place)) {
@@ -54,7 +54,7 @@ export class MaxHeap<Key> {
     }
   }
 
-  /** The heavier child of a place, where it is heavier than the place itself. */
+  /** Returns the heavier child of a position, if it is heavier than the position itself. */
   #heavierChild(place: number): number | null {
     const left = 2 * place + 1
     const right = left + 1
@@ -62,12 +62,15 @@ export class MaxHeap<Key> {
     return this.#weightAt(child) > this.#weightAt(place) ? child : null
   }
 
-  /** Below all weights beyond the last place. */
+  /** Returns the weight at a position; -Infinity beyond the last one. */
   #weightAt(place: number): number {
     return this.#weights[place] ?? -Infinity
   }
 
-  /** @returns the second place */
+  /**
+   * Swaps two positions.
+   * @returns the second position
+   */
   #swap(first: number, second: number): number {
     const [key, weight] = [this.#keys[first] as Key, this.#weightAt(first)]
     this.#put(first, this.#keys[second] as Key, this.#weightAt(second))

@@ -1,28 +1,31 @@
 import { Budget } from './budget.ts'
 
 export interface CapacityLimits {
-  /** Answers that are made at once in the process. */
+  /** Maximum number of responses in production at once in the process. */
   readonly answersUnderWay: number
-  /** Bytes of bodies that are held at once in the process. */
+  /** Maximum bytes of request bodies in memory at once in the process. */
   readonly bodiesBytes: number
 }
 
-/** What the requests of the whole process hold while they wait for their answers. One sender may hold half of each. */
+/**
+ * Capacity shared by all requests of the process while they wait for their responses. One sender may take half of each
+ * kind.
+ */
 export interface SharedCapacity {
-  /** Counts an answer that is about to be made; false where too many are being made. */
+  /** Counts a response whose production begins; returns false if too many are in production. */
   beginAnswer(sender: string): boolean
   endAnswer(sender: string): void
   bodyShare(sender: string): BodyShare
 }
 
-/** The bytes of one body. */
+/** The bytes of one request body. */
 export interface BodyShare {
-  /** Counts bytes that were read; false where too many are held in the process. */
+  /** Counts bytes that were read; returns false if too many are in memory in the process. */
   add(bytes: number): boolean
   release(): void
 }
 
-/** Counts what all requests hold, each kind up to its bound. */
+/** Creates the shared capacity, with a limit for each kind. */
 export function createSharedCapacity({ answersUnderWay, bodiesBytes }: CapacityLimits): SharedCapacity {
   const answers = new Budget(answersUnderWay)
   const bodies = new Budget(bodiesBytes)

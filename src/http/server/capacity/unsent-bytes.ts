@@ -3,38 +3,38 @@ import type { Socket } from 'node:net'
 import { readLimits } from '../../../limits.ts'
 import { HeldBytes } from './held-bytes.ts'
 
-/** The bodies of answers that clients have not taken off the gateway yet. */
+/** Counts the response bodies that clients have not received yet. */
 export interface UnsentBytes {
-  /** Counts an answer, which was just written, until it is sent. */
+  /** Counts the body of a response that was just written, until it is sent. */
   add(response: ServerResponse, body: Buffer): void
   readonly bytes: number
 }
 
 export interface UnsentOptions {
-  /** The time that every answer has, whatever its size. */
+  /** Time allowed for every response regardless of its size. */
   readonly graceSeconds?: number
-  /** How slowly an answer may be read. */
+  /** Minimum rate at which a client must read a response. */
   readonly bytesPerSecond?: number
-  /** How often it is looked whose time is over. */
+  /** Interval of the check for expired deadlines. */
   readonly sweepMilliseconds?: number
-  /** Milliseconds, by a clock that never goes back. */
+  /** Current time in milliseconds, by a monotonic clock. */
   readonly now?: () => number
 }
 
-/** What of one connection is not sent. */
+/** Unsent responses of one connection. */
 interface Stalled {
   readonly socket: Socket
   readonly bodies: Map<ServerResponse, Buffer>
-  /** The answer whose turn it is, and by when it has to be read. */
+  /** The response at the head of the pipeline, and its deadline. */
   turn: { readonly response: ServerResponse; readonly deadline: number } | null
   /** The socket's timeout before it stalled. */
   readonly silentMilliseconds: number
 }
 
 /**
- * Bounds the bytes of answers that wait for slow readers, and the time that each of them waits. Beyond the bytes the
- * connections that hold the most of them are cut; beyond the time, the connection that reads too slowly. A body that many
- * connections wait for counts once: node:http keeps a reference to it, not a copy.
+ * Limits the bytes of responses that wait for slow readers, and the time that each of them waits. Above the byte limit
+ * the connections that hold the most bytes are closed; after the deadline, the connection that reads too slowly. A body
+ * that many connections wait for counts once: node:http keeps a reference to it, not a copy.
  */
 export function createUnsentBytes(mostBytes: number, options: UnsentOptions = {}): UnsentBytes {
   const { graceSeconds = readLimits.graceSeconds, bytesPerSecond = readLimits.bytesPerSecond } = options
@@ -48,15 +48,15 @@ export function createUnsentBytes(mostBytes: number, options: UnsentOptions = {}
     const begun = { socket, bodies: new Map<ServerResponse, Buffer>(), turn: null, silentMilliseconds }
     stalled.set(socket, begun)
     sweeping ??= setInterval(sweep, sweepMilliseconds).unref()
-    // A socket whose write waits times out at the end of the second period without movement: net takes the first for
-    // movement where a part of the write went at once.
+    // A socket with a pending write times out at the end of the second period without progress: net counts the first as
+    // progress if a part of the write succeeded at once.
     socket.setTimeout(silentMilliseconds / 2)
     return begun
   }
 
   function end(socket: Socket): void {
     const { silentMilliseconds } = stalled.get(socket) ?? { silentMilliseconds: 0 }
-    // Another timeout stands where the connection idles by now.
+    // The timeout is a different one if the connection is idle by now.
     if (socket.timeout === silentMilliseconds / 2) socket.setTimeout(silentMilliseconds)
     stalled.delete(socket)
     if (stalled.size > 0) return
@@ -79,7 +79,10 @@ export function createUnsentBytes(mostBytes: number, options: UnsentOptions = {}
     }
   }
 
-  /** Cuts who reads too slowly. A pipelined answer's time begins with its turn, as it is first seen here. */
+  /**
+   * Closes the connections that read too slowly. The deadline of a pipelined response begins when this check first
+   * finds it at the head.
+   */
   function sweep(): void {
     const time = now()
     for (const each of stalled.values()) {
@@ -90,7 +93,7 @@ export function createUnsentBytes(mostBytes: number, options: UnsentOptions = {}
     }
   }
 
-  /** Milliseconds that a client has to read a body. */
+  /** Returns the milliseconds that a client has to read a body. */
   function allowed(body: Buffer): number {
     return (graceSeconds + body.length / bytesPerSecond) * 1000
   }
@@ -98,7 +101,8 @@ export function createUnsentBytes(mostBytes: number, options: UnsentOptions = {}
   return {
     add(response, body) {
       const { socket } = response.req
-      // All of it is with the kernel by now, as with most clients. A pipelined answer has no socket before its turn.
+      // Usually the kernel has accepted the whole body by now. A pipelined response has no socket until it is at the
+      // head.
       if (socket.destroyed || (response.socket !== null && socket.writableLength === 0)) return
       const each = stalled.get(socket) ?? begin(socket)
       each.bodies.set(response, body)
