@@ -146,7 +146,6 @@ describe('a parameter', () => {
 
 describe('a path', () => {
   test.each([
-    '/',
     '/vault',
     `/vault/${vault}`,
     `/vault/${vault}/`,

@@ -67,7 +67,7 @@ export const vaultList = (first: number): Exchange =>
               }
             }
             positions {
-              id
+              id: positionId
               pool {
                 a
                 b
