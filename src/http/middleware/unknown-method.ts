@@ -7,7 +7,7 @@ import { originForm } from '../server/request-adapter.ts'
 import { routeLabel } from '../route-label.ts'
 
 /** Properties of Node's parse error that describe the received bytes. */
-export interface Unread {
+export interface UnparsedBytes {
   /** Received bytes, including those parsed before on the same connection. */
   readonly rawPacket?: Buffer
   readonly bytesParsed?: number
@@ -21,7 +21,7 @@ const requestLine = /^([!#$%&'*+.^`|~\w-]+) (\S+) HTTP\/1\.[01]\r?$/
  * allow.
  * @returns null if the bytes are not a request
  */
-export function refuseUnknownMethod({ rawPacket, bytesParsed = 0 }: Unread): Answer | null {
+export function refuseUnknownMethod({ rawPacket, bytesParsed = 0 }: UnparsedBytes): Answer | null {
   const came = rawPacket?.toString('latin1') ?? ''
   const [line = ''] = came.slice(bytesParsed === 0 ? 0 : came.lastIndexOf('\n', bytesParsed - 1) + 1).split('\n', 1)
   const [, method, target] = requestLine.exec(line) ?? []

@@ -6,7 +6,7 @@ import { problem, type ProblemCode } from '../../rest/problem.ts'
 import { Connection } from './connection.ts'
 import { connectionsWithin, createConnectionLimits } from './connection-limits.ts'
 import { createConnectionPacing } from './connection-pacing.ts'
-import { refuseUnknownMethod, type Unread } from '../middleware/unknown-method.ts'
+import { refuseUnknownMethod, type UnparsedBytes } from '../middleware/unknown-method.ts'
 
 export interface ServerOptions {
   readonly listener: (request: IncomingMessage, response: ServerResponse) => Promise<void>
@@ -97,7 +97,7 @@ export async function listen(options: ServerOptions): Promise<HttpServer> {
     (request, response) => connections.get(request.socket)?.add(response, () => run(request, response)),
   )
   server.timeout = bounds.silentSeconds * 1000
-  server.on('clientError', (error: NodeJS.ErrnoException & Unread, socket: Socket) => {
+  server.on('clientError', (error: NodeJS.ErrnoException & UnparsedBytes, socket: Socket) => {
     const connection = connections.get(socket)
     if (error.code === 'ECONNRESET' || !socket.writable || connection === undefined) return void socket.destroy()
     connection.refuse(refusalOf(error))
@@ -153,7 +153,7 @@ const unreadable: Readonly<Partial<Record<string, readonly [ProblemCode, string]
 }
 
 /** Returns the complete response to bytes that Node could not parse as a request. */
-function refusalOf(error: NodeJS.ErrnoException & Unread): string {
+function refusalOf(error: NodeJS.ErrnoException & UnparsedBytes): string {
   const [code, detail] = unreadable[error.code ?? ''] ?? ['BAD_REQUEST', 'This is not HTTP/1.1.']
   const ofMethod = error.code === 'HPE_INVALID_METHOD' ? refuseUnknownMethod(error) : null
   const { status, headers, body } = ofMethod ?? problem(code, detail)
