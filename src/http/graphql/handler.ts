@@ -50,13 +50,18 @@ export function createGraphql({ schema, executor, admission, plugins, isOpen }: 
     multipart: false,
   }
   // Loading Yoga takes longer than the rest of the start, so the port opens before it has finished.
-  const loading = import('graphql-yoga').then(({ createYoga }) => createYoga(options))
+  const loading = import('graphql-yoga').then(({ createYoga }) => {
+    const yoga = createYoga(options)
+    // Hooks expect a request; one stands for all POST requests in JSON, whose parameters are parsed here.
+    const jsonRequest = new yoga.fetchAPI.Request(origin + graphqlPath, { method: 'POST' })
+    return { yoga, jsonRequest }
+  })
 
   async function byYoga(exchange: Exchange, context: RequestContext, onParsed: () => void): Promise<Answer> {
     const { request, body } = exchange
-    const yoga = await loading
+    const { yoga, jsonRequest } = await loading
     const post: JsonPost | null = parseJsonPost(request, body)
-    if (post !== null) return runJsonPost(yoga, post, { context, onParsed }, context)
+    if (post !== null) return runJsonPost(yoga, post, jsonRequest, { context, onParsed }, context)
     const { method, target } = request
     const accept = request.header('accept')
     // Yoga selects the first acceptable type, and ignores weights.

@@ -67,10 +67,11 @@ function objectIn(body: Buffer): GraphQLParams | null {
 export async function runJsonPost<ServerContext>(
   yoga: ParamsRunner<ServerContext>,
   { params, mediaType }: JsonPost,
+  request: Request,
   serverContext: ServerContext,
   context: RequestContext,
 ): Promise<Answer> {
-  const result = await resultOf(yoga, params, serverContext)
+  const result = await resultOf(yoga, params, request, serverContext)
   const errors = result.errors?.map((error) => publicError(error, context.report))
   if (errors !== undefined) context.doNotCache?.()
   const { status, headers } = statusOf(errors ?? [], 'data' in result, mediaType)
@@ -81,16 +82,14 @@ export async function runJsonPost<ServerContext>(
   }
 }
 
-/** Request passed to hooks, whose type requires one; the server context has the actual request. */
-const placeholder = new Request('http://gateway/graphql', { method: 'POST' })
-
 async function resultOf<ServerContext>(
   yoga: ParamsRunner<ServerContext>,
   params: GraphQLParams,
+  request: Request,
   serverContext: ServerContext,
 ): Promise<ExecutionResult> {
   try {
-    return (await yoga.getResultForParams({ params, request: placeholder }, serverContext)) as ExecutionResult
+    return (await yoga.getResultForParams({ params, request }, serverContext)) as ExecutionResult
   } catch (error) {
     return { errors: [error as GraphQLError] }
   }
