@@ -5,7 +5,7 @@
  * prepared document and coerced variables to JSON text, as medians of interleaved rounds.
  */
 import { parseArgs } from 'node:util'
-import { type DocumentNode, execute, type ExecutionResult, Kind, parse, visit } from 'graphql'
+import { type DocumentNode, execute, Kind, parse, visit } from 'graphql'
 import { compileQuery, isCompiledQuery } from 'graphql-jit'
 import type { VersionedReader } from '../../src/database/database.ts'
 import { openPGlite } from '../../src/database/pglite/database.ts'
