@@ -104,11 +104,13 @@ export function createExecutor({ schema, limits, admission, runConsistently, onF
       const extent = checkVariables(params.variables, limits)
       const refused = operation.sizeError ?? extent.error
       if (refused !== null) return { errors: [refused] }
-      const { coerced, error } = await coerce(operation, params, extent.values, request)
+      const coercion = coerce(operation, params, extent.values, request)
+      const { coerced, error } = coercion instanceof Promise ? await coercion : coercion
       if (error !== undefined) return { errors: [error] }
-      const { cost, ...way } = operation.costOf(coerced)
-      const tooExpensive = checkCost({ cost, ...way }, limits)
+      const price = operation.costOf(coerced)
+      const tooExpensive = checkCost(price, limits)
       if (tooExpensive !== null) return { errors: [tooExpensive] }
+      const { cost } = price
       const { definition, document } = operation
       // The context is created after admission: one created before would have an old data version.
       const work = (): Promise<ExecutionResult> => {
