@@ -184,18 +184,15 @@ export const acceptedTypes = 50
 export const countedSenders = 50_000
 
 /**
- * Maximum number of chunks of one body: each takes about 10 us to parse, however small it is, so that 64 KB in chunks of
- * one byte take half a second. Clients that stream a body send chunks of a kilobyte and more.
+ * Maximum number of chunks of one body: each takes about 2 us to parse and store, however small it is, and those past
+ * the limit 0.5 us. Clients that stream a body send chunks of a kilobyte and more.
  */
 export const bodyChunks = 1_000
 
 /** Bytes that are read and discarded of the body of a rejected request; then the connection is closed. */
 export const discardedBytes = 1024 * 1024
 
-/**
- * Total size of responses that slow clients have not read, in one process: about 40 of the largest, or those of a
- * thousand mobile clients. Beyond it the connections with the most unread data are closed.
- */
+/** Size of responses that clients have not read, in one process: about 40 of the largest. Beyond it some are closed. */
 export const unsentBytes = 64 * 1024 * 1024
 
 /** Limits of connections. */
@@ -204,8 +201,10 @@ export const connectionLimits = {
   reservedDescriptors: 256,
   /** Connections to the metrics port: a few Prometheus servers and people. */
   metricsConnections: 64,
-  /** New connections that are read in one event-loop iteration: their first 64 KB take up to 50 ms each to parse. */
+  /** New connections that are read in one event-loop iteration: their first 64 KB take up to 10 ms each to parse. */
   readPerIteration: 2,
+  /** After a slower iteration none is read for as long as it took: connections are accepted meanwhile. */
+  slowIterationMilliseconds: 4,
   /** How often refused ones are logged at most: each line tells how many there were since the last. */
   refusedReportSeconds: 60,
 } as const

@@ -1,16 +1,17 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { ServerResponse } from 'node:http'
 import { onlyRead } from '../../rest/handler.ts'
 import { problem } from '../../rest/problem.ts'
 import { answerMetrics, type MetricsEndpoint } from './metrics-endpoint.ts'
 import { metricsPath } from './probe-paths.ts'
 import { CachedResponse } from '../cache/cached-response.ts'
+import type { BoundedRequest } from '../server/bounded-request.ts'
 import { fromSocket } from '../server/request-adapter.ts'
 import { outbound, write } from '../server/response-adapter.ts'
 
 /** Creates a listener that serves only `/metrics`, for a separate port. */
 export function metricsListener(
   tell: MetricsEndpoint,
-): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
+): (request: BoundedRequest, response: ServerResponse<BoundedRequest>) => Promise<void> {
   return async (request, response) => {
     const inbound = fromSocket(request)
     const { headers, ...answer } =

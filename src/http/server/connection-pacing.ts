@@ -1,31 +1,53 @@
 import type { Socket } from 'node:net'
+import { FairQueue } from '../../graphql/execution/admission/fair-queue.ts'
+import { senderOfAddress } from '../sender.ts'
+
+export interface PacingLimits {
+  /** Number of new connections read in one iteration of the event loop. */
+  readonly readPerIteration: number
+  /** Duration of an iteration after which no new connection is read, for as long as it took or while others come. */
+  readonly slowIterationMilliseconds: number
+}
 
 /**
- * Limits the number of new connections read in each iteration of the event loop. The first read of a connection can
- * contain 64 KB of requests or chunks, which take up to 50 ms to parse; the requests of all other connections wait for
- * the iteration to end.
- * @param perIteration number of new connections read in one iteration
- * @returns paces a connection that has just been accepted
+ * Limits how much of the time goes to the first read of new connections. It can contain 64 KB of requests or chunks,
+ * which take 10 ms to parse; the requests of all other connections wait for the iteration of the event loop to end.
+ * libuv accepts one connection in each iteration: after a slow one, connections are only accepted until the kernel's
+ * queue, which is first in, first out, is empty. Here addresses take turns.
+ * @returns resumes a connection that was accepted paused (`pauseOnConnect` of node:net) when it is its turn
  */
-export function createConnectionPacing(perIteration: number): (socket: Socket) => void {
-  const waiting = new Set<Socket>()
-  let admitted = 0
+export function createConnectionPacing(limits: PacingLimits): (socket: Socket) => void {
+  const { readPerIteration, slowIterationMilliseconds } = limits
+  const waiting = new FairQueue<Socket>()
   let isScheduled = false
+  /** Since the last call of `next`, one iteration earlier. */
+  let accepted = 0
+  let admitted = 0
+  let admittedAt = 0
+  let restsUntil = 0
 
+  /** Runs after the connections and reads of an iteration. */
   function next(): void {
-    admitted = 0
     isScheduled = false
-    for (const socket of waiting) {
-      if (admitted >= perIteration) break
-      waiting.delete(socket)
-      admit(socket)
-      socket.resume()
-    }
+    const now = performance.now()
+    const elapsed = now - admittedAt
+    if (admitted > 0 && elapsed > slowIterationMilliseconds) restsUntil = now + elapsed
+    else if (accepted === 0) restsUntil = 0
+    accepted = 0
+    admitted = 0
+    admittedAt = now
+    if (now >= restsUntil) admit()
     schedule()
   }
 
-  function admit(socket: Socket): void {
-    if (!socket.destroyed) admitted++
+  function admit(): void {
+    while (admitted < readPerIteration) {
+      const socket = waiting.take()
+      if (socket === undefined) return
+      if (socket.destroyed) continue
+      admitted++
+      socket.resume()
+    }
   }
 
   function schedule(): void {
@@ -35,12 +57,10 @@ export function createConnectionPacing(perIteration: number): (socket: Socket) =
   }
 
   return (socket) => {
-    if (admitted < perIteration && waiting.size === 0) admit(socket)
-    else {
-      socket.pause()
-      waiting.add(socket)
-      socket.once('close', () => waiting.delete(socket))
-    }
+    const sender = senderOfAddress(socket.remoteAddress ?? '')
+    waiting.add(sender, socket)
+    socket.once('close', () => waiting.delete(sender, socket))
+    accepted++
     schedule()
   }
 }

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { bodyChunks, type HttpLimits } from '../../limits.ts'
+import type { HttpLimits } from '../../limits.ts'
+import type { BoundedRequest } from './bounded-request.ts'
 import type { BodyShare } from './capacity/shared-capacity.ts'
 
 /** A body, or the reason why it is not read. */
@@ -34,7 +35,7 @@ export async function fetchedBody(
  * @param share counts the bytes read
  */
 export function socketBody(
-  request: IncomingMessage,
+  request: BoundedRequest,
   response: ServerResponse,
   { bodyBytes }: HttpLimits,
   share: BodyShare,
@@ -52,23 +53,15 @@ export function socketBody(
     const take = (chunk: Buffer<ArrayBuffer>): void => {
       length += chunk.length
       if (length > bodyBytes) return refuse('too large')
-      if (read.length >= bodyChunks) {
-        // libuv reads up to 2 MB from a socket before it handles another one.
-        request.socket.pause()
-        floods.add(request)
-        return refuse('too many chunks')
-      }
       if (!share.add(chunk.length)) return refuse('overloaded')
       read.push(chunk)
     }
+    request.onTooManyChunks(() => refuse('too many chunks'))
     request.on('data', take)
     request.on('end', () => resolve(read.length === 1 && read[0] !== undefined ? read[0] : Buffer.concat(read)))
     request.on('error', reject)
   })
 }
-
-/** Requests whose body arrived in too many chunks: no more of it is read. */
-const floods = new WeakSet<IncomingMessage>()
 
 /** Returns whether a client waits for 100 Continue before it sends its body. */
 export function awaitsContinue({ headers, httpVersion }: IncomingMessage): boolean {
@@ -79,11 +72,11 @@ export function awaitsContinue({ headers, httpVersion }: IncomingMessage): boole
  * Reads and discards the rest of the body of a request that was answered, so that the client reads the response and can
  * reuse the connection. The connection is closed if the client sends more bytes or chunks than the limits.
  */
-export function discardRest(request: IncomingMessage, discardedBytes: number): void {
-  if (floods.has(request)) return void request.socket.destroySoon()
-  let [length, chunks] = [0, 0]
+export function discardRest(request: BoundedRequest, discardedBytes: number): void {
+  let length = 0
+  request.onTooManyChunks(() => request.socket.destroySoon())
   request.on('data', (chunk: Buffer) => {
     length += chunk.length
-    if (length > discardedBytes || ++chunks > bodyChunks) request.socket.destroy()
+    if (length > discardedBytes) request.socket.destroy()
   })
 }

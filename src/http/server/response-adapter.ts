@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { discardedBytes, unsentBytes } from '../../limits.ts'
+import type { BoundedRequest } from './bounded-request.ts'
 import { awaitsContinue, discardRest } from './request-body.ts'
 import { etagOf, isHeld } from '../middleware/conditional-requests.ts'
 import { encodingFor } from '../middleware/compression.ts'
@@ -63,7 +64,7 @@ let leaving: Leaving[] = []
  * @throws if its headers are invalid
  */
 export function write(
-  response: ServerResponse,
+  response: ServerResponse<BoundedRequest>,
   { method }: IncomingRequest,
   { status, headers, bytes }: OutgoingResponse,
 ): Promise<void> {
@@ -74,7 +75,7 @@ export function write(
 }
 
 interface Leaving extends OutgoingResponse {
-  readonly response: ServerResponse
+  readonly response: ServerResponse<BoundedRequest>
   readonly resolve: () => void
   readonly reject: (error: unknown) => void
 }

@@ -1,15 +1,16 @@
-import { createServer, type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
+import { createServer, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import { connectionLimits, defaultHttpLimits, type HttpLimits } from '../../limits.ts'
 import { problem, type ProblemCode } from '../../rest/problem.ts'
+import { BoundedRequest } from './bounded-request.ts'
 import { Connection } from './connection.ts'
 import { connectionsWithin, createConnectionLimits } from './connection-limits.ts'
 import { createConnectionPacing } from './connection-pacing.ts'
 import { refuseUnknownMethod, type UnparsedBytes } from '../middleware/unknown-method.ts'
 
 export interface ServerOptions {
-  readonly listener: (request: IncomingMessage, response: ServerResponse) => Promise<void>
+  readonly listener: (request: BoundedRequest, response: ServerResponse<BoundedRequest>) => Promise<void>
   /** Called with an error that a listener threw; its connection is closed. */
   readonly onError: (error: unknown) => void
   readonly port: number
@@ -66,10 +67,10 @@ export async function listen(options: ServerOptions): Promise<HttpServer> {
     onOpen: options.onConnections,
     onRefused: options.onRefused,
   })
-  const pace = createConnectionPacing(connectionLimits.readPerIteration)
+  const pace = createConnectionPacing(connectionLimits)
   let isClosing = false
 
-  function run(request: IncomingMessage, response: ServerResponse): void {
+  function run(request: BoundedRequest, response: ServerResponse<BoundedRequest>): void {
     // After an upgrade request that is not performed, Node does not enforce the header size limit on the same
     // connection.
     if (isClosing || request.headers.upgrade !== undefined) response.setHeader('connection', 'close')
@@ -85,6 +86,7 @@ export async function listen(options: ServerOptions): Promise<HttpServer> {
 
   const server = createServer(
     {
+      IncomingMessage: BoundedRequest,
       // Overrides Node's command line option of the same name.
       insecureHTTPParser: false,
       maxHeaderSize: bounds.headerBytes,
@@ -96,6 +98,8 @@ export async function listen(options: ServerOptions): Promise<HttpServer> {
     },
     (request, response) => connections.get(request.socket)?.add(response, () => run(request, response)),
   )
+  // An option of node:net that node:http does not pass on: connection pacing resumes each connection.
+  Object.assign(server, { pauseOnConnect: true })
   server.timeout = bounds.silentSeconds * 1000
   server.on('clientError', (error: NodeJS.ErrnoException & UnparsedBytes, socket: Socket) => {
     const connection = connections.get(socket)

@@ -1,5 +1,6 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { ServerResponse } from 'node:http'
 import type { HttpLimits } from '../../limits.ts'
+import type { BoundedRequest } from './bounded-request.ts'
 import { fetchedBody, socketBody } from './request-body.ts'
 import type { IncomingRequest } from '../incoming-request.ts'
 import type { Exchange } from '../middleware.ts'
@@ -22,7 +23,7 @@ export interface TransportOptions {
 /** The gateway, through the Fetch API and through node:http. */
 export interface App {
   fetch(request: Request): Promise<Response>
-  listener(request: IncomingMessage, response: ServerResponse): Promise<void>
+  listener(request: BoundedRequest, response: ServerResponse<BoundedRequest>): Promise<void>
 }
 
 const initial = { body: Buffer.alloc(0), headers: [], stamp: null } satisfies Partial<Exchange>

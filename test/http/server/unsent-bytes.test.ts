@@ -1,6 +1,7 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { ServerResponse } from 'node:http'
 import { afterEach, describe, expect, test } from 'vitest'
 import { unsentBytes } from '../../../src/limits.ts'
+import type { BoundedRequest } from '../../../src/http/server/bounded-request.ts'
 import { fromSocket } from '../../../src/http/server/request-adapter.ts'
 import { write } from '../../../src/http/server/response-adapter.ts'
 import { createUnsentBytes, type UnsentBytes } from '../../../src/http/server/capacity/unsent-bytes.ts'
@@ -72,7 +73,7 @@ describe('answers that clients do not read', () => {
   test('are no more than the bound in a gateway', async () => {
     let cut = 0
     server = await serverOf({
-      listener: (request: IncomingMessage, response: ServerResponse) => {
+      listener: (request: BoundedRequest, response: ServerResponse<BoundedRequest>) => {
         request.socket.once('close', () => cut++)
         return write(response, fromSocket(request), { status: 200, headers: [], bytes: Buffer.alloc(answerBytes) })
       },
@@ -126,7 +127,7 @@ test('a client that takes nothing off an answer is cut in the time in which noth
   const closed = new Promise<number>((resolve) => {
     void serverOf(
       {
-        listener: (request: IncomingMessage, response: ServerResponse) => {
+        listener: (request: BoundedRequest, response: ServerResponse<BoundedRequest>) => {
           const begun = performance.now()
           request.socket.once('close', () => resolve(performance.now() - begun))
           return write(response, fromSocket(request), { status: 200, headers: [], bytes: Buffer.alloc(answerBytes) })

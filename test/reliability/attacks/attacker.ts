@@ -50,11 +50,13 @@ export interface AttackerOptions {
   readonly isAlone: boolean
   readonly over: AbortSignal
   readonly statuses: Statuses
+  /** Address that the attacker's own connections come from. */
+  readonly localAddress: string
 }
 
 /** @returns the attacker, and what closes all of its connections */
 export function createAttacker(options: AttackerOptions): { attacker: Attacker; close: () => void } {
-  const { port, target, isAlone, over, statuses } = options
+  const { port, target, isAlone, over, statuses, localAddress } = options
   const client = clientOf(port, 1)
   const sockets = new Set<Socket>()
   const count = (status: number): void => void statuses.set(status, (statuses.get(status) ?? 0) + 1)
@@ -76,7 +78,7 @@ export function createAttacker(options: AttackerOptions): { attacker: Attacker; 
     get: (path, headers = {}) => ask({ method: 'GET', target: path, headers }),
     graphql: (body) => ask({ method: 'POST', target: '/graphql', headers: jsonHeaders, body: JSON.stringify(body) }),
     async open(reads) {
-      const socket = connect(port, '127.0.0.1')
+      const socket = connect({ port, host: '127.0.0.1', localAddress })
       sockets.add(socket)
       socket.on('error', () => undefined)
       socket.once('close', () => sockets.delete(socket))

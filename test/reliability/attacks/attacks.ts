@@ -21,6 +21,11 @@ export interface Attack {
   readonly connections?: number
   /** How often it is carried out by many at least, however long that takes: what grows with each request shows itself. */
   readonly atLeast?: number
+  /**
+   * Whether many come from another address than the honest clients: the gateway serves addresses in turn, and only
+   * clients of the attackers' own address wait behind them.
+   */
+  readonly isFromElsewhere?: boolean
   /** Carried out once by an attacker alone; by many, again and again until their time is over. */
   readonly carryOut: (attacker: Attacker) => Promise<void>
 }
@@ -548,8 +553,10 @@ const answers: readonly Attack[] = [
 const raw = (
   name: string,
   carryOut: (attacker: Attacker, wire: Awaited<ReturnType<Attacker['open']>>) => Promise<void>,
+  options: Pick<Attack, 'isFromElsewhere'> = {},
 ): Attack => ({
   name,
+  ...options,
   fault: 'HTTP itself',
   carryOut: async (attacker) => {
     const wire = await attacker.open(true)
@@ -576,14 +583,18 @@ const http: readonly Attack[] = [
       await pause(attacker, 20)
     }
   }),
-  raw('chunks of a byte', async (attacker, { write }) => {
-    await write(
-      'POST /graphql HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n',
-    )
-    await write('1\r\nx\r\n'.repeat(60_000))
-    await write('0\r\n\r\n')
-    await pause(attacker, answerMilliseconds)
-  }),
+  raw(
+    'chunks of a byte',
+    async (attacker, { write }) => {
+      await write(
+        'POST /graphql HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n',
+      )
+      await write('1\r\nx\r\n'.repeat(60_000))
+      await write('0\r\n\r\n')
+      await pause(attacker, answerMilliseconds)
+    },
+    { isFromElsewhere: true },
+  ),
   raw('chunk extensions', async (attacker, { write }) => {
     await write(
       'POST /graphql HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n',

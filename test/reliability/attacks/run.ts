@@ -128,6 +128,9 @@ interface Stage {
   readonly isAlone: boolean
 }
 
+/** Other addresses of the loopback network need configuration on systems other than Linux. */
+const elsewhere = process.platform === 'linux' ? '127.0.0.2' : '127.0.0.1'
+
 async function attackOnce(
   { target, seconds }: AttackOptions,
   attack: Attack,
@@ -136,8 +139,9 @@ async function attackOnce(
   const over = new AbortController()
   setMaxListeners(0, over.signal)
   const statuses: Statuses = new Map()
+  const localAddress = attack.isFromElsewhere === true && !isAlone ? elsewhere : '127.0.0.1'
   const attackers = Array.from({ length: isAlone ? 1 : connectionsOf(attack) }, () =>
-    createAttacker({ port: gateway.port, target, isAlone, over: over.signal, statuses }),
+    createAttacker({ port: gateway.port, target, isAlone, over: over.signal, statuses, localAddress }),
   )
   const progress = { carriedOut: 0 }
   const carryOut = async (at: number): Promise<void> => {

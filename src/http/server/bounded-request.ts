@@ -1,0 +1,45 @@
+import { IncomingMessage } from 'node:http'
+import { bodyChunks } from '../../limits.ts'
+
+/**
+ * A request of node:http that refuses a body in more chunks than the limit. Node parses all chunks of one read of the
+ * socket (64 KB, 10,900 chunks of one byte) before a `data` listener is called, so they are counted here, where each
+ * arrives, and those past the limit are not stored.
+ */
+export class BoundedRequest extends IncomingMessage {
+  declare private isUpgrade: boolean
+  #chunks = 0
+  #refuse: (() => void) | null = null
+
+  /**
+   * Node reads this as soon as the headers are parsed, and makes no response for a request to upgrade; before Node 26 it
+   * also stops parsing. A connection that was closed for the number of its requests can have 2,000 more in the same
+   * read, each of which would cost a response and an error with a stack trace.
+   */
+  get upgrade(): boolean {
+    return this.socket.destroyed || this.isUpgrade
+  }
+
+  set upgrade(isUpgrade: boolean) {
+    this.isUpgrade = isUpgrade
+  }
+
+  override push(chunk: unknown, encoding?: BufferEncoding): boolean {
+    if (this.#chunks > bodyChunks) return false
+    if (chunk === null || ++this.#chunks <= bodyChunks) return super.push(chunk, encoding)
+    this.socket.pause()
+    // A response that ends resumes the socket.
+    this.socket.on('resume', () => this.socket.pause())
+    this.#refuse?.()
+    return false
+  }
+
+  /**
+   * Calls back when the body has too many chunks, at once if it has them already. Nothing more is read from the
+   * connection then, which is to be closed. A later callback replaces an earlier one.
+   */
+  onTooManyChunks(refuse: () => void): void {
+    this.#refuse = refuse
+    if (this.#chunks > bodyChunks) refuse()
+  }
+}

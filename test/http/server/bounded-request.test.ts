@@ -1,0 +1,61 @@
+import { once } from 'node:events'
+import { createServer, ServerResponse } from 'node:http'
+import { type AddressInfo, connect, type Socket } from 'node:net'
+import { expect, test } from 'vitest'
+import { BoundedRequest } from '../../../src/http/server/bounded-request.ts'
+import { bodyChunks } from '../../../src/limits.ts'
+
+let responses = 0
+let received = 0
+
+/** Counts the responses that Node makes for what it has parsed. */
+class CountedResponse extends ServerResponse<CountedRequest> {
+  constructor(request: CountedRequest) {
+    super(request)
+    responses++
+  }
+}
+
+/** Counts the bytes of bodies. */
+class CountedRequest extends BoundedRequest {
+  constructor(socket: Socket) {
+    super(socket)
+    this.on('data', ({ length }: Buffer) => (received += length))
+  }
+}
+
+/** Sends bytes at once, and waits until the server has closed the connection. */
+async function send(
+  bytes: string,
+  listener: (request: CountedRequest, response: CountedResponse) => void,
+): Promise<void> {
+  responses = received = 0
+  const server = createServer({ IncomingMessage: CountedRequest, ServerResponse: CountedResponse }, listener)
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1').on('error', () => undefined)
+  socket.resume().write(bytes)
+  await once(socket, 'close')
+  server.close()
+}
+
+test('requests that follow in the read in which the connection was closed cost no response', async () => {
+  let handled = 0
+  await send('GET / HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(1_000), ({ socket }) => {
+    if (++handled === 10) socket.destroy()
+  })
+  expect([responses, handled]).toEqual([10, 10])
+})
+
+test('a body in too many chunks is refused, and those past the limit are not stored', async () => {
+  let refused = 0
+  const head = 'POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n'
+  await send(head + '1\r\nx\r\n'.repeat(5 * bodyChunks), (request, response) => {
+    request.onTooManyChunks(() => {
+      refused++
+      response.writeHead(413, { connection: 'close' }).end(() => request.socket.destroySoon())
+    })
+  })
+  expect(refused).toBe(1)
+  expect(received).toBeLessThanOrEqual(bodyChunks)
+})
