@@ -203,8 +203,6 @@ export const connectionLimits = {
   metricsConnections: 64,
   /** New connections that are read in one event-loop iteration: their first 64 KB take up to 10 ms each to parse. */
   readPerIteration: 2,
-  /** After a slower iteration none is read for as long as it took: connections are accepted meanwhile. */
-  slowIterationMilliseconds: 4,
   /** How often refused ones are logged at most: each line tells how many there were since the last. */
   refusedReportSeconds: 60,
 } as const

@@ -1,6 +1,6 @@
 import { createAdmissionControl } from '../graphql/execution/admission/admission-control.ts'
 import { type ConsistentDatabase, createConsistentReads } from '../graphql/execution/consistent-reads.ts'
-import type { OnBatch } from '../graphql/execution/context.ts'
+import type { OnBatch, RequestContext } from '../graphql/execution/context.ts'
 import { createExecutor, type ExecutorOptions } from '../graphql/execution/executor.ts'
 import { runDocument } from '../graphql/execution/run-document.ts'
 import { schema } from '../graphql/schema/schema.ts'
@@ -25,6 +25,7 @@ import { createTracing, type TracingOptions } from './middleware/tracing.ts'
 import { unexpectedErrors } from './middleware/unexpected-errors.ts'
 import { probes, type Readiness } from './ops/health.ts'
 import type { MetricsEndpoint } from './ops/metrics-endpoint.ts'
+import { ownPaths } from './ops/own-paths.ts'
 import { rootLinks } from './ops/root.ts'
 import { staticPages } from './ops/static-content.ts'
 import { producer, type Respond } from './produce.ts'
@@ -83,23 +84,24 @@ export function createApp({ database, apiKeys, trustedProxies, ...options }: App
   const graphql = createGraphql({ executor, schema, admission, plugins, isOpen })
   const capacity = createSharedCapacity(limits)
 
-  const respond: Respond = async (exchange, context) => {
+  const respond: Respond = (exchange, context) => {
     const { request } = exchange
     if (isGraphql(request)) return graphql(exchange, context)
     const answer = rest(request, (wanted, variables) => runDocument(executor, wanted, variables, context))
-    return (await answer) ?? problem('PATH_NOT_FOUND', `${request.path} is none of the paths of this interface`)
+    return answer ?? problem('PATH_NOT_FOUND', `${request.path} is none of the paths of this interface`)
   }
 
+  const findAddress = (context: RequestContext): Promise<string | null> => exampleAddress(executor, context)
+  const pages = new Map([...staticPages, ...rootLinks({ findAddress, isOpen, report: options.report })])
   const stages = [
     requestSize(limits),
-    probes(options.readiness, options.metrics),
-    apiKey(apiKeys),
+    ownPaths(probes(options.readiness, options.metrics)),
+    apiKey(apiKeys, new Set(pages.keys())),
     rateLimit(options.rateLimit),
     preflight(),
     requestBody(limits),
     unexpectedErrors(),
-    staticPages(),
-    rootLinks({ findAddress: (context) => exampleAddress(executor, context), isOpen, report: options.report }),
+    ownPaths(pages),
     minDataVersion(versionWaiter(data, versionAt)),
   ]
   const handler = compose(stages, cached(cache, data, producer(limits, capacity, respond)))

@@ -29,7 +29,13 @@ export type Handler = (exchange: Exchange) => CachedResponse | Promise<CachedRes
 /** Middleware stage: responds itself, or passes the exchange on. Stages that need no I/O respond synchronously. */
 export type Middleware = (exchange: Exchange, next: Handler) => CachedResponse | Promise<CachedResponse>
 
-/** Composes middleware into one handler; the first in the list runs first. */
-export function compose(stages: readonly Middleware[], handler: Handler): Handler {
-  return stages.reduceRight<Handler>((next, stage) => (exchange) => stage(exchange, next), handler)
+/**
+ * Composes middleware into one handler; the first in the list runs first.
+ * @param stages null where a stage is not configured
+ */
+export function compose(stages: readonly (Middleware | null)[], handler: Handler): Handler {
+  return stages.reduceRight<Handler>(
+    (next, stage) => (stage === null ? next : (exchange) => stage(exchange, next)),
+    handler,
+  )
 }

@@ -14,7 +14,7 @@ import { refusalOf } from './refuse.ts'
 import type { SharedCapacity } from './server/capacity/shared-capacity.ts'
 
 /** Produces the response of a request from data. */
-export type Respond = (exchange: Exchange, context: RequestContext) => Promise<Answer>
+export type Respond = (exchange: Exchange, context: RequestContext) => Answer | Promise<Answer>
 
 /** Produces responses from data, within the limits on concurrency and each within its deadline. */
 export function producer(limits: HttpLimits, capacity: SharedCapacity, respond: Respond): Produce {

@@ -63,9 +63,12 @@ export function matcher({ path }: Route): (path: string) => Segments | null {
 }
 
 /** Answers a read-only path: OPTIONS, GET and HEAD. */
-export async function onlyRead(method: string, read: () => Promise<Answer>): Promise<Answer> {
-  if (method === 'OPTIONS') return { status: 204, headers: { allow: allowedMethods }, body: '' }
-  return method === 'GET' || method === 'HEAD' ? read() : notAllowed(method)
+export function onlyRead(method: string, read: () => Promise<Answer>): Promise<Answer> {
+  if (method === 'GET' || method === 'HEAD') return read()
+  const isOptions = method === 'OPTIONS'
+  return Promise.resolve(
+    isOptions ? { status: 204, headers: { allow: allowedMethods }, body: '' } : notAllowed(method),
+  )
 }
 
 /** Returns the problem for an unsupported method. */

@@ -116,7 +116,7 @@ async function microsecondsOf(run: Run): Promise<number> {
 
 function contextFor(): Context {
   const request = { report: () => 'bench', sender: 'bench' }
-  return contextOn(reader, request, () => undefined, {})
+  return contextOn(reader, request, { note: () => undefined }, {})
 }
 
 /** A reader that reads each statement with equal values once. */

@@ -18,10 +18,14 @@ const snapshot = '/vault/0xF7bF36DFf1b98C50De0dA7DA76f94a4A8d06741A/snapshot'
 const query = `{ vaults(first: 2) { nodes {
   address strategy { name } positions { id } equity(points: 3) { ts } events(first: 2) { nodes { type } } } } }`
 
+const key = 'a-key-of-this-test'
+const env = { PORT: '0', HOST: '127.0.0.1', API_KEYS: key, RATE_LIMIT: '1000/60' }
+const authorization = `Bearer ${key}`
+
 const database = await openPGlite()
 await migrate(database)
 const gateway = await serve({
-  ...{ config: readConfig({ PORT: '0', HOST: '127.0.0.1' }), database, feed: null, chain: null, skipBad: false },
+  ...{ config: readConfig(env), database, feed: null, chain: null, skipBad: false },
   log: createLog({ level: 'info', secrets: [], worker: null, output: process.stderr }),
   ...{ input: Readable.from([]), print: () => undefined, nowSeconds: () => nowSeconds },
 })
@@ -29,8 +33,8 @@ const base = `http://127.0.0.1:${gateway.port}`
 
 const idle = await filesRunBy(() => wait(idleMilliseconds))
 const ran = await filesRunBy(async () => {
-  await answered(fetch(`${base}${snapshot}`))
-  const headers = { 'content-type': 'application/json' }
+  await answered(fetch(`${base}${snapshot}`, { headers: { authorization } }))
+  const headers = { authorization, 'content-type': 'application/json' }
   await answered(fetch(`${base}/graphql`, { method: 'POST', headers, body: JSON.stringify({ query }) }))
 })
 console.log(JSON.stringify({ ran, idle }))

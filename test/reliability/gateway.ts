@@ -36,7 +36,9 @@ export async function startGateway(args: readonly string[], env: Environment): P
     ...env,
   })
   // A show that fails leaves none behind.
-  process.once('exit', () => running.kill('SIGKILL'))
+  const killWithThis = (): void => running.kill('SIGKILL')
+  process.once('exit', killWithThis)
+  void running.ended.finally(() => process.off('exit', killWithThis))
   const [, port] = await running.says(/GraphiQL {2}http:\/\/localhost:(\d+)\//)
   let readings = 0
   const end = async (signal: 'SIGTERM' | 'SIGKILL'): Promise<Outcome> => {

@@ -65,7 +65,7 @@ async function socketsIn(folder: string): Promise<string[]> {
     .map((name) => path.join(folder, name))
 }
 
-/** Returns the shortestPath path of a file, because the length of a socket's name is limited. */
+/** Returns the shortest path of a file, because the length of a socket's name is limited. */
 function shortestPath(file: string): string {
   const relative = path.relative('', file)
   return relative.length < file.length ? relative : file

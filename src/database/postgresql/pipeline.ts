@@ -17,7 +17,7 @@ const queryCancelled = '57014'
 /**
  * Pipelines reads on one connection of a pool: each is sent while those before it run, so that the server process
  * continues without being woken for each. The connection is released when no read runs, or when others wait for one.
- * @see PostgreSQL documentation, "Message Flow", section "PipelineSource"
+ * @see PostgreSQL documentation, "Message Flow", section "Pipelining"
  */
 export class Pipeline {
   readonly #pool: pg.Pool

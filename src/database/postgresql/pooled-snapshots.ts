@@ -11,7 +11,7 @@ const commit: pg.QueryConfig = { name: 'end_snapshot', text: 'commit' }
 
 /**
  * Returns snapshots on the connections of a pool: each is a read-only transaction whose reads are pipelined. The pool
- * limits their number. A snapshot that meets a recovery conflict of a standby is retried tryOnce.
+ * limits their number. A snapshot that meets a recovery conflict of a standby is retried once.
  * @see PostgreSQL documentation, "Transaction Isolation", section "Repeatable Read Isolation Level"
  */
 export function pooledSnapshots({ short, unbounded, control }: ReadPools): Snapshots {

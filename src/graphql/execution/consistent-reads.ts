@@ -1,5 +1,5 @@
 import type { Read, Snapshots, VersionedReader } from '../../database/database.ts'
-import { type Context, contextOn, type ContextOptions, type RequestContext } from './context.ts'
+import { type Context, contextOn, type ContextOptions, type ReadObserver, type RequestContext } from './context.ts'
 
 /** A database whose reads return their data version, and that can run several reads in one snapshot. */
 export type ConsistentDatabase = VersionedReader & Snapshots
@@ -32,17 +32,11 @@ export function createConsistentReads(
     reader: VersionedReader,
     request: RequestContext,
     run: (context: Context) => Promise<Result>,
-  ): Promise<{ readonly versions: ReadVersions; readonly result: () => Result }> {
-    const versions = new ReadVersions()
-    const context = contextOn(reader, request, (version, read) => versions.note(version, read), options)
+    versions = new ReadVersions(),
+  ): Promise<Result> {
+    const context = contextOn(reader, request, versions, options)
     try {
-      const result = await run(context)
-      return { versions, result: () => result }
-    } catch (error) {
-      const fail = (): never => {
-        throw error
-      }
-      return { versions, result: fail }
+      return await run(context)
     } finally {
       // Contexts survive into the old generation; without this, all rows that they loaded would too.
       context.loaders.clear()
@@ -50,17 +44,21 @@ export function createConsistentReads(
   }
 
   return async (request, run) => {
-    const first = await runOn(database, request, run)
-    const { isOne, isUnbounded } = first.versions
-    if (isOne) return first.result()
+    const versions = new ReadVersions()
+    try {
+      const result = await runOn(database, request, run, versions)
+      if (versions.isOne) return result
+    } catch (error) {
+      if (versions.isOne) throw error
+    }
     onRepeat?.()
     const inSnapshot = (reader: VersionedReader) => runOn(reader, request, run)
-    return (await database.snapshot(inSnapshot, request.signal, isUnbounded)).result()
+    return await database.snapshot(inSnapshot, request.signal, versions.isUnbounded)
   }
 }
 
 /** Data versions of the reads of one run. */
-class ReadVersions {
+class ReadVersions implements ReadObserver {
   /** Whether all reads that returned rows had one version. */
   isOne = true
   /** Whether a read was unbounded. */

@@ -56,14 +56,17 @@ export interface ContextOptions {
   readonly isWaiting?: (feed: string) => boolean
 }
 
-/**
- * Creates the context of one execution.
- * @param note is called after each read with the data version of its rows
- */
+/** Is told of each read of an execution. */
+export interface ReadObserver {
+  /** @param version data version of the rows; null if there are none, or if they have several */
+  note(version: string | null, read: Read): void
+}
+
+/** Creates the context of one execution. */
 export function contextOn(
   reader: VersionedReader,
   { signal, cacheTags, doNotCache, data = unknownData }: RequestContext,
-  note: (version: string | null, read: Read) => void,
+  observer: ReadObserver,
   { onBatch, isStopped = () => false, isWaiting = () => false }: ContextOptions,
 ): Context {
   return {
@@ -77,7 +80,7 @@ export function contextOn(
       async query<Row>(...[read, values]: Parameters<Reader['query']>) {
         for (const tag of tagsOf(read, values)) cacheTags?.add(tag)
         const { rows, version } = await reader.read<Row>(read, values, signal)
-        note(version, read)
+        observer.note(version, read)
         return rows
       },
     },

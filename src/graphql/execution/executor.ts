@@ -1,5 +1,6 @@
 import { execute, type ExecutionResult, GraphQLError, type GraphQLSchema } from 'graphql'
 import { admissionLimits, preparationCosts, type QueryLimits } from '../../limits.ts'
+import type { Cancellation } from '../../database/cancellation.ts'
 import type { AdmissionControl } from './admission/admission-control.ts'
 import type { SeparatePart } from './compiler/compile-operation.ts'
 import { JsonText } from './compiler/json-text.ts'
@@ -65,18 +66,20 @@ export function createExecutor({ schema, limits, admission, runConsistently, onF
 
   /**
    * Runs the compiled operation; if it fails, graphql-js executes the operation, with the values that loaders have
-   * already read.
+   * already read. A cancelled operation fails at once.
    */
   async function attempt(
     { definition, document, ...operation }: RunnableOperation,
     { variables, part }: OperationParams,
     contextValue: Context,
+    signal: Cancellation | undefined,
   ): Promise<ExecutionResult> {
     const { compiled, coerced } = operation
     if (compiled !== null) {
       try {
         return { data: new JsonText(await compiled.run(undefined, contextValue, coerced)).asData() }
-      } catch {
+      } catch (error) {
+        if (signal?.aborted === true) throw error
         // graphql-js implements GraphQL's rules on nulls, errors and their order.
       }
     }
@@ -116,7 +119,7 @@ export function createExecutor({ schema, limits, admission, runConsistently, onF
       const work = (): Promise<ExecutionResult> => {
         const compiled = operation.compiledFor(coerced, params.part)
         return runConsistently(request, (context) =>
-          attempt({ definition, document, compiled, coerced }, params, context),
+          attempt({ definition, document, compiled, coerced }, params, context, request.signal),
         )
       }
       const ticket = { cost, sender: request.sender, signal: request.signal }

@@ -1,6 +1,7 @@
-import { isGraphiqlPage } from '../graphql/path.ts'
+import { sameAnswerKey } from '../../rest/handler.ts'
+import { graphqlPath, isGraphiqlPage } from '../graphql/path.ts'
+import type { IncomingRequest } from '../incoming-request.ts'
 import type { Exchange, Handler } from '../middleware.ts'
-import { cacheKey } from './cache-key.ts'
 import type { DataVersions } from './data-versions.ts'
 import type { Made, OnLeave, ResponseCache } from './response-cache.ts'
 
@@ -18,4 +19,18 @@ export function cached(cache: ResponseCache, data: DataVersions, produce: Produc
     const key = isGraphiqlPage(request) ? null : cacheKey(request, body)
     return cache.answer(key, onLeave, (whenLeft) => produce(exchange, whenLeft))
   }
+}
+
+/** Maximum size of a cached request's body, in bytes: longer requests are seldom repeated. */
+const mostBytes = 20_000
+
+/** Returns a key that is equal for requests with the same response; null if the response is not cached. */
+function cacheKey(request: IncomingRequest, body: Buffer): string | null {
+  const { method, path, target } = request
+  if (path !== graphqlPath) return method === 'GET' || method === 'HEAD' ? sameAnswerKey(request) : null
+  if (body.length > mostBytes) return null
+  const types = [request.header('accept') ?? '', request.header('content-type') ?? '']
+  // HEAD is refused here, so that its response differs from that of GET.
+  if (method === 'GET') return ['get', ...types, target].join('\n')
+  return method === 'POST' ? ['post', ...types, target, body.toString('latin1')].join('\n') : null
 }

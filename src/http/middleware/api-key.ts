@@ -4,23 +4,20 @@ import { isGraphiqlPage } from '../graphql/path.ts'
 import type { IncomingRequest } from '../incoming-request.ts'
 import type { Answer } from '../../rest/problem.ts'
 import type { Middleware } from '../middleware.ts'
-import { isRoot } from '../ops/root.ts'
-import { isStaticContent } from '../ops/static-content.ts'
 import { refuse } from '../refuse.ts'
 import { headerList } from '../server/header-list.ts'
 
 /**
- * Authenticates requests by API key; without accepted keys, all requests pass. Pages and the API's contract contain no
- * data and need no key, and a preflight request cannot carry one. Keys are stored and compared as digests.
+ * Authenticates requests by API key. Keys are stored and compared as digests. A preflight request cannot carry one.
+ * @param openPaths paths that contain no data and need no key, as GraphiQL's page does
+ * @returns null without accepted keys: all requests pass
  */
-export function apiKey(keys: readonly string[]): Middleware {
+export function apiKey(keys: readonly string[], openPaths: ReadonlySet<string>): Middleware | null {
   const known = keys.map(digest)
-  if (known.length === 0) return (exchange, next) => next(exchange)
+  if (known.length === 0) return null
   return (exchange, next) => {
     const { request } = exchange
-    if (request.method === 'OPTIONS' || isGraphiqlPage(request) || isStaticContent(request) || isRoot(request)) {
-      return next(exchange)
-    }
+    if (request.method === 'OPTIONS' || openPaths.has(request.path) || isGraphiqlPage(request)) return next(exchange)
     const given = keyIn(request)
     const candidate = given === undefined ? null : digest(given)
     // All keys are compared, each in constant time, so that timing does not reveal how close a guess is.

@@ -30,9 +30,9 @@ interface Verdict {
 /** Counts a request against its sender's quota. */
 export type CountRequest = (sender: string) => Promise<Verdict>
 
-/** Limits the rate of requests of each sender; null disables the limit. Preflight requests are not counted. */
-export function rateLimit(limit: RateLimit | null): Middleware {
-  if (limit === null) return (exchange, next) => next(exchange)
+/** Limits the rate of requests of each sender; null without a limit. Preflight requests are not counted. */
+export function rateLimit(limit: RateLimit | null): Middleware | null {
+  if (limit === null) return null
   const count = rateLimiter(limit)
   return async (exchange, next) => {
     const { request, sender } = exchange

@@ -1,11 +1,10 @@
 import { onlyRead } from '../../rest/handler.ts'
 import { problem } from '../../rest/problem.ts'
 import { CachedResponse } from '../cache/cached-response.ts'
-import type { IncomingRequest } from '../incoming-request.ts'
 import type { Answer } from '../../rest/problem.ts'
-import type { Middleware } from '../middleware.ts'
 import { answerMetrics, type MetricsEndpoint } from './metrics-endpoint.ts'
-import { isProbe, metricsPath } from './probe-paths.ts'
+import type { PathHandler } from './own-paths.ts'
+import { metricsPath } from './probe-paths.ts'
 
 /** Checks whether the gateway can serve requests. */
 export interface Readiness {
@@ -29,37 +28,31 @@ export interface DataAge {
 
 const always: Readiness = { reason: () => Promise.resolve(null) }
 
-/** Responds to `/health`, `/ready` and `/metrics`, which need no key and have no rate limit. */
-export function probes(readiness: Readiness | undefined, metrics: MetricsEndpoint | null | undefined): Middleware {
-  const probe = createProbes(readiness, metrics)
-  return (exchange, next) =>
-    isProbe(exchange.request) ? probe(exchange.request).then((answer) => new CachedResponse(answer)) : next(exchange)
-}
-
 /**
- * Creates the probes.
+ * Creates the handlers of `/health`, `/ready` and `/metrics`, which need no key and have no rate limit.
  * @param metrics null if metrics are disabled or have a port of their own
  */
-function createProbes(
+export function probes(
   readiness: Readiness = always,
   metrics: MetricsEndpoint | null = null,
-): (request: IncomingRequest) => Promise<Answer> {
+): ReadonlyMap<string, PathHandler> {
   const ready = async (): Promise<Answer> => {
     const reason = await readiness.reason()
     const age = readiness.age?.()
     return reason === null ? told('ready', age) : problem('NOT_READY', `${reason}${inWords(age)}`)
   }
-  const answers: Readonly<Record<string, () => Promise<Answer>>> = {
-    '/ready': ready,
-    '/health': () => Promise.resolve(told('alive')),
-    ...(metrics === null ? {} : { [metricsPath]: () => answerMetrics(metrics) }),
-  }
-  return async ({ method, path }) => {
-    const read = answers[path]
-    if (read === undefined) return problem('PATH_NOT_FOUND', `${path} is not told here`)
-    const answer = await onlyRead(method, read)
-    return { ...answer, headers: { ...answer.headers, 'cache-control': 'no-store' } }
-  }
+  const probe =
+    (read: () => Promise<Answer>): PathHandler =>
+    async ({ method }) => {
+      const { headers, ...answer } = await onlyRead(method, read)
+      return new CachedResponse({ ...answer, headers: { ...headers, 'cache-control': 'no-store' } })
+    }
+  const noMetrics = new CachedResponse(problem('PATH_NOT_FOUND', `${metricsPath} is not told here`))
+  return new Map([
+    ['/ready', probe(ready)],
+    ['/health', probe(() => Promise.resolve(told('alive')))],
+    [metricsPath, metrics === null ? () => noMetrics : probe(() => answerMetrics(metrics))],
+  ])
 }
 
 /** Returns a sentence about the age of the data; empty if it is unknown or zero. */

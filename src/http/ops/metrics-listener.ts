@@ -6,12 +6,13 @@ import { metricsPath } from './probe-paths.ts'
 import { CachedResponse } from '../cache/cached-response.ts'
 import type { BoundedRequest } from '../server/bounded-request.ts'
 import { fromSocket } from '../server/request-adapter.ts'
-import { outbound, write } from '../server/response-adapter.ts'
+import { createResponseWriter, outbound } from '../server/response-adapter.ts'
 
 /** Creates a listener that serves only `/metrics`, for a separate port. */
 export function metricsListener(
   tell: MetricsEndpoint,
 ): (request: BoundedRequest, response: ServerResponse<BoundedRequest>) => Promise<void> {
+  const write = createResponseWriter()
   return async (request, response) => {
     const inbound = fromSocket(request)
     const { headers, ...answer } =

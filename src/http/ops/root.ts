@@ -5,8 +5,7 @@ import { memoizeBriefly } from '../async/memoize-briefly.ts'
 import { CachedResponse } from '../cache/cached-response.ts'
 import { preferredType } from '../middleware/content-negotiation.ts'
 import { withinDeadline } from '../middleware/timeout.ts'
-import type { IncomingRequest } from '../incoming-request.ts'
-import type { Middleware } from '../middleware.ts'
+import type { PathHandler } from './own-paths.ts'
 import { linksetOf } from './root-links.ts'
 import { rootPage, rootPagePolicy, type RootPageOptions } from './root-page.ts'
 import { answerRead } from './static-content.ts'
@@ -29,10 +28,10 @@ const types = ['text/html', 'application/linkset+json', 'application/json'] as c
 type RootType = (typeof types)[number]
 
 /**
- * Responds to `/` with links to all resources: a page for browsers, a link set (RFC 9264) for other clients. A vault is
+ * Creates the handler of `/`, with links to all resources: a page for browsers, a link set (RFC 9264) for other clients. A vault is
  * looked up at most once a second for all requests, and the responses are rebuilt when it changes.
  */
-export function rootLinks({ findAddress, isOpen, report }: RootOptions): Middleware {
+export function rootLinks({ findAddress, isOpen, report }: RootOptions): ReadonlyMap<string, PathHandler> {
   const reportHere = (error: unknown): string => {
     report(error, lookupName)
     return lookupName
@@ -56,15 +55,7 @@ export function rootLinks({ findAddress, isOpen, report }: RootOptions): Middlew
     return made.byType[preferredType(accept, types) ?? 'application/json']
   }
 
-  return (exchange, next) => {
-    const { request } = exchange
-    return isRoot(request) ? answerRead(request.method, () => content(request.header('accept'))) : next(exchange)
-  }
-}
-
-/** Returns whether a request is for the root path. */
-export function isRoot({ path }: Pick<IncomingRequest, 'path'>): boolean {
-  return path === '/'
+  return new Map([['/', (request) => answerRead(request.method, () => content(request.header('accept')))]])
 }
 
 type ByType = Readonly<Record<RootType, CachedResponse>>

@@ -2,22 +2,15 @@ import type { Socket } from 'node:net'
 import { FairQueue } from '../../graphql/execution/admission/fair-queue.ts'
 import { senderOfAddress } from '../sender.ts'
 
-export interface PacingLimits {
-  /** Number of new connections read in one iteration of the event loop. */
-  readonly readPerIteration: number
-  /** Duration of an iteration after which no new connection is read, for as long as it took or while others come. */
-  readonly slowIterationMilliseconds: number
-}
-
 /**
  * Limits how much of the time goes to the first read of new connections. It can contain 64 KB of requests or chunks,
  * which take 10 ms to parse; the requests of all other connections wait for the iteration of the event loop to end.
- * libuv accepts one connection in each iteration: after a slow one, connections are only accepted until the kernel's
- * queue, which is first in, first out, is empty. Here addresses take turns.
+ * libuv accepts one connection in each iteration: after each that read new ones, connections are only accepted, for as
+ * long as it took or until the kernel's queue, which is first in, first out, is empty. Here addresses take turns.
+ * @param perIteration number of new connections read in one iteration
  * @returns resumes a connection that was accepted paused (`pauseOnConnect` of node:net) when it is its turn
  */
-export function createConnectionPacing(limits: PacingLimits): (socket: Socket) => void {
-  const { readPerIteration, slowIterationMilliseconds } = limits
+export function createConnectionPacing(perIteration: number): (socket: Socket) => void {
   const waiting = new FairQueue<Socket>()
   let isScheduled = false
   /** Since the last call of `next`, one iteration earlier. */
@@ -30,8 +23,7 @@ export function createConnectionPacing(limits: PacingLimits): (socket: Socket) =
   function next(): void {
     isScheduled = false
     const now = performance.now()
-    const elapsed = now - admittedAt
-    if (admitted > 0 && elapsed > slowIterationMilliseconds) restsUntil = now + elapsed
+    if (admitted > 0) restsUntil = now + (now - admittedAt)
     else if (accepted === 0) restsUntil = 0
     accepted = 0
     admitted = 0
@@ -41,7 +33,7 @@ export function createConnectionPacing(limits: PacingLimits): (socket: Socket) =
   }
 
   function admit(): void {
-    while (admitted < readPerIteration) {
+    while (admitted < perIteration) {
       const socket = waiting.take()
       if (socket === undefined) return
       if (socket.destroyed) continue

@@ -7,7 +7,7 @@ import { encodingFor } from '../middleware/compression.ts'
 import type { IncomingRequest } from '../incoming-request.ts'
 import type { CachedResponse } from '../cache/cached-response.ts'
 import { type HeaderList, headerList, pairsOf } from './header-list.ts'
-import { createUnsentBytes } from './capacity/unsent-bytes.ts'
+import { createUnsentBytes, type UnsentBytes } from './capacity/unsent-bytes.ts'
 
 /** A response as it is sent, with its body in bytes, if any. */
 export interface OutgoingResponse {
@@ -53,48 +53,53 @@ export function toResponse({ method }: IncomingRequest, { status, headers, bytes
   return new Response(body, { status, headers: pairsOf(headers) })
 }
 
-/** Unsent bytes of the whole process. */
-const unsent = createUnsentBytes(unsentBytes)
-
-/** Responses to write in the next flush. */
-let leaving: Leaving[] = []
-
 /**
- * Writes a response. Responses are flushed once per event-loop iteration: fewer system calls and client wake-ups.
- * @throws if its headers are invalid
+ * Writes a response; rejects if its headers are invalid. Responses are flushed once per event-loop iteration: fewer
+ * system calls and client wake-ups.
  */
-export function write(
+export type WriteResponse = (
   response: ServerResponse<BoundedRequest>,
-  { method }: IncomingRequest,
-  { status, headers, bytes }: OutgoingResponse,
-): Promise<void> {
-  if (leaving.length === 0) setImmediate(leave)
-  return new Promise((resolve, reject) => {
-    leaving.push({ response, status, headers, bytes: method === 'HEAD' ? null : bytes, resolve, reject })
-  })
-}
+  request: IncomingRequest,
+  outgoing: OutgoingResponse,
+) => Promise<void>
 
-interface Leaving extends OutgoingResponse {
+interface QueuedResponse extends OutgoingResponse {
   readonly response: ServerResponse<BoundedRequest>
   readonly resolve: () => void
   readonly reject: (error: unknown) => void
 }
 
-function leave(): void {
-  const ready = leaving
-  leaving = []
-  for (const { response, status, headers, bytes, resolve, reject } of ready) {
-    try {
-      const isUnread = !response.req.complete
-      // A client that did not receive 100 Continue may send its body or omit it: the next bytes are ambiguous.
-      if (isUnread && awaitsContinue(response.req)) response.setHeader('connection', 'close')
-      response.writeHead(status, headers as string[])
-      response.end(bytes ?? undefined)
-      if (isUnread) discardRest(response.req, discardedBytes)
-      if (bytes !== null) unsent.add(response, bytes)
-      resolve()
-    } catch (error) {
-      reject(error)
+/** Creates the writer of a server, with a limit on the bytes that its clients have not received. */
+export function createResponseWriter(unsent = createUnsentBytes(unsentBytes)): WriteResponse {
+  let queue: QueuedResponse[] = []
+
+  function flush(): void {
+    const ready = queue
+    queue = []
+    for (const each of ready) {
+      try {
+        send(each, unsent)
+        each.resolve()
+      } catch (error) {
+        each.reject(error)
+      }
     }
   }
+
+  return (response, { method }, { status, headers, bytes }) => {
+    if (queue.length === 0) setImmediate(flush)
+    return new Promise((resolve, reject) => {
+      queue.push({ response, status, headers, bytes: method === 'HEAD' ? null : bytes, resolve, reject })
+    })
+  }
+}
+
+function send({ response, status, headers, bytes }: QueuedResponse, unsent: UnsentBytes): void {
+  const isUnread = !response.req.complete
+  // A client that did not receive 100 Continue may send its body or omit it: the next bytes are ambiguous.
+  if (isUnread && awaitsContinue(response.req)) response.setHeader('connection', 'close')
+  response.writeHead(status, headers as string[])
+  response.end(bytes ?? undefined)
+  if (isUnread) discardRest(response.req, discardedBytes)
+  if (bytes !== null) unsent.add(response, bytes)
 }

@@ -67,7 +67,7 @@ export async function listen(options: ServerOptions): Promise<HttpServer> {
     onOpen: options.onConnections,
     onRefused: options.onRefused,
   })
-  const pace = createConnectionPacing(connectionLimits)
+  const pace = createConnectionPacing(connectionLimits.readPerIteration)
   let isClosing = false
 
   function run(request: BoundedRequest, response: ServerResponse<BoundedRequest>): void {

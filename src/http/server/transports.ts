@@ -6,8 +6,8 @@ import type { IncomingRequest } from '../incoming-request.ts'
 import type { Exchange } from '../middleware.ts'
 import { fromFetch, fromSocket } from './request-adapter.ts'
 import type { BodyShare, SharedCapacity } from './capacity/shared-capacity.ts'
-import { type OutgoingResponse, toResponse, write } from './response-adapter.ts'
-import { afterEarlierRequests } from './pipelined-requests.ts'
+import { createResponseWriter, type OutgoingResponse, toResponse } from './response-adapter.ts'
+import { createRequestOrder } from './pipelined-requests.ts'
 import type { Tracing } from '../middleware/tracing.ts'
 
 export interface TransportOptions {
@@ -30,6 +30,8 @@ const initial = { body: Buffer.alloc(0), headers: [], stamp: null } satisfies Pa
 
 /** Creates the adapters that pass requests of the Fetch API and of node:http to one handler. */
 export function transports({ limits, capacity, begin, handle, senderIn }: TransportOptions): App {
+  const afterEarlierRequests = createRequestOrder()
+  const write = createResponseWriter()
   return {
     async fetch(request) {
       const inbound = fromFetch(request)

@@ -9,7 +9,7 @@ afterEach(() => server?.close())
 
 /** Starts a server that reads each connection once and ends it. */
 async function pacedServer(onRead: (socket: Socket) => void): Promise<number> {
-  const pace = createConnectionPacing(connectionLimits)
+  const pace = createConnectionPacing(connectionLimits.readPerIteration)
   server = createServer({ pauseOnConnect: true }, (socket) => {
     pace(socket)
     socket.once('data', () => {

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { unsentBytes } from '../../../src/limits.ts'
 import type { BoundedRequest } from '../../../src/http/server/bounded-request.ts'
 import { fromSocket } from '../../../src/http/server/request-adapter.ts'
-import { write } from '../../../src/http/server/response-adapter.ts'
+import { createResponseWriter } from '../../../src/http/server/response-adapter.ts'
 import { createUnsentBytes, type UnsentBytes } from '../../../src/http/server/capacity/unsent-bytes.ts'
 import { rawConnection, type RawConnection } from '../../support/raw.ts'
 import { serverOf, type TestServer } from '../../support/server.ts'
@@ -72,6 +72,7 @@ describe('answers that clients do not read', () => {
 
   test('are no more than the bound in a gateway', async () => {
     let cut = 0
+    const write = createResponseWriter()
     server = await serverOf({
       listener: (request: BoundedRequest, response: ServerResponse<BoundedRequest>) => {
         request.socket.once('close', () => cut++)
@@ -124,6 +125,7 @@ test('a client that does not read an answer whole in the time that its bytes hav
 
 test('a client that takes nothing off an answer is cut in the time in which nothing may stand still', async () => {
   const silentSeconds = 4
+  const write = createResponseWriter()
   const closed = new Promise<number>((resolve) => {
     void serverOf(
       {

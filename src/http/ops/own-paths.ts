@@ -1,0 +1,14 @@
+import type { CachedResponse } from '../cache/cached-response.ts'
+import type { IncomingRequest } from '../incoming-request.ts'
+import type { Middleware } from '../middleware.ts'
+
+/** Responds to the requests for one path, with any method. */
+export type PathHandler = (request: IncomingRequest) => CachedResponse | Promise<CachedResponse>
+
+/** Responds to the gateway's own paths, whose responses take neither the response cache nor a query. */
+export function ownPaths(handlers: ReadonlyMap<string, PathHandler>): Middleware {
+  return (exchange, next) => {
+    const handler = handlers.get(exchange.request.path)
+    return handler === undefined ? next(exchange) : handler(exchange.request)
+  }
+}
