@@ -51,7 +51,16 @@ export function untilCancelled<Result>(work: Promise<Result>, signal: Cancellati
   return new Promise((resolve, reject) => {
     const cancel = { handleEvent: (): void => reject(new ReadCancelled()) }
     signal.addEventListener('abort', cancel)
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', cancel))
+    work.then(
+      (result) => {
+        signal.removeEventListener('abort', cancel)
+        resolve(result)
+      },
+      (error: unknown) => {
+        signal.removeEventListener('abort', cancel)
+        reject(error)
+      },
+    )
     if (signal.aborted) cancel.handleEvent()
   })
 }

@@ -26,6 +26,9 @@ export function producer(limits: HttpLimits, capacity: SharedCapacity, respond: 
       if (context.signal?.aborted === true) return lateAnswer(limits.answerSeconds)
       if (error instanceof AdmissionQueueFull) return refusalOf(exchange.request, overloaded())
       return refusalOf(exchange.request, problem('INTERNAL', masked(context.report(error))))
+    } finally {
+      // A cancelled execution takes capacity until it has ended.
+      capacity.endAnswer(exchange.sender)
     }
   }
 
@@ -34,7 +37,6 @@ export function producer(limits: HttpLimits, capacity: SharedCapacity, respond: 
     if (!capacity.beginAnswer(sender)) return { answer: refusalOf(request, overloaded()), sources: null }
     const cacheTags = new Set<string>()
     const caching = { isAllowed: true }
-    // A cancelled execution takes capacity until it has ended.
     const work = (signal: Cancellation): Promise<Answer> =>
       attempt(exchange, {
         report: trace.report,
@@ -43,7 +45,7 @@ export function producer(limits: HttpLimits, capacity: SharedCapacity, respond: 
         cacheTags,
         doNotCache: () => void (caching.isAllowed = false),
         ...(stamp && { data: stamp }),
-      }).finally(() => capacity.endAnswer(sender))
+      })
     const tooLate = (): Answer => refusalOf(request, lateAnswer(limits.answerSeconds))
     const answer = await withinDeadline(limits.answerSeconds, onLeave, work, tooLate)
     // A response without reads is introspection: large and rare, it would only evict other responses.

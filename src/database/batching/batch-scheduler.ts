@@ -26,7 +26,7 @@ export function batchReads(reader: VersionedReader & Partial<PipelineSource>): V
   /** The queues in use. An idle queue is removed, so that memory is bounded by the requests in flight. */
   const queues = new Map<string, BatchQueue>()
   const queueFor = (read: Read, batching: SharedBatching, rest: readonly Value[]): BatchQueue => {
-    const name = `${read.name} ${JSON.stringify(rest)}`
+    const name = rest.length === 0 ? read.name : `${read.name} ${JSON.stringify(rest)}`
     const existing = queues.get(name)
     if (existing !== undefined) return existing
     const queue = new BatchQueue(reader.pipelined?.() ?? reader, read, batching, rest, () => queues.delete(name))
@@ -133,14 +133,18 @@ class BatchQueue {
     this.#schedule()
     const keys = [...new Set(batch.flatMap((request) => request.keys))]
     const values = this.batching.kind === 'keyed' ? [keys, ...this.rest] : this.rest
-    this.reader
-      .read(this.statement, values, whenAllCancelled(batch))
+    void this.#read(batch, values)
+  }
+
+  async #read(batch: readonly BatchedRequest[], values: readonly Value[]): Promise<void> {
+    try {
+      const reading = this.reader.read(this.statement, values, whenAllCancelled(batch))
       // Sends the next batch before this one's rows are processed, so that the server is never idle.
-      .finally(() => this.#end())
-      .then((result) => this.#resolveAll(batch, result))
-      .catch((error: unknown) => {
-        for (const request of batch) request.reject(error)
-      })
+      const result = await reading.finally(() => this.#end())
+      this.#resolveAll(batch, result)
+    } catch (error) {
+      for (const request of batch) request.reject(error)
+    }
   }
 
   #end(): void {

@@ -91,7 +91,7 @@ export function checkSize({ depth, aliases, directives }: QuerySize, limits: Que
 
 /** Checks the cost of an operation with its variables. */
 export function checkCost({ cost, mostExpensive }: QueryCost, limits: QueryLimits): GraphQLError | null {
-  return over(limits, 'cost', cost, cheaper(mostExpensive))
+  return cost <= limits.cost ? null : over(limits, 'cost', cost, cheaper(mostExpensive))
 }
 
 /**
@@ -112,12 +112,14 @@ export function checkVariables(
 function count(value: unknown, extent: { values: number; characters: number }, limits: QueryLimits): void {
   if (typeof value === 'string') extent.characters += value.length
   if (typeof value !== 'object' || value === null) return
-  const entries = Array.isArray(value) ? (value as unknown[]) : Object.entries(value).flat()
-  extent.values += Array.isArray(value) ? entries.length : entries.length / 2
-  for (const entry of entries) {
+  const isList = Array.isArray(value)
+  const keys = Object.keys(value)
+  extent.values += keys.length
+  for (const key of keys) {
     // Each level counts its values before the next one: the recursion depth is limited too.
     if (extent.values > limits.variableValues || extent.characters > limits.variableCharacters) return
-    count(entry, extent, limits)
+    if (!isList) extent.characters += key.length
+    count((value as Readonly<Record<string, unknown>>)[key], extent, limits)
   }
 }
 

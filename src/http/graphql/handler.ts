@@ -3,7 +3,7 @@ import type { Plugin, YogaServerOptions } from 'graphql-yoga'
 import type { AdmissionControl } from '../../graphql/execution/admission/admission-control.ts'
 import type { RequestContext } from '../../graphql/execution/context.ts'
 import type { Executor } from '../../graphql/execution/executor.ts'
-import { preparationCosts } from '../../limits.ts'
+import { admissionLimits, preparationCosts } from '../../limits.ts'
 import type { Answer } from '../../rest/problem.ts'
 import type { Exchange } from '../middleware.ts'
 import { inOrderOfQuality, prefersHtml } from '../middleware/content-negotiation.ts'
@@ -76,10 +76,11 @@ export function createGraphql({ schema, executor, admission, plugins, isOpen }: 
     })
   }
 
-  /** Parses and runs a request under admission control, with a cost in proportion to the size of its body. */
+  /** Parses and runs a request; a long body is parsed under admission control, with a cost in proportion to its size. */
   function admitted(exchange: Exchange, context: RequestContext): Promise<Answer> {
     const { sender, signal } = context
     const cost = exchange.body.length * preparationCosts.bodyByte
+    if (cost <= admissionLimits.shortPreparation) return byYoga(exchange, context, () => undefined)
     return new Promise((resolve, reject) => {
       const parsing = (): Promise<void> =>
         new Promise((onParsed) => {

@@ -20,8 +20,15 @@ export function withinDeadline<Result>(
       resolve(tooLate())
       canceller.abort()
     }, seconds * 1000)
-    work(canceller)
-      .then(resolve, reject)
-      .finally(() => clearTimeout(timer))
+    work(canceller).then(
+      (result) => {
+        clearTimeout(timer)
+        resolve(result)
+      },
+      (error: unknown) => {
+        clearTimeout(timer)
+        reject(error)
+      },
+    )
   })
 }

@@ -106,7 +106,7 @@ export class Connection {
 
   #begin({ response, begin }: Entry): void {
     this.running.push(response)
-    response.once('close', () => {
+    response.on('close', () => {
       this.running.splice(this.running.indexOf(response), 1)
       // An idle connection retains no request.
       if (this.#newest === response && response.req.complete) this.#newest = null

@@ -63,7 +63,7 @@ export function transports({ limits, capacity, begin, handle, senderIn }: Transp
         readBody: () => socketBody(request, response, limits, (share = capacity.bodyShare(exchange.sender))),
         onLeave: (giveUp) => {
           if (hasLeft) giveUp()
-          else response.once('close', () => response.writableFinished || giveUp())
+          else response.on('close', () => response.writableFinished || giveUp())
         },
       }
       response.on('close', () => {
