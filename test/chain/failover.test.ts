@@ -54,7 +54,7 @@ describeOnChain('a chain that is followed while its database', () => {
   }
 
   const eventually = (check: () => Promise<void> | void): Promise<void> =>
-    vi.waitFor(check, { timeout: patienceMilliseconds / 8, interval: 50 })
+    vi.waitFor(check, { timeout: patienceMilliseconds / 4, interval: 50 })
   const hasAll = (database: Database): Promise<void> =>
     eventually(async () => expect(await database.prisma.ledgerRow.count()).toBe(made))
   const positionIn = (database: Database): Promise<FeedPosition | null> =>
