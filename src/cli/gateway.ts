@@ -78,7 +78,7 @@ export async function openGateway(options: GatewayOptions): Promise<Listening> {
     log.warn('Connections are closed at once: as many are open as may be, in all or from one address', { count })
   }, connectionLimits.refusedReportSeconds * 1000)
   const stopListening = await database.listen(notifyBoth(cache, data))
-  await waitForCommits(data, firstCommitMilliseconds)
+  await data.waitUntil(() => data.isListening, firstCommitMilliseconds)
   const opened = listen({
     listener: (request, response) => app.listener(request, response),
     onError: (err) => log.error('A request failed', { err }),
@@ -108,22 +108,6 @@ export async function openGateway(options: GatewayOptions): Promise<Listening> {
       await stopListening()
     },
   }
-}
-
-/** Resolves when commits are received, so that the first response has a data version, or after a timeout. */
-function waitForCommits(data: DataVersions, milliseconds: number): Promise<void> {
-  return new Promise((resolve) => {
-    const end = (): void => {
-      clearTimeout(timer)
-      stop()
-      resolve()
-    }
-    const timer = setTimeout(end, milliseconds)
-    const stop = data.onChange(() => {
-      if (data.isListening) end()
-    })
-    if (data.isListening) end()
-  })
 }
 
 /**

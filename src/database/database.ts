@@ -119,7 +119,10 @@ export interface Database extends Reader, VersionedReader, Snapshots {
   transaction<Result>(work: (transaction: Transaction) => Promise<Result>): Promise<Result>
   /** Runs work under a lock that excludes every other process that calls this. */
   exclusively<Result>(work: () => Promise<Result>): Promise<Result>
-  /** Runs work by Prisma's schema engine on a connection that ends with it, because the engine never releases its lock. */
+  /**
+   * Runs work by Prisma's schema engine on a connection that ends with it, because the engine never releases its lock.
+   * Waits for the end of a migration that the server still runs for a killed process.
+   */
   withEngineAdapter<Result>(work: (adapter: SqlMigrationAwareDriverAdapterFactory) => Promise<Result>): Promise<Result>
   /** Closes all connections, and releases the data directory of an embedded database. */
   close(): Promise<void>

@@ -22,7 +22,7 @@ export interface ReachOptions {
   readonly nowSeconds: () => number
   /**
    * Verifies that the database still contains what was applied, because a quiet feed has no batches that would.
-   * @throws {FeedMoved} when commits are lost
+   * @throws {CommitsLost} when commits are lost
    */
   readonly check: () => Promise<void>
 }
@@ -31,7 +31,7 @@ export interface ReachOptions {
 export interface ReachRecorder {
   /**
    * Records the end of a source.
-   * @throws {FeedMoved} when the database has lost what was applied
+   * @throws {CommitsLost} when the database has lost what was applied
    */
   atEnd(end: SourceEnd): Promise<void>
   /** Resolves when no write is in progress. */

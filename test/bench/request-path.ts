@@ -3,22 +3,16 @@
  *   npm run bench:path [-- --list]
  * Functions are named ones and closures; those that also run while nothing is requested are left out.
  */
-import { Session } from 'node:inspector/promises'
-import path from 'node:path'
 import { Readable } from 'node:stream'
 import { setTimeout as wait } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { serve } from '../../src/cli/commands/serve.ts'
 import { createLog } from '../../src/cli/log.ts'
 import { readConfig } from '../../src/config.ts'
 import { openPGlite } from '../../src/database/pglite/database.ts'
 import { migrate } from '../../src/database/prisma/migrations.ts'
+import { functionsRunBy, type RunFunction } from '../support/coverage.ts'
 
-/** A function is named by its file and the place where it begins. */
-type Passed = ReadonlyMap<string, string>
-
-const source = path.resolve(import.meta.dirname, '../../src')
 const nowSeconds = 1_767_225_600
 const idleMilliseconds = 1_000
 const vault = '0xF7bF36DFf1b98C50De0dA7DA76f94a4A8d06741A'
@@ -35,43 +29,19 @@ const gateway = await serve({
 const snapshot = `http://127.0.0.1:${gateway.port}/vault/${vault}/snapshot`
 // The first request prepares the operation, and opens the connection.
 await requested(snapshot)
-const idle = await passedDuring(() => wait(idleMilliseconds))
-const passed = await passedDuring(() => requested(snapshot))
+const placeOf = ({ file, offset }: RunFunction): string => `${file}:${offset}`
+const idle = new Set((await functionsRunBy(() => wait(idleMilliseconds))).map(placeOf))
+const passed = await functionsRunBy(() => requested(snapshot))
 await gateway.close()
 await database.close()
 
-const functions = [...passed].filter(([place]) => !idle.has(place))
-const files = new Set(functions.map(([place]) => place.slice(0, place.lastIndexOf(':'))))
+const functions = passed.filter((one) => !idle.has(placeOf(one)))
+const files = new Set(functions.map(({ file }) => file))
 console.log(`${files.size} files, ${functions.length} functions`)
-if (values.list) for (const [place, name] of functions) console.log(`${place} ${name}`)
+if (values.list) for (const one of functions) console.log(`${placeOf(one)} ${one.name}`)
 
 async function requested(url: string): Promise<void> {
   const response = await fetch(url)
   const text = await response.text()
   if (response.status !== 200) throw new Error(`${url} is ${response.status}: ${text}`)
-}
-
-async function passedDuring(work: () => Promise<unknown>): Promise<Passed> {
-  const session = new Session()
-  session.connect()
-  await session.post('Profiler.enable')
-  await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false })
-  try {
-    await work()
-    const { result } = await session.post('Profiler.takePreciseCoverage')
-    return new Map(
-      result.flatMap(({ url, functions: covered }) =>
-        covered.flatMap(({ functionName, ranges: [range] }): [string, string][] => {
-          if (!url.startsWith('file:') || range === undefined || range.count === 0 || range.startOffset === 0) return []
-          const file = path.relative(source, fileURLToPath(url.split('?', 1)[0] ?? ''))
-          return file.startsWith('..') || file.includes('generated')
-            ? []
-            : [[`${file}:${range.startOffset}`, functionName]]
-        }),
-      ),
-    )
-  } finally {
-    await session.post('Profiler.stopPreciseCoverage')
-    session.disconnect()
-  }
 }

@@ -12,7 +12,7 @@ import { migrate } from '../../src/database/prisma/migrations.ts'
 import { demoFacts } from '../../src/feed/demo/demo.ts'
 import { DataVersions } from '../../src/http/cache/data-versions.ts'
 import { createResponseCache } from '../../src/http/cache/response-cache.ts'
-import { filesRunBy } from './readme-coverage.ts'
+import { filesRunBy } from '../support/coverage.ts'
 
 const nowSeconds = 1_767_225_600
 /** Enough of the demo world for each kind of fact and a bucket of equity points. */

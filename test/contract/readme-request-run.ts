@@ -9,7 +9,7 @@ import { createLog } from '../../src/cli/log.ts'
 import { readConfig } from '../../src/config.ts'
 import { openPGlite } from '../../src/database/pglite/database.ts'
 import { migrate } from '../../src/database/prisma/migrations.ts'
-import { filesRunBy } from './readme-coverage.ts'
+import { filesRunBy } from '../support/coverage.ts'
 
 const nowSeconds = 1_767_225_600
 /** Some polls of the commit log. */

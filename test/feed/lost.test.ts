@@ -11,6 +11,7 @@ import { followedSource } from '../../src/feed/reading/followed-source.ts'
 import { fileSource, type Source } from '../../src/feed/reading/source.ts'
 import { empty, emptyDatabase } from '../support/database.ts'
 import { dumpReadModel } from '../support/dump.ts'
+import { fallingBack } from '../support/falling-back.ts'
 import { feedText, manyDemoFacts } from '../support/feeds.ts'
 import { deposit, feedOf, mark, midnight, opened, strategy, vaultA } from '../support/world.ts'
 
@@ -126,21 +127,6 @@ test.each([
   expect((await database.prisma.feed.findFirst())?.line).toBe(1n)
 })
 
-/** A database that resets to an earlier state on demand, before its next transaction. */
-function fallingBack(database: Database) {
-  let fall: (() => Promise<unknown>) | null = null
-  const falling: Database = {
-    ...database,
-    async transaction(work) {
-      const due = fall
-      fall = null
-      await due?.()
-      return database.transaction(work)
-    },
-  }
-  return { database: falling, beforeNext: (given: () => Promise<unknown>) => void (fall = given) }
-}
-
 const becomes = (check: () => Promise<void> | void): Promise<void> =>
   vi.waitFor(check, { timeout: 30_000, interval: 20 })
 
@@ -235,4 +221,27 @@ test('a position of an earlier reading, further on in the file, is not where the
   await ingest({ database, source: { ...whole, chunks: chunks() }, onReopen: () => void reopened.push(1) })
   expect(reopened).toHaveLength(1)
   expect(await real.prisma.equityPoint.count()).toBe(4)
+})
+
+test('a commit that is lost is noticed, though the batches around it are of one position', async () => {
+  const marks = Array.from({ length: 4 }, (_, at) => mark(vaultA, midnight + 20 + at, `10${at}`))
+  const lists = [beginning, ...marks.map((one) => [one])]
+  const position = { line: 0, byte: 7, fingerprint: 'a second with many facts' }
+  // As a chain's position is the same for all facts of a second.
+  const open = (): Source => ({
+    ...{ name: 'coarse', start: { line: 0, byte: 0 }, positionAfter: () => position },
+    facts: (async function* () {
+      await Promise.resolve()
+      yield* lists
+    })(),
+    reopen: () => Promise.resolve(open()),
+  })
+  for (const lost of [0, 1, 2, 3]) {
+    const database = await emptyDatabase()
+    const reopened: unknown[] = []
+    const onReopen = (stored: unknown): void => void reopened.push(stored)
+    await ingest({ database: losing(database, lost), source: open(), onReopen })
+    expect(reopened).toEqual([lost === 0 ? null : position])
+    expect(await database.prisma.equityPoint.count()).toBe(5)
+  }
 })

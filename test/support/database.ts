@@ -40,16 +40,18 @@ export async function empty(database: Database): Promise<void> {
 
 /** A new database, which the caller closes. */
 export async function createDatabase(): Promise<TestDatabase> {
-  return postgresUrl === undefined ? migrated(await openPGlite()) : openOn(await createOnServer(postgresUrl))
+  return migrated(await createWithoutTables())
+}
+
+/** A new database without any migration, which the caller closes. */
+export async function createWithoutTables(): Promise<Database> {
+  return postgresUrl === undefined ? openPGlite() : openPostgreSql(await createOnServer(postgresUrl), 5)
 }
 
 /** A new database on the server at this address, whose texts are in the order of a language (PostgreSQL 15 or newer). */
 export async function createInLanguage(url: string, language: string): Promise<TestDatabase> {
-  return openOn(await createOnServer(url, `template0 locale_provider icu icu_locale '${language}'`))
-}
-
-async function openOn(url: string): Promise<TestDatabase> {
-  return migrated(await openPostgreSql(url, 5))
+  const own = await createOnServer(url, `template0 locale_provider icu icu_locale '${language}'`)
+  return migrated(await openPostgreSql(own, 5))
 }
 
 async function migrated(database: Database): Promise<TestDatabase> {

@@ -15,8 +15,12 @@ import { pooledSnapshots } from './pooled-snapshots.ts'
 import { pooledTransactions } from './transactions.ts'
 import { withQuery } from '../decode-rows.ts'
 
-/** Key of the advisory lock for migrations: any constant that no other user of this database takes. */
+/**
+ * Keys of advisory locks: of a process that migrates, and of the server's session that runs its migrations. Any
+ * constants that no other user of this database takes.
+ */
 const startLock = 7_261_190_411
+const sessionLock = 7_261_190_412
 
 /** Connections besides those for reads: an ingest writes on one, and reads its start position on another. */
 const writeConnections = 2
@@ -117,15 +121,16 @@ function unreachable(url: string, error: unknown): DatabaseUnreachable {
 }
 
 /**
- * Runs work with a driver adapter of its own pool. The schema engine replaces driver errors by its own texts; outages
- * and refusals of the server are thrown as the driver reported them.
+ * Runs work with a driver adapter of its own connection. A server does not notice that a process was killed while it
+ * runs the process's script: the connection locks out others until its session has ended. The schema engine replaces
+ * driver errors by its own texts; outages and refusals of the server are thrown as the driver reported them.
  */
 async function withOwnAdapter<Result>(
   url: string,
   toOutage: ToOutage,
   work: (adapter: SqlMigrationAwareDriverAdapterFactory) => Promise<Result>,
 ): Promise<Result> {
-  const pool = new pg.Pool({ connectionString: url, max: 1 }).on('error', () => undefined)
+  const pool = new pg.Pool({ connectionString: url, max: 1, idleTimeoutMillis: 0 }).on('error', () => undefined)
   const met: unknown[] = []
   const noted: ToOutage = (error) => {
     const found = toOutage(error)
@@ -134,6 +139,7 @@ async function withOwnAdapter<Result>(
   }
   const run = (sql: string): Promise<unknown> => rejectWithOutage(pool.query(sql), noted)
   try {
+    await run(`select pg_advisory_lock(${sessionLock})`)
     return await work(adapterWithOutages(atomicScripts(new PrismaPg(pool), run), noted))
   } catch (error) {
     throw met[0] ?? error

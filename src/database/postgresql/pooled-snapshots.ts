@@ -2,6 +2,7 @@ import type pg from 'pg'
 import { throwIfCancelled, untilCancelled } from '../cancellation.ts'
 import type { Cancellation } from '../cancellation.ts'
 import type { Snapshots, VersionedReader } from '../database.ts'
+import { ReadCancelled, RecoveryConflict } from '../errors.ts'
 import { toDatabaseError, rowsOf, stopMilliseconds, finishesWithin } from './pipeline.ts'
 import type { ReadPools } from './pooled-reads.ts'
 import { SnapshotReads } from '../snapshot-reads.ts'
@@ -11,8 +12,10 @@ const commit: pg.QueryConfig = { name: 'end_snapshot', text: 'commit' }
 
 /**
  * Returns snapshots on the connections of a pool: each is a read-only transaction whose reads are pipelined. The pool
- * limits their number. A snapshot that meets a recovery conflict of a standby is retried once.
+ * limits their number. A snapshot that meets a recovery conflict of a standby, which cancels its statement or closes its
+ * connection between two reads, is retried once.
  * @see PostgreSQL documentation, "Transaction Isolation", section "Repeatable Read Isolation Level"
+ * @see PostgreSQL documentation, "Hot Standby", section "Handling Query Conflicts"
  */
 export function pooledSnapshots({ short, unbounded, control }: ReadPools): Snapshots {
   return {
@@ -30,6 +33,12 @@ export function pooledSnapshots({ short, unbounded, control }: ReadPools): Snaps
   ): Promise<{ readonly isInConflict: boolean; readonly result: () => Result }> {
     throwIfCancelled(signal)
     const connecting = pool.connect()
+    let closed: Error | undefined
+    const onClosed = (reason: Error): void => void (closed ??= reason)
+    connecting.then(
+      (client) => client.on('error', onClosed),
+      () => undefined,
+    )
     const beginning = connecting.then((client) => rowsOf(client, begin))
     // Each read reports the error of BEGIN; there may be none.
     beginning.catch(() => undefined)
@@ -39,7 +48,9 @@ export function pooledSnapshots({ short, unbounded, control }: ReadPools): Snaps
         const [, rows] = await untilCancelled(Promise.all([beginning, sent]), signal)
         return rows
       } catch (error) {
-        throw toDatabaseError(error)
+        // A read on a closed connection fails without the server's reason for closing it.
+        const reason = toDatabaseError(closed)
+        throw reason instanceof RecoveryConflict && !(error instanceof ReadCancelled) ? reason : toDatabaseError(error)
       }
     })
     try {
@@ -53,7 +64,7 @@ export function pooledSnapshots({ short, unbounded, control }: ReadPools): Snaps
     } finally {
       reads.end()
       // The response does not wait for the end of its transaction.
-      connecting.then((client) => endSnapshot(client, control)).catch(() => undefined)
+      connecting.then((client) => endSnapshot(client.off('error', onClosed), control)).catch(() => undefined)
     }
   }
 }

@@ -30,15 +30,15 @@ async function applyMissing(database: Database): Promise<string[]> {
   const names = migrationsList.migrationDirectories.map(({ path: name }) => name)
   if (await areApplied(database, names)) return []
   if (await isReadOnly(database)) throw await refusalOfReadOnly(database)
-  return database.exclusively(async () => {
-    // Another process may have applied them in the meantime.
-    if (await areApplied(database, names)) return []
-    await markInterruptedRolledBack(database)
-    return database.withEngineAdapter(async (adapter) => {
+  return database.exclusively(() =>
+    database.withEngineAdapter(async (adapter) => {
+      // Another process may have applied them in the meantime, or the server for one that was killed.
+      if (await areApplied(database, names)) return []
+      await markInterruptedRolledBack(database)
       const engine = await startSchemaEngine(adapter, await readDatamodel())
       return (await engine.applyMigrations({ migrationsList, filters })).appliedMigrationNames
-    })
-  })
+    }),
+  )
 }
 
 /**
@@ -64,7 +64,10 @@ export async function drift(datamodel?: string): Promise<string> {
   }
 }
 
-/** Marks an unfinished migration as rolled back. It left nothing behind, because its script is one transaction. */
+/**
+ * Marks an unfinished migration as rolled back. It left nothing behind, because its script is one transaction, and no
+ * session runs it any more.
+ */
 async function markInterruptedRolledBack(database: Database): Promise<void> {
   if (!(await hasMigrationsTable(database))) return
   await database.prisma.$executeRawUnsafe(

@@ -49,7 +49,7 @@ const maxAttempts = 5
 
 /**
  * Applies a batch of facts and the feed's position in one transaction. Retries conflicts with other writers.
- * @throws {FeedMoved} when earlier batches were lost; nothing of this batch is applied then
+ * @throws {CommitsLost} when earlier batches were lost; nothing of this batch is applied then
  */
 export async function applyBatch(
   database: Database,
@@ -69,7 +69,7 @@ export async function applyBatch(
 
 /**
  * Verifies without writing that the database contains everything that a run has applied.
- * @throws {FeedMoved} when commits are lost
+ * @throws {CommitsLost} when commits are lost
  */
 export async function requireApplied(
   database: Pick<Database, 'transaction'>,

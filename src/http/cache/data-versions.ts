@@ -98,6 +98,26 @@ export class DataVersions {
     return () => this.#waiting.delete(listener)
   }
 
+  /**
+   * Resolves when a condition on the state is true, which is checked at each change, or after a timeout.
+   * @param onLeave registers a function that ends the wait at once
+   */
+  waitUntil(isTrue: () => boolean, milliseconds: number, onLeave?: (end: () => void) => void): Promise<void> {
+    if (isTrue()) return Promise.resolve()
+    return new Promise((resolve) => {
+      const end = (): void => {
+        clearTimeout(timer)
+        stop()
+        resolve()
+      }
+      const timer = setTimeout(end, milliseconds)
+      const stop = this.onChange(() => {
+        if (isTrue()) end()
+      })
+      onLeave?.(end)
+    })
+  }
+
   #changed(): void {
     this.#stamp = null
     for (const listener of this.#waiting) listener()

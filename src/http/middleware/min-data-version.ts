@@ -39,8 +39,9 @@ export function versionWaiter(
       return retryLater('DATA_NOT_THERE_YET', detail)
     }
     if (!places.take(sender, 1)) return retryLater('DATA_NOT_THERE_YET', 'Too many requests wait for later data.')
-    await reached(versions, wanted, bounds.waitMilliseconds, onLeave).finally(() => places.giveBack(sender, 1))
-    return versions.hasReached(wanted) ? null : notThereYet(wanted, bounds)
+    const isReached = (): boolean => versions.hasReached(wanted)
+    await versions.waitUntil(isReached, bounds.waitMilliseconds, onLeave).finally(() => places.giveBack(sender, 1))
+    return isReached() ? null : notThereYet(wanted, bounds)
   }
 
   return async (text, sender, onLeave) => {
@@ -75,22 +76,6 @@ function notThereYet({ text }: ParsedVersion, { waitMilliseconds }: VersionLimit
 function parsed(text: string): ParsedVersion | null {
   const [, seq] = /^([1-9]\d{0,14})\.\d{1,19}$/.exec(text) ?? []
   return seq === undefined ? null : { seq: Number(seq), text }
-}
-
-/** Resolves when the version is reached, the time has elapsed, or the client has disconnected. */
-function reached(versions: DataVersions, wanted: ParsedVersion, milliseconds: number, onLeave: OnLeave): Promise<void> {
-  return new Promise((resolve) => {
-    const end = (): void => {
-      clearTimeout(timer)
-      stop()
-      resolve()
-    }
-    const timer = setTimeout(end, milliseconds)
-    const stop = versions.onChange(() => {
-      if (versions.hasReached(wanted)) end()
-    })
-    onLeave(end)
-  })
 }
 
 class Refusal {
