@@ -1,6 +1,6 @@
 import type { Address } from 'viem'
 import { Contradiction } from '../errors.ts'
-import type { Holding, Holdings } from './holdings.ts'
+import type { Holding, Holdings, VaultHoldings } from './holdings.ts'
 import type { BlockState } from '../rpc/multicall.ts'
 import type { StoredPosition, Venue } from '../venues/venue.ts'
 
@@ -14,7 +14,10 @@ export async function checkHoldings(state: BlockState, holdings: Holdings): Prom
   await Promise.all(
     [...vaults].map(async (vault) => {
       const held = holdings.of(vault)
-      await Promise.all([checkCount(state, venue, vault, held), ...held.map((one) => readVerified(state, venue, one))])
+      await Promise.all([
+        checkCount(state, venue, vault, held),
+        ...held.positions.map((one) => readVerified(state, venue, one)),
+      ])
     }),
   )
 }
@@ -27,12 +30,13 @@ export async function checkCount(
   state: BlockState,
   venue: Venue,
   vault: Address,
-  held: readonly Holding[],
+  { positions, strays }: VaultHoldings,
 ): Promise<void> {
   const count = await venue.count(state, vault)
-  if (count === held.length) return
+  const expected = positions.length + strays
+  if (count === expected) return
   throw new Contradiction(
-    `at block ${state.block.number} the vault ${vault} holds ${count} positions, ${held.length} by the logs`,
+    `at block ${state.block.number} the vault ${vault} holds ${count} positions, ${expected} by the logs`,
   )
 }
 
@@ -46,9 +50,7 @@ export async function readVerified(
   { id, liquidity }: Holding,
 ): Promise<StoredPosition> {
   const stored = await venue.readStored(state, id)
-  if (stored !== null && (liquidity === null || stored.liquidity === liquidity)) return stored
+  if (stored !== null && stored.liquidity === liquidity) return stored
   const found = stored === null ? 'is not there' : `has the liquidity ${stored.liquidity}`
-  throw new Contradiction(
-    `at block ${state.block.number} position ${id} ${found}, and ${String(liquidity)} by the logs`,
-  )
+  throw new Contradiction(`at block ${state.block.number} position ${id} ${found}, and ${liquidity} by the logs`)
 }

@@ -3,7 +3,8 @@ import { Decimal, one, roundUsd, zero } from '../../domain/decimal.ts'
 import type { FactInput } from '../../feed/fact/fact.ts'
 import { checkCount, readVerified } from './check-holdings.ts'
 import { PriceUnavailable } from '../errors.ts'
-import { type Holding, subtractToZero } from './holdings.ts'
+import type { Holding, VaultHoldings } from './holdings.ts'
+import { subtractToZero } from './position-state.ts'
 import { amountIn, type TokenPrices, type Token, type Tokens } from './tokens.ts'
 import { type BlockState, contractCall } from '../rpc/multicall.ts'
 import { tokenAbi } from '../vaults/vault-events.ts'
@@ -34,26 +35,25 @@ export async function valueVault(
   state: BlockState,
   { venue, tokens, prices }: { venue: Venue; tokens: Tokens; prices: Promise<TokenPrices> },
   vault: Address,
-  held: readonly Holding[],
+  held: VaultHoldings,
 ): Promise<VaultValuation> {
   // These calls share one event-loop turn, and so one request.
   const [balances, positions, pricesNow] = await Promise.all([
     Promise.all([...tokens.values()].map((token) => balanceOf(state, token, vault))),
-    Promise.all(held.map((holding) => positionAt(state, venue, tokens, holding))),
+    Promise.all(held.positions.map((holding) => positionAt(state, venue, holding))),
     prices,
     checkCount(state, venue, vault, held),
   ])
   const market = { tokens, prices: pricesNow }
   const sum = new ValueSum(market, state.block.number)
   for (const [token, units] of balances) sum.add(token.address, units)
-  const open = positions.filter((position) => position !== null)
-  for (const { token0, token1, amounts, credited, accrued } of open) {
+  for (const { token0, token1, amounts, credited, accrued } of positions) {
     sum.add(token0, amounts[0] + credited[0] + accrued[0])
     sum.add(token1, amounts[1] + credited[1] + accrued[1])
   }
   return {
     valueUsd: roundUsd(sum.usd),
-    positions: open
+    positions: positions
       .filter(isOpen)
       .map((position) => toMarkedPosition(position, venue.name, market, state.block.number)),
   }
@@ -91,17 +91,9 @@ async function balanceOf(state: BlockState, token: Token, vault: Address): Promi
   return [token, (await state.read(contractCall(tokenAbi, token.address, 'balanceOf', [vault]))) ?? 0n]
 }
 
-/** Reads a position; null for one in unknown tokens, which anyone can transfer to a vault. */
-async function positionAt(
-  state: BlockState,
-  venue: Venue,
-  tokens: Tokens,
-  holding: Holding,
-): Promise<HeldPosition | null> {
+async function positionAt(state: BlockState, venue: Venue, holding: Holding): Promise<HeldPosition> {
   const { id, freed } = holding
-  const stored = await readVerified(state, venue, holding)
-  if (!tokens.has(stored.token0) || !tokens.has(stored.token1)) return null
-  const position = await venue.positionOf(state, stored)
+  const position = await venue.positionOf(state, await readVerified(state, venue, holding))
   const { credited, accrued } = position
   const rewards: Amounts = [
     subtractToZero(credited[0], freed[0]) + accrued[0],

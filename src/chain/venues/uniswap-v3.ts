@@ -1,4 +1,13 @@
-import { type Address, decodeEventLog, type Hex, numberToHex, padHex, parseAbi, toEventSelector } from 'viem'
+import {
+  type Address,
+  decodeEventLog,
+  type Hex,
+  numberToHex,
+  padHex,
+  parseAbi,
+  toEventSelector,
+  zeroAddress,
+} from 'viem'
 import { Decimal } from '../../domain/decimal.ts'
 import type { ChainLog } from '../rpc/block.ts'
 import { ContractMismatch } from '../errors.ts'
@@ -54,8 +63,7 @@ export function uniswapV3(manager: Address): Venue {
     known.catch(() => pools.delete(key))
     return known
   }
-  const count = async (state: BlockState, owner: Address): Promise<number> =>
-    Number((await state.read(contractCall(managerAbi, manager, 'balanceOf', [owner]))) ?? 0n)
+  const topicsOf = (ids: readonly string[]): Hex[] => ids.map((id) => numberToHex(BigInt(id), { size: 32 }))
 
   return {
     name: 'uniswap-v3',
@@ -70,18 +78,24 @@ export function uniswapV3(manager: Address): Venue {
       ])
     },
     changesOf(ids) {
-      const topics = ids.map((id) => numberToHex(BigInt(id), { size: 32 }))
-      return inChunks(topics, maxTopics).map((some) => ({
+      return inChunks(topicsOf(ids), maxTopics).map((some) => ({
         address: manager,
         topics: [[increase, decrease, collect], some],
       }))
     },
-    count,
-    async idsOf(state, owner) {
-      const ids = Array.from({ length: await count(state, owner) }, (_, index) =>
-        state.readRequired(contractCall(managerAbi, manager, 'tokenOfOwnerByIndex', [owner, BigInt(index)])),
-      )
-      return (await Promise.all(ids)).map(String)
+    creationsOf(ids) {
+      const nobody = padHex(zeroAddress, { size: 32 })
+      return inChunks(topicsOf(ids), maxTopics).map((some) => ({
+        address: manager,
+        topics: [transfer, nobody, null, some],
+      }))
+    },
+    async count(state, owner) {
+      return Number((await state.read(contractCall(managerAbi, manager, 'balanceOf', [owner]))) ?? 0n)
+    },
+    async idAt(state, owner, index) {
+      const call = contractCall(managerAbi, manager, 'tokenOfOwnerByIndex', [owner, BigInt(index)])
+      return String(await state.readRequired(call))
     },
     async readStored(state, id) {
       const found = await state.read(contractCall(managerAbi, manager, 'positions', [BigInt(id)]))

@@ -58,10 +58,12 @@ export interface Venue {
   movesOf(owners: readonly Address[]): readonly LogFilter[]
   /** Returns filters for all changes of these positions. */
   changesOf(ids: readonly string[]): readonly LogFilter[]
+  /** Returns filters for the transfers that create these positions. */
+  creationsOf(ids: readonly string[]): readonly LogFilter[]
   /** Reads the number of positions of an owner. */
   count(state: BlockState, owner: Address): Promise<number>
-  /** Reads the ids of the positions of an owner. */
-  idsOf(state: BlockState, owner: Address): Promise<readonly string[]>
+  /** Reads the id of one of the positions of an owner, by its index in a list whose order changes. */
+  idAt(state: BlockState, owner: Address, index: number): Promise<string>
   /** Reads a position from the contract; null where it does not exist. */
   readStored(state: BlockState, id: string): Promise<StoredPosition | null>
   /** Computes the current amounts and prices of a position. */

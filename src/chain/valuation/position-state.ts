@@ -1,0 +1,29 @@
+import type { Amounts } from '../venues/liquidity-math.ts'
+import type { PositionChange } from '../venues/venue.ts'
+
+/** State of a position as its own logs since its creation tell it, whoever has held it. */
+export interface PositionState {
+  readonly liquidity: bigint
+  /** Withdrawn liquidity that was not collected yet: principal, not fees. */
+  readonly freed: Amounts
+}
+
+/** A position that was just created. */
+export const newPosition: PositionState = { liquidity: 0n, freed: [0n, 0n] }
+
+/** Returns the state of a position after a change of its liquidity or of its uncollected amounts. */
+export function afterChange(
+  { liquidity, freed }: PositionState,
+  change: Exclude<PositionChange, { kind: 'moved' }>,
+): PositionState {
+  if (change.kind === 'increased') return { liquidity: liquidity + change.liquidity, freed }
+  const [amount0, amount1] = change.amounts
+  if (change.kind === 'collected')
+    return { liquidity, freed: [subtractToZero(freed[0], amount0), subtractToZero(freed[1], amount1)] }
+  return { liquidity: liquidity - change.liquidity, freed: [freed[0] + amount0, freed[1] + amount1] }
+}
+
+/** Subtracts amounts, with 0 as the minimum. */
+export function subtractToZero(from: bigint, amount: bigint): bigint {
+  return from > amount ? from - amount : 0n
+}
