@@ -2,6 +2,7 @@ import type { Address } from 'viem'
 import { Decimal, one, roundUsd, zero } from '../../domain/decimal.ts'
 import type { FactInput } from '../../feed/fact/fact.ts'
 import { checkCount, readVerified } from './check-holdings.ts'
+import { withCollectable } from './collectable.ts'
 import { PriceUnavailable } from '../errors.ts'
 import type { Holding, VaultHoldings } from './holdings.ts'
 import { subtractToZero } from './position-state.ts'
@@ -38,7 +39,7 @@ export async function valueVault(
   held: VaultHoldings,
 ): Promise<VaultValuation> {
   // These calls share one event-loop turn, and so one request.
-  const [balances, positions, pricesNow] = await Promise.all([
+  const [balances, read, pricesNow] = await Promise.all([
     Promise.all([...tokens.values()].map((token) => balanceOf(state, token, vault))),
     Promise.all(held.positions.map((holding) => positionAt(state, venue, holding))),
     prices,
@@ -47,9 +48,10 @@ export async function valueVault(
   const market = { tokens, prices: pricesNow }
   const sum = new ValueSum(market, state.block.number)
   for (const [token, units] of balances) sum.add(token.address, units)
-  for (const { token0, token1, amounts, credited, accrued } of positions) {
-    sum.add(token0, amounts[0] + credited[0] + accrued[0])
-    sum.add(token1, amounts[1] + credited[1] + accrued[1])
+  const positions = withCollectable(read)
+  for (const { token0, token1, amounts, collectable } of positions) {
+    sum.add(token0, amounts[0] + collectable[0])
+    sum.add(token1, amounts[1] + collectable[1])
   }
   return {
     valueUsd: roundUsd(sum.usd),
@@ -84,8 +86,11 @@ export class ValueSum {
 
 interface HeldPosition extends Position {
   readonly id: string
-  readonly rewards: Amounts
+  /** Withdrawn liquidity that was not collected yet: principal, not fees. */
+  readonly freed: Amounts
 }
+
+type PayingPosition = ReturnType<typeof withCollectable<HeldPosition>>[number]
 
 async function balanceOf(state: BlockState, token: Token, vault: Address): Promise<readonly [Token, bigint]> {
   return [token, (await state.read(contractCall(tokenAbi, token.address, 'balanceOf', [vault]))) ?? 0n]
@@ -93,13 +98,7 @@ async function balanceOf(state: BlockState, token: Token, vault: Address): Promi
 
 async function positionAt(state: BlockState, venue: Venue, holding: Holding): Promise<HeldPosition> {
   const { id, freed } = holding
-  const position = await venue.positionOf(state, await readVerified(state, venue, holding))
-  const { credited, accrued } = position
-  const rewards: Amounts = [
-    subtractToZero(credited[0], freed[0]) + accrued[0],
-    subtractToZero(credited[1], freed[1]) + accrued[1],
-  ]
-  return { ...position, id, rewards }
+  return { ...(await venue.positionOf(state, await readVerified(state, venue, holding))), id, freed }
 }
 
 /** Tells whether a position holds anything: its NFT remains after everything was withdrawn. */
@@ -107,7 +106,7 @@ function isOpen({ liquidity, credited }: Position): boolean {
   return liquidity > 0n || credited.some((amount) => amount > 0n)
 }
 
-function toMarkedPosition(position: HeldPosition, venue: string, market: Market, block: number): MarkedPosition {
+function toMarkedPosition(position: PayingPosition, venue: string, market: Market, block: number): MarkedPosition {
   const token0 = market.tokens.get(position.token0) as Token
   const token1 = market.tokens.get(position.token1) as Token
   // The price is quoted in the stable token where one of the two is stable.
@@ -116,10 +115,11 @@ function toMarkedPosition(position: HeldPosition, venue: string, market: Market,
     const direct = units.times(new Decimal(10).pow(token0.decimals - token1.decimals))
     return (inverted ? one.div(direct) : direct).toDecimalPlaces(18).toFixed()
   }
+  const { freed, collectable } = position
   const { lower, upper, current } = position.prices
   const rewards = new ValueSum(market, block)
-    .add(position.token0, position.rewards[0])
-    .add(position.token1, position.rewards[1])
+    .add(position.token0, subtractToZero(collectable[0], freed[0]))
+    .add(position.token1, subtractToZero(collectable[1], freed[1]))
   return {
     id: position.id,
     pool: {

@@ -34,12 +34,21 @@ export interface StoredPosition extends PositionTerms {
   readonly growthCounted: Amounts
 }
 
+/** An account of a venue from which uncollected amounts are paid. */
+export interface PayingAccount {
+  readonly key: string
+  /** Amounts that collecting from this position could pay at most. */
+  readonly owed: Amounts
+}
+
 /** A position with its current amounts and prices. */
 export interface Position extends StoredPosition {
   /** Amounts that withdrawing its liquidity would pay out. */
   readonly amounts: Amounts
   /** Fees that were earned but not credited yet. */
   readonly accrued: Amounts
+  /** The account from which the venue pays credited and accrued amounts, which several positions can share. */
+  readonly account: PayingAccount
   readonly currentTick: number
   /** Units of token1 for one of token0, in smallest units. */
   readonly prices: { readonly lower: Decimal; readonly upper: Decimal; readonly current: Decimal }
