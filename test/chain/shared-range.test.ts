@@ -124,5 +124,5 @@ describeOnChain('several positions of a vault in one range', () => {
 })
 
 function valueOf({ valueUsd }: Extract<FactInput, { kind: 'mark' }>): string {
-  return String(valueUsd)
+  return valueUsd
 }

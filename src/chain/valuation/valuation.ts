@@ -30,6 +30,7 @@ export interface Market {
  * Values a vault: its token balances, and the amounts that its positions would pay out.
  * @param held its positions according to the logs
  * @throws {Contradiction} when the contracts hold other positions
+ * @throws {ContractMismatch} when a contract does not answer as its standard requires
  * @throws {PriceUnavailable} when something it holds has no price
  */
 export async function valueVault(
@@ -93,7 +94,7 @@ interface HeldPosition extends Position {
 type PayingPosition = ReturnType<typeof withCollectable<HeldPosition>>[number]
 
 async function balanceOf(state: BlockState, token: Token, vault: Address): Promise<readonly [Token, bigint]> {
-  return [token, (await state.read(contractCall(tokenAbi, token.address, 'balanceOf', [vault]))) ?? 0n]
+  return [token, await state.readIfThere(contractCall(tokenAbi, token.address, 'balanceOf', [vault]), 0n)]
 }
 
 async function positionAt(state: BlockState, venue: Venue, holding: Holding): Promise<HeldPosition> {

@@ -96,7 +96,7 @@ export function uniswapV3(manager: Address): Venue {
       }))
     },
     async count(state, owner) {
-      return Number((await state.read(contractCall(managerAbi, manager, 'balanceOf', [owner]))) ?? 0n)
+      return Number(await state.readIfThere(contractCall(managerAbi, manager, 'balanceOf', [owner]), 0n))
     },
     async idAt(state, owner, index) {
       const call = contractCall(managerAbi, manager, 'tokenOfOwnerByIndex', [owner, BigInt(index)])
