@@ -1,4 +1,4 @@
-import type { Address, Hex } from 'viem'
+import { type Address, encodeFunctionData, type Hex } from 'viem'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type ChainPosition, chainFeed } from '../../src/chain/feed.ts'
 import type { FactInput } from '../../src/feed/fact/fact.ts'
@@ -6,6 +6,7 @@ import { emptyDatabase } from '../support/database.ts'
 import { dumpReadModel } from '../support/dump.ts'
 import { gatewayOn } from '../support/gateway.ts'
 import { type Call, describeOnChain, patienceMilliseconds, startChain, type TestChain } from './support/anvil.ts'
+import * as artifacts from './support/artifacts.ts'
 import { type Known, observe } from './support/observer.ts'
 import { logsOf, openVault, type Operator } from './support/operator.ts'
 import { deployProtocol, type Protocol } from './support/protocol.ts'
@@ -193,6 +194,48 @@ describeOnChain('positions that come to a vault', () => {
     ])
     expect(collected).toBeGreaterThan(id)
     expect(Number((events.at(-1) as { amountUsd?: string }).amountUsd)).toBeLessThan(1_000)
+  })
+
+  test('that go and come back are told as they are, and those in unknown tokens not at all', async () => {
+    const vault = await funded()
+    const other = await openVault(chain, protocol, protocol.usdc)
+    const { manager } = protocol
+    const ofStranger = (data: Hex) => ({ from: stranger, to: manager, data })
+    const id = await minted(vault.run([manager, positionData(vault.address)]))
+    const stray = await minted(strays.mintTo(vault.address))
+    await chain.block(vault.run([manager, transferData(vault.address, stranger, id)]))
+    const freed = await freedPart(stranger, id, ofStranger)
+    await chain.block(transferOf(protocol, stranger, vault.address, id))
+    await chain.block(vault.run([manager, transferData(vault.address, other.address, stray)]))
+    await trade()
+    await chain.mine(20)
+    for (const [holder, position] of [
+      [vault, id],
+      [other, stray],
+    ] as const) {
+      const { liquidity } = await observer.positionAt(holder.address, { id: position }, await chain.head())
+      const burn = encodeFunctionData({ abi: artifacts.manager.abi, functionName: 'burn', args: [position] })
+      await chain.block(
+        holder.run(
+          [manager, protocol.decreaseData(position, liquidity)],
+          [manager, protocol.collectData(position, holder.address)],
+          [manager, burn],
+        ),
+      )
+    }
+    await chain.mine(70)
+    const facts = await factsOf(jsonOf(vault, other))
+    const mine = facts.filter((fact) => 'vault' in fact && fact.vault === vault.address)
+    expect(eventsOf(mine).map(({ type }) => type)).toEqual(['deposit', 'plant', 'exit', 'harvest'])
+    await expectPending(
+      marksOf(mine).findLast(({ positions }) => positions.length > 0),
+      vault,
+      { id, freed },
+    )
+    const theirs = facts.filter((fact) => 'vault' in fact && fact.vault === other.address)
+    expect(eventsOf(theirs)).toEqual([])
+    expect(marksOf(theirs).flatMap(({ positions }) => positions)).toEqual([])
+    await expectSameFromAnywhere(jsonOf(vault, other))
   })
 
   test('from another vault tell the same where that one is added later', async () => {
