@@ -1,6 +1,7 @@
 import type { Address } from 'viem'
 import { Contradiction } from '../errors.ts'
 import type { Holding, Holdings, VaultHoldings } from './holdings.ts'
+import { verifyState } from './position-state.ts'
 import type { BlockState } from '../rpc/multicall.ts'
 import type { StoredPosition, Venue } from '../venues/venue.ts'
 
@@ -41,16 +42,14 @@ export async function checkCount(
 }
 
 /**
- * Reads a position and verifies its liquidity.
- * @throws {Contradiction} when it does not exist, or its liquidity differs from the logs
+ * Reads a position and verifies its state.
+ * @throws {Contradiction} when it does not exist, or differs from the logs
  */
-export async function readVerified(
-  state: BlockState,
-  venue: Venue,
-  { id, liquidity }: Holding,
-): Promise<StoredPosition> {
+export async function readVerified(state: BlockState, venue: Venue, holding: Holding): Promise<StoredPosition> {
+  const { id } = holding
+  const { number } = state.block
   const stored = await venue.readStored(state, id)
-  if (stored !== null && stored.liquidity === liquidity) return stored
-  const found = stored === null ? 'is not there' : `has the liquidity ${stored.liquidity}`
-  throw new Contradiction(`at block ${state.block.number} position ${id} ${found}, and ${liquidity} by the logs`)
+  if (stored === null) throw new Contradiction(`at block ${number} position ${id} is not there, and is by the logs`)
+  verifyState(number, id, holding, stored)
+  return stored
 }

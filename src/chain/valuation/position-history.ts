@@ -2,7 +2,7 @@ import { zeroAddress } from 'viem'
 import type { ChainLog } from '../rpc/block.ts'
 import { Contradiction } from '../errors.ts'
 import { RangeWidth, readHistory, sortLogs } from '../rpc/log-ranges.ts'
-import { afterChange, newPosition, type PositionState } from './position-state.ts'
+import { afterChange, newPosition, type PositionState, verifyState } from './position-state.ts'
 import type { Rpc } from '../rpc/rpc.ts'
 import type { StoredPosition, Venue } from '../venues/venue.ts'
 
@@ -27,11 +27,8 @@ export async function readPositionStates(
   return new Map(
     [...stored].map(([id, position]) => {
       const state = replayed.get(id) ?? { ...newPosition, liquidity: position.liquidity }
-      if (agrees(state, position)) return [id, state]
-      throw new Contradiction(
-        `at block ${block} position ${id} has the liquidity ${position.liquidity} and owes ${position.credited.join(' and ')}, ` +
-          `by its logs ${state.liquidity} and at least ${state.freed.join(' and ')}`,
-      )
+      verifyState(block, id, state, position)
+      return [id, state]
     }),
   )
 }
@@ -63,8 +60,4 @@ function replay(venue: Venue, ids: readonly string[], logs: readonly ChainLog[])
     states.set(change.id, afterChange(states.get(change.id) ?? newPosition, change))
   }
   return states
-}
-
-function agrees({ liquidity, freed }: PositionState, stored: StoredPosition): boolean {
-  return liquidity === stored.liquidity && freed[0] <= stored.credited[0] && freed[1] <= stored.credited[1]
 }

@@ -1,5 +1,6 @@
+import { Contradiction } from '../errors.ts'
 import type { Amounts } from '../venues/liquidity-math.ts'
-import type { PositionChange } from '../venues/venue.ts'
+import type { PositionChange, StoredPosition } from '../venues/venue.ts'
 
 /** State of a position as its own logs since its creation tell it, whoever has held it. */
 export interface PositionState {
@@ -21,6 +22,25 @@ export function afterChange(
   if (change.kind === 'collected')
     return { liquidity, freed: [subtractToZero(freed[0], amount0), subtractToZero(freed[1], amount1)] }
   return { liquidity: liquidity - change.liquidity, freed: [freed[0] + amount0, freed[1] + amount1] }
+}
+
+/**
+ * Compares the state of a position by its logs with the position that the venue's contract stores at the end of a
+ * block. Its uncollected amounts include all withdrawn liquidity.
+ * @throws {Contradiction} when they disagree
+ */
+export function verifyState(
+  block: number,
+  id: string,
+  { liquidity, freed }: PositionState,
+  stored: StoredPosition,
+): void {
+  const { credited } = stored
+  if (stored.liquidity === liquidity && freed[0] <= credited[0] && freed[1] <= credited[1]) return
+  throw new Contradiction(
+    `at block ${block} position ${id} has the liquidity ${stored.liquidity} and owes ${credited.join(' and ')}, ` +
+      `and by the logs ${liquidity} and at least ${freed.join(' and ')}`,
+  )
 }
 
 /** Subtracts amounts, with 0 as the minimum. */
