@@ -6,7 +6,7 @@ import { contractExists } from './rpc/contract-existence.ts'
 import type { VaultConfig } from './config.ts'
 import { PriceUnavailable, ContractMismatch } from './errors.ts'
 import { valuesBeforeFlows } from './valuation/flows.ts'
-import type { Holding, PositionEvent } from './valuation/holdings.ts'
+import type { PositionEvent, VaultHoldings } from './valuation/holdings.ts'
 import { amountIn, type TokenPrices, readPrices, requireToken, type Tokens } from './valuation/tokens.ts'
 import type { BlockPlan, VaultEvent } from './block-plan.ts'
 import type { Rpc } from './rpc/rpc.ts'
@@ -47,7 +47,7 @@ export class BlockFacts {
    * @throws {Contradiction} when contracts and logs disagree
    * @throws {PriceUnavailable} when something it holds has no price
    */
-  async mark(vault: Address, held: readonly Holding[]): Promise<MarkFact> {
+  async mark(vault: Address, held: VaultHoldings): Promise<MarkFact> {
     const [{ valueUsd, positions }, prices] = await Promise.all([this.#value(vault, held), this.#readPricesOnce()])
     return {
       kind: 'mark',
@@ -67,7 +67,7 @@ export class BlockFacts {
     ])
     const flowOf = new Map(flows.flat())
     const fields = events.map(async (event) => (isFlow(event) ? flowOf.get(event) : this.#readEvent(event)))
-    return [...beginnings, ...(await Promise.all(fields)).filter((fact) => fact != null)]
+    return [...beginnings, ...(await Promise.all(fields)).filter((fact) => fact !== undefined)]
   }
 
   async #open({ address, strategy, firstBlock }: VaultConfig): Promise<VaultFact> {
@@ -87,11 +87,7 @@ export class BlockFacts {
   }
 
   /** Returns the deposits and withdrawals of a vault, with their log events. */
-  async #flows(
-    vault: Address,
-    held: readonly Holding[],
-    events: BlockPlan['events'],
-  ): Promise<[FlowEvent, EventFact][]> {
+  async #flows(vault: Address, held: VaultHoldings, events: BlockPlan['events']): Promise<[FlowEvent, EventFact][]> {
     const flows = events.filter(isFlow).filter((event) => event.vault === vault)
     if (flows.length === 0) return []
     const [{ valueUsd }, prices, asset] = await Promise.all([
@@ -124,22 +120,19 @@ export class BlockFacts {
     })
   }
 
-  /**
-   * Returns the fact of an event other than a flow; null for a position in unknown tokens, which anyone can transfer to
-   * a vault.
-   */
-  async #readEvent(event: VaultEvent | PositionEvent): Promise<EventFact | null> {
+  /** Returns the fact of an event other than a flow. */
+  async #readEvent(event: VaultEvent | PositionEvent): Promise<EventFact> {
     if ('change' in event) {
       const { change } = event
       const reason = `Paused${change.kind === 'paused' ? ` by ${change.by}` : ''}`
       return this.#event(event, change.kind === 'paused' ? { type: 'suspend', reason } : { type: 'resume' })
     }
     const { type, id: positionId, amounts } = event
+    if (type === 'plant' || type === 'exit') return this.#event(event, { type, positionId })
     const position = await this.#positionOf(positionId)
-    const { tokens } = this.options
-    if (position !== null && !(tokens.has(position.token0) && tokens.has(position.token1))) return null
-    if (type === 'plant' || type === 'exit' || position === null) return this.#event(event, { type, positionId })
-    const sum = new ValueSum({ tokens, prices: await this.#readPricesOnce() }, this.block.number)
+    if (position === null) return this.#event(event, { type, positionId })
+    const market = { tokens: this.options.tokens, prices: await this.#readPricesOnce() }
+    const sum = new ValueSum(market, this.block.number)
     sum.add(position.token0, amounts[0]).add(position.token1, amounts[1])
     return this.#event(event, { type, positionId, amountUsd: roundUsd(sum.usd).toFixed() })
   }
@@ -160,7 +153,7 @@ export class BlockFacts {
     return { kind: 'event', ts: this.block.ts, vault, block, txHash, logIndex, ...fields }
   }
 
-  #value(vault: Address, held: readonly Holding[]): Promise<VaultValuation> {
+  #value(vault: Address, held: VaultHoldings): Promise<VaultValuation> {
     const { venue, tokens } = this.options
     const existing = this.#values.get(vault)
     if (existing !== undefined) return existing

@@ -3,7 +3,7 @@ import type { ChainLog } from './rpc/block.ts'
 import type { VaultConfig } from './config.ts'
 import type { Segment } from './follow.ts'
 import { groupBy } from './rpc/arrays.ts'
-import type { Holding, Holdings, PositionEvent } from './valuation/holdings.ts'
+import type { Holdings, PositionEvent, VaultHoldings } from './valuation/holdings.ts'
 import { readVaultLog, type VaultChange } from './vaults/vault-events.ts'
 
 /** A change that a vault's own log reports. */
@@ -19,7 +19,7 @@ export interface BlockPlan {
   readonly opened: readonly VaultConfig[]
   readonly events: readonly (VaultEvent | PositionEvent)[]
   /** The vaults to value at its end, with the positions that they hold then. */
-  readonly marked: ReadonlyMap<Address, readonly Holding[]>
+  readonly marked: ReadonlyMap<Address, VaultHoldings>
 }
 
 /** Options of {@link planBlocks}. */
@@ -27,22 +27,19 @@ export interface BlockPlanOptions {
   readonly vaults: readonly VaultConfig[]
   readonly markEveryBlocks: number
   readonly holdings: Holdings
-  /** Reads the liquidity of a position at the end of a block, for one that was transferred to a vault. */
-  readonly readLiquidity: (id: string, block: number) => Promise<bigint>
 }
 
 /**
  * Returns the blocks of a segment that have facts: where vaults start, where logs are about them, and each multiple of
  * `markEveryBlocks`. A vault is marked at the end of each block with logs about it.
  */
-export async function planBlocks(segment: Segment, options: BlockPlanOptions): Promise<BlockPlan[]> {
+export function planBlocks(segment: Segment, options: BlockPlanOptions): BlockPlan[] {
   const { vaults, holdings, markEveryBlocks } = options
   const plans: BlockPlan[] = []
   const logs = groupBy(segment.logs, ({ block }) => block)
   for (const number of numbersOf(segment, options, logs.keys())) {
     const there = vaults.filter(({ firstBlock }) => firstBlock <= number)
     const { events, touched } = readLogsOf(logs.get(number) ?? [], there, holdings)
-    for (const id of holdings.unread) holdings.setLiquidity(id, await options.readLiquidity(id, number))
     const isTurn = number % markEveryBlocks === 0
     const marked = there.filter(({ address }) => isTurn || touched.has(address))
     plans.push({
@@ -76,6 +73,8 @@ function readLogsOf(logs: readonly ChainLog[], vaults: readonly VaultConfig[], h
     return change === null ? [] : [{ vault, change, log }]
   })
   const ofPositions = holdings.applyLogs(logs.filter(({ address }) => getAddress(address) === holdings.venue.address))
-  const events = [...ofVaults, ...ofPositions.events].sort((a, b) => a.log.logIndex - b.log.logIndex)
+  // An address can hold positions before its vault is created.
+  const ofThere = ofPositions.events.filter(({ vault }) => there.has(vault))
+  const events = [...ofVaults, ...ofThere].sort((a, b) => a.log.logIndex - b.log.logIndex)
   return { events, touched: new Set([...ofVaults.map(({ vault }) => vault), ...ofPositions.touched]) }
 }

@@ -1,48 +1,71 @@
 import type { Address } from 'viem'
-import type { Header, ChainLog } from './rpc/block.ts'
+import type { Header } from './rpc/block.ts'
+import { groupBy, inChunks } from './rpc/arrays.ts'
 import { type Holding, Holdings } from './valuation/holdings.ts'
 import type { Rpc } from './rpc/rpc.ts'
 import { BlockState } from './rpc/multicall.ts'
-import type { Venue } from './venues/venue.ts'
+import { readPositionStates } from './valuation/position-history.ts'
+import { isInTokens, type Tokens } from './valuation/tokens.ts'
+import type { StoredPosition, Venue } from './venues/venue.ts'
+
+/** Positions that are read at once: anyone can transfer any number of them to a vault. */
+const maxAtOnce = 500
 
 /** Options of {@link initialPositions}. */
 export interface InitialPositionsOptions {
   readonly rpc: Rpc
   readonly multicall: Address
   readonly venue: Venue
+  readonly tokens: Tokens
   readonly vaults: readonly Address[]
-  /** Reads the logs about positions up to the block, from the first block of any vault. */
-  readonly history: (ids: readonly string[]) => Promise<readonly ChainLog[]>
+}
+
+interface ListedPosition {
+  readonly vault: Address
+  readonly id: string
+  readonly stored: StoredPosition
 }
 
 /**
- * Reads the positions of vaults at the end of a block. The venue lists them; for those with uncollected amounts the
- * logs tell which part is withdrawn liquidity and which part is fees.
+ * Reads the positions of vaults at the end of a block. The venue lists them; those in unknown tokens are only counted.
+ * @throws {Contradiction} when logs and contract disagree
  */
 export async function initialPositions(
   block: Pick<Header, 'number' | 'hash'>,
   options: InitialPositionsOptions,
 ): Promise<Holdings> {
-  const { rpc, multicall, venue, vaults, history } = options
+  const { rpc, multicall, venue, tokens, vaults } = options
   const state = new BlockState(rpc, multicall, block)
-  const listed = (await Promise.all(vaults.map((vault) => listOf(state, venue, vault)))).flat()
-  const owing = listed.filter(({ credited }) => credited.some((amount) => amount > 0n)).map(({ id }) => id)
-  const fromLogs = new Holdings(venue, new Set(vaults))
-  if (owing.length > 0) fromLogs.applyLogs(await history(owing))
-  const freed = new Map(vaults.flatMap((vault) => fromLogs.of(vault)).map((holding) => [holding.id, holding.freed]))
-  const holdings = listed.map(({ id, vault, liquidity }): Holding => {
-    return { id, vault, liquidity, freed: freed.get(id) ?? [0n, 0n] }
+  const counts = await Promise.all(vaults.map(async (vault) => [vault, await venue.count(state, vault)] as const))
+  const places = counts.flatMap(([vault, count]) => Array.from({ length: count }, (_, index) => ({ vault, index })))
+  const known: ListedPosition[] = []
+  const strays = new Map<Address, number>()
+  for (const some of inChunks(places, maxAtOnce)) {
+    const listed = await listSome(new BlockState(rpc, multicall, block), venue, some)
+    const isKnown = groupBy(listed, ({ stored }) => isInTokens(tokens, stored))
+    known.push(...(isKnown.get(true) ?? []))
+    for (const { vault } of isKnown.get(false) ?? []) strays.set(vault, (strays.get(vault) ?? 0) + 1)
+  }
+  const stored = new Map(known.map((position) => [position.id, position.stored]))
+  const states = await readPositionStates(rpc, venue, block.number, stored)
+  const holdings = known.flatMap(({ id, vault }): Holding[] => {
+    const one = states.get(id)
+    return one === undefined ? [] : [{ ...one, id, vault }]
   })
-  return new Holdings(venue, new Set(vaults), holdings)
+  return new Holdings(venue, new Set(vaults), holdings, strays)
 }
 
-async function listOf(state: BlockState, venue: Venue, vault: Address) {
-  const ids = await venue.idsOf(state, vault)
-  return Promise.all(ids.map(async (id) => ({ ...(await readListed(state, venue, id)), id, vault })))
-}
-
-async function readListed(state: BlockState, venue: Venue, id: string) {
-  const stored = await venue.readStored(state, id)
-  if (stored === null) throw new Error(`${venue.name} lists position ${id} and doesn't have it`)
-  return stored
+function listSome(
+  state: BlockState,
+  venue: Venue,
+  places: readonly { readonly vault: Address; readonly index: number }[],
+): Promise<ListedPosition[]> {
+  return Promise.all(
+    places.map(async ({ vault, index }) => {
+      const id = await venue.idAt(state, vault, index)
+      const stored = await venue.readStored(state, id)
+      if (stored === null) throw new Error(`${venue.name} lists position ${id} and doesn't have it`)
+      return { vault, id, stored }
+    }),
+  )
 }

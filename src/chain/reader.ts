@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { FactInput } from '../feed/fact/fact.ts'
 import { initialPositions } from './initial-positions.ts'
+import { readArrivals } from './valuation/arrivals.ts'
 import type { Header } from './rpc/block.ts'
 import { checkHoldings } from './valuation/check-holdings.ts'
 import type { ChainConfig } from './config.ts'
@@ -12,7 +13,6 @@ import { groupBy } from './rpc/arrays.ts'
 import type { Holdings } from './valuation/holdings.ts'
 import { createLogSource } from './log-source.ts'
 import { planBlocks } from './block-plan.ts'
-import { readHistory } from './rpc/log-ranges.ts'
 import type { Report, Rpc } from './rpc/rpc.ts'
 import type { BlockFactsOptions } from './block-facts.ts'
 import { BlockState } from './rpc/multicall.ts'
@@ -88,17 +88,11 @@ async function* readOn(options: ReaderOptions, progress: Progress): AsyncGenerat
 }
 
 async function* readFrom(options: ReaderOptions, start: ResumePoint | null): AsyncGenerator<BlockFactsBatch, void> {
-  const { config, rpc, venue, multicall, once, signal, onEnd } = options
+  const { config, rpc, multicall, once, signal, onEnd } = options
   const vaults = config.vaults.map(({ address }) => address)
   const firstBlock = Math.min(...config.vaults.map((vault) => vault.firstBlock))
   const parent = await parentOf(rpc, start, firstBlock)
-  const holdings = await initialPositions(parent, {
-    rpc,
-    multicall,
-    venue,
-    vaults,
-    history: (ids) => readHistory(rpc, [...venue.movesOf(vaults), ...venue.changesOf(ids)], firstBlock, parent.number),
-  })
+  const holdings = await initialPositions(parent, { ...options, vaults })
   const logs = createLogSource(rpc, vaults, holdings)
   const { finality, pollSeconds } = config
   for await (const segment of followChain({ rpc, logs, finality, pollSeconds, parent, once, signal, onEnd })) {
@@ -133,21 +127,18 @@ function parentOf(rpc: Rpc, start: ResumePoint | null, firstBlock: number): Prom
 
 /** Returns the seconds of a segment that have facts. */
 async function planSeconds(segment: Segment, options: ReaderOptions, holdings: Holdings): Promise<TimestampBlocks[]> {
-  const { config, rpc, venue, multicall } = options
+  const { config, rpc } = options
   const known = new Map(segment.headers)
   const headerAt = async (number: number): Promise<Header> => {
     const header = known.get(number) ?? (await rpc.ask((node) => node.block(number)))
     known.set(number, header)
     return header
   }
-  const plans = await planBlocks(segment, {
-    ...config,
-    holdings,
-    readLiquidity: async (id, number) => {
-      const state = new BlockState(rpc, multicall, await headerAt(number))
-      return (await venue.readStored(state, id))?.liquidity ?? 0n
-    },
-  })
+  const { number, parentHash } = await headerAt(segment.from)
+  const before = { number: number - 1, hash: parentHash }
+  const bounds = { before, end: await headerAt(segment.to), headerAt }
+  holdings.expect(await readArrivals(segment.logs, holdings, bounds, options))
+  const plans = planBlocks(segment, { ...config, holdings })
   const placed = await Promise.all(plans.map(async (plan) => ({ plan, header: await headerAt(plan.number) })))
   for (const { plan, header } of placed) {
     const stray = plan.events.find(({ log }) => log.blockHash !== header.hash)

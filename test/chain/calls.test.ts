@@ -45,11 +45,7 @@ describeOnChain('a mark', () => {
     const reader = await connectChain(optionsOf(json))
     const header = await reader.rpc.ask((node) => node.block('latest'))
     const addresses = some.map(({ address }) => address)
-    const holdings = await initialPositions(header, {
-      ...reader,
-      vaults: addresses,
-      history: () => Promise.resolve([]),
-    })
+    const holdings = await initialPositions(header, { ...reader, vaults: addresses })
     const marked = new Map(addresses.map((address) => [address, holdings.of(address)]))
     const plan = { number: header.number, opened: [], events: [], marked }
     const moment = { blocks: [{ plan, header }], end: header }

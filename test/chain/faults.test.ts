@@ -147,6 +147,18 @@ describeOnChain('a reader of nodes that err', () => {
     await down.close()
   })
 
+  test.each<[string, unknown]>([
+    ['null', null],
+    ['an empty number', '0x'],
+    ['no number', 'soon'],
+  ])('asks again where a node gives %s for its chain id', async (_name, result) => {
+    let asked = 0
+    const meddle: Meddle = (request, pass) =>
+      request.method === 'eth_chainId' && ++asked <= 3 ? Promise.resolve({ result }) : pass()
+    expect(await read(meddle)).toEqual(right)
+    expect(asked).toBe(4)
+  })
+
   test('stops at a node of another chain, by its name', async () => {
     const proxy = await startProxy(chain.url, (request, pass) =>
       request.method === 'eth_chainId' ? Promise.resolve({ result: '0x1' }) : pass(),

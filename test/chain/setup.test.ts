@@ -2,6 +2,7 @@ import type { Address } from 'viem'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { BadChainConfig, PriceUnavailable, ContractMismatch } from '../../src/chain/errors.ts'
 import { describeOnChain, patienceMilliseconds, startChain, type TestChain } from './support/anvil.ts'
+import * as artifacts from './support/artifacts.ts'
 import { openVault, type Operator } from './support/operator.ts'
 import { deployProtocol, type Protocol } from './support/protocol.ts'
 import { chainJson, type ChainJson, factsOf } from './support/reading.ts'
@@ -94,6 +95,38 @@ describeOnChain('a chain.json that is not as the chain is', () => {
   function vaultFrom(shift: number): ChainJson {
     return { vaults: [{ address: vault.address, strategy: 'one', firstBlock: vault.firstBlock + shift }] }
   }
+
+  test('stops the reader where a token does not answer for a balance', async () => {
+    const { wbtc } = protocol
+    const code = (await chain.request({ method: 'eth_getCode', params: [wbtc.address, 'latest'] })) as string
+    // PUSH0, PUSH0, REVERT.
+    await chain.request({ method: 'anvil_setCode', params: [wbtc.address, '0x5f5ffd'] })
+    await chain.block(vault.deposit(alice, 10n ** 6n))
+    const block = await chain.head()
+    // The node keeps the state of a block when the next one comes.
+    await chain.mine()
+    await chain.request({ method: 'anvil_setCode', params: [wbtc.address, code] })
+    await chain.mine(4)
+    const error: unknown = await factsOf(jsonOf()).catch((thrown: unknown) => thrown)
+    expect(error).toBeInstanceOf(ContractMismatch)
+    expect((error as Error).message).toBe(`${wbtc.address} doesn't answer balanceOf() at block ${block}`)
+  })
+
+  test('counts nothing of a token that was created later', async () => {
+    const early = await openVault(chain, protocol, protocol.usdc)
+    await chain.block(early.deposit(alice, 10n ** 6n))
+    const [deployer] = chain.accounts as [Address]
+    const address = await chain.deploy(deployer, artifacts.creationOf(artifacts.token, 'LATE', 6))
+    await chain.block(protocol.mint(early.address, { address, symbol: 'LATE', decimals: 6 }, 7n * 10n ** 6n))
+    await chain.mine(12)
+    const { tokens } = jsonOf() as { tokens: TokenJson[] }
+    const facts = await factsOf({
+      ...jsonOf({ tokens: [...tokens, { address, symbol: 'LATE', price: 'stable' }] }),
+      vaults: [{ address: early.address, strategy: 'one', firstBlock: early.firstBlock }],
+    })
+    const values = facts.flatMap((fact) => (fact.kind === 'mark' ? [fact.valueUsd] : []))
+    expect([...new Set(values)]).toEqual(['1', '8'])
+  })
 
   test('stops the reader where a held token has no price yet', async () => {
     const early = await openVault(chain, protocol, protocol.weth)

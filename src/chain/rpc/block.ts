@@ -30,10 +30,10 @@ export interface ChainLog {
 export function readHeader(value: unknown): Header {
   const { number, hash, parentHash, timestamp, logsBloom } = fieldsOf(value, 'a block')
   return {
-    number: count(number),
+    number: readQuantity(number),
     hash: hex(hash, 32),
     parentHash: hex(parentHash, 32),
-    ts: count(timestamp),
+    ts: readQuantity(timestamp),
     logsBloom: hex(logsBloom, 256),
   }
 }
@@ -56,10 +56,10 @@ function readLog(value: unknown): ChainLog {
     address: hex(log['address'], 20),
     topics: log['topics'].map((topic) => hex(topic, 32)),
     data: hex(log['data']),
-    block: count(log['blockNumber']),
+    block: readQuantity(log['blockNumber']),
     blockHash: hex(log['blockHash'], 32),
     txHash: hex(log['transactionHash'], 32),
-    logIndex: count(log['logIndex']),
+    logIndex: readQuantity(log['logIndex']),
   }
 }
 
@@ -75,7 +75,11 @@ function hex(value: unknown, bytes?: number): Hex {
   return value.toLowerCase() as Hex
 }
 
-function count(value: unknown): number {
+/**
+ * Validates a number from a node's response.
+ * @throws {NodeFault} when it is no hex number, such as null
+ */
+export function readQuantity(value: unknown): number {
   const number = isHex(value) ? Number(value) : NaN
   if (!Number.isSafeInteger(number)) throw new NodeFault(`gave ${formatted(value)} for a number`)
   return number

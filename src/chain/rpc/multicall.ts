@@ -46,6 +46,9 @@ export function contractCall<
   }
 }
 
+/** The outcome of a call that reverts; null stands for a call where there is no contract. */
+const failed = Symbol('failed')
+
 interface PendingCall {
   readonly call: ContractCall<unknown>
   readonly resolve: (value: unknown) => void
@@ -71,11 +74,9 @@ export class BlockState {
    * Calls a contract.
    * @returns null where the call reverts or there is no contract
    */
-  read<Value>(call: ContractCall<Value>): Promise<Value | null> {
-    const key = call.to + call.data
-    const answer = this.#results.get(key) ?? this.#enqueue(call)
-    this.#results.set(key, answer)
-    return answer as Promise<Value | null>
+  async read<Value>(call: ContractCall<Value>): Promise<Value | null> {
+    const answer = await this.#readShared(call)
+    return answer === failed ? null : answer
   }
 
   /**
@@ -86,6 +87,24 @@ export class BlockState {
     const value = await this.read(call)
     if (value === null) throw new ContractMismatch(call.to, this.block.number, `doesn't answer ${call.name}()`)
     return value
+  }
+
+  /**
+   * Calls a contract that must answer as soon as it is there.
+   * @returns `absent` where there is no contract
+   * @throws {ContractMismatch} when the call reverts
+   */
+  async readIfThere<Value>(call: ContractCall<Value>, absent: Value): Promise<Value> {
+    const answer = await this.#readShared(call)
+    if (answer === failed) throw new ContractMismatch(call.to, this.block.number, `doesn't answer ${call.name}()`)
+    return answer ?? absent
+  }
+
+  #readShared<Value>(call: ContractCall<Value>): Promise<Value | null | typeof failed> {
+    const key = call.to + call.data
+    const answer = this.#results.get(key) ?? this.#enqueue(call)
+    this.#results.set(key, answer)
+    return answer as Promise<Value | null | typeof failed>
   }
 
   #enqueue(call: ContractCall<unknown>): Promise<unknown> {
@@ -122,12 +141,13 @@ export class BlockState {
 }
 
 function decodeResult(call: ContractCall<unknown>, result: { success: boolean; returnData: Hex } | undefined): unknown {
+  if (result?.success !== true) return failed
   // A call without a contract succeeds with empty return data.
-  if (result?.success !== true || result.returnData === '0x') return null
+  if (result.returnData === '0x') return null
   try {
     return call.decode(result.returnData)
   } catch {
     // The return data does not match the ABI.
-    return null
+    return failed
   }
 }

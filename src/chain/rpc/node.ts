@@ -1,6 +1,6 @@
 import { rateLimit } from '@ponder/utils'
 import { type Address, createClient, type Hex, http, numberToHex, type Transport } from 'viem'
-import { type Header, type ChainLog, readHeader, readLogs } from './block.ts'
+import { type Header, type ChainLog, readHeader, readLogs, readQuantity } from './block.ts'
 import type { NodeConfig } from '../config.ts'
 import { NodeFault } from '../errors.ts'
 
@@ -35,7 +35,7 @@ export function connectNode({ url, requestsPerSecond }: NodeConfig): Node {
   }
   return {
     name: new URL(url).host,
-    chainId: async () => Number(await request({ method: 'eth_chainId', params: [] })),
+    chainId: async () => readQuantity(await request({ method: 'eth_chainId', params: [] })),
     async block(at) {
       const tag = typeof at === 'number' ? numberToHex(at) : at
       const header = readHeader(await request({ method: 'eth_getBlockByNumber', params: [tag, false] }))

@@ -1,6 +1,7 @@
 import type { Address } from 'viem'
 import { Contradiction } from '../errors.ts'
-import type { Holding, Holdings } from './holdings.ts'
+import type { Holding, Holdings, VaultHoldings } from './holdings.ts'
+import { verifyState } from './position-state.ts'
 import type { BlockState } from '../rpc/multicall.ts'
 import type { StoredPosition, Venue } from '../venues/venue.ts'
 
@@ -14,7 +15,10 @@ export async function checkHoldings(state: BlockState, holdings: Holdings): Prom
   await Promise.all(
     [...vaults].map(async (vault) => {
       const held = holdings.of(vault)
-      await Promise.all([checkCount(state, venue, vault, held), ...held.map((one) => readVerified(state, venue, one))])
+      await Promise.all([
+        checkCount(state, venue, vault, held),
+        ...held.positions.map((one) => readVerified(state, venue, one)),
+      ])
     }),
   )
 }
@@ -27,28 +31,25 @@ export async function checkCount(
   state: BlockState,
   venue: Venue,
   vault: Address,
-  held: readonly Holding[],
+  { positions, strays }: VaultHoldings,
 ): Promise<void> {
   const count = await venue.count(state, vault)
-  if (count === held.length) return
+  const expected = positions.length + strays
+  if (count === expected) return
   throw new Contradiction(
-    `at block ${state.block.number} the vault ${vault} holds ${count} positions, ${held.length} by the logs`,
+    `at block ${state.block.number} the vault ${vault} holds ${count} positions, ${expected} by the logs`,
   )
 }
 
 /**
- * Reads a position and verifies its liquidity.
- * @throws {Contradiction} when it does not exist, or its liquidity differs from the logs
+ * Reads a position and verifies its state.
+ * @throws {Contradiction} when it does not exist, or differs from the logs
  */
-export async function readVerified(
-  state: BlockState,
-  venue: Venue,
-  { id, liquidity }: Holding,
-): Promise<StoredPosition> {
+export async function readVerified(state: BlockState, venue: Venue, holding: Holding): Promise<StoredPosition> {
+  const { id } = holding
+  const { number } = state.block
   const stored = await venue.readStored(state, id)
-  if (stored !== null && (liquidity === null || stored.liquidity === liquidity)) return stored
-  const found = stored === null ? 'is not there' : `has the liquidity ${stored.liquidity}`
-  throw new Contradiction(
-    `at block ${state.block.number} position ${id} ${found}, and ${String(liquidity)} by the logs`,
-  )
+  if (stored === null) throw new Contradiction(`at block ${number} position ${id} is not there, and is by the logs`)
+  verifyState(number, id, holding, stored)
+  return stored
 }

@@ -1,18 +1,26 @@
-import { type Address, zeroAddress } from 'viem'
+import { type Address, getAddress } from 'viem'
 import type { ChainLog } from '../rpc/block.ts'
 import { groupBy } from '../rpc/arrays.ts'
 import type { Amounts } from '../venues/liquidity-math.ts'
+import { afterChange, newPosition, type PositionState, subtractToZero } from './position-state.ts'
 import type { PositionChange, Venue } from '../venues/venue.ts'
 
 /** A position of a vault according to the logs. */
-export interface Holding {
+export interface Holding extends PositionState {
   readonly id: string
   readonly vault: Address
-  /** Null for a transferred position until it is read. */
-  readonly liquidity: bigint | null
-  /** Withdrawn liquidity that was not collected yet: principal, not fees. */
-  readonly freed: Amounts
 }
+
+/** The positions of one vault. */
+export interface VaultHoldings {
+  /** In ascending order of their numeric ids, because contracts list them in another order. */
+  readonly positions: readonly Holding[]
+  /** Number of its positions in unknown tokens, which anyone can transfer to it: they are only counted. */
+  readonly strays: number
+}
+
+/** A position before it arrives at a vault: its state, or `stray` for one in unknown tokens. */
+export type Arrival = PositionState | 'stray'
 
 /** A change of a position, as a ledger event. */
 export interface PositionEvent {
@@ -24,42 +32,43 @@ export interface PositionEvent {
   readonly log: ChainLog
 }
 
-const nothing: Amounts = [0n, 0n]
+type Move = Extract<PositionChange, { kind: 'moved' }>
 
 /** The positions of vaults, derived from the logs of a venue. */
 export class Holdings {
   readonly #held = new Map<string, Holding>()
+  readonly #strays: Map<Address, number>
+  /** Positions that no vault holds now, and that arrive at one in the current segment. */
+  #arrivals = new Map<string, Arrival>()
 
+  /**
+   * @param holdings the positions in known tokens
+   * @param strays numbers of the other positions, by vault
+   */
   constructor(
     readonly venue: Venue,
     readonly vaults: ReadonlySet<Address>,
     holdings: Iterable<Holding> = [],
+    strays: Iterable<readonly [Address, number]> = [],
   ) {
     for (const holding of holdings) this.#held.set(holding.id, holding)
+    this.#strays = new Map(strays)
   }
 
   get ids(): string[] {
     return [...this.#held.keys()]
   }
 
-  /**
-   * Returns the positions of a vault in ascending order of their numeric ids, because contracts list them in another
-   * order.
-   */
-  of(vault: Address): Holding[] {
-    return [...this.#held.values()]
+  of(vault: Address): VaultHoldings {
+    const positions = [...this.#held.values()]
       .filter((holding) => holding.vault === vault)
       .sort(({ id: a }, { id: b }) => a.length - b.length || (a < b ? -1 : 1))
+    return { positions, strays: this.#strays.get(vault) ?? 0 }
   }
 
-  /** Ids of the positions whose liquidity is unknown. */
-  get unread(): string[] {
-    return [...this.#held.values()].filter(({ liquidity }) => liquidity === null).map(({ id }) => id)
-  }
-
-  setLiquidity(id: string, liquidity: bigint): void {
-    const holding = this.#held.get(id)
-    if (holding !== undefined) this.#held.set(id, { ...holding, liquidity })
+  /** Sets the positions that the next logs transfer to vaults, as they are before these logs. */
+  expect(arrivals: Iterable<readonly [id: string, Arrival]>): void {
+    this.#arrivals = new Map(arrivals)
   }
 
   /**
@@ -85,8 +94,12 @@ export class Holdings {
       return []
     }
     const holding = this.#held.get(change.id)
-    if (holding === undefined) return []
-    const next = afterChange(holding, change)
+    if (holding === undefined) {
+      const arrival = this.#arrivals.get(change.id)
+      if (typeof arrival === 'object') this.#arrivals.set(change.id, afterChange(arrival, change))
+      return []
+    }
+    const next = { ...holding, ...afterChange(holding, change) }
     this.#held.set(holding.id, next)
     const type = typeOf(holding, change, next)
     const amounts = change.kind === 'collected' ? rewardsIn(holding, change.amounts) : change.amounts
@@ -94,14 +107,23 @@ export class Holdings {
     return [{ vault: holding.vault, type, id: holding.id, amounts, log }]
   }
 
-  #move({ id, from, to }: Extract<PositionChange, { kind: 'moved' }>, touched: Set<Address>): void {
-    const before = this.#held.get(id)
-    if (this.vaults.has(from)) touched.add(from)
-    this.#held.delete(id)
+  #move(move: Move, touched: Set<Address>): void {
+    const { id, from, to } = move
+    const holding = this.#held.get(id)
+    if (holding !== undefined) {
+      touched.add(holding.vault)
+      this.#held.delete(id)
+      this.#arrivals.set(id, { liquidity: holding.liquidity, freed: holding.freed })
+    } else if (this.vaults.has(from)) this.#countStray(from, -1)
     if (!this.vaults.has(to)) return
+    const arrival = this.#arrivals.get(id) ?? newPosition
+    if (arrival === 'stray') return this.#countStray(to, 1)
     touched.add(to)
-    const minted = from === zeroAddress
-    this.#held.set(id, { ...(before ?? { id, liquidity: minted ? 0n : null, freed: nothing }), vault: to })
+    this.#held.set(id, { ...arrival, id, vault: to })
+  }
+
+  #countStray(vault: Address, change: number): void {
+    this.#strays.set(vault, (this.#strays.get(vault) ?? 0) + change)
   }
 
   /**
@@ -109,40 +131,33 @@ export class Holdings {
    * transaction.
    */
   #toLedgerEvent(event: PositionEvent): PositionEvent {
-    const stands = event.type === 'exit' && this.of(event.vault).some(({ liquidity }) => liquidity !== 0n)
+    const stands = event.type === 'exit' && this.of(event.vault).positions.some(({ liquidity }) => liquidity !== 0n)
     return stands ? { ...event, type: 'rebalance' } : event
   }
 }
 
-function afterChange(holding: Holding, change: Exclude<PositionChange, { kind: 'moved' }>): Holding {
-  if (change.kind === 'increased') return { ...holding, liquidity: sum(holding.liquidity, change.liquidity) }
-  const [freed0, freed1] = holding.freed
-  const [amount0, amount1] = change.amounts
-  if (change.kind === 'collected')
-    return { ...holding, freed: [subtractToZero(freed0, amount0), subtractToZero(freed1, amount1)] }
-  return {
-    ...holding,
-    liquidity: sum(holding.liquidity, -change.liquidity),
-    freed: [freed0 + amount0, freed1 + amount1],
+/**
+ * Returns the ids of positions that logs transfer to vaults from elsewhere, in the order of their first arrival, with
+ * the block of it.
+ */
+export function arrivalsIn(logs: readonly ChainLog[], { venue, vaults, ids }: Holdings): Map<string, number> {
+  const held = new Set(ids)
+  const blocks = new Map<string, number>()
+  for (const log of logs.filter(({ address }) => getAddress(address) === venue.address)) {
+    const change = venue.readLog(log)
+    if (change?.kind !== 'moved' || !vaults.has(change.to) || held.has(change.id) || blocks.has(change.id)) continue
+    blocks.set(change.id, log.block)
   }
+  return blocks
 }
 
-function typeOf(before: Holding, change: PositionChange, after: Holding): PositionEvent['type'] {
+function typeOf(before: PositionState, change: PositionChange, after: PositionState): PositionEvent['type'] {
   if (change.kind === 'collected') return 'harvest'
   if (change.kind === 'increased') return before.liquidity === 0n ? 'plant' : 'rebalance'
   return after.liquidity === 0n ? 'exit' : 'rebalance'
 }
 
 /** Returns the fees in a collected amount: principal is paid first. */
-function rewardsIn({ freed }: Holding, [amount0, amount1]: Amounts): Amounts {
+function rewardsIn({ freed }: PositionState, [amount0, amount1]: Amounts): Amounts {
   return [subtractToZero(amount0, freed[0]), subtractToZero(amount1, freed[1])]
-}
-
-function sum(liquidity: bigint | null, change: bigint): bigint | null {
-  return liquidity === null ? null : liquidity + change
-}
-
-/** Subtracts amounts, with 0 as the minimum. */
-export function subtractToZero(from: bigint, amount: bigint): bigint {
-  return from > amount ? from - amount : 0n
 }

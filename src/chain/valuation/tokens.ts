@@ -5,6 +5,7 @@ import type { ChainConfig, TokenConfig } from '../config.ts'
 import { type BlockState, contractCall } from '../rpc/multicall.ts'
 import { tokenAbi } from '../vaults/vault-events.ts'
 import { poolAbi, priceOf } from '../venues/uniswap-v3.ts'
+import type { PositionTerms } from '../venues/venue.ts'
 
 /** Decimals of a price in a fact. */
 const priceScale = 18
@@ -130,6 +131,11 @@ async function sidesOf(state: BlockState, pool: Address): Promise<readonly [Addr
 function decimalsProblem(decimals: number | null): string[] {
   if (decimals === null) return ["is no token: it doesn't answer decimals()"]
   return decimals > 18 ? [`is of a token with ${decimals} decimals, and a fact's amounts have at most 18`] : []
+}
+
+/** Tells whether both tokens of a position are configured. Anyone can transfer others to a vault. */
+export function isInTokens(tokens: Tokens, { token0, token1 }: PositionTerms): boolean {
+  return tokens.has(token0) && tokens.has(token1)
 }
 
 /**

@@ -2,8 +2,10 @@ import type { Address } from 'viem'
 import { Decimal, one, roundUsd, zero } from '../../domain/decimal.ts'
 import type { FactInput } from '../../feed/fact/fact.ts'
 import { checkCount, readVerified } from './check-holdings.ts'
+import { withCollectable } from './collectable.ts'
 import { PriceUnavailable } from '../errors.ts'
-import { type Holding, subtractToZero } from './holdings.ts'
+import type { Holding, VaultHoldings } from './holdings.ts'
+import { subtractToZero } from './position-state.ts'
 import { amountIn, type TokenPrices, type Token, type Tokens } from './tokens.ts'
 import { type BlockState, contractCall } from '../rpc/multicall.ts'
 import { tokenAbi } from '../vaults/vault-events.ts'
@@ -28,32 +30,33 @@ export interface Market {
  * Values a vault: its token balances, and the amounts that its positions would pay out.
  * @param held its positions according to the logs
  * @throws {Contradiction} when the contracts hold other positions
+ * @throws {ContractMismatch} when a contract does not answer as its standard requires
  * @throws {PriceUnavailable} when something it holds has no price
  */
 export async function valueVault(
   state: BlockState,
   { venue, tokens, prices }: { venue: Venue; tokens: Tokens; prices: Promise<TokenPrices> },
   vault: Address,
-  held: readonly Holding[],
+  held: VaultHoldings,
 ): Promise<VaultValuation> {
   // These calls share one event-loop turn, and so one request.
-  const [balances, positions, pricesNow] = await Promise.all([
+  const [balances, read, pricesNow] = await Promise.all([
     Promise.all([...tokens.values()].map((token) => balanceOf(state, token, vault))),
-    Promise.all(held.map((holding) => positionAt(state, venue, tokens, holding))),
+    Promise.all(held.positions.map((holding) => positionAt(state, venue, holding))),
     prices,
     checkCount(state, venue, vault, held),
   ])
   const market = { tokens, prices: pricesNow }
   const sum = new ValueSum(market, state.block.number)
   for (const [token, units] of balances) sum.add(token.address, units)
-  const open = positions.filter((position) => position !== null)
-  for (const { token0, token1, amounts, credited, accrued } of open) {
-    sum.add(token0, amounts[0] + credited[0] + accrued[0])
-    sum.add(token1, amounts[1] + credited[1] + accrued[1])
+  const positions = withCollectable(read)
+  for (const { token0, token1, amounts, collectable } of positions) {
+    sum.add(token0, amounts[0] + collectable[0])
+    sum.add(token1, amounts[1] + collectable[1])
   }
   return {
     valueUsd: roundUsd(sum.usd),
-    positions: open
+    positions: positions
       .filter(isOpen)
       .map((position) => toMarkedPosition(position, venue.name, market, state.block.number)),
   }
@@ -84,30 +87,19 @@ export class ValueSum {
 
 interface HeldPosition extends Position {
   readonly id: string
-  readonly rewards: Amounts
+  /** Withdrawn liquidity that was not collected yet: principal, not fees. */
+  readonly freed: Amounts
 }
+
+type PayingPosition = ReturnType<typeof withCollectable<HeldPosition>>[number]
 
 async function balanceOf(state: BlockState, token: Token, vault: Address): Promise<readonly [Token, bigint]> {
-  return [token, (await state.read(contractCall(tokenAbi, token.address, 'balanceOf', [vault]))) ?? 0n]
+  return [token, await state.readIfThere(contractCall(tokenAbi, token.address, 'balanceOf', [vault]), 0n)]
 }
 
-/** Reads a position; null for one in unknown tokens, which anyone can transfer to a vault. */
-async function positionAt(
-  state: BlockState,
-  venue: Venue,
-  tokens: Tokens,
-  holding: Holding,
-): Promise<HeldPosition | null> {
+async function positionAt(state: BlockState, venue: Venue, holding: Holding): Promise<HeldPosition> {
   const { id, freed } = holding
-  const stored = await readVerified(state, venue, holding)
-  if (!tokens.has(stored.token0) || !tokens.has(stored.token1)) return null
-  const position = await venue.positionOf(state, stored)
-  const { credited, accrued } = position
-  const rewards: Amounts = [
-    subtractToZero(credited[0], freed[0]) + accrued[0],
-    subtractToZero(credited[1], freed[1]) + accrued[1],
-  ]
-  return { ...position, id, rewards }
+  return { ...(await venue.positionOf(state, await readVerified(state, venue, holding))), id, freed }
 }
 
 /** Tells whether a position holds anything: its NFT remains after everything was withdrawn. */
@@ -115,7 +107,7 @@ function isOpen({ liquidity, credited }: Position): boolean {
   return liquidity > 0n || credited.some((amount) => amount > 0n)
 }
 
-function toMarkedPosition(position: HeldPosition, venue: string, market: Market, block: number): MarkedPosition {
+function toMarkedPosition(position: PayingPosition, venue: string, market: Market, block: number): MarkedPosition {
   const token0 = market.tokens.get(position.token0) as Token
   const token1 = market.tokens.get(position.token1) as Token
   // The price is quoted in the stable token where one of the two is stable.
@@ -124,10 +116,11 @@ function toMarkedPosition(position: HeldPosition, venue: string, market: Market,
     const direct = units.times(new Decimal(10).pow(token0.decimals - token1.decimals))
     return (inverted ? one.div(direct) : direct).toDecimalPlaces(18).toFixed()
   }
+  const { freed, collectable } = position
   const { lower, upper, current } = position.prices
   const rewards = new ValueSum(market, block)
-    .add(position.token0, position.rewards[0])
-    .add(position.token1, position.rewards[1])
+    .add(position.token0, subtractToZero(collectable[0], freed[0]))
+    .add(position.token1, subtractToZero(collectable[1], freed[1]))
   return {
     id: position.id,
     pool: {

@@ -1,4 +1,15 @@
-import { type Address, decodeEventLog, type Hex, numberToHex, padHex, parseAbi, toEventSelector } from 'viem'
+import {
+  type Address,
+  decodeEventLog,
+  encodePacked,
+  type Hex,
+  keccak256,
+  numberToHex,
+  padHex,
+  parseAbi,
+  toEventSelector,
+  zeroAddress,
+} from 'viem'
 import { Decimal } from '../../domain/decimal.ts'
 import type { ChainLog } from '../rpc/block.ts'
 import { ContractMismatch } from '../errors.ts'
@@ -31,9 +42,12 @@ export const poolAbi = parseAbi([
   'function feeGrowthGlobal0X128() view returns (uint256)',
   'function feeGrowthGlobal1X128() view returns (uint256)',
   'function ticks(int24 tick) view returns (uint128 liquidityGross, int128 liquidityNet, uint256 feeGrowthOutside0X128, uint256 feeGrowthOutside1X128, int56 tickCumulativeOutside, uint160 secondsPerLiquidityOutsideX128, uint32 secondsOutside, bool initialized)',
+  'function positions(bytes32 key) view returns (uint128 liquidity, uint256 feeGrowthInside0LastX128, uint256 feeGrowthInside1LastX128, uint128 tokensOwed0, uint128 tokensOwed1)',
 ])
 
 const [transfer, increase, decrease, collect] = managerEvents.map(toEventSelector) as [Hex, Hex, Hex, Hex]
+
+const nothing: Amounts = [0n, 0n]
 
 /** Maximum number of topics in a filter: providers accept some hundreds. */
 const maxTopics = 200
@@ -54,8 +68,7 @@ export function uniswapV3(manager: Address): Venue {
     known.catch(() => pools.delete(key))
     return known
   }
-  const count = async (state: BlockState, owner: Address): Promise<number> =>
-    Number((await state.read(contractCall(managerAbi, manager, 'balanceOf', [owner]))) ?? 0n)
+  const topicsOf = (ids: readonly string[]): Hex[] => ids.map((id) => numberToHex(BigInt(id), { size: 32 }))
 
   return {
     name: 'uniswap-v3',
@@ -70,18 +83,24 @@ export function uniswapV3(manager: Address): Venue {
       ])
     },
     changesOf(ids) {
-      const topics = ids.map((id) => numberToHex(BigInt(id), { size: 32 }))
-      return inChunks(topics, maxTopics).map((some) => ({
+      return inChunks(topicsOf(ids), maxTopics).map((some) => ({
         address: manager,
         topics: [[increase, decrease, collect], some],
       }))
     },
-    count,
-    async idsOf(state, owner) {
-      const ids = Array.from({ length: await count(state, owner) }, (_, index) =>
-        state.readRequired(contractCall(managerAbi, manager, 'tokenOfOwnerByIndex', [owner, BigInt(index)])),
-      )
-      return (await Promise.all(ids)).map(String)
+    creationsOf(ids) {
+      const nobody = padHex(zeroAddress, { size: 32 })
+      return inChunks(topicsOf(ids), maxTopics).map((some) => ({
+        address: manager,
+        topics: [transfer, nobody, null, some],
+      }))
+    },
+    async count(state, owner) {
+      return Number(await state.readIfThere(contractCall(managerAbi, manager, 'balanceOf', [owner]), 0n))
+    },
+    async idAt(state, owner, index) {
+      const call = contractCall(managerAbi, manager, 'tokenOfOwnerByIndex', [owner, BigInt(index)])
+      return String(await state.readRequired(call))
     },
     async readStored(state, id) {
       const found = await state.read(contractCall(managerAbi, manager, 'positions', [BigInt(id)]))
@@ -99,11 +118,19 @@ export function uniswapV3(manager: Address): Venue {
     },
     async positionOf(state, stored) {
       const { liquidity, ticks } = stored
-      const { growth, ...price } = await poolAt(state, await poolOf(state, stored), ticks)
+      const pool = await poolOf(state, stored)
+      const { growth, shared, ...price } = await poolAt(state, pool, manager, ticks)
+      // Collecting credits the fees since the last change, except to a position without liquidity.
+      const isCredited = liquidity > 0n
+      const accruedTotal = isCredited ? feesOf(shared.liquidity, shared.growthCounted, growth) : nothing
       return {
         ...stored,
         amounts: amountsOf(liquidity, ticks, price),
-        accrued: liquidity === 0n ? [0n, 0n] : feesOf(liquidity, stored.growthCounted, growth),
+        accrued: isCredited ? feesOf(liquidity, stored.growthCounted, growth) : nothing,
+        account: {
+          key: `${pool} ${ticks.lower} ${ticks.upper}`,
+          owed: [shared.credited[0] + accruedTotal[0], shared.credited[1] + accruedTotal[1]],
+        },
         currentTick: price.tick,
         prices: {
           lower: priceOf(sqrtPriceAtTick(ticks.lower)),
@@ -148,16 +175,25 @@ async function findPool(
   return state.readRequired(contractCall(factoryAbi, factory, 'getPool', pool))
 }
 
-async function poolAt(state: BlockState, pool: Address, range: TickRange) {
-  const [slot0, global0, global1, lower, upper] = await Promise.all([
+/**
+ * Reads a pool's price, the fee growth in a range, and the pool's own position there. The manager has one in each range,
+ * for all of its NFTs: its fees are rounded down once a change of any of them, so that it can owe less than their sum.
+ * @see Uniswap v3 Core, Position.sol `get`
+ */
+async function poolAt(state: BlockState, pool: Address, manager: Address, range: TickRange) {
+  const key = keccak256(encodePacked(['address', 'int24', 'int24'], [manager, range.lower, range.upper]))
+  const [slot0, global0, global1, lower, upper, shared] = await Promise.all([
     state.readRequired(contractCall(poolAbi, pool, 'slot0', [])),
     state.readRequired(contractCall(poolAbi, pool, 'feeGrowthGlobal0X128', [])),
     state.readRequired(contractCall(poolAbi, pool, 'feeGrowthGlobal1X128', [])),
     state.readRequired(contractCall(poolAbi, pool, 'ticks', [range.lower])),
     state.readRequired(contractCall(poolAbi, pool, 'ticks', [range.upper])),
+    state.readRequired(contractCall(poolAbi, pool, 'positions', [key])),
   ])
   const [sqrtPriceX96, tick] = slot0
   if (sqrtPriceX96 === 0n) throw new ContractMismatch(pool, state.block.number, 'has a position and no price')
   const growth = growthInside([global0, global1], [lower[2], lower[3]], [upper[2], upper[3]], range, tick)
-  return { sqrtPriceX96, tick, growth }
+  const [liquidity, last0, last1, owed0, owed1] = shared
+  const own = { liquidity, growthCounted: [last0, last1] as Amounts, credited: [owed0, owed1] as Amounts }
+  return { sqrtPriceX96, tick, growth, shared: own }
 }

@@ -34,12 +34,21 @@ export interface StoredPosition extends PositionTerms {
   readonly growthCounted: Amounts
 }
 
+/** An account of a venue from which uncollected amounts are paid. */
+export interface PayingAccount {
+  readonly key: string
+  /** Amounts that collecting from this position could pay at most. */
+  readonly owed: Amounts
+}
+
 /** A position with its current amounts and prices. */
 export interface Position extends StoredPosition {
   /** Amounts that withdrawing its liquidity would pay out. */
   readonly amounts: Amounts
   /** Fees that were earned but not credited yet. */
   readonly accrued: Amounts
+  /** The account from which the venue pays credited and accrued amounts, which several positions can share. */
+  readonly account: PayingAccount
   readonly currentTick: number
   /** Units of token1 for one of token0, in smallest units. */
   readonly prices: { readonly lower: Decimal; readonly upper: Decimal; readonly current: Decimal }
@@ -58,10 +67,12 @@ export interface Venue {
   movesOf(owners: readonly Address[]): readonly LogFilter[]
   /** Returns filters for all changes of these positions. */
   changesOf(ids: readonly string[]): readonly LogFilter[]
+  /** Returns filters for the transfers that create these positions. */
+  creationsOf(ids: readonly string[]): readonly LogFilter[]
   /** Reads the number of positions of an owner. */
   count(state: BlockState, owner: Address): Promise<number>
-  /** Reads the ids of the positions of an owner. */
-  idsOf(state: BlockState, owner: Address): Promise<readonly string[]>
+  /** Reads the id of one of the positions of an owner, by its index in a list whose order changes. */
+  idAt(state: BlockState, owner: Address, index: number): Promise<string>
   /** Reads a position from the contract; null where it does not exist. */
   readStored(state: BlockState, id: string): Promise<StoredPosition | null>
   /** Computes the current amounts and prices of a position. */

@@ -1,5 +1,5 @@
 import { Decimal } from 'decimal.js'
-import { type Address, decodeFunctionResult, type Hex } from 'viem'
+import { type Address, decodeFunctionResult, encodeFunctionData, type Hex } from 'viem'
 import type { TestChain } from './anvil.ts'
 import * as artifacts from './artifacts.ts'
 import type { Protocol, TestToken } from './protocol.ts'
@@ -100,6 +100,27 @@ export function observe(chain: TestChain, protocol: Protocol) {
     }
   }
 
+  /** What taking everything out of positions would pay, all of it in one transaction. */
+  const payoutsAt = async (vault: Address, positions: readonly Known[], block: number) => {
+    if (positions.length === 0) return []
+    const stored = await Promise.all(positions.map((known) => positionAt(vault, known, block)))
+    const data = positions.flatMap(({ id }, index) => {
+      const liquidity = stored[index]?.liquidity ?? 0n
+      return liquidity === 0n ? [] : [protocol.decreaseData(id, liquidity)]
+    })
+    const collects = positions.map(({ id }) => protocol.collectData(id, vault, maxUint128))
+    const calls = encodeFunctionData({
+      abi: artifacts.manager.abi,
+      functionName: 'multicall',
+      args: [[...data, ...collects]],
+    })
+    const answers = await pretend<readonly Hex[]>(vault, 'multicall', calls, block)
+    return answers.slice(data.length).flatMap((answer, index) => {
+      const paid = decodeFunctionResult({ abi: artifacts.manager.abi, functionName: 'collect', data: answer })
+      return (stored[index]?.pair ?? []).map((token, side) => [token, (paid as readonly bigint[])[side] ?? 0n] as const)
+    })
+  }
+
   return {
     pricesAt,
     usd: (prices: UsdPrices, token: TestToken, units: bigint) => usd(prices, token, units).toDecimalPlaces(6),
@@ -122,10 +143,7 @@ export function observe(chain: TestChain, protocol: Protocol) {
         const idle = await read<bigint>(token.address, artifacts.token, 'balanceOf', [vault], block)
         sum = sum.plus(usd(prices, token, idle))
       }
-      for (const known of positions) {
-        const { held } = await positionAt(vault, known, block)
-        for (const [token, units] of held) sum = sum.plus(usd(prices, token, units))
-      }
+      for (const [token, units] of await payoutsAt(vault, positions, block)) sum = sum.plus(usd(prices, token, units))
       return sum.toDecimalPlaces(6)
     },
   }
