@@ -56,7 +56,7 @@ export function untilCancelled<Result>(work: Promise<Result>, signal: Cancellati
         signal.removeEventListener('abort', cancel)
         resolve(result)
       },
-      (error: unknown) => {
+      (error: Error) => {
         signal.removeEventListener('abort', cancel)
         reject(error)
       },

@@ -25,7 +25,7 @@ export function withinDeadline<Result>(
         clearTimeout(timer)
         resolve(result)
       },
-      (error: unknown) => {
+      (error: Error) => {
         clearTimeout(timer)
         reject(error)
       },
