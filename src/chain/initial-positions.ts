@@ -2,13 +2,13 @@ import type { Address } from 'viem'
 import type { Header, ChainLog } from './rpc/block.ts'
 import { type Holding, Holdings } from './valuation/holdings.ts'
 import type { Rpc } from './rpc/rpc.ts'
-import { BlockState } from './rpc/multicall.ts'
+import { BlockState, type Multicall } from './rpc/multicall.ts'
 import type { Venue } from './venues/venue.ts'
 
 /** Options of {@link initialPositions}. */
 export interface InitialPositionsOptions {
   readonly rpc: Rpc
-  readonly multicall: Address
+  readonly multicall: Multicall
   readonly venue: Venue
   readonly vaults: readonly Address[]
   /** Reads the logs about positions up to the block, from the first block of any vault. */
