@@ -21,7 +21,7 @@ export interface FaultTimes {
   readonly repeatedAfter: number
 }
 
-/** The times of faults, which the README tells. */
+/** The times of faults. src/chain/README.md tells them too. */
 export const defaultFaultTimes: FaultTimes = {
   toldAfter: 10_000,
   unexplainedToldAfter: 600_000,

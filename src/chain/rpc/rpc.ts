@@ -2,7 +2,13 @@ import { setMaxListeners } from 'node:events'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { ChainConfig } from '../config.ts'
 import { ChainError, WrongChain } from '../errors.ts'
-import { defaultFaultTimes, type FaultTimes, FaultWatch, type FaultWatchOptions } from './fault-watch.ts'
+import {
+  defaultFaultTimes,
+  type FailingRequest,
+  type FaultTimes,
+  FaultWatch,
+  type FaultWatchOptions,
+} from './fault-watch.ts'
 import { connectNode, type Node } from './node.ts'
 
 /** Pause after all nodes have failed, which doubles each time. */
@@ -48,33 +54,37 @@ export function connectRpc({ rpc, chainId }: Pick<ChainConfig, 'rpc' | 'chainId'
     if (found !== chainId) throw new WrongChain(node.name, found, chainId)
     checked.add(node)
   }
+  /** Runs work at one node after the other, until it succeeds. */
+  const tryAll = async <Value>(work: (node: Node) => Promise<Value>, request: FailingRequest): Promise<Value> => {
+    const first = turn++
+    for (let failures = 0; ; failures++) {
+      signal.throwIfAborted()
+      const node = nodes[(first + failures) % nodes.length] as Node
+      try {
+        return await unlessAborted(
+          check(node).then(() => work(node)),
+          signal,
+        )
+      } catch (error) {
+        if (error instanceof ChainError || signal.aborted) throw error
+        request.failed(node, error)
+      }
+      // The next node is asked at once.
+      if ((failures + 1) % nodes.length > 0) continue
+      const round = Math.floor(failures / nodes.length)
+      const pause = request.roundFailed(Math.min(firstMilliseconds * 2 ** round, maxMilliseconds))
+      await wait(pause, undefined, { signal })
+    }
+  }
   return {
     nodes,
     async ask(work) {
-      const first = turn++
       const request = faults.begin()
       let isAnswered = false
       try {
-        for (let failures = 0; ; failures++) {
-          signal.throwIfAborted()
-          const node = nodes[(first + failures) % nodes.length] as Node
-          try {
-            const value = await unlessAborted(
-              check(node).then(() => work(node)),
-              signal,
-            )
-            isAnswered = true
-            return value
-          } catch (error) {
-            if (error instanceof ChainError || signal.aborted) throw error
-            request.failed(node, error)
-          }
-          // The next node is asked at once.
-          if ((failures + 1) % nodes.length > 0) continue
-          const round = Math.floor(failures / nodes.length)
-          const pause = request.roundFailed(Math.min(firstMilliseconds * 2 ** round, maxMilliseconds))
-          await wait(pause, undefined, { signal })
-        }
+        const value = await tryAll(work, request)
+        isAnswered = true
+        return value
       } finally {
         request.end(isAnswered)
       }

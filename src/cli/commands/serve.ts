@@ -130,7 +130,7 @@ export function startFeed(
     })
   }
   if (chain !== null) {
-    const { chainFails: onLastingFault } = monitor
+    const onLastingFault = (name: string, problem: string | null): void => monitor.chainFails(name, problem)
     feeds.push({ name: chain.file, open: () => openChain({ database, chain, log, signal, onLastingFault }) })
   }
   if (feeds.length === 0) return { feedEnded: Promise.resolve(), firstFacts: Promise.resolve() }
