@@ -50,7 +50,7 @@ export function configOf(json: ChainJson): ChainConfig {
 const retry = { firstMilliseconds: 2, maxMilliseconds: 20 }
 
 /** Times of faults for tests of them. */
-export const shortFaultTimes = { toldAfter: 100, unexplainedToldAfter: 700, givesUpAfter: 100, repeatedAfter: 60_000 }
+export const shortFaultTimes = { toldAfter: 100, unexplainedToldAfter: 700, givesUpAfter: 400, repeatedAfter: 60_000 }
 
 /** What the reader told its operator. */
 export interface Said {
