@@ -10,7 +10,7 @@ import type { PositionEvent, VaultHoldings } from './valuation/holdings.ts'
 import { amountIn, type TokenPrices, readPrices, requireToken, type Tokens } from './valuation/tokens.ts'
 import type { BlockPlan, VaultEvent } from './block-plan.ts'
 import type { Rpc } from './rpc/rpc.ts'
-import { BlockState, contractCall } from './rpc/multicall.ts'
+import { BlockState, contractCall, type Multicall } from './rpc/multicall.ts'
 import { type VaultValuation, valueVault, ValueSum } from './valuation/valuation.ts'
 import { vaultAbi } from './vaults/vault-events.ts'
 import type { StoredPosition, Venue } from './venues/venue.ts'
@@ -22,7 +22,7 @@ type MarkFact = Extract<FactInput, { kind: 'mark' }>
 /** Options of {@link BlockFacts}. */
 export interface BlockFactsOptions {
   readonly rpc: Rpc
-  readonly multicall: Address
+  readonly multicall: Multicall
   readonly venue: Venue
   readonly tokens: Tokens
 }

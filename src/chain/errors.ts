@@ -1,7 +1,7 @@
 /** Base class of errors that stop the reader: they need an operator, so that a retry would not help. */
 export abstract class ChainError extends Error {
-  constructor(message: string) {
-    super(message)
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options)
     this.name = new.target.name
   }
 }
@@ -69,6 +69,20 @@ export class LogsIncomplete extends ChainError {
   }
 }
 
+/** Nodes that answer with errors that do not pass by waiting. */
+export class ChainUnreadable extends ChainError {
+  constructor(problems: string, seconds: number) {
+    super(`The chain couldn't be read for ${seconds} s: ${problems}`)
+  }
+}
+
+/** Data of the chain in a form that cannot be decoded. */
+export class Undecodable extends ChainError {
+  constructor(problem: string, options: ErrorOptions) {
+    super(`The chain holds data that can't be decoded: ${problem}`, options)
+  }
+}
+
 /** Logs and contract state that disagree: everything since the last facts is read again. */
 export class Contradiction extends Error {
   constructor(message: string) {
@@ -82,5 +96,18 @@ export class NodeFault extends Error {
   constructor(message: string) {
     super(message)
     this.name = 'NodeFault'
+  }
+}
+
+/** A request that a node did not answer with a result; the cause is the client's error. */
+export class RequestFailed extends Error {
+  constructor(
+    readonly method: string,
+    /** Whether the request identifies its block by a hash. */
+    readonly usesBlockHash: boolean,
+    options: ErrorOptions,
+  ) {
+    super(`${method} failed`, options)
+    this.name = 'RequestFailed'
   }
 }

@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto'
+import { BaseError } from 'viem'
 import type { FactInput } from '../feed/fact/fact.ts'
 import type { Header } from './rpc/block.ts'
 import type { ChainConfig } from './config.ts'
+import { Undecodable } from './errors.ts'
 import { readFacts, type ResumePoint } from './reader.ts'
 import { type ChainOptions, connectChain } from './setup.ts'
 
@@ -91,13 +93,21 @@ export function chainName(config: ChainConfig): string {
   return `chain ${config.chainId} (${digest})`
 }
 
-/** Ends the iteration when it is aborted, instead of failing. */
+/**
+ * Ends the iteration when it is aborted, instead of failing.
+ * @throws {Undecodable} for an error of the decoder, whose message has advice to programmers
+ */
 async function* untilAborted<Item>(items: AsyncIterable<Item>, signal: AbortSignal): AsyncGenerator<Item> {
   try {
     yield* items
   } catch (error) {
-    if (!signal.aborted) throw error
+    if (signal.aborted) return
+    throw error instanceof BaseError ? new Undecodable(firstLine(error.shortMessage), { cause: error }) : error
   }
+}
+
+function firstLine(text: string): string {
+  return text.split('\n')[0] ?? ''
 }
 
 function startAt({ byte, fingerprint }: ChainPosition): ResumePoint {

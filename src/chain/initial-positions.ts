@@ -3,7 +3,7 @@ import type { Header } from './rpc/block.ts'
 import { groupBy, inChunks } from './rpc/arrays.ts'
 import { type Holding, Holdings } from './valuation/holdings.ts'
 import type { Rpc } from './rpc/rpc.ts'
-import { BlockState } from './rpc/multicall.ts'
+import { BlockState, type Multicall } from './rpc/multicall.ts'
 import { readPositionStates } from './valuation/position-history.ts'
 import { isInTokens, type Tokens } from './valuation/tokens.ts'
 import type { StoredPosition, Venue } from './venues/venue.ts'
@@ -14,7 +14,7 @@ const maxAtOnce = 500
 /** Options of {@link initialPositions}. */
 export interface InitialPositionsOptions {
   readonly rpc: Rpc
-  readonly multicall: Address
+  readonly multicall: Multicall
   readonly venue: Venue
   readonly tokens: Tokens
   readonly vaults: readonly Address[]

@@ -13,7 +13,8 @@ import { groupBy } from './rpc/arrays.ts'
 import type { Holdings } from './valuation/holdings.ts'
 import { createLogSource } from './log-source.ts'
 import { planBlocks } from './block-plan.ts'
-import type { Report, Rpc } from './rpc/rpc.ts'
+import type { Report } from './rpc/fault-watch.ts'
+import type { Rpc } from './rpc/rpc.ts'
 import type { BlockFactsOptions } from './block-facts.ts'
 import { BlockState } from './rpc/multicall.ts'
 
@@ -93,7 +94,7 @@ async function* readFrom(options: ReaderOptions, start: ResumePoint | null): Asy
   const firstBlock = Math.min(...config.vaults.map((vault) => vault.firstBlock))
   const parent = await parentOf(rpc, start, firstBlock)
   const holdings = await initialPositions(parent, { ...options, vaults })
-  const logs = createLogSource(rpc, vaults, holdings)
+  const logs = createLogSource(options, vaults, holdings)
   const { finality, pollSeconds } = config
   for await (const segment of followChain({ rpc, logs, finality, pollSeconds, parent, once, signal, onEnd })) {
     if (segment.to - segment.from >= reportedRangeBlocks) {

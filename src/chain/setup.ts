@@ -4,8 +4,9 @@ import { finalBlock } from './rpc/finality.ts'
 import { readTokens } from './valuation/tokens.ts'
 import type { ReaderOptions } from './reader.ts'
 import { contractExists } from './rpc/contract-existence.ts'
-import { connectRpc, type RpcRetryOptions, type Report } from './rpc/rpc.ts'
-import { BlockState } from './rpc/multicall.ts'
+import type { Report } from './rpc/fault-watch.ts'
+import { connectRpc, type RpcRetryOptions } from './rpc/rpc.ts'
+import { BlockState, Multicall } from './rpc/multicall.ts'
 import { uniswapV3 } from './venues/uniswap-v3.ts'
 
 /** Options for reading a chain. */
@@ -18,6 +19,11 @@ export interface ChainOptions {
   /** Ends at the newest final block instead of waiting for more. */
   readonly once: boolean
   readonly retry?: RpcRetryOptions
+  /**
+   * Called with the problem of the nodes when one lasts, and with null when it has ended. A reader that does not follow
+   * the chain ends with an error instead.
+   */
+  readonly onLastingFault?: ((problem: string | null) => void) | undefined
 }
 
 /**
@@ -31,9 +37,10 @@ export async function connectChain({
   signal,
   once,
   retry,
+  onLastingFault = () => undefined,
 }: ChainOptions): Promise<ReaderOptions> {
-  const rpc = connectRpc(config, report, signal, retry)
-  const { multicall } = config
+  const rpc = connectRpc(config, { report, signal, retry, onLastingFault, givesUp: once })
+  const multicall = new Multicall(config.multicall)
   const block = await finalBlock(rpc, config.finality)
   const missing = await Promise.all(
     (['multicall', 'positionManager'] as const).map(async (key) => {

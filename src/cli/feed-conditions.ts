@@ -10,7 +10,7 @@ export interface FeedConditions {
   readonly reason: string | null
   /** Feeds that ended with an error. */
   readonly stopped: readonly string[]
-  /** Feeds that wait for the database, disk space or their file. */
+  /** Feeds that wait for the database, disk space, their file, or nodes of their chain that can be read. */
   readonly waiting: readonly string[]
 }
 
@@ -26,6 +26,8 @@ export interface FeedMonitor {
   feedWaits(feed: string, isWaiting: boolean): void
   /** Records whether a feed's file is missing. */
   fileMissing(feed: string, isMissing: boolean): void
+  /** Records a problem of a chain's nodes that does not pass by waiting; null when it has ended. */
+  chainFails(feed: string, problem: string | null): void
 }
 
 const waitsForFile = 'The feed waits for its file, which is missing.'
@@ -38,9 +40,10 @@ export function monitorFeeds(onChange: (conditions: FeedConditions) => void = ()
   const stopped = new Map<string, string>()
   const waiting = new Set<string>()
   const missing = new Set<string>()
+  const failing = new Map<string, string>()
   const conditions = (): FeedConditions => {
-    const [reason = missing.size > 0 ? waitsForFile : null] = stopped.values()
-    return { reason, stopped: [...stopped.keys()], waiting: [...new Set([...waiting, ...missing])] }
+    const [reason = missing.size > 0 ? waitsForFile : null] = [...stopped.values(), ...failing.values()]
+    return { reason, stopped: [...stopped.keys()], waiting: [...new Set([...waiting, ...missing, ...failing.keys()])] }
   }
   const setIn = (feeds: Set<string>, feed: string, isIn: boolean): void => {
     if (isIn) feeds.add(feed)
@@ -53,10 +56,16 @@ export function monitorFeeds(onChange: (conditions: FeedConditions) => void = ()
       stopped.set(feed, reasonOf(error))
       waiting.delete(feed)
       missing.delete(feed)
+      failing.delete(feed)
       onChange(conditions())
     },
     feedWaits: (feed, isWaiting) => setIn(waiting, feed, isWaiting),
     fileMissing: (feed, isMissing) => setIn(missing, feed, isMissing),
+    chainFails(feed, problem) {
+      if (problem === null) failing.delete(feed)
+      else failing.set(feed, `The feed waits, since its chain can't be read: ${problem}. The log says what to do.`)
+      onChange(conditions())
+    },
   }
 }
 

@@ -9,7 +9,7 @@ const allAddresses: readonly string[] = ['0.0.0.0', '::']
 
 /**
  * Returns the text that is printed at the start: GraphiQL's address and a curl command for each path, with the address
- * of an existing vault.
+ * of an existing vault. Without one, the paths of vaults are only named.
  */
 export async function startBanner(
   database: Reader,
@@ -17,18 +17,14 @@ export async function startBanner(
   { host, apiKeys }: Pick<Config, 'host' | 'apiKeys'>,
 ): Promise<string> {
   const base = `http://${hostName(host)}:${port}`
-  const address = (await anyVaultAddress(database)) ?? ':address'
-  const paths = [
-    `/vault/${address}/snapshot`,
-    `/vault/${address}/equity`,
-    `/vault/${address}/events`,
-    '/strategies',
-    '/universe',
-    '/universe/pairs',
-  ]
+  const address = await anyVaultAddress(database)
+  const vaultPaths = ['snapshot', 'equity', 'events'].map((name) => `/vault/${address ?? 'ADDRESS'}/${name}`)
+  const paths = [...(address === undefined ? [] : vaultPaths), '/strategies', '/universe', '/universe/pairs']
   // API keys are secrets and must not be printed.
   const curl = apiKeys.length === 0 ? 'curl -s' : "curl -s -H 'Authorization: Bearer YOUR_API_KEY'"
-  return [`GraphiQL  ${base}/graphql`, ...paths.map((path) => `${curl} ${base}${path}`)].join('\n')
+  const lines = [`GraphiQL  ${base}/graphql`, ...paths.map((path) => `${curl} ${base}${path}`)]
+  if (address === undefined) lines.push(`No vault is known yet. Once one is: ${vaultPaths.join(', ')}`)
+  return lines.join('\n')
 }
 
 /** Returns the address of a vault; undefined where there is none or the database is not available. */

@@ -51,16 +51,9 @@ export function untilCancelled<Result>(work: Promise<Result>, signal: Cancellati
   return new Promise((resolve, reject) => {
     const cancel = { handleEvent: (): void => reject(new ReadCancelled()) }
     signal.addEventListener('abort', cancel)
-    work.then(
-      (result) => {
-        signal.removeEventListener('abort', cancel)
-        resolve(result)
-      },
-      (error: Error) => {
-        signal.removeEventListener('abort', cancel)
-        reject(error)
-      },
-    )
+    const stopListening = (): void => signal.removeEventListener('abort', cancel)
+    work.then(stopListening, stopListening)
+    work.then(resolve, reject)
     if (signal.aborted) cancel.handleEvent()
   })
 }

@@ -12,6 +12,7 @@ import { describeOnChain, patienceMilliseconds, startChain, type TestChain } fro
 import { localExample, readmeExample } from './support/example.ts'
 import { openVault, type Operator } from './support/operator.ts'
 import { deployProtocol, type Protocol } from './support/protocol.ts'
+import { startProxy } from './support/proxy.ts'
 import { type ChainJson, linesOf } from './support/reading.ts'
 
 const usdc = (amount: number): bigint => BigInt(amount) * 10n ** 6n
@@ -75,8 +76,11 @@ describeOnChain('the command line on a chain', () => {
     await chain.mine(4)
   }
 
-  async function serving(home: Home): Promise<{ gateway: Running; ask: (path: string) => Promise<Response> }> {
-    const gateway = start(['serve', '--chain', file], { PORT: '0', ...home.env })
+  async function serving(
+    home: Home,
+    chainFile = file,
+  ): Promise<{ gateway: Running; ask: (path: string) => Promise<Response> }> {
+    const gateway = start(['serve', '--chain', chainFile], { PORT: '0', ...home.env })
     const [, port = ''] = await gateway.says(/GraphiQL {2}http:\/\/localhost:(\d+)\//)
     return { gateway, ask: (asked) => fetch(`http://127.0.0.1:${port}${asked}`) }
   }
@@ -122,6 +126,48 @@ describeOnChain('the command line on a chain', () => {
     const second = await serving(home)
     await eventually(async () => expect(await events(second.ask)).toHaveLength(10))
     expect((await second.ask('/ready')).status).toBe(200)
+  })
+
+  test('is not ready while its node refuses access, and ready again once it answers', async () => {
+    let isRefused = true
+    const proxy = await startProxy(chain.url, (_, pass) =>
+      isRefused ? Promise.resolve({ status: 401, body: '{"error":"no such key"}' }) : pass(),
+    )
+    const home = await homes.create()
+    const other = path.join(homes.folder, 'refused.json')
+    const secret = 'a-secret-key-of-20-characters'
+    await writeFile(
+      other,
+      JSON.stringify({ ...json, rpc: [{ url: `${proxy.url}/${secret}`, requestsPerSecond: 1_000 }] }),
+    )
+    const { gateway, ask } = await serving(home, other)
+    expect((await ask('/ready')).status).toBe(200)
+    await eventually(async () => expect((await ask('/ready')).status).toBe(503))
+    expect(await (await ask('/ready')).json()).toMatchObject({
+      detail: "The feed waits, since its chain can't be read: a node refuses access. The log says what to do.",
+    })
+    await gateway.says(
+      /The chain can't be read: the node \S+ refuses access: it answers with HTTP 401: .*Check the key/,
+    )
+    isRefused = false
+    await eventually(async () => expect((await ask('/ready')).status).toBe(200))
+    await eventually(async () => expect(await events(ask)).toHaveLength(made))
+    expect(gateway.said()).not.toContain(secret)
+    await proxy.close()
+  })
+
+  test('ends the command with 1 where its node refuses access, after a minute', async () => {
+    const secret = 'a-secret-key-of-20-characters'
+    const proxy = await startProxy(chain.url, () => Promise.resolve({ status: 403, body: `no ${secret}` }))
+    const other = path.join(homes.folder, 'forbidden.json')
+    await writeFile(other, JSON.stringify({ ...json, rpc: [{ url: `${proxy.url}/${secret}` }] }))
+    const { status, stdout, stderr } = await run(['chain', other], {})
+    expect({ status, stdout }).toEqual({ status: 1, stdout: '' })
+    expect(stderr).toMatch(
+      /\nThe chain couldn't be read for 6\d s: the node \S+ refuses access: .*HTTP 403: no \[hidden\]\. /,
+    )
+    expect(stderr).not.toContain(secret)
+    await proxy.close()
   })
 
   test("says where npm's banner is among its facts", async () => {

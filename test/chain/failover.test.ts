@@ -83,7 +83,10 @@ describeOnChain('a chain that is followed while its database', () => {
       reopened = []
       stopping = new AbortController()
       const { signal } = stopping
-      const source = await followedChain(real, { file: 'chain.json', config: configOf(json) }, log, signal)
+      const source = await followedChain({
+        ...{ database: real, chain: { file: 'chain.json', config: configOf(json) }, log, signal },
+        onLastingFault: () => undefined,
+      })
       const onReopen = (stored: FeedPosition | null): void => void reopened.push(stored)
       const nowSeconds = (): number => Date.now() / 1_000
       running = ingest({ database: falling.database, source, signal, onReopen, nowSeconds })

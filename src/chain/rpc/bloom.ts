@@ -1,5 +1,6 @@
 import { type Hex, hexToBytes, keccak256 } from 'viem'
 import type { ChainLog } from './block.ts'
+import type { LogFilter } from './node.ts'
 
 /**
  * Tells whether a block may contain logs of an address: false is certain, true may be a false positive.
@@ -8,6 +9,18 @@ import type { ChainLog } from './block.ts'
 export function mayHaveLogsOf(bloom: Hex, address: Hex): boolean {
   const bytes = hexToBytes(bloom)
   return bitsOf(address).every(([byte, bit]) => ((bytes[byte] ?? 0) & bit) !== 0)
+}
+
+/**
+ * Tells whether a block may contain logs that match a filter: each contains an address of it, and a topic for each
+ * place. False is certain, true may be a false positive.
+ */
+export function mayMatch(bloom: Hex, { address = [], topics = [] }: LogFilter): boolean {
+  const bytes = hexToBytes(bloom)
+  const isSet = (value: Hex): boolean => bitsOf(value).every(([byte, bit]) => ((bytes[byte] ?? 0) & bit) !== 0)
+  const addresses = [address].flat()
+  const places = topics.flatMap((place) => (place === null ? [] : [[place].flat()]))
+  return (addresses.length === 0 || addresses.some(isSet)) && places.every((place) => place.some(isSet))
 }
 
 /** Computes the bloom filter of a block with these logs. */

@@ -2,7 +2,7 @@ import type { Address, Hex } from 'viem'
 import type { Rpc } from './rpc.ts'
 
 /** Number of nodes that must report no code before it is believed, because a node may be out of sync. */
-const confirmations = 3
+export const confirmations = 3
 
 /** Tells whether there is a contract at an address at the end of a block. */
 export async function contractExists(rpc: Rpc, address: Address, blockHash: Hex): Promise<boolean> {

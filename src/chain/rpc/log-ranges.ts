@@ -1,7 +1,7 @@
 import { getLogsRetryHelper } from '@ponder/utils'
 import { numberToHex, type RpcError } from 'viem'
 import type { ChainLog } from './block.ts'
-import { NodeFault } from '../errors.ts'
+import { RequestFailed } from '../errors.ts'
 import type { LogFilter, Node } from './node.ts'
 import type { Rpc } from './rpc.ts'
 
@@ -65,7 +65,7 @@ async function readSome(node: Node, filter: LogFilter, from: number, to: number,
     width.grow()
     return { logs, end }
   } catch (error) {
-    if (!(error instanceof NodeFault)) width.shrink(error)
+    if (error instanceof RequestFailed) width.shrink(error.cause)
     throw error
   }
 }

@@ -11,6 +11,9 @@ import {
 } from 'viem'
 import type { Header } from './block.ts'
 import { NodeFault, ContractMismatch } from '../errors.ts'
+import { confirmations, contractExists } from './contract-existence.ts'
+import { isRevert } from './faults.ts'
+import type { Node } from './node.ts'
 import type { Rpc } from './rpc.ts'
 
 /** Maximum calls in one request: they must fit the gas limit of providers, at some 30,000 gas for a position. */
@@ -49,6 +52,22 @@ export function contractCall<
 /** The outcome of a call that reverts; null stands for a call where there is no contract. */
 const failed = Symbol('failed')
 
+/** The Multicall3 contract of a chain, which may be younger than the blocks that are read. */
+export class Multicall {
+  /** The newest block that is known to be without it. */
+  #absentUntil = -1
+
+  constructor(readonly address: Address) {}
+
+  isKnownAbsentAt(block: number): boolean {
+    return block <= this.#absentUntil
+  }
+
+  setAbsentAt(block: number): void {
+    this.#absentUntil = Math.max(this.#absentUntil, block)
+  }
+}
+
 interface PendingCall {
   readonly call: ContractCall<unknown>
   readonly resolve: (value: unknown) => void
@@ -66,7 +85,7 @@ export class BlockState {
 
   constructor(
     readonly rpc: Rpc,
-    readonly multicall: Address,
+    readonly multicall: Multicall,
     readonly block: Pick<Header, 'number' | 'hash'>,
   ) {}
 
@@ -119,28 +138,75 @@ export class BlockState {
     this.#waiting = []
     for (let from = 0; from < waiting.length; from += maxCalls) {
       const some = waiting.slice(from, from + maxCalls)
-      this.#aggregate(some.map((one) => one.call)).then(
+      this.#readAll(some.map((one) => one.call)).then(
         (values) => some.forEach(({ resolve }, index) => resolve(values[index])),
         (error: unknown) => some.forEach(({ reject }) => reject(error)),
       )
     }
   }
 
+  /** Reads calls as one request, or one by one at a block that is older than Multicall3. */
+  async #readAll(calls: readonly ContractCall<unknown>[]): Promise<unknown[]> {
+    const { multicall, rpc, block } = this
+    if (!multicall.isKnownAbsentAt(block.number)) {
+      const values = await this.#aggregate(calls)
+      if (values !== null) return values
+      // A contract that is there must answer: then a node is wrong.
+      if (await contractExists(rpc, multicall.address, block.hash)) return this.#aggregateRequired(calls)
+      multicall.setAbsentAt(block.number)
+    }
+    return Promise.all(calls.map((call) => this.#readSingly(call)))
+  }
+
+  async #aggregateRequired(calls: readonly ContractCall<unknown>[]): Promise<unknown[]> {
+    return this.rpc.ask(async (node) => {
+      const values = await this.#aggregateAt(node, calls)
+      if (values !== null) return values
+      throw new NodeFault(`says that ${this.multicall.address} has no code at block ${this.block.number}`)
+    })
+  }
+
+  /** Returns null where Multicall3 seems to be absent. */
+  #aggregate(calls: readonly ContractCall<unknown>[]): Promise<unknown[] | null> {
+    return this.rpc.ask((node) => this.#aggregateAt(node, calls))
+  }
+
   // Not viem's multicall, which reports a failed request as reverted calls; here only the latter are results.
-  async #aggregate(calls: readonly ContractCall<unknown>[]): Promise<unknown[]> {
+  async #aggregateAt(node: Node, calls: readonly ContractCall<unknown>[]): Promise<unknown[] | null> {
     const inputs = calls.map(({ to, data }) => ({ target: to, allowFailure: true, callData: data }))
     const data = encodeFunctionData({ abi: multicall3Abi, functionName: 'aggregate3', args: [inputs] })
-    return this.rpc.ask(async (node) => {
-      const answer = await node.call(this.multicall, data, this.block.hash)
-      if (answer === '0x') throw new NodeFault(`says that ${this.multicall} has no code at block ${this.block.number}`)
-      const results = decodeFunctionResult({ abi: multicall3Abi, functionName: 'aggregate3', data: answer })
-      if (results.length !== calls.length) throw new NodeFault('gave fewer answers than there were calls')
-      return calls.map((call, index) => decodeResult(call, results[index]))
-    })
+    const answer = await node.call(this.multicall.address, data, this.block.hash)
+    if (answer === '0x') return null
+    const results = decodeFunctionResult({ abi: multicall3Abi, functionName: 'aggregate3', data: answer })
+    if (results.length !== calls.length) throw new NodeFault('gave fewer answers than there were calls')
+    return calls.map((call, index) => decodeResult(call, results[index]))
+  }
+
+  async #readSingly(call: ContractCall<unknown>): Promise<unknown> {
+    // Empty data means that there is no contract, which a node out of sync may say too.
+    for (let empty = 0; empty < confirmations; empty++) {
+      const result = await this.rpc.ask((node) => this.#callAt(node, call))
+      if (!result.success || result.returnData !== '0x') return decodeResult(call, result)
+    }
+    return null
+  }
+
+  async #callAt(node: Node, { to, data }: ContractCall<unknown>): Promise<CallResult> {
+    try {
+      return { success: true, returnData: await node.call(to, data, this.block.hash) }
+    } catch (error) {
+      if (isRevert(error)) return { success: false, returnData: '0x' }
+      throw error
+    }
   }
 }
 
-function decodeResult(call: ContractCall<unknown>, result: { success: boolean; returnData: Hex } | undefined): unknown {
+interface CallResult {
+  readonly success: boolean
+  readonly returnData: Hex
+}
+
+function decodeResult(call: ContractCall<unknown>, result: CallResult | undefined): unknown {
   if (result?.success !== true) return failed
   // A call without a contract succeeds with empty return data.
   if (result.returnData === '0x') return null

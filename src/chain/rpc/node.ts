@@ -1,8 +1,9 @@
 import { rateLimit } from '@ponder/utils'
-import { type Address, createClient, type Hex, http, numberToHex, type Transport } from 'viem'
+import { type Address, createClient, type Hex, http, HttpRequestError, numberToHex, type Transport } from 'viem'
 import { type Header, type ChainLog, readHeader, readLogs, readQuantity } from './block.ts'
 import type { NodeConfig } from '../config.ts'
-import { NodeFault } from '../errors.ts'
+import { NodeFault, RequestFailed } from '../errors.ts'
+import { type ExplainedFault, explainFault } from './faults.ts'
 
 /** Timeout of a request. */
 const timeoutMilliseconds = 20_000
@@ -13,7 +14,10 @@ export interface LogFilter {
   readonly topics?: readonly (Hex | readonly Hex[] | null)[]
 }
 
-/** One node of the chain. The form of each response is validated; a failed request rejects with any error. */
+/**
+ * One node of the chain. The form of each response is validated: a request rejects with a {@link NodeFault} for a wrong
+ * one, and with a {@link RequestFailed} where there is none.
+ */
 export interface Node {
   /** Its host: the whole URL may contain an API key. */
   readonly name: string
@@ -24,6 +28,8 @@ export interface Node {
   logsOf(filter: LogFilter, blockHash: Hex): Promise<ChainLog[]>
   code(address: Address, blockHash: Hex): Promise<Hex>
   call(to: Address, data: Hex, blockHash: Hex): Promise<Hex>
+  /** Explains why a request to this node failed. */
+  explain(error: unknown): ExplainedFault
 }
 
 /** Creates a client of a node. */
@@ -56,19 +62,56 @@ export function connectNode({ url, requestsPerSecond }: NodeConfig): Node {
       bytes(await request({ method: 'eth_getCode', params: [address, { blockHash }] })),
     call: async (to, data, blockHash) =>
       bytes(await request({ method: 'eth_call', params: [{ to, data }, { blockHash }] })),
+    explain: (error) => explainFault(error, url),
   }
 }
 
-type Request = (body: { method: string; params?: unknown }) => Promise<unknown>
+interface RequestBody {
+  readonly method: string
+  readonly params: readonly unknown[]
+}
+
+type Request = (body: RequestBody) => Promise<unknown>
+
+/** HTTP statuses whose meaning a JSON-RPC error in the body must not replace. */
+const refusals: readonly number[] = [401, 402, 403]
 
 /** Creates a rate-limited request function. The caller retries, at another node first. */
 function createRequest(url: string, requestsPerSecond: number): Request {
-  const limited = rateLimit(http(url, { retryCount: 0, timeout: timeoutMilliseconds }), {
+  const onFetchResponse = async (response: Response): Promise<void> => {
+    const { ok, status, statusText } = response
+    if (ok) return
+    const text = await response.clone().text()
+    if (!refusals.includes(status) && isRpcError(text)) return
+    throw new HttpRequestError({ url, status, details: text.trim() === '' ? statusText : text })
+  }
+  const limited = rateLimit(http(url, { retryCount: 0, timeout: timeoutMilliseconds, onFetchResponse }), {
     requestsPerSecond,
     browser: false,
   })
   const transport: Transport = (options) => limited({ ...options, retryCount: 0, timeout: timeoutMilliseconds })
-  return createClient({ transport }).request as Request
+  const send = createClient({ transport }).request as Request
+  return async (body) => {
+    try {
+      return await send(body)
+    } catch (cause) {
+      throw new RequestFailed(body.method, usesBlockHash(body), { cause })
+    }
+  }
+}
+
+/** Tells whether the body of a response is a JSON-RPC error, which then says more than the HTTP status. */
+function isRpcError(text: string): boolean {
+  try {
+    const { error } = JSON.parse(text) as { error?: { code?: unknown } }
+    return typeof error?.code === 'number'
+  } catch {
+    return false
+  }
+}
+
+function usesBlockHash({ params }: RequestBody): boolean {
+  return params.some((param) => typeof param === 'object' && param !== null && 'blockHash' in param)
 }
 
 function bytes(value: unknown): Hex {

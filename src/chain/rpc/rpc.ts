@@ -1,20 +1,24 @@
 import { setMaxListeners } from 'node:events'
 import { setTimeout as wait } from 'node:timers/promises'
-import { BaseError } from 'viem'
 import type { ChainConfig } from '../config.ts'
 import { ChainError, WrongChain } from '../errors.ts'
+import {
+  defaultFaultTimes,
+  type FailingRequest,
+  type FaultTimes,
+  FaultWatch,
+  type FaultWatchOptions,
+} from './fault-watch.ts'
 import { connectNode, type Node } from './node.ts'
 
 /** Pause after all nodes have failed, which doubles each time. */
 export interface RpcRetryOptions {
   readonly firstMilliseconds: number
   readonly maxMilliseconds: number
+  readonly faultTimes?: FaultTimes
 }
 
 const defaultRetry: RpcRetryOptions = { firstMilliseconds: 250, maxMilliseconds: 15_000 }
-
-/** Reports an event to the operator. */
-export type Report = (level: 'info' | 'warn', message: string, facts: Readonly<Record<string, unknown>>) => void
 
 /** All nodes of a chain. */
 export interface Rpc {
@@ -26,14 +30,18 @@ export interface Rpc {
   ask<Value>(work: (node: Node) => Promise<Value>): Promise<Value>
 }
 
+/** Options of {@link connectRpc}. */
+export interface RpcOptions extends Omit<FaultWatchOptions, 'times'> {
+  readonly signal: AbortSignal
+  readonly retry?: RpcRetryOptions | undefined
+}
+
 /** Connects to the nodes of a chain. */
-export function connectRpc(
-  { rpc, chainId }: Pick<ChainConfig, 'rpc' | 'chainId'>,
-  report: Report,
-  signal: AbortSignal,
-  { firstMilliseconds, maxMilliseconds }: RpcRetryOptions = defaultRetry,
-): Rpc {
+export function connectRpc({ rpc, chainId }: Pick<ChainConfig, 'rpc' | 'chainId'>, options: RpcOptions): Rpc {
+  const { signal, retry = defaultRetry } = options
+  const { firstMilliseconds, maxMilliseconds, faultTimes: times = defaultFaultTimes } = retry
   const nodes = rpc.map(connectNode)
+  const faults = new FaultWatch({ ...options, times })
   const checked = new Set<Node>()
   // Any number of requests may listen at once.
   setMaxListeners(0, signal)
@@ -46,29 +54,39 @@ export function connectRpc(
     if (found !== chainId) throw new WrongChain(node.name, found, chainId)
     checked.add(node)
   }
+  /** Runs work at one node after the other, until it succeeds. */
+  const tryAll = async <Value>(work: (node: Node) => Promise<Value>, request: FailingRequest): Promise<Value> => {
+    const first = turn++
+    for (let failures = 0; ; failures++) {
+      signal.throwIfAborted()
+      const node = nodes[(first + failures) % nodes.length] as Node
+      try {
+        return await unlessAborted(
+          check(node).then(() => work(node)),
+          signal,
+        )
+      } catch (error) {
+        if (error instanceof ChainError || signal.aborted) throw error
+        request.failed(node, error)
+      }
+      // The next node is asked at once.
+      if ((failures + 1) % nodes.length > 0) continue
+      const round = Math.floor(failures / nodes.length)
+      const pause = request.roundFailed(Math.min(firstMilliseconds * 2 ** round, maxMilliseconds))
+      await wait(pause, undefined, { signal })
+    }
+  }
   return {
     nodes,
     async ask(work) {
-      const first = turn++
-      for (let failures = 0; ; failures++) {
-        signal.throwIfAborted()
-        const node = nodes[(first + failures) % nodes.length] as Node
-        try {
-          const value = await unlessAborted(
-            check(node).then(() => work(node)),
-            signal,
-          )
-          if (failures >= nodes.length) report('info', 'The chain answers again', { node: node.name })
-          return value
-        } catch (error) {
-          if (error instanceof ChainError || signal.aborted) throw error
-          const round = Math.floor(failures / nodes.length)
-          const pauseMilliseconds = Math.min(firstMilliseconds * 2 ** round, maxMilliseconds)
-          // A single failure is not reported: the next node is asked at once.
-          if ((failures + 1) % nodes.length > 0) continue
-          report('warn', 'The chain is waited for', { node: node.name, reason: reasonOf(error), pauseMilliseconds })
-          await wait(pauseMilliseconds, undefined, { signal })
-        }
+      const request = faults.begin()
+      let isAnswered = false
+      try {
+        const value = await tryAll(work, request)
+        isAnswered = true
+        return value
+      } finally {
+        request.end(isAnswered)
       }
     },
   }
@@ -81,10 +99,4 @@ function unlessAborted<Value>(work: Promise<Value>, signal: AbortSignal): Promis
     signal.addEventListener('abort', stop, { once: true })
     work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop))
   })
-}
-
-/** Returns an error's message without the node's URL, which may contain an API key. */
-function reasonOf(error: unknown): string {
-  if (!(error instanceof BaseError)) return (error as Error).message
-  return error.details && !error.details.includes('://') ? `${error.shortMessage} ${error.details}` : error.shortMessage
 }

@@ -1,7 +1,6 @@
-import type { Address } from 'viem'
 import type { ChainLog, Header } from '../rpc/block.ts'
 import { type Arrival, arrivalsIn, type Holdings } from './holdings.ts'
-import { BlockState } from '../rpc/multicall.ts'
+import { BlockState, type Multicall } from '../rpc/multicall.ts'
 import { readPositionStates } from './position-history.ts'
 import { newPosition } from './position-state.ts'
 import type { Rpc } from '../rpc/rpc.ts'
@@ -13,7 +12,7 @@ type BlockId = Pick<Header, 'number' | 'hash'>
 /** Options of {@link readArrivals}. */
 export interface ArrivalOptions {
   readonly rpc: Rpc
-  readonly multicall: Address
+  readonly multicall: Multicall
   readonly venue: Venue
   readonly tokens: Tokens
 }

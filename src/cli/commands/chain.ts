@@ -3,7 +3,9 @@ import { pipeline } from 'node:stream/promises'
 import { type ChainConfig, readChainConfig } from '../../chain/config.ts'
 import { BadChainConfig } from '../../chain/errors.ts'
 import { chainFeed, chainName } from '../../chain/feed.ts'
-import type { Report } from '../../chain/rpc/rpc.ts'
+import type { Report } from '../../chain/rpc/fault-watch.ts'
+import type { RpcRetryOptions } from '../../chain/rpc/rpc.ts'
+import { secretsOfUrl } from '../../chain/rpc/url-secrets.ts'
 import type { Database } from '../../database/database.ts'
 import { type FeedPosition, readFeedPosition } from '../../database/write/feed.ts'
 import type { FactInput } from '../../feed/fact/fact.ts'
@@ -32,21 +34,31 @@ export async function readChainFile(file: string): Promise<ChainFile> {
 
 /** Returns the secrets of a chain configuration for masking: the URLs of nodes often contain an API key. */
 export function chainSecrets({ config }: ChainFile): string[] {
-  return config.rpc.flatMap(({ url }) => [url, new URL(url).pathname.slice(1), new URL(url).search.slice(1)])
+  return config.rpc.flatMap(({ url }) => secretsOfUrl(url))
+}
+
+/** Options of {@link followedChain}. */
+export interface FollowedChain {
+  readonly database: Database
+  readonly chain: ChainFile
+  readonly log: Log
+  readonly signal: AbortSignal
+  /** Called with the name of the feed, and the problem of its nodes when one lasts; null when it has ended. */
+  readonly onLastingFault: (feed: string, problem: string | null) => void
 }
 
 /** Opens a chain as the source of a feed, from its position in the database on, and follows it. */
-export async function followedChain(
-  database: Database,
-  chain: ChainFile,
-  log: Log,
-  signal: AbortSignal,
-): Promise<Source> {
+export async function followedChain({ database, chain, log, signal, onLastingFault }: FollowedChain): Promise<Source> {
+  const name = chainName(chain.config)
+  const options = {
+    ...{ ...chain, report: reportTo(log), signal, once: false },
+    onLastingFault: (problem: string | null) => onLastingFault(name, problem),
+  }
   const open = (applied: FeedPosition | null): Source => {
-    const feed = chainFeed({ ...chain, report: reportTo(log), signal, once: false }, applied)
+    const feed = chainFeed(options, applied)
     return { ...feed, reopen: (stored) => Promise.resolve(open(stored)) }
   }
-  return open(await readFeedPosition(database.prisma, chainName(chain.config)))
+  return open(await readFeedPosition(database.prisma, name))
 }
 
 /** Options of {@link runChain}. */
@@ -57,14 +69,17 @@ export interface ChainCommand {
   readonly output: NodeJS.WritableStream
   readonly log: Log
   readonly signal: AbortSignal
+  readonly retry?: RpcRetryOptions
 }
 
 /**
  * Writes the facts of a chain as JSON lines, up to its newest final block or as it grows.
  * @throws {ChainError} when a retry cannot help
  */
-export async function runChain({ chain, follow, output, log, signal }: ChainCommand): Promise<void> {
-  const { facts } = chainFeed({ ...chain, report: reportTo(log), signal, once: !follow }, null)
+export async function runChain(command: ChainCommand): Promise<void> {
+  const { chain, follow, output, log, signal, retry } = command
+  const options = { ...chain, report: reportTo(log), signal, once: !follow, ...(retry && { retry }) }
+  const { facts } = chainFeed(options, null)
   try {
     await pipeline(toLines(facts), output, { end: false })
   } catch (error) {

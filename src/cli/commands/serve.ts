@@ -20,7 +20,7 @@ import { createMetricsEndpoint } from '../../http/ops/metrics-endpoint.ts'
 import { createMetrics } from '../../http/ops/metrics.ts'
 import { type FeedMonitor, monitorFeeds } from '../feed-conditions.ts'
 import { openGateway, openMetricsPort } from '../gateway.ts'
-import type { ChainFile, followedChain } from './chain.ts'
+import type { ChainFile, FollowedChain } from './chain.ts'
 import { describeResume } from './ingest.ts'
 import type { Log } from '../log.ts'
 import { createReadiness } from '../readiness.ts'
@@ -129,7 +129,10 @@ export function startFeed(
       open: async () => followedSource(name, await positionOf(database, name), signal, watcher),
     })
   }
-  if (chain !== null) feeds.push({ name: chain.file, open: () => openChain(database, chain, log, signal) })
+  if (chain !== null) {
+    const onLastingFault = (name: string, problem: string | null): void => monitor.chainFails(name, problem)
+    feeds.push({ name: chain.file, open: () => openChain({ database, chain, log, signal, onLastingFault }) })
+  }
   if (feeds.length === 0) return { feedEnded: Promise.resolve(), firstFacts: Promise.resolve() }
   let applied: () => void = () => undefined
   const firstBatch = new Promise<void>((resolve) => (applied = resolve))
@@ -192,8 +195,8 @@ function hasSufficientMessage(error: unknown): boolean {
 }
 
 /** Opens a chain. Its code is loaded only where a chain is configured. */
-async function openChain(...chain: Parameters<typeof followedChain>): Promise<Source> {
-  return (await import('./chain.ts')).followedChain(...chain)
+async function openChain(chain: FollowedChain): Promise<Source> {
+  return (await import('./chain.ts')).followedChain(chain)
 }
 
 function positionOf(database: Database, name: string): Promise<FeedPosition | null> {

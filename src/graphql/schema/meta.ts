@@ -46,7 +46,7 @@ const Feed = builder.objectRef<ServedFeed>('Feed').implement({
     }),
     isWaiting: t.exposeBoolean('isWaiting', {
       description:
-        'Whether the gateway that answers cannot read on now, and waits for the database, for room on a disk, or for the file.',
+        'Whether the gateway that answers cannot read on now, and waits for the database, for room on a disk, for the file, or for nodes of its chain.',
     }),
   }),
 })

@@ -20,15 +20,9 @@ export function withinDeadline<Result>(
       resolve(tooLate())
       canceller.abort()
     }, seconds * 1000)
-    work(canceller).then(
-      (result) => {
-        clearTimeout(timer)
-        resolve(result)
-      },
-      (error: Error) => {
-        clearTimeout(timer)
-        reject(error)
-      },
-    )
+    const inTime = (): void => clearTimeout(timer)
+    const working = work(canceller)
+    working.then(inTime, inTime)
+    working.then(resolve, reject)
   })
 }

@@ -12,11 +12,17 @@ export interface RpcRequest {
 export type RpcAnswer =
   { readonly result: unknown } | { readonly error: { readonly code: number; readonly message: string } }
 
+/** An answer of HTTP in place of one of JSON-RPC. */
+export interface HttpAnswer {
+  readonly status: number
+  readonly body: string
+}
+
 /** What a proxy does with a request: an answer of its own, the node's answer changed, or none at all. */
 export type Meddle = (
   request: RpcRequest,
   pass: (request?: RpcRequest) => Promise<RpcAnswer>,
-) => Promise<RpcAnswer | 'drop'>
+) => Promise<RpcAnswer | HttpAnswer | 'drop'>
 
 /** Stands before a node, and counts and meddles. */
 export async function startProxy(url: string, meddle: Meddle = (_, pass) => pass()) {
@@ -36,6 +42,10 @@ export async function startProxy(url: string, meddle: Meddle = (_, pass) => pass
       const answer = await meddle(request, pass)
       if (answer === 'drop') return void outbound.destroy()
       outbound.setHeader('content-type', 'application/json')
+      if ('status' in answer) {
+        outbound.statusCode = answer.status
+        return void outbound.end(answer.body)
+      }
       outbound.end(JSON.stringify({ ...answer, jsonrpc: '2.0', id: request.id }))
     })().catch(() => outbound.destroy())
   })

@@ -49,6 +49,9 @@ export function configOf(json: ChainJson): ChainConfig {
 /** Tests don't wait long. */
 const retry = { firstMilliseconds: 2, maxMilliseconds: 20 }
 
+/** Times of faults for tests of them. */
+export const shortFaultTimes = { toldAfter: 100, unexplainedToldAfter: 700, givesUpAfter: 400, repeatedAfter: 60_000 }
+
 /** What the reader told its operator. */
 export interface Said {
   readonly level: string
@@ -70,9 +73,11 @@ export async function factsOf(json: ChainJson): Promise<FactInput[]> {
   return (await linesOf(json)).map((line) => JSON.parse(line) as FactInput)
 }
 
-export async function linesOf(json: ChainJson, said: Said[] = []): Promise<string[]> {
+export async function linesOf(json: ChainJson, said: Said[] = [], times?: typeof shortFaultTimes): Promise<string[]> {
   const lines: string[] = []
-  for await (const facts of chainFeed(optionsOf(json, { said }), null).facts) {
+  const options = optionsOf(json, { said })
+  const faults = times && { retry: { ...retry, faultTimes: times } }
+  for await (const facts of chainFeed({ ...options, ...faults }, null).facts) {
     lines.push(...facts.map((fact) => JSON.stringify(fact)))
   }
   return lines

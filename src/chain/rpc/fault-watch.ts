@@ -1,0 +1,186 @@
+import { ChainUnreadable } from '../errors.ts'
+import type { ExplainedFault, LastingFault } from './faults.ts'
+import type { Node } from './node.ts'
+
+/** Reports an event to the operator. */
+export type Report = (
+  level: 'info' | 'warn' | 'error',
+  message: string,
+  facts: Readonly<Record<string, unknown>>,
+) => void
+
+/** Times of faults that last, in milliseconds. */
+export interface FaultTimes {
+  /** After this time a fault counts as lasting: nodes behind one load balancer differ by some blocks for seconds. */
+  readonly toldAfter: number
+  /** The same for errors without a known cause: a node that catches up, or is upgraded, gives some for minutes. */
+  readonly unexplainedToldAfter: number
+  /** After this time, once it counts as lasting, a reader that does not follow the chain gives up: it is being watched. */
+  readonly givesUpAfter: number
+  /** How often the same is logged at most. */
+  readonly repeatedAfter: number
+}
+
+/** The times of faults. src/chain/README.md tells them too. */
+export const defaultFaultTimes: FaultTimes = {
+  toldAfter: 10_000,
+  unexplainedToldAfter: 600_000,
+  givesUpAfter: 50_000,
+  repeatedAfter: 300_000,
+}
+
+/** Options of {@link FaultWatch}. */
+export interface FaultWatchOptions {
+  readonly report: Report
+  readonly times: FaultTimes
+  /** Whether to end with an error where a fault lasts, rather than to wait for the operator. */
+  readonly givesUp: boolean
+  /** Called with the problem of the nodes when one begins to last, and with null when it has ended. */
+  readonly onLastingFault: (problem: string | null) => void
+}
+
+interface NodeFailure {
+  readonly node: Node
+  readonly fault: ExplainedFault
+}
+
+/** Watches the failures of all requests: logs them, each text seldom, and tells faults that last. */
+export class FaultWatch {
+  readonly #waiting = new Set<FailingRequest>()
+  readonly #logged = new Map<string, number>()
+  #isWaitLogged = false
+  #problem: string | null = null
+
+  constructor(readonly options: FaultWatchOptions) {}
+
+  /** Starts to watch a request, which must be ended. */
+  begin(): FailingRequest {
+    return new FailingRequest(this)
+  }
+
+  /** Logs that all nodes have failed. */
+  waits(request: FailingRequest, failures: readonly NodeFailure[], pauseMilliseconds: number): void {
+    this.#waiting.add(request)
+    const reasons = failures.map(({ node, fault }) => ({ node: node.name, reason: fault.reason }))
+    const facts = reasons.length === 1 ? { ...reasons[0], pauseMilliseconds } : { nodes: reasons, pauseMilliseconds }
+    if (this.#isDue('waits')) {
+      this.options.report('warn', 'The chain is waited for', facts)
+      this.#isWaitLogged = true
+    }
+    this.#update()
+  }
+
+  /** Logs a fault that lasts. */
+  lasts(failures: readonly NodeFailure[]): void {
+    const text = describeFailures(failures)
+    if (this.#isDue(text)) this.options.report('error', `The chain can't be read: ${text}`, {})
+    // A wait that has no end to be awaited is not logged beside its cause.
+    this.#logged.set('waits', performance.now())
+  }
+
+  /** Ends a request, with the nodes that failed before another one answered. */
+  ended(request: FailingRequest, isAnswered: boolean, failures: readonly NodeFailure[]): void {
+    if (isAnswered) this.#warnOfUselessNodes(failures)
+    if (!this.#waiting.delete(request)) return
+    this.#update()
+    if (!isAnswered || this.#waiting.size > 0) return
+    if (!this.#isWaitLogged) return
+    this.options.report('info', 'The chain answers again', {})
+    this.#isWaitLogged = false
+    this.#logged.delete('waits')
+  }
+
+  #warnOfUselessNodes(failures: readonly NodeFailure[]): void {
+    for (const { node, fault } of failures) {
+      if (fault.lasting?.isOfNode !== true) continue
+      const text = describeFailures([{ node, fault }])
+      if (this.#isDue(text)) this.options.report('warn', `Another node is asked instead: ${text}`, {})
+    }
+  }
+
+  #update(): void {
+    const problem = [...this.#waiting].find((request) => request.problem !== null)?.problem ?? null
+    if (problem === this.#problem) return
+    this.#problem = problem
+    this.options.onLastingFault(problem)
+  }
+
+  /** Tells whether a text may be logged, and notes that it is. */
+  #isDue(text: string): boolean {
+    const now = performance.now()
+    for (const [old, at] of this.#logged) if (now - at >= this.options.times.repeatedAfter) this.#logged.delete(old)
+    if (this.#logged.has(text)) return false
+    this.#logged.set(text, now)
+    return true
+  }
+}
+
+/** A request that is repeated until a node answers it. */
+export class FailingRequest {
+  readonly #newest = new Map<Node, ExplainedFault>()
+  #lastingSince: number | null = null
+  /** The problem of all nodes, once it lasts. */
+  problem: string | null = null
+
+  constructor(readonly watch: FaultWatch) {}
+
+  get #failures(): NodeFailure[] {
+    return [...this.#newest].map(([node, fault]) => ({ node, fault }))
+  }
+
+  failed(node: Node, error: unknown): void {
+    this.#newest.set(node, node.explain(error))
+  }
+
+  /**
+   * Considers a round in which all nodes have failed.
+   * @param pauseMilliseconds wanted pause before the next round
+   * @returns the pause, which is shorter where a fault begins to last meanwhile
+   * @throws {ChainUnreadable} when a fault has lasted too long
+   */
+  roundFailed(pauseMilliseconds: number): number {
+    const { times, givesUp } = this.watch.options
+    const failures = this.#failures
+    const lasting = failures.map(({ fault }) => fault.lasting).filter((fault) => fault !== null)
+    if (lasting.length < failures.length) {
+      this.#lastingSince = null
+      this.problem = null
+      this.watch.waits(this, failures, pauseMilliseconds)
+      return pauseMilliseconds
+    }
+    const now = performance.now()
+    this.#lastingSince ??= now
+    const lasted = now - this.#lastingSince
+    const toldAfter = lasting.every(({ isCertain }) => isCertain) ? times.toldAfter : times.unexplainedToldAfter
+    const givesUpAfter = toldAfter + times.givesUpAfter
+    if (givesUp && lasted >= givesUpAfter) {
+      throw new ChainUnreadable(describeFailures(failures), Math.round(lasted / 1_000))
+    }
+    this.problem = lasted >= toldAfter ? problemOf(lasting) : null
+    const next = [toldAfter, ...(givesUp ? [givesUpAfter] : [])].find((milliseconds) => milliseconds > lasted)
+    const pause = Math.ceil(Math.min(pauseMilliseconds, (next ?? Infinity) - lasted))
+    if (this.problem !== null) this.watch.lasts(failures)
+    this.watch.waits(this, failures, pause)
+    return pause
+  }
+
+  /** Ends the watch. */
+  end(isAnswered: boolean): void {
+    this.problem = null
+    this.watch.ended(this, isAnswered, this.#failures)
+  }
+}
+
+/** Describes the failures of nodes with what to do, for the operator. */
+function describeFailures(failures: readonly NodeFailure[]): string {
+  return failures
+    .map(({ node, fault: { reason, lasting } }) => {
+      const known = lasting === null ? reason : `${lasting.problem}: it ${reason}. ${lasting.remedy}`
+      return `the node ${node.name} ${known}`
+    })
+    .join('; ')
+}
+
+function problemOf(faults: readonly LastingFault[]): string {
+  return [...new Set(faults.map(({ problem }) => problem))].map((problem) => `a node ${problem}`).join(', and ')
+}

@@ -1,0 +1,140 @@
+import { BaseError, HttpRequestError, RpcRequestError, TimeoutError } from 'viem'
+import { RequestFailed } from '../errors.ts'
+import { withoutSecrets } from './url-secrets.ts'
+
+/** A fault of a node that lasts until somebody does something about it. */
+export interface LastingFault {
+  /** A predicate of the node, without details for untrusted clients. */
+  readonly problem: string
+  /** An instruction to the operator. */
+  readonly remedy: string
+  /** Whether the node gave the cause. Without one, an error only counts as lasting after a long time. */
+  readonly isCertain: boolean
+  /** Whether the fault concerns every request, so that it is worth a warning where other nodes serve. */
+  readonly isOfNode: boolean
+}
+
+/** A failed request to a node. */
+export interface ExplainedFault {
+  /** A predicate of the node, without secrets of its URL. */
+  readonly reason: string
+  /** Null for a fault that passes, such as an outage or a rate limit. */
+  readonly lasting: LastingFault | null
+}
+
+const accessDenied: LastingFault = {
+  problem: 'refuses access',
+  remedy: 'Check the key in its url, and whether the plan of that key covers this chain',
+  isCertain: true,
+  isOfNode: true,
+}
+const noEndpoint: LastingFault = {
+  problem: 'has no JSON-RPC at its url',
+  remedy: 'Check its url',
+  isCertain: true,
+  isOfNode: true,
+}
+const noMethod: LastingFault = {
+  problem: 'lacks a method that is needed',
+  remedy: 'Name a node that serves eth_call, eth_getCode, eth_getLogs and eth_getBlockByNumber',
+  isCertain: true,
+  isOfNode: true,
+}
+const noCallsByHash: LastingFault = {
+  problem: "takes no requests by a block's hash (EIP-1898)",
+  remedy: 'Name a node that does; all current clients do',
+  isCertain: true,
+  isOfNode: true,
+}
+const noOldState: LastingFault = {
+  problem: 'lacks the state of the blocks to read',
+  remedy: "Name an archive node: a vault's history needs one",
+  isCertain: true,
+  isOfNode: false,
+}
+const unexplained: LastingFault = {
+  problem: 'answers with errors only',
+  remedy: "Look for the error in its provider's documentation, or name another node",
+  isCertain: false,
+  isOfNode: false,
+}
+
+const statusFaults: Readonly<Record<number, LastingFault>> = {
+  401: accessDenied,
+  402: accessDenied,
+  403: accessDenied,
+  404: noEndpoint,
+  405: noEndpoint,
+  410: noEndpoint,
+}
+const passingStatuses: readonly number[] = [408, 425, 429]
+
+/** JSON-RPC errors of rate limits: EIP-1474's code, and the HTTP status as a code. */
+const rateLimitCodes: readonly number[] = [-32_005, 429]
+const rateLimitText = /rate.?limit|too many requests|throttl|limit exceeded|quota|capacity|credits/i
+const deniedText =
+  /unauthori[sz]ed|unauthenticated|must be authenticated|access (is )?denied|forbidden|(invalid|missing|unknown|wrong) (api|project|access|auth)[ -]?\w*|(api|access|project)[ -]?(key|token|id) .*(invalid|missing|not (allowed|found|valid)|disabled|expired|required)/i
+const noOldStateText =
+  /missing trie node|header (for hash )?not found|pruned|\barchiv|histor\w* state|no state|state( \w+)* (not|un) ?available|state (is )?(missing|not found)|proof window|state histor|unknown block|block (with such hash |hash )?(was )?(not found|does not exist)|(could ?n[o']t|cannot|can't) find block/i
+const noCallsByHashText =
+  /unmarshal|hex string without 0x|invalid (argument|param|type|value|block|request)|cannot wrap|eip-?1898|block ?hash|supplied to|expected .*(string|block|number|tag)/i
+const missingMethodText = /method .*(not (found|available|supported|allowed)|does ?n[o']t exist|does not exist)/i
+const prunedText = /missing trie node|pruned/i
+
+const invalidParams = -32_602
+const methodNotFoundCodes: readonly number[] = [-32_601, -32_004]
+
+/**
+ * Explains why a request to a node failed.
+ * @param url the node's, whose secrets are masked
+ */
+export function explainFault(error: unknown, url: string): ExplainedFault {
+  const cause = error instanceof RequestFailed ? error.cause : error
+  const text = (words: string): string => withoutSecrets(words, url)
+  if (!(cause instanceof BaseError)) return { reason: text((cause as Error).message), lasting: unexplained }
+  const answered = cause.walk((one) => one instanceof RpcRequestError)
+  if (answered instanceof RpcRequestError) {
+    const { code, details } = answered
+    const method = error instanceof RequestFailed ? ` ${error.method}` : ''
+    const reason = `answers${method} with the error ${code}${details === '' ? '' : `: ${text(details)}`}`
+    return { reason, lasting: lastingRpcFault(code, details, error) }
+  }
+  if (cause instanceof TimeoutError) return { reason: "doesn't answer in time", lasting: null }
+  if (cause instanceof HttpRequestError) return explainHttp(cause, text)
+  return { reason: `gave an answer that can't be read: ${text(cause.shortMessage)}`, lasting: unexplained }
+}
+
+/** Tells whether a failed call was executed and reverted, by the error of any of the common clients. */
+export function isRevert(error: unknown): boolean {
+  const cause = error instanceof RequestFailed ? error.cause : error
+  const answered = cause instanceof BaseError ? cause.walk((one) => one instanceof RpcRequestError) : null
+  if (!(answered instanceof RpcRequestError)) return false
+  // 3 is geth's code of a revert, -32015 that of Nethermind and OpenEthereum.
+  if ([3, -32_015].includes(answered.code)) return true
+  return /revert|vm (execution|exception)|invalid (opcode|jump)|bad (instruction|jump)|out of gas|stack (under|over)flow/i.test(
+    answered.details,
+  )
+}
+
+function explainHttp({ status, details, cause }: HttpRequestError, text: (words: string) => string): ExplainedFault {
+  if (status === undefined) {
+    if (cause instanceof SyntaxError) return { reason: 'gave an answer that is not JSON', lasting: unexplained }
+    // fetch hides the system's error below its own, which says no more than "fetch failed".
+    const { code, message } = (cause instanceof Error ? (cause.cause ?? {}) : {}) as { code?: string; message?: string }
+    return { reason: `can't be reached: ${text(code ?? message ?? details)}`, lasting: null }
+  }
+  const reason = `answers with HTTP ${status}${details === '' ? '' : `: ${text(details)}`}`
+  const passes = status >= 500 || passingStatuses.includes(status) || rateLimitText.test(details)
+  return { reason, lasting: passes ? null : (statusFaults[status] ?? unexplained) }
+}
+
+function lastingRpcFault(code: number, details: string, error: unknown): LastingFault | null {
+  if (rateLimitCodes.includes(code) || rateLimitText.test(details)) return null
+  if (deniedText.test(details)) return accessDenied
+  if (methodNotFoundCodes.includes(code) || missingMethodText.test(details)) return noMethod
+  const usesBlockHash = error instanceof RequestFailed && error.usesBlockHash
+  // A range of logs may be refused for its width, in any words.
+  if (!usesBlockHash) return prunedText.test(details) ? noOldState : unexplained
+  if (noOldStateText.test(details)) return noOldState
+  return code === invalidParams || noCallsByHashText.test(details) ? noCallsByHash : unexplained
+}

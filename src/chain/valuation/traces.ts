@@ -1,0 +1,59 @@
+import { type Address, parseAbi } from 'viem'
+import { BlockState, contractCall, type Multicall } from '../rpc/multicall.ts'
+import type { Header } from '../rpc/block.ts'
+import type { Rpc } from '../rpc/rpc.ts'
+import { tokenAbi } from '../vaults/vault-events.ts'
+import type { Venue } from '../venues/venue.ts'
+
+const traceAbi = parseAbi(['function totalSupply() view returns (uint256)', 'function paused() view returns (bool)'])
+
+/** Contracts whose logs would leave traces in their state. */
+export interface Traced {
+  /** Vaults whose own logs are in question. */
+  readonly vaults: readonly Address[]
+  /** Tokens that vaults hold. */
+  readonly tokens: readonly Address[]
+  /** The positions in question; absent where none is. */
+  readonly positions?: { readonly owners: readonly Address[]; readonly ids: readonly string[] } | undefined
+}
+
+/** Options of {@link leftNoTraces}. */
+export interface TracesOptions {
+  readonly rpc: Rpc
+  readonly multicall: Multicall
+  readonly venue: Venue
+}
+
+/**
+ * Tells whether a block left the state of contracts as it was: the shares, balances and suspension of vaults, the number
+ * of positions, and their liquidity and credits. It did not where a state cannot be read.
+ */
+export async function leftNoTraces(
+  { number, hash, parentHash }: Header,
+  traced: Traced,
+  { rpc, multicall, venue }: TracesOptions,
+): Promise<boolean> {
+  const [before, after] = await Promise.all(
+    [
+      { number: number - 1, hash: parentHash },
+      { number, hash },
+    ].map((block) => readTraces(new BlockState(rpc, multicall, block), venue, traced)),
+  )
+  return before !== null && before === after
+}
+
+/** Reads the state as a text; null where a vault has no shares to count. */
+async function readTraces(state: BlockState, venue: Venue, traced: Traced): Promise<string | null> {
+  const { vaults, tokens, positions = { owners: [], ids: [] } } = traced
+  const [supplies, ...rest] = await Promise.all([
+    Promise.all(vaults.map((vault) => state.read(contractCall(traceAbi, vault, 'totalSupply', [])))),
+    Promise.all(vaults.map((vault) => state.read(contractCall(traceAbi, vault, 'paused', [])))),
+    Promise.all(
+      vaults.flatMap((vault) => tokens.map((token) => state.read(contractCall(tokenAbi, token, 'balanceOf', [vault])))),
+    ),
+    Promise.all(positions.owners.map((owner) => venue.count(state, owner))),
+    Promise.all(positions.ids.map((id) => venue.readStored(state, id))),
+  ])
+  if (supplies.includes(null)) return null
+  return JSON.stringify([supplies, rest], (_, value: unknown) => (typeof value === 'bigint' ? `${value}n` : value))
+}
