@@ -66,9 +66,7 @@ export function matcher({ path }: Route): (path: string) => Segments | null {
 export function onlyRead(method: string, read: () => Promise<Answer>): Promise<Answer> {
   if (method === 'GET' || method === 'HEAD') return read()
   const isOptions = method === 'OPTIONS'
-  return Promise.resolve(
-    isOptions ? { status: 204, headers: { allow: allowedMethods }, body: '' } : notAllowed(method),
-  )
+  return Promise.resolve(isOptions ? { status: 204, headers: { allow: allowedMethods }, body: '' } : notAllowed(method))
 }
 
 /** Returns the problem for an unsupported method. */
