@@ -29,6 +29,8 @@ export class Connection {
    * has few elements.
    */
   readonly running: ServerResponse[] = []
+  /** Whether the connection ends after the response that is sent next. */
+  isClosing = false
   readonly #socket: Socket
   readonly #bounds: PipelineLimits
   readonly #waitingInAll: Waiting
@@ -112,6 +114,7 @@ export class Connection {
       if (this.#newest === response && response.req.complete) this.#newest = null
       this.#next()
       this.#refuseInTurn()
+      if (this.isClosing) this.#socket.end()
     })
     begin()
   }

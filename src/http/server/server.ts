@@ -74,9 +74,6 @@ export async function listen(options: ServerOptions): Promise<HttpServer> {
     // After an upgrade request that is not performed, Node does not enforce the header size limit on the same
     // connection.
     if (isClosing || request.headers.upgrade !== undefined) response.setHeader('connection', 'close')
-    response.on('close', () => {
-      if (isClosing) request.socket.end()
-    })
     listener(request, response).catch((error: unknown) => {
       // A client that disconnects while it sends its body is not an error of the gateway.
       if (error !== request.errored) onError(error)
@@ -135,6 +132,7 @@ export async function listen(options: ServerOptions): Promise<HttpServer> {
     port: (server.address() as AddressInfo).port,
     async close(seconds) {
       isClosing = true
+      for (const connection of connections.values()) connection.isClosing = true
       const closed = new Promise((resolve) => server.close(resolve))
       for (const response of allRunning()) if (!response.headersSent) response.setHeader('connection', 'close')
       closeUnused()
