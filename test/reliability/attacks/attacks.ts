@@ -540,6 +540,7 @@ const answers: readonly Attack[] = [
   {
     name: 'answers left at once',
     fault: 'large answers',
+    isFromElsewhere: true,
     carryOut: async (attacker) => {
       const wire = await attacker.open(true)
       await wire.write(page(`/vault/${attacker.target.ledger}/events?limit=1000&since=${anyTime() % 1_000_000}`))
