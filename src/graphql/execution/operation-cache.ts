@@ -11,7 +11,7 @@ import {
 import { LRUCache } from 'lru-cache'
 import { mostValidationErrors, operationCacheLimits, type QueryLimits } from '../../limits.ts'
 import { selectOperation } from './operation.ts'
-import { PreparedOperation } from './prepared-operation.ts'
+import { conditionsOf, PreparedOperation } from './prepared-operation.ts'
 import { checkRepeats, checkText } from './query-limits.ts'
 
 /** A document after parsing and validation, with an operation prepared for each definition in it. */
@@ -65,10 +65,11 @@ export class OperationCache {
     if (errors.length > 0) return new Prepared(text, document, errors)
     const operations = new Map<OperationDefinitionNode, PreparedOperation>()
     const prepared = new Prepared(text, document, [], operations)
+    const conditions = conditionsOf(document)
     for (const node of document.definitions) {
       if (node.kind !== Kind.OPERATION_DEFINITION) continue
       const onCompiled = (): void => this.#weigh(prepared)
-      operations.set(node, new PreparedOperation(this.#schema, document, node, this.#limits, onCompiled))
+      operations.set(node, new PreparedOperation(this.#schema, document, node, conditions, this.#limits, onCompiled))
     }
     return prepared
   }

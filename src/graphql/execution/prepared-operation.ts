@@ -34,12 +34,14 @@ export class PreparedOperation {
 
   /**
    * Prices the operation; its variants are compiled on first use.
+   * @param conditions of its document, by {@link conditionsOf}
    * @param onCompiled called after each variant that is compiled, when `compiledFields` has grown
    */
   constructor(
     schema: GraphQLSchema,
     document: DocumentNode,
     definition: OperationDefinitionNode,
+    conditions: readonly string[] | null,
     limits: QueryLimits,
     onCompiled: () => void,
   ) {
@@ -48,7 +50,7 @@ export class PreparedOperation {
     this.definition = definition
     this.#price = priceOperation(schema, document, definition)
     this.sizeError = checkSize(this.#price.size, limits)
-    this.#conditions = conditionsOf(document)
+    this.#conditions = conditions
     this.#onCompiled = onCompiled
   }
 
@@ -110,7 +112,7 @@ function includes(node: Conditional, variables: Variables): boolean {
 }
 
 /** Returns the names of the variables of all @skip and @include; null if the document has another directive. */
-function conditionsOf(document: DocumentNode): readonly string[] | null {
+export function conditionsOf(document: DocumentNode): readonly string[] | null {
   const names = new Set<string>()
   const others: DirectiveNode[] = []
   visit(document, {
