@@ -1,6 +1,6 @@
 import tseslint from 'typescript-eslint'
 
-/** What only src/main.ts and src/cli may ask for: all else takes it as an argument. */
+/** Globals that only src/main.ts and src/cli may use: other code takes their values as arguments. */
 const effects = [
   { object: 'process', property: 'env', message: 'Take a configuration: only src/main.ts reads the environment.' },
   { object: 'process', property: 'exit', message: 'Throw: only src/main.ts ends the process.' },
@@ -52,7 +52,7 @@ export default tseslint.config(
     rules: {
       // The helpers of the tests are plain functions in an object, taken out of it by name.
       '@typescript-eslint/unbound-method': 'off',
-      // What an answer's JSON holds is what the test is about to find out.
+      // The JSON of an answer has no type before the test has checked it.
       '@typescript-eslint/no-unsafe-assignment': 'off',
       // The strings that tests take apart are hex digits.
       '@typescript-eslint/no-misused-spread': 'off',

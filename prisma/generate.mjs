@@ -23,7 +23,7 @@ if (!existsSync(newest) || statSync(newest).mtimeMs < statSync(schema).mtimeMs) 
     // alone, for commands such as migrate do need the engine.
     PRISMA_SCHEMA_ENGINE_BINARY: process.execPath,
   }
-  // What the CLI prints goes into the error that a failure throws.
+  // The output of the CLI is part of the error that a failure throws.
   execFileSync(process.execPath, [cli, 'generate', '--config', path.join(import.meta.dirname, 'prisma.config.ts')], {
     env,
     stdio: 'pipe',

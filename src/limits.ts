@@ -192,7 +192,7 @@ export const bodyChunks = 1_000
 /** Bytes that are read and discarded of the body of a rejected request; then the connection is closed. */
 export const discardedBytes = 1024 * 1024
 
-/** Size of responses that clients have not read, in one process: about 40 of the largest. Beyond it some are closed. */
+/** Size of responses that the clients of one server have not read: about 40 of the largest. Beyond it some are closed. */
 export const unsentBytes = 64 * 1024 * 1024
 
 /** Limits of connections. */

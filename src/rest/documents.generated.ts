@@ -4,7 +4,7 @@ type Exact<T extends { [key: string]: unknown }> = { [K in keyof T]: T[K] };
 /** Internal type. DO NOT USE DIRECTLY. */
 export type Incremental<T> = T | { [P in keyof T]?: P extends ' $fragmentName' | '__typename' ? T[P] : never };
 import type { DocumentTypeDecoration } from '@graphql-typed-document-node/core';
-/** What kind of asset it is. */
+/** Kind of the asset. */
 export const AssetCategory = {
   /** A large, long-established asset. */
   Major: 'MAJOR',
@@ -17,7 +17,7 @@ export const AssetCategory = {
 } as const;
 
 export type AssetCategory = typeof AssetCategory[keyof typeof AssetCategory];
-/** What happened to a vault. */
+/** Type of an event of a vault. */
 export const EventType = {
   /** Capital came in. */
   Deposit: 'DEPOSIT',

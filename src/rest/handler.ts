@@ -64,9 +64,14 @@ export function matcher({ path }: Route): (path: string) => Segments | null {
 
 /** Answers a read-only path: OPTIONS, GET and HEAD. */
 export function onlyRead(method: string, read: () => Promise<Answer>): Promise<Answer> {
-  if (method === 'GET' || method === 'HEAD') return read()
-  const isOptions = method === 'OPTIONS'
-  return Promise.resolve(isOptions ? { status: 204, headers: { allow: allowedMethods }, body: '' } : notAllowed(method))
+  const unread = answerUnread(method)
+  return unread === null ? read() : Promise.resolve(unread)
+}
+
+/** Answers a request for a read-only path that is not to be read: OPTIONS and unsupported methods; else null. */
+export function answerUnread(method: string): Answer | null {
+  if (method === 'GET' || method === 'HEAD') return null
+  return method === 'OPTIONS' ? { status: 204, headers: { allow: allowedMethods }, body: '' } : notAllowed(method)
 }
 
 /** Returns the problem for an unsupported method. */

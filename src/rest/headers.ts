@@ -9,7 +9,7 @@ const requestId = '3f0c1d9e-5b7a-4c86-9a2f-0d4be1c86a57'
 /** Headers of every response, except errors of the connection. */
 export const contentHeaders: Headers = {
   ETag: { ...text('The strong tag of the content.', etag), pattern: '^"[^"]+"$' },
-  'X-Request-Id': text('What the logs call the request: its own where it had one that can stand there.', requestId),
+  'X-Request-Id': text('Id of the request in the logs: its own where that is a valid one.', requestId),
   'Cache-Control': { ...text('Never used unasked: ask again with If-None-Match.', 'no-cache'), const: 'no-cache' },
 }
 

@@ -18,7 +18,7 @@ const problemSchema: Schema = {
     type: { ...text('The kind of problem.', 'urn:vault-gateway:problem:internal'), pattern: '^urn:' },
     title: text('The kind of problem, in words.', 'Something went wrong here'),
     status: { ...integer('The HTTP status.', 500), minimum: 400, maximum: 599 },
-    detail: text('What is wrong with this request.', 'Something went wrong here.'),
+    detail: text('The fault of this request.', 'Something went wrong here.'),
     parameter: text('The parameter at fault, where there is one.', 'points'),
   }),
   required: ['type', 'title', 'status', 'detail'],

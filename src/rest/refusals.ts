@@ -26,7 +26,7 @@ const ofVaults = ({ path }: Route): boolean => path.includes(':address')
 /** Documentation of each kind of problem, by code. */
 export const refusals: Readonly<Record<ProblemCode, Refusal>> = {
   BAD_REQUEST: {
-    when: 'What came is not HTTP/1.1.',
+    when: 'The bytes received are not HTTP/1.1.',
     isOf: all,
     by: 'connection',
     headers: {},

@@ -108,7 +108,7 @@ const suspension = object('The suspension that stands; null where none does.', {
 })
 
 /** Schema of a vault snapshot. */
-export const snapshot = object('What a vault is worth, what went in and out, what it gained and where it stands.', {
+export const snapshot = object('Value, capital flows, gain, status and positions of a vault.', {
   vault: address('Address of the vault, checksummed.', '0xF7bF36DFf1b98C50De0dA7DA76f94a4A8d06741A'),
   owner: address("Address of the vault's owner, checksummed.", '0xa8E3c1077D9809E2499718202DBee2f1D7354bE6'),
   status: oneOf(
@@ -118,7 +118,7 @@ export const snapshot = object('What a vault is worth, what went in and out, wha
     'suspended',
   ),
   strategy: text('Identifier of the strategy it runs.', 'eth-core'),
-  valueUsd: number('What it is worth now, in USD.', 373906.197142),
+  valueUsd: number('Its value now, in USD.', 373906.197142),
   capitalInUsd: number('Capital deposited so far, in USD.', 342151.34688),
   capitalOutUsd: number('Capital withdrawn so far, in USD.', 0),
   netUsd: number('Gain net of flows, in USD: valueUsd + capitalOutUsd - capitalInUsd, exactly.', 31754.850262),
@@ -141,7 +141,7 @@ export const snapshot = object('What a vault is worth, what went in and out, wha
 /** Schema of an equity point. */
 export const equityPoint = object("A vault's equity as a flow or a valuation left it: recorded, never averaged.", {
   ts: timeSchema('When, in Unix seconds.', 1765760400),
-  valueUsd: number('What the vault was worth, in USD.', 379962.826607),
+  valueUsd: number('Value of the vault then, in USD.', 379962.826607),
   capitalInUsd: number('Capital deposited until then, in USD.', 342151.34688),
   capitalOutUsd: number('Capital withdrawn until then, in USD.', 0),
 })
@@ -152,7 +152,7 @@ export const ledgerRow = object("A row of a vault's activity ledger.", {
   logIndex: integer('Index of the log in its block.', 3),
   block: integer('Number of the block.', 146952350),
   ts: timeSchema('When, in Unix seconds.', 1763428200),
-  type: oneOf('What happened.', EventType, 'harvest'),
+  type: oneOf('Type of the event.', EventType, 'harvest'),
   amountUsd: orNull(number('The amount moved, in USD; null where none is, or it is not known.', 1290.5)),
   positionId: orNull(text('The position it is about; null where it is about none.', 'first-1')),
   reason: orNull({
@@ -172,8 +172,8 @@ const pair = {
 export const strategy = object('A strategy of the catalogue.', {
   id: text('Identifier of the strategy.', 'eth-core'),
   name: text('Display name.', 'Ether Core'),
-  tagline: text('What it is, in a line.', 'A wide range around the market, moved seldom.'),
-  description: text('What it does.', 'Provides WETH/USDC liquidity in a broad band.'),
+  tagline: text('Description in a line.', 'A wide range around the market, moved seldom.'),
+  description: text('Description of the strategy.', 'Provides WETH/USDC liquidity in a broad band.'),
   pairs: list(
     "Its live pairs, in the screen's order: they change when the screen re-ranks.",
     object('A pair that the strategy would plant into at this moment.', pair),
@@ -194,7 +194,7 @@ export const strategy = object('A strategy of the catalogue.', {
 export const universeAsset = object('An asset that is eligible for build-your-own strategies now.', {
   symbol: text('Symbol of the asset.', 'WETH'),
   name: text('Display name.', 'Wrapped Ether'),
-  category: oneOf('What kind of asset it is.', AssetCategory, 'major'),
+  category: oneOf('Kind of the asset.', AssetCategory, 'major'),
   venues,
   liquidityUsd: number('Its liquidity depth, in USD.', 184220113.51),
 })

@@ -1,4 +1,4 @@
-import { type Address, encodeFunctionData, type Hex, toEventSelector } from 'viem'
+import { type Address, type Hex, toEventSelector } from 'viem'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type ChainPosition, chainFeed } from '../../src/chain/feed.ts'
 import type { FactInput } from '../../src/feed/fact/fact.ts'
@@ -6,7 +6,6 @@ import { emptyDatabase } from '../support/database.ts'
 import { dumpReadModel } from '../support/dump.ts'
 import { gatewayOn } from '../support/gateway.ts'
 import { type Call, describeOnChain, patienceMilliseconds, startChain, type TestChain } from './support/anvil.ts'
-import * as artifacts from './support/artifacts.ts'
 import { type Known, observe } from './support/observer.ts'
 import { logsOf, openVault, type Operator } from './support/operator.ts'
 import { deployProtocol, type Protocol } from './support/protocol.ts'
@@ -238,14 +237,7 @@ describeOnChain('positions that come to a vault', () => {
       [other, stray],
     ] as const) {
       const { liquidity } = await observer.positionAt(holder.address, { id: position }, await chain.head())
-      const burn = encodeFunctionData({ abi: artifacts.manager.abi, functionName: 'burn', args: [position] })
-      await chain.block(
-        holder.run(
-          [manager, protocol.decreaseData(position, liquidity)],
-          [manager, protocol.collectData(position, holder.address)],
-          [manager, burn],
-        ),
-      )
+      await chain.block(holder.run(...protocol.burnCalls(position, liquidity, holder.address)))
     }
     await chain.mine(70)
     const facts = await factsOf(jsonOf(vault, other))

@@ -1,4 +1,4 @@
-import { type Address, encodeFunctionData, type Hex, hexToNumber } from 'viem'
+import { type Address, type Hex, hexToNumber } from 'viem'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { describeOnChain, patienceMilliseconds, startChain, type TestChain } from './support/anvil.ts'
 import * as artifacts from './support/artifacts.ts'
@@ -35,16 +35,8 @@ describeOnChain('a reader of old blocks', () => {
     }
     await live()
     // Burned in the block in which it is emptied: a call for it at the block's end is reverted.
-    const { manager } = protocol
     const { liquidity } = await positionOf(3n)
-    const burn = encodeFunctionData({ abi: artifacts.manager.abi, functionName: 'burn', args: [3n] })
-    await chain.block(
-      vault.run(
-        [manager, protocol.decreaseData(3n, liquidity)],
-        [manager, protocol.collectData(3n, vault.address)],
-        [manager, burn],
-      ),
-    )
+    await chain.block(vault.run(...protocol.burnCalls(3n, liquidity, vault.address)))
     young = await chain.deploy(deployer, artifacts.creationOf(artifacts.multicall))
     await chain.mine(70)
     await live()

@@ -1,4 +1,4 @@
-import { type Address, encodeFunctionData, maxUint256 } from 'viem'
+import { type Address, maxUint256 } from 'viem'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type ChainPosition, chainFeed } from '../../src/chain/feed.ts'
 import type { FactInput } from '../../src/feed/fact/fact.ts'
@@ -111,18 +111,10 @@ describeOnChain('a vault with an odd history', () => {
 
   /** Takes the first two positions out and burns them, each in one transaction. */
   async function leave(): Promise<void> {
-    const { manager } = protocol
     const observer = observe(chain, protocol)
     for (const id of [own, given]) {
       const { liquidity } = await observer.positionAt(vault.address, { id }, await chain.head())
-      const burn = encodeFunctionData({ abi: artifacts.manager.abi, functionName: 'burn', args: [id] })
-      await chain.block(
-        vault.run(
-          [manager, protocol.decreaseData(id, liquidity)],
-          [manager, protocol.collectData(id, vault.address)],
-          [manager, burn],
-        ),
-      )
+      await chain.block(vault.run(...protocol.burnCalls(id, liquidity, vault.address)))
       await chain.mine(12)
     }
   }

@@ -124,7 +124,7 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
-        /** @description What a vault is worth, what went in and out, what it gained and where it stands. */
+        /** @description Value, capital flows, gain, status and positions of a vault. */
         Snapshot: {
             /**
              * @description Address of the vault, checksummed.
@@ -148,7 +148,7 @@ export interface components {
              */
             strategy: string;
             /**
-             * @description What it is worth now, in USD.
+             * @description Its value now, in USD.
              * @example 373906.197142
              */
             valueUsd: number;
@@ -291,7 +291,7 @@ export interface components {
              */
             ts: number;
             /**
-             * @description What the vault was worth, in USD.
+             * @description Value of the vault then, in USD.
              * @example 379962.826607
              */
             valueUsd: number;
@@ -329,7 +329,7 @@ export interface components {
              */
             ts: number;
             /**
-             * @description What happened.
+             * @description Type of the event.
              * @example harvest
              * @enum {string}
              */
@@ -363,12 +363,12 @@ export interface components {
              */
             name: string;
             /**
-             * @description What it is, in a line.
+             * @description Description in a line.
              * @example A wide range around the market, moved seldom.
              */
             tagline: string;
             /**
-             * @description What it does.
+             * @description Description of the strategy.
              * @example Provides WETH/USDC liquidity in a broad band.
              */
             description: string;
@@ -417,7 +417,7 @@ export interface components {
              */
             name: string;
             /**
-             * @description What kind of asset it is.
+             * @description Kind of the asset.
              * @example major
              * @enum {string}
              */
@@ -485,7 +485,7 @@ export interface components {
              */
             status: number;
             /**
-             * @description What is wrong with this request.
+             * @description The fault of this request.
              * @example Something went wrong here.
              */
             detail: string;
@@ -497,7 +497,7 @@ export interface components {
         };
     };
     responses: {
-        /** @description What came is not HTTP/1.1. The address or a parameter is not what it can be. Min-Data-Version is not a version as Data-Version tells it. */
+        /** @description The bytes received are not HTTP/1.1. The address or a parameter is not what it can be. Min-Data-Version is not a version as Data-Version tells it. */
         BadRequestOrBadParameterOrBadDataVersion: {
             headers: {
                 /**
@@ -506,7 +506,7 @@ export interface components {
                  */
                 ETag?: string;
                 /**
-                 * @description What the logs call the request: its own where it had one that can stand there.
+                 * @description Id of the request in the logs: its own where that is a valid one.
                  * @example 3f0c1d9e-5b7a-4c86-9a2f-0d4be1c86a57
                  */
                 "X-Request-Id"?: string;
@@ -540,7 +540,7 @@ export interface components {
                  */
                 ETag: string;
                 /**
-                 * @description What the logs call the request: its own where it had one that can stand there.
+                 * @description Id of the request in the logs: its own where that is a valid one.
                  * @example 3f0c1d9e-5b7a-4c86-9a2f-0d4be1c86a57
                  */
                 "X-Request-Id": string;
@@ -569,7 +569,7 @@ export interface components {
                  */
                 ETag: string;
                 /**
-                 * @description What the logs call the request: its own where it had one that can stand there.
+                 * @description Id of the request in the logs: its own where that is a valid one.
                  * @example 3f0c1d9e-5b7a-4c86-9a2f-0d4be1c86a57
                  */
                 "X-Request-Id": string;
@@ -603,7 +603,7 @@ export interface components {
                  */
                 ETag: string;
                 /**
-                 * @description What the logs call the request: its own where it had one that can stand there.
+                 * @description Id of the request in the logs: its own where that is a valid one.
                  * @example 3f0c1d9e-5b7a-4c86-9a2f-0d4be1c86a57
                  */
                 "X-Request-Id": string;
@@ -642,7 +642,7 @@ export interface components {
                  */
                 ETag?: string;
                 /**
-                 * @description What the logs call the request: its own where it had one that can stand there.
+                 * @description Id of the request in the logs: its own where that is a valid one.
                  * @example 3f0c1d9e-5b7a-4c86-9a2f-0d4be1c86a57
                  */
                 "X-Request-Id"?: string;
@@ -666,7 +666,7 @@ export interface components {
                  */
                 ETag: string;
                 /**
-                 * @description What the logs call the request: its own where it had one that can stand there.
+                 * @description Id of the request in the logs: its own where that is a valid one.
                  * @example 3f0c1d9e-5b7a-4c86-9a2f-0d4be1c86a57
                  */
                 "X-Request-Id": string;
@@ -700,7 +700,7 @@ export interface components {
                  */
                 ETag: string;
                 /**
-                 * @description What the logs call the request: its own where it had one that can stand there.
+                 * @description Id of the request in the logs: its own where that is a valid one.
                  * @example 3f0c1d9e-5b7a-4c86-9a2f-0d4be1c86a57
                  */
                 "X-Request-Id": string;
@@ -724,7 +724,7 @@ export interface components {
                  */
                 ETag: string;
                 /**
-                 * @description What the logs call the request: its own where it had one that can stand there.
+                 * @description Id of the request in the logs: its own where that is a valid one.
                  * @example 3f0c1d9e-5b7a-4c86-9a2f-0d4be1c86a57
                  */
                 "X-Request-Id": string;
@@ -763,7 +763,7 @@ export interface components {
                  */
                 ETag?: string;
                 /**
-                 * @description What the logs call the request: its own where it had one that can stand there.
+                 * @description Id of the request in the logs: its own where that is a valid one.
                  * @example 3f0c1d9e-5b7a-4c86-9a2f-0d4be1c86a57
                  */
                 "X-Request-Id"?: string;
@@ -787,7 +787,7 @@ export interface components {
                  */
                 ETag: string;
                 /**
-                 * @description What the logs call the request: its own where it had one that can stand there.
+                 * @description Id of the request in the logs: its own where that is a valid one.
                  * @example 3f0c1d9e-5b7a-4c86-9a2f-0d4be1c86a57
                  */
                 "X-Request-Id": string;
@@ -821,7 +821,7 @@ export interface components {
                  */
                 ETag: string;
                 /**
-                 * @description What the logs call the request: its own where it had one that can stand there.
+                 * @description Id of the request in the logs: its own where that is a valid one.
                  * @example 3f0c1d9e-5b7a-4c86-9a2f-0d4be1c86a57
                  */
                 "X-Request-Id": string;
@@ -851,7 +851,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description What came is not HTTP/1.1. Min-Data-Version is not a version as Data-Version tells it. */
+        /** @description The bytes received are not HTTP/1.1. Min-Data-Version is not a version as Data-Version tells it. */
         BadRequestOrBadDataVersion: {
             headers: {
                 /**
@@ -860,7 +860,7 @@ export interface components {
                  */
                 ETag?: string;
                 /**
-                 * @description What the logs call the request: its own where it had one that can stand there.
+                 * @description Id of the request in the logs: its own where that is a valid one.
                  * @example 3f0c1d9e-5b7a-4c86-9a2f-0d4be1c86a57
                  */
                 "X-Request-Id"?: string;
@@ -922,7 +922,7 @@ export interface operations {
                      */
                     ETag: string;
                     /**
-                     * @description What the logs call the request: its own where it had one that can stand there.
+                     * @description Id of the request in the logs: its own where that is a valid one.
                      * @example 3f0c1d9e-5b7a-4c86-9a2f-0d4be1c86a57
                      */
                     "X-Request-Id": string;
@@ -1015,7 +1015,7 @@ export interface operations {
                      */
                     ETag: string;
                     /**
-                     * @description What the logs call the request: its own where it had one that can stand there.
+                     * @description Id of the request in the logs: its own where that is a valid one.
                      * @example 3f0c1d9e-5b7a-4c86-9a2f-0d4be1c86a57
                      */
                     "X-Request-Id": string;
@@ -1102,7 +1102,7 @@ export interface operations {
                      */
                     ETag: string;
                     /**
-                     * @description What the logs call the request: its own where it had one that can stand there.
+                     * @description Id of the request in the logs: its own where that is a valid one.
                      * @example 3f0c1d9e-5b7a-4c86-9a2f-0d4be1c86a57
                      */
                     "X-Request-Id": string;
@@ -1161,7 +1161,7 @@ export interface operations {
                      */
                     ETag: string;
                     /**
-                     * @description What the logs call the request: its own where it had one that can stand there.
+                     * @description Id of the request in the logs: its own where that is a valid one.
                      * @example 3f0c1d9e-5b7a-4c86-9a2f-0d4be1c86a57
                      */
                     "X-Request-Id": string;
@@ -1252,7 +1252,7 @@ export interface operations {
                      */
                     ETag: string;
                     /**
-                     * @description What the logs call the request: its own where it had one that can stand there.
+                     * @description Id of the request in the logs: its own where that is a valid one.
                      * @example 3f0c1d9e-5b7a-4c86-9a2f-0d4be1c86a57
                      */
                     "X-Request-Id": string;
@@ -1320,7 +1320,7 @@ export interface operations {
                      */
                     ETag: string;
                     /**
-                     * @description What the logs call the request: its own where it had one that can stand there.
+                     * @description Id of the request in the logs: its own where that is a valid one.
                      * @example 3f0c1d9e-5b7a-4c86-9a2f-0d4be1c86a57
                      */
                     "X-Request-Id": string;
@@ -1399,7 +1399,7 @@ export interface operations {
                      */
                     ETag: string;
                     /**
-                     * @description What the logs call the request: its own where it had one that can stand there.
+                     * @description Id of the request in the logs: its own where that is a valid one.
                      * @example 3f0c1d9e-5b7a-4c86-9a2f-0d4be1c86a57
                      */
                     "X-Request-Id": string;
@@ -1470,7 +1470,7 @@ export interface operations {
                      */
                     ETag: string;
                     /**
-                     * @description What the logs call the request: its own where it had one that can stand there.
+                     * @description Id of the request in the logs: its own where that is a valid one.
                      * @example 3f0c1d9e-5b7a-4c86-9a2f-0d4be1c86a57
                      */
                     "X-Request-Id": string;
@@ -1543,7 +1543,7 @@ export interface operations {
                      */
                     ETag: string;
                     /**
-                     * @description What the logs call the request: its own where it had one that can stand there.
+                     * @description Id of the request in the logs: its own where that is a valid one.
                      * @example 3f0c1d9e-5b7a-4c86-9a2f-0d4be1c86a57
                      */
                     "X-Request-Id": string;
@@ -1606,7 +1606,7 @@ export interface operations {
                      */
                     ETag: string;
                     /**
-                     * @description What the logs call the request: its own where it had one that can stand there.
+                     * @description Id of the request in the logs: its own where that is a valid one.
                      * @example 3f0c1d9e-5b7a-4c86-9a2f-0d4be1c86a57
                      */
                     "X-Request-Id": string;
@@ -1679,7 +1679,7 @@ export interface operations {
                      */
                     ETag: string;
                     /**
-                     * @description What the logs call the request: its own where it had one that can stand there.
+                     * @description Id of the request in the logs: its own where that is a valid one.
                      * @example 3f0c1d9e-5b7a-4c86-9a2f-0d4be1c86a57
                      */
                     "X-Request-Id": string;
@@ -1742,7 +1742,7 @@ export interface operations {
                      */
                     ETag: string;
                     /**
-                     * @description What the logs call the request: its own where it had one that can stand there.
+                     * @description Id of the request in the logs: its own where that is a valid one.
                      * @example 3f0c1d9e-5b7a-4c86-9a2f-0d4be1c86a57
                      */
                     "X-Request-Id": string;

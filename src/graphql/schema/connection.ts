@@ -102,7 +102,7 @@ export function connectionType<Node>(
     description: `One of the ${what}, with its cursor.`,
     fields: (t) => ({
       cursor: t.exposeString('cursor', { description: 'Where this edge stands: give it as `after` for what follows.' }),
-      node: t.field({ type: nodeType, description: 'What stands there.', resolve: (edge) => edge.node as never }),
+      node: t.field({ type: nodeType, description: 'The item at this place.', resolve: (edge) => edge.node as never }),
     }),
   })
   return builder.objectRef<Page<Node>>(`${name}Connection`).implement({

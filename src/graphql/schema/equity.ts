@@ -19,7 +19,7 @@ const EquityPoint = builder.prismaObject('EquityPoint', {
   description: "A vault's equity as a flow or a valuation left it: recorded, never averaged.",
   fields: (t) => ({
     ts: t.expose('ts', { type: 'UnixTime', description: 'When, in Unix seconds.' }),
-    valueUsd: t.expose('valueUsd', { type: 'Usd', description: 'What the vault was worth, in USD.' }),
+    valueUsd: t.expose('valueUsd', { type: 'Usd', description: 'Value of the vault then, in USD.' }),
     capitalInUsd: t.expose('capitalInUsd', { type: 'Usd', description: 'Capital deposited until then, in USD.' }),
     capitalOutUsd: t.expose('capitalOutUsd', { type: 'Usd', description: 'Capital withdrawn until then, in USD.' }),
     netUsd: t.expose('netUsd', {

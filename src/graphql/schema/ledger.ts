@@ -41,7 +41,7 @@ function idOf({ vaultAddress, txHash, logIndex }: LedgerRow): string {
 }
 
 const EventType = builder.enumType('EventType', {
-  description: 'What happened to a vault.',
+  description: 'Type of an event of a vault.',
   values: {
     DEPOSIT: { value: 'deposit', description: 'Capital came in.' },
     WITHDRAW: { value: 'withdraw', description: 'Capital went out.' },
@@ -68,7 +68,7 @@ const LedgerRowType = builder.prismaObject('LedgerRow', {
     logIndex: t.exposeInt('logIndex', { description: 'Index of the log in its block.' }),
     block: t.expose('block', { type: 'BlockNumber', description: 'Number of the block.' }),
     ts: t.expose('ts', { type: 'UnixTime', description: 'When, in Unix seconds.' }),
-    type: t.expose('type', { type: EventType, description: 'What happened.' }),
+    type: t.expose('type', { type: EventType, description: 'Type of the event.' }),
     amountUsd: t.expose('amountUsd', {
       type: 'Usd',
       nullable: true,

@@ -30,8 +30,8 @@ const StrategyType = builder.prismaObject('Strategy', {
   fields: (t) => ({
     id: t.exposeID('id', { description: 'Identifier of the strategy, unique over all types.' }),
     name: t.exposeString('name', { description: 'Display name.' }),
-    tagline: t.exposeString('tagline', { description: 'What it is, in a line.' }),
-    description: t.exposeString('description', { description: 'What it does.' }),
+    tagline: t.exposeString('tagline', { description: 'Description in a line.' }),
+    description: t.exposeString('description', { description: 'Description of the strategy.' }),
     pairs: t.field({
       type: [StrategyPair],
       description: "Its live pairs, in the screen's order: they change when the screen re-ranks.",

@@ -8,7 +8,7 @@ const loadPairs = createWholeLoader(readPairs)
 const loadScreenedAt = createWholeLoader((database) => readScreenedAt(database))
 
 const AssetCategory = builder.enumType('AssetCategory', {
-  description: 'What kind of asset it is.',
+  description: 'Kind of the asset.',
   values: {
     MAJOR: { value: 'major', description: 'A large, long-established asset.' },
     STABLE: { value: 'stable', description: 'A token that follows a currency.' },
@@ -22,7 +22,7 @@ const UniverseAsset = builder.prismaObject('UniverseAsset', {
   fields: (t) => ({
     symbol: t.exposeString('symbol', { description: 'Symbol of the asset.' }),
     name: t.exposeString('name', { description: 'Display name.' }),
-    category: t.expose('category', { type: AssetCategory, description: 'What kind of asset it is.' }),
+    category: t.expose('category', { type: AssetCategory, description: 'Kind of the asset.' }),
     venues: t.exposeStringList('venues', { description: 'Where it is traded.' }),
     liquidityUsd: t.expose('liquidityUsd', { type: 'Usd', description: 'Its liquidity depth, in USD.' }),
   }),
@@ -40,7 +40,7 @@ const UniversePair = builder.prismaObject('UniversePair', {
 })
 
 const Universe = builder.objectRef<object>('Universe').implement({
-  description: "What passes the eligibility screen now, in the screen's order.",
+  description: "The assets and pairs that pass the eligibility screen now, in the screen's order.",
   fields: (t) => ({
     assets: t.field({
       type: [UniverseAsset],
@@ -72,7 +72,11 @@ const Universe = builder.objectRef<object>('Universe').implement({
 })
 
 builder.queryField('universe', (t) =>
-  t.field({ type: Universe, description: 'What passes the eligibility screen now.', resolve: () => ({}) }),
+  t.field({
+    type: Universe,
+    description: 'The assets and pairs that pass the eligibility screen now.',
+    resolve: () => ({}),
+  }),
 )
 
 function searched(argument: string, text: string | null | undefined): string | null {

@@ -31,7 +31,7 @@ export const VaultStatusEnum = builder.enumType('VaultStatus', {
 })
 
 const FeeSummary = builder.objectRef<VaultRow>('FeeSummary').implement({
-  description: 'What a vault has paid in fees, and what they are reckoned from. All in USD.',
+  description: 'Fees that a vault has paid, and the figure that they are reckoned from. All in USD.',
   fields: (t) => ({
     contributedUsd: t.expose('feesContributedUsd', { type: 'Usd', description: 'Capital contributed, in USD.' }),
     withdrawnUsd: t.expose('feesWithdrawnUsd', { type: 'Usd', description: 'Capital withdrawn, in USD.' }),
@@ -130,7 +130,7 @@ export const VaultType = builder.prismaObject('Vault', {
     owner: t.expose('owner', { type: 'Address', description: "Address of the vault's owner." }),
     strategyId: t.exposeID('strategyId', { description: 'Identifier of the strategy it runs.' }),
     status: t.expose('status', { type: VaultStatusEnum, description: 'Its state, derived from its facts.' }),
-    valueUsd: t.expose('valueUsd', { type: 'Usd', description: 'What it is worth now, in USD.' }),
+    valueUsd: t.expose('valueUsd', { type: 'Usd', description: 'Its value now, in USD.' }),
     capitalInUsd: t.expose('capitalInUsd', { type: 'Usd', description: 'Capital deposited so far, in USD.' }),
     capitalOutUsd: t.expose('capitalOutUsd', { type: 'Usd', description: 'Capital withdrawn so far, in USD.' }),
     netUsd: t.expose('netUsd', {

@@ -39,9 +39,9 @@ const VaultWhere = builder.inputType('VaultWhere', {
 })
 
 const VaultOrderField = builder.enumType('VaultOrderField', {
-  description: 'What vaults can be ordered by.',
+  description: 'Fields by which vaults can be ordered.',
   values: {
-    VALUE_USD: { description: 'What they are worth now, in USD.' },
+    VALUE_USD: { description: 'Their value now, in USD.' },
     NET_USD: { description: 'Their gain net of flows, in USD.' },
     UPDATED_AT: { description: 'Time of their newest fact.' },
     ADDRESS: { description: 'Their address, by its hexadecimal digits.' },
@@ -56,7 +56,7 @@ const Direction = builder.enumType('Direction', {
 const VaultOrderInput = builder.inputType('VaultOrder', {
   description: 'The order of vaults; between equals the address decides.',
   fields: (t) => ({
-    field: t.field({ type: VaultOrderField, required: true, description: 'What to order by.' }),
+    field: t.field({ type: VaultOrderField, required: true, description: 'The field to order by.' }),
     direction: t.field({ type: Direction, required: true, defaultValue: 'DESC', description: 'Which way.' }),
   }),
 })

@@ -1,4 +1,4 @@
-import { onlyRead } from '../../rest/handler.ts'
+import { answerUnread } from '../../rest/handler.ts'
 import { apiDocsContents } from './api-docs.ts'
 import type { PathHandler } from './own-paths.ts'
 import { CachedResponse } from '../cache/cached-response.ts'
@@ -17,10 +17,8 @@ export const staticPages: ReadonlyMap<string, PathHandler> = new Map(
 
 /** Responds to GET and HEAD with a content, and refuses other methods as on every read-only path. */
 export function answerRead(method: string, content: () => Promise<CachedResponse>): Promise<CachedResponse> {
-  if (method === 'GET' || method === 'HEAD') return content()
-  return onlyRead(method, () => Promise.reject(new TypeError(`${method} is not for reading`))).then(
-    (answer) => new CachedResponse(answer),
-  )
+  const unread = answerUnread(method)
+  return unread === null ? content() : Promise.resolve(new CachedResponse(unread))
 }
 
 /** Caches the result of an asynchronous function; a rejection is not cached. */

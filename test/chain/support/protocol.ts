@@ -137,6 +137,15 @@ export async function deployProtocol(chain: TestChain) {
       managerData('decreaseLiquidity', { tokenId: id, liquidity, amount0Min: 0n, amount1Min: 0n, deadline }),
     collectData: (id: bigint, recipient: Address, most = maxUint128): Hex =>
       managerData('collect', { tokenId: id, recipient, amount0Max: most, amount1Max: most }),
+    /** Calls by which the owner of a position withdraws its liquidity, collects and burns it. */
+    burnCalls: (id: bigint, liquidity: bigint, owner: Address): [Address, Hex][] => [
+      [manager, managerData('decreaseLiquidity', { tokenId: id, liquidity, amount0Min: 0n, amount1Min: 0n, deadline })],
+      [
+        manager,
+        managerData('collect', { tokenId: id, recipient: owner, amount0Max: maxUint128, amount1Max: maxUint128 }),
+      ],
+      [manager, encodeFunctionData({ abi: artifacts.manager.abi, functionName: 'burn', args: [id] })],
+    ],
   }
 }
 
