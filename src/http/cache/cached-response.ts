@@ -25,9 +25,9 @@ export class CachedResponse {
     this.headers = isTagged ? { ...headers, 'cache-control': 'no-cache', vary: varies } : headers
     this.bytes = typeof body === 'string' ? Buffer.from(body) : body
     this.tag = isTagged ? tagOf(this.bytes, vary === undefined ? null : (headers['content-type'] ?? null)) : null
-    const length = status === 204 ? {} : { 'content-length': String(this.bytes.length) }
-    const etag = this.tag === null ? {} : { etag: etagOf(this.tag, null) }
-    this.plainHeaders = headerList({ ...this.headers, ...length, ...etag })
+    const length = status === 204 ? [] : ['content-length', String(this.bytes.length)]
+    const etag = this.tag === null ? [] : ['etag', etagOf(this.tag, null)]
+    this.plainHeaders = headerList(this.headers).concat(length, etag)
   }
 
   /**

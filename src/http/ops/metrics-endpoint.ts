@@ -1,7 +1,14 @@
+import type { ServerResponse } from 'node:http'
 import { Registry } from 'prom-client'
 import { probeMilliseconds } from '../../limits.ts'
-import type { Answer } from '../../rest/problem.ts'
+import { onlyRead } from '../../rest/handler.ts'
+import { type Answer, problem } from '../../rest/problem.ts'
 import { memoizeBriefly } from '../async/memoize-briefly.ts'
+import { CachedResponse } from '../cache/cached-response.ts'
+import type { BoundedRequest } from '../server/bounded-request.ts'
+import { fromSocket } from '../server/request-adapter.ts'
+import { createResponseWriter, outbound } from '../server/response-adapter.ts'
+import { metricsPath } from './probe-paths.ts'
 
 /** Returns all metrics in Prometheus' text format. It never rejects, and its duration is limited. */
 export type MetricsEndpoint = () => Promise<string>
@@ -28,4 +35,20 @@ export function joined(texts: readonly string[]): string {
     samplesOf.set(head, [...(samplesOf.get(head) ?? []), ...lines.slice(2)])
   }
   return Array.from(samplesOf, ([head, samples]) => `${[head, ...samples].join('\n')}\n`).join('\n')
+}
+
+/** Creates a listener that serves only `/metrics`, for a separate port. */
+export function metricsListener(
+  tell: MetricsEndpoint,
+): (request: BoundedRequest, response: ServerResponse<BoundedRequest>) => Promise<void> {
+  const write = createResponseWriter()
+  return async (request, response) => {
+    const inbound = fromSocket(request)
+    const { headers, ...answer } =
+      inbound.path === metricsPath
+        ? await onlyRead(inbound.method, () => answerMetrics(tell))
+        : problem('PATH_NOT_FOUND', `${inbound.path} is not ${metricsPath}, which is all there is on this port`)
+    const whole = new CachedResponse({ ...answer, headers: { ...headers, 'cache-control': 'no-store' } })
+    await write(response, inbound, await outbound(inbound, whole, []))
+  }
 }

@@ -1,8 +1,9 @@
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client'
 import type { CacheFigures } from '../cache/response-cache.ts'
 import type { DataVersions } from '../cache/data-versions.ts'
 import { type FallbackReason, fallbackReasons } from '../../graphql/execution/executor.ts'
 import type { AnsweredRequest } from '../middleware/tracing.ts'
+import { TalliedHistogram } from './histogram.ts'
 
 export interface MetricsOptions {
   /** Read at each scrape. */
@@ -37,21 +38,21 @@ export function createMetrics({ cache, data, worker }: MetricsOptions = {}): Met
   const registers = [registry]
   if (worker !== undefined) registry.setDefaultLabels({ worker: String(worker) })
   collectDefaultMetrics({ register: registry })
-  const requests = new Histogram({
+  const requests = new TalliedHistogram({
     name: 'vault_gateway_http_request_duration_seconds',
     help: 'Time from a request to the last byte of its answer, by route and status; status "none": the client went before.',
     labelNames: ['route', 'status'],
     buckets: secondsBuckets,
     registers,
   })
-  const statements = new Histogram({
+  const statements = new TalliedHistogram({
     name: 'vault_gateway_statement_duration_seconds',
     help: 'Time of a statement that an answer reads by, its wait for a connection included; outcome "failed": or given up.',
     labelNames: ['statement', 'outcome'],
     buckets: secondsBuckets,
     registers,
   })
-  const batches = new Histogram({
+  const batches = new TalliedHistogram({
     name: 'vault_gateway_loader_batch_size',
     help: 'How many keys a loader reads at once.',
     labelNames: ['loader'],
@@ -84,10 +85,9 @@ export function createMetrics({ cache, data, worker }: MetricsOptions = {}): Met
   if (data !== undefined) tellAge(registers, data)
   return {
     onAnswered: ({ route, status, milliseconds }) =>
-      requests.observe({ route, status: status ?? 'none' }, milliseconds / 1000),
-    onStatement: (statement, seconds, isDone) =>
-      statements.observe({ statement, outcome: isDone ? 'done' : 'failed' }, seconds),
-    onBatch: (loader, keys) => batches.observe({ loader }, keys),
+      requests.tally(milliseconds / 1000, route, status === null ? 'none' : String(status)),
+    onStatement: (statement, seconds, isDone) => statements.tally(seconds, statement, isDone ? 'done' : 'failed'),
+    onBatch: (loader, keys) => batches.tally(keys, loader),
     onRepeat: () => repeated.inc(),
     onFallback: (reason) => fallbacks.inc({ reason }),
     onConnections: (open) => connections.set(open),

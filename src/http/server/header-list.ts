@@ -5,7 +5,10 @@ export type HeaderList = readonly string[]
 
 /** Converts a record of headers into a header list. */
 export function headerList(headers: Readonly<Record<string, string>>): HeaderList {
-  return Object.entries(headers).flat()
+  const list: string[] = []
+  // Entries made flat would be an array for each header of each response.
+  for (const name in headers) list.push(name, headers[name] as string)
+  return list
 }
 
 /** Returns the name and value pairs of a header list. */
