@@ -53,6 +53,8 @@ interface Label {
  */
 const labels = new Map<string, readonly Label[]>()
 const maxLabelSets = 1_000
+/** Longest keys of a set that is cached, in characters together. */
+const maxLabelCharacters = 1_000
 
 function labelsOf(object: Record<string, unknown>): readonly Label[] {
   const keys = Object.keys(object)
@@ -60,6 +62,7 @@ function labelsOf(object: Record<string, unknown>): readonly Label[] {
   const cached = labels.get(name)
   if (cached !== undefined) return cached
   const created = sorted(keys).map((key) => ({ key, label: `${quoted(key)}:` }))
+  if (name.length > maxLabelCharacters) return created
   if (labels.size >= maxLabelSets) labels.clear()
   labels.set(name, created)
   return created

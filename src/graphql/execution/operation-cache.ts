@@ -74,9 +74,11 @@ export class OperationCache {
     return prepared
   }
 
-  /** Updates the size of an entry, which grows with its compiled variants. */
+  /** Updates the size of an entry, which grows with its compiled variants: an LRU cache weighs a value when it is added. */
   #weigh(prepared: Prepared): void {
-    if (this.#prepared.peek(prepared.text) === prepared) this.#prepared.set(prepared.text, prepared)
+    if (this.#prepared.peek(prepared.text) !== prepared) return
+    this.#prepared.delete(prepared.text)
+    this.#prepared.set(prepared.text, prepared)
   }
 }
 

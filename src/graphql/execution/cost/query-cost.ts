@@ -91,7 +91,6 @@ interface PricedSelection {
 
 const free: QueryCost = { cost: 0, mostExpensive: [] }
 const nothing: PricedSelection = { depth: 0, cost: free, usesVariables: false }
-const noVariables: Computation = { variables: {}, known: new Map() }
 
 function costAt({ cost }: PricedSelection, computation: Computation, page: number): QueryCost {
   return typeof cost === 'function' ? cost(computation, page) : cost
@@ -104,6 +103,8 @@ function isConstant({ cost }: PricedSelection): boolean {
 class Pricer {
   readonly #fragments = new Map<string, FragmentDefinitionNode>()
   readonly #priced = new Map<string, PricedSelection>()
+  /** Computation of the costs that depend on no variable. It refers to the document, and must not outlive it. */
+  readonly #constants: Computation = { variables: {}, known: new Map() }
 
   constructor(
     readonly schema: GraphQLSchema,
@@ -181,7 +182,7 @@ class Pricer {
     const dependsOnVariables = usesOwnVariables || inner.usesVariables
     return dependsOnVariables || isPage
       ? { depth, cost, usesVariables: dependsOnVariables }
-      : { depth, cost: cost(noVariables, 1), usesVariables: false }
+      : { depth, cost: cost(this.#constants, 1), usesVariables: false }
   }
 }
 
