@@ -21,7 +21,7 @@ const vaults = 40
 const marksEach = 250
 const hour = 3_600
 const insertRows = 1_000
-/** What marks and flows leave, parents first. */
+/** Tables that marks and flows write, parents first. */
 const tables = [
   'vault',
   'benchmark_holding',

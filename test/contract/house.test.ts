@@ -82,8 +82,10 @@ const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclud
   .toString()
   .split('\0')
   .filter((file) => file !== '')
-const written = files.filter((file) => /^src\/.*\.ts$/.test(file) && !file.endsWith('.generated.ts'))
-const sources: Sources = new Map(written.map((file) => [file, readFileSync(path.join(root, file), 'utf8')]))
+const written = files.filter((file) => /\.(?:ts|mjs)$/.test(file) && !file.endsWith('.generated.ts'))
+const textsOf = (names: readonly string[]): Sources =>
+  new Map(names.map((file) => [file, readFileSync(path.join(root, file), 'utf8')]))
+const sources = textsOf(written.filter((file) => /^src\/.*\.ts$/.test(file)))
 
 describe('imports between layers', () => {
   test('are those that the layers permit', () => {
@@ -178,7 +180,9 @@ describe('names and comments', () => {
   })
 
   test('no doc comment begins with What or Who', () => {
-    expect(nounClauseComments(sources)).toEqual([])
+    // This file contains violations as examples.
+    const others = written.filter((file) => !file.endsWith('contract/house.test.ts'))
+    expect(nounClauseComments(textsOf(others))).toEqual([])
     const violation = new Map([
       ['src/feed/a.ts', '/** What is read. */\nexport const a = 1\n\n/** Reads what is there. */\nexport const b = 1'],
       ['src/feed/b.ts', '/**\n * Who waits,\n * and why.\n */\nexport const c = 1'],

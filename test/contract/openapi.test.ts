@@ -179,7 +179,7 @@ describe('an answer is as the document says', () => {
       gateway: () => gatewayOn(hanging(database), { bounds: { ...defaultHttpLimits, answerSeconds: 0.01 } }),
     },
   }
-  /** What comes where there is no request yet: the tests of the socket show it. */
+  /** Problems sent where there is no request yet: the tests of the socket show them. */
   const bare: ProblemCode[] = ['BAD_REQUEST', 'REQUEST_TIMEOUT']
 
   test('and every problem that it names is provoked here', () => {

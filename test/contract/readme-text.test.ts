@@ -158,7 +158,7 @@ describe('the tables', () => {
   })
 })
 
-/** What is wrong with a link; null where nothing is. */
+/** The error of a link; null if it has none. */
 async function flawOfLink(readme: Readme, link: string, gateway: TestGateway): Promise<string | null> {
   const [, own] = /^http:\/\/localhost:4000(.*)$/.exec(link) ?? []
   if (own !== undefined) {

@@ -26,7 +26,7 @@ import { apply, event, midnight } from '../support/world.ts'
 const root = path.resolve(import.meta.dirname, '../..')
 const compiler = createRequire(import.meta.url).resolve('relay-compiler/cli.js')
 
-/** What a front end asks: a list, an object that can be fetched again, and a connection whose pages are joined. */
+/** Queries of a front end: a list, an object that can be fetched again, and a connection whose pages are joined. */
 const source = `
 graphql\`query AppPortfolioQuery {
   vaults(first: 10, orderBy: { field: ADDRESS, direction: ASC }) {
@@ -97,7 +97,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-/** What a fragment reads of an object in the store. */
+/** Reads a fragment of an object from the store. */
 function read(relay: Environment, fragment: string, reference: unknown): unknown {
   return relay.lookup(getSingularSelector(artifact(fragment) as ReaderFragment, reference)).data
 }
@@ -106,7 +106,7 @@ async function load(relay: Environment, name: string, variables: Variables = {})
   return fetchQuery(relay, requestOf(name), variables).toPromise()
 }
 
-/** What a query reads from the store alone. */
+/** Reads a query from the store alone. */
 function held(relay: Environment, name: string, variables: Variables = {}): unknown {
   const { data, isMissingData } = relay.lookup(createOperationDescriptor(requestOf(name), variables).fragment)
   expect(isMissingData).toBe(false)

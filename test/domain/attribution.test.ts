@@ -29,7 +29,7 @@ import {
 
 const micro = new Decimal('0.000001')
 
-/** What carries a benchmark that deposits have filled. */
+/** A benchmark that deposits have filled. */
 const filled = assets.map((added) => depositToBenchmark(emptyBenchmark, added))
 const worth = usd.map((value) => value.plus(micro))
 

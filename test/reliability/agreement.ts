@@ -25,7 +25,7 @@ const row = ['txHash', 'logIndex', 'block', 'ts', 'type', 'amountUsd', 'position
 /** More than the world's vaults have. */
 const most = { points: 2_000, rows: 1_000 }
 
-/** What REST and GraphQL tell of each vault. */
+/** Answers of REST and GraphQL for each vault. */
 export async function servedStates(client: Client, vaults: readonly string[]): Promise<Told[]> {
   const told: Told[] = []
   for (const vault of vaults)

@@ -23,7 +23,7 @@ export interface FloodOptions {
   readonly say: Say
 }
 
-/** What a query takes while nothing else is asked. */
+/** Duration of a query while nothing else is asked. */
 interface Alone {
   readonly dear: DearQuery
   readonly status: number
@@ -33,7 +33,7 @@ interface Alone {
   readonly blockedMilliseconds: number
 }
 
-/** What became of both under the flood. */
+/** Outcome of both under the flood. */
 interface Flood {
   readonly dear: readonly Answered[]
   readonly plain: readonly Answered[]

@@ -31,7 +31,7 @@ interface FuzzOptions {
   readonly say: Say
 }
 
-/** What is sent: a request that is HTTP, or bytes that may be none. */
+/** Input of the fuzzer: an HTTP request, or bytes that may be none. */
 type Sent = Asked | { readonly bytes: string }
 
 /** Sends a gateway any requests at all, and looks at each answer, at its log and at what it holds in the end. */
@@ -168,13 +168,13 @@ class Round {
   }
 }
 
-/** What was sent, where it is long without its middle. */
+/** Describes an input; a long one is shortened in the middle. */
 function shown(sent: Sent): string {
   const text = JSON.stringify(sent)
   return text.length <= mostShown ? text : `${text.slice(0, mostShown / 2)}...${text.slice(-mostShown / 2)}`
 }
 
-/** What of an answer isn't as it says it is, or as /openapi.json says. */
+/** Contradictions of an answer with its own headers or with /openapi.json. */
 async function flawsOfAnswer({ method, target }: Asked, { status, headers, body }: Answered): Promise<string[]> {
   const type = String(headers['content-type'])
   if (type.includes('json') && body !== '') {

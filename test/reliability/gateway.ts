@@ -2,7 +2,7 @@ import path from 'node:path'
 import type { Writable } from 'node:stream'
 import { type Environment, type Outcome, startProcess } from '../support/process.ts'
 
-/** What a gateway's process holds, and has done since it started. */
+/** Memory and CPU time of a gateway's process. */
 export interface Reading {
   readonly cpuSeconds: number
   /** The longest that its event loop stood still since the reading before. */
@@ -59,7 +59,7 @@ export async function startGateway(args: readonly string[], env: Environment): P
   }
 }
 
-/** What a gateway's log tells of failures that nobody planned for. */
+/** Unexpected failures in a gateway's log. */
 export function failuresIn({ stderr }: Outcome): string[] {
   return stderr.split('\n').filter((line) => line !== '' && !line.startsWith('probe '))
 }

@@ -1,6 +1,6 @@
 import type { FactInput } from '../../src/feed/fact/fact.ts'
 
-/** What is told of a vault, over REST as in GraphQL. */
+/** State of a vault in an answer, over REST as in GraphQL. */
 export interface ToldVault {
   readonly updatedAt: number
   readonly valueUsd: number
@@ -39,7 +39,7 @@ interface Course {
   now: State
 }
 
-/** What a feed says of each vault, fact by fact: whatever is right to tell is one of these. */
+/** States of each vault after each fact of a feed: every correct answer shows one of them. */
 export class History {
   readonly #courses = new Map<string, Course>()
 
@@ -51,7 +51,7 @@ export class History {
     return [...this.#courses.keys()]
   }
 
-  /** What is wrong with a vault as it was told. */
+  /** Errors in the state of a vault that an answer shows. */
   flawsOfVault(address: string, told: ToldVault, seen: Seen): string[] {
     const key = address.toLowerCase()
     const states = this.#courses.get(key)?.states ?? []
@@ -73,7 +73,7 @@ export class History {
     ]
   }
 
-  /** What is wrong with points of a series as they were told, oldest first. */
+  /** Errors in the points of a series that an answer shows, oldest first. */
   flawsOfPoints(address: string, told: readonly ToldPoint[]): string[] {
     const points = this.#courses.get(address.toLowerCase())?.points
     return told.flatMap((point, index) => {
@@ -89,7 +89,7 @@ export class History {
     })
   }
 
-  /** What is wrong with rows of a ledger as they were told, newest first. */
+  /** Errors in the rows of a ledger that an answer shows, newest first. */
   flawsOfRows(address: string, told: readonly ToldRow[]): string[] {
     const rows = this.#courses.get(address.toLowerCase())?.rows
     return told.flatMap((row, index) => {
@@ -131,7 +131,7 @@ export class History {
 
 const nothing: State = { ts: 0, value: 0, capitalIn: 0, capitalOut: 0 }
 
-/** What a fact makes of a vault's value and capital. */
+/** Value and capital of a vault after a fact. */
 function moved(now: State, fact: Extract<FactInput, { vault: string }>): Partial<State> {
   if (fact.kind === 'mark') return { value: micro(fact.valueUsd) }
   if (fact.kind !== 'event' || !('valueBeforeUsd' in fact)) return {}

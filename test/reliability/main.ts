@@ -28,14 +28,14 @@ interface Run {
 }
 
 interface Show {
-  /** What its size counts. */
+  /** Unit of its size. */
   readonly unit: string
   readonly size: number
   readonly engines: readonly Engine[]
   run(options: Run): Promise<Finding>
 }
 
-/** What honest clients may notice of an attack: PGlite reads in the gateway's own process. */
+/** Limits on the effects of an attack: PGlite reads in the gateway's own process. */
 const attackBounds: Readonly<Record<Engine, AttackBounds>> = {
   postgresql: { health: 250, snapshots: 250, queries: 1_000, memory: 50e6, memoryOf: 'rssBytes' },
   pglite: { health: 500, snapshots: 500, queries: 1_000, memory: 50e6, memoryOf: 'rssBytes' },

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { anyText } from './values.ts'
 
-/** What is not HTTP, or not quite: bytes as they go onto the wire, in Latin-1. */
+/** Malformed or nearly malformed HTTP: bytes as they are sent, in Latin-1. */
 export function malformed(target: string): fc.Arbitrary<string> {
   const line = `GET ${target} HTTP/1.1`
   const host = 'Host: x'

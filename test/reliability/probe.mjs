@@ -8,7 +8,7 @@ const collectGarbage = runInNewContext('gc')
 const delay = monitorEventLoopDelay({ resolution: 1 })
 delay.enable()
 let readings = 0
-/** What these readings themselves have taken. */
+/** CPU time that these readings themselves have taken. */
 let ownSeconds = 0
 
 process.on('SIGUSR2', () => {

@@ -4,7 +4,7 @@ import type { History, Seen, ToldPoint, ToldRow, ToldVault } from './history.ts'
 
 const pauseMilliseconds = 10
 
-/** What a mixed load came to. */
+/** Result of a mixed load. */
 export interface Load {
   readonly answers: Record<'right' | 'away' | 'not there yet', number>
   readonly flaws: string[]
@@ -19,7 +19,7 @@ export interface Readers {
 
 interface Question {
   readonly asked: Asked
-  /** What is wrong with the body of a 200. */
+  /** Errors in the body of a 200. */
   readonly flaws: (body: never, seen: Seen) => string[]
   /** Whether it may be of a vault that isn't known yet. */
   readonly mayBeMissing?: boolean

@@ -93,7 +93,7 @@ function escaped(text: string): string {
   return Array.from(Buffer.from(text), (byte) => `%${byte.toString(16).padStart(2, '0')}`).join('')
 }
 
-/** What a client can put on the request line at all: no blanks, nothing beyond Latin-1. */
+/** Characters that a client can send on the request line: no blanks, nothing beyond Latin-1. */
 function sendable(target: string): string {
   return target.replace(/[^\u0021-\u00ff]/g, (character) => encodeURIComponent(character.toWellFormed()))
 }
@@ -225,7 +225,7 @@ function bodies(whole: fc.Arbitrary<object>): fc.Arbitrary<string | Buffer> {
   )
 }
 
-/** What can go wrong with a text on its way. */
+/** Corruptions of a text. */
 const slips: fc.Arbitrary<(text: string) => string> = fc
   .tuple(
     fc.constantFrom('cut', 'lose', 'repeat', 'insert', 'swap'),

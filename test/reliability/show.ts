@@ -1,4 +1,4 @@
-/** What a show found out. */
+/** Result of a program. */
 export interface Finding {
   readonly figures: Readonly<Record<string, string | number>>
   /** Where its claim doesn't hold; none where it does. */

@@ -18,7 +18,7 @@ const readers = 8
 const readings = 30
 /** Facts a second, more or less: those of some hundred vaults that are marked every few seconds. */
 const copiesAMinute = 2
-/** What is held is told by the second half: before it caches are filled and code is compiled. */
+/** Memory is judged by the second half: in the first one caches fill and code is compiled. */
 const tellingMinutes = 5
 const mostGrowth = 1.1
 
@@ -79,7 +79,7 @@ async function withDatabase<Result>(
   }
 }
 
-/** What the gateway holds, at equal intervals. */
+/** Memory of the gateway, at equal intervals. */
 async function watch(gateway: GatewayProcess, minutes: number, say: Say): Promise<Reading[]> {
   const held: Reading[] = []
   for (let at = 0; at < readings; at++) {

@@ -12,7 +12,7 @@ const readers = 8
 const markMilliseconds = 10
 /** Its marks carry one number, as value and as time: the number of a version is told by its newest fact. */
 const counted = addressOf(1)
-/** What is asked of it stands from the beginning to the end. */
+/** Vaults that readers ask for, which exist from the beginning to the end. */
 const still = addressOf(2)
 
 interface VersionsOptions {
@@ -22,7 +22,7 @@ interface VersionsOptions {
   readonly say: Say
 }
 
-/** What one answer told. */
+/** Versions and content of one answer. */
 interface Told {
   readonly version: string
   readonly newestTs: number
@@ -30,7 +30,7 @@ interface Told {
   readonly number: number | null
 }
 
-/** What all readers have met. */
+/** Counts over all readers. */
 interface Met {
   readonly told: Told[]
   readonly flaws: string[]
@@ -155,7 +155,7 @@ async function read(port: number, index: number, met: Met, isOver: () => boolean
   client.close()
 }
 
-/** What an answer tells, or what is wrong with it in itself. */
+/** Parses an answer; returns its errors where it contradicts itself. */
 function toldBy({ status, headers, body }: Answered, numberIn: Question['numberIn']): Told | string {
   const [version, time, age] = ['data-version', 'data-time', 'data-age'].map((name) => headers[name])
   if (status !== 200 && status !== 304) return `is ${status}: ${body.slice(0, 200)}`
@@ -173,7 +173,7 @@ interface Logged {
 
 const commits = 'select version, newest_ts::float8 as "newestTs" from commit_log order by seq'
 
-/** What doesn't agree with the log: the number of a version is that of its newest fact. */
+/** Disagreements with the commit log: the number of a version is that of its newest fact. */
 function flawsOf(told: readonly Told[], rows: readonly Logged[]): string[] {
   const newestOf = new Map(rows.map(({ version, newestTs }) => [version, newestTs]))
   const committed = new Set(rows.map(({ newestTs }) => newestTs - midnight))

@@ -5,7 +5,7 @@ import { Decimal, roundUsd } from '../../src/domain/decimal.ts'
 import { deposit, revalue, type Valuation, withdraw } from '../../src/domain/flows.ts'
 import type { VaultState } from '../../src/domain/vault.ts'
 
-/** What a valuation found, and the flow that came with it, if one did. */
+/** A valuation, and the flow that came with it, if one did. */
 export interface Step {
   readonly waitSeconds: number
   readonly foundUsd: Decimal
@@ -57,7 +57,7 @@ export function stepOf(foundUsd: fc.Arbitrary<Decimal>): fc.Arbitrary<Step> {
 /** The life of a vault, in its order. */
 export const life = fc.array(stepOf(fc.oneof(usd, fc.constant(new Decimal(0)))), { minLength: 1, maxLength: 12 })
 
-/** What a flow moves, in USD. */
+/** Amount of a flow, in USD. */
 export function amountOf(moved: Flow, before: Valuation): Decimal {
   if (moved.type === 'deposit') {
     return roundUsd(

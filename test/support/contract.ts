@@ -40,7 +40,7 @@ export function templateOf(pathname: string): string | null {
   return Object.keys(paths).find(matches) ?? null
 }
 
-/** What of an answer to one of the document's paths is not as it says. */
+/** Differences between an answer and the document's description of its path. */
 export async function flawsOf({ method, url }: Request, response: Response): Promise<string[]> {
   const template = templateOf(new URL(url).pathname)
   if (template === null || method === 'OPTIONS') return []

@@ -4,7 +4,7 @@ import type { Database } from '../../src/database/database.ts'
 export type Dump = Record<string, string[]>
 
 /**
- * What the database holds: equal where two databases are the same to whoever reads them. The log of the commits is left
+ * Contents of the database: equal where two databases are the same to whoever reads them. The log of the commits is left
  * out, which goes by how the facts came.
  */
 export async function dump(database: Database): Promise<Dump> {

@@ -18,7 +18,7 @@ export const vaultThatIs = {
   suspended: addressOf(6),
 } as const
 
-/** What the screen let pass: in an order that is neither that of the names nor that of the amounts. */
+/** Assets that pass the screen: in an order that is neither that of the names nor that of the amounts. */
 export const screen: Extract<FactInput, { kind: 'screen' }> = {
   kind: 'screen',
   ts: midnight,

@@ -13,7 +13,7 @@ interface Node {
   readonly Plans?: readonly Node[]
 }
 
-/** What a database has to do for an answer. */
+/** Work of a database for an answer. */
 export interface Touched {
   /** Rows of tables: those that are thrown away too. */
   readonly rows: number
@@ -22,7 +22,7 @@ export interface Touched {
   readonly scans: readonly string[]
 }
 
-/** What the hot reads that some work sends have to touch. */
+/** Buffers that the hot reads of some work touch. */
 export async function touched(database: Database, work: (database: Database) => Promise<unknown>): Promise<Touched> {
   const sent: [Statement, readonly Value[]][] = []
   await work(

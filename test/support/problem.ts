@@ -11,7 +11,7 @@ export interface Problem {
   readonly parameter?: string
 }
 
-/** What no refusal may tell: stacks, SQL, paths, and what the failing database says. */
+/** Contents that no refusal may have: stacks, SQL, paths, and messages of the failing database. */
 const internals = /\bat \w.*:\d+|\bselect\b|\bfrom vault\b|node_modules|\/src\/|\.ts\b|\.js\b|hunter2/i
 
 const secret = 'password hunter2 in select * from vault at /srv/gateway/src/database.ts:1:1'

@@ -15,7 +15,7 @@ const label = String.raw`[a-zA-Z_]\w*="(?:[^"\\\n]|\\["\\n])*"`
 const sampleLine = new RegExp(String.raw`^([a-zA-Z_:][\w:]*)(?:\{(${label}(?:,${label})*)\})? (\S+)$`)
 
 /**
- * What Prometheus would read of its text format, by name. It is stricter: each metric has a help and a type, stands once,
+ * Parses metrics in Prometheus' text format, by name. It is stricter: each metric has a help and a type, stands once,
  * and what belongs together agrees.
  * @throws {Error} at the first line that isn't right
  */

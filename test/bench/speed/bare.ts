@@ -1,5 +1,5 @@
 /**
- * What the gateway is measured against: a node:http handler that sends one prepared statement, which returns ready JSON.
+ * The reference that the gateway is measured against: a node:http handler that sends one prepared statement, which returns ready JSON.
  * It checks nothing, and answers what the gateway answers.
  */
 import { createServer } from 'node:http'

@@ -16,7 +16,7 @@ export interface Contestant {
   readonly isFed: boolean
 }
 
-/** What a contestant showed on a workload: medians of the rounds, but for the memory, which is the most of them. */
+/** Figures of a contestant on a workload: medians of the rounds, but the maximum of the memory. */
 export interface Figures {
   readonly requestsASecond: number
   readonly p50: number

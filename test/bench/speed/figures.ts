@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 
-/** What a process has used: its CPU time until now, and its memory at this moment. */
+/** Resources of a process: its CPU time until now, and its memory at this moment. */
 export interface ProcessFigures {
   readonly cpuSeconds: number
   readonly megabytes: number

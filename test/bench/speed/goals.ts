@@ -1,6 +1,6 @@
 import type { Outcome } from './contest.ts'
 
-/** What was measured, as far as goals are set for it. */
+/** Measured figures for which goals are set. */
 export interface Measured {
   readonly outcome: Outcome
   /** Statements a request, by contestant, then by workload. */

@@ -13,7 +13,7 @@ export interface LoadOptions {
   readonly seconds: number
 }
 
-/** What a load met: a latency for each answer, in milliseconds. */
+/** Result of a load: a latency for each answer, in milliseconds. */
 export interface LoadResult {
   readonly answers: number
   readonly seconds: number

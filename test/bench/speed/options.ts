@@ -10,7 +10,7 @@ export interface Options {
   readonly rounds: number
   readonly seconds: number
   readonly connections: number
-  /** What is left out: postgraphile, pglite. */
+  /** Contestants that are left out: postgraphile, pglite. */
   readonly without: ReadonlySet<string>
   /** Whether the world stays for the next run, and one that stayed serves this one. */
   readonly isKept: boolean

@@ -2,7 +2,7 @@ import type { Figures, Outcome } from './contest.ts'
 import { type Goal, goals, type Measured } from './goals.ts'
 import { type Workload, workloads } from './workloads.ts'
 
-/** What stands over the figures: what they were measured on. */
+/** Heading of the figures: the machine they were measured on. */
 export interface Setting {
   readonly date: string
   readonly machine: string
@@ -76,7 +76,7 @@ function details(workload: Workload, { outcome, statements }: Measured): string 
   )
 }
 
-/** What others are told as a ratio to. */
+/** The contestant to which others are told as a ratio. */
 function unitOf(outcome: Outcome, workload: string): Figures | undefined {
   return outcome.get(workload)?.get('bare') ?? outcome.get('W1')?.get('bare')
 }

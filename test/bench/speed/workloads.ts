@@ -212,7 +212,7 @@ export const askedBy =
   (workload: Workload): ((address: string) => Exchange) | null =>
     workload.ways[way] ?? null
 
-/** What a system is asked first, until it answers. */
+/** The first request to a system, repeated until it answers. */
 export function first(way: keyof Ways): Exchange {
   const exchange = workloads[0]?.ways[way]?.(vaultAddress(1))
   if (exchange === undefined) throw new Error(`The first workload can't be asked by ${way}`)

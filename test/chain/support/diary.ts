@@ -24,7 +24,7 @@ type Details = Partial<Pick<Row, 'positionId' | 'reason'>> & {
 }
 
 /**
- * What a test did with a vault, and what follows from it by the contracts' own answers: the ledger, and capital and
+ * Operations of a test on a vault, and their results by the contracts' own answers: the ledger, and capital and
  * equity at each block.
  */
 export function keepDiary(chain: TestChain, protocol: Protocol, observer: ReturnType<typeof observe>, vault: Operator) {

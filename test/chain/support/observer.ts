@@ -4,10 +4,10 @@ import type { TestChain } from './anvil.ts'
 import * as artifacts from './artifacts.ts'
 import type { Protocol, TestToken } from './protocol.ts'
 
-/** What a test knows of a vault's position. */
+/** State of a vault's position that a test knows. */
 export interface Known {
   readonly id: bigint
-  /** What was taken out and not collected, of token0 and token1. */
+  /** Amounts taken out and not collected, of token0 and token1. */
   readonly freed?: readonly [bigint, bigint]
 }
 
@@ -30,7 +30,7 @@ export function observe(chain: TestChain, protocol: Protocol) {
     block: number,
   ) => (await client.readContract({ address, abi, functionName, args, blockNumber: BigInt(block) })) as Value
 
-  /** What a call of the vault would answer. */
+  /** Result of a call of the vault. */
   const pretend = async <Value>(vault: Address, functionName: string, data: Hex, block: number): Promise<Value> => {
     const answer = await client.call({ account: vault, to: manager, data, blockNumber: BigInt(block) })
     return decodeFunctionResult({ abi: artifacts.manager.abi, functionName, data: answer.data ?? '0x' }) as Value
@@ -100,7 +100,7 @@ export function observe(chain: TestChain, protocol: Protocol) {
     }
   }
 
-  /** What taking everything out of positions would pay, all of it in one transaction. */
+  /** Amounts that taking everything out of positions would pay, all of it in one transaction. */
   const payoutsAt = async (vault: Address, positions: readonly Known[], block: number) => {
     if (positions.length === 0) return []
     const stored = await Promise.all(positions.map((known) => positionAt(vault, known, block)))
@@ -124,7 +124,7 @@ export function observe(chain: TestChain, protocol: Protocol) {
   return {
     pricesAt,
     usd: (prices: UsdPrices, token: TestToken, units: bigint) => usd(prices, token, units).toDecimalPlaces(6),
-    /** What several amounts are worth together, rounded once. */
+    /** Value of several amounts together, rounded once. */
     worth: (prices: UsdPrices, amounts: Iterable<readonly [TestToken, bigint]>) =>
       [...amounts]
         .reduce((sum, [token, units]) => sum.plus(usd(prices, token, units)), new Exact(0))

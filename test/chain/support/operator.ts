@@ -6,7 +6,7 @@ import type { Protocol, TestToken } from './protocol.ts'
 /** A vault on a local node, its owner and its depositors. */
 export type Operator = Awaited<ReturnType<typeof openVault>>
 
-/** What a log says, and where it stands in its block. */
+/** Contents of a log, and its place in its block. */
 export interface Told {
   readonly name: string
   readonly args: Readonly<Record<string, unknown>>

@@ -18,7 +18,7 @@ export interface HttpAnswer {
   readonly body: string
 }
 
-/** What a proxy does with a request: an answer of its own, the node's answer changed, or none at all. */
+/** Behaviour of a proxy for a request: an answer of its own, the node's answer changed, or none at all. */
 export type Meddle = (
   request: RpcRequest,
   pass: (request?: RpcRequest) => Promise<RpcAnswer>,

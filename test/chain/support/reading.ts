@@ -52,7 +52,7 @@ const retry = { firstMilliseconds: 2, maxMilliseconds: 20 }
 /** Times of faults for tests of them. */
 export const shortFaultTimes = { toldAfter: 100, unexplainedToldAfter: 700, givesUpAfter: 400, repeatedAfter: 60_000 }
 
-/** What the reader told its operator. */
+/** Messages of the reader to its operator. */
 export interface Said {
   readonly level: string
   readonly message: string

@@ -16,7 +16,7 @@ const { start, run } = commandLine()
 const [oldest = ''] = await migrationNames()
 const patient = { timeout: 60_000, interval: 50 }
 
-/** What the newest version makes of the facts, and its rows. */
+/** Tables that the newest version derives from the facts, and their rows. */
 async function current() {
   const database = await emptyDatabase()
   await apply(database, everything)

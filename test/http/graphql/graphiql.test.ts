@@ -41,7 +41,7 @@ describe.skipIf(noBrowser !== null)('GraphiQL in a browser', () => {
   let server: TestServer
   let browser: Browser
   let page: Page
-  /** What the page has asked for, and what of it went wrong. */
+  /** Requests of the page, and those that failed. */
   let requested: string[]
   let wrong: string[]
 

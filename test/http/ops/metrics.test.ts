@@ -53,7 +53,7 @@ interface Scraped {
 interface Served {
   readonly gateway: Gateway
   get(path: string, init?: RequestInit): Promise<Response>
-  /** What is told now: it waits until what the last scrape was told stands no more. */
+  /** Scrapes anew: waits until the result of the last scrape is no longer cached. */
   scrape(): Promise<Scraped>
   /** Scrapes until this many requests of a route and status have been counted: that comes after their last byte. */
   counted(route: string, status: string, count: number): Promise<Scraped>

@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import { type Asked, clientOf } from '../client.ts'
 
-/** What an attack can aim at. */
+/** Vaults that an attack can aim at. */
 export interface Target {
   /** Addresses of vaults with a long series. */
   readonly long: readonly string[]

@@ -8,7 +8,7 @@ import { type Attack, connectionsOf } from './attacks.ts'
 import { createAttacker, type Statuses, type Target } from './attacker.ts'
 import { type Samples, startWitness, type Witness } from './witness.ts'
 
-/** What honest clients may notice of an attack, and what it may leave behind. */
+/** Limits on the effects of an attack: on honest clients, and on memory afterwards. */
 export interface AttackBounds {
   /** The slowest answer of /health, in milliseconds. */
   readonly health: number
@@ -104,7 +104,7 @@ interface Run {
   readonly after: number
 }
 
-/** What it takes the first time, such as its compiled code, is none of an attack's. */
+/** Warms the gateway up first: memory of compiled code does not count for an attack. */
 async function unloadedSamples(port: number, witness: Witness): Promise<Samples> {
   const client = clientOf(port, 1)
   const body = JSON.stringify({ query: '{ strategies { id } }' })
