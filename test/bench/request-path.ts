@@ -1,7 +1,8 @@
 /**
  * Counts the files and functions of src/ that one uncached snapshot over REST passes, by V8's precise coverage:
  *   npm run bench:path [-- --list]
- * Functions are named ones and closures; those that also run while nothing is requested are left out.
+ * Functions are named ones and closures, without those that the compiler adds; those that also run while nothing is
+ * requested are left out.
  */
 import { Readable } from 'node:stream'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -35,7 +36,8 @@ const passed = await functionsRunBy(() => requested(snapshot))
 await gateway.close()
 await database.close()
 
-const functions = passed.filter((one) => !idle.has(placeOf(one)))
+const added = ['__name', '<instance_members_initializer>']
+const functions = passed.filter((one) => !idle.has(placeOf(one)) && !added.includes(one.name))
 const files = new Set(functions.map(({ file }) => file))
 console.log(`${files.size} files, ${functions.length} functions`)
 if (values.list) for (const one of functions) console.log(`${placeOf(one)} ${one.name}`)
