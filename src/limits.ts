@@ -1,4 +1,4 @@
-/* Every limit on input that a client controls, with its reason: limits of queries first, then those of HTTP. */
+/* Limits on input that a client controls, with its reason: limits of queries first, then those of HTTP. */
 
 /** Limits of the length of lists. */
 export const listLimits = {
@@ -162,7 +162,7 @@ export const defaultHttpLimits = {
   idleSeconds: 65,
   // Open connections, as far as there are file descriptors. An idle one takes about 10 KB.
   connections: 10_000,
-  // Concurrent requests of one connection. Browsers do not pipeline; one connection must not get more than a few would.
+  // Begun requests of one connection; those that are not answered at once are answered one after the other.
   pipelined: 16,
   // Requests that wait on one connection: one read of 64 KB contains 256 requests of 256 bytes.
   waitingRequests: 256,

@@ -113,7 +113,7 @@ export async function openGateway(options: GatewayOptions): Promise<Listening> {
  * Notifies the response cache before the data versions, so that a version is never announced while stale responses are
  * cached.
  */
-function notifyBoth(cache: ResponseCache, data: DataVersions): ChangeListener {
+export function notifyBoth(cache: ResponseCache, data: DataVersions): ChangeListener {
   return {
     committed: (commit) => {
       cache.committed(commit)

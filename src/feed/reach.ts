@@ -13,7 +13,7 @@ export interface SourceEnd {
   readonly block?: NonNullable<FeedReach['block']>
 }
 
-/** Options of {@link recordReach}. */
+/** Options of {@link createReachRecorder}. */
 export interface ReachOptions {
   readonly database: Pick<Database, 'transaction'>
   readonly feed: string

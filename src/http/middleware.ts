@@ -1,4 +1,4 @@
-import type { CachedResponse } from './cache/cached-response.ts'
+import type { EncodedResponse } from './cache/encoded-response.ts'
 import type { Stamp } from './cache/data-versions.ts'
 import type { OnLeave } from './cache/response-cache.ts'
 import type { IncomingRequest } from './incoming-request.ts'
@@ -24,10 +24,10 @@ export interface Exchange {
 }
 
 /** Produces the response of an exchange. */
-export type Handler = (exchange: Exchange) => CachedResponse | Promise<CachedResponse>
+export type Handler = (exchange: Exchange) => EncodedResponse | Promise<EncodedResponse>
 
 /** Middleware stage: responds itself, or passes the exchange on. Stages that need no I/O respond synchronously. */
-export type Middleware = (exchange: Exchange, next: Handler) => CachedResponse | Promise<CachedResponse>
+export type Middleware = (exchange: Exchange, next: Handler) => EncodedResponse | Promise<EncodedResponse>
 
 /**
  * Composes middleware into one handler; the first in the list runs first.

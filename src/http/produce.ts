@@ -8,9 +8,8 @@ import { problem } from '../rest/problem.ts'
 import type { Produce } from './cache/cached.ts'
 import type { Answer } from '../rest/problem.ts'
 import type { Exchange } from './middleware.ts'
-import { lateAnswer, overloaded } from './middleware/request-size.ts'
 import { withinDeadline } from './middleware/timeout.ts'
-import { refusalOf } from './refuse.ts'
+import { lateAnswer, overloaded, refusalOf } from './refuse.ts'
 import type { SharedCapacity } from './server/capacity/shared-capacity.ts'
 
 /** Produces the response of a request from data. */
@@ -34,7 +33,7 @@ export function producer(limits: HttpLimits, capacity: SharedCapacity, respond: 
 
   return async (exchange, onLeave) => {
     const { request, sender, stamp, trace } = exchange
-    if (!capacity.beginAnswer(sender)) return { answer: refusalOf(request, overloaded()), sources: null }
+    if (!capacity.beginAnswer(sender)) return { answer: refusalOf(request, overloaded()), tags: null }
     const cacheTags = new Set<string>()
     const caching = { isAllowed: true }
     const work = (signal: Cancellation): Promise<Answer> =>
@@ -49,6 +48,6 @@ export function producer(limits: HttpLimits, capacity: SharedCapacity, respond: 
     const tooLate = (): Answer => refusalOf(request, lateAnswer(limits.answerSeconds))
     const answer = await withinDeadline(limits.answerSeconds, onLeave, work, tooLate)
     // A response without reads is introspection: large and rare, it would only evict other responses.
-    return { answer, sources: cacheTags.size > 0 && caching.isAllowed ? withoutCovered(cacheTags) : null }
+    return { answer, tags: cacheTags.size > 0 && caching.isAllowed ? withoutCovered(cacheTags) : null }
   }
 }

@@ -57,7 +57,7 @@ export function matcher({ path }: Route): (path: string) => Segments | null {
   if (name === undefined) return (requested) => (requested === path ? {} : null)
   return (requested) => {
     if (!requested.startsWith(before) || !requested.endsWith(after)) return null
-    const given = requested.slice(before.length, -after.length)
+    const given = requested.slice(before.length, requested.length - after.length)
     return given === '' || given.includes('/') ? null : { [name]: given }
   }
 }

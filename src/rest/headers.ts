@@ -20,7 +20,7 @@ const dataVersion = '1842.7301934470216482113'
  */
 export const dataHeaders: Headers = {
   'Data-Version': {
-    ...text('A version that the content is not older than: the number of a commit, and a random mark.', dataVersion),
+    ...text('A version that the content is not older than: the number of a commit, and a random nonce.', dataVersion),
     pattern: '^[1-9]\\d*\\.\\d+$',
   },
   'Data-Time': {

@@ -19,8 +19,8 @@ export const problems = {
   DATA_NOT_THERE_YET: { status: 503, title: 'The data is not that new yet' },
   OVERLOADED: { status: 503, title: 'The gateway is busy' },
   NOT_READY: { status: 503, title: 'The gateway is not ready' },
-  /** Code of a kind of problem. */
 } as const
+/** Code of a kind of problem. */
 export type ProblemCode = keyof typeof problems
 
 /** A complete response, which an adapter writes to a socket or converts to a Response. */

@@ -932,7 +932,7 @@ export interface operations {
                      */
                     "Cache-Control": "no-cache";
                     /**
-                     * @description A version that the content is not older than: the number of a commit, and a random mark.
+                     * @description A version that the content is not older than: the number of a commit, and a random nonce.
                      * @example 1842.7301934470216482113
                      */
                     "Data-Version"?: string;
@@ -1025,7 +1025,7 @@ export interface operations {
                      */
                     "Cache-Control": "no-cache";
                     /**
-                     * @description A version that the content is not older than: the number of a commit, and a random mark.
+                     * @description A version that the content is not older than: the number of a commit, and a random nonce.
                      * @example 1842.7301934470216482113
                      */
                     "Data-Version"?: string;
@@ -1112,7 +1112,7 @@ export interface operations {
                      */
                     "Cache-Control": "no-cache";
                     /**
-                     * @description A version that the content is not older than: the number of a commit, and a random mark.
+                     * @description A version that the content is not older than: the number of a commit, and a random nonce.
                      * @example 1842.7301934470216482113
                      */
                     "Data-Version"?: string;
@@ -1171,7 +1171,7 @@ export interface operations {
                      */
                     "Cache-Control": "no-cache";
                     /**
-                     * @description A version that the content is not older than: the number of a commit, and a random mark.
+                     * @description A version that the content is not older than: the number of a commit, and a random nonce.
                      * @example 1842.7301934470216482113
                      */
                     "Data-Version"?: string;
@@ -1262,7 +1262,7 @@ export interface operations {
                      */
                     "Cache-Control": "no-cache";
                     /**
-                     * @description A version that the content is not older than: the number of a commit, and a random mark.
+                     * @description A version that the content is not older than: the number of a commit, and a random nonce.
                      * @example 1842.7301934470216482113
                      */
                     "Data-Version"?: string;
@@ -1330,7 +1330,7 @@ export interface operations {
                      */
                     "Cache-Control": "no-cache";
                     /**
-                     * @description A version that the content is not older than: the number of a commit, and a random mark.
+                     * @description A version that the content is not older than: the number of a commit, and a random nonce.
                      * @example 1842.7301934470216482113
                      */
                     "Data-Version"?: string;
@@ -1409,7 +1409,7 @@ export interface operations {
                      */
                     "Cache-Control": "no-cache";
                     /**
-                     * @description A version that the content is not older than: the number of a commit, and a random mark.
+                     * @description A version that the content is not older than: the number of a commit, and a random nonce.
                      * @example 1842.7301934470216482113
                      */
                     "Data-Version"?: string;
@@ -1480,7 +1480,7 @@ export interface operations {
                      */
                     "Cache-Control": "no-cache";
                     /**
-                     * @description A version that the content is not older than: the number of a commit, and a random mark.
+                     * @description A version that the content is not older than: the number of a commit, and a random nonce.
                      * @example 1842.7301934470216482113
                      */
                     "Data-Version"?: string;
@@ -1553,7 +1553,7 @@ export interface operations {
                      */
                     "Cache-Control": "no-cache";
                     /**
-                     * @description A version that the content is not older than: the number of a commit, and a random mark.
+                     * @description A version that the content is not older than: the number of a commit, and a random nonce.
                      * @example 1842.7301934470216482113
                      */
                     "Data-Version"?: string;
@@ -1616,7 +1616,7 @@ export interface operations {
                      */
                     "Cache-Control": "no-cache";
                     /**
-                     * @description A version that the content is not older than: the number of a commit, and a random mark.
+                     * @description A version that the content is not older than: the number of a commit, and a random nonce.
                      * @example 1842.7301934470216482113
                      */
                     "Data-Version"?: string;
@@ -1689,7 +1689,7 @@ export interface operations {
                      */
                     "Cache-Control": "no-cache";
                     /**
-                     * @description A version that the content is not older than: the number of a commit, and a random mark.
+                     * @description A version that the content is not older than: the number of a commit, and a random nonce.
                      * @example 1842.7301934470216482113
                      */
                     "Data-Version"?: string;
@@ -1752,7 +1752,7 @@ export interface operations {
                      */
                     "Cache-Control": "no-cache";
                     /**
-                     * @description A version that the content is not older than: the number of a commit, and a random mark.
+                     * @description A version that the content is not older than: the number of a commit, and a random nonce.
                      * @example 1842.7301934470216482113
                      */
                     "Data-Version"?: string;

@@ -7,7 +7,7 @@ export type CacheTag = string
 /** A committed batch of facts. */
 export interface Commit {
   /**
-   * `seq.mark`: its sequence number, and a random mark that distinguishes it from the same number in another history.
+   * `seq.nonce`: its sequence number, and a random nonce that distinguishes it from the same number in another history.
    */
   readonly version: string
   /** Time of the newest fact in the read model after it, in Unix seconds. */

@@ -32,7 +32,7 @@ interface LoggedCommit extends Commit {
 /** Reads the commit log on the server that serves reads. */
 export type ReadLog = (statement: Statement, values: readonly Value[]) => Promise<unknown[]>
 
-/** Reads the commit log onwards from the last last commit, and reports each new one to a listener. */
+/** Reads the commit log onwards from the last commit, and reports each new one to a listener. */
 export class CommitReader {
   readonly #read: ReadLog
   readonly #listener: ChangeListener

@@ -2,7 +2,7 @@ import type { Cancellation } from '../cancellation.ts'
 import type { Database, Statement } from '../database.ts'
 
 /**
- * SQL column with the version of the data in the statement's own snapshot: number and random mark of the newest batch
+ * SQL column with the version of the data in the statement's own snapshot: number and nonce of the newest batch
  * of facts, empty before the first. Every read for responses selects it. A scalar subquery that references no row is
  * evaluated once.
  * @see PostgreSQL documentation, "Scalar Subqueries" and "Transaction Isolation"

@@ -2,7 +2,8 @@ import { dataVersion } from './commit-log.ts'
 
 /**
  * The columns of an encoded row, in order. Each method takes the SQL expression of a column and returns its value. A row
- * function calls the same methods in the same order for every row.
+ * function calls the same methods in the same order for every row. A column that can be NULL needs one of the methods
+ * with OrNull: `concat_ws` leaves a NULL out, and all later columns would shift.
  */
 export interface Columns {
   /** A text that never contains a tab, sent as it is: amounts, addresses, names of enums. */

@@ -42,10 +42,10 @@ const append: Statement = {
  * @param tags cache tags of everything that the batch changes
  */
 export function appendCommit(transaction: Transaction, newestTs: number | null, tags: readonly CacheTag[]): void {
-  transaction.send(append, [randomMark(), newestTs, tags])
+  transaction.send(append, [randomNonce(), newestTs, tags])
 }
 
 /** Returns 63 random bits, which distinguish commits of the same number in diverged histories. */
-function randomMark(): string {
+function randomNonce(): string {
   return (randomBytes(8).readBigUInt64BE() >> 1n).toString()
 }

@@ -21,7 +21,7 @@ export interface RequestContext {
 
 /** The data version that a process was last notified of, and the age of that state. */
 export interface DataKnown {
-  /** `seq.mark` of the newest commit. */
+  /** `seq.nonce` of the newest commit. */
   readonly version: string | null
   readonly newestTs: number | null
   readonly ageSeconds: number | null

@@ -86,6 +86,7 @@ export function createExecutor({ schema, limits, admission, runConsistently, onF
     onFallback?.(compiled === null ? 'not compiled' : 'error')
     const operationName = definition.name?.value
     const result = await execute({ schema, document, operationName, variableValues: variables, contextValue })
+    // graphql-js cannot write the separate part of a REST document; only its errors are of use there.
     if (compiled !== null && part !== undefined && result.errors === undefined)
       throw new Error('An operation failed compiled, and succeeded in graphql-js.')
     return result

@@ -29,8 +29,8 @@ export interface PreparedDocument {
 }
 
 /**
- * The only cache of documents: an LRU cache keyed by text, with a limit on memory. Each document is parsed, validated,
- * priced and compiled once.
+ * The only cache of documents: an LRU cache keyed by text, with a limit on memory. Each document is parsed, validated
+ * and priced once; each variant of its operations is compiled when it is first used.
  */
 export class OperationCache {
   readonly #schema: GraphQLSchema

@@ -3,7 +3,7 @@ import { type HeaderList, headerList } from '../server/header-list.ts'
 
 /** State of the data at a moment; a response reports the state from when it was begun. */
 export interface DataState {
-  /** `seq.mark` of the newest commit notified; null in an empty database, and while no notifications arrive. */
+  /** `seq.nonce` of the newest commit notified; null in an empty database, and while no notifications arrive. */
   readonly version: string | null
   /** Time of the newest fact at that version, in Unix seconds. */
   readonly newestTs: number | null

@@ -1,12 +1,12 @@
 import { LRUCache } from 'lru-cache'
 import type { Answer } from '../../rest/problem.ts'
-import { CachedResponse } from './cached-response.ts'
+import { EncodedResponse } from './encoded-response.ts'
 import { TagHistory } from './tag-history.ts'
 
 /** A response, and the cache tags of the data it was produced from; the tags are null if it must not be cached. */
 export interface Made {
   readonly answer: Answer
-  readonly sources: ReadonlySet<string> | null
+  readonly tags: ReadonlySet<string> | null
 }
 
 /** Registers a callback that runs when the client disconnects before its response. */
@@ -32,7 +32,7 @@ export interface ResponseCache {
     key: string | null,
     onLeave: OnLeave,
     make: (onLeave: OnLeave) => Promise<Made>,
-  ): CachedResponse | Promise<CachedResponse>
+  ): EncodedResponse | Promise<EncodedResponse>
   /** Invalidates the responses whose data the commit changed, and stops sharing the productions begun before it. */
   committed(commit: { readonly tags: readonly string[] }): void
   /** Sets whether commit notifications arrive; without them nothing is cached or served from the cache. */
@@ -42,7 +42,7 @@ export interface ResponseCache {
 
 /** A production in progress, shared by one or more clients. */
 interface Run {
-  readonly finished: Promise<CachedResponse>
+  readonly finished: Promise<EncodedResponse>
   readonly waiting: Waiting
 }
 
@@ -52,9 +52,9 @@ const overheadBytes = 1_000
 const tagBytes = 100
 
 interface Entry {
-  readonly finished: CachedResponse
+  readonly finished: EncodedResponse
   readonly tags: readonly string[]
-  /** Number of the newest commit when the production began. */
+  /** Count of changes, by `TagHistory.count`, when the production began. */
   readonly begunAt: number
 }
 
@@ -83,11 +83,11 @@ export function createResponseCache(bytes: number): ResponseCache {
     return undefined
   }
 
-  async function finish(key: string, making: Promise<Made>): Promise<CachedResponse> {
-    const begunAt = history.now
-    const { answer, sources } = await making
-    const finished = new CachedResponse(answer)
-    const tags = sources && [...sources]
+  async function finish(key: string, making: Promise<Made>): Promise<EncodedResponse> {
+    const begunAt = history.count
+    const { answer, tags: made } = await making
+    const finished = new EncodedResponse(answer)
+    const tags = made && [...made]
     const stands = tags !== null && isKeeping && history.isUnchanged(tags, begunAt)
     if (stands && answer.status === 200) kept.set(key, { finished, tags, begunAt })
     return finished
@@ -111,7 +111,7 @@ export function createResponseCache(bytes: number): ResponseCache {
 
   return {
     answer(key, onLeave, make) {
-      if (key === null || !isKeeping) return make(onLeave).then(({ answer }) => new CachedResponse(answer))
+      if (key === null || !isKeeping) return make(onLeave).then(({ answer }) => new EncodedResponse(answer))
       const entry = current(key)
       counts[entry === undefined ? 'misses' : 'hits']++
       if (entry !== undefined) return entry.finished

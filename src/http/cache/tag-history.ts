@@ -7,29 +7,29 @@ const mostTags = 50_000
  */
 export class TagHistory {
   readonly #changedAt = new Map<string, number>()
-  /** Entries older than this commit number count as changed. */
+  /** Entries that began before this count are taken for changed. */
   #forgottenBefore = 0
-  #now = 0
+  #count = 0
 
-  /** Number of the newest commit. */
-  get now(): number {
-    return this.#now
+  /** Count of the commits heard and of the resets since the start; no commit's sequence number. */
+  get count(): number {
+    return this.#count
   }
 
   /** Records the tags that a commit changed. */
   change(tags: readonly string[]): void {
-    this.#now++
+    this.#count++
     if (this.#changedAt.size + tags.length > mostTags) this.forget()
-    for (const tag of tags) this.#changedAt.set(tag, this.#now)
+    for (const tag of tags) this.#changedAt.set(tag, this.#count)
   }
 
   /** Marks all tags as changed now. */
   forget(): void {
-    this.#forgottenBefore = ++this.#now
+    this.#forgottenBefore = ++this.#count
     this.#changedAt.clear()
   }
 
-  /** Returns whether none of the tags has changed since the commit with this number. */
+  /** Returns whether none of the tags has changed since this count. */
   isUnchanged(tags: readonly string[], since: number): boolean {
     if (since < this.#forgottenBefore) return false
     for (const tag of tags) if ((this.#changedAt.get(tag) ?? 0) > since) return false

@@ -3,7 +3,7 @@ import type { Answer } from '../../rest/problem.ts'
 import type { RequestContext } from '../../graphql/execution/context.ts'
 import type { Executor } from '../../graphql/execution/executor.ts'
 import { type OwnDocument, runDocument } from '../../graphql/execution/run-document.ts'
-import { CachedResponse } from '../cache/cached-response.ts'
+import { EncodedResponse } from '../cache/encoded-response.ts'
 import { type GraphiqlAssets, graphiqlAssets } from './graphiql-assets.ts'
 
 const mostValuable: OwnDocument = {
@@ -15,7 +15,7 @@ const mostValuable: OwnDocument = {
 const nobody = '0x0000000000000000000000000000000000000000'
 
 /** GraphiQL's script and style sheet, by path. */
-export const graphiqlContents: ReadonlyMap<string, () => Promise<CachedResponse>> = new Map([
+export const graphiqlContents: ReadonlyMap<string, () => Promise<EncodedResponse>> = new Map([
   ['/graphql/graphiql.js', () => assetContent('text/javascript', 'script')],
   ['/graphql/graphiql.css', () => assetContent('text/css', 'style')],
 ])
@@ -23,10 +23,10 @@ export const graphiqlContents: ReadonlyMap<string, () => Promise<CachedResponse>
 /** Extraction in progress, shared by both files. */
 let making: Promise<GraphiqlAssets> | undefined
 
-async function assetContent(type: string, name: keyof GraphiqlAssets): Promise<CachedResponse> {
+async function assetContent(type: string, name: keyof GraphiqlAssets): Promise<EncodedResponse> {
   making ??= graphiqlAssets().finally(() => (making = undefined))
   const body = Buffer.from((await making)[name])
-  return new CachedResponse({ status: 200, headers: { 'content-type': `${type}; charset=utf-8` }, body })
+  return new EncodedResponse({ status: 200, headers: { 'content-type': `${type}; charset=utf-8` }, body })
 }
 
 /** Returns GraphiQL's page; its script and style sheet are separate, cacheable resources. */

@@ -39,7 +39,7 @@ export function createGraphql({ schema, executor, admission, plugins, isOpen }: 
     plugins: [syntaxPlugin, ...plugins, executorPlugin(executor), resultPlugin],
     // The executor has the only cache of documents.
     parserAndValidationCache: false,
-    // The plugins mask errors.
+    // `resultPlugin` masks errors of requests that Yoga reads, and `runJsonPost` those of a POST in JSON.
     maskedErrors: false,
     // Yoga would render its page of 9 MB for each request.
     graphiql: false,

@@ -70,7 +70,10 @@ export function executorPlugin(executor: Executor): Plugin<GatewayContext, Gatew
   }
 }
 
-/** Masks internal errors, and serializes results with exact numbers. */
+/**
+ * Masks internal errors, and serializes results with exact numbers, for requests that Yoga reads itself; `runJsonPost`
+ * does the same for a POST in JSON, whose results pass no such hook.
+ */
 export const resultPlugin: Plugin<GatewayContext, GatewayContext> = {
   onResultProcess: (hook) => {
     const { result } = hook

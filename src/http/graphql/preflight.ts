@@ -1,4 +1,4 @@
-import { CachedResponse } from '../cache/cached-response.ts'
+import { EncodedResponse } from '../cache/encoded-response.ts'
 import type { Middleware } from '../middleware.ts'
 import { isGraphql } from './path.ts'
 import { graphqlMethods } from './refusals.ts'
@@ -8,6 +8,6 @@ export function preflight(): Middleware {
   return (exchange, next) => {
     const { request } = exchange
     if (request.method !== 'OPTIONS' || !isGraphql(request)) return next(exchange)
-    return new CachedResponse({ status: 204, headers: { allow: graphqlMethods }, body: '' })
+    return new EncodedResponse({ status: 204, headers: { allow: graphqlMethods }, body: '' })
   }
 }

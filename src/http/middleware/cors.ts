@@ -1,6 +1,7 @@
 import { type HeaderList, headerList } from '../server/header-list.ts'
 
-/** CORS headers of every response: the data is public and read-only, so that pages of any origin may read it. */
+/** CORS headers of every response: the data is read-only and the same for every sender, so that pages of any
+ * origin may read it. */
 export const sharedHeaders: Readonly<Record<string, string>> = {
   'access-control-allow-origin': '*',
   'access-control-expose-headers':

@@ -1,12 +1,11 @@
 import { LRUCache } from 'lru-cache'
 import { bodyChunks, type HttpLimits } from '../../limits.ts'
-import { problem, retryLater } from '../../rest/problem.ts'
+import { type Answer, problem } from '../../rest/problem.ts'
 import { isGraphql } from '../graphql/path.ts'
 import type { IncomingRequest } from '../incoming-request.ts'
-import type { Answer } from '../../rest/problem.ts'
 import type { Middleware } from '../middleware.ts'
 import type { Unread } from '../server/request-body.ts'
-import { refuse } from '../refuse.ts'
+import { overloaded, refuse } from '../refuse.ts'
 
 /** Refuses requests whose target or headers exceed a limit, or whose Host is invalid. */
 export function requestSize(limits: HttpLimits): Middleware {
@@ -70,14 +69,4 @@ function unreadBody(reason: Unread, { bodyBytes }: HttpLimits): Answer {
       ? `The body has more than ${bodyBytes} bytes.`
       : `The body comes in more than ${bodyChunks} chunks: send larger ones.`
   return problem('BODY_TOO_LARGE', detail)
-}
-
-/** Returns the problem of a request that exceeds the capacity of the process. */
-export function overloaded(): Answer {
-  return retryLater('OVERLOADED', 'Too many requests wait for their answers here. Ask again later.')
-}
-
-/** Returns the problem of a request whose response takes longer than its deadline. */
-export function lateAnswer(seconds: number): Answer {
-  return retryLater('DEADLINE_EXCEEDED', `The answer took more than ${seconds} s. Ask for less, or again later.`)
 }

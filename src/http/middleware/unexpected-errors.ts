@@ -3,7 +3,10 @@ import { problem } from '../../rest/problem.ts'
 import type { Middleware } from '../middleware.ts'
 import { refuse } from '../refuse.ts'
 
-/** Reports errors that no other stage handles, and responds 500 with the request id that the log entry has. */
+/**
+ * Reports errors of the stages below, and responds 500 with the request id that the log entry has. An error of a stage
+ * above closes the connection.
+ */
 export function unexpectedErrors(): Middleware {
   return (exchange, next) => {
     const failed = (error: unknown) =>

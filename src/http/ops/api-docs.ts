@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { openapi } from '../../rest/openapi.ts'
-import { CachedResponse } from '../cache/cached-response.ts'
+import { EncodedResponse } from '../cache/encoded-response.ts'
 
 const { resolve } = createRequire(import.meta.url)
 
@@ -41,7 +41,7 @@ const start = `SwaggerUIBundle({ url: 'openapi.json', dom_id: '#docs', deepLinki
 const contract = JSON.stringify(openapi)
 
 /** The contract of the REST paths and its documentation page, by path. */
-export const apiDocsContents: ReadonlyMap<string, () => Promise<CachedResponse>> = new Map([
+export const apiDocsContents: ReadonlyMap<string, () => Promise<EncodedResponse>> = new Map([
   ['/openapi.json', () => served('application/json', contract)],
   ['/docs', () => served('text/html', page, { 'content-security-policy': policy })],
   ['/docs/start.js', () => served('text/javascript', start)],
@@ -53,9 +53,9 @@ function served(
   type: string,
   body: string | Buffer,
   headers: Readonly<Record<string, string>> = {},
-): Promise<CachedResponse> {
+): Promise<EncodedResponse> {
   const ofType = { 'content-type': `${type}; charset=utf-8`, ...headers }
-  return Promise.resolve(new CachedResponse({ status: 200, headers: ofType, body }))
+  return Promise.resolve(new EncodedResponse({ status: 200, headers: ofType, body }))
 }
 
 function asset(name: string): Promise<Buffer> {

@@ -1,6 +1,6 @@
 import { onlyRead } from '../../rest/handler.ts'
 import { problem } from '../../rest/problem.ts'
-import { CachedResponse } from '../cache/cached-response.ts'
+import { EncodedResponse } from '../cache/encoded-response.ts'
 import type { Answer } from '../../rest/problem.ts'
 import { answerMetrics, type MetricsEndpoint } from './metrics-endpoint.ts'
 import type { PathHandler } from './own-paths.ts'
@@ -45,9 +45,9 @@ export function probes(
     (read: () => Promise<Answer>): PathHandler =>
     async ({ method }) => {
       const { headers, ...answer } = await onlyRead(method, read)
-      return new CachedResponse({ ...answer, headers: { ...headers, 'cache-control': 'no-store' } })
+      return new EncodedResponse({ ...answer, headers: { ...headers, 'cache-control': 'no-store' } })
     }
-  const noMetrics = new CachedResponse(problem('PATH_NOT_FOUND', `${metricsPath} is not told here`))
+  const noMetrics = new EncodedResponse(problem('PATH_NOT_FOUND', `${metricsPath} is not told here`))
   return new Map([
     ['/ready', probe(ready)],
     ['/health', probe(() => Promise.resolve(told('alive')))],

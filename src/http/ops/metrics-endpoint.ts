@@ -4,7 +4,7 @@ import { probeMilliseconds } from '../../limits.ts'
 import { onlyRead } from '../../rest/handler.ts'
 import { type Answer, problem } from '../../rest/problem.ts'
 import { memoizeBriefly } from '../async/memoize-briefly.ts'
-import { CachedResponse } from '../cache/cached-response.ts'
+import { EncodedResponse } from '../cache/encoded-response.ts'
 import type { BoundedRequest } from '../server/bounded-request.ts'
 import { fromSocket } from '../server/request-adapter.ts'
 import { createResponseWriter, outbound } from '../server/response-adapter.ts'
@@ -48,7 +48,7 @@ export function metricsListener(
       inbound.path === metricsPath
         ? await onlyRead(inbound.method, () => answerMetrics(tell))
         : problem('PATH_NOT_FOUND', `${inbound.path} is not ${metricsPath}, which is all there is on this port`)
-    const whole = new CachedResponse({ ...answer, headers: { ...headers, 'cache-control': 'no-store' } })
+    const whole = new EncodedResponse({ ...answer, headers: { ...headers, 'cache-control': 'no-store' } })
     await write(response, inbound, await outbound(inbound, whole, []))
   }
 }

@@ -1,9 +1,9 @@
-import type { CachedResponse } from '../cache/cached-response.ts'
+import type { EncodedResponse } from '../cache/encoded-response.ts'
 import type { IncomingRequest } from '../incoming-request.ts'
 import type { Middleware } from '../middleware.ts'
 
 /** Responds to the requests for one path, with any method. */
-export type PathHandler = (request: IncomingRequest) => CachedResponse | Promise<CachedResponse>
+export type PathHandler = (request: IncomingRequest) => EncodedResponse | Promise<EncodedResponse>
 
 /** Responds to the gateway's own paths, whose responses take neither the response cache nor a query. */
 export function ownPaths(handlers: ReadonlyMap<string, PathHandler>): Middleware {

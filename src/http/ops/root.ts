@@ -2,7 +2,7 @@ import { AdmissionQueueFull } from '../../graphql/execution/admission/admission-
 import type { RequestContext } from '../../graphql/execution/context.ts'
 import { probeMilliseconds } from '../../limits.ts'
 import { memoizeBriefly } from '../async/memoize-briefly.ts'
-import { CachedResponse } from '../cache/cached-response.ts'
+import { EncodedResponse } from '../cache/encoded-response.ts'
 import { preferredType } from '../middleware/content-negotiation.ts'
 import { withinDeadline } from '../middleware/timeout.ts'
 import type { PathHandler } from './own-paths.ts'
@@ -49,7 +49,7 @@ export function rootLinks({ findAddress, isOpen, report }: RootOptions): Readonl
   const addressNow = isOpen ? memoizeBriefly(lookUp, probeMilliseconds) : () => Promise.resolve(null)
   let made: { readonly address: string | null; readonly byType: ByType } | null = null
 
-  async function content(accept: string | null): Promise<CachedResponse> {
+  async function content(accept: string | null): Promise<EncodedResponse> {
     const address = await addressNow()
     if (made?.address !== address) made = { address, byType: contentsOf({ address, isOpen }) }
     return made.byType[preferredType(accept, types) ?? 'application/json']
@@ -58,7 +58,7 @@ export function rootLinks({ findAddress, isOpen, report }: RootOptions): Readonl
   return new Map([['/', (request) => answerRead(request.method, () => content(request.header('accept')))]])
 }
 
-type ByType = Readonly<Record<RootType, CachedResponse>>
+type ByType = Readonly<Record<RootType, EncodedResponse>>
 
 function contentsOf(options: RootPageOptions): ByType {
   const links = linksetOf(options.address)
@@ -70,6 +70,6 @@ function contentsOf(options: RootPageOptions): ByType {
   }
 }
 
-function varying(type: string, body: string, headers: Readonly<Record<string, string>> = {}): CachedResponse {
-  return new CachedResponse({ status: 200, headers: { 'content-type': type, vary: 'accept', ...headers }, body })
+function varying(type: string, body: string, headers: Readonly<Record<string, string>> = {}): EncodedResponse {
+  return new EncodedResponse({ status: 200, headers: { 'content-type': type, vary: 'accept', ...headers }, body })
 }

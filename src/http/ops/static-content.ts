@@ -1,7 +1,7 @@
 import { answerUnread } from '../../rest/handler.ts'
 import { apiDocsContents } from './api-docs.ts'
 import type { PathHandler } from './own-paths.ts'
-import { CachedResponse } from '../cache/cached-response.ts'
+import { EncodedResponse } from '../cache/encoded-response.ts'
 import { graphiqlContents } from '../graphql/graphiql.ts'
 
 /**
@@ -16,9 +16,9 @@ export const staticPages: ReadonlyMap<string, PathHandler> = new Map(
 )
 
 /** Responds to GET and HEAD with a content, and refuses other methods as on every read-only path. */
-export function answerRead(method: string, content: () => Promise<CachedResponse>): Promise<CachedResponse> {
+export function answerRead(method: string, content: () => Promise<EncodedResponse>): Promise<EncodedResponse> {
   const unread = answerUnread(method)
-  return unread === null ? content() : Promise.resolve(new CachedResponse(unread))
+  return unread === null ? content() : Promise.resolve(new EncodedResponse(unread))
 }
 
 /** Caches the result of an asynchronous function; a rejection is not cached. */

@@ -5,8 +5,10 @@ import { senderOfAddress } from '../sender.ts'
 /**
  * Limits how much of the time goes to the first read of new connections. It can contain 64 KB of requests or chunks,
  * which take 10 ms to parse; the requests of all other connections wait for the iteration of the event loop to end.
- * libuv accepts one connection in each iteration: after each that read new ones, connections are only accepted, for as
- * long as it took or until the kernel's queue, which is first in, first out, is empty. Here addresses take turns.
+ *
+ * libuv accepts one connection in each iteration. After an iteration that read new ones, the next ones only accept, for
+ * as long as that one took (`restsUntil`), or until none comes. This empties the kernel's queue, which is first in, first
+ * out, into `waiting`, where addresses take turns.
  * @param perIteration number of new connections read in one iteration
  * @returns resumes a connection that was accepted paused (`pauseOnConnect` of node:net) when it is its turn
  */

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
 export interface PipelineLimits {
-  /** Maximum number of requests of one connection that run at once. */
+  /** Maximum number of requests of one connection that are begun: read, and answered one after the other. */
   readonly pipelined: number
   /** Maximum number of requests of one connection that were read and wait for earlier ones. */
   readonly waitingRequests: number
@@ -16,8 +16,9 @@ export interface Waiting {
 }
 
 /**
- * A client's connection. Runs the requests pipelined on it (RFC 9112, section 9.3.2) a few at a time, and stops reading
- * while others wait, so that TCP flow control applies to the client.
+ * A client's connection. Begins a few of the requests pipelined on it (RFC 9112, section 9.3.2), and stops reading
+ * while others wait, so that TCP flow control applies to the client. Begun requests are answered in their order; see
+ * `createRequestOrder`.
  *
  * Node parses all requests of one read of the socket (64 KB) before it can be paused; they wait here before they begin.
  * A connection with more waiting requests than the limits allow is closed. Bytes that are not a valid request are

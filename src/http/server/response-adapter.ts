@@ -5,7 +5,7 @@ import { awaitsContinue, discardRest } from './request-body.ts'
 import { etagOf, isHeld } from '../middleware/conditional-requests.ts'
 import { encodingFor } from '../middleware/compression.ts'
 import type { IncomingRequest } from '../incoming-request.ts'
-import type { CachedResponse } from '../cache/cached-response.ts'
+import type { EncodedResponse } from '../cache/encoded-response.ts'
 import { type HeaderList, headerList, pairsOf } from './header-list.ts'
 import { createUnsentBytes, type UnsentBytes } from './capacity/unsent-bytes.ts'
 
@@ -22,28 +22,28 @@ export interface OutgoingResponse {
  */
 export function outbound(
   request: IncomingRequest,
-  finished: CachedResponse,
+  finished: EncodedResponse,
   own: HeaderList,
 ): OutgoingResponse | Promise<OutgoingResponse> {
-  const { status, bytes, tag } = finished
+  const { status, bytes, etagDigest: digest } = finished
   if (status === 204) return { status, headers: together(finished.headers, own), bytes: null }
   const encoding = encodingFor(bytes, request.header('accept-encoding'))
   // RFC 9110, section 13.1.2: 304 is for GET and HEAD only; a query by POST has no effect that 412 could prevent.
   const isRead = request.method === 'GET' || request.method === 'HEAD'
-  if (isRead && tag !== null && status === 200 && isHeld(tag, request.header('if-none-match'))) {
+  if (isRead && digest !== null && status === 200 && isHeld(digest, request.header('if-none-match'))) {
     const { 'content-type': _, ...headers } = finished.headers
-    return { status: 304, headers: together({ ...headers, etag: etagOf(tag, encoding) }, own), bytes: null }
+    return { status: 304, headers: together({ ...headers, etag: etagOf(digest, encoding) }, own), bytes: null }
   }
   const packing = encoding === null ? null : finished.packed(encoding)
   if (encoding === null || packing === null) return { status, headers: finished.plainHeaders.concat(own), bytes }
   return packing.then((packed) => {
     const length = { 'content-encoding': encoding, 'content-length': String(packed.length) }
-    const etag = tag === null ? {} : { etag: etagOf(tag, encoding) }
+    const etag = digest === null ? {} : { etag: etagOf(digest, encoding) }
     return { status, headers: together({ ...finished.headers, ...length, ...etag }, own), bytes: packed }
   })
 }
 
-function together(headers: CachedResponse['headers'], own: HeaderList): HeaderList {
+function together(headers: EncodedResponse['headers'], own: HeaderList): HeaderList {
   return [...headerList(headers), ...own]
 }
 

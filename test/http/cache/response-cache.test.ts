@@ -11,10 +11,10 @@ function listening(bytes = plenty): ResponseCache {
   return cache
 }
 
-function made(body: string, sources: readonly string[] | null, status = 200): Promise<Made> {
+function made(body: string, tags: readonly string[] | null, status = 200): Promise<Made> {
   return Promise.resolve({
     answer: { status, headers: { 'content-type': 'text/plain' }, body },
-    sources: sources && new Set(sources),
+    tags: tags && new Set(tags),
   })
 }
 
@@ -24,9 +24,9 @@ function deferred<Value>(): { promise: Promise<Value>; resolve: (value: Value) =
   return { promise: new Promise<Value>((keep) => (resolve = keep)), resolve: (value) => resolve(value) }
 }
 
-/** Asks for what is made anew each time, from these sources. */
-async function ask(cache: ResponseCache, key: string | null, body: string, sources: readonly string[] | null = ['a']) {
-  return (await cache.answer(key, noLeave, () => made(body, sources))).bytes.toString()
+/** Asks for what is made anew each time, from these tags. */
+async function ask(cache: ResponseCache, key: string | null, body: string, tags: readonly string[] | null = ['a']) {
+  return (await cache.answer(key, noLeave, () => made(body, tags))).bytes.toString()
 }
 
 describe('an answer', () => {
@@ -184,15 +184,15 @@ test('whatever is asked, changed and lost in whatever order, no answer is older 
       await Promise.all(answers)
 
       /** Each source's version as it was read must be no older than when it was asked for. */
-      async function check(sources: readonly string[]): Promise<void> {
+      async function check(tags: readonly string[]): Promise<void> {
         const asked = { ...versions }
-        const { bytes } = await cache.answer(sources.join(), noLeave, async () => {
+        const { bytes } = await cache.answer(tags.join(), noLeave, async () => {
           const read = JSON.stringify(versions)
           await new Promise<void>((resolve) => making.push(resolve))
-          return made(read, sources)
+          return made(read, tags)
         })
         const served = JSON.parse(bytes.toString()) as Record<string, number>
-        for (const name of sources) expect(served[name]).toBeGreaterThanOrEqual(asked[name] ?? 0)
+        for (const name of tags) expect(served[name]).toBeGreaterThanOrEqual(asked[name] ?? 0)
       }
     }),
     { numRuns: 300 },

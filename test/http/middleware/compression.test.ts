@@ -1,7 +1,7 @@
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { mostPacking } from '../../../src/limits.ts'
-import { CachedResponse } from '../../../src/http/cache/cached-response.ts'
+import { EncodedResponse } from '../../../src/http/cache/encoded-response.ts'
 import { emptyDatabase } from '../../support/database.ts'
 import { gatewayOn, type TestGateway } from '../../support/gateway.ts'
 import { apply, strategy } from '../../support/world.ts'
@@ -93,7 +93,7 @@ describe('an answer', () => {
 test('so many answers are packed at once, and the others are sent as they are', async () => {
   // Large enough to take longer than a request.
   const body = 'x'.repeat(5_000_000)
-  const answers = Array.from({ length: mostPacking + 3 }, () => new CachedResponse({ status: 200, headers: {}, body }))
+  const answers = Array.from({ length: mostPacking + 3 }, () => new EncodedResponse({ status: 200, headers: {}, body }))
   const packed = answers.map((answer) => answer.packed('br'))
   expect(packed.map((each) => each !== null)).toEqual(answers.map((_, index) => index < mostPacking))
   const response = await ask(plain, 'br')

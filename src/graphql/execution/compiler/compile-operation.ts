@@ -96,8 +96,8 @@ function run(write: OutputWriter, rootValue: unknown, run: CompiledRun): Written
     run.forget()
     return all
   }
-  const over = run.over()
-  return over === undefined ? written() : over.then(written)
+  const settled = run.settled()
+  return settled === undefined ? written() : settled.then(written)
 }
 
 class Compiler {

@@ -64,7 +64,7 @@ export class CompiledRun {
   /** Text of the separate part. */
   part: OutputText | null = null
   #pending = 0
-  #over: (() => void) | null = null
+  #settled: (() => void) | null = null
   #failed: ((error: unknown) => void) | null = null
 
   constructor(context: unknown, variables: Readonly<Record<string, unknown>>) {
@@ -87,10 +87,10 @@ export class CompiledRun {
    * Resolves when no promise is pending; rejects with the first failure without waiting for the others. Undefined if
    * none is pending.
    */
-  over(): Promise<void> | undefined {
+  settled(): Promise<void> | undefined {
     if (this.#pending === 0) return undefined
     return new Promise((resolve, reject) => {
-      this.#over = resolve
+      this.#settled = resolve
       this.#failed = reject
     })
   }
@@ -99,13 +99,13 @@ export class CompiledRun {
   forget(): void {
     this.written.clear()
     this.part = null
-    this.#over = this.#failed = null
+    this.#settled = this.#failed = null
   }
 
   #take(place: Place, value: unknown, write: OutputWriter): void {
     try {
       place.fill(write(value, this))
-      if (--this.#pending === 0) this.#over?.()
+      if (--this.#pending === 0) this.#settled?.()
     } catch (error) {
       this.#failed?.(error)
     }

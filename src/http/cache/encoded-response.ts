@@ -5,14 +5,15 @@ import type { Answer } from '../../rest/problem.ts'
 import { type HeaderList, headerList } from '../server/header-list.ts'
 
 /**
- * A response as bytes, sent any number of times: uncompressed, and in each content encoding, compressed on first use.
+ * A response as bytes, cached or not, sent any number of times: uncompressed, and in each content encoding, compressed on
+ * first use.
  */
-export class CachedResponse {
+export class EncodedResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly bytes: Buffer
   /** Digest of the content, the same in each content encoding; null if the response sets its own Cache-Control. */
-  readonly tag: string | null
+  readonly etagDigest: string | null
   /** All headers of the uncompressed response. */
   readonly plainHeaders: HeaderList
   readonly #packed: Partial<Record<Encoding, Promise<Buffer>>> = {}
@@ -24,10 +25,10 @@ export class CachedResponse {
     const varies = vary === undefined ? 'accept-encoding' : `${vary}, accept-encoding`
     this.headers = isTagged ? { ...headers, 'cache-control': 'no-cache', vary: varies } : headers
     this.bytes = typeof body === 'string' ? Buffer.from(body) : body
-    this.tag = isTagged ? tagOf(this.bytes, vary === undefined ? null : (headers['content-type'] ?? null)) : null
-    const length = status === 204 ? [] : ['content-length', String(this.bytes.length)]
-    const etag = this.tag === null ? [] : ['etag', etagOf(this.tag, null)]
-    this.plainHeaders = headerList(this.headers).concat(length, etag)
+    this.etagDigest = isTagged ? tagOf(this.bytes, vary === undefined ? null : (headers['content-type'] ?? null)) : null
+    const length = status === 204 ? {} : { 'content-length': String(this.bytes.length) }
+    const etag = this.etagDigest === null ? {} : { etag: etagOf(this.etagDigest, null) }
+    this.plainHeaders = headerList({ ...this.headers, ...length, ...etag })
   }
 
   /**
