@@ -1,5 +1,7 @@
 import { ChainDiverged } from '../chain/errors.ts'
 import { BadFact } from '../feed/errors.ts'
+import type { PathWatcher } from '../feed/reading/growing-file.ts'
+import type { Log } from './log.ts'
 
 /**
  * State of the followed feeds, shared by all processes of the gateway. Feeds are identified by the names of their
@@ -73,4 +75,25 @@ function reasonOf(error: unknown): string {
   if (error instanceof BadFact) return `The feed is stopped by a bad fact in ${error.messageWithoutFeed}`
   if (error instanceof ChainDiverged) return `The feed is stopped. ${error.message}.`
   return 'The feed is stopped; the log says why.'
+}
+
+/** Creates a watcher of a followed file's path, which logs and tells the monitor. */
+export function pathWatcher(name: string, log: Log, monitor: FeedMonitor): PathWatcher {
+  return {
+    onMissing(reason) {
+      monitor.fileMissing(name, true)
+      log.warn(`The feed's file is missing, and is waited for: ${reason}`)
+    },
+    onFound() {
+      monitor.fileMissing(name, false)
+      log.info("The feed's file is there again")
+    },
+    onOtherFile({ line }) {
+      log.warn(
+        `${name} is not the file whose line ${line} was applied last, and is read from its beginning. If the other file was ` +
+          'rotated while nothing followed it, its last lines are not applied: npm run ingest applies them, unless facts of ' +
+          'their vaults that are newer come first',
+      )
+    },
+  }
 }

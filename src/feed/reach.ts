@@ -5,10 +5,12 @@ import { CommitsLost } from './feed-position.ts'
 /** Interval at which the end of a source is recorded, so that a quiet feed is not reported as late. */
 const pauseMilliseconds = 10_000
 
-/** The end of a source: everything before it has been applied. */
+/** The end of a source: everything before it has been applied, but for the beginning of a line. */
 export interface SourceEnd {
   /** Time of the read that found the end, in milliseconds of performance.now(). */
   readonly lookedAtMilliseconds: number
+  /** Whether the source ends in the beginning of a line, which is not applied. */
+  readonly isWithinLine?: boolean
   /** The newest block that was read, for a source that reads a chain. */
   readonly block?: NonNullable<FeedReach['block']>
 }
@@ -43,7 +45,7 @@ export function createReachRecorder({ database, feed, line, nowSeconds, check }:
   let begunAt = -Infinity
   let writing: Promise<void> = Promise.resolve()
   return {
-    async atEnd({ lookedAtMilliseconds, block }) {
+    async atEnd({ lookedAtMilliseconds, block, isWithinLine = false }) {
       const now = performance.now()
       if (now - begunAt < pauseMilliseconds) return
       begunAt = now
@@ -54,6 +56,7 @@ export function createReachRecorder({ database, feed, line, nowSeconds, check }:
         // The position is unknown during an outage; the next call records it.
         return
       }
+      if (isWithinLine) return
       const seenAt = Math.floor(nowSeconds() - (now - lookedAtMilliseconds) / 1000)
       const reach = { readUntil: block?.timestamp ?? seenAt, block: block ?? null }
       writing = saveFeedReach(database, feed, line(), reach).catch(() => undefined)

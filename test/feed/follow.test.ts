@@ -1,6 +1,7 @@
 import { appendFile, mkdtemp, rm, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { readFeedPosition } from '../../src/database/write/feed.ts'
@@ -209,20 +210,35 @@ describe('a feed that is followed again', () => {
     ['is shorter', others.slice(0, 1)],
     ['is as long', others],
     ['is longer', [...others, mark(vaultB, midnight + 20, '1')]],
-  ])('is read from its start where it was replaced by one that %s', async (_name, replacement) => {
-    await ingest({ database, source: await fileSource(feed) })
-    await writeFile(feed, feedText(replacement))
-    const next = await follow()
-    await eventually(async () => {
-      expect(await database.prisma.strategy.findUnique({ where: { id: 'two' } })).not.toBeNull()
-      const position = await readFeedPosition(database.prisma, feed)
-      expect(position).toMatchObject({ line: replacement.length, byte: feedText(replacement).length })
-    })
-    expect(next.source.start).toEqual({ line: 0, byte: 0 })
-    const { applied, skipped } = await next.stop()
-    expect(Object.values(applied)).toHaveLength(replacement.length)
-    expect(skipped).toEqual({})
-  })
+  ])(
+    'is read from its start where it was replaced by one that %s, and the operator is told',
+    async (_name, replacement) => {
+      await ingest({ database, source: await fileSource(feed) })
+      const applied = await readFeedPosition(database.prisma, feed)
+      const told: unknown[] = []
+      const watcher = {
+        onMissing: told.push,
+        onFound: told.push,
+        onOtherFile: (position: unknown) => void told.push(position),
+      }
+      const open = () => followedSource(feed, applied, new AbortController().signal, watcher)
+      await (await open()).close?.()
+      expect(told).toEqual([])
+      await writeFile(feed, feedText(replacement))
+      await (await open()).close?.()
+      expect(told).toEqual([applied])
+      const next = await follow()
+      await eventually(async () => {
+        expect(await database.prisma.strategy.findUnique({ where: { id: 'two' } })).not.toBeNull()
+        const position = await readFeedPosition(database.prisma, feed)
+        expect(position).toMatchObject({ line: replacement.length, byte: feedText(replacement).length })
+      })
+      expect(next.source.start).toEqual({ line: 0, byte: 0 })
+      const { applied, skipped } = await next.stop()
+      expect(Object.values(applied)).toHaveLength(replacement.length)
+      expect(skipped).toEqual({})
+    },
+  )
 })
 
 describe('how far a feed was read', () => {
@@ -242,6 +258,16 @@ describe('how far a feed was read', () => {
     expect(readUntil).toBeLessThanOrEqual(midnight + 1_000)
     expect(readUntil).toBeGreaterThan(midnight + 900)
     expect(await commits()).toBe(1)
+  })
+
+  test('is not written while it ends within a line', async () => {
+    await appendFile(feed, lineOf(first).trimEnd())
+    const { stop } = await follow({ nowSeconds: () => midnight + 1_000 })
+    await eventually(async () => expect(await stored()).toEqual([3, null, midnight + 10, null]))
+    // Several looks at its end.
+    await wait(1_000)
+    expect(await stored()).toEqual([3, null, midnight + 10, null])
+    await stop()
   })
 
   test('is not written without a clock, nor where the stored position is another', async () => {

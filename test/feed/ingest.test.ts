@@ -245,6 +245,19 @@ describe('the way in makes no difference:', () => {
       expect(await dumpReadModel(database)).toEqual(whole)
     })
 
+    test('a gzip with zero bytes after it, and then something else', async () => {
+      const [padded, hidden] = [
+        Buffer.concat([packed, Buffer.alloc(1_000)]),
+        gzipSync(text.slice(0, text.indexOf('\n') + 1)),
+      ]
+      await writeFile(file('padded.gz'), padded)
+      await ingest({ database, source: await fileSource(file('padded.gz')) })
+      expect(await dumpReadModel(database)).toEqual(whole)
+      await writeFile(file('bad.gz'), Buffer.concat([padded, hidden]))
+      const source = await fileSource(file('bad.gz'))
+      await expect(ingest({ database, source })).rejects.toThrow(`${file('bad.gz')} can't be unpacked to its end: `)
+    })
+
     test('a file that is not there', async () => {
       await expect(fileSource(file('none'))).rejects.toThrow(`${file('none')} can't be opened: ENOENT`)
     })

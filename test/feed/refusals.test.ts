@@ -55,6 +55,12 @@ const badJson: Case[] = [
   ['the half of a line', marked({}).slice(0, 40), null, /^the line is not JSON: /],
   ['text after the object', `${marked({})} {}`, null, /^the line is not JSON: /],
   ['a key that stands twice', '{"kind":"mark","ts":1,"ts":2}', null, /^the line is not JSON: Duplicate key 'ts'/],
+  [
+    'a key that stands twice, and white space before the colon of another',
+    '{"kind" :"mark","ts":1,"ts":2}',
+    null,
+    /^the line is not JSON: Duplicate key 'ts'/,
+  ],
   ['an array', '[]', null, 'the line is not a JSON object'],
   ['null', 'null', null, 'the line is not a JSON object'],
   ['bytes that are no UTF-8', Buffer.from([0x7b, 0x22, 0xff, 0xfe, 0x22, 0x7d]), null, 'the line is not UTF-8'],

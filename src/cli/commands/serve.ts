@@ -8,7 +8,6 @@ import { isReadOnly } from '../../database/permissions.ts'
 import { type FeedPosition, readFeedPosition } from '../../database/write/feed.ts'
 import { demoFacts } from '../../feed/demo/demo.ts'
 import { BadFact, UnreadableFeed, UnrepeatableFeed, UnwritableRejects } from '../../feed/errors.ts'
-import type { PathWatcher } from '../../feed/reading/growing-file.ts'
 import { ingest } from '../../feed/ingest.ts'
 import { retryDuringOutage } from '../../feed/retry.ts'
 import { rejectsFile } from '../../feed/rejects.ts'
@@ -18,7 +17,7 @@ import { createResponseCache } from '../../http/cache/response-cache.ts'
 import { DataVersions } from '../../http/cache/data-versions.ts'
 import { createMetricsEndpoint } from '../../http/ops/metrics-endpoint.ts'
 import { createMetrics } from '../../http/ops/metrics.ts'
-import { type FeedMonitor, monitorFeeds } from '../feed-conditions.ts'
+import { type FeedMonitor, monitorFeeds, pathWatcher } from '../feed-conditions.ts'
 import { openGateway, openMetricsPort } from '../gateway.ts'
 import type { ChainFile, FollowedChain } from './chain.ts'
 import { describeResume } from './ingest.ts'
@@ -201,17 +200,4 @@ async function openChain(chain: FollowedChain): Promise<Source> {
 
 function positionOf(database: Database, name: string): Promise<FeedPosition | null> {
   return readFeedPosition(database.prisma, name)
-}
-
-function pathWatcher(name: string, log: Log, monitor: FeedMonitor): PathWatcher {
-  return {
-    onMissing(reason) {
-      monitor.fileMissing(name, true)
-      log.warn(`The feed's file is missing, and is waited for: ${reason}`)
-    },
-    onFound() {
-      monitor.fileMissing(name, false)
-      log.info("The feed's file is there again")
-    },
-  }
 }

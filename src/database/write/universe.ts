@@ -54,6 +54,8 @@ const screensAmong: Statement = {
   name: 'known_screens',
   text: 'select ts::float8 as ts, digest from screen where ts = any($1::bigint[])',
 }
+// Serializes the writers of the universe, of which several feeds may be: rows that are not there cannot be locked.
+const lockScreens: Statement = { name: 'lock_screens', text: 'lock table screen in share row exclusive mode' }
 const newerScreens: Statement = { name: 'newer_screens', text: 'select from screen where ts > $1::bigint limit 1' }
 const emptyUniverse = ['universe_asset', 'universe_pair', 'strategy_pair'].map((table): Statement => ({
   name: `empty_${table}`,
@@ -78,6 +80,7 @@ export async function knownScreens(
 export async function saveScreens(transaction: Transaction, screens: readonly RecordedScreen[]): Promise<void> {
   const [newest] = [...screens].sort((a, b) => b.ts - a.ts)
   if (newest === undefined) return
+  transaction.send(lockScreens, [])
   const newer = await transaction.query(newerScreens, [newest.ts])
   insertScreens(
     transaction,

@@ -45,14 +45,18 @@ export function checkFact(value: unknown): Parsed {
 /** Matches texts that may contain a number that a float does not represent exactly, or formats differently. */
 const inexactNumber = /(?:^|[:,[\s])-?(?:\d+[.eE]|\d{16})/
 
+/** Matches texts that may have white space between a key and its colon. */
+const spacedColon = /"[ \t\r\n]+:/
+
 /**
  * Parses JSON, with numbers as text where they are not safe integers.
  * @throws {SyntaxError} when the text is not JSON, or repeats a key in an object
  */
 function readJson(text: string): unknown {
-  if (!inexactNumber.test(text)) {
+  if (!inexactNumber.test(text) && !spacedColon.test(text)) {
     const value = tryParse(text)
-    // JSON.parse is much faster, but silently keeps the last of two equal keys: their number is compared with the text.
+    // JSON.parse is much faster, but silently keeps the last of two equal keys: their number is compared with the text,
+    // where each key is before a quote and a colon, and a text may contain more of these.
     if (value !== undefined && countKeys(value) === text.split('":').length - 1) return value
   }
   return parseJson(text, undefined, { parseNumber: readNumber })

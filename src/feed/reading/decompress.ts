@@ -47,7 +47,8 @@ export async function* decompress(
     return
   }
   const gunzip = createGunzip({ chunkSize: chunkBytes })
-  pipeline(Readable.from(all), gunzip, () => undefined)
+  const input = { bytes: 0, endOfData: 0 }
+  pipeline(Readable.from(measured(all, input)), gunzip, () => undefined)
   let given = 0
   try {
     for await (const chunk of gunzip as AsyncIterable<Buffer>) {
@@ -59,6 +60,25 @@ export async function* decompress(
     }
   } catch (error) {
     throw new UnreadableFeed(name, `can't be unpacked to its end: ${(error as Error).message}`)
+  }
+  // Zero bytes may pad the end. After one, zlib reads no further.
+  if (input.endOfData > gunzip.bytesWritten)
+    throw new UnreadableFeed(
+      name,
+      "can't be unpacked to its end: something else follows zero bytes after compressed data",
+    )
+}
+
+/** Counts bytes, and those up to the last one that is not zero. */
+async function* measured(
+  chunks: AsyncIterable<Buffer>,
+  input: { bytes: number; endOfData: number },
+): AsyncGenerator<Buffer> {
+  for await (const chunk of chunks) {
+    const last = chunk.findLastIndex((byte) => byte !== 0)
+    if (last >= 0) input.endOfData = input.bytes + last + 1
+    input.bytes += chunk.length
+    yield chunk
   }
 }
 

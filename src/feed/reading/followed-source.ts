@@ -25,7 +25,9 @@ export async function followedSource(
   const name = path.resolve(file)
   const handle = await openFeed(name)
   // Where this is not the file that was applied before, that file is not available.
-  const beganAfter = applied === null || (await containsPosition(handle, applied)) ? undefined : applied
+  const isOther = applied !== null && !(await containsPosition(handle, applied))
+  const beganAfter = isOther ? applied : undefined
+  if (isOther && !(await isGzipFile(handle))) watcher?.onOtherFile(applied)
   return followed({ name, handle, beganAfter, earlier: null, successor: null, signal, watcher }, applied)
 }
 

@@ -4,6 +4,7 @@ import { UnreadableFeed } from '../errors.ts'
 import type { SourceEnd } from '../reach.ts'
 
 const chunkBytes = 1024 * 1024
+const newline = 0x0a
 const pollMilliseconds = 200
 /** A replaced file is closed when nothing was appended to it during this many polls: 1 s. */
 const quietPolls = 5
@@ -16,6 +17,11 @@ const comparedBytes = 1024
 export interface PathWatcher {
   onMissing(reason: string): void
   onFound(): void
+  /**
+   * Called at the start where the file at the path does not contain the line that was applied last: it is read from its
+   * beginning.
+   */
+  onOtherFile(applied: { readonly line: number }): void
 }
 
 /** Options of {@link growingFile}. */
@@ -69,7 +75,8 @@ export function growingFile(options: GrowingFileOptions): GrowingFile {
       }
       const leads = await watched.leadsTo(successor ?? handle)
       const isElsewhere = leads === 'another file'
-      if (successor === null && leads === 'this file') await atEnd({ lookedAtMilliseconds })
+      const isWithinLine = last.length > 0 && last.at(-1) !== newline
+      if (successor === null && leads === 'this file') await atEnd({ lookedAtMilliseconds, isWithinLine })
       if (isElsewhere && successor === null) successor = await openIfThere(name)
       else if (successor !== null && ++quiet >= quietPolls) isOver = isElsewhere || (await successor.stat()).size > 0
       if (isOver) return
