@@ -9,6 +9,7 @@ import { valuesBeforeFlows } from './valuation/flows.ts'
 import type { PositionEvent, VaultHoldings } from './valuation/holdings.ts'
 import { amountIn, type TokenPrices, readPrices, requireToken, type Tokens } from './valuation/tokens.ts'
 import type { BlockPlan, VaultEvent } from './block-plan.ts'
+import type { VaultFaults } from './progress/set-aside.ts'
 import type { Rpc } from './rpc/rpc.ts'
 import { BlockState, contractCall, type Multicall } from './rpc/multicall.ts'
 import { type VaultValuation, valueVault, ValueSum } from './valuation/valuation.ts'
@@ -33,8 +34,10 @@ export class BlockFacts {
   readonly #values = new Map<Address, Promise<VaultValuation>>()
   #prices: Promise<TokenPrices> | undefined
 
+  /** @param faults collects those of single vaults, whose facts are left out then */
   constructor(
     readonly block: Header,
+    readonly faults: VaultFaults,
     readonly options: BlockFactsOptions,
   ) {
     this.#state = new BlockState(options.rpc, options.multicall, block)
@@ -43,12 +46,23 @@ export class BlockFacts {
   /**
    * Values a vault at the end of the block.
    * @param held its positions according to the logs
+   * @returns null for a vault that nobody has shares of, while its asset has no price
    * @throws {ContractMismatch} when a contract does not answer as its standard requires
    * @throws {Contradiction} when contracts and logs disagree
-   * @throws {PriceUnavailable} when something it holds has no price
+   * @throws {PriceUnavailable} when its asset, or something else that it holds, has no price
    */
-  async mark(vault: Address, held: VaultHoldings): Promise<MarkFact> {
-    const [{ valueUsd, positions }, prices] = await Promise.all([this.#value(vault, held), this.#readPricesOnce()])
+  async mark(vault: Address, held: VaultHoldings): Promise<MarkFact | null> {
+    const [{ valueUsd, positions }, prices, asset, supply] = await Promise.all([
+      this.#value(vault, held),
+      this.#readPricesOnce(),
+      this.#state.readRequired(contractCall(vaultAbi, vault, 'asset', [])),
+      this.#state.readRequired(contractCall(vaultAbi, vault, 'totalSupply', [])),
+    ])
+    const { symbol } = requireToken(this.options.tokens, asset, vault, this.block.number)
+    if (!prices.has(symbol)) {
+      if (supply === 0n) return null
+      throw new PriceUnavailable(symbol, this.block.number)
+    }
     return {
       kind: 'mark',
       ts: this.block.ts,
@@ -60,28 +74,42 @@ export class BlockFacts {
   }
 
   /** Returns the vault facts of vaults that start in this block, then the event facts in the order of the logs. */
-  async eventFacts({ opened, events, marked }: BlockPlan): Promise<FactInput[]> {
+  async eventFacts({ opened, events, marked }: BlockPlan): Promise<(VaultFact | EventFact)[]> {
+    const { faults } = this
     const [beginnings, flows] = await Promise.all([
-      Promise.all(opened.map((vault) => this.#open(vault))),
-      Promise.all([...marked].map(([vault, held]) => this.#flows(vault, held, events))),
+      Promise.all(opened.map((vault) => faults.of(vault.address, this.#open(vault)))),
+      Promise.all([...marked].map(([vault, held]) => faults.of(vault, this.#flows(vault, held, events)))),
     ])
-    const flowOf = new Map(flows.flat())
-    const fields = events.map(async (event) => (isFlow(event) ? flowOf.get(event) : this.#readEvent(event)))
-    return [...beginnings, ...(await Promise.all(fields)).filter((fact) => fact !== undefined)]
+    const flowOf = new Map(flows.flatMap((some) => some ?? []))
+    const fields = events.map(async (event) =>
+      isFlow(event) ? flowOf.get(event) : faults.of(event.vault, this.#readEvent(event)),
+    )
+    return [...beginnings, ...(await Promise.all(fields))].filter((fact) => fact != null)
   }
 
   async #open({ address, strategy, firstBlock }: VaultConfig): Promise<VaultFact> {
     const { rpc } = this.options
-    const [before, now, owner, asset] = await Promise.all([
+    const [before, now, owner, asset, ...totals] = await Promise.all([
       contractExists(rpc, address, this.block.parentHash),
       contractExists(rpc, address, this.block.hash),
       this.#state.read(contractCall(vaultAbi, address, 'owner', [])),
       this.#state.read(contractCall(vaultAbi, address, 'asset', [])),
+      this.#state.read(contractCall(vaultAbi, address, 'totalAssets', [])),
+      this.#state.read(contractCall(vaultAbi, address, 'totalSupply', [])),
     ])
     if (before) throw new ContractMismatch(address, firstBlock - 1, 'is there before its firstBlock, already')
     if (!now) throw new ContractMismatch(address, firstBlock, 'is not there in its firstBlock, not yet')
     if (owner === null) throw new ContractMismatch(address, firstBlock, "doesn't answer owner()")
     if (asset === null) throw new ContractMismatch(address, firstBlock, "doesn't answer asset()")
+    const silent = totals.indexOf(null)
+    if (silent !== -1) {
+      const name = ['totalAssets', 'totalSupply'][silent]
+      throw new ContractMismatch(
+        address,
+        firstBlock,
+        `has an asset and doesn't answer ${name}(), so it isn't ERC-4626,`,
+      )
+    }
     requireToken(this.options.tokens, asset, address, firstBlock)
     return { kind: 'vault', ts: this.block.ts, vault: address, owner, strategy }
   }

@@ -3,6 +3,7 @@ import type { ChainLog } from './rpc/block.ts'
 import type { VaultConfig } from './config.ts'
 import type { Segment } from './follow.ts'
 import { groupBy } from './rpc/arrays.ts'
+import { type VaultFault, VaultFaults } from './progress/set-aside.ts'
 import type { Holdings, PositionEvent, VaultHoldings } from './valuation/holdings.ts'
 import { readVaultLog, type VaultChange } from './vaults/vault-events.ts'
 
@@ -20,6 +21,8 @@ export interface BlockPlan {
   readonly events: readonly (VaultEvent | PositionEvent)[]
   /** The vaults to value at its end, with the positions that they hold then. */
   readonly marked: ReadonlyMap<Address, VaultHoldings>
+  /** The vaults whose logs cannot be read. */
+  readonly faults: ReadonlyMap<Address, VaultFault>
 }
 
 /** Options of {@link planBlocks}. */
@@ -39,7 +42,7 @@ export function planBlocks(segment: Segment, options: BlockPlanOptions): BlockPl
   const logs = groupBy(segment.logs, ({ block }) => block)
   for (const number of numbersOf(segment, options, logs.keys())) {
     const there = vaults.filter(({ firstBlock }) => firstBlock <= number)
-    const { events, touched } = readLogsOf(logs.get(number) ?? [], there, holdings)
+    const { events, touched, faults } = readLogsOf(logs.get(number) ?? [], there, holdings)
     const isTurn = number % markEveryBlocks === 0
     const marked = there.filter(({ address }) => isTurn || touched.has(address))
     plans.push({
@@ -47,9 +50,25 @@ export function planBlocks(segment: Segment, options: BlockPlanOptions): BlockPl
       opened: vaults.filter(({ firstBlock }) => firstBlock === number),
       events,
       marked: new Map(marked.map(({ address }) => [address, holdings.of(address)])),
+      faults,
     })
   }
-  return plans.filter(({ opened, marked }) => opened.length > 0 || marked.size > 0)
+  return plans.filter(hasFacts)
+}
+
+/** Returns a plan without the events and marks that are applied already; null where nothing is left. */
+export function withoutApplied(plan: BlockPlan, isApplied: (vault: Address) => boolean): BlockPlan | null {
+  const left = {
+    ...plan,
+    events: plan.events.filter(({ vault }) => !isApplied(vault)),
+    marked: new Map([...plan.marked].filter(([vault]) => !isApplied(vault))),
+    faults: new Map([...plan.faults].filter(([vault]) => !isApplied(vault))),
+  }
+  return hasFacts(left) ? left : null
+}
+
+function hasFacts({ opened, marked, faults }: BlockPlan): boolean {
+  return opened.length > 0 || marked.size > 0 || faults.size > 0
 }
 
 function numbersOf(
@@ -67,14 +86,16 @@ function numbersOf(
 
 function readLogsOf(logs: readonly ChainLog[], vaults: readonly VaultConfig[], holdings: Holdings) {
   const there = new Set(vaults.map(({ address }) => address))
+  const faults = new VaultFaults()
   const ofVaults = logs.flatMap((log): VaultEvent[] => {
     const vault = getAddress(log.address)
-    const change = there.has(vault) ? readVaultLog(log) : null
+    const change = there.has(vault) ? faults.in(vault, () => readVaultLog(log)) : null
     return change === null ? [] : [{ vault, change, log }]
   })
   const ofPositions = holdings.applyLogs(logs.filter(({ address }) => getAddress(address) === holdings.venue.address))
   // An address can hold positions before its vault is created.
   const ofThere = ofPositions.events.filter(({ vault }) => there.has(vault))
   const events = [...ofVaults, ...ofThere].sort((a, b) => a.log.logIndex - b.log.logIndex)
-  return { events, touched: new Set([...ofVaults.map(({ vault }) => vault), ...ofPositions.touched]) }
+  const touched = new Set([...ofVaults.map(({ vault }) => vault), ...ofPositions.touched])
+  return { events, touched, faults: faults.found }
 }

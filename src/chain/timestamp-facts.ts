@@ -1,12 +1,20 @@
+import type { Address } from '../domain/address.ts'
 import type { FactInput } from '../feed/fact/fact.ts'
 import type { Header } from './rpc/block.ts'
 import type { BlockPlan } from './block-plan.ts'
 import { BlockFacts, type BlockFactsOptions } from './block-facts.ts'
+import { type VaultFault, VaultFaults } from './progress/set-aside.ts'
 
 /** A second with facts: its blocks that have some, and its last block. */
 export interface TimestampBlocks {
   readonly blocks: readonly { readonly plan: BlockPlan; readonly header: Header }[]
   readonly end: Header
+}
+
+/** The facts of a second, without those of vaults that have a fault in it. */
+export interface TimestampFacts {
+  readonly facts: readonly FactInput[]
+  readonly faults: ReadonlyMap<Address, VaultFault>
 }
 
 /**
@@ -16,17 +24,20 @@ export interface TimestampBlocks {
 export async function timestampFacts(
   { blocks, end }: TimestampBlocks,
   options: BlockFactsOptions,
-): Promise<FactInput[]> {
+): Promise<TimestampFacts> {
+  const faults = new VaultFaults()
   const blockFacts = new Map<string, BlockFacts>()
   const factsAt = (header: Header): BlockFacts => {
-    const facts = blockFacts.get(header.hash) ?? new BlockFacts(header, options)
+    const facts = blockFacts.get(header.hash) ?? new BlockFacts(header, faults, options)
     blockFacts.set(header.hash, facts)
     return facts
   }
+  for (const [vault, fault] of blocks.flatMap(({ plan }) => [...plan.faults])) faults.add(vault, fault)
   const marked = new Map(blocks.flatMap(({ plan }) => [...plan.marked]))
   const [events, marks] = await Promise.all([
     Promise.all(blocks.map(({ plan, header }) => factsAt(header).eventFacts(plan))),
-    Promise.all([...marked].map(([vault, held]) => factsAt(end).mark(vault, held))),
+    Promise.all([...marked].map(([vault, held]) => faults.of(vault, factsAt(end).mark(vault, held)))),
   ])
-  return [...events.flat(), ...marks]
+  const facts = [...events.flat(), ...marks.filter((mark) => mark !== null)]
+  return { facts: facts.filter(({ vault }) => !faults.found.has(vault as Address)), faults: faults.found }
 }

@@ -23,7 +23,13 @@ const vaultEvents = parseAbi([
 export const vaultTopics: readonly Hex[] = vaultEvents.map(toEventSelector)
 
 /** ABI of the vault functions that are read. */
-export const vaultAbi = parseAbi(['function asset() view returns (address)', 'function owner() view returns (address)'])
+export const vaultAbi = parseAbi([
+  'function asset() view returns (address)',
+  'function owner() view returns (address)',
+  'function totalAssets() view returns (uint256)',
+  'function totalSupply() view returns (uint256)',
+  'function ownerOf(uint256 tokenId) view returns (address)',
+])
 
 /** ABI of the ERC-20 functions that are read. */
 export const tokenAbi = parseAbi([
