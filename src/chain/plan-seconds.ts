@@ -8,6 +8,7 @@ import type { Header } from './rpc/block.ts'
 import type { TimestampBlocks } from './timestamp-facts.ts'
 import { type ArrivalOptions, readArrivals } from './valuation/arrivals.ts'
 import type { Holdings } from './valuation/holdings.ts'
+import type { VaultFeeTerms } from './vaults/vault-fees.ts'
 
 /** Tells whether all facts of a vault up to a time are applied. */
 export type IsApplied = (vault: Address, ts: number) => boolean
@@ -15,6 +16,7 @@ export type IsApplied = (vault: Address, ts: number) => boolean
 /** Options of {@link planSeconds}. */
 export interface SecondsOptions extends ArrivalOptions {
   readonly config: Pick<ChainConfig, 'vaults' | 'markEveryBlocks'>
+  readonly feeTerms: VaultFeeTerms
   readonly isApplied: IsApplied
 }
 
@@ -24,7 +26,7 @@ export async function planSeconds(
   options: SecondsOptions,
   holdings: Holdings,
 ): Promise<TimestampBlocks[]> {
-  const { config, rpc, isApplied } = options
+  const { config, rpc, feeTerms, isApplied } = options
   const known = new Map(segment.headers)
   const headerAt = async (number: number): Promise<Header> => {
     const header = known.get(number) ?? (await rpc.ask((node) => node.block(number)))
@@ -35,7 +37,7 @@ export async function planSeconds(
   const before = { number: number - 1, hash: parentHash }
   const bounds = { before, end: await headerAt(segment.to), headerAt }
   holdings.expect(await readArrivals(segment.logs, holdings, bounds, options))
-  const plans = planBlocks(segment, { ...config, holdings })
+  const plans = planBlocks(segment, { ...config, feeTerms, holdings })
   const placed = await Promise.all(plans.map(async (plan) => ({ plan, header: await headerAt(plan.number) })))
   for (const { plan, header } of placed) {
     const stray = plan.events.find(({ log }) => log.blockHash !== header.hash)

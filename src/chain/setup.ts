@@ -8,6 +8,7 @@ import { contractExists } from './rpc/contract-existence.ts'
 import type { Report } from './rpc/fault-watch.ts'
 import { connectRpc, type Rpc, type RpcRetryOptions } from './rpc/rpc.ts'
 import { BlockState, Multicall } from './rpc/multicall.ts'
+import { readFeeTerms } from './vaults/vault-fees.ts'
 import { uniswapV3 } from './venues/uniswap-v3.ts'
 
 /** Maximum number of old blocks at which a pool that is not there now is looked for. */
@@ -56,7 +57,8 @@ export async function connectChain(
   const firsts = (): Promise<BlockState[]> => firstStates(config, rpc, multicall, block.number)
   const tokens = await readTokens(file, config, newest, isResumed ? null : firsts)
   const venue = uniswapV3(config.positionManager)
-  return { rpc, impatientRpc, multicall, venue, tokens, config, report, signal, once }
+  const feeTerms = await readFeeTerms(newest, config.vaults)
+  return { rpc, impatientRpc, multicall, venue, tokens, feeTerms, config, report, signal, once }
 }
 
 /** Returns the states after the first blocks of vaults, the newest first. */

@@ -18,8 +18,8 @@ export interface TimestampFacts {
 }
 
 /**
- * Reads the facts of a second: events block by block in the order of the logs, then marks at its end, because a mark is
- * identified by its second.
+ * Reads the facts of a second: events block by block in the order of the logs, then the last owners and marks at its end,
+ * because these are identified by their second.
  */
 export async function timestampFacts(
   { blocks, end }: TimestampBlocks,
@@ -33,11 +33,13 @@ export async function timestampFacts(
     return facts
   }
   for (const [vault, fault] of blocks.flatMap(({ plan }) => [...plan.faults])) faults.add(vault, fault)
+  const owners = new Map(blocks.flatMap(({ plan }) => [...plan.owners]))
   const marked = new Map(blocks.flatMap(({ plan }) => [...plan.marked]))
   const [events, marks] = await Promise.all([
     Promise.all(blocks.map(({ plan, header }) => factsAt(header).eventFacts(plan))),
     Promise.all([...marked].map(([vault, held]) => faults.of(vault, factsAt(end).mark(vault, held)))),
   ])
-  const facts = [...events.flat(), ...marks.filter((mark) => mark !== null)]
+  const owned = Array.from(owners, ([vault, owner]) => ({ kind: 'owner' as const, ts: end.ts, vault, owner }))
+  const facts = [...events.flat(), ...owned, ...marks.filter((mark) => mark !== null)]
   return { facts: facts.filter(({ vault }) => !faults.found.has(vault as Address)), faults: faults.found }
 }

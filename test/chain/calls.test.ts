@@ -47,7 +47,7 @@ describeOnChain('a mark', () => {
     const addresses = some.map(({ address }) => address)
     const holdings = await initialPositions(header, { ...reader, vaults: addresses })
     const marked = new Map(addresses.map((address) => [address, holdings.of(address)]))
-    const plan = { number: header.number, opened: [], events: [], marked, faults: new Map() }
+    const plan = { number: header.number, opened: [], events: [], marked, owners: new Map(), faults: new Map() }
     const moment = { blocks: [{ plan, header }], end: header }
     const { facts } = await timestampFacts(moment, reader)
     proxy.takeCounts()

@@ -19,16 +19,20 @@ export interface ChainProgress {
   readonly block: ResumePoint
   /** The vaults that are behind that block. */
   readonly late: readonly LateVault[]
-  /** Whether the database had facts of its vaults when the feed began: they are not read again. */
+  /**
+   * Whether the database had facts of its vaults when the feed began, by another file or version: they are not read again.
+   */
   readonly skipsApplied: boolean
 }
 
 const skipping = 'skips-applied'
+/** Written since marks have told high-water marks: those of earlier versions of the program may be others. */
+const version = 'v2'
 
 /** Encodes how far a chain has been read. */
 export function encodePosition(line: number, { block, late, skipsApplied }: ChainProgress): ChainPosition {
   const entries = late.map(({ address, number, hash }) => `${address}@${number}@${hash}`)
-  const fingerprint = [block.hash, ...(skipsApplied ? [skipping] : []), ...entries].join(' ')
+  const fingerprint = [block.hash, version, ...(skipsApplied ? [skipping] : []), ...entries].join(' ')
   return { line, byte: block.number, fingerprint }
 }
 
@@ -39,5 +43,9 @@ export function decodePosition({ byte, fingerprint }: ChainPosition): ChainProgr
     const [address = '', number = '', blockHash = ''] = entry.split('@')
     return isAddress(address) && isHex(blockHash) ? [{ address, number: Number(number), hash: blockHash }] : []
   })
-  return { block: { number: byte, hash: hash as Hex }, late, skipsApplied: rest.includes(skipping) }
+  return {
+    block: { number: byte, hash: hash as Hex },
+    late,
+    skipsApplied: rest.includes(skipping) || !rest.includes(version),
+  }
 }

@@ -27,8 +27,7 @@ export async function openVault(
   const [deployer, owner, alice, bob] = chain.accounts as [Address, Address, Address, Address]
   const vault = await chain.deploy(deployer, artifacts.creationOf(kind, asset.address, owner, ...more))
   const firstBlock = await chain.head()
-  const ofVault = (from: Address, name: string, ...args: unknown[]): Call =>
-    callOf(from, vault, kind.abi, name, args)
+  const ofVault = (from: Address, name: string, ...args: unknown[]): Call => callOf(from, vault, kind.abi, name, args)
   /** Calls in the vault's name, in one transaction. */
   const run = (...calls: (readonly [Address, Hex])[]): Call =>
     ofVault(
