@@ -180,6 +180,12 @@ describeOnChain('the command line on a chain', () => {
     expect(stderr.split(reason)).toHaveLength(3)
     expect(stderr).toContain(`Vaults were set aside, and their facts are left out:\n  ${reason}\n`)
 
+    const checked = await run(['chain', 'check', mixed], {})
+    expect(checked).toMatchObject({ status: 1, stderr: '' })
+    expect(checked.stdout).toContain(`  adapter         none fits\n  missing         ${reason}\n`)
+    expect(checked.stdout).toMatch(new RegExp(`${vault.address} at block \\d+\n  adapter         ERC-4626, `))
+    expect(await run(['chain', 'check', file], {})).toMatchObject({ status: 0, stderr: '' })
+
     const { gateway, ask } = await serving(await homes.create(), mixed)
     await eventually(async () => expect(await events(ask)).toHaveLength(made))
     const ready = await ask('/ready')

@@ -9,6 +9,8 @@ import {
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { NoVaultLeft } from '../../src/chain/errors.ts'
 import { chainFeed, chainName } from '../../src/chain/feed.ts'
+import { connectChain } from '../../src/chain/setup.ts'
+import { checkVaults } from '../../src/chain/vaults/check-vaults.ts'
 import type { SetAsideVault } from '../../src/chain/progress/set-aside.ts'
 import type { Database } from '../../src/database/database.ts'
 import { readFeedPosition } from '../../src/database/write/feed.ts'
@@ -136,6 +138,50 @@ describeOnChain('vaults of which some do not fit', () => {
     expect(errors).toEqual(aside.map(({ reason }) => `A vault is set aside: ${reason}`))
     // Their facts of earlier seconds stay.
     expect(lines.filter((line) => line.includes(unpriced.address) && line.includes('"deposit"'))).toHaveLength(2)
+  })
+
+  test('are checked before anything is read', async () => {
+    const json = fileOf([foreign, good, lending, unpriced])
+    const late = { ...(json['vaults'] as object[])[1], address: alice, firstBlock: 10 ** 9 }
+    const connection = await connectChain(
+      optionsOf({ ...json, vaults: [...(json['vaults'] as object[]), late] }),
+      false,
+    )
+    const reports = await checkVaults(connection)
+    const found = reports.map(({ adapter, read, missing }) => ({ adapter, read: Object.fromEntries(read), missing }))
+    const fits = 'ERC-4626, Uniswap v3 positions'
+    expect(found).toEqual([
+      {
+        adapter: fits,
+        read: expect.objectContaining({ owner: foreign.owner, asset: other.address }) as object,
+        missing: [expect.stringContaining(', none of the tokens, at')],
+      },
+      {
+        adapter: fits,
+        read: {
+          owner: good.owner,
+          asset: 'USDC',
+          value: '19 USD',
+          price: '1 USD for one USDC',
+          positions: '0',
+          suspended: 'no',
+          fees: 'none that can be read',
+          'high-water mark': 'the greatest gain',
+        },
+        missing: [],
+      },
+      {
+        adapter: fits,
+        read: expect.anything() as object,
+        missing: [expect.stringContaining('as a lending vault does')],
+      },
+      { adapter: fits, read: expect.anything() as object, missing: [expect.stringContaining('LOST has no price at')] },
+      {
+        adapter: null,
+        read: {},
+        missing: [expect.stringMatching(/^firstBlock is 1000000000, after the newest block, /)],
+      },
+    ])
   })
 
   test('end the reader where none is left', async () => {

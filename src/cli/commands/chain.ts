@@ -106,6 +106,7 @@ function isClosedPipe(error: unknown): boolean {
   return (error as NodeJS.ErrnoException).code === 'EPIPE'
 }
 
-function reportTo(log: Log): Report {
+/** Reports events of a chain to the log. */
+export function reportTo(log: Log): Report {
   return (level, message, facts) => log[level](message, facts)
 }
