@@ -12,7 +12,7 @@ import { readVaultTerms, requireCreation } from './erc4626.ts'
 
 const pausableAbi = parseAbi(['function paused() view returns (bool)'])
 
-/** What can be read of a vault at the newest block. */
+/** A vault as far as it can be read at the newest block. */
 export interface VaultReport {
   readonly address: Address
   readonly block: number
