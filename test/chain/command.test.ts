@@ -197,6 +197,7 @@ describeOnChain('the command line on a chain', () => {
     expect(await meta.json()).toMatchObject({
       data: { _meta: { setAside: [{ address: protocol.manager, reason, block: vault.firstBlock }] } },
     })
+    expect(await (await ask('/metrics')).text()).toMatch(/^vault_gateway_vaults_set_aside 1$/m)
     expect(gateway.said().split(reason)).toHaveLength(2)
   })
 
