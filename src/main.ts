@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { inspect } from 'node:util'
 import { setFlagsFromString } from 'node:v8'
 import { BadChainConfig, ChainError } from './chain/errors.ts'
-import type { ChainFile } from './cli/commands/chain.ts'
+import type { ChainCommand, ChainFile } from './cli/commands/chain.ts'
 import { startBanner } from './cli/start-banner.ts'
 import { runIngest } from './cli/commands/ingest.ts'
 import { createLog, maskSecrets } from './cli/log.ts'
@@ -69,18 +69,28 @@ async function run(command: Command): Promise<void> {
   secrets = secretsOf(config)
   if (command.name === 'ingest') process.exitCode = await ingestFeed(config, command)
   else if (command.name === 'chain') await writeChain(config, command.file, command.follow)
+  else if (command.name === 'chain check') process.exitCode = await checkChain(config, command.file)
   else await serveUntilStopped(config, command)
 }
 
 async function writeChain(config: Config, file: string, follow: boolean): Promise<void> {
-  const { runChain, readChainFile, chainSecrets } = await import('./cli/commands/chain.ts')
-  const chain = await readChainFile(file)
-  secrets = [...secrets, ...chainSecrets(chain)]
-  const log = createLog({ level: config.logLevel, secrets, output: process.stderr })
+  const { runChain } = await import('./cli/commands/chain.ts')
+  const command = await chainCommand(config, file)
   if (hasBanner(process.env) && !process.stdout.isTTY) {
-    log.warn('npm has written its banner before the facts; npm run -s chain does not')
+    command.log.warn('npm has written its banner before the facts; npm run -s chain does not')
   }
-  await runChain({ chain, follow, output: process.stdout, log, signal: stopping.signal })
+  await runChain({ ...command, follow })
+}
+
+async function checkChain(config: Config, file: string): Promise<number> {
+  const { runChainCheck } = await import('./cli/commands/chain-check.ts')
+  return (await runChainCheck(await chainCommand(config, file))) ? 0 : 1
+}
+
+async function chainCommand(config: Config, file: string): Promise<Omit<ChainCommand, 'follow'>> {
+  const chain = await readChain(file)
+  const log = createLog({ level: config.logLevel, secrets, output: process.stderr })
+  return { chain, output: process.stdout, log, signal: stopping.signal }
 }
 
 /** Tells whether npm has written its banner to standard output. */
@@ -89,8 +99,7 @@ function hasBanner({ npm_lifecycle_event: script, npm_config_loglevel: loglevel 
 }
 
 /** Reads a chain configuration. Its code is loaded only where a chain is configured. */
-async function readChain(file: string | null): Promise<ChainFile | null> {
-  if (file === null) return null
+async function readChain(file: string): Promise<ChainFile> {
   const { readChainFile, chainSecrets } = await import('./cli/commands/chain.ts')
   const chain = await readChainFile(file)
   secrets = [...secrets, ...chainSecrets(chain)]
@@ -112,7 +121,7 @@ async function serveUntilStopped(config: Config, command: Extract<Command, { nam
   const worker = workerNumber()
   if (worker !== null) onStopMessage(() => stopping.abort())
   setFlagsFromString(tightHeap)
-  const chain = await readChain(command.chain)
+  const chain = command.chain === null ? null : await readChain(command.chain)
   const log = createLog({ level: config.logLevel, secrets, worker, output: process.stderr })
   const database = await openDatabase(config.database, (message) => log.warn(message))
   const print = (message: string): void => console.log(message)

@@ -1,18 +1,20 @@
 import type { Address } from 'viem'
-import { roundUsd, zero } from '../domain/decimal.ts'
+import { type Decimal, roundUsd, zero } from '../domain/decimal.ts'
 import type { FactInput } from '../feed/fact/fact.ts'
 import type { Header } from './rpc/block.ts'
-import { contractExists } from './rpc/contract-existence.ts'
 import type { VaultConfig } from './config.ts'
-import { PriceUnavailable, ContractMismatch } from './errors.ts'
+import { PriceUnavailable } from './errors.ts'
 import { valuesBeforeFlows } from './valuation/flows.ts'
 import type { PositionEvent, VaultHoldings } from './valuation/holdings.ts'
-import { amountIn, type TokenPrices, readPrices, requireToken, type Tokens } from './valuation/tokens.ts'
-import type { BlockPlan, VaultEvent } from './block-plan.ts'
+import { amountIn, type TokenPrices, readPrices, requireToken, type Token, type Tokens } from './valuation/tokens.ts'
+import { type BlockPlan, type FlowEvent, isFlow, type VaultEvent } from './block-plan.ts'
+import type { VaultFaults } from './progress/set-aside.ts'
 import type { Rpc } from './rpc/rpc.ts'
 import { BlockState, contractCall, type Multicall } from './rpc/multicall.ts'
 import { type VaultValuation, valueVault, ValueSum } from './valuation/valuation.ts'
-import { vaultAbi } from './vaults/vault-events.ts'
+import { readVaultTerms, requireCreation } from './vaults/erc4626.ts'
+import { vaultAbi, type VaultChange } from './vaults/vault-events.ts'
+import { feeAssets, highWaterAssets, type VaultFeeTerms } from './vaults/vault-fees.ts'
 import type { StoredPosition, Venue } from './venues/venue.ts'
 
 type EventFact = Extract<FactInput, { kind: 'event' }>
@@ -25,6 +27,7 @@ export interface BlockFactsOptions {
   readonly multicall: Multicall
   readonly venue: Venue
   readonly tokens: Tokens
+  readonly feeTerms: VaultFeeTerms
 }
 
 /** Reads the facts of one block. */
@@ -33,8 +36,10 @@ export class BlockFacts {
   readonly #values = new Map<Address, Promise<VaultValuation>>()
   #prices: Promise<TokenPrices> | undefined
 
+  /** @param faults collects those of single vaults, whose facts are left out then */
   constructor(
     readonly block: Header,
+    readonly faults: VaultFaults,
     readonly options: BlockFactsOptions,
   ) {
     this.#state = new BlockState(options.rpc, options.multicall, block)
@@ -43,12 +48,24 @@ export class BlockFacts {
   /**
    * Values a vault at the end of the block.
    * @param held its positions according to the logs
+   * @returns null for a vault that nobody has shares of, while its asset has no price
    * @throws {ContractMismatch} when a contract does not answer as its standard requires
    * @throws {Contradiction} when contracts and logs disagree
-   * @throws {PriceUnavailable} when something it holds has no price
+   * @throws {PriceUnavailable} when its asset, or something else that it holds, has no price
    */
-  async mark(vault: Address, held: VaultHoldings): Promise<MarkFact> {
-    const [{ valueUsd, positions }, prices] = await Promise.all([this.#value(vault, held), this.#readPricesOnce()])
+  async mark(vault: Address, held: VaultHoldings): Promise<MarkFact | null> {
+    const tellsHighWater = this.options.feeTerms.get(vault)?.tellsHighWater === true
+    const [{ valueUsd, positions }, prices, asset, supply, highWater] = await Promise.all([
+      this.#value(vault, held),
+      this.#readPricesOnce(),
+      this.#state.readRequired(contractCall(vaultAbi, vault, 'asset', [])),
+      this.#state.readRequired(contractCall(vaultAbi, vault, 'totalSupply', [])),
+      tellsHighWater ? highWaterAssets(this.#state, vault) : null,
+    ])
+    const token = requireToken(this.options.tokens, asset, vault, this.block.number)
+    if (supply === 0n && !prices.has(token.symbol)) return null
+    const price = this.#priceOf(token, prices)
+    const highWaterUsd = highWater === null ? null : roundUsd(amountIn(token, highWater).times(price))
     return {
       kind: 'mark',
       ts: this.block.ts,
@@ -56,32 +73,28 @@ export class BlockFacts {
       valueUsd: valueUsd.toFixed(),
       prices: formatPrices(prices),
       positions,
+      ...(highWaterUsd === null ? {} : { highWaterValueUsd: highWaterUsd.toFixed() }),
     }
   }
 
   /** Returns the vault facts of vaults that start in this block, then the event facts in the order of the logs. */
-  async eventFacts({ opened, events, marked }: BlockPlan): Promise<FactInput[]> {
+  async eventFacts({ opened, events, marked }: BlockPlan): Promise<(VaultFact | EventFact)[]> {
+    const { faults } = this
     const [beginnings, flows] = await Promise.all([
-      Promise.all(opened.map((vault) => this.#open(vault))),
-      Promise.all([...marked].map(([vault, held]) => this.#flows(vault, held, events))),
+      Promise.all(opened.map((vault) => faults.of(vault.address, this.#open(vault)))),
+      Promise.all([...marked].map(([vault, held]) => faults.of(vault, this.#flows(vault, held, events)))),
     ])
-    const flowOf = new Map(flows.flat())
-    const fields = events.map(async (event) => (isFlow(event) ? flowOf.get(event) : this.#readEvent(event)))
-    return [...beginnings, ...(await Promise.all(fields)).filter((fact) => fact !== undefined)]
+    const flowOf = new Map(flows.flatMap((some) => some ?? []))
+    const fields = events.map(async (event) =>
+      isFlow(event) ? flowOf.get(event) : faults.of(event.vault, this.#readEvent(event)),
+    )
+    return [...beginnings, ...(await Promise.all(fields))].filter((fact) => fact != null)
   }
 
-  async #open({ address, strategy, firstBlock }: VaultConfig): Promise<VaultFact> {
-    const { rpc } = this.options
-    const [before, now, owner, asset] = await Promise.all([
-      contractExists(rpc, address, this.block.parentHash),
-      contractExists(rpc, address, this.block.hash),
-      this.#state.read(contractCall(vaultAbi, address, 'owner', [])),
-      this.#state.read(contractCall(vaultAbi, address, 'asset', [])),
-    ])
-    if (before) throw new ContractMismatch(address, firstBlock - 1, 'is there before its firstBlock, already')
-    if (!now) throw new ContractMismatch(address, firstBlock, 'is not there in its firstBlock, not yet')
-    if (owner === null) throw new ContractMismatch(address, firstBlock, "doesn't answer owner()")
-    if (asset === null) throw new ContractMismatch(address, firstBlock, "doesn't answer asset()")
+  async #open(vault: VaultConfig): Promise<VaultFact> {
+    const { address, strategy, firstBlock } = vault
+    await requireCreation(this.#state, this.block.parentHash, vault)
+    const { asset, owner } = await readVaultTerms(this.#state, address)
     requireToken(this.options.tokens, asset, address, firstBlock)
     return { kind: 'vault', ts: this.block.ts, vault: address, owner, strategy }
   }
@@ -96,8 +109,7 @@ export class BlockFacts {
       this.#state.readRequired(contractCall(vaultAbi, vault, 'asset', [])),
     ])
     const token = requireToken(this.options.tokens, asset, vault, this.block.number)
-    const price = prices.get(token.symbol)
-    if (price === undefined) throw new PriceUnavailable(token.symbol, this.block.number)
+    const price = this.#priceOf(token, prices)
     const amounts = flows.map(({ change }) => amountIn(token, change.assets))
     const amountsUsd = amounts.map((amount) => roundUsd(amount.times(price)))
     const before = valuesBeforeFlows(
@@ -121,9 +133,10 @@ export class BlockFacts {
   }
 
   /** Returns the fact of an event other than a flow. */
-  async #readEvent(event: VaultEvent | PositionEvent): Promise<EventFact> {
+  async #readEvent(event: VaultEvent | PositionEvent): Promise<EventFact | null> {
     if ('change' in event) {
       const { change } = event
+      if (change.kind === 'minted') return this.#readFee(event, change)
       const reason = `Paused${change.kind === 'paused' ? ` by ${change.by}` : ''}`
       return this.#event(event, change.kind === 'paused' ? { type: 'suspend', reason } : { type: 'resume' })
     }
@@ -137,15 +150,40 @@ export class BlockFacts {
     return this.#event(event, { type, positionId, amountUsd: roundUsd(sum.usd).toFixed() })
   }
 
+  /** Returns the fee that minted shares are; null where they are none. */
+  async #readFee(event: VaultEvent, mint: Extract<VaultChange, { kind: 'minted' }>): Promise<EventFact | null> {
+    const { vault } = event
+    const terms = this.options.feeTerms.get(vault)
+    const units = terms && (await feeAssets(this.#state, this.#stateBefore(), vault, terms, mint))
+    if (units == null) return null
+    const [prices, asset] = await Promise.all([
+      this.#readPricesOnce(),
+      this.#state.readRequired(contractCall(vaultAbi, vault, 'asset', [])),
+    ])
+    const token = requireToken(this.options.tokens, asset, vault, this.block.number)
+    const amountUsd = roundUsd(amountIn(token, units).times(this.#priceOf(token, prices)))
+    return this.#event(event, { type: 'fee', amountUsd: amountUsd.toFixed() })
+  }
+
   /**
    * Reads a position at the end of the block, or before it where it was burned in the block. Null where it was also
    * minted in the block.
    */
   async #positionOf(id: string): Promise<StoredPosition | null> {
-    const { rpc, multicall, venue } = this.options
+    const { venue } = this.options
+    return (await venue.readStored(this.#state, id)) ?? (await venue.readStored(this.#stateBefore(), id))
+  }
+
+  #stateBefore(): BlockState {
     const { number, parentHash } = this.block
-    const before = new BlockState(rpc, multicall, { number: number - 1, hash: parentHash })
-    return (await venue.readStored(this.#state, id)) ?? (await venue.readStored(before, id))
+    const { rpc, multicall } = this.options
+    return new BlockState(rpc, multicall, { number: number - 1, hash: parentHash })
+  }
+
+  #priceOf({ symbol }: Token, prices: TokenPrices): Decimal {
+    const price = prices.get(symbol)
+    if (price === undefined) throw new PriceUnavailable(symbol, this.block.number)
+    return price
   }
 
   #event({ vault, log }: VaultEvent | PositionEvent, fields: EventFields): EventFact {
@@ -174,14 +212,6 @@ type EventFields = EventFact extends infer Fact
     ? Omit<Fact, 'kind' | 'ts' | 'vault' | 'block' | 'txHash' | 'logIndex'>
     : never
   : never
-
-interface FlowEvent extends VaultEvent {
-  readonly change: Extract<VaultEvent['change'], { assets: bigint }>
-}
-
-function isFlow(event: VaultEvent | PositionEvent): event is FlowEvent {
-  return 'change' in event && 'assets' in event.change
-}
 
 function formatPrices(prices: TokenPrices): Record<string, string> {
   return Object.fromEntries([...prices].map(([symbol, price]) => [symbol, price.toFixed()]))

@@ -3,14 +3,26 @@ import type { ChainLog } from './rpc/block.ts'
 import type { VaultConfig } from './config.ts'
 import type { Segment } from './follow.ts'
 import { groupBy } from './rpc/arrays.ts'
+import { type VaultFault, VaultFaults } from './progress/set-aside.ts'
 import type { Holdings, PositionEvent, VaultHoldings } from './valuation/holdings.ts'
 import { readVaultLog, type VaultChange } from './vaults/vault-events.ts'
+import { mintsFees, type VaultFeeTerms, withoutDepositMints } from './vaults/vault-fees.ts'
 
 /** A change that a vault's own log reports. */
 export interface VaultEvent {
   readonly vault: Address
   readonly change: VaultChange
   readonly log: ChainLog
+}
+
+/** A deposit or withdrawal that a vault's own log reports. */
+export interface FlowEvent extends VaultEvent {
+  readonly change: Extract<VaultChange, { assets: bigint }>
+}
+
+/** Tells whether an event is a deposit or withdrawal. */
+export function isFlow(event: VaultEvent | PositionEvent): event is FlowEvent {
+  return 'change' in event && 'assets' in event.change
 }
 
 /** A block with facts to read. */
@@ -20,12 +32,17 @@ export interface BlockPlan {
   readonly events: readonly (VaultEvent | PositionEvent)[]
   /** The vaults to value at its end, with the positions that they hold then. */
   readonly marked: ReadonlyMap<Address, VaultHoldings>
+  /** New owners of vaults. */
+  readonly owners: ReadonlyMap<Address, Address>
+  /** The vaults whose logs cannot be read. */
+  readonly faults: ReadonlyMap<Address, VaultFault>
 }
 
 /** Options of {@link planBlocks}. */
 export interface BlockPlanOptions {
   readonly vaults: readonly VaultConfig[]
   readonly markEveryBlocks: number
+  readonly feeTerms: VaultFeeTerms
   readonly holdings: Holdings
 }
 
@@ -39,7 +56,7 @@ export function planBlocks(segment: Segment, options: BlockPlanOptions): BlockPl
   const logs = groupBy(segment.logs, ({ block }) => block)
   for (const number of numbersOf(segment, options, logs.keys())) {
     const there = vaults.filter(({ firstBlock }) => firstBlock <= number)
-    const { events, touched } = readLogsOf(logs.get(number) ?? [], there, holdings)
+    const { events, owners, touched, faults } = readLogsOf(logs.get(number) ?? [], there, options)
     const isTurn = number % markEveryBlocks === 0
     const marked = there.filter(({ address }) => isTurn || touched.has(address))
     plans.push({
@@ -47,9 +64,32 @@ export function planBlocks(segment: Segment, options: BlockPlanOptions): BlockPl
       opened: vaults.filter(({ firstBlock }) => firstBlock === number),
       events,
       marked: new Map(marked.map(({ address }) => [address, holdings.of(address)])),
+      // The first owner is in the vault fact.
+      owners: new Map(owners.filter(([vault]) => there.some(isOlder(vault, number)))),
+      faults,
     })
   }
-  return plans.filter(({ opened, marked }) => opened.length > 0 || marked.size > 0)
+  return plans.filter(hasFacts)
+}
+
+/** Returns a plan without the events and marks that are applied already; null where nothing is left. */
+export function withoutApplied(plan: BlockPlan, isApplied: (vault: Address) => boolean): BlockPlan | null {
+  const left = {
+    ...plan,
+    events: plan.events.filter(({ vault }) => !isApplied(vault)),
+    marked: new Map([...plan.marked].filter(([vault]) => !isApplied(vault))),
+    owners: new Map([...plan.owners].filter(([vault]) => !isApplied(vault))),
+    faults: new Map([...plan.faults].filter(([vault]) => !isApplied(vault))),
+  }
+  return hasFacts(left) ? left : null
+}
+
+function hasFacts({ opened, marked, owners, faults }: BlockPlan): boolean {
+  return opened.length > 0 || [marked, owners, faults].some(({ size }) => size > 0)
+}
+
+function isOlder(vault: Address, block: number): (one: VaultConfig) => boolean {
+  return ({ address, firstBlock }) => address === vault && firstBlock < block
 }
 
 function numbersOf(
@@ -65,16 +105,28 @@ function numbersOf(
   return [...numbers].sort((a, b) => a - b)
 }
 
-function readLogsOf(logs: readonly ChainLog[], vaults: readonly VaultConfig[], holdings: Holdings) {
+function readLogsOf(
+  logs: readonly ChainLog[],
+  vaults: readonly VaultConfig[],
+  { holdings, feeTerms }: Pick<BlockPlanOptions, 'holdings' | 'feeTerms'>,
+) {
   const there = new Set(vaults.map(({ address }) => address))
-  const ofVaults = logs.flatMap((log): VaultEvent[] => {
+  const faults = new VaultFaults()
+  const changes = logs.flatMap((log): VaultEvent[] => {
     const vault = getAddress(log.address)
-    const change = there.has(vault) ? readVaultLog(log) : null
-    return change === null ? [] : [{ vault, change, log }]
+    const change = there.has(vault) ? faults.in(vault, () => readVaultLog(log)) : null
+    const isOther = change === null || (change.kind === 'minted' && !mintsFees(feeTerms.get(vault)))
+    return isOther ? [] : [{ vault, change, log }]
   })
+  const owners = changes.flatMap(({ vault, change }): [Address, Address][] =>
+    change.kind === 'owned' ? [[vault, change.owner]] : [],
+  )
+  const rest = changes.filter(({ change }) => change.kind !== 'owned')
+  const ofVaults = [...groupBy(rest, ({ vault }) => vault).values()].flatMap(withoutDepositMints)
   const ofPositions = holdings.applyLogs(logs.filter(({ address }) => getAddress(address) === holdings.venue.address))
   // An address can hold positions before its vault is created.
   const ofThere = ofPositions.events.filter(({ vault }) => there.has(vault))
   const events = [...ofVaults, ...ofThere].sort((a, b) => a.log.logIndex - b.log.logIndex)
-  return { events, touched: new Set([...ofVaults.map(({ vault }) => vault), ...ofPositions.touched]) }
+  const touched = new Set([...ofVaults.map(({ vault }) => vault), ...ofPositions.touched])
+  return { events, owners, touched, faults: faults.found }
 }

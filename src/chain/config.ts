@@ -33,6 +33,8 @@ export interface VaultConfig {
   readonly strategy: string
   /** The block of its creation. */
   readonly firstBlock: number
+  /** Accounts that receive its fees as new shares, beside the one that it names itself. */
+  readonly feeRecipients?: Address[] | undefined
 }
 
 /** A validated configuration file. */
@@ -97,7 +99,14 @@ const schema = z
       )
       .superRefine(uniqueBy('id')),
     vaults: z
-      .array(z.strictObject({ address, strategy: shortText, firstBlock: blockNumber }))
+      .array(
+        z.strictObject({
+          address,
+          strategy: shortText,
+          firstBlock: blockNumber,
+          feeRecipients: z.array(address).min(1).optional(),
+        }),
+      )
       .min(1)
       .superRefine(uniqueBy('address')),
   })

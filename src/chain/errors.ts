@@ -62,6 +62,20 @@ export class PriceUnavailable extends ChainError {
   }
 }
 
+/** All vaults are set aside, so that nothing is left to read. One reason a line. */
+export class NoVaultLeft extends ChainError {
+  constructor(readonly reasons: readonly string[]) {
+    super(`None of the vaults can be read:\n${reasons.map((reason) => `  ${reason}`).join('\n')}`)
+  }
+}
+
+/** Vaults that were set aside while the others were read to the end. One reason a line. */
+export class VaultsLeftOut extends ChainError {
+  constructor(readonly reasons: readonly string[]) {
+    super(`Vaults were set aside, and their facts are left out:\n${reasons.map((reason) => `  ${reason}`).join('\n')}`)
+  }
+}
+
 /** Logs that contradict the contracts even after repeated reads. */
 export class LogsIncomplete extends ChainError {
   constructor(problem: string) {

@@ -4,20 +4,9 @@ import type { FactInput } from '../feed/fact/fact.ts'
 import type { Header } from './rpc/block.ts'
 import type { ChainConfig } from './config.ts'
 import { Undecodable } from './errors.ts'
-import { readFacts, type ResumePoint } from './reader.ts'
+import { type ChainPosition, decodePosition, encodePosition } from './progress/chain-position.ts'
+import { readFacts } from './progress/read-facts.ts'
 import { type ChainOptions, connectChain } from './setup.ts'
-
-/**
- * Position in a chain: the first block of the last second with facts, and the number of lines of all seconds before it.
- * Resuming there repeats the facts of that second, which are known.
- */
-export interface ChainPosition {
-  readonly line: number
-  /** Number of the block. */
-  readonly byte: number
-  /** Hash of the block. */
-  readonly fingerprint: string
-}
 
 /** A chain as a source of a feed. */
 export interface ChainFeed {
@@ -29,8 +18,22 @@ export interface ChainFeed {
   readonly facts: AsyncIterable<readonly FactInput[]>
   positionAfter(line: { readonly number: number }): ChainPosition
   readonly hasOwnTime: true
+  /** Gives it a function that reads how far vaults are in the database, so that facts that are applied are not read again. */
+  useProgress(read: ReadProgress): void
   /** Registers a listener for each time that the newest final block was read. */
   onEnd(listener: (end: ChainEnd) => Promise<void>): void
+}
+
+/** Reads how far vaults are in a database; those without facts are left out. */
+export type ReadProgress = (addresses: readonly string[]) => Promise<readonly AppliedVault[]>
+
+/** How far a vault is in a database. */
+export interface AppliedVault {
+  readonly address: string
+  /** Time of its newest fact, in Unix seconds. */
+  readonly ts: number
+  /** Whether it has a mark of that second: it is the last fact of one. */
+  readonly isMarked: boolean
 }
 
 /** The newest block that was read, when there is no further final block. */
@@ -51,17 +54,22 @@ export function chainFeed(options: ChainOptions, applied: ChainPosition | null):
   const onEnd = ({ number, hash, ts: timestamp }: Header): Promise<void> =>
     listener({ lookedAtMilliseconds: performance.now(), block: { number, hash, timestamp } })
   const seconds: { readonly lastLine: number; readonly position: ChainPosition }[] = []
+  let readProgress: ReadProgress = () => Promise.resolve([])
 
   async function* facts(): AsyncGenerator<readonly FactInput[]> {
     let line = position?.line ?? 0
-    const reader = await connectChain(options)
-    for await (const batch of readFacts({ ...reader, onEnd }, position && startAt(position))) {
-      const { start } = batch
+    const start = position && decodePosition(position)
+    const { onSetAside = () => undefined } = options
+    onSetAside([])
+    const connection = await connectChain(options, start !== null)
+    const applied = start === null || start.skipsApplied ? await readProgress(addressesOf(options.config)) : []
+    const isApplied = appliedIn(applied)
+    for await (const batch of readFacts({ ...connection, onEnd, isApplied, onSetAside }, start)) {
       const all = line === 0 ? [...catalogue(options.config), ...batch.facts] : batch.facts
       if (all.length === 0) continue
       seconds.push({
         lastLine: line + all.length,
-        position: { line, byte: start.number, fingerprint: start.hash },
+        position: encodePosition(line, { ...batch, skipsApplied: applied.length > 0 }),
       })
       line += all.length
       yield all
@@ -78,6 +86,7 @@ export function chainFeed(options: ChainOptions, applied: ChainPosition | null):
       return (seconds[0] as (typeof seconds)[number]).position
     },
     hasOwnTime: true,
+    useProgress: (read) => void (readProgress = read),
     onEnd: (given) => void (listener = given),
   }
 }
@@ -110,8 +119,17 @@ function firstLine(text: string): string {
   return text.split('\n')[0] ?? ''
 }
 
-function startAt({ byte, fingerprint }: ChainPosition): ResumePoint {
-  return { number: byte, hash: fingerprint as ResumePoint['hash'] }
+function addressesOf({ vaults }: ChainConfig): string[] {
+  return vaults.map(({ address }) => address)
+}
+
+/** Returns whether a fact of a vault is applied by its time. A second without a mark may be applied in part. */
+function appliedIn(vaults: readonly AppliedVault[]): (vault: string, ts: number) => boolean {
+  const newest = new Map(vaults.map((vault) => [vault.address, vault]))
+  return (address, ts) => {
+    const vault = newest.get(address)
+    return vault !== undefined && (ts < vault.ts || (ts === vault.ts && vault.isMarked))
+  }
 }
 
 function catalogue({ strategies }: ChainConfig): FactInput[] {

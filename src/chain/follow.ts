@@ -31,6 +31,8 @@ export interface FollowOptions {
   readonly parent: Header
   /** Ends at the newest final block instead of waiting for more. */
   readonly once: boolean
+  /** Ends before this block, the first one of a second. */
+  readonly until?: number | undefined
   readonly signal: AbortSignal
   /**
    * Called with the newest block that was read when there is no further final block; all facts before it have been
@@ -45,17 +47,18 @@ export interface FollowOptions {
  * @throws {ChainDiverged} when a final block was reorganised
  */
 export async function* followChain(options: FollowOptions): AsyncGenerator<Segment> {
-  const { rpc, finality, pollSeconds, once, signal } = options
+  const { rpc, finality, pollSeconds, once, signal, until = Infinity } = options
   const width = new RangeWidth()
   let last = options.parent
   for (;;) {
     const final = await finalBlock(rpc, finality)
-    while (final.number - singleBlocks > last.number) {
-      const segment = await readRange(options, last, final.number - singleBlocks, width)
+    const oldest = Math.min(final.number - singleBlocks, until - 1)
+    while (oldest > last.number) {
+      const segment = await readRange(options, last, oldest, width)
       yield segment
       last = segment.headers.get(segment.to) as Header
     }
-    for await (const segment of readSingly(options, last, final.number)) {
+    for await (const segment of readSingly(options, last, Math.min(final.number, until))) {
       yield segment
       last = segment.headers.get(segment.to) as Header
     }

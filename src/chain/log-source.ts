@@ -7,7 +7,8 @@ import type { Holdings } from './valuation/holdings.ts'
 import { leftNoTraces, type TracesOptions } from './valuation/traces.ts'
 import type { LogFilter, Node } from './rpc/node.ts'
 import { sortLogs, type RangeWidth, readHistory } from './rpc/log-ranges.ts'
-import { vaultTopics } from './vaults/vault-events.ts'
+import { mintTopics, vaultTopics } from './vaults/vault-events.ts'
+import { mintsFees, type VaultFeeTerms } from './vaults/vault-fees.ts'
 import type { Tokens } from './valuation/tokens.ts'
 
 /** Reads the logs about vaults. */
@@ -21,6 +22,7 @@ export interface LogSource {
 /** Options of {@link createLogSource}. */
 export interface LogSourceOptions extends TracesOptions {
   readonly tokens: Tokens
+  readonly feeTerms: VaultFeeTerms
 }
 
 /** Maximum number of addresses in a filter that providers accept. */
@@ -28,9 +30,14 @@ const maxAddresses = 200
 
 /** Creates a source for the logs of vaults and of their positions. */
 export function createLogSource(options: LogSourceOptions, vaults: readonly Address[], holdings: Holdings): LogSource {
-  const { rpc, venue, tokens } = options
-  const filtersOf = (some: readonly Address[]): LogFilter[] =>
-    inChunks(some, maxAddresses).map((address) => ({ address, topics: [vaultTopics] }))
+  const { rpc, venue, tokens, feeTerms } = options
+  const filtersOf = (some: readonly Address[]): LogFilter[] => {
+    const minting = some.filter((address) => mintsFees(feeTerms.get(address)))
+    return [
+      ...inChunks(some, maxAddresses).map((address) => ({ address, topics: [vaultTopics] })),
+      ...inChunks(minting, maxAddresses).map((address) => ({ address, topics: mintTopics })),
+    ]
+  }
   const topics = [...vaultTopics, ...venue.topics]
   const newest: { ts: number; ids: Set<string> } = { ts: -1, ids: new Set() }
 
@@ -73,7 +80,7 @@ export function createLogSource(options: LogSourceOptions, vaults: readonly Addr
   /** Returns the contracts that may have logs about vaults in a block, by its bloom filter. */
   function suspectsIn({ logsBloom }: Header, ids: readonly string[]) {
     return {
-      vaults: vaults.filter((address) => mayMatch(logsBloom, { address, topics: [vaultTopics] })),
+      vaults: vaults.filter((vault) => filtersOf([vault]).some((filter) => mayMatch(logsBloom, filter))),
       hasMoves: [...venue.movesOf(vaults), ...venue.changesOf(ids)].some((filter) => mayMatch(logsBloom, filter)),
     }
   }

@@ -1,18 +1,13 @@
-import { setTimeout as wait } from 'node:timers/promises'
-import type { FactInput } from '../feed/fact/fact.ts'
 import { initialPositions } from './initial-positions.ts'
-import { readArrivals } from './valuation/arrivals.ts'
 import type { Header } from './rpc/block.ts'
+import { confirmations } from './rpc/contract-existence.ts'
 import { checkHoldings } from './valuation/check-holdings.ts'
 import type { ChainConfig } from './config.ts'
-import { Contradiction, LogsIncomplete } from './errors.ts'
-import { timestampFacts, type TimestampBlocks } from './timestamp-facts.ts'
+import { timestampFacts, type TimestampBlocks, type TimestampFacts } from './timestamp-facts.ts'
 import { explainBreak } from './rpc/finality.ts'
-import { followChain, type Segment } from './follow.ts'
-import { groupBy } from './rpc/arrays.ts'
-import type { Holdings } from './valuation/holdings.ts'
+import { followChain } from './follow.ts'
 import { createLogSource } from './log-source.ts'
-import { planBlocks } from './block-plan.ts'
+import { type IsApplied, planSeconds } from './plan-seconds.ts'
 import type { Report } from './rpc/fault-watch.ts'
 import type { Rpc } from './rpc/rpc.ts'
 import type { BlockFactsOptions } from './block-facts.ts'
@@ -20,28 +15,29 @@ import { BlockState } from './rpc/multicall.ts'
 
 /** Maximum number of seconds that are valued concurrently. */
 const maxConcurrentSeconds = 8
-/** Maximum number of retries where logs and contracts disagree. */
-const maxRereads = 5
-const rereadSeconds = 1
 /** Ranges of at least this many blocks are reported, to show the progress of a long history. */
 const reportedRangeBlocks = 64
 
 /** The block to resume from: the first block of a second with facts. */
 export type ResumePoint = Pick<Header, 'number' | 'hash'>
 
-/** The facts of one second, with its first block. */
-export interface BlockFactsBatch {
-  readonly start: ResumePoint
-  readonly facts: readonly FactInput[]
-}
-
-/** Options of {@link readFacts}. */
-export interface ReaderOptions extends BlockFactsOptions {
+/** The connections to a chain, with what was read of its configuration. */
+export interface ChainConnection extends BlockFactsOptions {
   readonly config: ChainConfig
   readonly report: Report
   readonly signal: AbortSignal
   /** Ends at the newest final block instead of waiting for more. */
   readonly once: boolean
+  /** The same nodes, whose lasting faults end a request with an error soon. */
+  readonly impatientRpc: Rpc
+}
+
+/** Options of {@link readSeconds}. */
+export interface ReaderOptions extends ChainConnection {
+  /** The facts that are not read again. */
+  readonly isApplied: IsApplied
+  /** Ends before this block. */
+  readonly until?: number | undefined
   /**
    * Called with the newest block that was read when there is no further final block; all of its facts have been
    * consumed.
@@ -49,67 +45,43 @@ export interface ReaderOptions extends BlockFactsOptions {
   readonly onEnd?: ((newest: Header) => Promise<void>) | undefined
 }
 
+/** The facts of one second, with its first block. */
+export interface SecondFacts extends TimestampFacts {
+  readonly start: Header
+}
+
 /**
- * Reads vaults as facts, second by second, from the first block of the first vault or from where an earlier reader
- * stopped. The same chain yields the same facts, wherever reading resumes.
- * @throws {ChainError} when a retry cannot help
+ * Reads the vaults of a configuration as facts, second by second.
+ * @param start where to begin; null for the first block of the first vault
  */
-export async function* readFacts(
+export async function* readSeconds(
   options: ReaderOptions,
   start: ResumePoint | null,
-): AsyncGenerator<BlockFactsBatch, void> {
-  const progress: Progress = { from: start, lastStart: -1, rereads: 0 }
-  for (;;) {
-    try {
-      return yield* readOn(options, progress)
-    } catch (error) {
-      if (!(error instanceof Contradiction)) throw error
-      if (++progress.rereads > maxRereads) throw new LogsIncomplete(error.message)
-      options.report('warn', 'The chain is read again', { reason: error.message })
-      await wait(rereadSeconds * 1_000, undefined, { signal: options.signal })
-    }
-  }
-}
-
-interface Progress {
-  from: ResumePoint | null
-  /** First block of the last second that was yielded. */
-  lastStart: number
-  /** Retries since then. */
-  rereads: number
-}
-
-/** Yields the facts that were not yielded yet. */
-async function* readOn(options: ReaderOptions, progress: Progress): AsyncGenerator<BlockFactsBatch, void> {
-  for await (const next of readFrom(options, progress.from)) {
-    if (next.start.number <= progress.lastStart) continue
-    Object.assign(progress, { from: next.start, lastStart: next.start.number, rereads: 0 })
-    yield next
-  }
-}
-
-async function* readFrom(options: ReaderOptions, start: ResumePoint | null): AsyncGenerator<BlockFactsBatch, void> {
-  const { config, rpc, multicall, once, signal, onEnd } = options
+): AsyncGenerator<SecondFacts, void> {
+  const { config, rpc, multicall, once, signal, onEnd, until } = options
   const vaults = config.vaults.map(({ address }) => address)
   const firstBlock = Math.min(...config.vaults.map((vault) => vault.firstBlock))
   const parent = await parentOf(rpc, start, firstBlock)
   const holdings = await initialPositions(parent, { ...options, vaults })
   const logs = createLogSource(options, vaults, holdings)
   const { finality, pollSeconds } = config
-  for await (const segment of followChain({ rpc, logs, finality, pollSeconds, parent, once, signal, onEnd })) {
+  for await (const segment of followChain({ rpc, logs, finality, pollSeconds, parent, once, signal, onEnd, until })) {
     if (segment.to - segment.from >= reportedRangeBlocks) {
       options.report('info', 'Reading the chain', { from: segment.from, to: segment.to })
     }
     const seconds = await planSeconds(segment, options, holdings)
     const end = segment.headers.get(segment.to)
     if (!segment.isWhole && end !== undefined) await checkHoldings(new BlockState(rpc, multicall, end), holdings)
-    yield* mapConcurrently(seconds, (second) => readBatch(second, options))
+    yield* mapConcurrently(seconds, (second) => readSecond(second, options))
   }
 }
 
-async function readBatch(second: TimestampBlocks, options: ReaderOptions): Promise<BlockFactsBatch> {
+/** Reads the facts of a second. A fault of a vault is believed when several nodes, or one several times, tell it. */
+async function readSecond(second: TimestampBlocks, options: ReaderOptions): Promise<SecondFacts> {
+  let read = await timestampFacts(second, options)
+  for (let told = 1; told < confirmations && read.faults.size > 0; told++) read = await timestampFacts(second, options)
   const [first] = second.blocks
-  return { start: first?.header ?? second.end, facts: await timestampFacts(second, options) }
+  return { start: first?.header ?? second.end, ...read }
 }
 
 /**
@@ -124,37 +96,6 @@ function parentOf(rpc: Rpc, start: ResumePoint | null, firstBlock: number): Prom
     const parent = await node.block(start.number - 1)
     return parent.hash === block.parentHash ? parent : explainBreak(rpc, start)
   })
-}
-
-/** Returns the seconds of a segment that have facts. */
-async function planSeconds(segment: Segment, options: ReaderOptions, holdings: Holdings): Promise<TimestampBlocks[]> {
-  const { config, rpc } = options
-  const known = new Map(segment.headers)
-  const headerAt = async (number: number): Promise<Header> => {
-    const header = known.get(number) ?? (await rpc.ask((node) => node.block(number)))
-    known.set(number, header)
-    return header
-  }
-  const { number, parentHash } = await headerAt(segment.from)
-  const before = { number: number - 1, hash: parentHash }
-  const bounds = { before, end: await headerAt(segment.to), headerAt }
-  holdings.expect(await readArrivals(segment.logs, holdings, bounds, options))
-  const plans = planBlocks(segment, { ...config, holdings })
-  const placed = await Promise.all(plans.map(async (plan) => ({ plan, header: await headerAt(plan.number) })))
-  for (const { plan, header } of placed) {
-    const stray = plan.events.find(({ log }) => log.blockHash !== header.hash)
-    if (stray !== undefined)
-      throw new Contradiction(`block ${header.number} is ${header.hash}, ${stray.log.blockHash} by the logs`)
-  }
-  const seconds = [...groupBy(placed, ({ header }) => header.ts).values()]
-  return Promise.all(
-    seconds.map(async (blocks) => {
-      let end = (blocks.at(-1) as (typeof blocks)[number]).header
-      for (let next = await headerAt(end.number + 1); next.ts === end.ts; next = await headerAt(end.number + 1))
-        end = next
-      return { blocks, end }
-    }),
-  )
 }
 
 /** Maps items with bounded concurrency, and yields the results in order. */

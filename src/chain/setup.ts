@@ -2,12 +2,17 @@ import type { ChainConfig } from './config.ts'
 import { BadChainConfig } from './errors.ts'
 import { finalBlock } from './rpc/finality.ts'
 import { readTokens } from './valuation/tokens.ts'
-import type { ReaderOptions } from './reader.ts'
+import type { ChainConnection } from './reader.ts'
+import type { SetAsideVault } from './progress/set-aside.ts'
 import { contractExists } from './rpc/contract-existence.ts'
 import type { Report } from './rpc/fault-watch.ts'
-import { connectRpc, type RpcRetryOptions } from './rpc/rpc.ts'
+import { connectRpc, type Rpc, type RpcRetryOptions } from './rpc/rpc.ts'
 import { BlockState, Multicall } from './rpc/multicall.ts'
+import { readFeeTerms } from './vaults/vault-fees.ts'
 import { uniswapV3 } from './venues/uniswap-v3.ts'
+
+/** Maximum number of old blocks at which a pool that is not there now is looked for. */
+const maxFirstStates = 16
 
 /** Options for reading a chain. */
 export interface ChainOptions {
@@ -24,22 +29,21 @@ export interface ChainOptions {
    * the chain ends with an error instead.
    */
   readonly onLastingFault?: ((problem: string | null) => void) | undefined
+  /** Called with all vaults that are set aside, at the start and whenever there is another one. */
+  readonly onSetAside?: ((vaults: readonly SetAsideVault[]) => void) | undefined
 }
 
 /**
  * Connects to a chain and validates the configuration against it.
+ * @param isResumed whether the chain was read before with the same tokens
  * @throws {BadChainConfig} with every problem
  */
-export async function connectChain({
-  file,
-  config,
-  report,
-  signal,
-  once,
-  retry,
-  onLastingFault = () => undefined,
-}: ChainOptions): Promise<ReaderOptions> {
+export async function connectChain(
+  { file, config, report, signal, once, retry, onLastingFault = () => undefined }: ChainOptions,
+  isResumed: boolean,
+): Promise<ChainConnection> {
   const rpc = connectRpc(config, { report, signal, retry, onLastingFault, givesUp: once })
+  const impatientRpc = connectRpc(config, { report, signal, retry, onLastingFault: () => undefined, givesUp: true })
   const multicall = new Multicall(config.multicall)
   const block = await finalBlock(rpc, config.finality)
   const missing = await Promise.all(
@@ -49,6 +53,23 @@ export async function connectChain({
     }),
   )
   if (missing.flat().length > 0) throw new BadChainConfig(file, missing.flat())
-  const tokens = await readTokens(file, config, new BlockState(rpc, multicall, block))
-  return { rpc, multicall, venue: uniswapV3(config.positionManager), tokens, config, report, signal, once }
+  const newest = new BlockState(rpc, multicall, block)
+  const firsts = (): Promise<BlockState[]> => firstStates(config, rpc, multicall, block.number)
+  const tokens = await readTokens(file, config, newest, isResumed ? null : firsts)
+  const venue = uniswapV3(config.positionManager)
+  const feeTerms = await readFeeTerms(newest, config.vaults)
+  return { rpc, impatientRpc, multicall, venue, tokens, feeTerms, config, report, signal, once }
+}
+
+/** Returns the states after the first blocks of vaults, the newest first. */
+async function firstStates(
+  { vaults }: ChainConfig,
+  rpc: Rpc,
+  multicall: Multicall,
+  newest: number,
+): Promise<BlockState[]> {
+  const numbers = [...new Set(vaults.map(({ firstBlock }) => firstBlock))].filter((number) => number < newest)
+  const some = numbers.sort((a, b) => b - a).slice(0, maxFirstStates)
+  const blocks = await Promise.all(some.map((number) => rpc.ask((node) => node.block(number))))
+  return blocks.map((block) => new BlockState(rpc, multicall, block))
 }

@@ -1,7 +1,9 @@
+import type { Address } from '../domain/address.ts'
 import type { FactInput } from '../feed/fact/fact.ts'
 import type { Header } from './rpc/block.ts'
 import type { BlockPlan } from './block-plan.ts'
 import { BlockFacts, type BlockFactsOptions } from './block-facts.ts'
+import { type VaultFault, VaultFaults } from './progress/set-aside.ts'
 
 /** A second with facts: its blocks that have some, and its last block. */
 export interface TimestampBlocks {
@@ -9,24 +11,35 @@ export interface TimestampBlocks {
   readonly end: Header
 }
 
+/** The facts of a second, without those of vaults that have a fault in it. */
+export interface TimestampFacts {
+  readonly facts: readonly FactInput[]
+  readonly faults: ReadonlyMap<Address, VaultFault>
+}
+
 /**
- * Reads the facts of a second: events block by block in the order of the logs, then marks at its end, because a mark is
- * identified by its second.
+ * Reads the facts of a second: events block by block in the order of the logs, then the last owners and marks at its end,
+ * because these are identified by their second.
  */
 export async function timestampFacts(
   { blocks, end }: TimestampBlocks,
   options: BlockFactsOptions,
-): Promise<FactInput[]> {
+): Promise<TimestampFacts> {
+  const faults = new VaultFaults()
   const blockFacts = new Map<string, BlockFacts>()
   const factsAt = (header: Header): BlockFacts => {
-    const facts = blockFacts.get(header.hash) ?? new BlockFacts(header, options)
+    const facts = blockFacts.get(header.hash) ?? new BlockFacts(header, faults, options)
     blockFacts.set(header.hash, facts)
     return facts
   }
+  for (const [vault, fault] of blocks.flatMap(({ plan }) => [...plan.faults])) faults.add(vault, fault)
+  const owners = new Map(blocks.flatMap(({ plan }) => [...plan.owners]))
   const marked = new Map(blocks.flatMap(({ plan }) => [...plan.marked]))
   const [events, marks] = await Promise.all([
     Promise.all(blocks.map(({ plan, header }) => factsAt(header).eventFacts(plan))),
-    Promise.all([...marked].map(([vault, held]) => factsAt(end).mark(vault, held))),
+    Promise.all([...marked].map(([vault, held]) => faults.of(vault, factsAt(end).mark(vault, held)))),
   ])
-  return [...events.flat(), ...marks]
+  const owned = Array.from(owners, ([vault, owner]) => ({ kind: 'owner' as const, ts: end.ts, vault, owner }))
+  const facts = [...events.flat(), ...owned, ...marks.filter((mark) => mark !== null)]
+  return { facts: facts.filter(({ vault }) => !faults.found.has(vault as Address)), faults: faults.found }
 }

@@ -1,4 +1,5 @@
 import { ChainDiverged } from '../chain/errors.ts'
+import type { SetAsideVault } from '../chain/progress/set-aside.ts'
 import { BadFact } from '../feed/errors.ts'
 import type { PathWatcher } from '../feed/reading/growing-file.ts'
 import type { Log } from './log.ts'
@@ -14,10 +15,12 @@ export interface FeedConditions {
   readonly stopped: readonly string[]
   /** Feeds that wait for the database, disk space, their file, or nodes of their chain that can be read. */
   readonly waiting: readonly string[]
+  /** Vaults of chains that are set aside, while the others are read. */
+  readonly setAside: readonly SetAsideVault[]
 }
 
 /** State without problems. */
-export const noFeedProblems: FeedConditions = { reason: null, stopped: [], waiting: [] }
+export const noFeedProblems: FeedConditions = { reason: null, stopped: [], waiting: [], setAside: [] }
 
 /** Collects the state of feeds. */
 export interface FeedMonitor {
@@ -29,7 +32,9 @@ export interface FeedMonitor {
   /** Records whether a feed's file is missing. */
   fileMissing(feed: string, isMissing: boolean): void
   /** Records a problem of a chain's nodes that does not pass by waiting; null when it has ended. */
-  chainFails(feed: string, problem: string | null): void
+  readonly chainFails: (feed: string, problem: string | null) => void
+  /** Records all vaults of a chain that are set aside. */
+  readonly vaultsSetAside: (feed: string, vaults: readonly SetAsideVault[]) => void
 }
 
 const waitsForFile = 'The feed waits for its file, which is missing.'
@@ -43,9 +48,15 @@ export function monitorFeeds(onChange: (conditions: FeedConditions) => void = ()
   const waiting = new Set<string>()
   const missing = new Set<string>()
   const failing = new Map<string, string>()
+  const aside = new Map<string, readonly SetAsideVault[]>()
   const conditions = (): FeedConditions => {
     const [reason = missing.size > 0 ? waitsForFile : null] = [...stopped.values(), ...failing.values()]
-    return { reason, stopped: [...stopped.keys()], waiting: [...new Set([...waiting, ...missing, ...failing.keys()])] }
+    return {
+      reason,
+      stopped: [...stopped.keys()],
+      waiting: [...new Set([...waiting, ...missing, ...failing.keys()])],
+      setAside: [...aside.values()].flat(),
+    }
   }
   const setIn = (feeds: Set<string>, feed: string, isIn: boolean): void => {
     if (isIn) feeds.add(feed)
@@ -66,6 +77,11 @@ export function monitorFeeds(onChange: (conditions: FeedConditions) => void = ()
     chainFails(feed, problem) {
       if (problem === null) failing.delete(feed)
       else failing.set(feed, `The feed waits, since its chain can't be read: ${problem}. The log says what to do.`)
+      onChange(conditions())
+    },
+    vaultsSetAside(feed, vaults) {
+      if (vaults.length === 0 && !aside.has(feed)) return
+      aside.set(feed, vaults)
       onChange(conditions())
     },
   }

@@ -1,4 +1,5 @@
 import { connectionLimits, defaultHttpLimits, versionLimits } from '../limits.ts'
+import type { SetAsideVault } from '../chain/progress/set-aside.ts'
 import type { Config } from '../config.ts'
 import type { ChangeListener } from '../database/commits/change-listener.ts'
 import type { Database } from '../database/database.ts'
@@ -38,6 +39,8 @@ export interface GatewayOptions {
   readonly isStopped: (feed: string) => boolean
   /** Tells whether a feed waits for the database, disk space or its file. */
   readonly isWaiting: (feed: string) => boolean
+  /** Returns the vaults of chains that are set aside. */
+  readonly setAside: () => readonly SetAsideVault[]
   readonly metrics: Metrics
   /** The metrics to serve at `/metrics`. */
   readonly metricsEndpoint: MetricsEndpoint
@@ -62,6 +65,7 @@ export async function openGateway(options: GatewayOptions): Promise<Listening> {
     versionAt: (seq) => readVersionAt(database, seq, AbortSignal.timeout(versionLimits.waitMilliseconds)),
     isStopped: options.isStopped,
     isWaiting: options.isWaiting,
+    setAside: options.setAside,
     readiness,
     metrics: config.metricsPort === null ? metricsEndpoint : null,
     onBatch: metrics.onBatch,

@@ -9,6 +9,7 @@ export function createModelMetricsReader(database: Database, feeds: FeedMonitor)
     read: createMetricsReader(database),
     isFeedStopped: () => feeds.conditions().stopped.length > 0,
     isFeedWaiting: () => feeds.conditions().waiting.length > 0,
+    setAside: () => feeds.conditions().setAside.length,
     nowSeconds: () => Date.now() / 1000,
   })
 }

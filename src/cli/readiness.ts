@@ -33,6 +33,7 @@ export function createReadiness(database: Database, options: ReadinessOptions = 
     async reason() {
       return (await askDatabase()) ?? conditions().reason
     },
+    degradations: () => conditions().setAside.map(({ reason }) => `A vault is set aside: ${reason}.`),
 
     ...(data && { age: () => ageOf(data, conditions()) }),
   }

@@ -1,5 +1,6 @@
 import type { Database } from '../database/database.ts'
 import type { FeedPosition } from '../database/write/feed.ts'
+import { readVaultProgress, type VaultProgress } from '../database/write/vault-progress.ts'
 import { createAttempt, rejectedLines } from './attempt.ts'
 import { type Batch, maxBatchLines, parseBatch } from './batch.ts'
 import { Checkpoints, emptySummary, type Summary } from './checkpoints.ts'
@@ -58,6 +59,10 @@ export async function ingest(options: IngestOptions): Promise<Summary> {
     for (let next: Run | null = run; next !== null; next = await applied(options, run, checkpoints)) {
       run = next
       run.source.onEnd?.(async (end) => reach?.atEnd(end))
+      run.source.useProgress?.(async (addresses) => {
+        const read = (): Promise<VaultProgress[]> => readVaultProgress(database, addresses)
+        return (await retryDuringOutage(read, options.outageObserver, options.signal)) ?? []
+      })
     }
     return run.summary
   } finally {

@@ -1,6 +1,6 @@
 import { createAdmissionControl } from '../graphql/execution/admission/admission-control.ts'
 import { type ConsistentDatabase, createConsistentReads } from '../graphql/execution/consistent-reads.ts'
-import type { OnBatch, RequestContext } from '../graphql/execution/context.ts'
+import type { LeftOutVault, OnBatch, RequestContext } from '../graphql/execution/context.ts'
 import { createExecutor, type ExecutorOptions } from '../graphql/execution/executor.ts'
 import { runDocument } from '../graphql/execution/run-document.ts'
 import { schema } from '../graphql/schema/schema.ts'
@@ -55,6 +55,8 @@ export interface AppOptions extends TracingOptions {
   readonly isStopped?: (feed: string) => boolean
   /** Returns whether a feed waits for the database, for disk space or for its file. */
   readonly isWaiting?: (feed: string) => boolean
+  /** Returns the vaults of chains that are set aside. */
+  readonly setAside?: () => readonly LeftOutVault[]
   /** Computes the response of `/ready`; without it, 200. */
   readonly readiness?: Readiness
   /** Serves `/metrics`; without it the path does not exist. */

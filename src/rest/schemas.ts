@@ -128,7 +128,7 @@ export const snapshot = object('Value, capital flows, gain, status and positions
     14257.8124,
   ),
   positions: list("Its open positions, in the newest mark's order.", position),
-  fees: object('Its fee summary, as its newest mark with one gave it.', {
+  fees: object('Its fee summary: that of its newest mark with one, else derived.', {
     contributedUsd: number('Capital contributed, in USD.', 342151.34688),
     withdrawnUsd: number('Capital withdrawn, in USD.', 0),
     taxedUsd: number('Fees taken, in USD.', 0),

@@ -42,16 +42,16 @@ describeOnChain('a mark', () => {
       protocol,
       some.map(({ address, firstBlock }) => ({ address, firstBlock })),
     )
-    const reader = await connectChain(optionsOf(json))
+    const reader = await connectChain(optionsOf(json), false)
     const header = await reader.rpc.ask((node) => node.block('latest'))
     const addresses = some.map(({ address }) => address)
     const holdings = await initialPositions(header, { ...reader, vaults: addresses })
     const marked = new Map(addresses.map((address) => [address, holdings.of(address)]))
-    const plan = { number: header.number, opened: [], events: [], marked }
+    const plan = { number: header.number, opened: [], events: [], marked, owners: new Map(), faults: new Map() }
     const moment = { blocks: [{ plan, header }], end: header }
-    const facts = await timestampFacts(moment, reader)
+    const { facts } = await timestampFacts(moment, reader)
     proxy.takeCounts()
-    expect(await timestampFacts(moment, reader)).toEqual(facts)
+    expect((await timestampFacts(moment, reader)).facts).toEqual(facts)
     const positions = facts.flatMap((fact) => (fact.kind === 'mark' ? fact.positions : []))
     expect(positions).toHaveLength(some.length)
     await proxy.close()

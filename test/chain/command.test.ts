@@ -170,6 +170,37 @@ describeOnChain('the command line on a chain', () => {
     await proxy.close()
   })
 
+  test('goes on without a vault that is none, says so everywhere, and is degraded', async () => {
+    const none = { ...(json['vaults'] as object[])[0], address: protocol.manager }
+    const mixed = path.join(homes.folder, 'mixed.json')
+    await writeFile(mixed, JSON.stringify({ ...json, vaults: [none, ...(json['vaults'] as object[])] }))
+    const reason = `${protocol.manager} is there before its firstBlock, already at block ${vault.firstBlock - 1}`
+    const { status, stdout, stderr } = await run(['chain', mixed], {})
+    expect({ status, facts: stdout.trimEnd().split('\n') }).toEqual({ status: 1, facts: await linesOf(json) })
+    expect(stderr.split(reason)).toHaveLength(3)
+    expect(stderr).toContain(`Vaults were set aside, and their facts are left out:\n  ${reason}\n`)
+
+    const checked = await run(['chain', 'check', mixed], {})
+    expect(checked).toMatchObject({ status: 1, stderr: '' })
+    expect(checked.stdout).toContain(`  adapter         none fits\n  missing         ${reason}\n`)
+    expect(checked.stdout).toMatch(new RegExp(`${vault.address} at block \\d+\n  adapter         ERC-4626, `))
+    expect(await run(['chain', 'check', file], {})).toMatchObject({ status: 0, stderr: '' })
+
+    const { gateway, ask } = await serving(await homes.create(), mixed)
+    await eventually(async () => expect(await events(ask)).toHaveLength(made))
+    const ready = await ask('/ready')
+    expect({ status: ready.status, body: await ready.json() }).toMatchObject({
+      status: 200,
+      body: { status: 'degraded', reasons: [`A vault is set aside: ${reason}.`] },
+    })
+    const meta = await ask(`/graphql?query=${encodeURIComponent('{ _meta { setAside { address reason block } } }')}`)
+    expect(await meta.json()).toMatchObject({
+      data: { _meta: { setAside: [{ address: protocol.manager, reason, block: vault.firstBlock }] } },
+    })
+    expect(await (await ask('/metrics')).text()).toMatch(/^vault_gateway_vaults_set_aside 1$/m)
+    expect(gateway.said().split(reason)).toHaveLength(2)
+  })
+
   test("says where npm's banner is among its facts", async () => {
     const { stdout, stderr } = await promisify(execFile)('npm', ['run', 'chain', '--', file], { cwd: root })
     expect(stdout).toContain('> vault-gateway')

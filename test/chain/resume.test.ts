@@ -1,6 +1,7 @@
 import { type Address, maxUint256 } from 'viem'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type ChainPosition, chainFeed } from '../../src/chain/feed.ts'
+import { chainFeed } from '../../src/chain/feed.ts'
+import type { ChainPosition } from '../../src/chain/progress/chain-position.ts'
 import type { FactInput } from '../../src/feed/fact/fact.ts'
 import { emptyDatabase } from '../support/database.ts'
 import { dumpReadModel } from '../support/dump.ts'

@@ -1,5 +1,6 @@
 import type { Address, TransactionReceipt } from 'viem'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { Decimal } from '../../src/domain/decimal.ts'
 import { emptyDatabase, type TestDatabase } from '../support/database.ts'
 import { gatewayOn, type TestGateway } from '../support/gateway.ts'
 import { describeOnChain, patienceMilliseconds, startChain, type TestChain } from './support/anvil.ts'
@@ -155,9 +156,23 @@ describeOnChain('two vaults on a chain', () => {
       strategyDeltaUsd: net.minus(market).toNumber(),
       updatedAt: await tsOf(block),
       positions,
-      // A standard vault has no fees.
-      fees: { contributedUsd: 0, withdrawnUsd: 0, taxedUsd: 0, highWaterUsd: 0 },
+      // A standard vault tells no fees.
+      fees: {
+        contributedUsd: capitalIn.toNumber(),
+        withdrawnUsd: capitalOut.toNumber(),
+        taxedUsd: 0,
+        highWaterUsd: await greatestGain(vault),
+      },
     })
+  }
+
+  async function greatestGain(vault: Operator): Promise<number> {
+    type Point = Record<'valueUsd' | 'capitalInUsd' | 'capitalOutUsd', number>
+    const points = (await answer(vault, 'equity?points=2000')) as Point[]
+    const gains = points.map(({ valueUsd, capitalInUsd, capitalOutUsd }) =>
+      new Decimal(valueUsd).plus(capitalOutUsd).minus(capitalInUsd),
+    )
+    return Decimal.max(0, ...gains).toNumber()
   }
 
   async function tsOf(block: number): Promise<number> {

@@ -236,7 +236,7 @@ export interface components {
                  */
                 pendingRewardsUsd: number;
             }[];
-            /** @description Its fee summary, as its newest mark with one gave it. */
+            /** @description Its fee summary: that of its newest mark with one, else derived. */
             fees: {
                 /**
                  * @description Capital contributed, in USD.

@@ -29,6 +29,7 @@ const refused: Readonly<Record<string, readonly string[]>> = {
     `update vault set equity_at = opened_at - 1`,
     `update vault set suspended_at = updated_at + 1, suspension_reason = 'why', status = 'suspended'`,
   ],
+  vault_owner_form: [`update vault_owner set owner = 'nobody'`, `update vault_owner set ts = -1`],
   equity_point_times: [`update equity_point set ts = -1 where ts = (select min(ts) from equity_point)`],
   ledger_row_times: [`update ledger_row set ts = -1`],
   strategy_figures: [
@@ -231,6 +232,7 @@ const doubled: Readonly<Record<string, string>> = {
     select (jsonb_populate_record(equity_bucket, '{"ordinal": 7}')).* from equity_bucket`,
   equity_page_pkey: pageWith(`1, 0, ${linesOf(128)} from equity_point`),
   vault_day_pkey: `insert into vault_day select * from vault_day limit 1`,
+  vault_owner_pkey: `insert into vault_owner select * from vault_owner`,
   vault_pkey: `insert into vault select * from vault`,
   vault_address_in_any_case: `insert into vault ${vaultWith('address = lower(address)')}`,
   benchmark_holding_pkey: `insert into benchmark_holding select * from benchmark_holding`,
@@ -255,6 +257,7 @@ const missing: Readonly<Record<string, string>> = {
   strategy_revision_strategy_id_fkey: `update strategy_revision set strategy_id = 'unknown' where strategy_id = 'one'`,
   strategy_pair_strategy_id_fkey: `update strategy_pair set strategy_id = 'unknown'`,
   benchmark_holding_vault_address_fkey: `update benchmark_holding set vault_address = 'unknown'`,
+  vault_owner_vault_address_fkey: `update vault_owner set vault_address = 'unknown'`,
   position_vault_address_fkey: `update position set vault_address = 'unknown'`,
   equity_point_vault_address_fkey: `update equity_point set vault_address = 'unknown'`,
   equity_bucket_vault_address_fkey: `update equity_bucket set vault_address = 'unknown'`,

@@ -214,19 +214,19 @@ describe('a feed that is followed again', () => {
     'is read from its start where it was replaced by one that %s, and the operator is told',
     async (_name, replacement) => {
       await ingest({ database, source: await fileSource(feed) })
-      const applied = await readFeedPosition(database.prisma, feed)
+      const last = await readFeedPosition(database.prisma, feed)
       const told: unknown[] = []
       const watcher = {
         onMissing: told.push,
         onFound: told.push,
         onOtherFile: (position: unknown) => void told.push(position),
       }
-      const open = () => followedSource(feed, applied, new AbortController().signal, watcher)
+      const open = () => followedSource(feed, last, new AbortController().signal, watcher)
       await (await open()).close?.()
       expect(told).toEqual([])
       await writeFile(feed, feedText(replacement))
       await (await open()).close?.()
-      expect(told).toEqual([applied])
+      expect(told).toEqual([last])
       const next = await follow()
       await eventually(async () => {
         expect(await database.prisma.strategy.findUnique({ where: { id: 'two' } })).not.toBeNull()

@@ -1,8 +1,9 @@
 import type { Address } from 'viem'
 import { Decimal, one } from '../../domain/decimal.ts'
 import { BadChainConfig, ContractMismatch } from '../errors.ts'
-import type { ChainConfig, TokenConfig } from '../config.ts'
+import type { ChainConfig } from '../config.ts'
 import { type BlockState, contractCall } from '../rpc/multicall.ts'
+import { createPriceRoute, type LazyPriceRoute, type PriceRoute } from './price-route.ts'
 import { tokenAbi } from '../vaults/vault-events.ts'
 import { poolAbi, priceOf } from '../venues/uniswap-v3.ts'
 import type { PositionTerms } from '../venues/venue.ts'
@@ -10,22 +11,14 @@ import type { PositionTerms } from '../venues/venue.ts'
 /** Decimals of a price in a fact. */
 const priceScale = 18
 
-/** A token with its decimals and price route. */
+/** A token with its decimals. */
 export interface Token {
   readonly address: Address
   readonly symbol: string
   readonly decimals: number
   readonly stable: boolean
-  /** Pools from this token to a stable token. */
-  readonly hops: readonly Hop[]
-  /** Power of ten between the smallest units of this token and of the stable token. */
-  readonly shift: number
-}
-
-interface Hop {
-  readonly pool: Address
-  /** Whether the pool's price is that of its token0, from which this hop starts. */
-  readonly direct: boolean
+  /** Returns the pools from this token to a stable token; null while one of them was never found to answer. */
+  readonly routeAt: (state: BlockState) => Promise<PriceRoute | null>
 }
 
 /** The configured tokens, by address. */
@@ -35,36 +28,53 @@ export type Tokens = ReadonlyMap<Address, Token>
 export type TokenPrices = ReadonlyMap<string, Decimal>
 
 /**
- * Reads the decimals of tokens, and resolves their price routes.
+ * Reads the decimals of tokens, and checks their price routes.
+ * @param newest state at the newest block
+ * @param older returns states of the history, where pools that do not answer now are looked for; null for a chain that
+ *   was read with the same tokens before, so that such a pool has vanished
  * @throws {BadChainConfig} with every problem
  */
-export async function readTokens(file: string, { tokens }: ChainConfig, state: BlockState): Promise<Tokens> {
+export async function readTokens(
+  file: string,
+  { tokens }: ChainConfig,
+  newest: BlockState,
+  older: (() => Promise<readonly BlockState[]>) | null,
+): Promise<Tokens> {
   const decimals = await Promise.all(
-    tokens.map(({ address }) => state.read(contractCall(tokenAbi, address, 'decimals', []))),
+    tokens.map(({ address }) => newest.read(contractCall(tokenAbi, address, 'decimals', []))),
   )
   const stables = new Map(
     tokens.flatMap(({ address, price }, index) =>
       price === 'stable' ? [[address, decimals[index] ?? 0] as const] : [],
     ),
   )
-  const routes = await Promise.all(tokens.map((token) => routeOf(state, token, stables)))
-  const problems = tokens.flatMap((_, index) => {
-    const route = routes[index]
-    return [
-      ...decimalsProblem(decimals[index] ?? null).map((problem) => `tokens[${index}].address ${problem}`),
-      ...(typeof route === 'string' ? [`tokens[${index}].price ${route}`] : []),
-    ]
-  })
+  const routes = tokens.map((token, index) => createPriceRoute(token, decimals[index] ?? 0, stables))
+  const routeProblems = await findRoutes(routes, newest, older)
+  const problems = tokens.flatMap((_, index) => [
+    ...decimalsProblem(decimals[index] ?? null).map((problem) => `tokens[${index}].address ${problem}`),
+    ...(routeProblems[index] ?? []).map((problem) => `tokens[${index}].price ${problem}`),
+  ])
   if (problems.length > 0) throw new BadChainConfig(file, problems)
   return new Map(
-    tokens.map((token, index) => {
-      const { hops, stable } = routes[index] as Route
-      const own = decimals[index] ?? 0
-      const shift = own - (stables.get(stable) ?? 0)
-      const { address, symbol } = token
-      return [address, { address, symbol, decimals: own, stable: token.price === 'stable', hops, shift }]
+    tokens.map(({ address, symbol, price }, index) => {
+      const routeAt = (state: BlockState) => (routes[index] as (typeof routes)[number]).at(state)
+      return [address, { address, symbol, decimals: decimals[index] ?? 0, stable: price === 'stable', routeAt }]
     }),
   )
+}
+
+/** Returns the problems of each route, none or one. */
+async function findRoutes(
+  routes: readonly LazyPriceRoute[],
+  newest: BlockState,
+  older: (() => Promise<readonly BlockState[]>) | null,
+): Promise<string[][]> {
+  const now = await Promise.all(routes.map((route) => route.find(newest)))
+  if (older !== null && now.some((problem) => problem?.isAbsent === true)) {
+    for (const state of await older()) await Promise.all(routes.map((route) => route.at(state)))
+  }
+  const problems = await Promise.all(routes.map((route) => route.find(newest)))
+  return problems.map((problem) => (problem === null || (problem.isAbsent && older === null) ? [] : [problem.reason]))
 }
 
 /** Reads the prices of tokens at a block. Tokens without a pool at that block are omitted. */
@@ -80,52 +90,18 @@ export function amountIn(token: Pick<Token, 'decimals'>, units: bigint): Decimal
   return new Decimal(`${units}e-${token.decimals}`)
 }
 
-async function priceAt(state: BlockState, { hops, shift, stable }: Token): Promise<Decimal | null> {
+async function priceAt(state: BlockState, { routeAt, stable }: Token): Promise<Decimal | null> {
   if (stable) return one
-  const roots = await Promise.all(hops.map(({ pool }) => state.read(contractCall(poolAbi, pool, 'slot0', []))))
-  let price = new Decimal(10).pow(shift)
-  for (const [index, { direct }] of hops.entries()) {
+  const route = await routeAt(state)
+  if (route === null) return null
+  const roots = await Promise.all(route.hops.map(({ pool }) => state.read(contractCall(poolAbi, pool, 'slot0', []))))
+  let price = new Decimal(10).pow(route.shift)
+  for (const [index, { direct }] of route.hops.entries()) {
     const root = roots[index]?.[0] ?? 0n
     if (root === 0n) return null
     price = direct ? price.times(priceOf(root)) : price.div(priceOf(root))
   }
   return price.toDecimalPlaces(priceScale)
-}
-
-interface Route {
-  readonly hops: readonly Hop[]
-  readonly stable: Address
-}
-
-/**
- * Resolves the price route of a token.
- * @returns the route, or its problem
- */
-async function routeOf(
-  state: BlockState,
-  { address, price }: TokenConfig,
-  stables: ReadonlyMap<Address, number>,
-): Promise<Route | string> {
-  if (price === 'stable') return { hops: [], stable: address }
-  const pools = await Promise.all(price.map((pool) => sidesOf(state, pool)))
-  const hops: Hop[] = []
-  let at = address
-  for (const [index, sides] of pools.entries()) {
-    const pool = price[index] as Address
-    if (sides === null) return `names ${pool}, which is no pool`
-    if (!sides.includes(at)) return `names the pool ${pool}, which doesn't hold ${at}`
-    hops.push({ pool, direct: sides[0] === at })
-    at = sides[0] === at ? sides[1] : sides[0]
-  }
-  return stables.has(at) ? { hops, stable: at } : `leads to ${at}, which is no stable token of this list`
-}
-
-async function sidesOf(state: BlockState, pool: Address): Promise<readonly [Address, Address] | null> {
-  const [token0, token1] = await Promise.all([
-    state.read(contractCall(poolAbi, pool, 'token0', [])),
-    state.read(contractCall(poolAbi, pool, 'token1', [])),
-  ])
-  return token0 === null || token1 === null ? null : [token0, token1]
 }
 
 function decimalsProblem(decimals: number | null): string[] {

@@ -5,7 +5,11 @@ import type { Rpc } from '../rpc/rpc.ts'
 import { tokenAbi } from '../vaults/vault-events.ts'
 import type { Venue } from '../venues/venue.ts'
 
-const traceAbi = parseAbi(['function totalSupply() view returns (uint256)', 'function paused() view returns (bool)'])
+const traceAbi = parseAbi([
+  'function totalSupply() view returns (uint256)',
+  'function paused() view returns (bool)',
+  'function owner() view returns (address)',
+])
 
 /** Contracts whose logs would leave traces in their state. */
 export interface Traced {
@@ -25,7 +29,7 @@ export interface TracesOptions {
 }
 
 /**
- * Tells whether a block left the state of contracts as it was: the shares, balances and suspension of vaults, the number
+ * Tells whether a block left the state of contracts as it was: the shares, balances, suspension and owners of vaults, the number
  * of positions, and their liquidity and credits. It did not where a state cannot be read.
  */
 export async function leftNoTraces(
@@ -48,6 +52,7 @@ async function readTraces(state: BlockState, venue: Venue, traced: Traced): Prom
   const [supplies, ...rest] = await Promise.all([
     Promise.all(vaults.map((vault) => state.read(contractCall(traceAbi, vault, 'totalSupply', [])))),
     Promise.all(vaults.map((vault) => state.read(contractCall(traceAbi, vault, 'paused', [])))),
+    Promise.all(vaults.map((vault) => state.read(contractCall(traceAbi, vault, 'owner', [])))),
     Promise.all(
       vaults.flatMap((vault) => tokens.map((token) => state.read(contractCall(tokenAbi, token, 'balanceOf', [vault])))),
     ),

@@ -1,14 +1,14 @@
-import type { Address } from 'viem'
+import { type Address, zeroAddress } from 'viem'
 import { Decimal, one, roundUsd, zero } from '../../domain/decimal.ts'
 import type { FactInput } from '../../feed/fact/fact.ts'
 import { checkCount, readVerified } from './check-holdings.ts'
 import { withCollectable } from './collectable.ts'
-import { PriceUnavailable } from '../errors.ts'
+import { ContractMismatch, PriceUnavailable } from '../errors.ts'
 import type { Holding, VaultHoldings } from './holdings.ts'
 import { subtractToZero } from './position-state.ts'
 import { amountIn, type TokenPrices, type Token, type Tokens } from './tokens.ts'
 import { type BlockState, contractCall } from '../rpc/multicall.ts'
-import { tokenAbi } from '../vaults/vault-events.ts'
+import { tokenAbi, vaultAbi } from '../vaults/vault-events.ts'
 import type { Amounts } from '../venues/liquidity-math.ts'
 import type { Position, Venue } from '../venues/venue.ts'
 
@@ -45,6 +45,7 @@ export async function valueVault(
     Promise.all(held.positions.map((holding) => positionAt(state, venue, holding))),
     prices,
     checkCount(state, venue, vault, held),
+    Promise.all(held.positions.map(({ id }) => requireOwn(state, vault, id))),
   ])
   const market = { tokens, prices: pricesNow }
   const sum = new ValueSum(market, state.block.number)
@@ -95,6 +96,17 @@ type PayingPosition = ReturnType<typeof withCollectable<HeldPosition>>[number]
 
 async function balanceOf(state: BlockState, token: Token, vault: Address): Promise<readonly [Token, bigint]> {
   return [token, await state.readIfThere(contractCall(tokenAbi, token.address, 'balanceOf', [vault]), 0n)]
+}
+
+/**
+ * Requires that a vault holds a position for itself. A lending vault holds those of its borrowers, and names their owner.
+ * @throws {ContractMismatch} when it names another owner
+ * @see Revert Lend, V3Vault.sol `ownerOf`
+ */
+async function requireOwn(state: BlockState, vault: Address, id: string): Promise<void> {
+  const owner = await state.read(contractCall(vaultAbi, vault, 'ownerOf', [BigInt(id)]))
+  if (owner === null || owner === zeroAddress || owner === vault) return
+  throw new ContractMismatch(vault, state.block.number, `holds position ${id} for ${owner}, as a lending vault does,`)
 }
 
 async function positionAt(state: BlockState, venue: Venue, holding: Holding): Promise<HeldPosition> {

@@ -1,8 +1,9 @@
 import { readFile } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
 import { type ChainConfig, readChainConfig } from '../../chain/config.ts'
-import { BadChainConfig } from '../../chain/errors.ts'
+import { BadChainConfig, VaultsLeftOut } from '../../chain/errors.ts'
 import { chainFeed, chainName } from '../../chain/feed.ts'
+import type { SetAsideVault } from '../../chain/progress/set-aside.ts'
 import type { Report } from '../../chain/rpc/fault-watch.ts'
 import type { RpcRetryOptions } from '../../chain/rpc/rpc.ts'
 import { secretsOfUrl } from '../../chain/rpc/url-secrets.ts'
@@ -45,14 +46,18 @@ export interface FollowedChain {
   readonly signal: AbortSignal
   /** Called with the name of the feed, and the problem of its nodes when one lasts; null when it has ended. */
   readonly onLastingFault: (feed: string, problem: string | null) => void
+  /** Called with the name of the feed, and all of its vaults that are set aside. */
+  readonly onSetAside?: (feed: string, vaults: readonly SetAsideVault[]) => void
 }
 
 /** Opens a chain as the source of a feed, from its position in the database on, and follows it. */
-export async function followedChain({ database, chain, log, signal, onLastingFault }: FollowedChain): Promise<Source> {
+export async function followedChain(followed: FollowedChain): Promise<Source> {
+  const { database, chain, log, signal } = followed
   const name = chainName(chain.config)
   const options = {
     ...{ ...chain, report: reportTo(log), signal, once: false },
-    onLastingFault: (problem: string | null) => onLastingFault(name, problem),
+    onLastingFault: (problem: string | null) => followed.onLastingFault(name, problem),
+    onSetAside: (vaults: readonly SetAsideVault[]) => followed.onSetAside?.(name, vaults),
   }
   const open = (applied: FeedPosition | null): Source => {
     const feed = chainFeed(options, applied)
@@ -75,10 +80,13 @@ export interface ChainCommand {
 /**
  * Writes the facts of a chain as JSON lines, up to its newest final block or as it grows.
  * @throws {ChainError} when a retry cannot help
+ * @throws {VaultsLeftOut} after the end, where vaults were set aside
  */
 export async function runChain(command: ChainCommand): Promise<void> {
   const { chain, follow, output, log, signal, retry } = command
-  const options = { ...chain, report: reportTo(log), signal, once: !follow, ...(retry && { retry }) }
+  let aside: readonly SetAsideVault[] = []
+  const onSetAside = (vaults: readonly SetAsideVault[]): void => void (aside = vaults)
+  const options = { ...chain, report: reportTo(log), signal, once: !follow, onSetAside, ...(retry && { retry }) }
   const { facts } = chainFeed(options, null)
   try {
     await pipeline(toLines(facts), output, { end: false })
@@ -86,6 +94,7 @@ export async function runChain(command: ChainCommand): Promise<void> {
     // The reader of a closed pipe, such as `head`, needs no more.
     if (!isClosedPipe(error)) throw error
   }
+  if (aside.length > 0) throw new VaultsLeftOut(aside.map(({ reason }) => reason))
 }
 
 /** Serialises facts as JSON lines. */
@@ -97,6 +106,7 @@ function isClosedPipe(error: unknown): boolean {
   return (error as NodeJS.ErrnoException).code === 'EPIPE'
 }
 
-function reportTo(log: Log): Report {
+/** Reports events of a chain to the log. */
+export function reportTo(log: Log): Report {
   return (level, message, facts) => log[level](message, facts)
 }

@@ -5,7 +5,7 @@ import type { Config } from '../../config.ts'
 import type { Database } from '../../database/database.ts'
 import { DatabaseRefused } from '../../database/errors.ts'
 import { isReadOnly } from '../../database/permissions.ts'
-import { type FeedPosition, readFeedPosition } from '../../database/write/feed.ts'
+import { readFeedPosition } from '../../database/write/feed.ts'
 import { demoFacts } from '../../feed/demo/demo.ts'
 import { BadFact, UnreadableFeed, UnrepeatableFeed, UnwritableRejects } from '../../feed/errors.ts'
 import { ingest } from '../../feed/ingest.ts'
@@ -74,6 +74,7 @@ export async function serve(command: ServeCommand): Promise<Gateway> {
     data,
     isStopped,
     isWaiting,
+    setAside: () => feeds.conditions().setAside,
     metrics,
     metricsEndpoint,
   })
@@ -125,12 +126,15 @@ export function startFeed(
     const watcher = pathWatcher(name, log, monitor)
     feeds.push({
       name: feed,
-      open: async () => followedSource(name, await positionOf(database, name), signal, watcher),
+      open: async () => followedSource(name, await readFeedPosition(database.prisma, name), signal, watcher),
     })
   }
   if (chain !== null) {
-    const onLastingFault = (name: string, problem: string | null): void => monitor.chainFails(name, problem)
-    feeds.push({ name: chain.file, open: () => openChain({ database, chain, log, signal, onLastingFault }) })
+    const { chainFails: onLastingFault, vaultsSetAside: onSetAside } = monitor
+    feeds.push({
+      name: chain.file,
+      open: () => openChain({ database, chain, log, signal, onLastingFault, onSetAside }),
+    })
   }
   if (feeds.length === 0) return { feedEnded: Promise.resolve(), firstFacts: Promise.resolve() }
   let applied: () => void = () => undefined
@@ -196,8 +200,4 @@ function hasSufficientMessage(error: unknown): boolean {
 /** Opens a chain. Its code is loaded only where a chain is configured. */
 async function openChain(chain: FollowedChain): Promise<Source> {
   return (await import('./chain.ts')).followedChain(chain)
-}
-
-function positionOf(database: Database, name: string): Promise<FeedPosition | null> {
-  return readFeedPosition(database.prisma, name)
 }

@@ -6,6 +6,7 @@ export const usage = `Usage:
   npm start -- --chain FILE [--skip-bad]      serves, and follows the vaults of a chain
   npm run ingest -- FEED [--skip-bad]         applies a feed: a file, plain or gzipped, or - for standard input
   npm run -s chain -- FILE [--follow]         writes the facts of a chain's vaults, up to its newest final block
+  npm run -s chain -- check FILE              says how each vault of a chain is read, and what is missing
 
   --follow    goes on as the chain grows
   --skip-bad  sets bad lines aside in FEED.rejects.ndjson, each with its reason, and goes on
@@ -22,6 +23,7 @@ export type Command =
     }
   | { readonly name: 'ingest'; readonly feed: string; readonly skipBad: boolean }
   | { readonly name: 'chain'; readonly file: string; readonly follow: boolean }
+  | { readonly name: 'chain check'; readonly file: string }
   | { readonly name: 'help' }
 
 /** A command line that is not valid. */
@@ -46,6 +48,9 @@ export function readCommand(args: readonly string[]): Command {
   const isOneFile = file !== undefined && more.length === 0 && feed === null && chain === null
   if (name === 'ingest' && isOneFile && !follow) return { name, feed: file, skipBad }
   if (name === 'chain' && isOneFile && !skipBad) return { name, file, follow }
+  const [checked] = more
+  const isCheck = name === 'chain' && file === 'check' && more.length === 1 && feed === null && chain === null
+  if (isCheck && checked !== undefined && !skipBad && !follow) return { name: 'chain check', file: checked }
   throw new BadUsage(usageProblem(name, positionals.slice(1)))
 }
 

@@ -51,6 +51,7 @@ export async function serveAsWorker({ config, database, log }: ServeCommand): Pr
     data,
     isStopped: (feed) => conditions.stopped.includes(feed),
     isWaiting: (feed) => conditions.waiting.includes(feed),
+    setAside: () => conditions.setAside,
     readiness: createReadiness(database, { conditions: () => conditions, data }),
     metricsEndpoint: createMetricsEndpoint(async () => [
       (await toPrimary.ask((id) => say({ kind: 'all metrics?', id }))) ?? (await metrics.text()),

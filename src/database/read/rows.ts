@@ -31,6 +31,8 @@ export type VaultRow = Served<
     | 'pointCount'
     | 'ledgerBlock'
     | 'ledgerInOrder'
+    | 'feesTold'
+    | 'highWaterTold'
   >
 >
 export type PositionRow = Served<Omit<Position, 'ordinal'>>

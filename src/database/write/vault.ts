@@ -1,5 +1,6 @@
 import { emptyBenchmark } from '../../domain/attribution.ts'
 import { Decimal } from '../../domain/decimal.ts'
+import type { VaultFees } from '../../domain/fees.ts'
 import { usdText } from '../../domain/flows.ts'
 import type { Address } from '../../domain/address.ts'
 import { netUsd, statusOf, strategyDeltaUsd, type VaultState } from '../../domain/vault.ts'
@@ -14,7 +15,7 @@ export interface VaultRecord {
   readonly openedAt: number
   readonly digest: string
   readonly state: VaultState
-  readonly fees: FeeSummary
+  readonly fees: VaultFees
   /** Time of the newest equity point, in Unix seconds. */
   readonly equityAt: number | null
   readonly pointCount: number
@@ -24,14 +25,6 @@ export interface VaultRecord {
   readonly ledgerInOrder: boolean
   /** Time of the newest fact, in Unix seconds. */
   readonly updatedAt: number
-}
-
-/** Fee summary of a vault: totals in USD, as the newest mark states them. */
-export interface FeeSummary {
-  readonly contributedUsd: Decimal
-  readonly withdrawnUsd: Decimal
-  readonly taxedUsd: Decimal
-  readonly highWaterUsd: Decimal
 }
 
 const vaultColumns = {
@@ -55,6 +48,8 @@ const vaultColumns = {
   fees_withdrawn_usd: 'numeric',
   fees_taxed_usd: 'numeric',
   fees_high_water_usd: 'numeric',
+  fees_told: 'boolean',
+  high_water_told: 'boolean',
   suspension_reason: 'text',
   suspended_at: 'bigint',
   equity_at: 'bigint',
@@ -129,6 +124,8 @@ function toRecord(row: VaultRow, holdings: Holdings, day: StoredDay | undefined)
       withdrawnUsd: new Decimal(row.fees_withdrawn_usd),
       taxedUsd: new Decimal(row.fees_taxed_usd),
       highWaterUsd: new Decimal(row.fees_high_water_usd),
+      isTold: row.fees_told,
+      isHighWaterTold: row.high_water_told,
     },
     equityAt: row.equity_at,
     pointCount: row.point_count,
@@ -201,6 +198,8 @@ function vaultRow({ state, fees, ...vault }: VaultRecord) {
     fees_withdrawn_usd: usdText(fees.withdrawnUsd),
     fees_taxed_usd: usdText(fees.taxedUsd),
     fees_high_water_usd: usdText(fees.highWaterUsd),
+    fees_told: fees.isTold,
+    high_water_told: fees.isHighWaterTold,
     suspension_reason: state.suspension?.reason ?? null,
     suspended_at: state.suspension?.sinceSeconds ?? null,
     equity_at: vault.equityAt,

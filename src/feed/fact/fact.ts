@@ -94,6 +94,8 @@ const screen = z.strictObject({
 
 const vault = z.strictObject({ kind: z.literal('vault'), ts: seconds, vault: address, owner: address, strategy: name })
 
+const owner = z.strictObject({ kind: z.literal('owner'), ts: seconds, vault: address, owner: address })
+
 const lowerNotAbove = <Value>(notAfter: (lower: Value, upper: Value) => boolean) =>
   function check(range: { lower: Value; upper: Value }, context: z.RefinementCtx): void {
     if (notAfter(range.lower, range.upper)) return
@@ -113,7 +115,7 @@ const position = z.strictObject({
   pendingRewardsUsd: usd,
 })
 
-const mark = z.strictObject({
+const markKeys = z.strictObject({
   kind: z.literal('mark'),
   ts: seconds,
   vault: address,
@@ -121,6 +123,11 @@ const mark = z.strictObject({
   prices,
   positions: z.array(position).superRefine(uniqueBy('id', 'position')),
   fees: z.strictObject({ contributedUsd: usd, withdrawnUsd: usd, taxedUsd: usd, highWaterUsd: usd }).optional(),
+  highWaterValueUsd: usd.optional(),
+})
+const mark = markKeys.superRefine(({ fees, highWaterValueUsd }, context) => {
+  if (fees === undefined || highWaterValueUsd === undefined) return
+  context.addIssue({ code: 'custom', path: ['highWaterValueUsd'], message: 'is there beside fees, which tells it too' })
 })
 
 const event = {
@@ -151,8 +158,8 @@ const eventFact = z.discriminatedUnion('type', [
   z.strictObject({ ...event, type: z.literal('resume') }),
 ])
 
-/** Schema of the five kinds of fact. */
-export const factSchema = z.discriminatedUnion('kind', [strategy, screen, vault, mark, eventFact])
+/** Schema of the six kinds of fact. */
+export const factSchema = z.discriminatedUnion('kind', [strategy, screen, vault, owner, mark, eventFact])
 
 /** A validated fact: addresses checksummed, hashes in lower case, amounts as exact decimals. */
 export type Fact = z.output<typeof factSchema>
@@ -162,13 +169,15 @@ export type StrategyFact = z.output<typeof strategy>
 export type ScreenFact = z.output<typeof screen>
 /** Opens a vault. */
 export type VaultFact = z.output<typeof vault>
+/** Names the owner of a vault from then on. */
+export type OwnerFact = z.output<typeof owner>
 /** Values a vault and states its positions. */
 export type MarkFact = z.output<typeof mark>
 /** An on-chain event of a vault. */
 export type EventFact = z.output<typeof eventFact>
 /** Discriminator of facts. */
 export type FactKind = Fact['kind']
-export const factKinds: readonly FactKind[] = ['strategy', 'screen', 'vault', 'event', 'mark']
+export const factKinds: readonly FactKind[] = ['strategy', 'screen', 'vault', 'owner', 'event', 'mark']
 
 /** A fact as a producer writes it: decimals as text. */
 export type FactInput = AsInput<z.output<typeof factSchema>>

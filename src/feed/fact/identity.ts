@@ -5,6 +5,7 @@ export const identity = {
   strategy: (id: string, ts: number | bigint) => `strategy ${id} at ${ts}`,
   screen: (ts: number) => `screen at ${ts}`,
   vault: (vault: string) => `vault ${vault}`,
+  owner: (vault: string, ts: number) => `owner of ${vault} at ${ts}`,
   mark: (vault: string, ts: number) => `mark of ${vault} at ${ts}`,
   event: (vault: string, txHash: string, logIndex: number) => `event ${txHash} ${logIndex} of ${vault}`,
 } as const
@@ -18,6 +19,8 @@ export function identityOf(fact: Fact): string {
       return identity.screen(fact.ts)
     case 'vault':
       return identity.vault(fact.vault)
+    case 'owner':
+      return identity.owner(fact.vault, fact.ts)
     case 'mark':
       return identity.mark(fact.vault, fact.ts)
     case 'event':

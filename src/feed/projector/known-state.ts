@@ -1,6 +1,7 @@
 import type { Transaction } from '../../database/database.ts'
 import { knownMarks } from '../../database/write/equity.ts'
 import { knownEvents } from '../../database/write/ledger.ts'
+import { knownOwners } from '../../database/write/owner.ts'
 import { type Figures, knownStrategies, readFigures } from '../../database/write/strategy.ts'
 import { knownScreens } from '../../database/write/universe.ts'
 import { lockVaults } from '../../database/write/vault.ts'
@@ -17,10 +18,11 @@ export async function loadKnownState(
   const ofKind = <Kind extends FactKind>(kind: Kind) =>
     facts.filter((fact): fact is Extract<Fact, { kind: Kind }> => fact.kind === kind)
   const [opened, marks, screened, published] = [ofKind('vault'), ofKind('mark'), ofKind('screen'), ofKind('strategy')]
+  const owners = ofKind('owner')
   const events: EventFact[] = ofKind('event')
-  const addresses = [...new Set([...opened, ...marks, ...events].map(({ vault }) => vault))].sort()
+  const addresses = [...new Set([...opened, ...owners, ...marks, ...events].map(({ vault }) => vault))].sort()
   // Pipelined, but in this order: reads after the lock see what the previous writer has committed.
-  const [vaults, strategies, screens, knownOfMarks, knownOfEvents, figures] = await Promise.all([
+  const [vaults, strategies, screens, knownOfMarks, knownOfEvents, knownOfOwners, figures] = await Promise.all([
     lockVaults(transaction, addresses),
     knownStrategies(transaction, [...new Set(published.map(({ id }) => id))]),
     knownScreens(
@@ -29,6 +31,7 @@ export async function loadKnownState(
     ),
     knownMarks(transaction, marks),
     knownEvents(transaction, events),
+    knownOwners(transaction, owners),
     readFigures(transaction, [...new Set(opened.map(({ strategy }) => strategy))], addresses),
   ])
   const digests = new Map<string, string>()
@@ -36,6 +39,7 @@ export async function loadKnownState(
   for (const { ts, digest } of screens) digests.set(identity.screen(ts), digest)
   for (const { address, digest } of vaults) digests.set(identity.vault(address), digest)
   for (const { vault, ts, digest } of knownOfMarks) digests.set(identity.mark(vault, ts), digest)
+  for (const { vault, ts, digest } of knownOfOwners) digests.set(identity.owner(vault, ts), digest)
   for (const { vault, txHash, logIndex, digest } of knownOfEvents) {
     digests.set(identity.event(vault, txHash, logIndex), digest)
   }

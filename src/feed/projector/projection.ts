@@ -1,15 +1,16 @@
 import type { RecordedDay, RecordedPoint } from '../../database/write/equity.ts'
 import type { RecordedEvent } from '../../database/write/ledger.ts'
+import type { RecordedOwner } from '../../database/write/owner.ts'
 import type { RecordedPosition } from '../../database/write/position.ts'
 import type { RecordedStrategy } from '../../database/write/strategy.ts'
 import type { RecordedScreen } from '../../database/write/universe.ts'
 import type { VaultRecord } from '../../database/write/vault.ts'
-import { zero } from '../../domain/decimal.ts'
+import { chargeFee, feesAfter, noFees, tellFees, tellHighWater, type VaultFees } from '../../domain/fees.ts'
 import { revalue } from '../../domain/flows.ts'
 import { isInRange } from '../../domain/position.ts'
-import { newVault, requireStorable, setPositions } from '../../domain/vault.ts'
+import { newVault, requireStorable, setPositions, type VaultState } from '../../domain/vault.ts'
 import { ConflictingFact, OutOfOrder, UnknownStrategy, UnknownVault } from '../errors.ts'
-import type { EventFact, Fact, MarkFact, ScreenFact, StrategyFact, VaultFact } from '../fact/fact.ts'
+import type { EventFact, Fact, MarkFact, OwnerFact, ScreenFact, StrategyFact, VaultFact } from '../fact/fact.ts'
 import { identityOf } from '../fact/identity.ts'
 import { afterEvent, valuation } from './after-event.ts'
 
@@ -27,6 +28,8 @@ export interface Changes {
   readonly strategies: RecordedStrategy[]
   readonly screens: RecordedScreen[]
   readonly opened: Set<string>
+  /** Owners, by vault and time. */
+  readonly owners: Map<string, RecordedOwner>
   readonly touched: Set<string>
   /** Vaults whose benchmark a flow has changed. */
   readonly moved: Set<string>
@@ -44,6 +47,7 @@ export class Projection {
     strategies: [],
     screens: [],
     opened: new Set(),
+    owners: new Map(),
     touched: new Set(),
     moved: new Set(),
     points: new Map(),
@@ -78,6 +82,8 @@ export class Projection {
         return this.#screen(fact, digest)
       case 'vault':
         return this.#open(fact, digest)
+      case 'owner':
+        return this.#own(fact, digest)
       case 'mark':
         return this.#mark(fact, digest)
       case 'event':
@@ -99,6 +105,7 @@ export class Projection {
   #open({ vault: address, owner, strategy, ts }: VaultFact, digest: string): void {
     if (!this.known.strategies.has(strategy)) throw new UnknownStrategy('strategy', strategy)
     this.changes.opened.add(address)
+    this.changes.owners.set(`${address} ${ts}`, { vault: address, ts, owner, digest: null })
     this.#keep({
       address,
       owner,
@@ -106,7 +113,7 @@ export class Projection {
       openedAt: ts,
       digest,
       state: newVault,
-      fees: { contributedUsd: zero, withdrawnUsd: zero, taxedUsd: zero, highWaterUsd: zero },
+      fees: noFees,
       equityAt: null,
       pointCount: 0,
       ledgerBlock: null,
@@ -115,14 +122,22 @@ export class Projection {
     })
   }
 
+  #own(fact: OwnerFact, digest: string): void {
+    const { ts, owner } = fact
+    const vault = this.#vaultOf(fact)
+    this.changes.owners.set(`${vault.address} ${ts}`, { vault: vault.address, ts, owner, digest })
+    this.#keep({ ...vault, owner, updatedAt: ts })
+  }
+
   #mark(fact: MarkFact, digest: string): void {
     const vault = this.#vaultOf(fact)
     const positions = fact.positions.map(({ ticks, ...position }) => ({ ...position, ticks: ticks ?? null }))
     const outOfRange = positions.filter(({ range, ticks }) => !isInRange(range, ticks)).length
     const valued = revalue(vault.state, valuation(fact.ts, fact.valueUsd, fact.prices))
     const state = requireStorable(setPositions(valued, { open: positions.length, outOfRange }), 'valueUsd')
+    const fees = feesAfterMark(vault.fees, state, fact)
     this.changes.positions.set(vault.address, positions)
-    this.#record({ ...vault, state, fees: fact.fees ?? vault.fees, updatedAt: fact.ts }, digest)
+    this.#record({ ...vault, state, fees, updatedAt: fact.ts }, digest)
   }
 
   #event(fact: EventFact, digest: string): void {
@@ -130,9 +145,11 @@ export class Projection {
     const state = afterEvent(vault.state, fact)
     const isFlow = fact.type === 'deposit' || fact.type === 'withdraw'
     const newestBlock = vault.ledgerBlock ?? 0
+    const fees = fact.type === 'fee' ? chargeFee(vault.fees, fact.amountUsd) : vault.fees
     const after: VaultRecord = {
       ...vault,
       state,
+      fees: isFlow ? feesAfter(fees, state) : fees,
       ledgerBlock: Math.max(newestBlock, fact.block),
       ledgerInOrder: vault.ledgerInOrder && fact.block >= newestBlock,
       updatedAt: fact.ts,
@@ -154,7 +171,7 @@ export class Projection {
     })
   }
 
-  #vaultOf({ vault: address, ts }: MarkFact | EventFact): VaultRecord {
+  #vaultOf({ vault: address, ts }: OwnerFact | MarkFact | EventFact): VaultRecord {
     const vault = this.known.vaults.get(address)
     if (vault === undefined) throw new UnknownVault(address)
     if (ts < vault.updatedAt) throw new OutOfOrder(ts, vault.updatedAt)
@@ -183,5 +200,17 @@ export class Projection {
   }
 }
 
+function feesAfterMark(fees: VaultFees, state: VaultState, { fees: told, highWaterValueUsd }: MarkFact): VaultFees {
+  const after = told === undefined ? feesAfter(fees, state) : tellFees(told)
+  return highWaterValueUsd === undefined ? after : tellHighWater(after, state, highWaterValueUsd)
+}
+
 /** The key to report where a known identity has other contents. */
-const identifyingKey = { strategy: 'ts', screen: 'ts', vault: 'vault', mark: 'ts', event: 'logIndex' } as const
+const identifyingKey = {
+  strategy: 'ts',
+  screen: 'ts',
+  vault: 'vault',
+  owner: 'ts',
+  mark: 'ts',
+  event: 'logIndex',
+} as const

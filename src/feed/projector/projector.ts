@@ -7,6 +7,7 @@ import { appendCommit } from '../../database/write/commit-log.ts'
 import { saveDays, savePoints } from '../../database/write/equity.ts'
 import { type FeedPosition, lockFeedPosition, saveFeedPosition, saveNewestFact } from '../../database/write/feed.ts'
 import { saveEvents } from '../../database/write/ledger.ts'
+import { saveOwners } from '../../database/write/owner.ts'
 import { replacePositions } from '../../database/write/position.ts'
 import {
   type ChangedDays,
@@ -166,6 +167,7 @@ async function save(
     touched.filter(({ address }) => changes.opened.has(address)),
     touched.filter(({ address }) => !changes.opened.has(address)),
   )
+  saveOwners(transaction, [...changes.owners.values()])
   replaceHoldings(
     transaction,
     touched.filter(({ address }) => changes.moved.has(address)),

@@ -3,6 +3,7 @@ import type { FileHandle } from 'node:fs/promises'
 import path from 'node:path'
 import { addAbortSignal, type Readable } from 'node:stream'
 import type { FeedPosition } from '../../database/write/feed.ts'
+import type { VaultProgress } from '../../database/write/vault-progress.ts'
 import type { FactInput } from '../fact/fact.ts'
 import { atBeginning, isAhead, startOf } from './file-position.ts'
 import { openFeed } from './growing-file.ts'
@@ -48,6 +49,11 @@ interface SourceBase {
   readonly hasOwnTime?: boolean
   /** Returns the position to store after a line, where it is not the line's number, end and digest. */
   positionAfter?(line: Line): FeedPosition
+  /**
+   * Gives the source a function that reads how far vaults are in the database, called before it is read: facts that are
+   * applied need not be made again.
+   */
+  useProgress?(read: (addresses: readonly string[]) => Promise<readonly VaultProgress[]>): void
   /** Registers a listener for the end of a growing source; reading continues when the listener is done. */
   onEnd?(listener: (end: SourceEnd) => Promise<void>): void
   /**

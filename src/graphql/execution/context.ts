@@ -29,6 +29,14 @@ export interface DataKnown {
 
 const unknownData: DataKnown = { version: null, newestTs: null, ageSeconds: null }
 
+/** A vault that a chain's reader has set aside. */
+export interface LeftOutVault {
+  readonly address: string
+  readonly reason: string
+  /** The first block without its facts. */
+  readonly block: number
+}
+
 /** Called with the number of keys in each batch of a loader. */
 export type OnBatch = (loader: string, keys: number) => void
 
@@ -40,6 +48,7 @@ export interface Context {
   readonly data: DataKnown
   readonly isStopped: (feed: string) => boolean
   readonly isWaiting: (feed: string) => boolean
+  readonly setAside: () => readonly LeftOutVault[]
   /** Prevents caching of the response: it is valid for a moment only. */
   readonly doNotCache: () => void
   /**
@@ -54,6 +63,7 @@ export interface ContextOptions {
   readonly onBatch?: OnBatch
   readonly isStopped?: (feed: string) => boolean
   readonly isWaiting?: (feed: string) => boolean
+  readonly setAside?: () => readonly LeftOutVault[]
 }
 
 /** Is told of each read of an execution. */
@@ -67,13 +77,14 @@ export function contextOn(
   reader: VersionedReader,
   { signal, cacheTags, doNotCache, data = unknownData }: RequestContext,
   observer: ReadObserver,
-  { onBatch, isStopped = () => false, isWaiting = () => false }: ContextOptions,
+  { onBatch, isStopped = () => false, isWaiting = () => false, setAside = () => [] }: ContextOptions,
 ): Context {
   return {
     onBatch,
     data,
     isStopped,
     isWaiting,
+    setAside,
     doNotCache: () => doNotCache?.(),
     loaders: new Map(),
     database: {

@@ -1,6 +1,6 @@
 import { type FeedState, readFeedStates } from '../../database/read/feed.ts'
 import { builder } from './builder.ts'
-import type { DataKnown } from '../execution/context.ts'
+import type { DataKnown, LeftOutVault } from '../execution/context.ts'
 import { shortNames } from '../feed-names.ts'
 import { createWholeLoader } from '../execution/data-loaders.ts'
 
@@ -51,6 +51,17 @@ const Feed = builder.objectRef<ServedFeed>('Feed').implement({
   }),
 })
 
+const SetAsideVaultType = builder.objectRef<LeftOutVault>('SetAsideVault').implement({
+  description: 'A configured vault of a chain that cannot be read on. The others are read all the same.',
+  fields: (t) => ({
+    address: t.expose('address', { type: 'Address', description: 'Its address.' }),
+    reason: t.exposeString('reason', {
+      description: 'Why it cannot be read: it does not fit its standard, or lacks a price.',
+    }),
+    block: t.expose('block', { type: 'BlockNumber', description: 'The first block whose facts of it are missing.' }),
+  }),
+})
+
 const Meta = builder.objectRef<DataKnown>('Meta').implement({
   description: 'How new the data is that the answer is made of.',
   fields: (t) => ({
@@ -67,6 +78,12 @@ const Meta = builder.objectRef<DataKnown>('Meta').implement({
     ageSeconds: t.exposeInt('ageSeconds', {
       nullable: true,
       description: 'Whole seconds since the gateway last knew that it had heard of every commit.',
+    }),
+    setAside: t.field({
+      type: [SetAsideVaultType],
+      description:
+        'Vaults that the gateway that answers has set aside: it reads no facts of theirs until they are mended.',
+      resolve: (_, __, context) => [...context.setAside()],
     }),
     feeds: t.field({
       type: [Feed],

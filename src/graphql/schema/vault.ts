@@ -31,7 +31,8 @@ export const VaultStatusEnum = builder.enumType('VaultStatus', {
 })
 
 const FeeSummary = builder.objectRef<VaultRow>('FeeSummary').implement({
-  description: 'Fees that a vault has paid, and the figure that they are reckoned from. All in USD.',
+  description:
+    'Fees that a vault has paid, and the figure that they are reckoned from. All in USD. As the newest mark with a summary tells them; until there is one, derived from flows, fee events and gains.',
   fields: (t) => ({
     contributedUsd: t.expose('feesContributedUsd', { type: 'Usd', description: 'Capital contributed, in USD.' }),
     withdrawnUsd: t.expose('feesWithdrawnUsd', { type: 'Usd', description: 'Capital withdrawn, in USD.' }),
@@ -153,7 +154,7 @@ export const VaultType = builder.prismaObject('Vault', {
     }),
     fees: t.field({
       type: FeeSummary,
-      description: 'Its fee summary, as its newest mark with one gave it.',
+      description: 'Its fee summary: that of its newest mark with one, else derived.',
       resolve: (vault) => vault,
     }),
     suspension: t.field({

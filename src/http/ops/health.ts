@@ -10,6 +10,8 @@ import { metricsPath } from './probe-paths.ts'
 export interface Readiness {
   /** Returns why it cannot serve; null if it can. */
   reason(): Promise<string | null>
+  /** Returns why it serves less than it is configured to, in sentences; none where it serves all. */
+  degradations?(): readonly string[]
   /** Returns the age of the data; without it, the age is not reported. */
   age?(): DataAge
 }
@@ -39,6 +41,8 @@ export function probes(
   const ready = async (): Promise<Answer> => {
     const reason = await readiness.reason()
     const age = readiness.age?.()
+    const reasons = readiness.degradations?.() ?? []
+    if (reason === null && reasons.length > 0) return told('degraded', { reasons, ...age })
     return reason === null ? told('ready', age) : problem('NOT_READY', `${reason}${inWords(age)}`)
   }
   const probe =
@@ -60,10 +64,10 @@ function inWords({ dataAgeSeconds = null }: Partial<DataAge> = {}): string {
   return dataAgeSeconds === null || dataAgeSeconds === 0 ? '' : ` What is known of the data is ${dataAgeSeconds} s old.`
 }
 
-function told(status: string, age?: DataAge): Answer {
+function told(status: string, details?: object): Answer {
   return {
     status: 200,
     headers: { 'content-type': 'application/json; charset=utf-8' },
-    body: JSON.stringify({ status, ...age }),
+    body: JSON.stringify({ status, ...details }),
   }
 }

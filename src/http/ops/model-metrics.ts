@@ -27,6 +27,8 @@ export interface ModelMetricsOptions {
   readonly read: () => Promise<ModelFigures | null>
   readonly isFeedStopped: () => boolean
   readonly isFeedWaiting: () => boolean
+  /** Number of vaults of chains that are set aside. */
+  readonly setAside?: () => number
   readonly nowSeconds: () => number
 }
 
@@ -35,7 +37,7 @@ export interface ModelMetricsOptions {
  * database is unavailable its figures are omitted, because a stale position looks the same as a stalled feed.
  */
 export function createModelMetrics(options: ModelMetricsOptions): () => Promise<string> {
-  const { read, isFeedStopped, isFeedWaiting, nowSeconds } = options
+  const { read, isFeedStopped, isFeedWaiting, setAside = () => 0, nowSeconds } = options
   const registry = new Registry()
   const gauge = <Label extends string = never>(name: string, help: string, labelNames: Label[] = []): Gauge<Label> =>
     new Gauge({ name: `vault_gateway_${name}`, help, labelNames, registers: [registry] })
@@ -45,6 +47,7 @@ export function createModelMetrics(options: ModelMetricsOptions): () => Promise<
     'feed_waiting',
     '1 where the feed waits for its database, for room on a disk, or for its file, else 0.',
   )
+  const aside = gauge('vaults_set_aside', 'Vaults of chains that are set aside, while the others are read.')
   const lines = gauge('feed_position_lines', 'Lines of a feed that have been applied.', ['feed'])
   const bytes = gauge('feed_position_bytes', 'Bytes of a feed, decompressed, that have been applied.', ['feed'])
   const block = gauge('feed_position_block', 'Newest block of a chain that has been read and applied.', ['feed'])
@@ -64,6 +67,7 @@ export function createModelMetrics(options: ModelMetricsOptions): () => Promise<
     up.set(figures === null ? 0 : 1)
     stopped.set(isFeedStopped() ? 1 : 0)
     waiting.set(isFeedWaiting() ? 1 : 0)
+    aside.set(setAside())
     for (const each of [lines, bytes, block, factAge, readAge]) each.reset()
     const now = nowSeconds()
     const feeds = figures?.feeds ?? []

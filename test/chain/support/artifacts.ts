@@ -21,6 +21,8 @@ export const manager = published(
 export const router = published('v3-periphery/artifacts/contracts/SwapRouter.sol/SwapRouter')
 export const token = own('Token')
 export const vault = own('Vault')
+export const feeVault = own('FeeVault')
+export const lendingVault = own('LendingVault')
 export const multicall: Artifact = { ...own('Multicall3'), abi: [] }
 
 /** The data of the transaction that creates the contract. */

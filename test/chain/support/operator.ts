@@ -13,12 +13,21 @@ export interface Told {
   readonly logIndex: number
 }
 
-export async function openVault(chain: TestChain, protocol: Protocol, asset: TestToken) {
-  const [, owner, alice, bob] = chain.accounts as [Address, Address, Address, Address]
-  const vault = await protocol.deployVault(asset, owner)
+/**
+ * @param kind the contract, which has what the usual vault has
+ * @param more what its constructor takes beside the asset and the owner
+ */
+export async function openVault(
+  chain: TestChain,
+  protocol: Protocol,
+  asset: TestToken,
+  kind = artifacts.vault,
+  ...more: readonly unknown[]
+) {
+  const [deployer, owner, alice, bob] = chain.accounts as [Address, Address, Address, Address]
+  const vault = await chain.deploy(deployer, artifacts.creationOf(kind, asset.address, owner, ...more))
   const firstBlock = await chain.head()
-  const ofVault = (from: Address, name: string, ...args: unknown[]): Call =>
-    callOf(from, vault, artifacts.vault.abi, name, args)
+  const ofVault = (from: Address, name: string, ...args: unknown[]): Call => callOf(from, vault, kind.abi, name, args)
   /** Calls in the vault's name, in one transaction. */
   const run = (...calls: (readonly [Address, Hex])[]): Call =>
     ofVault(
@@ -42,6 +51,8 @@ export async function openVault(chain: TestChain, protocol: Protocol, asset: Tes
     owner,
     asset,
     run,
+    /** A call of any of its functions. */
+    callOf: ofVault,
     deposit: (from: Address, assets: bigint) => ofVault(from, 'deposit', assets, from),
     withdraw: (from: Address, assets: bigint) => ofVault(from, 'withdraw', assets, from, from),
     redeem: (from: Address, shares: bigint) => ofVault(from, 'redeem', shares, from, from),

@@ -113,8 +113,6 @@ export async function deployProtocol(chain: TestChain) {
     approve,
     mintData,
     createPool,
-    /** A vault of a token, owned by an account. */
-    deployVault: (asset: TestToken, owner: Address) => deploy(artifacts.vault, asset.address, owner),
     /** Swaps so much of one token for another, as the trader. */
     swap: (from: TestToken, to: TestToken, units: bigint) =>
       callOf(trader, router, artifacts.router.abi, 'exactInputSingle', [swapOf(trader, from, to, units)]),

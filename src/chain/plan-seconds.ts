@@ -1,0 +1,60 @@
+import type { Address } from '../domain/address.ts'
+import { type BlockPlan, planBlocks, withoutApplied } from './block-plan.ts'
+import type { ChainConfig } from './config.ts'
+import { Contradiction } from './errors.ts'
+import type { Segment } from './follow.ts'
+import { groupBy } from './rpc/arrays.ts'
+import type { Header } from './rpc/block.ts'
+import type { TimestampBlocks } from './timestamp-facts.ts'
+import { type ArrivalOptions, readArrivals } from './valuation/arrivals.ts'
+import type { Holdings } from './valuation/holdings.ts'
+import type { VaultFeeTerms } from './vaults/vault-fees.ts'
+
+/** Tells whether all facts of a vault up to a time are applied. */
+export type IsApplied = (vault: Address, ts: number) => boolean
+
+/** Options of {@link planSeconds}. */
+export interface SecondsOptions extends ArrivalOptions {
+  readonly config: Pick<ChainConfig, 'vaults' | 'markEveryBlocks'>
+  readonly feeTerms: VaultFeeTerms
+  readonly isApplied: IsApplied
+}
+
+/** Returns the seconds of a segment that have facts. */
+export async function planSeconds(
+  segment: Segment,
+  options: SecondsOptions,
+  holdings: Holdings,
+): Promise<TimestampBlocks[]> {
+  const { config, rpc, feeTerms, isApplied } = options
+  const known = new Map(segment.headers)
+  const headerAt = async (number: number): Promise<Header> => {
+    const header = known.get(number) ?? (await rpc.ask((node) => node.block(number)))
+    known.set(number, header)
+    return header
+  }
+  const { number, parentHash } = await headerAt(segment.from)
+  const before = { number: number - 1, hash: parentHash }
+  const bounds = { before, end: await headerAt(segment.to), headerAt }
+  holdings.expect(await readArrivals(segment.logs, holdings, bounds, options))
+  const plans = planBlocks(segment, { ...config, feeTerms, holdings })
+  const placed = await Promise.all(plans.map(async (plan) => ({ plan, header: await headerAt(plan.number) })))
+  for (const { plan, header } of placed) {
+    const stray = plan.events.find(({ log }) => log.blockHash !== header.hash)
+    if (stray !== undefined)
+      throw new Contradiction(`block ${header.number} is ${header.hash}, ${stray.log.blockHash} by the logs`)
+  }
+  const left = placed.flatMap(({ plan, header }): { plan: BlockPlan; header: Header }[] => {
+    const rest = withoutApplied(plan, (vault) => isApplied(vault, header.ts))
+    return rest === null ? [] : [{ plan: rest, header }]
+  })
+  const seconds = [...groupBy(left, ({ header }) => header.ts).values()]
+  return Promise.all(
+    seconds.map(async (blocks) => {
+      let end = (blocks.at(-1) as (typeof blocks)[number]).header
+      for (let next = await headerAt(end.number + 1); next.ts === end.ts; next = await headerAt(end.number + 1))
+        end = next
+      return { blocks, end }
+    }),
+  )
+}

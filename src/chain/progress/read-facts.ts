@@ -1,0 +1,122 @@
+import type { FactInput } from '../../feed/fact/fact.ts'
+import type { VaultConfig } from '../config.ts'
+import { ChainUnreadable, NoVaultLeft } from '../errors.ts'
+import type { ReaderOptions, ResumePoint } from '../reader.ts'
+import type { Header } from '../rpc/block.ts'
+import type { Rpc } from '../rpc/rpc.ts'
+import type { ChainProgress } from './chain-position.ts'
+import type { LateVault, SetAsideVault } from './set-aside.ts'
+import { readStage } from './stage.ts'
+
+/** The facts of one second, and how far the chain is read then: from that second on they may have to be read again. */
+export interface BlockFactsBatch extends Pick<ChainProgress, 'block' | 'late'> {
+  readonly facts: readonly FactInput[]
+}
+
+/** Options of {@link readFacts}. */
+export interface FactsOptions extends ReaderOptions {
+  /** Called with all vaults that are set aside, whenever there is another one. */
+  readonly onSetAside: (vaults: readonly SetAsideVault[]) => void
+}
+
+/**
+ * Reads vaults as facts, second by second. Vaults that are behind the others are read first, up to where these are. A
+ * vault that cannot be read on is set aside, and the others go on.
+ * @param start how far the chain was read; null for its beginning
+ * @throws {ChainError} when a retry cannot help, or no vault is left
+ */
+export async function* readFacts(
+  options: FactsOptions,
+  start: Pick<ChainProgress, 'block' | 'late'> | null,
+): AsyncGenerator<BlockFactsBatch, void> {
+  const aside = new AsideVaults(options)
+  const from = start !== null && start.late.length > 0 ? yield* catchUp(options, start, aside) : (start?.block ?? null)
+  const vaults = options.config.vaults.filter(({ address }) => !aside.has(address))
+  for await (const { start: block, facts } of readStage(options, { vaults, from }, (...fault) => aside.add(...fault))) {
+    yield { block, facts, late: aside.late }
+  }
+  if (aside.late.length === options.config.vaults.length) throw aside.error()
+}
+
+/**
+ * Reads the vaults that are behind, up to the second of the block that the others are at.
+ * @returns the first block of that second
+ */
+async function* catchUp(
+  options: FactsOptions,
+  { block, late }: Pick<ChainProgress, 'block' | 'late'>,
+  aside: AsideVaults,
+): AsyncGenerator<BlockFactsBatch, Header> {
+  const end = await firstOfSecond(options.rpc, block)
+  const behind = late.filter(({ number }) => number < end.number).sort((a, b) => a.number - b.number)
+  const [first] = behind
+  if (first === undefined) return end
+  options.report('info', 'Vaults that were set aside are read again', { vaults: behind.map(({ address }) => address) })
+  const vaults = options.config.vaults.filter(({ address }) => behind.some((vault) => vault.address === address))
+  const remaining = new Map(behind.map((vault) => [vault.address, vault]))
+  // The others do not wait for nodes that lack old blocks.
+  const bounded = { ...options, rpc: options.impatientRpc, once: true, onEnd: undefined, until: end.number }
+  const seconds = readStage(bounded, { vaults, from: first }, (vault, fault) => {
+    remaining.delete(vault.address)
+    aside.add(vault, fault)
+  })
+  try {
+    for await (const { start, facts } of seconds) {
+      for (const vault of remaining.values()) remaining.set(vault.address, laterOf(vault, start))
+      yield { block, facts, late: [...remaining.values(), ...aside.late] }
+    }
+  } catch (error) {
+    if (!(error instanceof ChainUnreadable)) throw error
+    for (const vault of remaining.values()) aside.add(vault, error)
+  }
+  return end
+}
+
+/** Returns a vault as it is after a second was read, unless it is ahead of it. */
+function laterOf(vault: LateVault, { number, hash }: Header): LateVault {
+  return vault.number < number ? { ...vault, number, hash } : vault
+}
+
+/** The vaults that are set aside. */
+class AsideVaults {
+  readonly #vaults = new Map<string, { readonly late: LateVault; readonly error: Error }>()
+
+  constructor(readonly options: FactsOptions) {}
+
+  get late(): LateVault[] {
+    return [...this.#vaults.values()].map(({ late }) => late)
+  }
+
+  has(address: VaultConfig['address']): boolean {
+    return this.#vaults.has(address)
+  }
+
+  add(late: LateVault, error: Error): void {
+    this.#vaults.set(late.address, { late, error })
+    const { address, number: block } = late
+    this.options.report('error', `A vault is set aside: ${error.message}`, { vault: address, block })
+    const all = [...this.#vaults.values()]
+    this.options.onSetAside(
+      all.map((one) => ({ address: one.late.address, reason: one.error.message, block: one.late.number })),
+    )
+  }
+
+  /** Returns the error that ends reading when no vault is left: that of the only one, or all of them. */
+  error(): Error {
+    const errors = [...this.#vaults.values()].map(({ error }) => error)
+    const [only = null] = errors.length === 1 ? errors : []
+    return only ?? new NoVaultLeft(errors.map(({ message }) => message))
+  }
+}
+
+/** Returns the first block of the second of a block. */
+function firstOfSecond(rpc: Rpc, { number }: ResumePoint): Promise<Header> {
+  return rpc.ask(async (node) => {
+    let first = await node.block(number)
+    for (;;) {
+      const before = first.number === 0 ? null : await node.block(first.number - 1)
+      if (before?.ts !== first.ts) return first
+      first = before
+    }
+  })
+}

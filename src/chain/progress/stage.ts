@@ -1,0 +1,84 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import type { FactInput } from '../../feed/fact/fact.ts'
+import type { VaultConfig } from '../config.ts'
+import { Contradiction, LogsIncomplete } from '../errors.ts'
+import { type ReaderOptions, readSeconds, type ResumePoint, type SecondFacts } from '../reader.ts'
+import type { Header } from '../rpc/block.ts'
+import type { LateVault, VaultFault } from './set-aside.ts'
+
+/** Maximum number of retries where logs and contracts disagree. */
+const maxRereads = 5
+const rereadSeconds = 1
+
+/** Vaults that are read together, and from where. */
+export interface Stage {
+  readonly vaults: readonly VaultConfig[]
+  readonly from: ResumePoint | null
+}
+
+/** The facts of one second of a stage. */
+export interface StageSecond {
+  readonly start: Header
+  readonly facts: readonly FactInput[]
+}
+
+/** Called for a vault that has a fault, with the second from which on it is not read. */
+export type OnFault = (vault: LateVault, fault: VaultFault) => void
+
+interface StageProgress {
+  from: ResumePoint | null
+  /** The last second that was yielded. */
+  lastTs: number
+  /** Retries since then. */
+  rereads: number
+  vaults: readonly VaultConfig[]
+}
+
+/**
+ * Reads vaults until the chain ends, or none of them is left. One with a fault is left out from that second on. The same
+ * chain yields the same facts, wherever reading resumes.
+ * @throws {ChainError} when a retry cannot help
+ */
+export async function* readStage(
+  options: ReaderOptions,
+  { vaults, from }: Stage,
+  onFault: OnFault,
+): AsyncGenerator<StageSecond, void> {
+  const progress: StageProgress = { from, lastTs: -1, rereads: 0, vaults }
+  while (progress.vaults.length > 0) {
+    try {
+      const isAtEnd = yield* readOn(options, progress, onFault)
+      if (isAtEnd) return
+    } catch (error) {
+      if (!(error instanceof Contradiction)) throw error
+      if (++progress.rereads > maxRereads) throw new LogsIncomplete(error.message)
+      options.report('warn', 'The chain is read again', { reason: error.message })
+      await wait(rereadSeconds * 1_000, undefined, { signal: options.signal })
+    }
+  }
+}
+
+/**
+ * Yields the seconds that were not yielded yet, up to the first one with a fault.
+ * @returns whether that is the end of the chain
+ */
+async function* readOn(
+  options: ReaderOptions,
+  progress: StageProgress,
+  onFault: OnFault,
+): AsyncGenerator<StageSecond, boolean> {
+  const config = { ...options.config, vaults: [...progress.vaults] }
+  for await (const { start, facts, faults } of readSeconds({ ...options, config }, progress.from)) {
+    if (start.ts <= progress.lastTs) continue
+    leaveOut(faults, start, onFault)
+    const vaults = progress.vaults.filter(({ address }) => !faults.has(address))
+    Object.assign(progress, { from: start, lastTs: start.ts, rereads: 0, vaults })
+    yield { start, facts }
+    if (faults.size > 0) return false
+  }
+  return true
+}
+
+function leaveOut(faults: SecondFacts['faults'], { number, hash }: Header, onFault: OnFault): void {
+  for (const [address, fault] of faults) onFault({ address, number, hash }, fault)
+}

@@ -1,0 +1,90 @@
+import type { Address } from 'viem'
+import type { TokenConfig } from '../config.ts'
+import { type BlockState, contractCall } from '../rpc/multicall.ts'
+import { poolAbi } from '../venues/uniswap-v3.ts'
+
+/** The pools from a token to a stable token. */
+export interface PriceRoute {
+  readonly hops: readonly Hop[]
+  /** Power of ten between the smallest units of the token and of the stable token. */
+  readonly shift: number
+}
+
+interface Hop {
+  readonly pool: Address
+  /** Whether the pool's price is that of its token0, from which this hop starts. */
+  readonly direct: boolean
+}
+
+/** The problem of a configured route. */
+interface RouteProblem {
+  readonly reason: string
+  /** Whether a pool does not answer, rather than to hold other tokens. */
+  readonly isAbsent: boolean
+}
+
+/** A configured route, which is resolved at the first block at which its pools answer: their tokens never change. */
+export interface LazyPriceRoute {
+  /** Returns the route; null where a pool does not answer at this block, nor did at an earlier call. */
+  at(state: BlockState): Promise<PriceRoute | null>
+  /** Returns the problem of the route at a block; null where it has none, or was resolved before. */
+  find(state: BlockState): Promise<RouteProblem | null>
+}
+
+/**
+ * Creates the price route of a token.
+ * @param decimals of the token
+ * @param stables decimals of the stable tokens, by address
+ */
+export function createPriceRoute(
+  token: TokenConfig,
+  decimals: number,
+  stables: ReadonlyMap<Address, number>,
+): LazyPriceRoute {
+  let known: PriceRoute | null = token.price === 'stable' ? { hops: [], shift: 0 } : null
+  const resolve = async (state: BlockState): Promise<RouteProblem | null> => {
+    if (known !== null) return null
+    const found = await readRoute(state, token, decimals, stables)
+    if ('reason' in found) return found
+    known = found
+    return null
+  }
+  return {
+    find: resolve,
+    async at(state) {
+      await resolve(state)
+      return known
+    },
+  }
+}
+
+async function readRoute(
+  state: BlockState,
+  { address, price }: TokenConfig,
+  decimals: number,
+  stables: ReadonlyMap<Address, number>,
+): Promise<PriceRoute | RouteProblem> {
+  const pools = price === 'stable' ? [] : price
+  const sides = await Promise.all(pools.map((pool) => sidesOf(state, pool)))
+  const hops: Hop[] = []
+  let at = address
+  for (const [index, pool] of pools.entries()) {
+    const pair = sides[index] ?? null
+    if (pair === null) return { reason: `names ${pool}, which is no pool`, isAbsent: true }
+    if (!pair.includes(at)) return { reason: `names the pool ${pool}, which doesn't hold ${at}`, isAbsent: false }
+    hops.push({ pool, direct: pair[0] === at })
+    at = pair[0] === at ? pair[1] : pair[0]
+  }
+  const ofStable = stables.get(at)
+  return ofStable === undefined
+    ? { reason: `leads to ${at}, which is no stable token of this list`, isAbsent: false }
+    : { hops, shift: decimals - ofStable }
+}
+
+async function sidesOf(state: BlockState, pool: Address): Promise<readonly [Address, Address] | null> {
+  const [token0, token1] = await Promise.all([
+    state.read(contractCall(poolAbi, pool, 'token0', [])),
+    state.read(contractCall(poolAbi, pool, 'token1', [])),
+  ])
+  return token0 === null || token1 === null ? null : [token0, token1]
+}

@@ -1,0 +1,110 @@
+import { type Address, parseAbi } from 'viem'
+import type { VaultConfig } from '../config.ts'
+import { ChainUnreadable, ContractMismatch, PriceUnavailable } from '../errors.ts'
+import { initialPositions } from '../initial-positions.ts'
+import type { ChainConnection } from '../reader.ts'
+import type { Header } from '../rpc/block.ts'
+import { finalBlock } from '../rpc/finality.ts'
+import { BlockState, contractCall } from '../rpc/multicall.ts'
+import { readPrices, requireToken } from '../valuation/tokens.ts'
+import { valueVault } from '../valuation/valuation.ts'
+import { readVaultTerms, requireCreation } from './erc4626.ts'
+
+const pausableAbi = parseAbi(['function paused() view returns (bool)'])
+
+/** A vault as far as it can be read at the newest block. */
+export interface VaultReport {
+  readonly address: Address
+  readonly block: number
+  /** The kind of vault that it is read as; null where none fits. */
+  readonly adapter: string | null
+  /** Names and values of what was read. */
+  readonly read: readonly (readonly [name: string, value: string])[]
+  /** Why it would be set aside, in sentences without a full stop; none where it can be read. */
+  readonly missing: readonly string[]
+}
+
+/**
+ * Reads each vault at the newest block, as far as it can be read.
+ * @throws {ChainError} when the nodes cannot be read
+ */
+export async function checkVaults(connection: ChainConnection): Promise<VaultReport[]> {
+  const block = await finalBlock(connection.rpc, connection.config.finality)
+  return Promise.all(connection.config.vaults.map((vault) => checkVault(connection, vault, block)))
+}
+
+async function checkVault(connection: ChainConnection, vault: VaultConfig, block: Header): Promise<VaultReport> {
+  const { address, firstBlock } = vault
+  const missing: string[] = []
+  const read: [name: string, value: string][] = []
+  /** Does one part of the check; another one may succeed where it fails. */
+  const attempt = async (work: () => Promise<void>): Promise<boolean> => {
+    try {
+      await work()
+      return true
+    } catch (error) {
+      if (![ContractMismatch, PriceUnavailable, ChainUnreadable].some((kind) => error instanceof kind)) throw error
+      missing.push((error as Error).message)
+      return false
+    }
+  }
+  if (firstBlock > block.number) {
+    missing.push(`firstBlock is ${firstBlock}, after the newest block, ${block.number}`)
+    return { address, block: block.number, adapter: null, read, missing }
+  }
+  await attempt(() => checkCreation(connection, vault))
+  const state = new BlockState(connection.rpc, connection.multicall, block)
+  const fits = await attempt(async () => {
+    const { owner, asset } = await readVaultTerms(state, address)
+    read.push(['owner', owner], ['asset', connection.tokens.get(asset)?.symbol ?? asset])
+  })
+  if (fits) {
+    await attempt(async () => void read.push(...(await readValue(connection, state, address))))
+    read.push(...(await readOptional(connection, state, address)))
+  }
+  return { address, block: block.number, adapter: fits ? 'ERC-4626, Uniswap v3 positions' : null, read, missing }
+}
+
+/** Checks the first block, whose state the nodes may not have. */
+async function checkCreation({ impatientRpc, multicall }: ChainConnection, vault: VaultConfig): Promise<void> {
+  const first = await impatientRpc.ask((node) => node.block(vault.firstBlock))
+  await requireCreation(new BlockState(impatientRpc, multicall, first), first.parentHash, vault)
+}
+
+async function readValue(
+  connection: ChainConnection,
+  state: BlockState,
+  vault: Address,
+): Promise<[name: string, value: string][]> {
+  const { tokens, venue } = connection
+  const { asset } = await readVaultTerms(state, vault)
+  const { symbol } = requireToken(tokens, asset, vault, state.block.number)
+  const prices = readPrices(state, tokens)
+  const price = (await prices).get(symbol)
+  if (price === undefined) throw new PriceUnavailable(symbol, state.block.number)
+  const holdings = await initialPositions(state.block, { ...connection, vaults: [vault] })
+  const held = holdings.of(vault)
+  const { valueUsd } = await valueVault(state, { venue, tokens, prices }, vault, held)
+  const others = held.strays === 0 ? '' : `, and ${held.strays} in other tokens, which don't count`
+  return [
+    ['value', `${valueUsd.toFixed()} USD`],
+    ['price', `${price.toFixed()} USD for one ${symbol}`],
+    ['positions', `${held.positions.length}${others}`],
+  ]
+}
+
+/** Reads what a vault may have beyond the standard. */
+async function readOptional(
+  { feeTerms }: ChainConnection,
+  state: BlockState,
+  vault: Address,
+): Promise<[name: string, value: string][]> {
+  const paused = await state.read(contractCall(pausableAbi, vault, 'paused', []))
+  const terms = feeTerms.get(vault)
+  const recipients = [...(terms?.recipients ?? []), ...(terms?.namesRecipient === true ? ['feeRecipient()'] : [])]
+  return [
+    ['suspended', paused === null ? "unknown: it doesn't answer paused()" : paused ? 'yes' : 'no'],
+    ['fees', recipients.length === 0 ? 'none that can be read' : `new shares for ${recipients.join(', ')}`],
+    ['high-water mark', terms?.tellsHighWater === true ? 'highWaterMark()' : 'the greatest gain'],
+  ]
+}

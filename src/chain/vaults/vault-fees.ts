@@ -1,0 +1,116 @@
+import { type Address, parseAbi } from 'viem'
+import type { VaultConfig } from '../config.ts'
+import { ContractMismatch } from '../errors.ts'
+import { groupBy } from '../rpc/arrays.ts'
+import type { ChainLog } from '../rpc/block.ts'
+import { type BlockState, contractCall } from '../rpc/multicall.ts'
+import { vaultAbi, type VaultChange } from './vault-events.ts'
+
+const feeAbi = parseAbi([
+  'function feeRecipient() view returns (address)',
+  'function highWaterMark() view returns (uint256)',
+  'function convertToAssets(uint256 shares) view returns (uint256)',
+  'function decimals() view returns (uint8)',
+])
+
+/** The fees of a vault that can be read. */
+export interface FeeTerms {
+  /** The configured recipients of fee shares. */
+  readonly recipients: readonly Address[]
+  /** Whether it names a recipient itself. */
+  readonly namesRecipient: boolean
+  readonly tellsHighWater: boolean
+}
+
+/** Vaults with fees that can be read; those without any are left out. */
+export type VaultFeeTerms = ReadonlyMap<Address, FeeTerms>
+
+/** Reads which fees vaults have. One that is not there yet may have all. */
+export async function readFeeTerms(state: BlockState, vaults: readonly VaultConfig[]): Promise<VaultFeeTerms> {
+  const terms = await Promise.all(
+    vaults.map(async ({ address, feeRecipients: recipients = [] }): Promise<[Address, FeeTerms]> => {
+      const [namesRecipient, tellsHighWater] = await Promise.all([
+        answers(state, address, 'feeRecipient'),
+        answers(state, address, 'highWaterMark'),
+      ])
+      return [address, { recipients, namesRecipient, tellsHighWater }]
+    }),
+  )
+  return new Map(terms.filter(([, one]) => one.recipients.length > 0 || one.namesRecipient || one.tellsHighWater))
+}
+
+async function answers(state: BlockState, vault: Address, name: 'feeRecipient' | 'highWaterMark'): Promise<boolean> {
+  const call = contractCall(feeAbi, vault, name, [])
+  try {
+    await state.readIfThere<unknown>(call, null)
+    return true
+  } catch (error) {
+    if (error instanceof ContractMismatch) return false
+    throw error
+  }
+}
+
+/** Tells whether fees of a vault are paid by new shares. */
+export function mintsFees(terms: FeeTerms | undefined): boolean {
+  return terms !== undefined && (terms.recipients.length > 0 || terms.namesRecipient)
+}
+
+interface LoggedChange {
+  readonly change: VaultChange
+  readonly log: ChainLog
+}
+
+/**
+ * Returns the changes of one vault without the mints that deposits of the same transaction explain: those of as many
+ * shares to the same account. Fees that a vault charges before a deposit stay.
+ */
+export function withoutDepositMints<One extends LoggedChange>(changes: readonly One[]): One[] {
+  const explained = new Set<One>()
+  for (const some of groupBy(changes, ({ log }) => log.txHash).values()) {
+    for (const { change } of some) {
+      if (change.kind !== 'deposited') continue
+      const { owner, shares } = change
+      const mint = some.findLast(
+        (one) =>
+          one.change.kind === 'minted' &&
+          one.change.to === owner &&
+          one.change.shares === shares &&
+          !explained.has(one),
+      )
+      if (mint !== undefined) explained.add(mint)
+    }
+  }
+  return changes.filter((one) => !explained.has(one))
+}
+
+/**
+ * Returns the assets that minted shares are worth at the end of a block, by the vault's own price of a share; null where
+ * they are no fee, since the account is no recipient of fees, neither then nor in the block before.
+ * @throws {ContractMismatch} when the vault does not answer for its share price
+ */
+export async function feeAssets(
+  state: BlockState,
+  before: BlockState,
+  vault: Address,
+  { recipients, namesRecipient }: FeeTerms,
+  { to, shares }: Extract<VaultChange, { kind: 'minted' }>,
+): Promise<bigint | null> {
+  const recipient = contractCall(feeAbi, vault, 'feeRecipient', [])
+  const named = namesRecipient ? await Promise.all([state.read(recipient), before.read(recipient)]) : []
+  if (![...recipients, ...named].includes(to)) return null
+  return state.readRequired(contractCall(feeAbi, vault, 'convertToAssets', [shares]))
+}
+
+/**
+ * Returns the assets that all shares of a vault are worth at its high-water mark, which is in assets for one whole share;
+ * null where it has none.
+ */
+export async function highWaterAssets(state: BlockState, vault: Address): Promise<bigint | null> {
+  const [mark, supply, decimals] = await Promise.all([
+    state.read(contractCall(feeAbi, vault, 'highWaterMark', [])),
+    state.read(contractCall(vaultAbi, vault, 'totalSupply', [])),
+    state.read(contractCall(feeAbi, vault, 'decimals', [])),
+  ])
+  if (mark === null || mark === 0n || supply === null || decimals === null) return null
+  return (supply * mark) / 10n ** BigInt(decimals)
+}

@@ -1,0 +1,69 @@
+import { Decimal, usdDigits, zero } from './decimal.ts'
+import { FigureTooLarge } from './errors.ts'
+import { netUsd, type VaultState } from './vault.ts'
+
+/** Fee summary of a vault: totals in USD. */
+export interface FeeSummary {
+  readonly contributedUsd: Decimal
+  readonly withdrawnUsd: Decimal
+  readonly taxedUsd: Decimal
+  /** High-water mark of the gain. */
+  readonly highWaterUsd: Decimal
+}
+
+/** The fee summary of a vault, and where it comes from. */
+export interface VaultFees extends FeeSummary {
+  /** Whether a mark has told the summary; it is derived until then. */
+  readonly isTold: boolean
+  /** Whether a mark has told the high-water mark, alone or in a summary. */
+  readonly isHighWaterTold: boolean
+}
+
+/** The fees of a new vault. */
+export const noFees: VaultFees = {
+  contributedUsd: zero,
+  withdrawnUsd: zero,
+  taxedUsd: zero,
+  highWaterUsd: zero,
+  isTold: false,
+  isHighWaterTold: false,
+}
+
+/**
+ * Returns the fees after a valuation or flow. Until a mark tells them, they follow from the vault itself: its capital in
+ * and out, and its greatest gain so far.
+ */
+export function feesAfter(fees: VaultFees, vault: VaultState): VaultFees {
+  if (fees.isTold) return fees
+  const highWaterUsd = fees.isHighWaterTold ? fees.highWaterUsd : Decimal.max(fees.highWaterUsd, netUsd(vault))
+  return { ...fees, contributedUsd: vault.capitalInUsd, withdrawnUsd: vault.capitalOutUsd, highWaterUsd }
+}
+
+/**
+ * Adds a fee event, unless a mark tells the summary.
+ * @throws {FigureTooLarge} when the sum has too many digits
+ */
+export function chargeFee(fees: VaultFees, amountUsd: Decimal): VaultFees {
+  if (fees.isTold) return fees
+  return { ...fees, taxedUsd: requireUsd('amountUsd', 'taxedUsd', fees.taxedUsd.plus(amountUsd)) }
+}
+
+/** Replaces the summary by that of a mark. */
+export function tellFees(summary: FeeSummary): VaultFees {
+  return { ...summary, isTold: true, isHighWaterTold: true }
+}
+
+/**
+ * Replaces the high-water mark by the gain at a value of the vault.
+ * @param valueUsd value of the whole vault at its own high-water mark
+ * @throws {FigureTooLarge} when the gain has too many digits
+ */
+export function tellHighWater(fees: VaultFees, vault: VaultState, valueUsd: Decimal): VaultFees {
+  const gainUsd = Decimal.max(zero, netUsd({ ...vault, valueUsd }))
+  return { ...fees, highWaterUsd: requireUsd('highWaterValueUsd', 'highWaterUsd', gainUsd), isHighWaterTold: true }
+}
+
+function requireUsd(key: string, figure: string, amount: Decimal): Decimal {
+  if (amount.e >= usdDigits) throw new FigureTooLarge(key, figure, amount.toFixed(), usdDigits)
+  return amount
+}
