@@ -23,6 +23,8 @@ export const mostCursorCharacters = 300
 export const defaultQueryLimits = {
   /** Ten times the longest query of the README; GraphiQL's introspection query has 2 KB. */
   bytes: 20_000,
+  /** Each error looks for its line and column. A formatted query has a line for each field. */
+  lines: 2_000,
   /** Validation compares fields pairwise. GraphiQL's introspection query has about 400 tokens. */
   tokens: 1_000,
   /** Fields of one name in one selection set, which validation compares pairwise; merged fragments repeat a few. */
@@ -115,7 +117,7 @@ export const assumedLengths: Readonly<Record<string, number>> = {
   enumValues: 6,
   directives: 5,
   interfaces: 1,
-  possibleTypes: 1,
+  possibleTypes: 4,
   locations: 5,
 }
 
@@ -184,10 +186,11 @@ export const acceptedTypes = 50
 export const countedSenders = 50_000
 
 /**
- * Maximum number of chunks of one body: each takes about 2 us to parse and store, however small it is, and those past
- * the limit 0.5 us. Clients that stream a body send chunks of a kilobyte and more.
+ * Maximum number of chunks of one body: each takes 2 us to parse and store. Clients that stream send a kilobyte and more.
  */
 export const bodyChunks = 1_000
+/** Memory of a chunk of a body besides its bytes, which `bodiesBytes` counts too. */
+export const chunkBytes = 300
 
 /** Bytes that are read and discarded of the body of a rejected request; then the connection is closed. */
 export const discardedBytes = 1024 * 1024

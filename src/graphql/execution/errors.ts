@@ -49,6 +49,11 @@ export function publicError(error: unknown, report: ReportUnplanned): GraphQLErr
     const [code, message] = passing
     return new GraphQLError(message, { path: at?.path ?? null, extensions: { code, ...retryLater } })
   }
+  const variable = nullVariableOf(error)
+  if (at !== undefined && variable !== undefined) {
+    const extensions = { code: 'BAD_USER_INPUT', argument: variable }
+    return new GraphQLError(clip(at.message), { nodes: at.nodes ?? null, path: at.path ?? null, extensions })
+  }
   // An error with a path is of a field that ran: a server error.
   if (at !== undefined && broken === undefined && at.path === undefined) return withCode(at)
   return new GraphQLError(masked(report(broken ?? error)), {
@@ -64,6 +69,14 @@ function causeOf(error: unknown): unknown {
   let cause = error
   while (cause instanceof GraphQLError) cause = cause.originalError
   return cause
+}
+
+/** Returns the variable that is null in an argument or a directive that must not be null, which shows at its field only. */
+function nullVariableOf(error: unknown): string | undefined {
+  let innermost = error
+  while (innermost instanceof GraphQLError && innermost.originalError !== undefined) innermost = innermost.originalError
+  const node = innermost instanceof GraphQLError ? innermost.nodes?.[0] : undefined
+  return node?.kind === Kind.VARIABLE ? node.name.value : undefined
 }
 
 function passingCode(error: unknown): readonly [code: string, message: string] | null {

@@ -50,7 +50,8 @@ export class OperationCache {
   }
 
   /** Prepares a document: synchronous work of up to about 30 ms. */
-  prepare(text: string): PreparedDocument {
+  prepare(sent: string): PreparedDocument {
+    const text = copied(sent)
     const prepared = this.#prepare(text)
     this.#prepared.set(text, prepared)
     return prepared
@@ -102,6 +103,11 @@ class Prepared implements PreparedDocument {
     const definition = this.document === null ? undefined : selectOperation(this.document, operationName)
     return definition && this.operations.get(definition)
   }
+}
+
+/** Copies a text: one that was cut from a body, or joined of parts, would keep all of it in memory. */
+function copied(text: string): string {
+  return Buffer.from(text, 'utf16le').toString('utf16le')
 }
 
 function parsed(text: string): DocumentNode | GraphQLError {

@@ -16,6 +16,7 @@ type Bound = keyof QueryLimits
 
 const inWords: Record<Bound, string> = {
   bytes: 'bytes long',
+  lines: 'lines long',
   tokens: 'tokens long',
   repeats: 'fields rich in one name in one selection',
   variableCharacters: 'characters long in its variables',
@@ -31,7 +32,8 @@ const inWords: Record<Bound, string> = {
  * @returns error of the limit that it exceeds, or null
  */
 export function checkText(source: string, limits: QueryLimits): GraphQLError | null {
-  return over(limits, 'bytes', Buffer.byteLength(source)) ?? over(limits, 'tokens', countTokens(source))
+  const tooLong = over(limits, 'bytes', Buffer.byteLength(source)) ?? over(limits, 'lines', countLines(source))
+  return tooLong ?? over(limits, 'tokens', countTokens(source))
 }
 
 /**
@@ -135,6 +137,13 @@ function over(limits: QueryLimits, bound: Bound, figure: number, advice = ''): G
 function cheaper(mostExpensive: readonly string[]): string {
   if (mostExpensive.length === 0) return ' Ask for fewer fields, or for some of them in another query.'
   return ` Its dearest part is ${mostExpensive.join(' with ')}: ask there for less, or for the rest in another query.`
+}
+
+/** Counts the lines of a document, as GraphQL ends them. */
+function countLines(text: string): number {
+  let lines = 1
+  for (const _ of text.matchAll(/\r\n|[\n\r]/g)) lines++
+  return lines
 }
 
 /** Counts the tokens of a document up to its first syntax error, where the parser stops. */

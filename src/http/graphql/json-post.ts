@@ -1,4 +1,4 @@
-import { type ExecutionResult, GraphQLError } from 'graphql'
+import { type ExecutionResult, GraphQLError, type GraphQLFormattedError } from 'graphql'
 import type { GraphQLParams } from 'graphql-yoga'
 import type { Answer } from '../../rest/problem.ts'
 import { resultText } from '../../graphql/execution/compiler/json-text.ts'
@@ -122,15 +122,12 @@ function statusOf(
   return { status: status > 0 ? status : isUnexpected && !hasData ? 500 : 200, headers }
 }
 
-/** Returns an error without the extensions that set the response's status. */
-function withoutHttp(error: GraphQLError): GraphQLError {
-  const { message, nodes, source, positions, path, extensions } = error
+/**
+ * Returns an error as it is sent, without the extensions that set the response's status. Another GraphQLError would look
+ * for its line and column in the document again.
+ */
+function withoutHttp(error: GraphQLError): GraphQLFormattedError {
+  const { extensions = {}, ...formatted } = error.toJSON()
   const kept = Object.entries(extensions).filter(([name]) => name !== 'http' && name !== 'unexpected')
-  return new GraphQLError(message, {
-    nodes: nodes ?? null,
-    source: source ?? null,
-    positions: positions ?? null,
-    path: path ?? null,
-    extensions: Object.fromEntries(kept),
-  })
+  return { ...formatted, ...(kept.length > 0 && { extensions: Object.fromEntries(kept) }) }
 }

@@ -29,7 +29,17 @@ let packing = 0
 export function pack(body: Buffer, encoding: Encoding): Promise<Buffer> | null {
   if (packing >= mostPacking) return null
   packing++
-  return packedBy(encoding, body).finally(() => packing--)
+  return packedBy(encoding, body)
+    .then(trimmed)
+    .finally(() => packing--)
+}
+
+/** Copies bytes out of a larger buffer, which would stay in memory with them. */
+function trimmed(bytes: Buffer): Buffer {
+  if (bytes.buffer.byteLength === bytes.length) return bytes
+  const copy = Buffer.allocUnsafeSlow(bytes.length)
+  bytes.copy(copy)
+  return copy
 }
 
 function packedBy(encoding: Encoding, body: Buffer): Promise<Buffer> {

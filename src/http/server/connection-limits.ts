@@ -26,12 +26,12 @@ export interface ConnectionLimits {
 }
 
 /**
- * Creates the limits on open connections. One IPv4 address, or one IPv6 /64 network, may have half of them, so that it
- * cannot lock out the others; there is no such share behind proxies, because the gateway sees only their addresses.
+ * Creates the limits on open connections. One IPv4 address, or one IPv6 /64 network, may have half of those that the
+ * others leave, so that a few cannot lock out the others; there is no such share behind proxies, because the gateway sees
+ * only their addresses.
  */
 export function createConnectionLimits(options: ConnectionLimitsOptions): ConnectionLimits {
   const { most, isBehindProxies = false, onOpen, onRefused } = options
-  const mostOfSender = isBehindProxies ? most : Math.ceil(most / 2)
   const ofSenders = new Map<string, number>()
   let open = 0
 
@@ -50,7 +50,8 @@ export function createConnectionLimits(options: ConnectionLimitsOptions): Connec
     admit(address) {
       const sender = senderOfAddress(address ?? '')
       const ofSender = ofSenders.get(sender) ?? 0
-      if (open >= most || ofSender >= mostOfSender) {
+      const left = most - (open - ofSender)
+      if (ofSender >= (isBehindProxies ? left : Math.ceil(left / 2))) {
         onRefused?.()
         return null
       }

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { HttpLimits } from '../../limits.ts'
+import { chunkBytes, type HttpLimits } from '../../limits.ts'
 import type { BoundedRequest } from './bounded-request.ts'
 import type { BodyShare } from './capacity/shared-capacity.ts'
 
@@ -9,7 +9,7 @@ export type Unread = 'too large' | 'too many chunks' | 'overloaded'
 
 /**
  * Reads the body of a request of the Fetch API, up to its limit.
- * @param share counts the bytes read
+ * @param share counts the bytes read, and the memory of each chunk
  */
 export async function fetchedBody(
   { body, headers }: Pick<Request, 'body' | 'headers'>,
@@ -23,7 +23,7 @@ export async function fetchedBody(
   for await (const chunk of body as unknown as AsyncIterable<Uint8Array>) {
     length += chunk.length
     if (length > bodyBytes) return 'too large'
-    if (!share.add(chunk.length)) return 'overloaded'
+    if (!share.add(chunk.length + chunkBytes)) return 'overloaded'
     read.push(chunk)
   }
   return Buffer.concat(read)
@@ -32,7 +32,7 @@ export async function fetchedBody(
 /**
  * Reads the body of a request of node:http, up to its limit, and sends 100 Continue if the client expects it (RFC 9110,
  * section 10.1.1). Bytes beyond the limit are discarded.
- * @param share counts the bytes read
+ * @param share counts the bytes read, and the memory of each chunk
  */
 export function socketBody(
   request: BoundedRequest,
@@ -53,7 +53,7 @@ export function socketBody(
     const take = (chunk: Buffer<ArrayBuffer>): void => {
       length += chunk.length
       if (length > bodyBytes) return refuse('too large')
-      if (!share.add(chunk.length)) return refuse('overloaded')
+      if (!share.add(chunk.length + chunkBytes)) return refuse('overloaded')
       read.push(chunk)
     }
     request.onTooManyChunks(() => refuse('too many chunks'))

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { heapBytes } from '../../support/heap.ts'
 import { OperationCache } from '../../../src/graphql/execution/operation-cache.ts'
 import { schema } from '../../../src/graphql/schema/schema.ts'
 import { defaultQueryLimits, operationCacheLimits } from '../../../src/limits.ts'
@@ -20,4 +21,12 @@ test('a document is weighed with its compiled fields, and as many are kept as fi
   expect(kept.length).toBeLessThanOrEqual(fitting)
   expect(kept.length).toBeGreaterThan(fitting / 2)
   expect(kept.at(-1)).toBe(salts.at(-1))
+})
+
+test('a document that was cut from a long text does not keep that text', () => {
+  const cache = new OperationCache(schema, defaultQueryLimits)
+  const before = heapBytes()
+  for (let salt = 0; salt < 200; salt++)
+    cache.prepare(`{ a${10_000 + salt}: __typename }${'x'.repeat(100_000)}`.slice(0, 22))
+  expect(heapBytes() - before).toBeLessThan(10_000_000)
 })

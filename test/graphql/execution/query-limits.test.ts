@@ -120,6 +120,7 @@ describe('a query over HTTP', () => {
 
   test.each([
     ['bytes', `{ strategies { id } } # ${'x'.repeat(queryBounds.bytes)}`],
+    ['lines', `{ strategies { id } }${'\n'.repeat(queryBounds.lines)}`],
     ['tokens', `{ strategies { ${'id '.repeat(queryBounds.tokens)} } }`],
     ['depth', `{ vaults(first: 1) { nodes { ${nestedVaults(6)} } } }`],
     ['aliases', `{ strategies { ${Array.from({ length: 51 }, (_, index) => `a${index}: id`).join(' ')} } }`],

@@ -1,4 +1,4 @@
-import type { ExecutionResult } from 'graphql'
+import type { ExecutionResult, GraphQLFormattedError } from 'graphql'
 import { ExactNumber, stringify } from './exact-number.ts'
 
 /** Data of a result as JSON text, written by a compiled operation. */
@@ -22,8 +22,13 @@ export class JsonText {
   }
 }
 
+/** A result whose errors may be formatted already. */
+type SentResult = Omit<ExecutionResult, 'errors'> & {
+  readonly errors?: ExecutionResult['errors'] | readonly GraphQLFormattedError[]
+}
+
 /** Serializes a result. */
-export function resultText(result: ExecutionResult): string {
+export function resultText(result: SentResult): string {
   const { data, ...others } = result
   if (!(data instanceof JsonText)) return stringify(result)
   const text = stringify(others)

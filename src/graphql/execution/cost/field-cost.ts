@@ -30,9 +30,11 @@ export function askedLength(given: Readonly<Record<string, unknown>>): AskedLeng
 
 /**
  * Returns the number of items of a list: the length that an argument requests, the size of a connection's page, or an
- * assumed length.
+ * assumed length. Any other field is 1, but for a type by its name, whose lists may be as many times longer than assumed.
  */
 export function lengthOf(field: GraphQLField<unknown, unknown>, asked: AskedLength | null, page: number): number {
+  if (field === TypeMetaFieldDef) return largestType
+  if (!isListField(field)) return 1
   return isPageField(field) ? page : (asked?.length ?? assumedLengths[field.name] ?? 10)
 }
 
@@ -57,6 +59,9 @@ export function ownCost(field: GraphQLField<unknown, unknown>, parent: GraphQLCo
   if (field.name === 'totalCount') return parent.name === 'LedgerConnection' ? ledgerCountCost : readCost
   return field.args.some(({ name }) => lengthArguments.includes(name)) ? readCost : 1
 }
+
+/** How many times as long as the assumed lengths the lists of the largest types are. */
+const largestType = 3
 
 const lengthArguments: readonly string[] = ['first', 'points', 'ids']
 

@@ -171,7 +171,7 @@ class Pricer {
       const given = isPriced ? argumentsOf(field, node, computation.variables) : {}
       const asked = askedLength(given)
       const each = costAt(inner, computation, asked?.length ?? 1)
-      const length = isListField(field) ? lengthOf(field, asked, page) : 1
+      const length = lengthOf(field, asked, page)
       const label = asked === null ? [] : [`${field.name}(${asked.argument}: ${asked.length})`]
       return {
         cost: own + elementsIn(given) + length * each.cost,

@@ -1,4 +1,7 @@
-/** A capacity shared by senders, each of which may take at most half of it, so that one cannot lock out the others. */
+/**
+ * A capacity shared by senders, each of which may take at most half of what the others leave, so that a few cannot lock
+ * out the others: one may take a half, a second one then a quarter.
+ */
 export class Budget {
   readonly most: number
   #taken = 0
@@ -11,11 +14,13 @@ export class Budget {
 
   /**
    * Takes an amount for a sender.
-   * @returns false, with nothing taken, if the amount exceeds the remaining capacity or the sender's share
+   * @returns false, with nothing taken, if the amount exceeds the sender's share
    */
   take(sender: string, amount: number): boolean {
-    const ofSender = (this.#takenBy.get(sender) ?? 0) + amount
-    if (this.#taken + amount > this.most || ofSender > Math.ceil(this.most / 2)) return false
+    const before = this.#takenBy.get(sender) ?? 0
+    const ofSender = before + amount
+    const left = this.most - (this.#taken - before)
+    if (ofSender > Math.ceil(left / 2)) return false
     this.#taken += amount
     this.#takenBy.set(sender, ofSender)
     return true
