@@ -31,6 +31,7 @@ export type VaultRow = Served<
     | 'pointCount'
     | 'ledgerBlock'
     | 'ledgerInOrder'
+    | 'ownerIsLarge'
   >
 >
 export type PositionRow = Served<Omit<Position, 'ordinal'>>

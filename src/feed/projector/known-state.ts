@@ -3,6 +3,7 @@ import { knownMarks } from '../../database/write/equity.ts'
 import { knownEvents } from '../../database/write/ledger.ts'
 import { type Figures, knownStrategies, readFigures } from '../../database/write/strategy.ts'
 import { knownScreens } from '../../database/write/universe.ts'
+import { countSmallVaults } from '../../database/write/vault-tally.ts'
 import { lockVaults } from '../../database/write/vault.ts'
 import { digestOf } from '../fact/digest.ts'
 import type { EventFact, Fact, FactKind } from '../fact/fact.ts'
@@ -20,7 +21,7 @@ export async function loadKnownState(
   const events: EventFact[] = ofKind('event')
   const addresses = [...new Set([...opened, ...marks, ...events].map(({ vault }) => vault))].sort()
   // Pipelined, but in this order: reads after the lock see what the previous writer has committed.
-  const [vaults, strategies, screens, knownOfMarks, knownOfEvents, figures] = await Promise.all([
+  const [vaults, strategies, screens, knownOfMarks, knownOfEvents, figures, smallVaults] = await Promise.all([
     lockVaults(transaction, addresses),
     knownStrategies(transaction, [...new Set(published.map(({ id }) => id))]),
     knownScreens(
@@ -30,6 +31,7 @@ export async function loadKnownState(
     knownMarks(transaction, marks),
     knownEvents(transaction, events),
     readFigures(transaction, [...new Set(opened.map(({ strategy }) => strategy))], addresses),
+    countSmallVaults(transaction, [...new Set(opened.map(({ owner }) => owner))]),
   ])
   const digests = new Map<string, string>()
   for (const { strategyId, ts, digest } of strategies.revisions) digests.set(identity.strategy(strategyId, ts), digest)
@@ -39,7 +41,8 @@ export async function loadKnownState(
   for (const { vault, txHash, logIndex, digest } of knownOfEvents) {
     digests.set(identity.event(vault, txHash, logIndex), digest)
   }
-  const known = { strategies: strategies.ids, vaults: new Map(vaults.map((vault) => [vault.address, vault])), digests }
+  const byAddress = new Map(vaults.map((vault) => [vault.address, vault]))
+  const known = { strategies: strategies.ids, vaults: byAddress, smallVaults, digests }
   return { known, figures }
 }
 

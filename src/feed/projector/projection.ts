@@ -3,11 +3,12 @@ import type { RecordedEvent } from '../../database/write/ledger.ts'
 import type { RecordedPosition } from '../../database/write/position.ts'
 import type { RecordedStrategy } from '../../database/write/strategy.ts'
 import type { RecordedScreen } from '../../database/write/universe.ts'
+import { largeOwnerVaults } from '../../database/write/vault-tally.ts'
 import type { VaultRecord } from '../../database/write/vault.ts'
 import { zero } from '../../domain/decimal.ts'
 import { revalue } from '../../domain/flows.ts'
 import { isInRange } from '../../domain/position.ts'
-import { newVault, requireStorable, setPositions } from '../../domain/vault.ts'
+import { newVault, requireStorable, setPositions, statusOf, type VaultStatus } from '../../domain/vault.ts'
 import { ConflictingFact, OutOfOrder, UnknownStrategy, UnknownVault } from '../errors.ts'
 import type { EventFact, Fact, MarkFact, ScreenFact, StrategyFact, VaultFact } from '../fact/fact.ts'
 import { identityOf } from '../fact/identity.ts'
@@ -18,6 +19,8 @@ export interface KnownState {
   /** Ids of all strategies. */
   readonly strategies: Set<string>
   readonly vaults: Map<string, VaultRecord>
+  /** Number of vaults of owners that open some, those aside that were opened when it was large. */
+  readonly smallVaults: Map<string, number>
   /** Digests of known facts, by identity. */
   readonly digests: Map<string, string>
 }
@@ -27,7 +30,8 @@ export interface Changes {
   readonly strategies: RecordedStrategy[]
   readonly screens: RecordedScreen[]
   readonly opened: Set<string>
-  readonly touched: Set<string>
+  /** Changed vaults with the status that they had before; null for those that were opened. */
+  readonly touched: Map<string, VaultStatus | null>
   /** Vaults whose benchmark a flow has changed. */
   readonly moved: Set<string>
   readonly points: Map<string, RecordedPoint>
@@ -44,7 +48,7 @@ export class Projection {
     strategies: [],
     screens: [],
     opened: new Set(),
-    touched: new Set(),
+    touched: new Map(),
     moved: new Set(),
     points: new Map(),
     pointsBefore: new Map(),
@@ -99,6 +103,9 @@ export class Projection {
   #open({ vault: address, owner, strategy, ts }: VaultFact, digest: string): void {
     if (!this.known.strategies.has(strategy)) throw new UnknownStrategy('strategy', strategy)
     this.changes.opened.add(address)
+    const smallVaults = this.known.smallVaults.get(owner) ?? 0
+    const ownerIsLarge = smallVaults >= largeOwnerVaults
+    if (!ownerIsLarge) this.known.smallVaults.set(owner, smallVaults + 1)
     this.#keep({
       address,
       owner,
@@ -112,6 +119,7 @@ export class Projection {
       ledgerBlock: null,
       ledgerInOrder: true,
       updatedAt: ts,
+      ownerIsLarge,
     })
   }
 
@@ -162,8 +170,10 @@ export class Projection {
   }
 
   #keep(vault: VaultRecord): void {
+    const { touched } = this.changes
+    const before = this.known.vaults.get(vault.address)
+    if (!touched.has(vault.address)) touched.set(vault.address, before === undefined ? null : statusOf(before.state))
     this.known.vaults.set(vault.address, vault)
-    this.changes.touched.add(vault.address)
   }
 
   /**

@@ -6,6 +6,7 @@ import { saveBuckets } from '../../database/write/bucket.ts'
 import { appendCommit } from '../../database/write/commit-log.ts'
 import { saveDays, savePoints } from '../../database/write/equity.ts'
 import { type FeedPosition, lockFeedPosition, saveFeedPosition, saveNewestFact } from '../../database/write/feed.ts'
+import { replaceHoldings } from '../../database/write/holding.ts'
 import { saveEvents } from '../../database/write/ledger.ts'
 import { replacePositions } from '../../database/write/position.ts'
 import {
@@ -16,8 +17,10 @@ import {
   saveStrategies,
 } from '../../database/write/strategy.ts'
 import { saveScreens } from '../../database/write/universe.ts'
-import { replaceHoldings, saveVaults, type VaultRecord } from '../../database/write/vault.ts'
+import { saveVaultTallies, type StatusChange } from '../../database/write/vault-tally.ts'
+import { saveVaults, type VaultRecord } from '../../database/write/vault.ts'
 import { DomainError } from '../../domain/errors.ts'
+import { statusOf } from '../../domain/vault.ts'
 import { dayOf } from '../../domain/returns.ts'
 import type { BatchLine, LineOutcome } from './line-outcome.ts'
 import { digestOf } from '../fact/digest.ts'
@@ -117,8 +120,9 @@ async function applyOnce(
   const newestSeen = newestFact(batch, outcomes, ['applied', 'skipped'])
   if (newestSeen !== null) saveNewestFact(transaction, feed, newestSeen)
   await beforeCommit?.(outcomes)
-  // Must be last: it serialises writers from here to the end of the transaction.
+  // Serialises writers from here to the end of the transaction: only what all of them change may follow.
   if (tags.length > 0) appendCommit(transaction, newestFact(batch, outcomes, ['applied']), tags)
+  saveVaultTallies(transaction, statusChanges(projection))
   return { outcomes, seen: moved ?? (hasApplied ? undefined : stored) }
 }
 
@@ -157,7 +161,7 @@ async function save(
   { known, changes }: Projection,
   figures: readonly Figures[],
 ): Promise<CacheTag[]> {
-  const touched = [...changes.touched].map((address) => known.vaults.get(address) as VaultRecord)
+  const touched = [...changes.touched.keys()].map((address) => known.vaults.get(address) as VaultRecord)
   saveStrategies(transaction, changes.strategies)
   await saveScreens(transaction, changes.screens)
   const stale = await lockStrategies(transaction, figures, changedDays(known, changes))
@@ -182,9 +186,17 @@ async function save(
   replacePositions(transaction, changes.positions)
   await refreshFigures(transaction, stale)
   const isScreened = changes.screens.length > 0
-  return changedTags([...changes.touched], {
+  return changedTags([...changes.touched.keys()], {
     catalogue: changes.strategies.length > 0 || isScreened || stale.size > 0,
     universe: isScreened,
+  })
+}
+
+/** Returns the changed vaults with their status before the batch and after it. */
+function statusChanges({ known, changes }: Projection): StatusChange[] {
+  return Array.from(changes.touched, ([address, before]) => {
+    const { owner, strategyId, ownerIsLarge, state } = known.vaults.get(address) as VaultRecord
+    return { owner, strategyId, ownerIsLarge, before, after: statusOf(state) }
   })
 }
 

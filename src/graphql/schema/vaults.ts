@@ -1,14 +1,8 @@
 import { listLimits, mostFilterValues } from '../../limits.ts'
-import {
-  allStrategies,
-  countVaults,
-  type PagedVaultRow,
-  readVaultPages,
-  type VaultCursor,
-  type VaultFilter,
-  type VaultOrder,
-  type VaultPage,
-} from '../../database/read/vault.ts'
+import { countVaults } from '../../database/read/vault-lists/count.ts'
+import { allStrategies, type VaultFilter } from '../../database/read/vault-lists/filter.ts'
+import type { VaultCursor, VaultOrder } from '../../database/read/vault-lists/order.ts'
+import { type PagedVaultRow, readVaultPages, type VaultPage } from '../../database/read/vault-lists/page.ts'
 import type { VaultRow } from '../../database/read/rows.ts'
 import { vaultStatuses } from '../../domain/vault.ts'
 import { distinct, searchable, requireWithin } from './arguments.ts'
@@ -43,6 +37,8 @@ const VaultOrderField = builder.enumType('VaultOrderField', {
   values: {
     VALUE_USD: { description: 'Their value now, in USD.' },
     NET_USD: { description: 'Their gain net of flows, in USD.' },
+    STRATEGY_DELTA_USD: { description: "The strategy's part of their gain, in USD." },
+    CAPITAL_IN_USD: { description: 'Capital deposited so far, in USD.' },
     UPDATED_AT: { description: 'Time of their newest fact.' },
     ADDRESS: { description: 'Their address, by its hexadecimal digits.' },
   } satisfies Record<VaultOrder, unknown>,
@@ -117,6 +113,8 @@ const address = /^0x[0-9a-fA-F]{40}$/
 const orderValues: Record<VaultOrder, RegExp> = {
   VALUE_USD: amount,
   NET_USD: amount,
+  STRATEGY_DELTA_USD: amount,
+  CAPITAL_IN_USD: amount,
   UPDATED_AT: /^\d{1,12}$/,
   ADDRESS: address,
 }
