@@ -1,6 +1,6 @@
 import type { Transaction } from '../../database/database.ts'
 import { knownMarks } from '../../database/write/equity.ts'
-import { knownEvents } from '../../database/write/ledger.ts'
+import { knownEvents, readNewestTallies } from '../../database/write/ledger.ts'
 import { type Figures, knownStrategies, readFigures } from '../../database/write/strategy.ts'
 import { knownScreens } from '../../database/write/universe.ts'
 import { countSmallVaults } from '../../database/write/vault-tally.ts'
@@ -21,7 +21,7 @@ export async function loadKnownState(
   const events: EventFact[] = ofKind('event')
   const addresses = [...new Set([...opened, ...marks, ...events].map(({ vault }) => vault))].sort()
   // Pipelined, but in this order: reads after the lock see what the previous writer has committed.
-  const [vaults, strategies, screens, knownOfMarks, knownOfEvents, figures, smallVaults] = await Promise.all([
+  const [vaults, strategies, screens, knownOfMarks, knownOfEvents, figures, smallVaults, tallies] = await Promise.all([
     lockVaults(transaction, addresses),
     knownStrategies(transaction, [...new Set(published.map(({ id }) => id))]),
     knownScreens(
@@ -32,6 +32,7 @@ export async function loadKnownState(
     knownEvents(transaction, events),
     readFigures(transaction, [...new Set(opened.map(({ strategy }) => strategy))], addresses),
     countSmallVaults(transaction, [...new Set(opened.map(({ owner }) => owner))]),
+    readNewestTallies(transaction, [...new Set(events.map(({ vault }) => vault))]),
   ])
   const digests = new Map<string, string>()
   for (const { strategyId, ts, digest } of strategies.revisions) digests.set(identity.strategy(strategyId, ts), digest)
@@ -42,7 +43,7 @@ export async function loadKnownState(
     digests.set(identity.event(vault, txHash, logIndex), digest)
   }
   const byAddress = new Map(vaults.map((vault) => [vault.address, vault]))
-  const known = { strategies: strategies.ids, vaults: byAddress, smallVaults, digests }
+  const known = { strategies: strategies.ids, vaults: byAddress, smallVaults, tallies, digests }
   return { known, figures }
 }
 

@@ -7,12 +7,14 @@ import { largeOwnerVaults } from '../../database/write/vault-tally.ts'
 import type { VaultRecord } from '../../database/write/vault.ts'
 import { zero } from '../../domain/decimal.ts'
 import { revalue } from '../../domain/flows.ts'
+import type { NewestTallies } from '../../domain/ledger.ts'
 import { isInRange } from '../../domain/position.ts'
 import { newVault, requireStorable, setPositions, statusOf, type VaultStatus } from '../../domain/vault.ts'
 import { ConflictingFact, OutOfOrder, UnknownStrategy, UnknownVault } from '../errors.ts'
 import type { EventFact, Fact, MarkFact, ScreenFact, StrategyFact, VaultFact } from '../fact/fact.ts'
 import { identityOf } from '../fact/identity.ts'
 import { afterEvent, valuation } from './after-event.ts'
+import { LedgerTallies } from './ledger-tallies.ts'
 
 /** The stored state that a batch of facts refers to. */
 export interface KnownState {
@@ -21,6 +23,8 @@ export interface KnownState {
   readonly vaults: Map<string, VaultRecord>
   /** Number of vaults of owners that open some, those aside that were opened when it was large. */
   readonly smallVaults: Map<string, number>
+  /** The newest tallies of the ledgers that events are for, by vault. */
+  readonly tallies: Map<string, NewestTallies>
   /** Digests of known facts, by identity. */
   readonly digests: Map<string, string>
 }
@@ -57,7 +61,11 @@ export class Projection {
     positions: new Map(),
   }
 
-  constructor(readonly known: KnownState) {}
+  readonly tallies: LedgerTallies
+
+  constructor(readonly known: KnownState) {
+    this.tallies = new LedgerTallies(known.tallies)
+  }
 
   /**
    * Applies one fact.
@@ -148,6 +156,7 @@ export class Projection {
     if (isFlow) this.changes.moved.add(vault.address)
     if (isFlow) this.#record(after, null)
     else this.#keep(after)
+    this.tallies.add(vault.address, fact.ts, fact.type)
     this.changes.events.push({
       vault: vault.address,
       txHash: fact.txHash,

@@ -7,7 +7,7 @@ import { appendCommit } from '../../database/write/commit-log.ts'
 import { saveDays, savePoints } from '../../database/write/equity.ts'
 import { type FeedPosition, lockFeedPosition, saveFeedPosition, saveNewestFact } from '../../database/write/feed.ts'
 import { replaceHoldings } from '../../database/write/holding.ts'
-import { saveEvents } from '../../database/write/ledger.ts'
+import { saveEvents, saveTallies } from '../../database/write/ledger.ts'
 import { replacePositions } from '../../database/write/position.ts'
 import {
   type ChangedDays,
@@ -158,7 +158,7 @@ function outcomeOf(projection: Projection, line: BatchLine): LineOutcome {
  */
 async function save(
   transaction: Transaction,
-  { known, changes }: Projection,
+  { known, changes, tallies }: Projection,
   figures: readonly Figures[],
 ): Promise<CacheTag[]> {
   const touched = [...changes.touched.keys()].map((address) => known.vaults.get(address) as VaultRecord)
@@ -183,6 +183,7 @@ async function save(
   )
   saveDays(transaction, [...changes.days.values()])
   saveEvents(transaction, changes.events)
+  saveTallies(transaction, tallies.added())
   replacePositions(transaction, changes.positions)
   await refreshFigures(transaction, stale)
   const isScreened = changes.screens.length > 0

@@ -61,6 +61,7 @@ export async function buildWorld(run: RunSql, size: WorldSize): Promise<void> {
   await run(ledger(size))
   await fillSeriesBuckets(run)
   await fillVaultTallies(run)
+  await fillLedgerTallies(run)
   // Else the server would do so by itself, while the systems are measured.
   await run('vacuum analyze')
 }
@@ -69,6 +70,12 @@ export async function buildWorld(run: RunSql, size: WorldSize): Promise<void> {
 export async function fillVaultTallies(run: RunSql): Promise<void> {
   const sql = await migration('20261122120000_vault_lists')
   await run(sql.slice(sql.indexOf('UPDATE "vault"'), sql.indexOf('DROP INDEX')))
+}
+
+/** Tallies of the ledgers, as the migration that brought them counts what was stored. */
+export async function fillLedgerTallies(run: RunSql): Promise<void> {
+  const sql = await migration('20261122130000_ledger_tallies')
+  await run(sql.slice(sql.indexOf('INSERT INTO')))
 }
 
 /** Buckets and pages of the series, as the migrations that brought them fill them for what was stored already. */
