@@ -100,13 +100,13 @@ describe('tallies', () => {
           database,
           strategies.map((id) => strategy(id)),
         )
-        let isDone = false
+        const progress = { isDone: false }
         const ingesting = Promise.all(
           all.map((steps, feed) =>
             ingest({ database, source: { ...feedOf(factsOf(feed, steps), together), name: `/${feed}` } }),
           ),
-        ).finally(() => (isDone = true))
-        while (!isDone) {
+        ).finally(() => (progress.isDone = true))
+        while (!progress.isDone) {
           expect(await flaws(database)).toEqual([])
           await wait(100)
         }
