@@ -1,5 +1,4 @@
 import { vaultStatuses, type VaultStatus } from '../../../domain/vault.ts'
-import { listLimits } from '../../../limits.ts'
 import type { Read, Reader } from '../../database.ts'
 import { rowCodec } from '../row-codec.ts'
 import type { VaultRow } from '../rows.ts'
@@ -29,9 +28,11 @@ const maxLists = 8
 /** Those that not all scopes have are the last. */
 const parameters = { status: '$2', value: '$3', address: '$4', limit: '$5', strategy: '$6', owner: '$7' } as const
 const parametersOf: Record<Scope, number> = { all: 5, strategy: 6, owner: 7 }
+/** Maximum number of rows of a page, with the one that tells of a next page. */
+const mostPageRows = 256
 const limit = `limit (select ${parameters.limit}::integer)`
 /** A number that the planner knows: it then reads an index in order, and does not sort all vaults of a status. */
-const knownLimit = `limit ${listLimits.vaults.most + 1}`
+const knownLimit = `limit ${mostPageRows}`
 const statuses = `(select ${parameters.status}::text[])::vault_status[]`
 const strategies = strategiesOfList(parameters.strategy)
 const owners = `unnest((select ${parameters.owner}::text[])) as wanted(owner)`
@@ -109,10 +110,12 @@ function statementFor(scope: Scope, orderBy: VaultOrder, direction: Direction): 
 /**
  * Reads a page of each of several lists of vaults.
  * @param lists the strategy of each list, or `allStrategies`
+ * @throws {RangeError} if a page is longer than 255 vaults
  * @returns the rows in order for each list, and one more where there is one, which tells whether there is a next page
  */
 export function readVaultPages(database: Reader, lists: readonly string[], page: VaultPage): Promise<PagedVaultRow[]> {
   const { filter, orderBy, direction, first } = page
+  if (first >= mostPageRows) throw new RangeError(`a page of ${first} vaults is longer than ${mostPageRows - 1}`)
   const scope = scopeOf(lists, filter)
   const { value, address } = page.after ?? beforeAll(orderBy, direction)
   const values = [lists, statusesOf(filter), value, address, first + 1, filter.strategy, filter.owner]
