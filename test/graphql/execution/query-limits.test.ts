@@ -39,6 +39,7 @@ describe('the figures of a query', () => {
       '{ strategies { id ... on Strategy { name } ...more } } fragment more on Strategy { sigma }',
       { cost: 1 + 20 * 3 },
     ],
+    ['{ vaults(first: 1, last: 7) { nodes { address } } }', { depth: 3, cost: 100 + 1 + 7 }],
     ['{ __typename }', { depth: 1, cost: 1 }],
     [`{ vault(address: "${address}") { events { totalCount } } }`, { depth: 3, cost: 20 + 100 + 100 }],
     ['{ node(id: "one") { id ... on Strategy { name sigma } } }', { depth: 2, cost: 20 + 3 }],

@@ -59,7 +59,8 @@ export function ownCost(field: GraphQLField<unknown, unknown>): number {
 }
 
 const lookupArguments: readonly string[] = ['address', 'id']
-const lengthArguments: readonly string[] = ['first', 'points', 'ids']
+/** With `last`, `first` has no effect. */
+const lengthArguments: readonly string[] = ['last', 'first', 'points', 'ids']
 
 /** Returns whether arguments can change the cost of a field: they select a length, or take lists. */
 export function hasPricedArguments({ args }: GraphQLField<unknown, unknown>): boolean {
