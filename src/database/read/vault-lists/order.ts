@@ -47,23 +47,13 @@ export interface OrderSql {
 }
 
 /**
- * Returns the SQL of an order. The values of the cursor stand in scalar subqueries: with values that it can estimate by,
- * the planner would prefer a plan for each execution to one that it keeps.
- * @param parameters the parameters with the cursor's value and address
- * @see PostgreSQL documentation, PREPARE, "Notes" on generic and custom plans
+ * Returns the SQL of an order.
+ * @param cursor row with the cursor's `value` and `address_bytes`
  */
-export function orderSql(
-  order: VaultOrder,
-  direction: Direction,
-  parameters: { readonly value: string; readonly address: string },
-): OrderSql {
-  const { column, type } = vaultOrders[order]
+export function orderSql(order: VaultOrder, direction: Direction, cursor: string): OrderSql {
+  const { column } = vaultOrders[order]
   const addressBytes = bytesOf('vault.address')
   const beyond = direction === 'ASC' ? '>' : '<'
-  const [value, address] = [
-    `(select ${parameters.value}::${type})`,
-    `(select ${bytesOf(`${parameters.address}::text`)})`,
-  ]
   const isByAddress = order === 'ADDRESS'
   return {
     column,
@@ -73,9 +63,14 @@ export function orderSql(
       ? `${addressBytes} ${direction}`
       : `vault.${column} ${direction}, ${addressBytes} ${direction}`,
     afterCursor: isByAddress
-      ? `${addressBytes} ${beyond} ${address} and ${value} is not null`
-      : `(vault.${column}, ${addressBytes}) ${beyond} (${value}, ${address})`,
+      ? `${addressBytes} ${beyond} ${cursor}.address_bytes`
+      : `(vault.${column}, ${addressBytes}) ${beyond} (${cursor}.value, ${cursor}.address_bytes)`,
   }
+}
+
+/** Returns the SQL that selects the value and the bytes of the address of a cursor. */
+export function cursorSql(order: VaultOrder, value: string, address: string): string {
+  return `${value}::${vaultOrders[order].type} as value, ${bytesOf(`${address}::text`)} as address_bytes`
 }
 
 /** Returns the cursor that comes before all vaults. */

@@ -4,7 +4,15 @@ import { rowCodec } from '../row-codec.ts'
 import type { VaultRow } from '../rows.ts'
 import { vaultOf } from '../vault.ts'
 import { type Scope, scopeOf, statusesOf, strategiesOfList, type VaultFilter } from './filter.ts'
-import { beforeAll, type Direction, orderSql, type OrderSql, type VaultCursor, type VaultOrder } from './order.ts'
+import {
+  beforeAll,
+  cursorSql,
+  type Direction,
+  orderSql,
+  type OrderSql,
+  type VaultCursor,
+  type VaultOrder,
+} from './order.ts'
 
 /** A page of a list of vaults. */
 export interface VaultPage {
@@ -33,7 +41,6 @@ const mostPageRows = 256
 const limit = `limit (select ${parameters.limit}::integer)`
 /** A number that the planner knows: it then reads an index in order, and does not sort all vaults of a status. */
 const knownLimit = `limit ${mostPageRows}`
-const statuses = `(select ${parameters.status}::text[])::vault_status[]`
 const strategies = strategiesOfList(parameters.strategy)
 const owners = `unnest((select ${parameters.owner}::text[])) as wanted(owner)`
 
@@ -44,7 +51,7 @@ const owners = `unnest((select ${parameters.owner}::text[])) as wanted(owner)`
 function inOrder(equal: string, { addressBytes, afterCursor, orderBy, orderByIndex }: OrderSql): string {
   const rangeOf = (status: VaultStatus): string => `(
     select vault.*, ${addressBytes} as address_bytes from vault
-    where ${equal} status = '${status}' and '${status}' = any(${statuses}) and ${afterCursor}
+    where ${equal} status = '${status}' and '${status}' = any(asked.statuses) and ${afterCursor}
     order by ${orderByIndex} ${knownLimit})`
   return `select * from (${vaultStatuses.map(rangeOf).join(' union all ')}) vault order by ${orderBy} ${limit}`
 }
@@ -60,7 +67,7 @@ function ofOwners(sql: OrderSql): string {
   return `select vault.* from (
     (select few.* from ${owners} cross join lateral (
       select vault.*, ${addressBytes} as address_bytes from vault
-      where not owner_is_large and owner = wanted.owner and status = any(${statuses}) ${among('vault')} and ${afterCursor}
+      where not owner_is_large and owner = wanted.owner and status = any(asked.statuses) ${among('vault')} and ${afterCursor}
       offset 0) few order by ${orderBy} ${limit})
     union all
     (select many.* from ${owners} cross join lateral (
@@ -81,8 +88,13 @@ function inScope(scope: Scope, sql: OrderSql): string {
   }
 }
 
+/**
+ * Creates the statement of a page. Its values stand in a subquery of their own: with values that it can estimate by, the
+ * planner would prefer a plan for each execution to one that it keeps.
+ * @see PostgreSQL documentation, PREPARE, "Notes" on generic and custom plans
+ */
 function pageStatement(scope: Scope, orderBy: VaultOrder, direction: Direction): Read {
-  const sql = orderSql(orderBy, direction, parameters)
+  const sql = orderSql(orderBy, direction, 'asked')
   const { select, decode } = rowCodec<PagedVaultRow>((c) =>
     // Object spread would create objects in dictionary mode, which are slow to read.
     Object.assign(vaultOf(c), { list: c.text('list.strategy'), orderValue: c.raw(`vault.${sql.column}`) }),
@@ -92,6 +104,8 @@ function pageStatement(scope: Scope, orderBy: VaultOrder, direction: Direction):
     source: 'all vaults',
     batching: { kind: 'keyed', keyColumn: 'list', maxKeys: maxLists },
     text: `${select} from unnest((select $1::text[])) as list(strategy)
+      cross join (select ${parameters.status}::text[]::vault_status[] as statuses,
+        ${cursorSql(orderBy, parameters.value, parameters.address)} offset 0) asked
       cross join lateral (${inScope(scope, sql)}) vault`,
     decode,
   }
