@@ -49,8 +49,8 @@ export type QueryLimits = Readonly<Record<keyof typeof defaultQueryLimits, numbe
 /** Cost of a list besides its items, and of a count: each alias is a separate read. */
 export const readCost = 100
 
-/** Cost of a total of ledger rows: counting 300,000 rows takes the database as long as reading 3,000 fields. */
-export const ledgerCountCost = 3_000
+/** Cost of looking up one object by its address or id: a statement, which all lookups of one type share. */
+export const lookupCost = 20
 
 /**
  * Cost of preparing a request, in units of query cost by CPU time: 1,000 tokens take 15 to 30 ms to parse and validate,
@@ -190,7 +190,7 @@ export const countedSenders = 50_000
  */
 export const bodyChunks = 1_000
 /** Memory of a chunk of a body besides its bytes, which `bodiesBytes` counts too. */
-export const chunkBytes = 300
+export const bodyChunkBytes = 300
 
 /** Bytes that are read and discarded of the body of a rejected request; then the connection is closed. */
 export const discardedBytes = 1024 * 1024

@@ -2,7 +2,8 @@ import { isIPv6 } from 'node:net'
 import type { Config } from '../config.ts'
 import type { Reader } from '../database/database.ts'
 import { isOutage } from '../database/errors.ts'
-import { allStrategies, readVaultPages } from '../database/read/vault.ts'
+import { allStrategies } from '../database/read/vault-lists/filter.ts'
+import { readVaultPages } from '../database/read/vault-lists/page.ts'
 
 /** Wildcard addresses, which no client can connect to. */
 const allAddresses: readonly string[] = ['0.0.0.0', '::']

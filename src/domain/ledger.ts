@@ -18,3 +18,45 @@ export interface LedgerKey {
   readonly logIndex: number
   readonly txHash: string
 }
+
+/** Number of rows of each type. */
+export type LedgerCounts = Readonly<Record<EventType, number>>
+
+/** Number of a ledger's rows up to the end of a second. */
+export interface LedgerTally {
+  /** The second, in Unix seconds. */
+  readonly ts: number
+  readonly counts: LedgerCounts
+}
+
+/** The two newest tallies of a ledger. */
+export interface NewestTallies {
+  /** The newest that stays, whatever follows. */
+  readonly kept: LedgerTally | null
+  /** That of the newest row. The next second replaces it, unless it is kept. */
+  readonly newest: LedgerTally | null
+}
+
+/** Number of rows for which a tally is kept: a count reads fewer rows than this. */
+export const tallyRows = 64
+
+const noRows = Object.fromEntries(eventTypes.map((type) => [type, 0])) as LedgerCounts
+
+/**
+ * Returns the tallies of a ledger after another row. Rows come in order of time, though not of block. A tally is kept when
+ * the rows of its second have completed another `tallyRows`: so fewer lie between a tally and any second after it that
+ * has no tally before it.
+ */
+export function afterRow({ kept, newest }: NewestTallies, ts: number, type: EventType): NewestTallies {
+  const counts = newest?.counts ?? noRows
+  const hasEnded = newest !== null && newest.ts !== ts
+  return {
+    kept: hasEnded && completedTallies(newest) > completedTallies(kept) ? newest : kept,
+    newest: { ts, counts: { ...counts, [type]: counts[type] + 1 } },
+  }
+}
+
+function completedTallies(tally: LedgerTally | null): number {
+  const counts = tally?.counts ?? noRows
+  return Math.floor(eventTypes.reduce((sum, type) => sum + counts[type], 0) / tallyRows)
+}

@@ -1,6 +1,6 @@
 import type { Database } from '../database/database.ts'
 import type { FeedPosition } from '../database/write/feed.ts'
-import { readVaultProgress, type VaultProgress } from '../database/write/vault-progress.ts'
+import { readVaultProgress, type VaultProgress } from '../database/write/vaults/vault-progress.ts'
 import { createAttempt, rejectedLines } from './attempt.ts'
 import { type Batch, maxBatchLines, parseBatch } from './batch.ts'
 import { Checkpoints, emptySummary, type Summary } from './checkpoints.ts'

@@ -1,4 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
+import { eventTypes } from '../../src/domain/ledger.ts'
+import { vaultStatuses as statuses } from '../../src/domain/vault.ts'
 import { emptyDatabase, type TestDatabase } from '../support/database.ts'
 import { apply, deposit, event, mark, midnight, opened, position, strategy, vaultA } from '../support/world.ts'
 
@@ -101,6 +103,17 @@ const refused: Readonly<Record<string, readonly string[]>> = {
     `update vault set equity_at = null`,
   ],
   vault_ledger: [`update vault set ledger_block = -1`, `update vault set ledger_block = null, ledger_in_order = false`],
+  strategy_tally_counts: statuses.map((status) => `update strategy_tally set ${status} = -1`),
+  ledger_tally_counts: [
+    ...eventTypes.map((type) => `update ledger_tally set ${type} = -1`),
+    `update ledger_tally set ${eventTypes.map((type) => `${type} = 0`).join(', ')}`,
+  ],
+  ledger_tally_times: [`update ledger_tally set ts = -1`],
+  owner_tally_counts: [
+    ...statuses.map((status) => `update owner_tally set ${status} = -1`),
+    `update owner_tally set large = -1`,
+    `update owner_tally set large = 100`,
+  ],
   equity_bucket_place: [
     `update equity_bucket set level = 0`,
     `update equity_bucket set level = 16`,
@@ -248,12 +261,18 @@ const doubled: Readonly<Record<string, string>> = {
   universe_pair_pkey: `insert into universe_pair select * from universe_pair`,
   data_head_pkey: `insert into data_head select * from data_head`,
   commit_log_pkey: `insert into commit_log select * from commit_log`,
+  strategy_tally_pkey: `insert into strategy_tally select * from strategy_tally`,
+  ledger_tally_pkey: `insert into ledger_tally select * from ledger_tally`,
+  owner_tally_pkey: `insert into owner_tally select * from owner_tally`,
   feed_pkey: `insert into feed select * from feed`,
 }
 
 /** Rows that violate a foreign key. */
 const missing: Readonly<Record<string, string>> = {
   vault_strategy_id_fkey: `update vault set strategy_id = 'unknown'`,
+  strategy_tally_strategy_id_fkey: `update strategy_tally set strategy_id = 'unknown'`,
+  ledger_tally_vault_address_fkey: `update ledger_tally set vault_address = 'unknown'`,
+  owner_tally_strategy_id_fkey: `update owner_tally set strategy_id = 'unknown'`,
   strategy_revision_strategy_id_fkey: `update strategy_revision set strategy_id = 'unknown' where strategy_id = 'one'`,
   strategy_pair_strategy_id_fkey: `update strategy_pair set strategy_id = 'unknown'`,
   benchmark_holding_vault_address_fkey: `update benchmark_holding set vault_address = 'unknown'`,

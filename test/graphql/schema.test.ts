@@ -114,7 +114,18 @@ describe('the schema', () => {
     expect(offenders(blocks, ({ type }) => type === 'BlockNumber' || type === 'Block')).toEqual([])
     const ints = members.filter(({ type }) => type === 'Int').map(({ name }) => name)
     expect([...new Set(ints)].sort()).toEqual(
-      ['ageSeconds', 'current', 'feeTier', 'first', 'logIndex', 'lower', 'points', 'totalCount', 'upper'].sort(),
+      [
+        'ageSeconds',
+        'current',
+        'feeTier',
+        'first',
+        'last',
+        'logIndex',
+        'lower',
+        'points',
+        'totalCount',
+        'upper',
+      ].sort(),
     )
   })
 

@@ -8,8 +8,8 @@ import { addressOf, apply, mark, midnight } from '../support/world.ts'
 
 type Vaults = Connection<{ readonly address: string }> & { readonly totalCount: number }
 
-const list = `query ($where: VaultWhere, $orderBy: VaultOrder = { field: ADDRESS, direction: ASC }, $first: Int! = 50, $after: String) {
-  vaults(where: $where, orderBy: $orderBy, first: $first, after: $after) { totalCount nodes { address } ${pageInfo} }
+const list = `query ($where: VaultWhere, $orderBy: VaultOrder = { field: ADDRESS, direction: ASC }, $first: Int! = 50, $after: String, $last: Int, $before: String) {
+  vaults(where: $where, orderBy: $orderBy, first: $first, after: $after, last: $last, before: $before) { totalCount nodes { address } ${pageInfo} }
 }`
 
 let database: TestDatabase
@@ -107,6 +107,24 @@ describe('pages', () => {
     },
   )
 
+  test.each(orders.flatMap(([name, field]) => directions.map((direction) => [name, direction, field] as const)))(
+    'ordered by %s %s give each vault once backward too',
+    async (name, direction, field) => {
+      const orderBy = { field: name, direction }
+      for (const last of [1, 3, 8]) {
+        const found: string[] = []
+        for (let before: string | null = null; ;) {
+          const { nodes, pageInfo: info }: Vaults = await ask({ orderBy, last, before })
+          found.unshift(...addresses(nodes))
+          expect(info.hasNextPage).toBe(before !== null)
+          if (!info.hasPreviousPage) break
+          before = info.startCursor
+        }
+        expect(found).toEqual(sorted(field, direction))
+      }
+    },
+  )
+
   test('of a filter give what matches, and count all of it on each', async () => {
     const where = { owner: [ann] }
     const counts: number[] = []
@@ -168,6 +186,11 @@ describe('bad arguments', () => {
     ['first', { first: -1 }],
     ['first', { first: 1.5 }],
     ['first', { first: null }],
+    ['last', { last: 0 }],
+    ['last', { last: 201 }],
+    ['last', { last: 3, after: forged(['ADDRESS', addressOf(1), addressOf(1)]) }],
+    ['before', { before: forged(['ADDRESS', addressOf(1), addressOf(1)]) }],
+    ['before', { last: 3, before: 'abc' }],
     ['after', { after: '' }],
     ['after', { after: 'abc' }],
     ['after', { after: forged(['VALUE_USD', '1', addressOf(1)]) }],

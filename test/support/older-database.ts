@@ -42,7 +42,7 @@ export type TableRows = ReadonlyMap<string, string>
 /** Tables that others refer to come first. */
 const referred = ['strategy', 'vault']
 
-/** Reads all rows of a database, except those that only its own migration or its commits make. */
+/** Reads all rows of a database. */
 export async function readTables(database: Database): Promise<TableRows> {
   const tables = await tableNames(database)
   const rows = new Map<string, string>()
@@ -72,7 +72,7 @@ export async function fillTables(database: Database, rows: TableRows): Promise<v
 
 async function tableNames(database: Database): Promise<string[]> {
   const text = `select tablename::text as name from pg_tables
-    where schemaname = 'public' and tablename not in ('_prisma_migrations', 'data_head', 'commit_log') order by 1`
+    where schemaname = 'public' and tablename <> '_prisma_migrations' order by 1`
   const found = await database.query<{ name: string }>({ name: 'table_names', text }, [])
   return found.map(({ name }) => name)
 }

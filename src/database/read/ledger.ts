@@ -1,4 +1,4 @@
-import type { EventType, LedgerKey } from '../../domain/ledger.ts'
+import { type EventType, eventTypes, type LedgerKey, tallyRows } from '../../domain/ledger.ts'
 import type { Read, Reader } from '../database.ts'
 import { dataVersion } from './commit-log.ts'
 import type { Window } from './equity.ts'
@@ -41,7 +41,6 @@ const bounds = `
     case when newest_block < $5::bigint then ${newest.logIndex} else $6::integer end as from_log_index,
     case when newest_block < $5::bigint then '${newest.txHash}' else $7::text end as from_tx_hash offset 0) start`
 
-const inWindow = `vault_address = list.vault and ts >= $2::bigint and ts < $3::bigint`
 /*
  * The planner must scan the index in order, and must not sort all matching rows, whose number it cannot estimate: so the
  * limit is hidden in a subquery, and the bounds have a form that it does not take for a selective condition.
@@ -83,22 +82,34 @@ function pageStatement(name: string, rows: string): Read {
   }
 }
 
-function countStatement(name: string, types: string): Read {
-  return {
-    name,
-    source: 'named vaults',
-    batching: { kind: 'chunked', maxKeys: 1 },
-    isUnbounded: true,
-    text: `select list.vault, counted.count, ${dataVersion} from unnest($1::text[]) as list(vault) cross join lateral (
-        select count(*)::integer as count from ledger_row where ${inWindow} and ${types}) counted`,
-  }
+const ofTypes = eventTypes.map((type) => `case when '${type}' = any($4::text[]) then ${type} else 0 end`).join(' + ')
+
+/**
+ * Selects the number of rows before a time: those of the last tally before it, and fewer rows than a tally is kept for.
+ * Rows come in order of time, though not of block, so that no tally is too old. The limit tells the planner that they are
+ * few, in the order of their index.
+ */
+const rowsBefore = (time: string): string => `
+  select coalesce(tally.count, 0) + rest.count as count from (select) one
+    left join lateral (select ledger_tally.ts, ${ofTypes} as count from ledger_tally
+      where vault_address = list.vault and ledger_tally.ts < ${time} order by ledger_tally.ts desc limit 1) tally on true
+    cross join lateral (select count(*) filter (where type = any($4::text[]::event_type[])) as count from (
+      select type from ledger_row where vault_address = list.vault
+        and ledger_row.ts > coalesce(tally.ts, -1) and ledger_row.ts < ${time}
+      order by ledger_row.ts limit ${tallyRows}) found) rest`
+
+const count: Read = {
+  name: 'ledger_count',
+  source: 'named vaults',
+  batching: { kind: 'keyed', keyColumn: 'vault' },
+  text: `select list.vault, greatest(upto.count - before.count, 0)::integer as count, ${dataVersion}
+    from unnest($1::text[]) as list(vault)
+      cross join lateral (${rowsBefore('$3::bigint')}) upto cross join lateral (${rowsBefore('$2::bigint')}) before`,
 }
 
 const page = pageStatement('ledger_page', rowsOfAnyType)
 const pageOfOneType = pageStatement('ledger_page_of_type', rowsOfOneType)
 const pageOfTypes = pageStatement('ledger_page_of_types', rowsOfTypes)
-const count = countStatement('ledger_count', '$4::text[] is null')
-const countOfTypes = countStatement('ledger_count_of_types', 'type = any($4::text[]::event_type[])')
 
 /*
  * A key is looked up in the primary key's index, whatever the planner knows of the table: an aggregate in a lateral
@@ -142,12 +153,12 @@ export function readLedger(
   const statement = each === null ? page : each.length === 1 ? pageOfOneType : pageOfTypes
   return database.query(statement, values)
 }
-/** Counts the ledger rows of each vault that match a filter. */
 
+/** Counts the ledger rows of each vault that match a filter, in logarithmic time. */
 export function countLedger(
   database: Reader,
   addresses: readonly string[],
   { types, since, until }: LedgerFilter,
 ): Promise<{ vault: string; count: number }[]> {
-  return database.query(types === null ? count : countOfTypes, [addresses, since, until, types])
+  return database.query(count, [addresses, since, until, types ?? eventTypes])
 }

@@ -33,6 +33,7 @@ export type VaultRow = Served<
     | 'ledgerInOrder'
     | 'feesTold'
     | 'highWaterTold'
+    | 'ownerIsLarge'
   >
 >
 export type PositionRow = Served<Omit<Position, 'ordinal'>>

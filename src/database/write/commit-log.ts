@@ -36,8 +36,8 @@ const append: Statement = {
 }
 
 /**
- * Appends a commit to the log. It must be the last statement of its transaction: all other writers wait until that
- * ends.
+ * Appends a commit to the log. All other writers wait until its transaction ends: only statements that need this lock may
+ * follow.
  * @param newestTs time of the newest fact in the batch, in Unix seconds; null where it is not known
  * @param tags cache tags of everything that the batch changes
  */

@@ -1,6 +1,12 @@
 import type { Decimal } from '../../domain/decimal.ts'
 import { usdText } from '../../domain/flows.ts'
-import type { EventType } from '../../domain/ledger.ts'
+import {
+  type EventType,
+  eventTypes,
+  type LedgerCounts,
+  type LedgerTally,
+  type NewestTallies,
+} from '../../domain/ledger.ts'
 import type { Statement, Transaction } from '../database.ts'
 import { insertSet } from './sets.ts'
 
@@ -72,4 +78,65 @@ export async function knownEvents(
     events.map(({ txHash }) => txHash),
     events.map(({ logIndex }) => logIndex),
   ])
+}
+
+const newestTallies: Statement = {
+  name: 'newest_ledger_tallies',
+  text: `select vault_address as vault, ts::float8 as ts, ${eventTypes.join(', ')}
+    from unnest($1::text[]) as wanted(vault) cross join lateral (
+      select * from ledger_tally where vault_address = wanted.vault order by ledger_tally.ts desc limit 2) tally
+    order by vault_address, tally.ts`,
+}
+
+/** Reads the newest tallies of ledgers, by vault. */
+export async function readNewestTallies(
+  transaction: Transaction,
+  vaults: readonly string[],
+): Promise<Map<string, NewestTallies>> {
+  const found = new Map<string, NewestTallies>()
+  if (vaults.length === 0) return found
+  const rows = await transaction.query<{ vault: string; ts: number } & LedgerCounts>(newestTallies, [vaults])
+  for (const { vault, ts, ...counts } of rows) {
+    found.set(vault, { kept: found.get(vault)?.newest ?? null, newest: { ts, counts } })
+  }
+  return found
+}
+
+/** The tallies of a ledger that a batch has added. */
+export interface AddedTallies {
+  readonly vault: string
+  /** Time of the stored tally that they replace, in Unix seconds; null where none was stored. */
+  readonly replacedTs: number | null
+  readonly tallies: readonly LedgerTally[]
+}
+
+const deleteTallies: Statement = {
+  name: 'delete_ledger_tallies',
+  text: `delete from ledger_tally using unnest($1::text[], $2::bigint[]) as replaced(vault, at)
+    where vault_address = vault and ts = at`,
+}
+const insertTallies = insertSet('ledger_tally', {
+  vault_address: 'text',
+  ts: 'bigint',
+  deposit: 'integer',
+  withdraw: 'integer',
+  plant: 'integer',
+  rebalance: 'integer',
+  harvest: 'integer',
+  exit: 'integer',
+  fee: 'integer',
+  suspend: 'integer',
+  resume: 'integer',
+})
+
+/** Writes tallies of ledgers in place of the newest stored ones. */
+export function saveTallies(transaction: Transaction, added: readonly AddedTallies[]): void {
+  const replaced = added.flatMap(({ vault, replacedTs: ts }) => (ts === null ? [] : [{ vault, ts }]))
+  if (replaced.length > 0) {
+    transaction.send(deleteTallies, [replaced.map(({ vault }) => vault), replaced.map(({ ts }) => ts)])
+  }
+  insertTallies(
+    transaction,
+    added.flatMap(({ vault, tallies }) => tallies.map(({ ts, counts }) => ({ vault_address: vault, ts, ...counts }))),
+  )
 }

@@ -5,7 +5,7 @@ import { usdText } from '../../domain/flows.ts'
 import type { Address } from '../../domain/address.ts'
 import { netUsd, statusOf, strategyDeltaUsd, type VaultState } from '../../domain/vault.ts'
 import type { Statement, Transaction } from '../database.ts'
-import { deleteSet, insertSet, selectList, updateSet } from './sets.ts'
+import { insertSet, selectList, updateSet } from './sets.ts'
 
 /** A vault as it is stored. */
 export interface VaultRecord {
@@ -25,6 +25,8 @@ export interface VaultRecord {
   readonly ledgerInOrder: boolean
   /** Time of the newest fact, in Unix seconds. */
   readonly updatedAt: number
+  /** Whether its owner had many vaults when it was opened. */
+  readonly ownerIsLarge: boolean
 }
 
 const vaultColumns = {
@@ -57,6 +59,7 @@ const vaultColumns = {
   ledger_block: 'bigint',
   ledger_in_order: 'boolean',
   updated_at: 'bigint',
+  owner_is_large: 'boolean',
 } as const
 
 const locked: Statement = {
@@ -132,6 +135,7 @@ function toRecord(row: VaultRow, holdings: Holdings, day: StoredDay | undefined)
     ledgerBlock: row.ledger_block,
     ledgerInOrder: row.ledger_in_order,
     updatedAt: row.updated_at,
+    ownerIsLarge: row.owner_is_large,
   }
 }
 
@@ -154,8 +158,6 @@ function toState(row: VaultRow, holdings: Holdings, day: StoredDay | undefined):
 
 const insertVaults = insertSet('vault', vaultColumns)
 const updateVaults = updateSet('vault', vaultColumns, 'address')
-const deleteHoldings = deleteSet('benchmark_holding', 'vault_address')
-const insertHoldings = insertSet('benchmark_holding', { vault_address: 'text', symbol: 'text', quantity: 'numeric' })
 
 /** Inserts and updates vaults. An insert fails where another writer has opened the same vault meanwhile. */
 export function saveVaults(
@@ -165,15 +167,6 @@ export function saveVaults(
 ): void {
   insertVaults(transaction, opened.map(vaultRow))
   updateVaults(transaction, changed.map(vaultRow))
-}
-
-/** Replaces the benchmark holdings of vaults that had flows. */
-export function replaceHoldings(transaction: Transaction, vaults: readonly VaultRecord[]): void {
-  deleteHoldings(
-    transaction,
-    vaults.map(({ address }) => address),
-  )
-  insertHoldings(transaction, vaults.flatMap(holdingRows))
 }
 
 function vaultRow({ state, fees, ...vault }: VaultRecord) {
@@ -207,13 +200,6 @@ function vaultRow({ state, fees, ...vault }: VaultRecord) {
     ledger_block: vault.ledgerBlock,
     ledger_in_order: vault.ledgerInOrder,
     updated_at: vault.updatedAt,
+    owner_is_large: vault.ownerIsLarge,
   }
-}
-
-function holdingRows({ address, state }: VaultRecord) {
-  return Array.from(state.benchmark.holdings, ([symbol, quantity]) => ({
-    vault_address: address,
-    symbol,
-    quantity: quantity.toFixed(),
-  }))
 }

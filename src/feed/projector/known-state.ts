@@ -1,14 +1,15 @@
 import type { Transaction } from '../../database/database.ts'
 import { knownMarks } from '../../database/write/equity.ts'
-import { knownEvents } from '../../database/write/ledger.ts'
-import { knownOwners } from '../../database/write/owner.ts'
+import { knownEvents, readNewestTallies } from '../../database/write/ledger.ts'
+import { knownOwners } from '../../database/write/vaults/owner.ts'
 import { type Figures, knownStrategies, readFigures } from '../../database/write/strategy.ts'
 import { knownScreens } from '../../database/write/universe.ts'
+import { countSmallVaults } from '../../database/write/vaults/vault-tally.ts'
 import { lockVaults } from '../../database/write/vault.ts'
 import { digestOf } from '../fact/digest.ts'
 import type { EventFact, Fact, FactKind } from '../fact/fact.ts'
 import { identity, identityOf } from '../fact/identity.ts'
-import type { KnownState } from './projection.ts'
+import type { KnownState } from './changes.ts'
 
 /** Reads the stored state that facts refer to, and locks their vaults. */
 export async function loadKnownState(
@@ -22,18 +23,21 @@ export async function loadKnownState(
   const events: EventFact[] = ofKind('event')
   const addresses = [...new Set([...opened, ...owners, ...marks, ...events].map(({ vault }) => vault))].sort()
   // Pipelined, but in this order: reads after the lock see what the previous writer has committed.
-  const [vaults, strategies, screens, knownOfMarks, knownOfEvents, knownOfOwners, figures] = await Promise.all([
-    lockVaults(transaction, addresses),
-    knownStrategies(transaction, [...new Set(published.map(({ id }) => id))]),
-    knownScreens(
-      transaction,
-      screened.map(({ ts }) => ts),
-    ),
-    knownMarks(transaction, marks),
-    knownEvents(transaction, events),
-    knownOwners(transaction, owners),
-    readFigures(transaction, [...new Set(opened.map(({ strategy }) => strategy))], addresses),
-  ])
+  const [vaults, strategies, screens, knownOfMarks, knownOfEvents, knownOfOwners, figures, smallVaults, tallies] =
+    await Promise.all([
+      lockVaults(transaction, addresses),
+      knownStrategies(transaction, [...new Set(published.map(({ id }) => id))]),
+      knownScreens(
+        transaction,
+        screened.map(({ ts }) => ts),
+      ),
+      knownMarks(transaction, marks),
+      knownEvents(transaction, events),
+      knownOwners(transaction, owners),
+      readFigures(transaction, [...new Set(opened.map(({ strategy }) => strategy))], addresses),
+      countSmallVaults(transaction, [...new Set([...opened, ...owners].map(({ owner }) => owner))]),
+      readNewestTallies(transaction, [...new Set(events.map(({ vault }) => vault))]),
+    ])
   const digests = new Map<string, string>()
   for (const { strategyId, ts, digest } of strategies.revisions) digests.set(identity.strategy(strategyId, ts), digest)
   for (const { ts, digest } of screens) digests.set(identity.screen(ts), digest)
@@ -43,7 +47,8 @@ export async function loadKnownState(
   for (const { vault, txHash, logIndex, digest } of knownOfEvents) {
     digests.set(identity.event(vault, txHash, logIndex), digest)
   }
-  const known = { strategies: strategies.ids, vaults: new Map(vaults.map((vault) => [vault.address, vault])), digests }
+  const byAddress = new Map(vaults.map((vault) => [vault.address, vault]))
+  const known = { strategies: strategies.ids, vaults: byAddress, smallVaults, tallies, digests }
   return { known, figures }
 }
 

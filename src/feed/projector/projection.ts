@@ -1,9 +1,4 @@
-import type { RecordedDay, RecordedPoint } from '../../database/write/equity.ts'
-import type { RecordedEvent } from '../../database/write/ledger.ts'
-import type { RecordedOwner } from '../../database/write/owner.ts'
-import type { RecordedPosition } from '../../database/write/position.ts'
-import type { RecordedStrategy } from '../../database/write/strategy.ts'
-import type { RecordedScreen } from '../../database/write/universe.ts'
+import { largeOwnerVaults } from '../../database/write/vaults/vault-tally.ts'
 import type { VaultRecord } from '../../database/write/vault.ts'
 import { chargeFee, feesAfter, noFees, tellFees, tellHighWater, type VaultFees } from '../../domain/fees.ts'
 import { revalue } from '../../domain/flows.ts'
@@ -13,51 +8,17 @@ import { ConflictingFact, OutOfOrder, UnknownStrategy, UnknownVault } from '../e
 import type { EventFact, Fact, MarkFact, OwnerFact, ScreenFact, StrategyFact, VaultFact } from '../fact/fact.ts'
 import { identityOf } from '../fact/identity.ts'
 import { afterEvent, valuation } from './after-event.ts'
+import { type Changes, countedBy, identifyingKey, type KnownState, noChanges } from './changes.ts'
+import { LedgerTallies } from './ledger-tallies.ts'
 
-/** The stored state that a batch of facts refers to. */
-export interface KnownState {
-  /** Ids of all strategies. */
-  readonly strategies: Set<string>
-  readonly vaults: Map<string, VaultRecord>
-  /** Digests of known facts, by identity. */
-  readonly digests: Map<string, string>
-}
-
-/** Changes of a batch of facts. */
-export interface Changes {
-  readonly strategies: RecordedStrategy[]
-  readonly screens: RecordedScreen[]
-  readonly opened: Set<string>
-  /** Owners, by vault and time. */
-  readonly owners: Map<string, RecordedOwner>
-  readonly touched: Set<string>
-  /** Vaults whose benchmark a flow has changed. */
-  readonly moved: Set<string>
-  readonly points: Map<string, RecordedPoint>
-  /** Number of points before the batch, for vaults with new ones. */
-  readonly pointsBefore: Map<string, number>
-  readonly days: Map<string, RecordedDay>
-  readonly events: RecordedEvent[]
-  readonly positions: Map<string, readonly RecordedPosition[]>
-}
-
-/** Applies facts in order by the rules of the domain. A rejected fact changes nothing. */
 export class Projection {
-  readonly changes: Changes = {
-    strategies: [],
-    screens: [],
-    opened: new Set(),
-    owners: new Map(),
-    touched: new Set(),
-    moved: new Set(),
-    points: new Map(),
-    pointsBefore: new Map(),
-    days: new Map(),
-    events: [],
-    positions: new Map(),
-  }
+  readonly changes: Changes = noChanges()
 
-  constructor(readonly known: KnownState) {}
+  readonly tallies: LedgerTallies
+
+  constructor(readonly known: KnownState) {
+    this.tallies = new LedgerTallies(known.tallies)
+  }
 
   /**
    * Applies one fact.
@@ -106,6 +67,7 @@ export class Projection {
     if (!this.known.strategies.has(strategy)) throw new UnknownStrategy('strategy', strategy)
     this.changes.opened.add(address)
     this.changes.owners.set(`${address} ${ts}`, { vault: address, ts, owner, digest: null })
+    const ownerIsLarge = this.#isOneMoreOfMany(owner)
     this.#keep({
       address,
       owner,
@@ -119,6 +81,7 @@ export class Projection {
       ledgerBlock: null,
       ledgerInOrder: true,
       updatedAt: ts,
+      ownerIsLarge,
     })
   }
 
@@ -126,7 +89,16 @@ export class Projection {
     const { ts, owner } = fact
     const vault = this.#vaultOf(fact)
     this.changes.owners.set(`${vault.address} ${ts}`, { vault: vault.address, ts, owner, digest })
-    this.#keep({ ...vault, owner, updatedAt: ts })
+    const ownerIsLarge = owner === vault.owner ? vault.ownerIsLarge : this.#isOneMoreOfMany(owner)
+    this.#keep({ ...vault, owner, ownerIsLarge, updatedAt: ts })
+  }
+
+  /** Returns whether an owner has many vaults before it gets another one, and counts that one where it has few. */
+  #isOneMoreOfMany(owner: string): boolean {
+    const smallVaults = this.known.smallVaults.get(owner) ?? 0
+    const isLarge = smallVaults >= largeOwnerVaults
+    if (!isLarge) this.known.smallVaults.set(owner, smallVaults + 1)
+    return isLarge
   }
 
   #mark(fact: MarkFact, digest: string): void {
@@ -157,6 +129,7 @@ export class Projection {
     if (isFlow) this.changes.moved.add(vault.address)
     if (isFlow) this.#record(after, null)
     else this.#keep(after)
+    this.tallies.add(vault.address, fact.ts, fact.type)
     this.changes.events.push({
       vault: vault.address,
       txHash: fact.txHash,
@@ -179,8 +152,10 @@ export class Projection {
   }
 
   #keep(vault: VaultRecord): void {
+    const { touched } = this.changes
+    const before = this.known.vaults.get(vault.address)
+    if (!touched.has(vault.address)) touched.set(vault.address, before === undefined ? null : countedBy(before))
     this.known.vaults.set(vault.address, vault)
-    this.changes.touched.add(vault.address)
   }
 
   /**
@@ -204,13 +179,3 @@ function feesAfterMark(fees: VaultFees, state: VaultState, { fees: told, highWat
   const after = told === undefined ? feesAfter(fees, state) : tellFees(told)
   return highWaterValueUsd === undefined ? after : tellHighWater(after, state, highWaterValueUsd)
 }
-
-/** The key to report where a known identity has other contents. */
-const identifyingKey = {
-  strategy: 'ts',
-  screen: 'ts',
-  vault: 'vault',
-  owner: 'ts',
-  mark: 'ts',
-  event: 'logIndex',
-} as const

@@ -6,8 +6,9 @@ import { saveBuckets } from '../../database/write/bucket.ts'
 import { appendCommit } from '../../database/write/commit-log.ts'
 import { saveDays, savePoints } from '../../database/write/equity.ts'
 import { type FeedPosition, lockFeedPosition, saveFeedPosition, saveNewestFact } from '../../database/write/feed.ts'
-import { saveEvents } from '../../database/write/ledger.ts'
-import { saveOwners } from '../../database/write/owner.ts'
+import { replaceHoldings } from '../../database/write/vaults/holding.ts'
+import { saveEvents, saveTallies } from '../../database/write/ledger.ts'
+import { saveOwners } from '../../database/write/vaults/owner.ts'
 import { replacePositions } from '../../database/write/position.ts'
 import {
   type ChangedDays,
@@ -17,14 +18,16 @@ import {
   saveStrategies,
 } from '../../database/write/strategy.ts'
 import { saveScreens } from '../../database/write/universe.ts'
-import { replaceHoldings, saveVaults, type VaultRecord } from '../../database/write/vault.ts'
+import { type CountChange, saveVaultTallies } from '../../database/write/vaults/vault-tally.ts'
+import { saveVaults, type VaultRecord } from '../../database/write/vault.ts'
 import { DomainError } from '../../domain/errors.ts'
 import { dayOf } from '../../domain/returns.ts'
 import type { BatchLine, LineOutcome } from './line-outcome.ts'
 import { digestOf } from '../fact/digest.ts'
 import { type ExpectedState, movesPosition, requireExpectedState } from '../feed-position.ts'
 import { areKnown, loadKnownState } from './known-state.ts'
-import { type KnownState, Projection } from './projection.ts'
+import { countedBy, type KnownState } from './changes.ts'
+import { Projection } from './projection.ts'
 
 /** Options of {@link applyBatch}. */
 export interface BatchOptions {
@@ -118,8 +121,9 @@ async function applyOnce(
   const newestSeen = newestFact(batch, outcomes, ['applied', 'skipped'])
   if (newestSeen !== null) saveNewestFact(transaction, feed, newestSeen)
   await beforeCommit?.(outcomes)
-  // Must be last: it serialises writers from here to the end of the transaction.
+  // Serialises writers from here to the end of the transaction: only what all of them change may follow.
   if (tags.length > 0) appendCommit(transaction, newestFact(batch, outcomes, ['applied']), tags)
+  saveVaultTallies(transaction, countChanges(projection))
   return { outcomes, seen: moved ?? (hasApplied ? undefined : stored) }
 }
 
@@ -155,10 +159,10 @@ function outcomeOf(projection: Projection, line: BatchLine): LineOutcome {
  */
 async function save(
   transaction: Transaction,
-  { known, changes }: Projection,
+  { known, changes, tallies }: Projection,
   figures: readonly Figures[],
 ): Promise<CacheTag[]> {
-  const touched = [...changes.touched].map((address) => known.vaults.get(address) as VaultRecord)
+  const touched = [...changes.touched.keys()].map((address) => known.vaults.get(address) as VaultRecord)
   saveStrategies(transaction, changes.strategies)
   await saveScreens(transaction, changes.screens)
   const stale = await lockStrategies(transaction, figures, changedDays(known, changes))
@@ -181,12 +185,20 @@ async function save(
   )
   saveDays(transaction, [...changes.days.values()])
   saveEvents(transaction, changes.events)
+  saveTallies(transaction, tallies.added())
   replacePositions(transaction, changes.positions)
   await refreshFigures(transaction, stale)
   const isScreened = changes.screens.length > 0
-  return changedTags([...changes.touched], {
+  return changedTags([...changes.touched.keys()], {
     catalogue: changes.strategies.length > 0 || isScreened || stale.size > 0,
     universe: isScreened,
+  })
+}
+
+/** Returns by what the changed vaults were counted before the batch, and are counted after it. */
+function countChanges({ known, changes }: Projection): CountChange[] {
+  return Array.from(changes.touched, ([address, before]) => {
+    return { before, after: countedBy(known.vaults.get(address) as VaultRecord) }
   })
 }
 

@@ -18,22 +18,26 @@ export interface Page<Node> {
 }
 
 interface PageSource<Node> {
-  /** The page's rows, and one more if there is a next page. */
+  /** The page's rows, and one more if there is a next page; of a backward page in reverse order, if there is a previous. */
   readonly rows: readonly Node[]
-  readonly first: number
-  readonly after: string | null | undefined
+  /** Maximum length of the page. */
+  readonly length: number
+  readonly isBackward?: boolean
+  /** The cursor that the page begins after, or ends before if it is backward. */
+  readonly cursor: string | null | undefined
   readonly cursorOf: (node: Node) => string
   readonly totalCount: () => Promise<number>
 }
 
-/** Creates a page from its rows; one row beyond its size shows that there is a next page. */
-export function pageOf<Node>({ rows, first, after, cursorOf, totalCount }: PageSource<Node>): Page<Node> {
+/** Creates a page from its rows; one row beyond its size shows that there is a further page. */
+export function pageOf<Node>({ rows, length, isBackward = false, cursor, ...page }: PageSource<Node>): Page<Node> {
+  const [isFurther, isBehind] = [rows.length > length, cursor != null]
+  const nodes = rows.slice(0, length)
   return {
-    nodes: rows.slice(0, first),
-    cursorOf,
-    hasNextPage: rows.length > first,
-    hasPreviousPage: after != null,
-    totalCount,
+    nodes: isBackward ? nodes.reverse() : nodes,
+    hasNextPage: isBackward ? isBehind : isFurther,
+    hasPreviousPage: isBackward ? isFurther : isBehind,
+    ...page,
   }
 }
 
@@ -44,10 +48,12 @@ export function encodeCursor(parts: readonly (string | number)[]): string {
 
 /**
  * Decodes a cursor.
+ * @param argument name of the argument with the cursor
  * @param isOurs whether its parts are those of this list
  * @throws {InvalidArgument} if they are not
  */
 export function decodeCursor<Parts extends unknown[]>(
+  argument: string,
   cursor: string,
   isOurs: (parts: unknown[]) => parts is Parts,
 ): Parts {
@@ -58,7 +64,7 @@ export function decodeCursor<Parts extends unknown[]>(
   } catch {
     // An undecodable cursor is refused below, the same as one of another list.
   }
-  throw new InvalidArgument('after', 'is not a cursor of this list')
+  throw new InvalidArgument(argument, 'is not a cursor of this list')
 }
 
 /** Returns the cursor of a page's node by its index, counted from the end if negative; null if there is none. */
@@ -70,9 +76,13 @@ function cursorAt<Node>(page: Page<Node>, place: number): string | null {
 const PageInfo = builder.objectRef<Page<unknown>>('PageInfo').implement({
   description: 'Where a page begins and ends, and whether there is more.',
   fields: (t) => ({
-    hasNextPage: t.exposeBoolean('hasNextPage', { description: 'Whether there is more after this page.' }),
+    hasNextPage: t.exposeBoolean('hasNextPage', {
+      description:
+        'Whether there is more after this page: of a backward page, whether it was asked for before a cursor.',
+    }),
     hasPreviousPage: t.exposeBoolean('hasPreviousPage', {
-      description: 'Whether the page was asked for after a cursor, so that there is something before it.',
+      description:
+        'Whether there is something before this page: of a forward page, whether it was asked for after a cursor.',
     }),
     startCursor: t.string({
       nullable: true,
@@ -106,7 +116,7 @@ export function connectionType<Node>(
     }),
   })
   return builder.objectRef<Page<Node>>(`${name}Connection`).implement({
-    description: `A page of ${what}. Pages go forward only, by \`first\` and \`after\`, as Relay's specification of connections allows.`,
+    description: `A page of ${what}. Pages go forward by \`first\` and \`after\`, those of vaults also backward by \`last\` and \`before\`.`,
     fields: (t) => ({
       edges: t.field({
         type: [Edge],

@@ -110,8 +110,8 @@ builder.prismaObjectField('Vault', 'events', (t) =>
       const page = { ...filter, first, after: args.after == null ? null : readCursor(args.after) }
       return pageOf({
         rows: (await loadRows(context, vault.address, page)) ?? [],
-        first,
-        after: args.after,
+        length: first,
+        cursor: args.after,
         cursorOf: ({ block, logIndex, txHash }) => encodeCursor([block, logIndex, txHash]),
         totalCount: async () => (await loadCount(context, vault.address, filter)) ?? 0,
       })
@@ -120,7 +120,7 @@ builder.prismaObjectField('Vault', 'events', (t) =>
 )
 
 function readCursor(cursor: string): LedgerKey {
-  const [block, logIndex, txHash] = decodeCursor(cursor, isLedgerKey)
+  const [block, logIndex, txHash] = decodeCursor('after', cursor, isLedgerKey)
   return { block, logIndex, txHash }
 }
 

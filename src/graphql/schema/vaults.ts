@@ -1,15 +1,10 @@
 import { listLimits, mostFilterValues } from '../../limits.ts'
-import {
-  allStrategies,
-  countVaults,
-  type PagedVaultRow,
-  readVaultPages,
-  type VaultCursor,
-  type VaultFilter,
-  type VaultOrder,
-  type VaultPage,
-} from '../../database/read/vault.ts'
+import { countVaults } from '../../database/read/vault-lists/count.ts'
+import { allStrategies, type VaultFilter } from '../../database/read/vault-lists/filter.ts'
+import type { Direction as OrderDirection, VaultCursor, VaultOrder } from '../../database/read/vault-lists/order.ts'
+import { type PagedVaultRow, readVaultPages, type VaultPage } from '../../database/read/vault-lists/page.ts'
 import type { VaultRow } from '../../database/read/rows.ts'
+import { InvalidArgument } from '../../domain/errors.ts'
 import { vaultStatuses } from '../../domain/vault.ts'
 import { distinct, searchable, requireWithin } from './arguments.ts'
 import { builder } from './builder.ts'
@@ -43,6 +38,8 @@ const VaultOrderField = builder.enumType('VaultOrderField', {
   values: {
     VALUE_USD: { description: 'Their value now, in USD.' },
     NET_USD: { description: 'Their gain net of flows, in USD.' },
+    STRATEGY_DELTA_USD: { description: "The strategy's part of their gain, in USD." },
+    CAPITAL_IN_USD: { description: 'Capital deposited so far, in USD.' },
     UPDATED_AT: { description: 'Time of their newest fact.' },
     ADDRESS: { description: 'Their address, by its hexadecimal digits.' },
   } satisfies Record<VaultOrder, unknown>,
@@ -68,6 +65,10 @@ const pageArguments = builder.args((t) => ({
     description: `How many vaults at most, ${listLimits.vaults.least} to ${listLimits.vaults.most}.`,
   }),
   after: t.string({ description: 'The cursor of the vault before the page.' }),
+  last: t.int({
+    description: `A page of as many vaults at most that ends with the last one, or before \`before\`, ${listLimits.vaults.least} to ${listLimits.vaults.most}: \`first\` has no effect then.`,
+  }),
+  before: t.string({ description: 'The cursor of the vault after the page, with `last`.' }),
   where: t.field({ type: VaultWhere, description: 'Only vaults that match.' }),
   orderBy: t.field({
     type: VaultOrderInput,
@@ -80,8 +81,10 @@ const pageArguments = builder.args((t) => ({
 interface PageArguments {
   first: number
   after?: string | null | undefined
+  last?: number | null | undefined
+  before?: string | null | undefined
   where?: { [Key in keyof VaultFilter]?: VaultFilter[Key] | undefined } | null | undefined
-  orderBy: { field: VaultOrder; direction: 'ASC' | 'DESC' }
+  orderBy: { field: VaultOrder; direction: OrderDirection }
 }
 
 async function vaultPage(context: Context, list: string, args: PageArguments): Promise<Page<VaultRow>> {
@@ -92,22 +95,38 @@ async function vaultPage(context: Context, list: string, args: PageArguments): P
       distinct('strategy', args.where?.strategy, mostFilterValues)?.map((id) => searchable('strategy', id)) ?? null,
     owner: distinct('owner', args.where?.owner, mostFilterValues),
   }
-  const first = requireWithin('first', args.first, listLimits.vaults)
-  const after = args.after == null ? null : readCursor(args.after, orderBy)
-  const rows = await loadPage(context, list, { filter, orderBy, direction, first, after })
+  const { length, isBackward, cursor } = rangeOf(args)
+  const after = cursor == null ? null : readCursor(isBackward ? 'before' : 'after', cursor, orderBy)
+  const page = { filter, orderBy, direction: isBackward ? opposite[direction] : direction, first: length, after }
   return pageOf<PagedVaultRow>({
-    rows: rows ?? [],
-    first,
-    after: args.after,
+    rows: (await loadPage(context, list, page)) ?? [],
+    length,
+    isBackward,
+    cursor,
     cursorOf: (vault) => encodeCursor([orderBy, vault.orderValue, vault.address]),
     totalCount: async () => (await loadCount(context, list, filter)) ?? 0,
   })
 }
 
-function readCursor(cursor: string, orderBy: VaultOrder): VaultCursor {
+const opposite: Record<OrderDirection, OrderDirection> = { ASC: 'DESC', DESC: 'ASC' }
+
+/**
+ * Returns the length of the page, and where it begins, or ends if it is backward.
+ * @throws {InvalidArgument} if the arguments of both are mixed
+ */
+function rangeOf({ first, after, last, before }: PageArguments) {
+  if (last == null) {
+    if (before != null) throw new InvalidArgument('before', 'is given without last')
+    return { length: requireWithin('first', first, listLimits.vaults), isBackward: false, cursor: after }
+  }
+  if (after != null) throw new InvalidArgument('last', 'is given with after')
+  return { length: requireWithin('last', last, listLimits.vaults), isBackward: true, cursor: before }
+}
+
+function readCursor(argument: string, cursor: string, orderBy: VaultOrder): VaultCursor {
   const isOurs = (parts: unknown[]): parts is [VaultOrder, string, string] =>
     parts.length === 3 && parts[0] === orderBy && isLike(orderValues[orderBy], parts[1]) && isLike(address, parts[2])
-  const [, value, vault] = decodeCursor(cursor, isOurs)
+  const [, value, vault] = decodeCursor(argument, cursor, isOurs)
   return { value, address: vault }
 }
 
@@ -117,6 +136,8 @@ const address = /^0x[0-9a-fA-F]{40}$/
 const orderValues: Record<VaultOrder, RegExp> = {
   VALUE_USD: amount,
   NET_USD: amount,
+  STRATEGY_DELTA_USD: amount,
+  CAPITAL_IN_USD: amount,
   UPDATED_AT: /^\d{1,12}$/,
   ADDRESS: address,
 }

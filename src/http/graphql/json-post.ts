@@ -1,4 +1,4 @@
-import { type ExecutionResult, GraphQLError, type GraphQLFormattedError } from 'graphql'
+import type { ExecutionResult, GraphQLError, GraphQLFormattedError } from 'graphql'
 import type { GraphQLParams } from 'graphql-yoga'
 import type { Answer } from '../../rest/problem.ts'
 import { resultText } from '../../graphql/execution/compiler/json-text.ts'

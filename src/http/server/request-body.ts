@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { chunkBytes, type HttpLimits } from '../../limits.ts'
+import { bodyChunkBytes, type HttpLimits } from '../../limits.ts'
 import type { BoundedRequest } from './bounded-request.ts'
 import type { BodyShare } from './capacity/shared-capacity.ts'
 
@@ -23,7 +23,7 @@ export async function fetchedBody(
   for await (const chunk of body as unknown as AsyncIterable<Uint8Array>) {
     length += chunk.length
     if (length > bodyBytes) return 'too large'
-    if (!share.add(chunk.length + chunkBytes)) return 'overloaded'
+    if (!share.add(chunk.length + bodyChunkBytes)) return 'overloaded'
     read.push(chunk)
   }
   return Buffer.concat(read)
@@ -53,7 +53,7 @@ export function socketBody(
     const take = (chunk: Buffer<ArrayBuffer>): void => {
       length += chunk.length
       if (length > bodyBytes) return refuse('too large')
-      if (!share.add(chunk.length + chunkBytes)) return refuse('overloaded')
+      if (!share.add(chunk.length + bodyChunkBytes)) return refuse('overloaded')
       read.push(chunk)
     }
     request.onTooManyChunks(() => refuse('too many chunks'))

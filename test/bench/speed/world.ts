@@ -60,8 +60,22 @@ export async function buildWorld(run: RunSql, size: WorldSize): Promise<void> {
   }
   await run(ledger(size))
   await fillSeriesBuckets(run)
+  await fillVaultTallies(run)
+  await fillLedgerTallies(run)
   // Else the server would do so by itself, while the systems are measured.
   await run('vacuum analyze')
+}
+
+/** Tallies of the vaults, and which have a large owner, as the migration that brought them does for what was stored. */
+export async function fillVaultTallies(run: RunSql): Promise<void> {
+  const sql = await migration('20261122120000_vault_lists')
+  await run(sql.slice(sql.indexOf('UPDATE "vault"'), sql.indexOf('DROP INDEX')))
+}
+
+/** Tallies of the ledgers, as the migration that brought them counts what was stored. */
+export async function fillLedgerTallies(run: RunSql): Promise<void> {
+  const sql = await migration('20261122130000_ledger_tallies')
+  await run(sql.slice(sql.indexOf('INSERT INTO')))
 }
 
 /** Buckets and pages of the series, as the migrations that brought them fill them for what was stored already. */
@@ -70,10 +84,13 @@ export async function fillSeriesBuckets(run: RunSql): Promise<void> {
     ['20261120120000_equity_buckets', 'equity_bucket'],
     ['20261121120000_equity_pages', 'equity_page'],
   ] as const) {
-    const migration = path.resolve(import.meta.dirname, '../../../prisma/migrations', name)
-    const sql = await readFile(path.join(migration, 'migration.sql'), 'utf8')
+    const sql = await migration(name)
     await run(sql.slice(sql.indexOf(`INSERT INTO "${table}"`)))
   }
+}
+
+function migration(name: string): Promise<string> {
+  return readFile(path.resolve(import.meta.dirname, '../../../prisma/migrations', name, 'migration.sql'), 'utf8')
 }
 
 /** Which vaults have how many points: first and last number, and points. */

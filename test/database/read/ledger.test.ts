@@ -3,10 +3,17 @@ import path from 'node:path'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Database } from '../../../src/database/database.ts'
-import { type LedgerPage, readLedger, readLedgerRows } from '../../../src/database/read/ledger.ts'
+import {
+  countLedger,
+  type LedgerFilter,
+  type LedgerPage,
+  readLedger,
+  readLedgerRows,
+} from '../../../src/database/read/ledger.ts'
 import type { LedgerRow } from '../../../src/database/read/rows.ts'
-import { type EventType, eventTypes, type LedgerKey } from '../../../src/domain/ledger.ts'
+import { type EventType, eventTypes, type LedgerKey, tallyRows } from '../../../src/domain/ledger.ts'
 import type { FactInput } from '../../../src/feed/fact/fact.ts'
+import { fillLedgerTallies } from '../../bench/speed/world.ts'
 import { createDatabase, readingBy, runScript, type TestDatabase } from '../../support/database.ts'
 import { dump } from '../../support/dump.ts'
 import { touched } from '../../support/explain.ts'
@@ -40,6 +47,7 @@ async function lengthenLedger(database: Database): Promise<void> {
     long,
     blockOf(rowCount - 1),
   )
+  await fillLedgerTallies((sql) => runScript(database, sql))
 }
 
 const blockOf = (index: number): number => Math.floor(index / 3)
@@ -104,6 +112,21 @@ describe('a page of a long ledger', () => {
       const lists = page.types?.length ?? 1
       expect(rows, scans.join(', ')).toBeLessThanOrEqual(Math.min(lists, 4) * (first + 1) + 30)
       expect(pages, scans.join(', ')).toBeLessThanOrEqual(rows + 12 * (lists + 3))
+    })
+
+    test.each<[name: string, filter: Partial<LedgerFilter>, count: number]>([
+      ['all', {}, rowCount],
+      ['a type that most have', { types: ['fee'] }, rowCount - 40],
+      ['rare types', { types: rare }, 40],
+      ['an old span', old, 699],
+      ['a wide span and a type', { ...wide, types: ['deposit'] }, 20],
+      ['what comes after the end', { since: timeOf(rowCount + 10) }, 0],
+    ])('the number of %s is told by few rows', async (_name, filter, expected) => {
+      const counting = (counted: Database) => countLedger(counted, [long], { ...everything, ...filter })
+      expect(await counting(database)).toMatchObject([{ vault: long, count: expected }])
+      const { rows, pages, scans } = await touched(database, counting)
+      expect(rows, scans.join(', ')).toBeLessThanOrEqual(2 * (tallyRows + 1) + 1)
+      expect(pages, scans.join(', ')).toBeLessThanOrEqual(100)
     })
 
     test.each([1, 200])('%i rows by their keys touch no others', async (count) => {
@@ -178,14 +201,20 @@ describe('the rows of a page', () => {
     await fc.assert(
       fc.asyncProperty(page, async ({ types, since, until, first, after }) => {
         const cursor = after && { block: after[0], logIndex: after[1], txHash: keyOf(after[2]).txHash }
+        const matches = (row: LedgerRow): boolean =>
+          (types === null || types.includes(row.type)) && row.ts >= since && row.ts < until
         const expected = [long, disordered].flatMap((vault) =>
           (recorded.get(vault) ?? [])
-            .filter((row) => (types === null || types.includes(row.type)) && row.ts >= since && row.ts < until)
+            .filter(matches)
             .filter((row) => cursor === null || compare(row, cursor) < 0)
             .slice(0, first + 1),
         )
         const read = await readLedger(database, [long, disordered], { types, since, until, first, after: cursor })
         expect(read).toEqual(expected)
+        if (since > until) return
+        const counts = await countLedger(database, [long, disordered], { types, since, until })
+        const wanted = [long, disordered].map((vault) => (recorded.get(vault) ?? []).filter(matches).length)
+        expect(counts.map(({ count }) => count)).toEqual(wanted)
       }),
       { numRuns: 300 },
     )

@@ -1,12 +1,10 @@
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readFeeds } from '../../../src/database/read/model-metrics.ts'
-import { readVaultPages, type VaultOrder } from '../../../src/database/read/vault.ts'
 import { toAddress } from '../../../src/domain/address.ts'
 import type { FactInput } from '../../../src/feed/fact/fact.ts'
 import { ingest } from '../../../src/feed/ingest.ts'
 import { createDatabase, createInLanguage, postgresUrl, type TestDatabase } from '../../support/database.ts'
-import { touched } from '../../support/explain.ts'
 import { gatewayOn, type TestGateway } from '../../support/gateway.ts'
 import { type Connection, connectionPages, pageInfo } from '../../support/pages.ts'
 import { apply, event, feedOf, midnight, opened, strategy } from '../../support/world.ts'
@@ -57,7 +55,7 @@ describe.each(engines)('on %s', (_engine, create) => {
 
   afterAll(() => database.close())
 
-  const orders = ['ADDRESS', 'VALUE_USD', 'NET_USD', 'UPDATED_AT']
+  const orders = ['ADDRESS', 'VALUE_USD', 'NET_USD', 'UPDATED_AT', 'STRATEGY_DELTA_USD', 'CAPITAL_IN_USD']
   test.each(orders.flatMap((field) => ['ASC', 'DESC'].map((direction) => [field, direction])))(
     'vaults that are equal by %s are in the order of their digits, %s',
     async (field, direction) => {
@@ -99,35 +97,5 @@ describe.each(engines)('on %s', (_engine, create) => {
     for (const name of names) await ingest({ database, source: { ...feedOf([strategy('one')]), name } })
     const told = await readFeeds(database, AbortSignal.timeout(10_000))
     expect(told.map(({ name }) => name)).toEqual(['/B', '/a', '/aa', '/z', 'standard input'])
-  })
-
-  describe('a page of many vaults', () => {
-    const many = 5_000
-    const middle = `0x${'8'.repeat(40)}`
-
-    beforeAll(async () => {
-      await database.prisma.$executeRawUnsafe(
-        `insert into vault select (jsonb_populate_record(vault, jsonb_build_object('status', 'planting',
-            'address', '0x' || left(md5(number::text) || md5('more'), 40), 'value_usd', 1 + number % 50,
-            'net_usd', 1 + number % 50, 'strategy_delta_usd', 1 + number % 50))).*
-          from vault, generate_series(1, ${many}) as number where address = '${addresses[1] ?? ''}'`,
-      )
-      await database.prisma.$executeRawUnsafe('analyze vault')
-    })
-
-    test.each<[VaultOrder, string]>([
-      ['VALUE_USD', '25'],
-      ['ADDRESS', middle],
-    ])('in the order of %s is read from an index, wherever it begins', async (orderBy, value) => {
-      const filter = { status: null, strategy: null, owner: null }
-      for (const direction of ['ASC', 'DESC'] as const) {
-        for (const after of [null, { value, address: middle }]) {
-          const page = { filter, orderBy, direction, first: 50, after }
-          const { rows, scans } = await touched(database, (counted) => readVaultPages(counted, [''], page))
-          // One more row contains the version.
-          expect(rows, scans.join()).toBe(51 + 1)
-        }
-      }
-    })
   })
 })

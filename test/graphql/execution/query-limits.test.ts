@@ -30,7 +30,7 @@ describe('the figures of a query', () => {
     ['{ strategies { id } }', { depth: 2, cost: 21 }],
     ['{ vaults(first: 7) { nodes { address } } }', { depth: 3, cost: 100 + 1 + 7 * 1 }],
     ['{ vaults { edges { node { address } } } }', { depth: 4, cost: 100 + 1 + 50 * 2 }],
-    [`{ vault(address: "${address}") { equity(points: 10) { ts netUsd } } }`, { depth: 3, cost: 1 + 100 + 10 * 2 }],
+    [`{ vault(address: "${address}") { equity(points: 10) { ts netUsd } } }`, { depth: 3, cost: 20 + 100 + 10 * 2 }],
     [
       '{ vaults(first: 3) { nodes { events(first: 4) { nodes { ts } } } } }',
       { depth: 5, cost: 100 + 1 + 3 * (100 + 1 + 4 * 1) },
@@ -39,8 +39,10 @@ describe('the figures of a query', () => {
       '{ strategies { id ... on Strategy { name } ...more } } fragment more on Strategy { sigma }',
       { cost: 1 + 20 * 3 },
     ],
+    ['{ vaults(first: 1, last: 7) { nodes { address } } }', { depth: 3, cost: 100 + 1 + 7 }],
     ['{ __typename }', { depth: 1, cost: 1 }],
-    ['{ node(id: "one") { id ... on Strategy { name sigma } } }', { depth: 2, cost: 1 + 3 }],
+    [`{ vault(address: "${address}") { events { totalCount } } }`, { depth: 3, cost: 20 + 100 + 100 }],
+    ['{ node(id: "one") { id ... on Strategy { name sigma } } }', { depth: 2, cost: 20 + 3 }],
     ['{ nodes(ids: ["one", "two", "one"]) { id __typename } }', { depth: 2, cost: 100 + 3 + 3 * 2 }],
     [
       '{ nodes(ids: ["one", "two"]) { ... on Vault { positions { id } } ... on Strategy { vaults(first: 3) { nodes { id } } } } }',
@@ -59,7 +61,7 @@ describe('the figures of a query', () => {
         a: address,
         n: 8,
       }).cost,
-    ).toBe(1 + 100 + 8)
+    ).toBe(20 + 100 + 8)
   })
 
   test('read the number of ids from a variable, which may be one id', () => {

@@ -51,7 +51,11 @@ describe('the number of statements', () => {
   test('is one for the vaults of all strategies, and one for their counts', async () => {
     const { query } = gatewayOn(database)
     await query('{ strategies { vaults(first: 5) { totalCount nodes { address } } } }')
-    expect(database.takeStatements()).toEqual(['strategies', 'vault_page_VALUE_USD_DESC', 'vault_count'])
+    expect(database.takeStatements()).toEqual([
+      'strategies',
+      'vault_page_VALUE_USD_DESC_of_strategy',
+      'vault_count_of_strategy',
+    ])
   })
 
   describe('for objects by their ids', () => {

@@ -1,13 +1,12 @@
 import {
   getNullableType,
-  type GraphQLCompositeType,
   type GraphQLField,
   isLeafType,
   isListType,
   SchemaMetaFieldDef,
   TypeMetaFieldDef,
 } from 'graphql'
-import { admissionLimits, assumedLengths, ledgerCountCost, readCost } from '../../../limits.ts'
+import { admissionLimits, assumedLengths, lookupCost, readCost } from '../../../limits.ts'
 
 /** Length of a list that an argument requests: by a number, or by the ids of its items. */
 export interface AskedLength {
@@ -52,18 +51,21 @@ export function elementsIn(value: unknown): number {
 
 /**
  * Returns the cost of a field without its selection. A list with a length argument, and a count of one, is a read of
- * its own; the total of a ledger counts its rows. Introspection is never cheap: it is rare, and its result is large.
+ * its own. Introspection is never cheap: it is rare, and its result is large.
  */
-export function ownCost(field: GraphQLField<unknown, unknown>, parent: GraphQLCompositeType): number {
+export function ownCost(field: GraphQLField<unknown, unknown>): number {
   if (field === SchemaMetaFieldDef || field === TypeMetaFieldDef) return admissionLimits.cheapCost
-  if (field.name === 'totalCount') return parent.name === 'LedgerConnection' ? ledgerCountCost : readCost
+  if (field.name === 'totalCount') return readCost
+  if (field.args.some(({ name }) => lookupArguments.includes(name))) return lookupCost
   return field.args.some(({ name }) => lengthArguments.includes(name)) ? readCost : 1
 }
 
 /** How many times as long as the assumed lengths the lists of the largest types are. */
 const largestType = 3
 
-const lengthArguments: readonly string[] = ['first', 'points', 'ids']
+const lookupArguments: readonly string[] = ['address', 'id']
+/** With `last`, `first` has no effect. */
+const lengthArguments: readonly string[] = ['last', 'first', 'points', 'ids']
 
 /** Returns whether arguments can change the cost of a field: they select a length, or take lists. */
 export function hasPricedArguments({ args }: GraphQLField<unknown, unknown>): boolean {

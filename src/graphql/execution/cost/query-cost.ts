@@ -163,7 +163,7 @@ class Pricer {
     if (field === undefined) return { depth: 1, cost: { cost: 1, mostExpensive: [] }, usesVariables: false }
     const type = getNamedType(field.type)
     const inner = node.selectionSet && isCompositeType(type) ? this.selection(node.selectionSet, type) : nothing
-    const own = ownCost(field, parent)
+    const own = ownCost(field)
     const isPriced = hasPricedArguments(field)
     const usesOwnVariables = isPriced && usesVariables(node.arguments ?? [])
     const isPage = isListField(field) && isPageField(field)

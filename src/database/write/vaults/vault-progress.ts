@@ -1,4 +1,4 @@
-import type { Database } from '../database.ts'
+import type { Database } from '../../database.ts'
 
 /** How far the facts of a vault have been applied. */
 export interface VaultProgress {

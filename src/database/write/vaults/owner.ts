@@ -1,5 +1,5 @@
-import type { Statement, Transaction } from '../database.ts'
-import { insertSet } from './sets.ts'
+import type { Statement, Transaction } from '../../database.ts'
+import { insertSet } from '../sets.ts'
 
 /** Identity of an owner fact: its vault and time, in Unix seconds. */
 export interface OwnerIdentity {

@@ -1,0 +1,49 @@
+import { vaultStatuses } from '../../../domain/vault.ts'
+import type { Read, Reader } from '../../database.ts'
+import { dataVersion } from '../commit-log.ts'
+import { type Scope, scopeOf, statusesOf, strategiesOfList, type VaultFilter } from './filter.ts'
+
+/** SQL of the number of vaults of the wanted statuses that a row of tallies tells. */
+const ofStatuses = vaultStatuses
+  .map((status) => `case when '${status}' = any($2::text[]) then ${status} else 0 end`)
+  .join(' + ')
+
+const strategies = strategiesOfList('$3')
+
+/** The tallies of a scope, and how many parameters they take. */
+const talliesOf: Record<Scope, { readonly from: string; readonly parameters: number }> = {
+  all: { from: 'from strategy_tally', parameters: 2 },
+  strategy: { from: `from strategy_tally where strategy_id = any(${strategies})`, parameters: 3 },
+  owner: {
+    from: `from owner_tally where owner = any($4::text[])
+      and (${strategies} is null or strategy_id = any(${strategies}))`,
+    parameters: 4,
+  },
+}
+
+function countStatement(scope: Scope): Read {
+  return {
+    name: `vault_count${scope === 'all' ? '' : `_of_${scope}`}`,
+    source: 'all vaults',
+    batching: { kind: 'keyed', keyColumn: 'list' },
+    text: `select list.strategy as list, counted.count, ${dataVersion} from unnest($1::text[]) as list(strategy)
+      cross join lateral (select coalesce(sum(${ofStatuses}), 0)::integer as count ${talliesOf[scope].from}) counted`,
+  }
+}
+
+const statements: Record<Scope, Read> = {
+  all: countStatement('all'),
+  strategy: countStatement('strategy'),
+  owner: countStatement('owner'),
+}
+
+/** Counts the vaults of each list that match a filter, by the tallies that the projector keeps. */
+export function countVaults(
+  database: Reader,
+  lists: readonly string[],
+  filter: VaultFilter,
+): Promise<{ list: string; count: number }[]> {
+  const scope = scopeOf(lists, filter)
+  const values = [lists, statusesOf(filter), filter.strategy, filter.owner]
+  return database.query(statements[scope], values.slice(0, talliesOf[scope].parameters))
+}

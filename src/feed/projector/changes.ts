@@ -1,0 +1,76 @@
+import type { RecordedDay, RecordedPoint } from '../../database/write/equity.ts'
+import type { RecordedEvent } from '../../database/write/ledger.ts'
+import type { RecordedOwner } from '../../database/write/vaults/owner.ts'
+import type { RecordedPosition } from '../../database/write/position.ts'
+import type { RecordedStrategy } from '../../database/write/strategy.ts'
+import type { RecordedScreen } from '../../database/write/universe.ts'
+import type { CountedVault } from '../../database/write/vaults/vault-tally.ts'
+import type { VaultRecord } from '../../database/write/vault.ts'
+import type { NewestTallies } from '../../domain/ledger.ts'
+import { statusOf } from '../../domain/vault.ts'
+
+/** The stored state that a batch of facts refers to. */
+export interface KnownState {
+  /** Ids of all strategies. */
+  readonly strategies: Set<string>
+  readonly vaults: Map<string, VaultRecord>
+  /** Number of vaults of owners that open some, those aside that were opened when it was large. */
+  readonly smallVaults: Map<string, number>
+  /** The newest tallies of the ledgers that events are for, by vault. */
+  readonly tallies: Map<string, NewestTallies>
+  /** Digests of known facts, by identity. */
+  readonly digests: Map<string, string>
+}
+
+/** Changes of a batch of facts. */
+export interface Changes {
+  readonly strategies: RecordedStrategy[]
+  readonly screens: RecordedScreen[]
+  readonly opened: Set<string>
+  /** Owners, by vault and time. */
+  readonly owners: Map<string, RecordedOwner>
+  /** Changed vaults, and by what they were counted before; null for those that were opened. */
+  readonly touched: Map<string, CountedVault | null>
+  /** Vaults whose benchmark a flow has changed. */
+  readonly moved: Set<string>
+  readonly points: Map<string, RecordedPoint>
+  /** Number of points before the batch, for vaults with new ones. */
+  readonly pointsBefore: Map<string, number>
+  readonly days: Map<string, RecordedDay>
+  readonly events: RecordedEvent[]
+  readonly positions: Map<string, readonly RecordedPosition[]>
+}
+
+/** Applies facts in order by the rules of the domain. A rejected fact changes nothing. */
+
+/** Returns no changes. */
+export function noChanges(): Changes {
+  return {
+    strategies: [],
+    screens: [],
+    opened: new Set(),
+    owners: new Map(),
+    touched: new Map(),
+    moved: new Set(),
+    points: new Map(),
+    pointsBefore: new Map(),
+    days: new Map(),
+    events: [],
+    positions: new Map(),
+  }
+}
+
+/** Returns the properties by which a vault is counted. */
+export function countedBy({ owner, strategyId, ownerIsLarge, state }: VaultRecord): CountedVault {
+  return { owner, strategyId, ownerIsLarge, status: statusOf(state) }
+}
+
+/** The key to report where a known identity has other contents. */
+export const identifyingKey = {
+  strategy: 'ts',
+  screen: 'ts',
+  vault: 'vault',
+  owner: 'ts',
+  mark: 'ts',
+  event: 'logIndex',
+} as const

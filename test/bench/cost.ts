@@ -1,0 +1,155 @@
+/**
+ * Asks for each list, field and count by itself, in worlds of two sizes on PostgreSQL, and prints what a unit of its query
+ * cost takes: of the database, and of all. Tells which take more than ten times the median.
+ *   BENCH_DATABASE_URL=postgres://... npm run bench:cost [-- --small 2000 --large 100000 --keep]
+ */
+import { parseArgs } from 'node:util'
+import { openPostgreSql } from '../../src/database/postgresql/database.ts'
+import { vaultStatuses } from '../../src/domain/vault.ts'
+import { vaultOrders } from '../../src/database/read/vault-lists/order.ts'
+import { readingBy } from '../support/database.ts'
+import { gatewayOn } from '../support/gateway.ts'
+import { dropPostgreSql, preparePostgreSql } from './speed/prepare.ts'
+import { strategyCount, vaultAddress, type WorldSize, worldEnd } from './speed/world.ts'
+
+const rounds = 25
+const mostOfMedian = 10
+
+const { values } = parseArgs({
+  options: {
+    small: { type: 'string', default: '2000' },
+    large: { type: 'string', default: '100000' },
+    keep: { type: 'boolean', default: false },
+  },
+})
+const server = process.env['BENCH_DATABASE_URL']
+if (server === undefined) throw new Error('Set BENCH_DATABASE_URL to the address of a PostgreSQL server')
+
+const vault = `vault(address: "${vaultAddress(1)}")`
+const strategies = Array.from({ length: strategyCount }, (_, index) => `"strategy-${index + 1}"`)
+const owners = Array.from({ length: 200 }, (_, index) => `"${vaultAddress(900_001 + index)}"`)
+const vaultFields = `address owner strategyId status valueUsd capitalInUsd capitalOutUsd netUsd strategyDeltaUsd marketDeltaUsd updatedAt`
+const positions =
+  'positions { positionId inRange pool { a b venue feeTier } range { lower upper current } pendingRewardsUsd }'
+
+const filters: Readonly<Record<string, string>> = {
+  'no filter': '',
+  'rare status': 'status: [SUSPENDED]',
+  'status of none': 'status: [EXITING]',
+  strategy: 'strategy: ["strategy-1"]',
+  'all strategies': `strategy: [${strategies.join(', ')}]`,
+  'strategy, status': 'strategy: ["strategy-1"], status: [ATTENTION]',
+  owner: `owner: [${owners[0] ?? ''}]`,
+  '200 owners': `owner: [${owners.join(', ')}]`,
+}
+
+/** A request without any read: what it takes is taken off from the others. */
+const request = '{ __typename }'
+
+/** Queries for one thing each. */
+const queries: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(
+    Object.entries(filters).flatMap(([name, filter]) => [
+      ...Object.keys(vaultOrders).map((order) => [
+        `vaults by ${order}, ${name}`,
+        `{ vaults(where: { ${filter} }, orderBy: { field: ${order} }) { nodes { address } } }`,
+      ]),
+      [`number of vaults, ${name}`, `{ vaults(where: { ${filter} }) { totalCount } }`],
+    ]),
+  ),
+  'vaults of each strategy': '{ strategies { vaults(first: 3, orderBy: { field: NET_USD }) { nodes { address } } } }',
+  'number of vaults of each strategy': `{ strategies { vaults(where: { status: [${vaultStatuses
+    .map((status) => status.toUpperCase())
+    .join(', ')}] }) { totalCount } } }`,
+  'one vault': `{ ${vault} { address } }`,
+  'fields of vaults': `{ vaults(first: 200) { nodes { ${vaultFields} fees { contributedUsd withdrawnUsd taxedUsd highWaterUsd } } } }`,
+  'positions of vaults': `{ vaults { nodes { ${positions} } } }`,
+  'strategies of vaults': '{ vaults { nodes { strategy { name liveApr } } } }',
+  'strategies with pairs': '{ strategies { id name pairs { a b venues } } }',
+  'equity, few points': `{ ${vault} { equity(points: 10) { ts valueUsd } } }`,
+  'equity, many points': `{ ${vault} { equity(points: 2000) { ts valueUsd netUsd changeUsd } } }`,
+  'equity of vaults': '{ vaults { nodes { equity(points: 10) { ts netUsd } } } }',
+  'ledger rows': `{ ${vault} { events(first: 1000) { nodes { txHash ts type amountUsd } } } }`,
+  'ledger rows of types': `{ ${vault} { events(first: 20, type: [HARVEST, FEE]) { nodes { txHash } } } }`,
+  'ledger rows of vaults': '{ vaults { nodes { events(first: 1) { nodes { ts } } } } }',
+  'number of ledger rows': `{ ${vault} { events { totalCount } } }`,
+  'number of ledger rows of a type in a window': `{ ${vault} { events(type: [FEE], since: ${worldEnd - 864_000}, until: ${worldEnd - 86_400}) { totalCount } } }`,
+  'number of ledger rows of vaults': '{ vaults { nodes { events { totalCount } } } }',
+  'objects by id': `{ nodes(ids: [${Array.from({ length: 50 }, (_, at) => `"${vaultAddress(at + 1)}"`).join(', ')}]) { id } }`,
+  'universe, assets': '{ universe { assets { symbol name category venues liquidityUsd } } }',
+  'universe, pairs': '{ universe { pairs { a b venues tvlUsd emissions } } }',
+}
+
+interface Measured {
+  readonly cost: number
+  readonly databaseMs: number
+  readonly ms: number
+}
+
+const [small, large] = [Number(values.small), Number(values.large)]
+const [ofSmall, ofLarge] = [await measureWorld(server, small), await measureWorld(server, large)]
+report()
+
+async function measureWorld(url: string, vaults: number): Promise<Map<string, Measured>> {
+  const size: WorldSize = { vaults, longSeries: 2, longPoints: 20_000, middlePoints: 2_000, points: 10, ledgerRows: 10 }
+  const world = await preparePostgreSql(url, size, values.keep)
+  const database = await openPostgreSql(world.url, 5)
+  let databaseMs = 0
+  const timed = readingBy(database, async (read, given, signal, reader) => {
+    const begun = performance.now()
+    const found = await reader.read(read, given, signal)
+    databaseMs += performance.now() - begun
+    return found
+  })
+  const gateway = gatewayOn(timed)
+  const measured = new Map<string, Measured>()
+  for (const [name, query] of Object.entries({ request, ...queries })) {
+    const samples: Measured[] = []
+    for (let round = 0; round < rounds; round++) {
+      databaseMs = 0
+      const begun = performance.now()
+      const answer = (await (await gateway.post(query)).json()) as {
+        errors?: unknown
+        extensions: { cost: { figure: number } }
+      }
+      if (answer.errors !== undefined) throw new Error(`${name}: ${JSON.stringify(answer.errors)}`)
+      samples.push({ cost: answer.extensions.cost.figure, databaseMs, ms: performance.now() - begun })
+    }
+    // The first ones plan and compile.
+    measured.set(name, samples.toSorted((a, b) => a.ms - b.ms)[0] as Measured)
+  }
+  await database.close()
+  if (!values.keep) await dropPostgreSql(url, size)
+  return measured
+}
+
+function report(): void {
+  const overheadMs = ofLarge.get('request')?.ms ?? NaN
+  const perUnit = ({ ms, cost }: Measured): number => (1_000 * Math.max(0, ms - overheadMs)) / cost
+  ofLarge.delete('request')
+  const all = [...ofLarge.values()].map(perUnit).toSorted((a, b) => a - b)
+  const median = all[Math.floor(all.length / 2)] ?? NaN
+  console.table(
+    Object.fromEntries(
+      Array.from(ofLarge, ([name, at]) => {
+        const before = ofSmall.get(name)
+        return [
+          name,
+          {
+            cost: at.cost,
+            'database, ms': at.databaseMs.toFixed(2),
+            'all, ms': at.ms.toFixed(2),
+            'us a unit': perUnit(at).toFixed(1),
+            'of the median': (perUnit(at) / median).toFixed(1),
+            [`of ${small} vaults`]: (at.ms / (before?.ms ?? NaN)).toFixed(1),
+          },
+        ]
+      }),
+    ),
+  )
+  const dear = Array.from(ofLarge).filter(([, one]) => perUnit(one) > mostOfMedian * median)
+  const told = dear.map(([name, one]) => `${name} (${(perUnit(one) / median).toFixed(1)})`)
+  console.log(
+    `A unit takes ${median.toFixed(1)} us (median). Over ${mostOfMedian} times that: ${told.join(', ') || 'none'}`,
+  )
+}

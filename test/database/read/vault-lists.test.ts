@@ -1,0 +1,185 @@
+import fc from 'fast-check'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Database } from '../../../src/database/database.ts'
+import { countVaults } from '../../../src/database/read/vault-lists/count.ts'
+import { allStrategies, type VaultFilter } from '../../../src/database/read/vault-lists/filter.ts'
+import { type Direction, vaultOrders, type VaultOrder } from '../../../src/database/read/vault-lists/order.ts'
+import { type PagedVaultRow, readVaultPages, type VaultPage } from '../../../src/database/read/vault-lists/page.ts'
+import { type VaultStatus, vaultStatuses } from '../../../src/domain/vault.ts'
+import { fillVaultTallies } from '../../bench/speed/world.ts'
+import { createDatabase, runScript, type TestDatabase } from '../../support/database.ts'
+import { touched } from '../../support/explain.ts'
+import { addressOf, apply, opened, strategy } from '../../support/world.ts'
+
+const count = 6_000
+const first = 20
+const strategies = ['one', 'two', 'three']
+/** Has half of the vaults, those of the least value; the others have a few each. */
+const large = addressOf(900_000)
+const smallOwners = [1, 2, 3].map((number) => addressOf(900_000 + number))
+
+/** Vaults of many values and some equals. Only the least valuable are idle, and none is exiting. */
+async function addVaults(database: Database): Promise<void> {
+  await database.prisma.$executeRawUnsafe(
+    `insert into vault select (jsonb_populate_record(vault, jsonb_build_object(
+        'address', '0x' || left(md5(number::text) || md5('more'), 40), 'status', state.status,
+        'owner', '0x' || lpad((900000 + case when number <= ${count / 2} then 0 else number % 1000 end)::text, 40, '0'),
+        'strategy_id', ('{one,two,three}'::text[])[1 + number % 3], 'updated_at', vault.updated_at + number * 7 % 5003,
+        'value_usd', worth, 'capital_in_usd', paid, 'net_usd', worth - paid, 'strategy_delta_usd', worth - paid,
+        'position_count', case when state.status in ('planting', 'idle') then 0 else 2 end,
+        'out_of_range_count', case when state.status = 'attention' then 1 else 0 end,
+        'suspended_at', case when state.status = 'suspended' then vault.updated_at end,
+        'suspension_reason', case when state.status = 'suspended' then 'halt' end))).*
+      from vault, generate_series(1, ${count - 1}) as number
+        cross join lateral (select case when number <= 5 then 'idle' when number % 40 = 0 then 'suspended'
+          when number % 10 = 0 then 'planting' when number % 3 = 0 then 'attention' else 'earning' end as status) state
+        cross join lateral (select case when number <= 5 then 0 else number / 3 end as worth, number * 31 % 997 as paid) worth`,
+  )
+  await runScript(database, 'delete from strategy_tally; delete from owner_tally')
+  await fillVaultTallies((sql) => runScript(database, sql))
+}
+
+const orders = Object.keys(vaultOrders) as VaultOrder[]
+const directions: readonly Direction[] = ['ASC', 'DESC']
+const everything: VaultFilter = { status: null, strategy: null, owner: null }
+
+let database: TestDatabase
+let vaults: PagedVaultRow[]
+
+beforeAll(async () => {
+  database = await createDatabase()
+  await apply(database, [...strategies.map((id) => strategy(id)), opened(addressOf(1), 'one')])
+  // A vacuum in the middle of the one long insert would leave statistics of a table with pages and no rows.
+  await database.prisma.$executeRawUnsafe('alter table vault set (autovacuum_enabled = false)')
+  await database.prisma.$executeRawUnsafe('analyze')
+  await addVaults(database)
+  vaults = await allVaults()
+})
+
+afterAll(() => database.close())
+
+async function allVaults(): Promise<PagedVaultRow[]> {
+  const all: PagedVaultRow[] = []
+  for (let after: VaultPage['after'] = null; ;) {
+    const page = { filter: everything, orderBy: 'ADDRESS', direction: 'ASC', first: 200, after } as const
+    const rows = await readVaultPages(database, [allStrategies], page)
+    all.push(...rows.slice(0, 200))
+    const last = rows.length > 200 ? rows.at(199) : undefined
+    if (last === undefined) return all
+    after = { value: last.orderValue, address: last.address }
+  }
+}
+
+const sortKeys: Record<VaultOrder, (vault: PagedVaultRow) => number> = {
+  VALUE_USD: ({ valueUsd }) => Number(valueUsd),
+  NET_USD: ({ netUsd }) => Number(netUsd),
+  STRATEGY_DELTA_USD: ({ strategyDeltaUsd }) => Number(strategyDeltaUsd),
+  CAPITAL_IN_USD: ({ capitalInUsd }) => Number(capitalInUsd),
+  UPDATED_AT: ({ updatedAt }) => updatedAt,
+  ADDRESS: () => 0,
+}
+
+/** The vaults of a list that match a filter, in order. */
+function expected(list: string, { filter, orderBy, direction }: VaultPage): PagedVaultRow[] {
+  const { status, strategy: ids, owner } = filter
+  const sign = direction === 'ASC' ? 1 : -1
+  const key = sortKeys[orderBy]
+  return vaults
+    .filter((vault) => list === allStrategies || vault.strategyId === list)
+    .filter((vault) => status === null || status.includes(vault.status))
+    .filter((vault) => ids === null || ids.includes(vault.strategyId))
+    .filter((vault) => owner === null || owner.includes(vault.owner))
+    .sort((a, b) => sign * (key(a) - key(b) || (a.address.toLowerCase() < b.address.toLowerCase() ? -1 : 1)))
+}
+
+const identity = ({ list, address }: Pick<PagedVaultRow, 'list' | 'address'>): string => `${list} ${address}`
+
+const optional = <Value>(values: readonly Value[]) => fc.option(fc.subarray([...values]))
+const filters = fc.record({
+  status: optional<VaultStatus>(vaultStatuses),
+  strategy: optional([...strategies, 'unknown']),
+  owner: optional([large, ...smallOwners, addressOf(7)]),
+})
+
+describe('a page', () => {
+  test('has the vaults that match, in order, after its cursor, and the count tells how many there are', async () => {
+    const pages = fc.record({
+      lists: fc.constantFrom([allStrategies], strategies, ['two', 'unknown']),
+      filter: filters,
+      orderBy: fc.constantFrom(...orders),
+      direction: fc.constantFrom(...directions),
+      first: fc.integer({ min: 1, max: 60 }),
+      from: fc.double({ min: 0, max: 1, noNaN: true }),
+    })
+    await fc.assert(
+      fc.asyncProperty(pages, async ({ lists, from, ...asked }) => {
+        const [list = ''] = lists
+        const before = expected(list, { ...asked, after: null }).at(Math.floor(from * 500) - 1)
+        const after = before && { value: columnOf(before, asked.orderBy), address: before.address }
+        const page = { ...asked, after: after ?? null }
+        const wanted = lists.flatMap((each) => {
+          const all = expected(each, page)
+          const beyond = after === undefined ? all : all.filter((vault) => isAfter(vault, before, page))
+          return beyond.slice(0, page.first + 1).map(({ address }) => identity({ list: each, address }))
+        })
+        expect((await readVaultPages(database, lists, page)).map(identity)).toEqual(wanted)
+        const counts = await countVaults(database, lists, asked.filter)
+        expect(Object.fromEntries(counts.map(({ list: name, count: found }) => [name, found]))).toEqual(
+          Object.fromEntries(lists.map((each) => [each, expected(each, page).length])),
+        )
+      }),
+      { numRuns: 80 },
+    )
+  })
+})
+
+const columnOf = (vault: PagedVaultRow, orderBy: VaultOrder): string =>
+  orderBy === 'ADDRESS' ? vault.address : String(sortKeys[orderBy](vault))
+
+function isAfter(vault: PagedVaultRow, before: PagedVaultRow | undefined, { orderBy, direction }: VaultPage): boolean {
+  if (before === undefined) return true
+  const difference =
+    sortKeys[orderBy](vault) - sortKeys[orderBy](before) ||
+    (vault.address === before.address ? 0 : vault.address.toLowerCase() > before.address.toLowerCase() ? 1 : -1)
+  return direction === 'ASC' ? difference > 0 : difference < 0
+}
+
+describe.each<[when: string, prepare: () => Promise<unknown>]>([
+  ['while the statistics are of when there were few', () => Promise.resolve()],
+  ['once they are of now', () => database.prisma.$executeRawUnsafe('analyze')],
+])('a page, %s', (_when, prepare) => {
+  beforeAll(prepare)
+
+  const status: VaultStatus[] = ['idle', 'suspended']
+  /** How many index ranges are merged at most, and how many rows are sorted. */
+  test.each<[name: string, lists: string[], filter: Partial<VaultFilter>, ranges: number, sorted: number]>([
+    ['of all', [allStrategies], {}, 1, 0],
+    ['of rare statuses', [allStrategies], { status }, 1, 0],
+    ['of a status that none is in', [allStrategies], { status: ['exiting'] }, 1, 0],
+    ['of a strategy', [allStrategies], { strategy: ['one'] }, 1, 0],
+    ['of strategies and statuses', [allStrategies], { strategy: ['one', 'two'], status }, 2, 0],
+    ['of an unknown strategy', [allStrategies], { strategy: ['four'] }, 1, 0],
+    ['of each strategy', strategies, {}, 3, 0],
+    ['of each strategy in a status', strategies, { status: ['idle'] }, 3, 0],
+    ['of the large owner', [allStrategies], { owner: [large] }, 3, 16],
+    ['of the large owner and statuses', [allStrategies], { owner: [large], status }, 3, 16],
+    ['of the large owner and a strategy', [allStrategies], { owner: [large], strategy: ['two'] }, 1, 16],
+    ['of the large owner in each strategy', strategies, { owner: [large] }, 3, 48],
+    ['of small owners', [allStrategies], { owner: smallOwners }, 0, 12],
+    ['of an owner of none', [allStrategies], { owner: [addressOf(7)] }, 0, 0],
+  ])('%s, reads no more than it is long', async (_name, lists, some, ranges, sorted) => {
+    const filter = { ...everything, ...some }
+    const middle = vaults.at(count / 2) as PagedVaultRow
+    for (const [index, orderBy] of orders.entries()) {
+      const cursors = [null, { value: columnOf(middle, orderBy), address: middle.address }]
+      for (const [at, direction] of directions.entries()) {
+        const page = { filter, orderBy, direction, first, after: cursors[(index + at) % 2] ?? null }
+        const { rows, scans } = await touched(database, (counted) => readVaultPages(counted, lists, page))
+        // A row tells the version, and tallies tell the strategies of owners.
+        const tallies = 1 + strategies.length * (filter.owner?.length ?? 0) * lists.length
+        const most = tallies + sorted + ranges * (first + 1 + vaultStatuses.length)
+        expect(rows, `${orderBy} ${direction}: ${scans.join(', ')}`).toBeLessThanOrEqual(most)
+      }
+    }
+  })
+})
