@@ -82,7 +82,7 @@ export const admissionLimits = {
   yieldMilliseconds: 50,
   /** Waiting queries: later ones would exceed their deadline, and each holds its request in memory. */
   mostWaiting: 1_000,
-  /** Maximum number of waiting queries of one client, so that others have a share. */
+  /** Maximum number of waiting queries of one client, which may take half of what others leave. */
   mostWaitingOfSender: 500,
 } as const
 

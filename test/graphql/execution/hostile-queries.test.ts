@@ -203,6 +203,24 @@ describe('a document', () => {
   })
 })
 
+test('a variable of @include that is null is an error of the client, at the field', async () => {
+  const query = 'query ($a: Boolean = true) { __schema { types { name @include(if: $a) } } }'
+  const response = await sent(JSON.stringify({ query, variables: { a: null } }))
+  const { errors } = (await response.json()) as Refused
+  expect(response.status).toBe(200)
+  expect(errors[0]?.extensions).toEqual({ code: 'BAD_USER_INPUT', argument: 'a' })
+  expect(gateway.reported).toEqual([])
+})
+
+test('errors of a document with as many lines as it may have are told with their line', async () => {
+  const lines = '\n'.repeat(defaultQueryLimits.lines - 2)
+  const vault = vaultThatIs.earning
+  const query = `${lines}query ($ids: [ID!]!) { nodes(ids: $ids) { ... on Vault { events(first: 0) { nodes { ts } } } } }`
+  const response = await sent(JSON.stringify({ query, variables: { ids: Array.from({ length: 200 }, () => vault) } }))
+  const { errors } = (await response.json()) as { errors: { locations: { line: number }[] }[] }
+  expect(errors.map(({ locations }) => locations[0]?.line)).toEqual(errors.map(() => defaultQueryLimits.lines - 1))
+})
+
 test('names of operations that a document has not leave nothing behind', async () => {
   const query = '{ strategies { id } }'
   const ask = (index: number): Promise<Response> =>

@@ -1,5 +1,6 @@
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { pack } from '../../../src/http/middleware/compression.ts'
 import { mostPacking } from '../../../src/limits.ts'
 import { EncodedResponse } from '../../../src/http/cache/encoded-response.ts'
 import { emptyDatabase } from '../../support/database.ts'
@@ -88,6 +89,11 @@ describe('an answer', () => {
     }
     expect(await head.text()).toBe('')
   })
+})
+
+test.each(['br', 'gzip'] as const)('bytes packed by %s keep no larger buffer in memory', async (encoding) => {
+  const bytes = await pack(Buffer.from('{"a":1}'.repeat(300)), encoding)
+  expect(bytes?.buffer.byteLength).toBe(bytes?.length)
 })
 
 test('so many answers are packed at once, and the others are sent as they are', async () => {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { defaultHttpLimits } from '../../../src/limits.ts'
+import { bodyChunkBytes, defaultHttpLimits } from '../../../src/limits.ts'
 import { emptyDatabase, type TestDatabase } from '../../support/database.ts'
 import { gatewayOn, type TestGateway } from '../../support/gateway.ts'
 import { errorOf, hanging, problemOf } from '../../support/problem.ts'
@@ -64,5 +64,14 @@ describe('while as many bytes of bodies are held as may be', () => {
     refused.send(post(body.length) + body)
     await refused.receives(/HTTP\/1\.1 200 .*"__typename":"Query"/s)
     refused.socket.destroy()
+  })
+
+  test('chunks of one byte count with the memory that each takes', async () => {
+    const holder = await rawConnection(server.port)
+    const chunked =
+      'POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n'
+    holder.send(chunked + '1\r\nx\r\n'.repeat(Math.ceil(bodiesBytes / bodyChunkBytes)))
+    await holder.receives(/^HTTP\/1\.1 503 .*OVERLOADED/s)
+    holder.socket.destroy()
   })
 })

@@ -119,7 +119,9 @@ export function createAdmissionControl(options: AdmissionOptions): AdmissionCont
 
   function turn({ waiting }: WorkClass, { cost, sender, signal }: Ticket): Promise<void> {
     if (signal?.aborted === true) return Promise.reject(new ReadCancelled())
-    if (waiting.size >= mostWaiting || waiting.sizeOf(sender) >= mostWaitingOfSender) {
+    const ofSender = waiting.sizeOf(sender)
+    const left = mostWaiting - (waiting.size - ofSender)
+    if (ofSender >= Math.min(mostWaitingOfSender, Math.ceil(left / 2))) {
       return Promise.reject(new AdmissionQueueFull(waiting.size))
     }
     return new Promise((resolve, reject) => {
