@@ -267,13 +267,13 @@ describe('Min-Data-Version', () => {
       expect([refused?.status, refused?.body]).toEqual([503, expect.stringContaining('Too many requests wait')])
     }
     const waiting = ['first', 'first', 'second'].map((sender) => waitFor('2.6', sender, onLeave))
-    // One sender has half of the places.
+    // One sender has half of the places, and the next one half of those that are left.
     await isRefused('first')
     const last = waitFor('2.6', 'third', onLeave)
     await isRefused('second')
     leave[0]?.()
     expect((await waiting[0])?.status).toBe(503)
-    const another = waitFor('2.6', 'second', onLeave)
+    const another = waitFor('2.6', 'fourth', onLeave)
     commit('2.6')
     expect(await Promise.all([...waiting.slice(1), last, another])).toEqual([null, null, null, null])
   })
@@ -322,18 +322,20 @@ describe('Min-Data-Version', () => {
     // What another sender has asked for is shared.
     const joined = ask('7.5', '192.0.2.2')
     const ofAnother = askMany(200, '192.0.2.2')
-    await vi.waitFor(() => expect(asked).toBe(versionLimits.lookups))
-    const ofThird = await ask('300.5', '192.0.2.3')
+    const ofSecond = ofSender / 2
+    await vi.waitFor(() => expect(asked).toBe(ofSender + ofSecond))
+    const ofThird = ask('300.5', '192.0.2.3')
+    await vi.waitFor(() => expect(asked).toBe(ofSender + ofSecond + 1))
     answer()
     expect(await Promise.all([...same, joined])).toEqual([...same, joined].map(() => 200))
     const refused = async (statuses: Promise<number>[]): Promise<number> =>
       (await Promise.all(statuses)).filter((status) => status === 503).length
-    expect([await refused(others), await refused(ofAnother), ofThird]).toEqual([
+    expect([await refused(others), await refused(ofAnother), await ofThird]).toEqual([
       30 - (ofSender - 1),
-      30 - ofSender,
-      503,
+      30 - ofSecond,
+      409,
     ])
-    expect(asked).toBe(versionLimits.lookups)
+    expect(asked).toBe(ofSender + ofSecond + 1)
   })
 
   test('of an old version is refused for a while where the database does not answer', async () => {
