@@ -1,4 +1,3 @@
-import { EventEmitter, once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -12,11 +11,11 @@ import { UnreadableFeed } from '../../src/feed/errors.ts'
 import type { FactInput } from '../../src/feed/fact/fact.ts'
 import type { Summary, Tally } from '../../src/feed/checkpoints.ts'
 import { ingest } from '../../src/feed/ingest.ts'
-import type { Rejects } from '../../src/feed/rejects.ts'
 import { fileSource, inputSource, type Source } from '../../src/feed/reading/source.ts'
 import { emptyDatabase, postgresUrl, type TestDatabase } from '../support/database.ts'
 import { type Dump, dump, dumpReadModel } from '../support/dump.ts'
 import { feedText } from '../support/feeds.ts'
+import { heldRejects } from '../support/held-rejects.ts'
 import {
   apply,
   deposit,
@@ -296,25 +295,13 @@ describe('two feeds of different vaults of one strategy at once', () => {
     await emptyDatabase()
     const opening = [strategy('one'), ...[vaultA, vaultB].map((vault) => opened(vault, 'one'))]
     await apply(database, [...opening, deposit(vaultA, midnight + 10, '100'), deposit(vaultB, midnight + 10, '100')])
-    const held = new EventEmitter()
-    const open = once(held, 'open')
-    const rejects: Rejects = {
-      file: 'none',
-      write: async () => {
-        held.emit('open')
-        await once(held, 'release')
-      },
-      keep: () => undefined,
-      keptBytes: 0,
-      backTo: () => Promise.resolve(),
-      close: () => Promise.resolve(),
-    }
+    const { rejects, isHeld, release } = heldRejects()
     const feedNamed = (name: string, fact: FactInput): Source => ({ ...feedOf([fact]), name })
     const first = ingest({ database, source: feedNamed('first', mark(vaultA, midnight + 20, '101')), rejects })
-    await open
+    await isHeld
     const second = ingest({ database, source: feedNamed('second', mark(vaultB, midnight + 20, '102')) })
     const outcome = await Promise.race([second, someoneWaits(second)])
-    held.emit('release')
+    release()
     expect(outcome).toMatchObject({ applied: { mark: 1 } })
     expect(await first).toMatchObject({ applied: { mark: 1 } })
   })

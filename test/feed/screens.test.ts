@@ -1,11 +1,10 @@
-import { EventEmitter, once } from 'node:events'
 import { setTimeout as wait } from 'node:timers/promises'
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { FactInput } from '../../src/feed/fact/fact.ts'
 import { ingest } from '../../src/feed/ingest.ts'
-import type { Rejects } from '../../src/feed/rejects.ts'
 import { emptyDatabase, postgresUrl, type TestDatabase } from '../support/database.ts'
 import { gatewayOn } from '../support/gateway.ts'
+import { heldRejects } from '../support/held-rejects.ts'
 import { apply, feedOf, midnight, strategy } from '../support/world.ts'
 
 let database: TestDatabase
@@ -30,24 +29,12 @@ const screenOf = (ts: number, { assets, pairs }: Lists): FactInput => ({
 
 /** Applies two screens of two feeds: the second begins while the first is about to commit. */
 async function applyAtOnce(first: FactInput, second: FactInput): Promise<void> {
-  const held = new EventEmitter()
-  const isOpen = once(held, 'open')
-  const rejects: Rejects = {
-    file: 'none',
-    write: async () => {
-      held.emit('open')
-      await once(held, 'release')
-    },
-    keep: () => undefined,
-    keptBytes: 0,
-    backTo: () => Promise.resolve(),
-    close: () => Promise.resolve(),
-  }
+  const { rejects, isHeld, release } = heldRejects()
   const ofFirst = ingest({ database, source: { ...feedOf([first]), name: 'first' }, rejects })
-  await isOpen
+  await isHeld
   const ofSecond = ingest({ database, source: { ...feedOf([second]), name: 'second' } })
   await wait(500)
-  held.emit('release')
+  release()
   await Promise.all([ofFirst, ofSecond])
 }
 

@@ -41,8 +41,6 @@ export interface Changes {
   readonly positions: Map<string, readonly RecordedPosition[]>
 }
 
-/** Applies facts in order by the rules of the domain. A rejected fact changes nothing. */
-
 /** Returns no changes. */
 export function noChanges(): Changes {
   return {

@@ -11,6 +11,7 @@ import { afterEvent, valuation } from './after-event.ts'
 import { type Changes, countedBy, identifyingKey, type KnownState, noChanges } from './changes.ts'
 import { LedgerTallies } from './ledger-tallies.ts'
 
+/** Applies facts in order by the rules of the domain. A rejected fact changes nothing. */
 export class Projection {
   readonly changes: Changes = noChanges()
 
