@@ -88,7 +88,9 @@ export const admissionLimits = {
 
 /** Limits of the cache of prepared operations, which are weighed by their text and compiled fields. */
 export const operationCacheLimits = {
-  bytes: 24_000_000,
+  /** Memory of documents that were used again, and of those used once: documents never used again evict only these. */
+  bytes: 18_000_000,
+  usedOnceBytes: 6_000_000,
   /** Fields of one operation. Those of a fragment count once; merged selections of 1,000 tokens may have 100,000. */
   fields: 2_000,
   /** Compiled variants of one operation: one for each combination of the variables that its @skip and @include use. */
@@ -144,8 +146,7 @@ export type VersionLimits = Readonly<Record<keyof typeof versionLimits, number>>
 export const defaultHttpLimits = {
   // Path and query: the minimum of RFC 9110 (section 4.1), rounded. A longer query belongs in a body.
   targetBytes: 8_192,
-  // A document with its variables: about thirty times GraphiQL's introspection query, and small enough to hold many at
-  // once.
+  // A document with its variables: about thirty times GraphiQL's introspection query.
   bodyBytes: 65_536,
   // All headers with the request line: above the limit of the target, so that a long target gets its own error.
   headerBytes: 16_384,
@@ -185,9 +186,7 @@ export const acceptedTypes = 50
 /** Maximum number of clients that a rate limit counts: each takes about 600 bytes. */
 export const countedSenders = 50_000
 
-/**
- * Maximum number of chunks of one body: each takes 2 us to parse and store. Clients that stream send a kilobyte and more.
- */
+/** Maximum number of chunks of one body: each takes 2 us to parse and store. Streaming clients send a kilobyte and more. */
 export const bodyChunks = 1_000
 /** Memory of a chunk of a body besides its bytes, which `bodiesBytes` counts too. */
 export const bodyChunkBytes = 300

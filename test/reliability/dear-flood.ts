@@ -1,13 +1,12 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Environment } from '../support/process.ts'
+import { type Samples, startWitness, type Witness } from './attacks/witness.ts'
 import { type Answered, type Client, clientOf } from './client.ts'
 import { dearQueries, type DearQuery } from './dear-queries.ts'
 import { type GatewayProcess, startGateway } from './gateway.ts'
 import { type Finding, quantile, type Say } from './show.ts'
 
 const abusers = 32
-const readers = 2
-const pauseMilliseconds = 5
 
 export interface FloodOptions {
   readonly env: Environment
@@ -36,7 +35,7 @@ interface Alone {
 /** Outcome of both under the flood. */
 interface Flood {
   readonly dear: readonly Answered[]
-  readonly plain: readonly Answered[]
+  readonly honest: Samples
 }
 
 /** Asks for the dearest queries that the bounds let through, many at once, and times plain snapshots meanwhile. */
@@ -44,6 +43,7 @@ export async function floodWithDearQueries(options: FloodOptions): Promise<Findi
   const { env, long, short, seconds, shapes, mostP99, say } = options
   const gateway = await startGateway([], env)
   const client = clientOf(gateway.port, abusers)
+  const witness = startWitness(gateway.port, short)
   const alone: Alone[] = []
   for (const dear of dearQueries(long)) {
     alone.push(await measureAlone(gateway, client, dear))
@@ -54,11 +54,12 @@ export async function floodWithDearQueries(options: FloodOptions): Promise<Findi
   const flaws: string[] = []
   for (const one of dearest) {
     say(`at once: ${one.dear.shape}`)
-    const flood = await floodWith(gateway.port, one.dear, `/vault/${short[0] ?? ''}/snapshot`, seconds)
+    const flood = await floodWith(gateway.port, witness, one.dear, seconds)
     figures[one.dear.shape] = `${inWords(one)}; ${inFigures(flood)}`
     flaws.push(...flawsOf(flood, mostP99).map((flaw) => `Under ${one.dear.shape}, ${flaw}`))
   }
   client.close()
+  witness.close()
   const { status } = await gateway.stop()
   return { figures, flaws: [...flaws, ...(status === 0 ? [] : [`The gateway ended with ${String(status)}`])] }
 }
@@ -97,50 +98,40 @@ async function measureAlone(gateway: GatewayProcess, client: Client, dear: DearQ
   }
 }
 
-/** Floods the gateway until the readers have had their time, and their last answers. */
-async function floodWith(port: number, dear: DearQuery, target: string, seconds: number): Promise<Flood> {
-  const flood = { dear: [] as Answered[], plain: [] as Answered[] }
-  const [ofAbusers, ofReaders] = [clientOf(port, abusers), clientOf(port, readers)]
-  const begun = performance.now()
+/** Floods the gateway for some seconds beside honest clients, and until these have their last answers. */
+async function floodWith(port: number, witness: Witness, dear: DearQuery, seconds: number): Promise<Flood> {
+  const answered: Answered[] = []
+  const client = clientOf(port, abusers)
   const flooding = { isOver: false }
   const abuser = async (): Promise<void> => {
     while (!flooding.isOver) {
-      flood.dear.push(await answerOf(ask(ofAbusers, dear)))
+      answered.push(await answerOf(ask(client, dear)))
     }
   }
-  const reader = async (): Promise<void> => {
-    while (performance.now() - begun < seconds * 1000) {
-      flood.plain.push(await answerOf(ofReaders.ask({ method: 'GET', target })))
-      await wait(pauseMilliseconds)
-    }
-  }
+  witness.begin()
   const ended = Promise.all(Array.from({ length: abusers }, abuser))
-  await Promise.all(Array.from({ length: readers }, reader))
+  await wait(seconds * 1000)
+  const honest = await witness.end()
   flooding.isOver = true
   // What is cut from here on is none of the gateway's.
-  const inTime = [...flood.dear]
-  ofAbusers.close()
-  ofReaders.close()
+  const inTime = [...answered]
+  client.close()
   await ended
-  return { ...flood, dear: inTime }
+  return { dear: inTime, honest }
 }
 
-function flawsOf({ dear, plain }: Flood, mostP99: FloodOptions['mostP99']): string[] {
-  const [ofPlain, ofDear] = [plain, dear].map((all) => all.map(({ milliseconds }) => milliseconds)) as [
-    number[],
-    number[],
-  ]
-  const p99 = quantile(ofPlain, 0.99)
+function flawsOf({ dear, honest }: Flood, mostP99: FloodOptions['mostP99']): string[] {
+  const ofDear = dear.map(({ milliseconds }) => milliseconds)
+  const p99 = quantile(honest.snapshots, 0.99)
   // Dear queries of which none was answered took longer than all that was.
   const most = mostP99 === 'half' ? (ofDear.length === 0 ? Infinity : quantile(ofDear, 0.5) / 2) : mostP99
   const strange = dear.filter(({ status, headers }) => status !== 200 && headers['retry-after'] === undefined)
-  const lost = plain.filter(({ status }) => status !== 200)
   return [
     ...(p99 > most ? [`the snapshots' p99 is ${Math.round(p99)} ms, more than ${Math.round(most)}`] : []),
     ...(strange.length > 0
       ? [`${strange.length} answers were ${String(strange[0]?.status)} and told no time to come again`]
       : []),
-    ...(lost.length > 0 ? [`${lost.length} snapshots were answered ${String(lost[0]?.status)}`] : []),
+    ...(honest.failed > 0 ? [`${honest.failed} honest requests were refused or cut`] : []),
   ]
 }
 
@@ -149,9 +140,10 @@ function inWords({ status, bytes, milliseconds, cpuMilliseconds, blockedMillisec
   return `alone ${status}, ${Math.round(bytes / 1000)} KB, ${ms} ms, CPU ${cpu} ms, loop blocked ${blocked} ms`
 }
 
-function inFigures({ dear, plain }: Flood): string {
+function inFigures({ dear, honest }: Flood): string {
   const answered = dear.filter(({ status }) => status === 200).length
-  const times = plain.map(({ milliseconds }) => milliseconds)
-  const [p50, p99] = [0.5, 0.99].map((share) => Math.round(quantile(times, share)))
-  return `at once ${answered} of ${dear.length} answered 200; ${plain.length} snapshots, p50 ${p50} ms, p99 ${p99} ms`
+  const [p50, p99] = [0.5, 0.99].map((share) => Math.round(quantile(honest.snapshots, share)))
+  const health = Math.round(Math.max(...honest.health))
+  const atOnce = `at once ${answered} of ${dear.length} answered 200`
+  return `${atOnce}; ${honest.snapshots.length} snapshots, p50 ${p50} ms, p99 ${p99} ms; /health at most ${health} ms`
 }

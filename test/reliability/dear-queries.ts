@@ -1,4 +1,4 @@
-import { defaultQueryLimits } from '../../src/limits.ts'
+import { defaultQueryLimits, mostFilterValues } from '../../src/limits.ts'
 import { toAddress } from '../../src/domain/address.ts'
 import { OperationCache } from '../../src/graphql/execution/operation-cache.ts'
 import { checkCost } from '../../src/graphql/execution/query-limits.ts'
@@ -55,13 +55,21 @@ export function dearQueries(long: readonly string[]): DearQuery[] {
   return [...grown, manyOwners]
 }
 
-/** Each address is checked by its checksum, which takes a hash. */
+/** Three filters as long as they may be; each address is checked by its checksum, which takes a hash. */
 const manyOwners: DearQuery = {
   shape: 'many owners',
-  query: 'query ($owner: [Address!]) { vaults(where: { owner: $owner }) { totalCount } }',
-  variables: {
-    owner: Array.from({ length: 1_400 }, (_, at) => toAddress(`0x${(at + 1).toString(16).padStart(40, 'abcdef')}`)),
-  },
+  query: `query ($a: [Address!], $b: [Address!], $c: [Address!]) {
+    a: vaults(where: { owner: $a }) { totalCount }
+    b: vaults(where: { owner: $b }) { totalCount }
+    c: vaults(where: { owner: $c }) { totalCount }
+  }`,
+  variables: { a: owners(1), b: owners(2), c: owners(3) },
+}
+
+function owners(seed: number): string[] {
+  return Array.from({ length: mostFilterValues }, (_, at) =>
+    toAddress(`0x${(seed * mostFilterValues + at).toString(16).padStart(40, 'abcdef')}`),
+  )
 }
 
 /** The document that asks as many times as the bounds let through. */

@@ -39,6 +39,8 @@ export interface Executor {
    * @throws {AdmissionQueueFull} if too many other documents wait for preparation
    */
   prepare(text: string, request: RequestContext): PreparedDocument | Promise<PreparedDocument>
+  /** Returns a document of the gateway's own, which is prepared once, whatever clients send. */
+  prepareOwn(text: string): PreparedDocument
   /**
    * Runs an operation of a valid document, after admission. Its data is a {@link JsonText} if the compiled operation
    * ran.
@@ -101,6 +103,8 @@ export function createExecutor({ schema, limits, admission, runConsistently, onF
       const ticket = { cost: tokens * preparationCosts.token, sender, signal }
       return admission.prepare(() => cache.get(text) ?? cache.prepare(text), ticket)
     },
+
+    prepareOwn: (text) => cache.pinned(text),
 
     async run(prepared, params, request) {
       const operation = prepared.select(params.operationName)

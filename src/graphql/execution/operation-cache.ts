@@ -29,16 +29,17 @@ export interface PreparedDocument {
 }
 
 /**
- * The only cache of documents: an LRU cache keyed by text, with a limit on memory. Each document is parsed, validated
- * and priced once; each variant of its operations is compiled when it is first used.
+ * The only cache of documents, keyed by text, with a limit on memory. Each document is parsed, validated and priced
+ * once; each variant of its operations is compiled when it is first used. It is a segmented LRU cache: a document
+ * enters the protected segment when it is used again, so that documents in texts that are used once do not evict it.
  */
 export class OperationCache {
   readonly #schema: GraphQLSchema
   readonly #limits: QueryLimits
-  readonly #prepared = new LRUCache<string, Prepared>({
-    maxSize: operationCacheLimits.bytes,
-    sizeCalculation: (prepared) => prepared.bytes,
-  })
+  readonly #protected = segmentOf(operationCacheLimits.bytes)
+  readonly #probationary = segmentOf(operationCacheLimits.usedOnceBytes)
+  /** Documents of the gateway's own, which are few and stay. */
+  readonly #pinned = new Map<string, Prepared>()
 
   constructor(schema: GraphQLSchema, limits: QueryLimits) {
     this.#schema = schema
@@ -46,14 +47,29 @@ export class OperationCache {
   }
 
   get(text: string): PreparedDocument | undefined {
-    return this.#prepared.get(text)
+    const known = this.#pinned.get(text) ?? this.#protected.get(text)
+    if (known !== undefined) return known
+    const again = this.#probationary.peek(text)
+    if (again === undefined) return undefined
+    this.#probationary.delete(text)
+    this.#protected.set(text, again)
+    return again
   }
 
   /** Prepares a document: synchronous work of up to about 30 ms. */
   prepare(sent: string): PreparedDocument {
     const text = copied(sent)
     const prepared = this.#prepare(text)
-    this.#prepared.set(text, prepared)
+    this.#probationary.set(text, prepared)
+    return prepared
+  }
+
+  /** Returns a document of the gateway's own, which is prepared once and never evicted. */
+  pinned(text: string): PreparedDocument {
+    const known = this.#pinned.get(text)
+    if (known !== undefined) return known
+    const prepared = this.#prepare(text)
+    this.#pinned.set(text, prepared)
     return prepared
   }
 
@@ -77,10 +93,16 @@ export class OperationCache {
 
   /** Updates the size of an entry, which grows with its compiled variants: an LRU cache weighs a value when it is added. */
   #weigh(prepared: Prepared): void {
-    if (this.#prepared.peek(prepared.text) !== prepared) return
-    this.#prepared.delete(prepared.text)
-    this.#prepared.set(prepared.text, prepared)
+    for (const segment of [this.#protected, this.#probationary]) {
+      if (segment.peek(prepared.text) !== prepared) continue
+      segment.delete(prepared.text)
+      segment.set(prepared.text, prepared)
+    }
   }
+}
+
+function segmentOf(bytes: number): LRUCache<string, Prepared> {
+  return new LRUCache({ maxSize: bytes, sizeCalculation: (prepared) => prepared.bytes })
 }
 
 class Prepared implements PreparedDocument {

@@ -30,8 +30,7 @@ export async function runDocument(
   variables: Readonly<Record<string, unknown>>,
   request: RequestContext,
 ): Promise<ExecutedDocument> {
-  const known = executor.prepare(wanted.document.toString(), request)
-  const prepared = known instanceof Promise ? await known : known
+  const prepared = executor.prepareOwn(wanted.document.toString())
   const [invalid] = prepared.errors
   if (invalid !== undefined) throw invalid
   const { data, errors } = await executor.run(prepared, { variables, part: wanted }, request)

@@ -13,14 +13,39 @@ function compiled(cache: OperationCache, salt: number): void {
 
 test('a document is weighed with its compiled fields, and as many are kept as fit', () => {
   const cache = new OperationCache(schema, { ...defaultQueryLimits, aliases: 1_000 })
-  const { characterBytes, fieldBytes, bytes } = operationCacheLimits
-  const fitting = Math.floor(bytes / (documentOf(0).length * characterBytes + 190 * fieldBytes))
+  const { characterBytes, fieldBytes, usedOnceBytes } = operationCacheLimits
+  const fitting = Math.floor(usedOnceBytes / (documentOf(0).length * characterBytes + 190 * fieldBytes))
   const salts = Array.from({ length: 2 * fitting }, (_, salt) => salt)
   for (const salt of salts) compiled(cache, salt)
   const kept = salts.filter((salt) => cache.get(documentOf(salt)) !== undefined)
   expect(kept.length).toBeLessThanOrEqual(fitting)
   expect(kept.length).toBeGreaterThan(fitting / 2)
   expect(kept.at(-1)).toBe(salts.at(-1))
+})
+
+test('documents that are used once evict neither one that was used again nor the own documents of the gateway', () => {
+  const cache = new OperationCache(schema, { ...defaultQueryLimits, aliases: 1_000 })
+  const own = cache.pinned('{ strategies { id } }')
+  compiled(cache, 0)
+  const again = cache.get(documentOf(0))
+  for (let salt = 1; salt < 400; salt++) compiled(cache, salt)
+  expect(cache.get(documentOf(0))).toBe(again)
+  expect(cache.get(documentOf(1))).toBeUndefined()
+  expect(cache.pinned('{ strategies { id } }')).toBe(own)
+})
+
+test('documents that are used again are limited in memory too', () => {
+  const cache = new OperationCache(schema, { ...defaultQueryLimits, aliases: 1_000 })
+  const { characterBytes, fieldBytes, bytes } = operationCacheLimits
+  const fitting = Math.floor(bytes / (documentOf(0).length * characterBytes + 190 * fieldBytes))
+  const salts = Array.from({ length: 2 * fitting }, (_, salt) => salt)
+  for (const salt of salts) {
+    compiled(cache, salt)
+    cache.get(documentOf(salt))
+  }
+  const kept = salts.filter((salt) => cache.get(documentOf(salt)) !== undefined)
+  expect(kept.length).toBeLessThanOrEqual(fitting)
+  expect(kept.length).toBeGreaterThan(fitting / 2)
 })
 
 test('a document that was cut from a long text does not keep that text', () => {
