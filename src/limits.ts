@@ -43,7 +43,6 @@ export const defaultQueryLimits = {
   cost: 50_000,
 } as const
 
-/** Limits of a query, by name. */
 export type QueryLimits = Readonly<Record<keyof typeof defaultQueryLimits, number>>
 
 /** Cost of a list besides its items, and of a count: each alias is a separate read. */
@@ -177,7 +176,6 @@ export const defaultHttpLimits = {
   bodiesBytes: 32 * 1024 * 1024,
 } as const
 
-/** Limits of HTTP, by name. */
 export type HttpLimits = Readonly<Record<keyof typeof defaultHttpLimits, number>>
 
 /** Maximum number of media ranges in an Accept header that are considered: browsers send about eight. */
@@ -203,13 +201,15 @@ export const connectionLimits = {
   reservedDescriptors: 256,
   /** Connections to the metrics port: a few Prometheus servers and people. */
   metricsConnections: 64,
-  /** New connections that are read in one event-loop iteration: their first 64 KB take up to 10 ms each to parse. */
-  readPerIteration: 2,
+  /** Time of one event-loop iteration for reading requests: 64 KB of one connection take up to 10 ms to parse. */
+  readMilliseconds: 25,
+  /** New connections that the kernel keeps until they are accepted; it drops others, which try again after seconds. */
+  backlog: 4_096,
   /** How often refused ones are logged at most: each line tells how many there were since the last. */
   refusedReportSeconds: 60,
 } as const
 
-/** How long the metrics, the result of `/ready` and the address on `/` are reused: clients may request them at any rate. */
+/** How long the metrics, the result of `/ready` and the address on `/` are reused: clients may request them often. */
 export const probeMilliseconds = 1_000
 
 /** Responses in compression or in libuv's queue of four threads, 15 ms for a large one; others are not compressed. */

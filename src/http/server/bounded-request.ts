@@ -1,5 +1,6 @@
 import { IncomingMessage } from 'node:http'
 import { bodyChunks } from '../../limits.ts'
+import type { ReadPacing } from './read-pacing.ts'
 
 /**
  * A request of node:http that refuses a body in more chunks than the limit. Node parses all chunks of one read of the
@@ -8,6 +9,8 @@ import { bodyChunks } from '../../limits.ts'
  */
 export class BoundedRequest extends IncomingMessage {
   declare private isUpgrade: boolean
+  /** Pacing of its server, which counts the time that its chunks take. */
+  pacing: ReadPacing | null = null
   #chunks = 0
   #refuse: (() => void) | null = null
 
@@ -26,6 +29,7 @@ export class BoundedRequest extends IncomingMessage {
 
   override push(chunk: unknown, encoding?: BufferEncoding): boolean {
     if (this.#chunks > bodyChunks) return false
+    this.pacing?.onRead(this.socket)
     if (chunk === null || ++this.#chunks <= bodyChunks) return super.push(chunk, encoding)
     this.socket.pause()
     // A response that ends resumes the socket.

@@ -6,7 +6,7 @@ import { problem, type ProblemCode } from '../../rest/problem.ts'
 import { BoundedRequest } from './bounded-request.ts'
 import { Connection } from './connection.ts'
 import { connectionsWithin, createConnectionLimits } from './connection-limits.ts'
-import { createConnectionPacing } from './connection-pacing.ts'
+import { createReadPacing } from './read-pacing.ts'
 import { refuseUnknownMethod, type UnparsedBytes } from '../middleware/unknown-method.ts'
 
 export interface ServerOptions {
@@ -67,7 +67,7 @@ export async function listen(options: ServerOptions): Promise<HttpServer> {
     onOpen: options.onConnections,
     onRefused: options.onRefused,
   })
-  const pace = createConnectionPacing(connectionLimits.readPerIteration)
+  const pacing = createReadPacing(connectionLimits.readMilliseconds)
   let isClosing = false
 
   function run(request: BoundedRequest, response: ServerResponse<BoundedRequest>): void {
@@ -93,13 +93,18 @@ export async function listen(options: ServerOptions): Promise<HttpServer> {
       // Maximum delay of the two timeouts above.
       connectionsCheckingInterval: Math.min(1000, bounds.headersSeconds * 500),
     },
-    (request, response) => connections.get(request.socket)?.add(response, () => run(request, response)),
+    (request, response) => {
+      request.pacing = pacing
+      pacing.onRead(request.socket)
+      connections.get(request.socket)?.add(response, () => run(request, response))
+    },
   )
-  // An option of node:net that node:http does not pass on: connection pacing resumes each connection.
+  // An option of node:net that node:http does not pass on: read pacing resumes each connection.
   Object.assign(server, { pauseOnConnect: true })
   server.timeout = bounds.silentSeconds * 1000
   server.on('clientError', (error: NodeJS.ErrnoException & UnparsedBytes, socket: Socket) => {
     const connection = connections.get(socket)
+    pacing.onRead(socket)
     if (error.code === 'ECONNRESET' || !socket.writable || connection === undefined) return void socket.destroy()
     connection.refuse(refusalOf(error))
   })
@@ -113,7 +118,7 @@ export async function listen(options: ServerOptions): Promise<HttpServer> {
     const leave = limits.admit(socket.remoteAddress)
     if (leave === null) return void socket.destroy()
     connections.set(socket, new Connection(socket, bounds, waitingInAll))
-    pace(socket)
+    pacing.add(socket)
     socket.once('close', () => {
       connections.delete(socket)
       leave()
@@ -121,7 +126,7 @@ export async function listen(options: ServerOptions): Promise<HttpServer> {
   })
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error) => reject(new CannotListen(port, error.message, variable)))
-    server.listen({ port, ...(host === null ? {} : { host }) }, resolve)
+    server.listen({ port, backlog: connectionLimits.backlog, ...(host === null ? {} : { host }) }, resolve)
   })
 
   const allRunning = (): ServerResponse[] => [...connections.values()].flatMap(({ running }) => running)

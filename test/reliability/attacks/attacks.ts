@@ -568,6 +568,26 @@ const raw = (
 
 /** How long an answer to bytes on a connection of their own is waited for. */
 const answerMilliseconds = 50
+const keptConnections = 40
+
+/** Many connections that were answered before, and then all have input to parse at once. */
+function onKeptConnections(name: string, bytes: string): Attack {
+  return {
+    name,
+    fault: 'HTTP itself',
+    isFromElsewhere: true,
+    async carryOut(attacker) {
+      const wires = await Promise.all(
+        Array.from({ length: attacker.isAlone ? 1 : keptConnections }, () => attacker.open(true)),
+      )
+      for (const { write } of wires) await write(page('/health'))
+      await pause(attacker, 100)
+      await Promise.race([Promise.all(wires.map(({ write }) => write(bytes))), pause(attacker, 300)])
+      await pause(attacker, 100)
+      for (const { socket } of wires) socket.destroy()
+    },
+  }
+}
 
 const http: readonly Attack[] = [
   raw('slow headers', async (attacker, { write }) => {
@@ -595,6 +615,15 @@ const http: readonly Attack[] = [
       await pause(attacker, answerMilliseconds)
     },
     { isFromElsewhere: true },
+  ),
+  onKeptConnections(
+    'chunks on kept connections',
+    `POST /graphql HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n${'1\r\nx\r\n'.repeat(10_800)}`,
+  ),
+  onKeptConnections('pipelines on kept connections', page('/vault/0x00/snapshot').repeat(1_000)),
+  onKeptConnections(
+    'headers on kept connections',
+    `GET /health HTTP/1.1\r\nhost: x\r\n${'a:b\r\n'.repeat(90)}\r\n`.repeat(100),
   ),
   raw('chunk extensions', async (attacker, { write }) => {
     await write(

@@ -150,12 +150,14 @@ export function createAdmissionControl(options: AdmissionOptions): AdmissionCont
       admit()
     }
     const begun = performance.now()
+    let rest = 0
     try {
-      return await work()
+      const result = work()
+      rest = performance.now() - begun
+      return await result
     } finally {
-      // The event loop handles pending network events before the next work begins. Preparation is synchronous: it takes
-      // at most half of the event loop's time, since a short request needs several iterations.
-      const rest = workClass === preparation ? performance.now() - begun : 0
+      // The event loop handles pending network events before the next work begins. Synchronous work, such as parsing and
+      // introspection, takes at most half of its time, because short requests need several iterations.
       if (rest > 1) setTimeout(release, rest)
       else setImmediate(release)
     }

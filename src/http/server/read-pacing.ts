@@ -1,0 +1,162 @@
+import type { Socket } from 'node:net'
+import { FairQueue } from '../../graphql/execution/admission/fair-queue.ts'
+import { senderOfAddress } from '../sender.ts'
+
+/** Decides when the connections of one server are read. */
+export interface ReadPacing {
+  /** Adds a connection that was accepted paused (`pauseOnConnect` of node:net); it is resumed when it is its turn. */
+  add(socket: Socket): void
+  /** Reports that a connection is being read: at each request, chunk of a body, and parse error. */
+  onRead(socket: Socket): void
+}
+
+/**
+ * Limits the time that one iteration of the event loop reads connections. libuv reads each connection that has input,
+ * 64 KB at a time, which can contain requests or chunks that take 10 ms to parse; timers, the database and the responses
+ * wait for the end of the iteration. When its time is over, all connections are paused, so that libuv skips those that
+ * it has not read yet, and resumed in the next iterations: those of addresses that took little time at once, a few of
+ * the others, whose addresses take turns.
+ *
+ * New connections wait for their turn in the same queues. libuv accepts one in each iteration. After an iteration that
+ * read for long, the next ones only accept, for twice as long as that one took (`restsUntil`), or until none comes. This
+ * empties the kernel's queue, which is first in, first out.
+ * @param milliseconds of one iteration in which connections are read
+ */
+export function createReadPacing(milliseconds: number): ReadPacing {
+  /** Connections that may be read. */
+  const reading = new Set<Socket>()
+  /** Paused connections of addresses whose reads took little time, and of the others. */
+  const light = new FairQueue<Socket>()
+  const heavy = new FairQueue<Socket>()
+  const isPaused = new WeakSet<Socket>()
+  /** Milliseconds that reads took since connections last had to wait, by address. */
+  const spent = new Map<string, number>()
+  let mostSpent = 0
+  /** Number of heavy connections that are resumed in one iteration. */
+  let heavyPerIteration = resumedPerIteration
+  let isScheduled = false
+  let accepted = 0
+  /** When the first connection was read in this iteration; null if none was. */
+  let readSince: number | null = null
+  let newest: { readonly socket: Socket; readonly at: number } | null = null
+  let restsUntil = 0
+
+  function schedule(): void {
+    if (isScheduled) return
+    isScheduled = true
+    setImmediate(endIteration)
+  }
+
+  /** Runs after the connections and reads of an iteration. */
+  function endIteration(): void {
+    isScheduled = false
+    const now = performance.now()
+    charge(now)
+    const took = readSince === null ? 0 : now - readSince
+    const wasLong = took >= milliseconds / 2
+    heavyPerIteration = wasLong ? fewest : Math.min(2 * heavyPerIteration, resumedPerIteration)
+    if (wasLong) restsUntil = now + 2 * took
+    else if (accepted === 0) restsUntil = 0
+    accepted = 0
+    readSince = newest = null
+    resumeNext(light, resumedPerIteration)
+    if (now >= restsUntil) resumeNext(heavy, heavyPerIteration)
+    if (light.size + heavy.size > 0 || now < restsUntil) schedule()
+    else {
+      spent.clear()
+      mostSpent = 0
+    }
+  }
+
+  /** Charges the time since the newest read to its address. */
+  function charge(now: number): void {
+    if (newest === null || now - newest.at < chargedMilliseconds) return
+    const sender = senderOf(newest.socket)
+    const ofSender = (spent.get(sender) ?? 0) + now - newest.at
+    spent.set(sender, ofSender)
+    mostSpent = Math.max(mostSpent, ofSender)
+  }
+
+  function resumeNext(queue: FairQueue<Socket>, most: number): void {
+    for (let resumed = 0; resumed < most;) {
+      const socket = queue.take()
+      if (socket === undefined) return
+      isPaused.delete(socket)
+      if (socket.destroyed) continue
+      resumed++
+      reading.add(socket)
+      socket.resume()
+    }
+  }
+
+  function wait(socket: Socket): void {
+    const sender = senderOf(socket)
+    isPaused.add(socket)
+    const queue = isHeavy(sender) ? heavy : light
+    queue.add(sender, socket)
+    schedule()
+  }
+
+  /** Returns whether the connections of an address took long, also compared with others. */
+  function isHeavy(sender: string): boolean {
+    const ofSender = spent.get(sender) ?? 0
+    return ofSender >= milliseconds / 4 && ofSender >= mostSpent / 4
+  }
+
+  function pauseAll(): void {
+    for (const socket of reading) {
+      socket.pause()
+      wait(socket)
+    }
+    reading.clear()
+  }
+
+  return {
+    add(socket) {
+      wait(socket)
+      accepted++
+      // Others resume a socket too: Node after each message that it has parsed.
+      socket.on('resume', () => {
+        if (isPaused.has(socket)) socket.pause()
+      })
+      socket.once('close', () => {
+        reading.delete(socket)
+        for (const queue of [light, heavy]) queue.delete(senderOf(socket), socket)
+      })
+    },
+
+    onRead(socket) {
+      const now = performance.now()
+      if (newest?.socket !== socket) {
+        charge(now)
+        newest = { socket, at: now }
+      }
+      if (readSince === null) {
+        readSince = now
+        schedule()
+      } else if (reading.size > 0 && now - readSince >= milliseconds) {
+        charge(now)
+        newest = { socket, at: now }
+        pauseAll()
+      }
+    },
+  }
+}
+
+/** Maximum number of connections that are resumed in one iteration. */
+export const resumedPerIteration = 256
+/** Number of connections of heavy addresses that are resumed after an iteration that read for long. */
+const fewest = 2
+/** Duration of a read that is worth a lookup of its address. */
+const chargedMilliseconds = 1
+
+const senders = new WeakMap<Socket, string>()
+
+/** The address of a closed socket is undefined. */
+function senderOf(socket: Socket): string {
+  const known = senders.get(socket)
+  if (known !== undefined) return known
+  const sender = senderOfAddress(socket.remoteAddress ?? '')
+  senders.set(socket, sender)
+  return sender
+}

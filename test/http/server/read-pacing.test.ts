@@ -1,0 +1,130 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
+import { afterEach, expect, test } from 'vitest'
+import { createReadPacing, resumedPerIteration } from '../../../src/http/server/read-pacing.ts'
+import { connectionLimits } from '../../../src/limits.ts'
+
+let server: Server | undefined
+afterEach(() => server?.close())
+
+const milliseconds = connectionLimits.readMilliseconds
+
+/** Starts a server that calls back for each read of a connection. */
+async function pacedServer(onRead: (socket: Socket) => void): Promise<number> {
+  const pacing = createReadPacing(milliseconds)
+  server = createServer({ pauseOnConnect: true }, (socket) => {
+    pacing.add(socket)
+    socket.on('data', () => {
+      pacing.onRead(socket)
+      onRead(socket)
+    })
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return (server.address() as AddressInfo).port
+}
+
+/** Counts iterations of the event loop until the test ends it. */
+function countIterations(): { readonly count: number; isOver: boolean } {
+  const iterations = { count: 0, isOver: false }
+  const next = (): void => {
+    iterations.count++
+    if (!iterations.isOver) setImmediate(next)
+  }
+  next()
+  return iterations
+}
+
+function mostInOne(iterations: readonly number[]): number {
+  const inOne = new Map<number, number>()
+  for (const at of iterations) inOne.set(at, (inOne.get(at) ?? 0) + 1)
+  return Math.max(...inOne.values())
+}
+
+function busy(milliseconds: number): void {
+  const until = performance.now() + milliseconds
+  while (performance.now() < until);
+}
+
+const client = (port: number, localAddress = '127.0.0.1'): Socket =>
+  connect({ port, host: '127.0.0.1', localAddress })
+    .on('error', () => undefined)
+    .once('connect', function (this: Socket) {
+      this.write('x')
+    })
+    .resume()
+
+test('new connections are read a few in each iteration of the event loop, and all of them', async () => {
+  const iterations = countIterations()
+  const readIn: number[] = []
+  const port = await pacedServer((socket) => {
+    readIn.push(iterations.count)
+    socket.end()
+  })
+  const clients = Array.from({ length: 40 }, () => client(port))
+  // Some leave before it is their turn.
+  const leaving = clients.slice(0, 5)
+  for (const each of leaving) each.once('connect', () => each.destroy())
+  for (const each of clients) if (!each.destroyed) await once(each, 'close')
+  iterations.isOver = true
+  expect(readIn.length).toBeGreaterThanOrEqual(clients.length - leaving.length)
+  expect(mostInOne(readIn)).toBeLessThanOrEqual(resumedPerIteration)
+})
+
+test('open connections that are slow to read, and all have input, are read within the time of an iteration', async () => {
+  const iterations = countIterations()
+  const readIn: number[] = []
+  const port = await pacedServer((socket) => {
+    if (socket.bytesRead === 1) return void socket.write('y')
+    readIn.push(iterations.count)
+    busy(milliseconds / 4)
+    socket.end()
+  })
+  const clients = Array.from({ length: 40 }, () => client(port))
+  await Promise.all(clients.map((each) => once(each, 'data')))
+  // All input is there when the event loop looks for it.
+  for (const each of clients) each.write('z'.repeat(100))
+  busy(20)
+  await Promise.all(clients.map((each) => once(each, 'close')))
+  iterations.isOver = true
+  expect(readIn).toHaveLength(40)
+  expect(mostInOne(readIn)).toBeLessThanOrEqual(6)
+})
+
+test('a connection that others resume is not read before its turn', async () => {
+  const iterations = countIterations()
+  const open: Socket[] = []
+  const readIn: number[] = []
+  const port = await pacedServer((socket) => {
+    if (socket.bytesRead === 1) return void (open.push(socket), socket.write('y'))
+    readIn.push(iterations.count)
+    busy(milliseconds)
+    for (const each of open) each.resume()
+    socket.end()
+  })
+  const clients = Array.from({ length: 8 }, () => client(port))
+  await Promise.all(clients.map((each) => once(each, 'data')))
+  for (const each of clients) each.write('z'.repeat(100))
+  busy(20)
+  await Promise.all(clients.map((each) => once(each, 'close')))
+  iterations.isOver = true
+  expect(readIn).toHaveLength(8)
+  expect(mostInOne(readIn)).toBeLessThanOrEqual(3)
+})
+
+// Loopback addresses other than 127.0.0.1 need no configuration on Linux only.
+test.runIf(process.platform === 'linux')(
+  'a new connection does not wait for those of another address that are slow to read',
+  async () => {
+    const order: (string | undefined)[] = []
+    const port = await pacedServer((socket) => {
+      order.push(socket.remoteAddress)
+      busy(20)
+      socket.end()
+    })
+    const many = Array.from({ length: 60 }, () => client(port, '127.0.0.2'))
+    await Promise.all(many.map((each) => once(each, 'connect')))
+    await Promise.all([client(port), ...many].map((each) => once(each, 'close')))
+    expect(order).toHaveLength(61)
+    expect(order.indexOf('127.0.0.1')).toBeLessThan(20)
+  },
+)
