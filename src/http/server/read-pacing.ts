@@ -17,25 +17,28 @@ export interface ReadPacing {
  * it has not read yet, and resumed in the next iterations: those of addresses that took little time at once, a few of
  * the others, whose addresses take turns.
  *
- * New connections wait for their turn in the same queues. libuv accepts one in each iteration. After an iteration that
- * read for long, the next ones only accept, for twice as long as that one took (`restsUntil`), or until none comes. This
- * empties the kernel's queue, which is first in, first out.
+ * New connections wait for their turn too. libuv accepts one in each iteration. After a long iteration the next ones only
+ * accept, for twice as long as that one took (`restsUntil`), or until none comes. This empties the kernel's queue, which
+ * is first in, first out.
  * @param milliseconds of one iteration in which connections are read
  */
 export function createReadPacing(milliseconds: number): ReadPacing {
   /** Connections that may be read. */
   const reading = new Set<Socket>()
-  /** Paused connections of addresses whose reads took little time, and of the others. */
+  /** Paused connections of addresses whose reads took little time. */
   const light = new FairQueue<Socket>()
-  const heavy = new FairQueue<Socket>()
+  /** Paused connections of other addresses, and new ones. */
+  const others = new FairQueue<Socket>()
   const isPaused = new WeakSet<Socket>()
   /** Milliseconds that reads took since connections last had to wait, by address. */
   const spent = new Map<string, number>()
   let mostSpent = 0
-  /** Number of heavy connections that are resumed in one iteration. */
-  let heavyPerIteration = resumedPerIteration
+  /** Number of turns of other connections in one iteration. */
+  let turns = turnsPerIteration
   let isScheduled = false
   let accepted = 0
+  /** When this iteration began, or its first connection was accepted or read. */
+  let since = 0
   /** When the first connection was read in this iteration; null if none was. */
   let readSince: number | null = null
   let newest: { readonly socket: Socket; readonly at: number } | null = null
@@ -44,6 +47,7 @@ export function createReadPacing(milliseconds: number): ReadPacing {
   function schedule(): void {
     if (isScheduled) return
     isScheduled = true
+    since = performance.now()
     setImmediate(endIteration)
   }
 
@@ -52,16 +56,18 @@ export function createReadPacing(milliseconds: number): ReadPacing {
     isScheduled = false
     const now = performance.now()
     charge(now)
-    const took = readSince === null ? 0 : now - readSince
+    const took = now - since
     const wasLong = took >= milliseconds / 2
-    heavyPerIteration = wasLong ? fewest : Math.min(2 * heavyPerIteration, resumedPerIteration)
-    if (wasLong) restsUntil = now + 2 * took
-    else if (accepted === 0) restsUntil = 0
+    if (now >= restsUntil) {
+      turns = wasLong ? fewestTurns : Math.min(2 * turns, turnsPerIteration)
+      restsUntil = wasLong ? now + 2 * took : 0
+    } else if (accepted === 0) restsUntil = 0
+    const mayComeMore = accepted > 0
     accepted = 0
     readSince = newest = null
-    resumeNext(light, resumedPerIteration)
-    if (now >= restsUntil) resumeNext(heavy, heavyPerIteration)
-    if (light.size + heavy.size > 0 || now < restsUntil) schedule()
+    resumeNext(light, turnsPerIteration)
+    if (now >= restsUntil) resumeNext(others, turns)
+    if (light.size + others.size > 0 || now < restsUntil || mayComeMore) schedule()
     else {
       spent.clear()
       mostSpent = 0
@@ -77,23 +83,28 @@ export function createReadPacing(milliseconds: number): ReadPacing {
     mostSpent = Math.max(mostSpent, ofSender)
   }
 
-  function resumeNext(queue: FairQueue<Socket>, most: number): void {
-    for (let resumed = 0; resumed < most;) {
-      const socket = queue.take()
+  /** Resumes connections of so many addresses in turn: all of an address that has few, else one. */
+  function resumeNext(queue: FairQueue<Socket>, turns: number): void {
+    for (let turn = 0; turn < turns; turn++) {
+      let socket = queue.take()
       if (socket === undefined) return
-      isPaused.delete(socket)
-      if (socket.destroyed) continue
-      resumed++
-      reading.add(socket)
-      socket.resume()
+      const sender = senderOf(socket)
+      const isFew = queue.sizeOf(sender) < few
+      resume(socket)
+      while (isFew && (socket = queue.takeOf(sender)) !== undefined) resume(socket)
     }
   }
 
-  function wait(socket: Socket): void {
-    const sender = senderOf(socket)
+  function resume(socket: Socket): void {
+    isPaused.delete(socket)
+    if (socket.destroyed) return
+    reading.add(socket)
+    socket.resume()
+  }
+
+  function wait(socket: Socket, queue: FairQueue<Socket>): void {
     isPaused.add(socket)
-    const queue = isHeavy(sender) ? heavy : light
-    queue.add(sender, socket)
+    queue.add(senderOf(socket), socket)
     schedule()
   }
 
@@ -106,14 +117,14 @@ export function createReadPacing(milliseconds: number): ReadPacing {
   function pauseAll(): void {
     for (const socket of reading) {
       socket.pause()
-      wait(socket)
+      wait(socket, isHeavy(senderOf(socket)) ? others : light)
     }
     reading.clear()
   }
 
   return {
     add(socket) {
-      wait(socket)
+      wait(socket, others)
       accepted++
       // Others resume a socket too: Node after each message that it has parsed.
       socket.on('resume', () => {
@@ -121,7 +132,7 @@ export function createReadPacing(milliseconds: number): ReadPacing {
       })
       socket.once('close', () => {
         reading.delete(socket)
-        for (const queue of [light, heavy]) queue.delete(senderOf(socket), socket)
+        for (const queue of [light, others]) queue.delete(senderOf(socket), socket)
       })
     },
 
@@ -143,10 +154,12 @@ export function createReadPacing(milliseconds: number): ReadPacing {
   }
 }
 
-/** Maximum number of connections that are resumed in one iteration. */
-export const resumedPerIteration = 256
-/** Number of connections of heavy addresses that are resumed after an iteration that read for long. */
-const fewest = 2
+/** Maximum number of turns in one iteration. */
+export const turnsPerIteration = 256
+/** Number of turns of other connections after a long iteration. */
+const fewestTurns = 2
+/** Number of waiting connections with which an address has few. */
+const few = 16
 /** Duration of a read that is worth a lookup of its address. */
 const chargedMilliseconds = 1
 

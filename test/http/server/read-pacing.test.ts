@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
-import { createReadPacing, resumedPerIteration } from '../../../src/http/server/read-pacing.ts'
+import { createReadPacing, turnsPerIteration } from '../../../src/http/server/read-pacing.ts'
 import { connectionLimits } from '../../../src/limits.ts'
 
 let server: Server | undefined
@@ -67,7 +67,7 @@ test('new connections are read a few in each iteration of the event loop, and al
   for (const each of clients) if (!each.destroyed) await once(each, 'close')
   iterations.isOver = true
   expect(readIn.length).toBeGreaterThanOrEqual(clients.length - leaving.length)
-  expect(mostInOne(readIn)).toBeLessThanOrEqual(resumedPerIteration)
+  expect(mostInOne(readIn)).toBeLessThanOrEqual(turnsPerIteration)
 })
 
 test('open connections that are slow to read, and all have input, are read within the time of an iteration', async () => {

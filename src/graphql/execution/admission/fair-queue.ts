@@ -30,9 +30,14 @@ export class FairQueue<Entry> {
 
   /** Removes and returns the next entry, and moves its sender to the end. */
   take(): Entry | undefined {
-    const [first] = this.#bySender
-    if (first === undefined) return undefined
-    const [sender, entries] = first
+    const [sender] = this.#bySender.keys()
+    return sender === undefined ? undefined : this.takeOf(sender)
+  }
+
+  /** Removes and returns the next entry of a sender, and moves the sender to the end. */
+  takeOf(sender: string): Entry | undefined {
+    const entries = this.#bySender.get(sender)
+    if (entries === undefined) return undefined
     const entry = entries.values().next().value as Entry
     this.#bySender.delete(sender)
     entries.delete(entry)
