@@ -82,9 +82,9 @@ export async function requireExpectedState(
 /**
  * Tells whether a batch stores its position. A run that starts at the beginning of a feed that was applied further
  * skips known facts and keeps the position; new facts there mean that the feed has other contents, whose position
- * counts from then on.
+ * counts from then on. At the stored place, bytes before it have changed: the position is stored with their digest.
  */
 export function movesPosition(stored: FeedPosition | null, position: FeedPosition, hasApplied: boolean): boolean {
   if (isSamePosition(stored, position)) return false
-  return stored === null || hasApplied || position.byte > stored.byte
+  return stored === null || hasApplied || position.byte >= stored.byte
 }

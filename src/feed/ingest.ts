@@ -101,7 +101,7 @@ async function applied(options: IngestOptions, run: Run, checkpoints: Checkpoint
   }
   const source = options.signal?.aborted === true ? null : await run.source.next?.(run.expected.seen ?? null)
   if (source == null) return null
-  options.onNextFile?.()
+  if (source.isReadAgain !== true) options.onNextFile?.()
   // The facts applied last are compared across files, because this run itself switches to another one.
   return { ...run, ...beginningOf(source), countedAfter: 0, isFirstFile: false, expected: run.expected }
 }

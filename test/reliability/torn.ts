@@ -97,12 +97,16 @@ async function whileMarked(
   try {
     await Promise.all(Array.from({ length: readers }, (_, reader) => read(reader)))
     found.repeated = await repeatedAnswers(client)
+  } catch (error) {
+    found.flaws.push(`An answer did not come: ${(error as Error).message}`)
   } finally {
     ending.isOver = true
-    await marking
     client.close()
   }
-  found.flaws.push(...failuresIn(await gateway.stop()).map((line) => `The gateway logged ${line}`))
+  const { status, signal, ...outcome } = await gateway.stop()
+  await marking
+  if (status !== 0) found.flaws.push(`The gateway ended with ${String(status ?? signal)}`)
+  found.flaws.push(...failuresIn({ status, signal, ...outcome }).map((line) => `The gateway logged ${line}`))
   return Object.assign(found, { states: seen.size })
 }
 
@@ -145,6 +149,7 @@ async function keepMarking(
 ): Promise<void> {
   for (let number = 1; !ending.isOver; number++) {
     const facts = [busy, ...(number % quietEvery === 0 ? quiet : [])].flatMap((vault) => step(vault, number))
+    // An error means that the gateway has ended.
     await new Promise((resolve) => input.write(feedText(facts), resolve))
     await wait(stepMilliseconds)
   }

@@ -21,6 +21,11 @@ export class Projection {
     this.tallies = new LedgerTallies(known.tallies)
   }
 
+  /** Tells whether a fact with these contents is known. */
+  isKnown(fact: Fact, digest: string): boolean {
+    return this.known.digests.get(identityOf(fact)) === digest
+  }
+
   /**
    * Applies one fact.
    * @returns false where it is known, and so changes nothing
