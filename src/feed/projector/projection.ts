@@ -132,7 +132,7 @@ export class Projection {
       ledgerInOrder: vault.ledgerInOrder && fact.block >= newestBlock,
       updatedAt: fact.ts,
     }
-    if (isFlow) this.changes.moved.add(vault.address)
+    if (isFlow) this.changes.benchmarkChanged.add(vault.address)
     if (isFlow) this.#record(after, null)
     else this.#keep(after)
     this.tallies.add(vault.address, fact.ts, fact.type)

@@ -176,7 +176,7 @@ async function save(
   saveOwners(transaction, [...changes.owners.values()])
   replaceHoldings(
     transaction,
-    touched.filter(({ address }) => changes.moved.has(address)),
+    touched.filter(({ address }) => changes.benchmarkChanged.has(address)),
   )
   savePoints(transaction, [...changes.points.values()])
   saveBuckets(

@@ -42,14 +42,14 @@ export async function containsPosition(
  */
 export async function startOf(
   handle: FileHandle,
-  applied: FeedPosition | null,
+  stored: FeedPosition | null,
   signal?: AbortSignal,
 ): Promise<FileStart> {
-  const before = applied === null ? null : await readApplied(handle, applied, signal)
-  if (applied === null || before === null) return atBeginning()
+  const before = stored === null ? null : await readApplied(handle, stored, signal)
+  if (stored === null || before === null) return atBeginning()
   // A last line without newline may have been incomplete: it is read again, with the others.
   if (!before.endsWithNewline) return { ...atBeginning(), holdsApplied: true }
-  return { start: applied, startsAfter: applied, prefix: before.prefix, holdsApplied: true }
+  return { start: stored, startsAfter: stored, prefix: before.prefix, holdsApplied: true }
 }
 
 /** Tells whether a position is after the last processed line. */

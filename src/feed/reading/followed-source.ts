@@ -16,25 +16,25 @@ import type { ByteSource } from './source.ts'
  * Opens a file that is read as it grows, until another one replaces it. It starts at the applied position. Where the
  * file does not hold that, a rotated one beside it that does is read first, with those in between; without one the file
  * is read from its beginning. A gzipped file cannot grow, and is read until another one replaces it.
- * @param applied position of the feed in the database
+ * @param stored position of the feed in the database
  * @param signal ends reading
  * @param watcher observes the file at the path
  * @throws {UnreadableFeed} when it cannot be opened
  */
 export async function followedSource(
   file: string,
-  applied: FeedPosition | null,
+  stored: FeedPosition | null,
   signal: AbortSignal,
   watcher?: PathWatcher,
 ): Promise<ByteSource> {
   const followedPath = { name: path.resolve(file), signal, watcher }
-  const current = await (applied === null ? openFeed(followedPath.name) : openIfThere(followedPath.name))
-  const from = current === null ? atBeginning() : await startOf(current, applied, signal)
-  const isOther = applied !== null && !from.holdsApplied && !signal.aborted
-  const rotated = isOther ? await rotatedSource(followedPath, applied, current) : null
+  const current = await (stored === null ? openFeed(followedPath.name) : openIfThere(followedPath.name))
+  const from = current === null ? atBeginning() : await startOf(current, stored, signal)
+  const isOther = stored !== null && !from.holdsApplied && !signal.aborted
+  const rotated = isOther ? await rotatedSource(followedPath, stored, current) : null
   if (rotated !== null) return rotated
-  if (isOther && current !== null) watcher?.onOtherFile(applied)
-  const opened = { handle: current ?? (await openFeed(followedPath.name)), beganAfter: isOther ? applied : undefined }
+  if (isOther && current !== null) watcher?.onOtherFile(stored)
+  const opened = { handle: current ?? (await openFeed(followedPath.name)), beganAfter: isOther ? stored : undefined }
   return followed({ ...followedPath, ...opened, earlier: null, successors: [] }, from)
 }
 
@@ -57,16 +57,16 @@ interface FollowedFile extends FollowedPath {
 /** Opens the rotated file that holds a position, and those after it; null where there is none. */
 async function rotatedSource(
   { name, signal, watcher }: FollowedPath,
-  applied: FeedPosition,
+  stored: FeedPosition,
   current: FileHandle | null,
 ): Promise<ByteSource | null> {
-  const files = await openRotated(name, current, (handle) => containsPosition(handle, applied, signal))
+  const files = await openRotated(name, current, (handle) => containsPosition(handle, stored, signal))
   const [first, ...others] = files.map(({ handle }) => handle)
   if (first === undefined) return null
   watcher?.onRotated(files.map((each) => each.path))
   const successors = [...others, ...(current === null ? [] : [current])]
   const file = { name, signal, watcher, handle: first, beganAfter: undefined, earlier: null, successors }
-  return followed(file, await startOf(first, applied, signal))
+  return followed(file, await startOf(first, stored, signal))
 }
 
 async function followed(file: FollowedFile, from: FileStart): Promise<ByteSource> {

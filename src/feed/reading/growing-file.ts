@@ -19,7 +19,7 @@ export interface PathWatcher {
    * Called where the file at the path does not hold what was applied, nor does one beside it: it is read from its
    * beginning.
    */
-  onOtherFile(applied: { readonly line: number }): void
+  onOtherFile(stored: { readonly line: number }): void
   /**
    * Called where files beside the one at the path are read before it.
    * @param files their paths, the oldest first

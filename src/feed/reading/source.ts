@@ -38,12 +38,12 @@ interface SourceBase {
   /**
    * Reopens the source for a database that lacks facts that were applied; absent where a source can be read only once.
    * A followed file reopens the file before it where the position belongs to that.
-   * @param applied position of the feed in the database
+   * @param stored position of the feed in the database
    * @param handledLine the last processed line: where the database is ahead of it, by another run, a file is read from
    *   its beginning
    * @throws {UnrepeatableFeed} when the position belongs to a file that is no longer open
    */
-  reopen?(applied: FeedPosition | null, handledLine: number): Promise<Source>
+  reopen?(stored: FeedPosition | null, handledLine: number): Promise<Source>
   /**
    * Whether the times of its facts come from another clock: block times are set by the chain's consensus, and by a
    * local node to any value.
@@ -62,10 +62,10 @@ interface SourceBase {
   onEnd?(listener: (end: SourceEnd) => Promise<void>): void
   /**
    * Opens the file that replaced this one.
-   * @param applied position of the feed
+   * @param stored position of the feed
    * @returns null where the source ended without a replacement
    */
-  next?(applied: FeedPosition | null): Promise<Source | null>
+  next?(stored: FeedPosition | null): Promise<Source | null>
   /** Closes its files, unless `next` or `reopen` has passed them on. */
   close?(): Promise<void>
 }
@@ -79,24 +79,24 @@ export function readSource(source: Source): AsyncIterable<Line[]> {
 
 /**
  * Opens a file, uncompressed or gzipped, that is read to its end.
- * @param applied position of the feed in the database: an uncompressed file starts there, unless the part before has
+ * @param stored position of the feed in the database: an uncompressed file starts there, unless the part before has
  *   changed
  * @throws {UnreadableFeed} when it cannot be opened
  */
-export async function fileSource(file: string, applied: FeedPosition | null = null): Promise<ByteSource> {
+export async function fileSource(file: string, stored: FeedPosition | null = null): Promise<ByteSource> {
   const name = path.resolve(file)
-  return wholeFile(name, await openFeed(name), applied, null)
+  return wholeFile(name, await openFeed(name), stored, null)
 }
 
 /** Returns a source for an open file, which it closes. */
 async function wholeFile(
   name: string,
   handle: FileHandle,
-  applied: FeedPosition | null,
+  stored: FeedPosition | null,
   progress: Progress | null,
 ): Promise<ByteSource> {
-  const isPlain = applied !== null && !(await isGzipFile(handle))
-  const from = isPlain ? await startOf(handle, applied) : atBeginning()
+  const isPlain = stored !== null && !(await isGzipFile(handle))
+  const from = isPlain ? await startOf(handle, stored) : atBeginning()
   const { byte } = from.start
   const read = Object.assign(progress ?? noProgress((await handle.stat()).size), {
     bytesRead: byte,
