@@ -184,7 +184,7 @@ export const acceptedTypes = 50
 /** Maximum number of clients that a rate limit counts: each takes about 600 bytes. */
 export const countedSenders = 50_000
 
-/** Maximum number of chunks of one body: each takes 2 us to parse and store. Streaming clients send a kilobyte and more. */
+/** Maximum number of chunks of one body: each takes 2 us to parse and store. Clients that stream send a kilobyte. */
 export const bodyChunks = 1_000
 /** Memory of a chunk of a body besides its bytes, which `bodiesBytes` counts too. */
 export const bodyChunkBytes = 300
@@ -217,3 +217,6 @@ export const mostPacking = 32
 
 /** Minimum rate of reading a response, that of a slow mobile network, against slow-read attacks. */
 export const readLimits = { graceSeconds: 10, bytesPerSecond: 1_000 } as const
+
+/** How long a start waits for a killed process's migrations on the server: 100 million ledger rows take 300 s. */
+export const migrationWaitSeconds = 600

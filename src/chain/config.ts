@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { type Address, toAddress } from '../domain/address.ts'
+import { maxUnixTime } from '../limits.ts'
 import { BadChainConfig } from './errors.ts'
 
 /**
@@ -91,7 +92,7 @@ const schema = z
       .array(
         z.strictObject({
           id: shortText,
-          ts: z.number().int().min(0).max(253_402_300_799),
+          ts: z.number().int().min(0).max(maxUnixTime),
           name: shortText,
           tagline: z.string().max(10_000),
           description: z.string().max(10_000),

@@ -106,10 +106,23 @@ export function pathWatcher(name: string, log: Log, monitor: FeedMonitor): PathW
     },
     onOtherFile({ line }) {
       log.warn(
-        `${name} is not the file whose line ${line} was applied last, and is read from its beginning. If the other file was ` +
+        `${name} does not hold what was applied to its line ${line}: it was changed in place, or it is another file and no ` +
+          'file beside it holds that. It is read from its beginning, and what is known is skipped. If the other file was ' +
           'rotated while nothing followed it, its last lines are not applied: npm run ingest applies them, unless facts of ' +
           'their vaults that are newer come first',
       )
+    },
+    onRotated(files) {
+      log.info(`${name} was rotated while nothing read it on. What is not applied of ${files.join(', ')} is read first`)
+    },
+    onChangedInPlace() {
+      log.warn(
+        `${name} was changed in place, before the line that was read last. It is read from its beginning, and what is known ` +
+          'is skipped',
+      )
+    },
+    onGzipEnd() {
+      log.info(`${name}, a gzipped file, is read to its end. A file that takes its place is read on`)
     },
   }
 }

@@ -34,8 +34,8 @@ export function createAttempt(
     }
     try {
       const skipBad = rejects !== undefined
-      const applied = await applyBatch(database, feed, parsed, { skipBad, beforeCommit, expected })
-      return { ...applied, outcomes: committedOutcomes(applied.outcomes, earlier) }
+      const result = await applyBatch(database, feed, parsed, { skipBad, beforeCommit, expected })
+      return { ...result, outcomes: committedOutcomes(result.outcomes, earlier) }
     } catch (error) {
       earlier = reached ?? earlier
       throw error

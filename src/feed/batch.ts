@@ -1,10 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FeedPosition } from '../database/write/feed.ts'
 import { aheadOfClock } from './fact/clock.ts'
-import { lineDigest } from './fact/digest.ts'
-import type { Line } from './reading/lines.ts'
 import { checkFact, maxLineBytes, type Parsed, parseFact } from './fact/parse.ts'
 import type { BatchLine } from './projector/line-outcome.ts'
+import { fingerprintAfter, type Line } from './reading/lines.ts'
 import type { Source } from './reading/source.ts'
 
 /**
@@ -24,7 +23,7 @@ export interface Batch {
 /**
  * Parses the lines of a batch.
  * @param from index of its first line
- * @param nowSeconds clock in Unix seconds: a fact more than a day ahead of it is rejected
+ * @param nowSeconds clock in Unix seconds: a new fact more than a day ahead of it is rejected
  */
 export async function parseBatch(
   source: Source,
@@ -47,17 +46,18 @@ function parseLine(line: Line, source: Source, nowSeconds: (() => number) | unde
   const parsed = line.fact === undefined ? parseBytes(line) : checkFact(line.fact)
   if (!parsed.ok) return { position, kind: parsed.kind, issue: parsed.issue }
   const { fact } = parsed
-  const issue = nowSeconds === undefined ? null : aheadOfClock(fact, nowSeconds())
-  return issue === null ? { position, fact } : { position, kind: fact.kind, issue }
+  const issueIfNew = nowSeconds === undefined ? null : aheadOfClock(fact, nowSeconds())
+  return issueIfNew === null ? { position, fact } : { position, fact, issueIfNew }
 }
 
-function positionOf({ number, endByte, bytes }: Line): FeedPosition {
+function positionOf(line: Line): FeedPosition {
+  let fingerprint: string | undefined
   return {
-    line: number,
-    byte: endByte,
+    line: line.number,
+    byte: line.endByte,
     // Computed lazily: only the last position of a batch is stored.
     get fingerprint() {
-      return lineDigest(bytes)
+      return (fingerprint ??= fingerprintAfter(line))
     },
   }
 }

@@ -23,7 +23,7 @@ export interface ExpectedState {
    * The facts of the last batch with new facts, without known ones: only these prove that the newest commits are
    * present.
    */
-  readonly applied: readonly Fact[]
+  readonly newest: readonly Fact[]
 }
 
 /**
@@ -41,11 +41,11 @@ export function advanceState(
       const line = batch[at]
       return line !== undefined && 'fact' in line && among.includes(status) ? [line.fact] : []
     })
-  const [handled, applied] = [factsOf(['applied', 'skipped']), factsOf(['applied'])]
+  const [handled, newest] = [factsOf(['applied', 'skipped']), factsOf(['applied'])]
   return {
     seen,
     handled: handled.length > 0 ? handled : expected.handled,
-    applied: applied.length > 0 ? applied : expected.applied,
+    newest: newest.length > 0 ? newest : expected.newest,
   }
 }
 
@@ -70,7 +70,7 @@ export async function requireExpectedState(
 ): Promise<void> {
   if (expected === undefined) return
   const { seen } = expected
-  const handled = [...new Set([...expected.applied, ...expected.handled])]
+  const handled = [...new Set([...expected.newest, ...expected.handled])]
   if (seen === undefined && handled.length === 0) return
   const reached = [seen, position].filter((one) => one !== undefined)
   // Where no position covers the facts processed last, several batches have one position, which proves none of them.
@@ -82,9 +82,9 @@ export async function requireExpectedState(
 /**
  * Tells whether a batch stores its position. A run that starts at the beginning of a feed that was applied further
  * skips known facts and keeps the position; new facts there mean that the feed has other contents, whose position
- * counts from then on.
+ * counts from then on. At the stored place, bytes before it have changed: the position is stored with their digest.
  */
 export function movesPosition(stored: FeedPosition | null, position: FeedPosition, hasApplied: boolean): boolean {
   if (isSamePosition(stored, position)) return false
-  return stored === null || hasApplied || position.byte > stored.byte
+  return stored === null || hasApplied || position.byte >= stored.byte
 }

@@ -56,7 +56,7 @@ export async function ingest(options: IngestOptions): Promise<Summary> {
   const reach = nowSeconds && createReachRecorder({ database, feed: source.name, line, nowSeconds, check })
   const checkpoints = new Checkpoints()
   try {
-    for (let next: Run | null = run; next !== null; next = await applied(options, run, checkpoints)) {
+    for (let next: Run | null = run; next !== null; next = await applyWholeSource(options, run, checkpoints)) {
       run = next
       run.source.onEnd?.(async (end) => reach?.atEnd(end))
       run.source.useProgress?.(async (addresses) => {
@@ -88,7 +88,7 @@ interface Run {
  * Applies a source to its end.
  * @returns the run with the source to read next; null where there is none
  */
-async function applied(options: IngestOptions, run: Run, checkpoints: Checkpoints): Promise<Run | null> {
+async function applyWholeSource(options: IngestOptions, run: Run, checkpoints: Checkpoints): Promise<Run | null> {
   try {
     await applySource(options, run, checkpoints)
     // Checks here because no further batch would detect commits that were lost since the last one.
@@ -101,13 +101,13 @@ async function applied(options: IngestOptions, run: Run, checkpoints: Checkpoint
   }
   const source = options.signal?.aborted === true ? null : await run.source.next?.(run.expected.seen ?? null)
   if (source == null) return null
-  options.onNextFile?.()
+  if (source.isReadAgain !== true) options.onNextFile?.()
   // The facts applied last are compared across files, because this run itself switches to another one.
   return { ...run, ...beginningOf(source), countedAfter: 0, isFirstFile: false, expected: run.expected }
 }
 
 function beginningOf(source: Source): Pick<Run, 'source' | 'expected' | 'handledLine'> {
-  return { source, expected: { seen: source.startsAfter, handled: [], applied: [] }, handledLine: source.start.line }
+  return { source, expected: { seen: source.startsAfter, handled: [], newest: [] }, handledLine: source.start.line }
 }
 
 async function applySource(options: IngestOptions, run: Run, checkpoints: Checkpoints): Promise<void> {
@@ -175,9 +175,9 @@ async function applyLines(
   const { database, rejects, outageObserver, signal } = options
   const { source, expected, countedAfter } = run
   const attempt = createAttempt({ database, rejects, feed: source.name, expected, countedAfter }, batch)
-  const applied = await retryDuringOutage(attempt, outageObserver, signal)
-  if (applied === null) return
-  const { outcomes, seen } = applied
+  const result = await retryDuringOutage(attempt, outageObserver, signal)
+  if (result === null) return
+  const { outcomes, seen } = result
   rejects?.keep()
   run.expected = advanceState(run.expected, seen, parsed, outcomes)
   for (const [at, { status, kind }] of outcomes.entries()) {

@@ -1,3 +1,4 @@
+import { maxUnixTime } from '../limits.ts'
 import { AssetCategory, EventType, VaultStatus } from './documents.generated.ts'
 import { wordsOf } from './words.ts'
 
@@ -18,9 +19,6 @@ export interface Schema {
   readonly properties?: Readonly<Record<string, Schema>>
   readonly required?: readonly string[]
 }
-
-/** End of the year 9999 in Unix seconds. */
-const lastTime = 253_402_300_799
 
 /** Creates an object schema. All of its properties are required; further ones may be added in later versions. */
 export function object(description: string, properties: Readonly<Record<string, Schema>>): Schema {
@@ -44,7 +42,7 @@ export function integer(description: string, example: number): Schema {
 
 /** Creates a schema of a time in Unix seconds. */
 export function timeSchema(description: string, example: number): Schema {
-  return { ...integer(description, example), maximum: lastTime }
+  return { ...integer(description, example), maximum: maxUnixTime }
 }
 
 /** Creates a schema of an enum, in the texts of the interface. */

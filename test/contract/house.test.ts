@@ -26,21 +26,24 @@ interface Layer {
 /** The layers by name: a folder of src, or a file beside the folders. */
 const layers: Readonly<Record<string, Layer>> = {
   domain: { layers: [], packages: ['decimal.js', 'viem'] },
-  // The limits on client input.
+  // The limits, which every layer but domain may import.
   limits: { layers: [], packages: [] },
   // Of the database it uses only the syntax of an address.
   config: { layers: ['limits', 'src/database/postgresql/server-address.ts'], packages: ['zod'] },
   // Only here: Prisma, PGlite and pg.
   database: {
-    layers: ['domain'],
+    layers: ['limits', 'domain'],
     packages: ['node:*', '@prisma/*', 'pg', '@electric-sql/pglite', 'pglite-prisma-adapter', 'lru-cache'],
   },
-  feed: { layers: ['domain', 'database'], packages: ['node:*', 'zod', 'lossless-json'] },
+  feed: { layers: ['limits', 'domain', 'database'], packages: ['node:*', 'zod', 'lossless-json'] },
   // Only here: viem's client. Of a feed it uses only the type of a fact.
-  chain: { layers: ['domain', 'src/feed/fact/fact.ts'], packages: ['node:*', 'viem', '@ponder/utils', 'zod'] },
+  chain: {
+    layers: ['limits', 'domain', 'src/feed/fact/fact.ts'],
+    packages: ['node:*', 'viem', '@ponder/utils', 'zod'],
+  },
   graphql: { layers: ['limits', 'domain', 'database'], packages: ['graphql', '@pothos/*', 'dataloader', 'lru-cache'] },
   // It gets the executor as a parameter, so that it cannot add behaviour to the schema's.
-  rest: { layers: [], packages: ['node:*'] },
+  rest: { layers: ['limits'], packages: ['node:*'] },
   // Of the database it uses only cancellation and cache tags.
   http: {
     layers: ['limits', 'src/database/cancellation.ts', 'src/database/commits/cache-tags.ts', 'graphql', 'rest'],

@@ -1,4 +1,4 @@
-import { appendFile, mkdtemp, rm, truncate, writeFile } from 'node:fs/promises'
+import { appendFile, mkdtemp, rename, rm, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -128,10 +128,13 @@ describe('a feed that is followed', () => {
     expect(await dumpReadModel(database)).toEqual(followed)
   })
 
-  test('is read to its end where it is gzipped, for it cannot grow', async () => {
+  test('is read to its end where it is gzipped, and on where another file takes its place', async () => {
     await writeFile(feed, gzipSync(feedText([...start, first])))
-    expect((await (await follow()).ended).applied).toEqual({ strategy: 1, vault: 1, event: 1, mark: 1 })
-    expect(await valueUsd()).toBe('101')
+    await follow()
+    await becomes('101')
+    await writeFile(`${feed}.new`, lineOf(second))
+    await rename(`${feed}.new`, feed)
+    await becomes('102')
   })
 
   test('may be empty at first', async () => {
@@ -217,8 +220,8 @@ describe('a feed that is followed again', () => {
       const last = await readFeedPosition(database.prisma, feed)
       const told: unknown[] = []
       const watcher = {
-        onMissing: told.push,
-        onFound: told.push,
+        ...{ onMissing: told.push, onFound: told.push, onRotated: told.push },
+        ...{ onChangedInPlace: told.push, onGzipEnd: told.push },
         onOtherFile: (position: unknown) => void told.push(position),
       }
       const open = () => followedSource(feed, last, new AbortController().signal, watcher)

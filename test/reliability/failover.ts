@@ -89,7 +89,9 @@ function start(way: Way, feed: string, url: string): Running {
   const args = { file: ['ingest', feed], stdin: ['ingest', '-'], followed: ['serve', '--feed', feed] }
   const running = startProcess(args[way], env)
   // A show that fails leaves none behind.
-  process.once('exit', () => running.kill('SIGKILL'))
+  const killWithThis = (): void => running.kill('SIGKILL')
+  process.once('exit', killWithThis)
+  void running.ended.finally(() => process.off('exit', killWithThis))
   if (way === 'stdin') void readFile(feed).then((bytes) => running.input.end(bytes))
   return running
 }

@@ -15,7 +15,7 @@ import { faults } from './faults.ts'
 import { fuzz } from './fuzz.ts'
 import { kill } from './kill.ts'
 import { soak } from './soak.ts'
-import { torn } from './torn.ts'
+import { stepMilliseconds, torn } from './torn.ts'
 import { type Finding, inLines, type Say } from './show.ts'
 import { versions } from './versions.ts'
 
@@ -92,7 +92,8 @@ const shows: Readonly<Record<string, Show>> = {
     unit: 'answers, cached and as many not cached',
     size: 100_000,
     engines,
-    run: ({ homes, size, say }) => torn({ homes, say, answers: size }),
+    run: ({ homes, size, say, engine }) =>
+      torn({ homes, say, answers: size, stepMilliseconds: stepMilliseconds[engine] }),
   },
 }
 

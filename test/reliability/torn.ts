@@ -7,9 +7,7 @@ import { type Asked, type Client, clientOf } from './client.ts'
 import { failuresIn, type GatewayProcess, startGateway } from './gateway.ts'
 import type { Finding, Say } from './show.ts'
 
-const readers = 4
-/** So long between two marks of the busy vault: some 100 marks a second. */
-const stepMilliseconds = 10
+const readers = 8
 const strategyId = 'numbered'
 /** Marked with each number; the quiet vaults are marked with every fifth, in the same order. */
 const busy = vaultA
@@ -19,23 +17,31 @@ const quietEvery = 5
 const rowEvery = 10
 const start = midnight + 1_000
 
+/**
+ * Pause between two marks of the busy vault, by engine. PGlite takes some 20 ms for a transaction, in the thread that
+ * answers: marks that come faster leave time for one answer between two commits.
+ */
+export const stepMilliseconds = { postgresql: 10, pglite: 100 } as const
+
 interface TornOptions {
   readonly homes: Homes
   /** Of each kind of cache: on and off. */
   readonly answers: number
+  /** Pause between two marks of the busy vault. */
+  readonly stepMilliseconds: number
   readonly say: Say
 }
 
 /**
- * Reads vaults while they are marked some 100 times a second. Each mark carries one number in value, time, range, rewards
+ * Reads vaults while they are marked again and again. Each mark carries one number in value, time, range, rewards
  * and fees, so that an answer which mixes two committed states shows two numbers.
  */
-export async function torn({ homes, answers, say }: TornOptions): Promise<Finding> {
+export async function torn({ say, ...options }: TornOptions): Promise<Finding> {
   const figures: Record<string, number> = {}
   const flaws: string[] = []
   for (const cacheMegabytes of ['64', '0']) {
     const cached = cacheMegabytes === '0' ? 'not cached' : 'cached'
-    const found = await whileMarked(homes, cacheMegabytes, answers, (count) => say(`${cached}: ${count} answers`))
+    const found = await whileMarked(options, cacheMegabytes, (count) => say(`${cached}: ${count} answers`))
     Object.assign(figures, {
       [`answers, ${cached}`]: found.answers,
       [`of them torn, ${cached}`]: found.torn,
@@ -58,9 +64,8 @@ interface Found {
 }
 
 async function whileMarked(
-  homes: Homes,
+  { homes, answers, stepMilliseconds }: Omit<TornOptions, 'say'>,
   cacheMegabytes: string,
-  answers: number,
   say: (count: number) => void,
 ): Promise<Found> {
   const home = await homes.create()
@@ -72,7 +77,7 @@ async function whileMarked(
   const seen = new Set<number>()
   const client = clientOf(gateway.port, readers)
   const ending = { isOver: false }
-  const marking = keepMarking(gateway, ending)
+  const marking = keepMarking(gateway, stepMilliseconds, ending)
   const read = async (reader: number): Promise<void> => {
     for (let turn = reader; found.answers < answers; turn++) {
       const { name, asked } = questions[turn % questions.length] as Question
@@ -92,12 +97,16 @@ async function whileMarked(
   try {
     await Promise.all(Array.from({ length: readers }, (_, reader) => read(reader)))
     found.repeated = await repeatedAnswers(client)
+  } catch (error) {
+    found.flaws.push(`An answer did not come: ${(error as Error).message}`)
   } finally {
     ending.isOver = true
-    await marking
     client.close()
   }
-  found.flaws.push(...failuresIn(await gateway.stop()).map((line) => `The gateway logged ${line}`))
+  const { status, signal, ...outcome } = await gateway.stop()
+  await marking
+  if (status !== 0) found.flaws.push(`The gateway ended with ${String(status ?? signal)}`)
+  found.flaws.push(...failuresIn({ status, signal, ...outcome }).map((line) => `The gateway logged ${line}`))
   return Object.assign(found, { states: seen.size })
 }
 
@@ -133,9 +142,14 @@ function isInRange(number: number): boolean {
 }
 
 /** Writes the next number's facts in a line each, no faster than the gateway takes them. */
-async function keepMarking({ input }: GatewayProcess, ending: { isOver: boolean }): Promise<void> {
+async function keepMarking(
+  { input }: GatewayProcess,
+  stepMilliseconds: number,
+  ending: { isOver: boolean },
+): Promise<void> {
   for (let number = 1; !ending.isOver; number++) {
     const facts = [busy, ...(number % quietEvery === 0 ? quiet : [])].flatMap((vault) => step(vault, number))
+    // An error means that the gateway has ended.
     await new Promise((resolve) => input.write(feedText(facts), resolve))
     await wait(stepMilliseconds)
   }

@@ -137,9 +137,9 @@ export function startFeed(
     })
   }
   if (feeds.length === 0) return { feedEnded: Promise.resolve(), firstFacts: Promise.resolve() }
-  let applied: () => void = () => undefined
-  const firstBatch = new Promise<void>((resolve) => (applied = resolve))
-  const running = feeds.map((each) => follow(command, { ...each, monitor, signal, onProgress: applied }))
+  let onFirstBatch: () => void = () => undefined
+  const firstBatch = new Promise<void>((resolve) => (onFirstBatch = resolve))
+  const running = feeds.map((each) => follow(command, { ...each, monitor, signal, onProgress: onFirstBatch }))
   const feedEnded = Promise.all(running).then(() => undefined)
   return { feedEnded, firstFacts: Promise.race([firstBatch, feedEnded]) }
 }

@@ -13,6 +13,8 @@ import { pooledReader } from './pooled-reads.ts'
 import { batchReads } from '../batching/batch-scheduler.ts'
 import { pooledSnapshots } from './pooled-snapshots.ts'
 import { pooledTransactions } from './transactions.ts'
+import { lockSession } from './session-lock.ts'
+import { migrationWaitSeconds } from '../../limits.ts'
 import { withQuery } from '../decode-rows.ts'
 
 /**
@@ -139,7 +141,7 @@ async function withOwnAdapter<Result>(
   }
   const run = (sql: string): Promise<unknown> => rejectWithOutage(pool.query(sql), noted)
   try {
-    await run(`select pg_advisory_lock(${sessionLock})`)
+    await lockSession(run, sessionLock, migrationWaitSeconds)
     return await work(adapterWithOutages(atomicScripts(new PrismaPg(pool), run), noted))
   } catch (error) {
     throw met[0] ?? error

@@ -3,11 +3,10 @@ import { type Address, toAddress } from '../../domain/address.ts'
 import { assetCategories } from '../../domain/universe.ts'
 import { type Decimal, fineDigits, usdDigits, usdScale } from '../../domain/decimal.ts'
 import { isVaultScopedId } from '../../domain/identity/global-id.ts'
+import { maxUnixTime } from '../../limits.ts'
 import { decimal } from './decimal-text.ts'
 import { formatValue } from './format-value.ts'
 
-/** End of the year 9999: a greater time is a mistake, such as milliseconds. */
-const maxSeconds = 253_402_300_799
 const maxInt32 = 2_147_483_647
 /** 100 %, in hundredths of a basis point. */
 const maxFeeTier = 1_000_000
@@ -17,7 +16,7 @@ const fine = decimal({ integerDigits: fineDigits, decimals: 18 })
 const price = decimal({ integerDigits: 60, decimals: 18 })
 
 const integer = (min: number, max: number) => z.number().int().min(min).max(max)
-const seconds = integer(0, maxSeconds)
+const seconds = integer(0, maxUnixTime)
 const tick = integer(-maxInt32, maxInt32)
 
 /** PostgreSQL cannot store NUL, and UTF-8 cannot encode a lone surrogate. */

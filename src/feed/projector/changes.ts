@@ -32,7 +32,7 @@ export interface Changes {
   /** Changed vaults, and by what they were counted before; null for those that were opened. */
   readonly touched: Map<string, CountedVault | null>
   /** Vaults whose benchmark a flow has changed. */
-  readonly moved: Set<string>
+  readonly benchmarkChanged: Set<string>
   readonly points: Map<string, RecordedPoint>
   /** Number of points before the batch, for vaults with new ones. */
   readonly pointsBefore: Map<string, number>
@@ -49,7 +49,7 @@ export function noChanges(): Changes {
     opened: new Set(),
     owners: new Map(),
     touched: new Map(),
-    moved: new Set(),
+    benchmarkChanged: new Set(),
     points: new Map(),
     pointsBefore: new Map(),
     days: new Map(),

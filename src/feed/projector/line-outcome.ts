@@ -2,9 +2,13 @@ import type { FeedPosition } from '../../database/write/feed.ts'
 import type { ValidationIssue } from '../errors.ts'
 import type { Fact, FactKind } from '../fact/fact.ts'
 
-/** A validated fact or the problem of a line, with the feed's position after it. */
+/**
+ * A validated fact or the problem of a line, with the feed's position after it. A fact may have a problem that matters
+ * only where it is new.
+ */
 export type BatchLine = { readonly position: FeedPosition } & (
-  { readonly fact: Fact } | { readonly issue: ValidationIssue; readonly kind: FactKind | null }
+  | { readonly fact: Fact; readonly issueIfNew?: ValidationIssue }
+  | { readonly issue: ValidationIssue; readonly kind: FactKind | null }
 )
 
 /** Outcome of a line: a new fact, a known fact, or a rejected line. */

@@ -21,6 +21,11 @@ export class Projection {
     this.tallies = new LedgerTallies(known.tallies)
   }
 
+  /** Tells whether a fact with these contents is known. */
+  isKnown(fact: Fact, digest: string): boolean {
+    return this.known.digests.get(identityOf(fact)) === digest
+  }
+
   /**
    * Applies one fact.
    * @returns false where it is known, and so changes nothing
@@ -127,7 +132,7 @@ export class Projection {
       ledgerInOrder: vault.ledgerInOrder && fact.block >= newestBlock,
       updatedAt: fact.ts,
     }
-    if (isFlow) this.changes.moved.add(vault.address)
+    if (isFlow) this.changes.benchmarkChanged.add(vault.address)
     if (isFlow) this.#record(after, null)
     else this.#keep(after)
     this.tallies.add(vault.address, fact.ts, fact.type)

@@ -144,9 +144,11 @@ function newestFact(
 
 function outcomeOf(projection: Projection, line: BatchLine): LineOutcome {
   if ('issue' in line) return { status: 'rejected', kind: line.kind, issue: line.issue }
-  const { fact } = line
+  const { fact, issueIfNew: issue } = line
+  const digest = digestOf(fact)
   try {
-    return { status: projection.apply(fact, digestOf(fact)) ? 'applied' : 'skipped', kind: fact.kind }
+    if (issue !== undefined && !projection.isKnown(fact, digest)) return { status: 'rejected', kind: fact.kind, issue }
+    return { status: projection.apply(fact, digest) ? 'applied' : 'skipped', kind: fact.kind }
   } catch (error) {
     if (!(error instanceof DomainError)) throw error
     return { status: 'rejected', kind: fact.kind, issue: { key: error.key, reason: error.message } }
@@ -174,7 +176,7 @@ async function save(
   saveOwners(transaction, [...changes.owners.values()])
   replaceHoldings(
     transaction,
-    touched.filter(({ address }) => changes.moved.has(address)),
+    touched.filter(({ address }) => changes.benchmarkChanged.has(address)),
   )
   savePoints(transaction, [...changes.points.values()])
   saveBuckets(

@@ -15,6 +15,11 @@ export interface Progress {
   readonly bytesTotal: number | null
 }
 
+/** Returns the progress of a source before the first read. */
+export function noProgress(bytesTotal: number | null): Progress {
+  return { bytesRead: 0, bytesDecompressed: 0, bytesTotal }
+}
+
 /** Yields chunks one by one, so that the first can be inspected before the others are read. */
 async function* oneByOne(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   yield* chunks

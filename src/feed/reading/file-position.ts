@@ -1,28 +1,55 @@
 import type { FileHandle } from 'node:fs/promises'
 import type { FeedPosition } from '../../database/write/feed.ts'
+import { UnreadableFeed } from '../errors.ts'
 import { lineDigest } from '../fact/digest.ts'
-import type { LineStart } from './lines.ts'
 import { maxLineBytes } from '../fact/parse.ts'
+import { decompress, noProgress } from './decompress.ts'
+import type { LineStart } from './lines.ts'
+import { isGzipFile, readBytes } from './open-file.ts'
+import { isLastLineOnly, PrefixDigest } from './prefix-digest.ts'
 
 /** Start of reading a file, with the position that it continues from; without one it is the beginning. */
 export interface FileStart {
   readonly start: LineStart
   readonly startsAfter?: FeedPosition
+  /** Digest of everything before the start. */
+  readonly prefix: PrefixDigest
+  /** Whether the file holds everything that was applied, as it was then. */
+  readonly holdsApplied: boolean
 }
 
-/** Start of a file that is read from its beginning. */
-export const atBeginning: FileStart = { start: { line: 0, byte: 0 } }
-
-/** Tells whether a position belongs to a file. */
-export async function containsPosition(handle: FileHandle | null, position: FeedPosition | null): Promise<boolean> {
-  return handle !== null && position !== null && (await isUnchanged(handle, position))
+/** Returns the start of a file that is read from its beginning. */
+export function atBeginning(): FileStart {
+  return { start: { line: 0, byte: 0 }, prefix: new PrefixDigest(), holdsApplied: false }
 }
 
-/** Returns the start of an uncompressed file: after the applied lines, unless these have changed. */
-export async function startOf(handle: FileHandle, applied: FeedPosition | null): Promise<FileStart> {
-  return applied !== null && (await isUnchanged(handle, applied))
-    ? { start: applied, startsAfter: applied }
-    : atBeginning
+/**
+ * Tells whether a file holds everything before a position, as it was when it was applied.
+ * @param signal ends reading; the result is false then
+ */
+export async function containsPosition(
+  handle: FileHandle | null,
+  position: FeedPosition | null,
+  signal?: AbortSignal,
+): Promise<boolean> {
+  return handle !== null && position !== null && (await readApplied(handle, position, signal)) !== null
+}
+
+/**
+ * Returns the start of a file, uncompressed or gzipped: after the applied lines, unless a byte of these has changed. It
+ * reads the file up to there, which takes a small part of the time that applying it has taken.
+ * @param signal ends reading; the start is the beginning then
+ */
+export async function startOf(
+  handle: FileHandle,
+  stored: FeedPosition | null,
+  signal?: AbortSignal,
+): Promise<FileStart> {
+  const before = stored === null ? null : await readApplied(handle, stored, signal)
+  if (stored === null || before === null) return atBeginning()
+  // A last line without newline may have been incomplete: it is read again, with the others.
+  if (!before.endsWithNewline) return { ...atBeginning(), holdsApplied: true }
+  return { start: stored, startsAfter: stored, prefix: before.prefix, holdsApplied: true }
 }
 
 /** Tells whether a position is after the last processed line. */
@@ -30,14 +57,45 @@ export function isAhead(position: FeedPosition | null, handledLine: number): boo
   return position !== null && position.line > handledLine
 }
 
-/**
- * Tells whether the last applied line is still at its place. A line without a newline does not count, because it may
- * have been incomplete.
- */
-async function isUnchanged(handle: FileHandle, { byte, fingerprint }: FeedPosition): Promise<boolean> {
-  const from = Math.max(0, byte - maxLineBytes - 2)
-  const { bytesRead, buffer } = await handle.read(Buffer.alloc(byte - from), 0, byte - from, from)
-  if (bytesRead < byte - from || buffer.at(-1) !== 0x0a) return false
-  const line = buffer.subarray(0, -1)
-  return lineDigest(line.subarray(line.lastIndexOf(0x0a) + 1)) === fingerprint
+/** Yields the contents of an open file, uncompressed or gzipped, which stays open. */
+export async function* contentsOf(handle: FileHandle): AsyncGenerator<Buffer> {
+  const bytes = readBytes(handle)
+  yield* (await isGzipFile(handle)) ? decompress(bytes, 'The file', noProgress(null)) : bytes
+}
+
+interface AppliedPart {
+  readonly prefix: PrefixDigest
+  readonly endsWithNewline: boolean
+}
+
+/** Reads a file up to a position; null where that is not what was applied. */
+async function readApplied(
+  handle: FileHandle,
+  { byte, fingerprint }: FeedPosition,
+  signal: AbortSignal | undefined,
+): Promise<AppliedPart | null> {
+  const prefix = new PrefixDigest()
+  const isTooShort = !(await isGzipFile(handle)) && (await handle.stat()).size < byte
+  if (isTooShort) return null
+  const isOfOlderVersion = isLastLineOnly(fingerprint)
+  let last: Buffer = Buffer.alloc(0)
+  try {
+    for await (const chunk of contentsOf(handle)) {
+      const part = chunk.subarray(0, byte - prefix.bytes)
+      prefix.update(part)
+      last = isOfOlderVersion ? Buffer.concat([last, part]).subarray(-maxLineBytes - 2) : part
+      if (signal?.aborted === true || !prefix.mayBe(fingerprint, byte)) return null
+      if (prefix.bytes === byte) break
+    }
+  } catch (error) {
+    if (error instanceof UnreadableFeed) return null
+    throw error
+  }
+  const found = isOfOlderVersion ? lastLineDigest(last) : prefix.fingerprint()
+  return prefix.bytes === byte && found === fingerprint ? { prefix, endsWithNewline: last.at(-1) === 0x0a } : null
+}
+
+function lastLineDigest(bytes: Buffer): string {
+  const line = bytes.at(-1) === 0x0a ? bytes.subarray(0, -1) : bytes
+  return lineDigest(line.subarray(line.lastIndexOf(0x0a) + 1))
 }

@@ -1,37 +1,45 @@
-import { type FileHandle, open, stat } from 'node:fs/promises'
+import { type FileHandle, stat } from 'node:fs/promises'
 import { setTimeout as wait } from 'node:timers/promises'
-import { UnreadableFeed } from '../errors.ts'
 import type { SourceEnd } from '../reach.ts'
+import type { ContentReader } from './content-reader.ts'
+import type { InPlaceChanges } from './in-place-changes.ts'
+import { openIfThere } from './open-file.ts'
 
-const chunkBytes = 1024 * 1024
-const newline = 0x0a
 const pollMilliseconds = 200
 /** A replaced file is closed when nothing was appended to it during this many polls: 1 s. */
 const quietPolls = 5
 /** A rotation leaves no file at the path for a moment: it is reported after this many polls, 5 s. */
 const missingPolls = 25
-/** Number of bytes before the current offset that each read compares, to detect changes in place. */
-const comparedBytes = 1024
 
-/** Observes whether there is a file at a followed path. */
+/** Observes the file at a followed path. */
 export interface PathWatcher {
   onMissing(reason: string): void
   onFound(): void
   /**
-   * Called at the start where the file at the path does not contain the line that was applied last: it is read from its
+   * Called where the file at the path does not hold what was applied, nor does one beside it: it is read from its
    * beginning.
    */
-  onOtherFile(applied: { readonly line: number }): void
+  onOtherFile(stored: { readonly line: number }): void
+  /**
+   * Called where files beside the one at the path are read before it.
+   * @param files their paths, the oldest first
+   */
+  onRotated(files: readonly string[]): void
+  /** Called where the file was changed in place before the line that was read last: it is read from its beginning. */
+  onChangedInPlace(): void
+  /** Called at the end of a gzipped file, which cannot grow; another one at its path is read on. */
+  onGzipEnd(): void
 }
 
 /** Options of {@link growingFile}. */
 export interface GrowingFileOptions {
   readonly handle: FileHandle
   readonly name: string
+  readonly reader: ContentReader
+  /** Detects changes of what was read; null where these cannot happen. */
+  readonly changes: InPlaceChanges | null
   /** The file that has replaced it, where that is known. */
   readonly successor: FileHandle | null
-  /** Offset to start at, in bytes. */
-  readonly from: number
   readonly watcher: PathWatcher | undefined
   /** Called each time the end was reached while it was the file at its path: everything available was read. */
   readonly atEnd: (end: SourceEnd) => Promise<void>
@@ -43,8 +51,8 @@ export interface GrowingFileOptions {
 export interface GrowingFile {
   /** @throws {UnreadableFeed} when it is truncated or rewritten in place */
   readonly chunks: AsyncIterable<Buffer>
-  /** Whether it ended because another file replaced it. */
-  readonly wasReplaced: () => boolean
+  /** Why it ended; null where it was aborted. */
+  readonly ending: () => 'replaced' | 'changed in place' | null
   /** The open file that replaces it; null where there is none. The caller must close it. */
   readonly takeSuccessor: () => FileHandle | null
 }
@@ -55,70 +63,45 @@ export interface GrowingFile {
  * file stays open.
  */
 export function growingFile(options: GrowingFileOptions): GrowingFile {
-  const { handle, name, from, watcher, atEnd, signal } = options
+  const { handle, name, reader, changes, watcher, atEnd, signal } = options
   let { successor } = options
-  let isOver = false
+  let ending: 'replaced' | 'changed in place' | null = null
   async function* chunks(): AsyncGenerator<Buffer> {
     const watched = watchPath(name, watcher)
-    let at = from
     let quiet = 0
-    let last = await readTail(handle, at)
-    while (!signal.aborted) {
-      const lookedAtMilliseconds = performance.now()
-      const chunk = await readAppended(handle, name, at, last)
-      if (chunk.length > 0) {
-        at += chunk.length
-        last = tailOf(last, chunk)
-        quiet = 0
-        yield chunk
-        continue
+    try {
+      while (!signal.aborted) {
+        const lookedAtMilliseconds = performance.now()
+        const chunk = await reader.read()
+        if (chunk.length > 0) {
+          quiet = 0
+          yield chunk
+          continue
+        }
+        const leads = await watched.leadsTo(successor ?? handle)
+        const isElsewhere = leads === 'another file'
+        const isWithinLine = reader.isWithinLine()
+        if (successor === null && leads === 'this file') await atEnd({ lookedAtMilliseconds, isWithinLine })
+        if (isElsewhere && successor === null) successor = await openIfThere(name)
+        else if (successor !== null && ++quiet >= quietPolls && (isElsewhere || (await successor.stat()).size > 0))
+          ending = 'replaced'
+        if ((await changes?.wereFound(ending !== null)) === true) ending = 'changed in place'
+        if (ending !== null) return
+        await wait(pollMilliseconds, undefined, { signal }).catch(() => undefined)
       }
-      const leads = await watched.leadsTo(successor ?? handle)
-      const isElsewhere = leads === 'another file'
-      const isWithinLine = last.length > 0 && last.at(-1) !== newline
-      if (successor === null && leads === 'this file') await atEnd({ lookedAtMilliseconds, isWithinLine })
-      if (isElsewhere && successor === null) successor = await openIfThere(name)
-      else if (successor !== null && ++quiet >= quietPolls) isOver = isElsewhere || (await successor.stat()).size > 0
-      if (isOver) return
-      await wait(pollMilliseconds, undefined, { signal }).catch(() => undefined)
+    } finally {
+      await reader.close()
     }
   }
   return {
     chunks: chunks(),
-    wasReplaced: () => isOver,
+    ending: () => ending,
     takeSuccessor() {
       const taken = successor
       successor = null
       return taken
     },
   }
-}
-
-/** Opens the file at a path; null where there is none at the moment. */
-async function openIfThere(name: string): Promise<FileHandle | null> {
-  try {
-    return await openFeed(name)
-  } catch (error) {
-    const { code } = ((error as Error).cause ?? {}) as NodeJS.ErrnoException
-    if (code === 'ENOENT') return null
-    throw error
-  }
-}
-
-/**
- * Opens a feed's file.
- * @throws {UnreadableFeed} when it cannot be opened or is not a regular file
- */
-export async function openFeed(name: string): Promise<FileHandle> {
-  let isFile: boolean
-  try {
-    // Checked before opening, because opening a named pipe waits for its writer.
-    isFile = (await stat(name)).isFile()
-    if (isFile) return await open(name, 'r')
-  } catch (error) {
-    throw new UnreadableFeed(name, `can't be opened: ${(error as Error).message}`, { cause: error })
-  }
-  throw new UnreadableFeed(name, 'is not a file')
 }
 
 /** Watches whether a path leads to the open file, and for how many polls it has led to none. */
@@ -137,33 +120,4 @@ function watchPath(name: string, watcher: PathWatcher | undefined) {
       }
     },
   }
-}
-
-/** Reads appended data; empty where there is none. */
-async function readAppended(handle: FileHandle, name: string, at: number, last: Buffer): Promise<Buffer> {
-  const length = last.length + chunkBytes
-  const { bytesRead, buffer } = await handle
-    .read(Buffer.alloc(length), 0, length, at - last.length)
-    .catch((error: unknown) => Promise.reject(new UnreadableFeed(name, `can't be read: ${(error as Error).message}`)))
-  if (bytesRead < last.length) throw new UnreadableFeed(name, truncatedMessage)
-  if (!buffer.subarray(0, last.length).equals(last)) throw new UnreadableFeed(name, rewrittenMessage)
-  return buffer.subarray(last.length, bytesRead)
-}
-
-/** Lines appended between the last read and the truncation exist only in a copy, whose path is unknown here. */
-const truncatedMessage =
-  'has become shorter than what was read, and lines written just before that may be in its copy alone. Apply the copy ' +
-  'by npm run ingest, start the gateway anew, and rotate by renaming (of logrotate create, not copytruncate)'
-const rewrittenMessage =
-  'was rewritten in place: what stands where it was read is something else now. Start the gateway anew to have it read ' +
-  'from its beginning, and put another file there by renaming'
-
-async function readTail(handle: FileHandle, end: number): Promise<Buffer> {
-  const length = Math.min(end, comparedBytes)
-  const { bytesRead, buffer } = await handle.read(Buffer.alloc(length), 0, length, end - length)
-  return buffer.subarray(0, bytesRead)
-}
-
-function tailOf(last: Buffer, chunk: Buffer): Buffer {
-  return Buffer.concat([last, chunk.subarray(-comparedBytes)]).subarray(-comparedBytes)
 }

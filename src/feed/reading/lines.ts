@@ -1,4 +1,5 @@
 import type { FactInput } from '../fact/fact.ts'
+import { PrefixDigest } from './prefix-digest.ts'
 
 /** Maximum number of bytes that are kept of a line; the length of a longer one is still counted. */
 const maxKeptBytes = 32 * 1024 * 1024
@@ -16,6 +17,25 @@ export interface Line {
   readonly length: number
   /** The fact of a source that yields facts instead of bytes. It is not validated yet. */
   readonly fact?: FactInput
+  /** The chunk that contains its end; absent where the source yields facts. */
+  readonly chunk?: ReadChunk
+}
+
+interface ReadChunk {
+  readonly bytes: Buffer
+  /** Offset of its first byte. */
+  readonly from: number
+  /** Digest of everything before it. */
+  readonly before: PrefixDigest
+}
+
+/** Returns digests of everything from the beginning of the feed to the end of a line. */
+export function fingerprintAfter({ endByte, chunk }: Line): string {
+  if (chunk === undefined) return ''
+  return chunk.before
+    .copy()
+    .update(chunk.bytes.subarray(0, endByte - chunk.from))
+    .fingerprint()
 }
 
 /** A position between two lines: number of lines and bytes before it. */
@@ -24,9 +44,16 @@ export interface LineStart {
   readonly byte: number
 }
 
-/** Splits a stream of bytes into lines. Yields the lines that each chunk completes; blank lines are omitted. */
-export async function* readLines(chunks: AsyncIterable<Buffer>, start: LineStart): AsyncGenerator<Line[]> {
-  const cutter = new LineSplitter(start)
+/**
+ * Splits a stream of bytes into lines. Yields the lines that each chunk completes; blank lines are omitted.
+ * @param prefix digest of everything before the start, which is extended by each chunk
+ */
+export async function* readLines(
+  chunks: AsyncIterable<Buffer>,
+  start: LineStart,
+  prefix = new PrefixDigest(),
+): AsyncGenerator<Line[]> {
+  const cutter = new LineSplitter(start, prefix)
   for await (const chunk of chunks) {
     const lines = cutter.push(chunk)
     if (lines.length > 0) yield lines
@@ -68,7 +95,10 @@ class LineSplitter {
   #partBytes = 0
   #length = 0
 
-  constructor(start: LineStart) {
+  constructor(
+    start: LineStart,
+    readonly prefix: PrefixDigest,
+  ) {
     this.#line = start.line
     this.#byte = start.byte
   }
@@ -76,10 +106,13 @@ class LineSplitter {
   push(chunk: Buffer): Line[] {
     const lines: Line[] = []
     let from = 0
-    for (let to = chunk.indexOf(newline); to !== -1; to = chunk.indexOf(newline, from)) {
+    const first = chunk.indexOf(newline)
+    const read = { bytes: chunk, from: this.#byte, before: first === -1 ? this.prefix : this.prefix.copy() }
+    this.prefix.update(chunk)
+    for (let to = first; to !== -1; to = chunk.indexOf(newline, from)) {
       this.#buffer(chunk.subarray(from, to))
       this.#byte++
-      this.#cut(lines)
+      this.#cut(lines, read)
       from = to + 1
     }
     this.#buffer(chunk.subarray(from))
@@ -89,7 +122,8 @@ class LineSplitter {
   /** Returns the last line where it has no newline. */
   end(): Line[] {
     const lines: Line[] = []
-    if (this.#length > 0) this.#cut(lines)
+    const read = { bytes: Buffer.alloc(0), from: this.#byte, before: this.prefix }
+    if (this.#length > 0) this.#cut(lines, read)
     return lines
   }
 
@@ -102,11 +136,11 @@ class LineSplitter {
     this.#partBytes += kept.length
   }
 
-  #cut(lines: Line[]): void {
+  #cut(lines: Line[], chunk: ReadChunk): void {
     const bytes = this.#parts.length === 1 ? (this.#parts[0] as Buffer) : Buffer.concat(this.#parts)
     this.#line++
     if (bytes.length < this.#length || !isBlank(bytes))
-      lines.push({ number: this.#line, endByte: this.#byte, bytes, length: this.#length })
+      lines.push({ number: this.#line, endByte: this.#byte, bytes, length: this.#length, chunk })
     this.#parts = []
     this.#partBytes = 0
     this.#length = 0

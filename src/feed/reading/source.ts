@@ -1,4 +1,3 @@
-import { createReadStream } from 'node:fs'
 import type { FileHandle } from 'node:fs/promises'
 import path from 'node:path'
 import { addAbortSignal, type Readable } from 'node:stream'
@@ -6,10 +5,11 @@ import type { FeedPosition } from '../../database/write/feed.ts'
 import type { VaultProgress } from '../../database/write/vaults/vault-progress.ts'
 import type { FactInput } from '../fact/fact.ts'
 import { atBeginning, isAhead, startOf } from './file-position.ts'
-import { openFeed } from './growing-file.ts'
 import { type Line, type LineStart, numberFacts, readLines } from './lines.ts'
+import { isGzipFile, openFeed, readBytes } from './open-file.ts'
+import type { PrefixDigest } from './prefix-digest.ts'
 import type { SourceEnd } from '../reach.ts'
-import { chunkBytes, countBytes, isGzip, type Progress, decompress } from './decompress.ts'
+import { countBytes, decompress, noProgress, type Progress } from './decompress.ts'
 
 /** A source of facts: a feed as bytes, or facts of a producer in this process. */
 export type Source = ByteSource | FactSource
@@ -18,6 +18,8 @@ export type Source = ByteSource | FactSource
 export interface ByteSource extends SourceBase {
   readonly chunks: AsyncIterable<Buffer>
   readonly progress: Progress
+  /** Digest of everything before the next chunk. */
+  readonly prefix: PrefixDigest
 }
 
 /** Facts of a producer in this process, which need no serialisation. Each counts as a line. */
@@ -36,18 +38,20 @@ interface SourceBase {
   /**
    * Reopens the source for a database that lacks facts that were applied; absent where a source can be read only once.
    * A followed file reopens the file before it where the position belongs to that.
-   * @param applied position of the feed in the database
+   * @param stored position of the feed in the database
    * @param handledLine the last processed line: where the database is ahead of it, by another run, a file is read from
    *   its beginning
    * @throws {UnrepeatableFeed} when the position belongs to a file that is no longer open
    */
-  reopen?(applied: FeedPosition | null, handledLine: number): Promise<Source>
+  reopen?(stored: FeedPosition | null, handledLine: number): Promise<Source>
   /**
    * Whether the times of its facts come from another clock: block times are set by the chain's consensus, and by a
    * local node to any value.
    */
   readonly hasOwnTime?: boolean
-  /** Returns the position to store after a line, where it is not the line's number, end and digest. */
+  /** Whether it is the file that was read before, which was changed in place. */
+  readonly isReadAgain?: boolean
+  /** Returns the position to store after a line, where it is not the line's number and end with digests. */
   positionAfter?(line: Line): FeedPosition
   /**
    * Gives the source a function that reads how far vaults are in the database, called before it is read: facts that are
@@ -58,54 +62,54 @@ interface SourceBase {
   onEnd?(listener: (end: SourceEnd) => Promise<void>): void
   /**
    * Opens the file that replaced this one.
-   * @param applied position of the feed
+   * @param stored position of the feed
    * @returns null where the source ended without a replacement
    */
-  next?(applied: FeedPosition | null): Promise<Source | null>
+  next?(stored: FeedPosition | null): Promise<Source | null>
   /** Closes its files, unless `next` or `reopen` has passed them on. */
   close?(): Promise<void>
 }
 
 /** Reads a source as lines: splits its bytes, or numbers its facts. */
 export function readSource(source: Source): AsyncIterable<Line[]> {
-  return 'facts' in source ? numberFacts(source.facts, source.start) : readLines(source.chunks, source.start)
+  return 'facts' in source
+    ? numberFacts(source.facts, source.start)
+    : readLines(source.chunks, source.start, source.prefix)
 }
 
 /**
  * Opens a file, uncompressed or gzipped, that is read to its end.
- * @param applied position of the feed in the database: an uncompressed file starts there, unless the part before has
+ * @param stored position of the feed in the database: an uncompressed file starts there, unless the part before has
  *   changed
- * @param progress progress of the same file from an earlier opening
  * @throws {UnreadableFeed} when it cannot be opened
  */
-export async function fileSource(
-  file: string,
-  applied: FeedPosition | null = null,
-  progress: Progress | null = null,
-): Promise<ByteSource> {
+export async function fileSource(file: string, stored: FeedPosition | null = null): Promise<ByteSource> {
   const name = path.resolve(file)
-  return wholeFile(name, await openFeed(name), applied, progress)
+  return wholeFile(name, await openFeed(name), stored, null)
 }
 
-/** Reads an open file, uncompressed or gzipped, to its end. */
-export async function wholeFile(
+/** Returns a source for an open file, which it closes. */
+async function wholeFile(
   name: string,
   handle: FileHandle,
-  applied: FeedPosition | null = null,
-  progress: Progress | null = null,
+  stored: FeedPosition | null,
+  progress: Progress | null,
 ): Promise<ByteSource> {
-  const isPlain = applied !== null && !(await isGzipFile(handle))
-  const from = isPlain ? await startOf(handle, applied) : atBeginning
+  const isPlain = stored !== null && !(await isGzipFile(handle))
+  const from = isPlain ? await startOf(handle, stored) : atBeginning()
   const { byte } = from.start
   const read = Object.assign(progress ?? noProgress((await handle.stat()).size), {
     bytesRead: byte,
     bytesDecompressed: byte,
   })
-  const bytes = createReadStream(name, { fd: handle, highWaterMark: chunkBytes, start: byte })
+  const bytes = readBytes(handle, byte)
   const chunks = byte > 0 ? countBytes(bytes, read) : decompress(bytes, name, read)
-  const reopen = (position: FeedPosition | null, handledLine: number): Promise<Source> =>
-    fileSource(name, isAhead(position, handledLine) ? null : position, read)
-  return { name, ...from, chunks, progress: read, reopen }
+  return {
+    ...{ name, ...from, chunks, progress: read },
+    // Another file may stand at the path by now.
+    reopen: (position, handledLine) => wholeFile(name, handle, isAhead(position, handledLine) ? null : position, read),
+    close: () => handle.close(),
+  }
 }
 
 /**
@@ -116,17 +120,7 @@ export function inputSource(input: Readable, signal?: AbortSignal): ByteSource {
   const name = 'standard input'
   const progress = noProgress(null)
   const chunks = signal === undefined ? input : abortable(signal, input)
-  return { name, ...atBeginning, chunks: decompress(chunks, name, progress), progress }
-}
-
-/** Tells whether a file starts with the gzip magic number. */
-export async function isGzipFile(handle: FileHandle): Promise<boolean> {
-  return isGzip((await handle.read(Buffer.alloc(2), 0, 2, 0)).buffer)
-}
-
-/** Returns the progress of a source before the first read. */
-export function noProgress(bytesTotal: number | null): Progress {
-  return { bytesRead: 0, bytesDecompressed: 0, bytesTotal }
+  return { name, ...atBeginning(), chunks: decompress(chunks, name, progress), progress }
 }
 
 async function* abortable(signal: AbortSignal, input: Readable): AsyncGenerator<Buffer> {

@@ -2,11 +2,11 @@ import type { Cancellation } from '../../database/cancellation.ts'
 import { tagsOf } from '../../database/commits/cache-tags.ts'
 import type { CacheTag } from '../../database/commits/change-listener.ts'
 import type { Read, Reader, VersionedReader } from '../../database/database.ts'
-import type { ReportUnplanned } from './errors.ts'
+import type { ReportUnexpected } from './errors.ts'
 
 /** The properties of a request that its execution needs. */
 export interface RequestContext {
-  readonly report: ReportUnplanned
+  readonly report: ReportUnexpected
   /** Digest of the API key or address of the client: admission control serves senders round-robin. */
   readonly sender: string
   /** Cancels the reads of the request. */

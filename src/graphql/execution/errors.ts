@@ -9,7 +9,7 @@ import { AdmissionQueueFull } from './admission/admission-control.ts'
  * Reports an unexpected error, each error of a request once.
  * @returns the request id, by which the operator finds it in the log
  */
-export type ReportUnplanned = (error: unknown) => string
+export type ReportUnexpected = (error: unknown) => string
 
 /** Returns the public message of an internal error. */
 export function masked(requestId: string): string {
@@ -32,7 +32,7 @@ const retryLater = { http: { status: 503, headers: { 'retry-after': '2' } } }
  * Converts an error into its public form: a violated rule with its code and argument, an invalid query unchanged, a
  * transient error as such, and any other error masked and reported to the operator.
  */
-export function publicError(error: unknown, report: ReportUnplanned): GraphQLError {
+export function publicError(error: unknown, report: ReportUnexpected): GraphQLError {
   const at = error instanceof GraphQLError ? error : undefined
   if (at?.extensions['code'] === invalidCode) return clipped(at)
   const broken = causeOf(error)

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { ReportUnplanned } from '../../graphql/execution/errors.ts'
+import type { ReportUnexpected } from '../../graphql/execution/errors.ts'
 import type { IncomingRequest } from '../incoming-request.ts'
 import { routeLabel } from '../route-label.ts'
 
@@ -22,7 +22,7 @@ export interface TracingOptions {
 /** Trace of one request, from the receipt of its headers to the last byte of its response. */
 export interface Trace {
   readonly id: string
-  readonly report: ReportUnplanned
+  readonly report: ReportUnexpected
   end(status: number | null): void
 }
 

@@ -49,4 +49,16 @@ describe('a fact from the future', () => {
     await expect(apply(database, next, { nowSeconds })).rejects.toThrow(`line 1: ${ahead(now + day + 1)}`)
     await apply(database, next, { nowSeconds: () => now + 1 })
   })
+
+  test('is taken silently where it is known, though the clock is behind', async () => {
+    const known = [...start, mark(vaultA, now + day + 1, '101')]
+    await apply(database, known, { nowSeconds: () => now + 1 })
+    expect(await apply(database, known, { nowSeconds })).toEqual({
+      applied: {},
+      skipped: { strategy: 1, vault: 1, event: 1, mark: 1 },
+      rejected: {},
+    })
+    const other = [mark(vaultA, now + day + 1, '102')]
+    await expect(apply(database, other, { nowSeconds })).rejects.toThrow(`line 1: ${ahead(now + day + 1)}`)
+  })
 })

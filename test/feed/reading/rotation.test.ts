@@ -10,7 +10,9 @@ import { startFeed } from '../../../src/cli/commands/serve.ts'
 import { monitorFeeds } from '../../../src/cli/feed-conditions.ts'
 import { readConfig } from '../../../src/config.ts'
 import { readFeedPosition } from '../../../src/database/write/feed.ts'
+import { lineDigest } from '../../../src/feed/fact/digest.ts'
 import type { FactInput } from '../../../src/feed/fact/fact.ts'
+import { followedSource } from '../../../src/feed/reading/followed-source.ts'
 import { fileSource } from '../../../src/feed/reading/source.ts'
 import { ingest } from '../../../src/feed/ingest.ts'
 import { empty, emptyDatabase, type TestDatabase } from '../../support/database.ts'
@@ -21,6 +23,10 @@ const start: FactInput[] = [strategy('one'), opened(vaultA, 'one'), deposit(vaul
 const marks = [101, 102, 103, 104].map((valueUsd, index) => mark(vaultA, midnight + 20 + index, `${valueUsd}`))
 const [first, second, third, fourth] = marks as [FactInput, FactInput, FactInput, FactInput]
 const lineOf = (fact: FactInput): string => feedText([fact])
+const noRejects = {
+  ...{ file: '', keptBytes: 0, keep: () => undefined, close: () => Promise.resolve() },
+  ...{ write: () => Promise.resolve(), backTo: () => Promise.resolve() },
+}
 
 let folder: string
 let feed: string
@@ -181,13 +187,16 @@ describe('a feed that is followed goes on', () => {
     expect(await following.reason()).toBeNull()
   })
 
-  test('to the end of a gzipped file that took its place', async () => {
+  test('after the end of a gzipped file that took its place', async () => {
     const following = follow()
     await becomes('100')
     await rename(feed, old)
     await writeFile(feed, gzipSync(lineOf(first)))
     await becomes('101')
-    await eventually(() => expect(following.text()).toContain('is read to its end'))
+    await eventually(() => expect(following.text()).toContain('is read to its end. A file that takes its place'))
+    await rename(feed, `${feed}.2`)
+    await writeFile(feed, lineOf(second))
+    await becomes('102')
   })
 
   test('when its missing file appears again, and is reported as waiting meanwhile', async () => {
@@ -266,7 +275,7 @@ describe('a feed that is followed stops, and says why,', () => {
     await ingest({ database, source: { ...feedOf(facts), name: feed } })
   }
 
-  test('where the database falls back into a file that two others have followed', async () => {
+  test('where the database falls back into a file that two others have followed, which is gone', async () => {
     const following = follow()
     await becomes('100')
     for (const [at, fact] of [first, second].entries()) {
@@ -274,6 +283,7 @@ describe('a feed that is followed stops, and says why,', () => {
       await writeFile(feed, lineOf(fact))
       await becomes(`${101 + at}`)
     }
+    await rm(`${feed}.0`)
     await fallBackTo(start.slice(0, 2))
     await appendFile(feed, lineOf(third))
     await stopsWith(
@@ -283,15 +293,19 @@ describe('a feed that is followed stops, and says why,', () => {
     expect(await database.prisma.equityPoint.count()).toBe(0)
   })
 
-  test('where the database falls back into a file that was replaced before the gateway started', async () => {
-    await ingest({ database, source: await fileSource(feed) })
-    await rename(feed, old)
-    await writeFile(feed, lineOf(first))
+  test('but not where that file is still beside it', async () => {
     const following = follow()
-    await becomes('101')
+    await becomes('100')
+    for (const [at, fact] of [first, second].entries()) {
+      await rename(feed, `${feed}.${at}`)
+      await writeFile(feed, lineOf(fact))
+      await becomes(`${101 + at}`)
+    }
     await fallBackTo(start.slice(0, 2))
-    await appendFile(feed, lineOf(second))
-    await stopsWith(following, /applied to its line 2, which is no longer open/)
+    await appendFile(feed, lineOf(third))
+    await becomes('103')
+    expect(await database.prisma.equityPoint.count()).toBe(4)
+    expect(await following.reason()).toBeNull()
   })
 
   test('but not where the database falls back to where the gateway started', async () => {
@@ -306,4 +320,128 @@ describe('a feed that is followed stops, and says why,', () => {
     expect(await database.prisma.equityPoint.count()).toBe(3)
     expect(await following.reason()).toBeNull()
   })
+})
+
+describe('a feed that was rotated or changed while no gateway followed it', () => {
+  /** Applies what is there, as a gateway did that has ended. */
+  const applyAll = async (): Promise<void> => {
+    await ingest({ database, source: await fileSource(feed) })
+  }
+  const points = () => database.prisma.equityPoint.count()
+
+  test.each([
+    ['renamed', (file: string) => `${file}.1`, (text: string) => text],
+    ['gzipped', (file: string) => `${file}.1.gz`, (text: string) => gzipSync(text)],
+    ['renamed with its date', (file: string) => `${file}-20260131`, (text: string) => text],
+    [
+      'renamed, with the date before its extension',
+      (file: string) => file.replace('.ndjson', '-20260131.ndjson'),
+      String,
+    ],
+    ['renamed by hand', (file: string) => `${file}.old`, (text: string) => text],
+  ])('goes on in the old file, %s', async (_way, named, packed) => {
+    await applyAll()
+    await rm(feed)
+    await writeFile(named(feed), packed(feedText([...start, first])))
+    await writeFile(feed, lineOf(second))
+    const following = follow()
+    await becomes('102')
+    expect(await points()).toBe(3)
+    expect(following.text()).toContain(`What is not applied of ${named(feed)} is read first`)
+    expect(following.text()).not.toContain('does not hold what was applied')
+    await appendFile(feed, lineOf(third))
+    await becomes('103')
+    expect(await position()).toMatchObject(endOf([second, third]))
+  })
+
+  test('goes on in each file of several rotations', async () => {
+    await applyAll()
+    await appendFile(feed, lineOf(first))
+    await rename(feed, `${feed}.3`)
+    await writeFile(`${feed}.2`, lineOf(second))
+    await writeFile(`${feed}.1.gz`, gzipSync(lineOf(third)))
+    await writeFile(`${feed}.rejects.ndjson`, '{}')
+    await writeFile(feed, lineOf(fourth))
+    await writeFile(`${feed}.bak`, '{}')
+    follow()
+    await becomes('104')
+    expect(await points()).toBe(5)
+    expect(await position()).toMatchObject(endOf([fourth]))
+  })
+
+  test('goes on in the old file where there is no new one yet', async () => {
+    await applyAll()
+    await appendFile(feed, lineOf(first))
+    await rename(feed, old)
+    follow()
+    await becomes('101')
+    await writeFile(feed, lineOf(second))
+    await becomes('102')
+  })
+
+  test('is read from its beginning where the new file has an equal line at the same place', async () => {
+    await applyAll()
+    await rm(feed)
+    const [published, ...others] = start as [FactInput, ...FactInput[]]
+    const tagline = 'x'.repeat((published as { tagline: string }).tagline.length)
+    const replaced = [{ ...published, ts: published.ts + 1, tagline } as FactInput, ...others]
+    expect(feedText(replaced)).toHaveLength(feedText(start).length)
+    await writeFile(feed, feedText(replaced))
+    const following = follow()
+    await eventually(async () => expect(await database.prisma.strategy.findFirst()).toMatchObject({ tagline }))
+    expect(following.text()).toContain('does not hold what was applied to its line 3')
+  })
+
+  test('is read from its beginning where it was mended in place, once', async () => {
+    const mended = lineOf(first)
+    const bad = mended.replace('"mark"', '"Mark"')
+    await writeFile(feed, feedText(start) + bad)
+    const { rejected } = await ingest({ database, source: await fileSource(feed), rejects: noRejects })
+    expect(rejected).toEqual({ unreadable: 1 })
+    await writeFile(feed, feedText(start) + mended, { flag: 'r+' })
+    const following = follow()
+    await becomes('101')
+    expect(following.text()).toContain('does not hold what was applied to its line 4')
+    await following.stop()
+    const again = follow()
+    await appendFile(feed, lineOf(second))
+    await becomes('102')
+    expect(again.text()).toBe('')
+  })
+
+  test('goes on at the position of an older version, which has a digest of the last line', async () => {
+    await applyAll()
+    const last = feedText(start).trimEnd().split('\n').at(-1) ?? ''
+    await database.prisma.feed.updateMany({ data: { fingerprint: lineDigest(Buffer.from(last)) } })
+    await appendFile(feed, lineOf(first))
+    const following = follow()
+    await becomes('101')
+    expect(following.text()).toBe('')
+    expect((await position())?.fingerprint).toMatch(/^[\w-]{22}\.[\w-]{22}$/)
+  })
+})
+
+test('a followed file that is mended in place, before what was read last, is read again and this is said', async () => {
+  const filler = Array.from({ length: 20 }, (_, at) => strategy(`filler-${at}`))
+  const bad = lineOf(first).replace('"mark"', '"Mark"')
+  const text = feedText(start) + bad + feedText(filler)
+  await writeFile(feed, text)
+  const stopping = new AbortController()
+  const told: string[] = []
+  const watcher = {
+    ...{ onMissing: () => undefined, onFound: () => undefined, onOtherFile: () => undefined },
+    ...{ onRotated: () => undefined, onGzipEnd: () => undefined, onChangedInPlace: () => void told.push('changed') },
+  }
+  const source = await followedSource(feed, null, stopping.signal, watcher)
+  let files = 1
+  const onNextFile = (): void => void files++
+  const running = ingest({ database, source, rejects: noRejects, signal: stopping.signal, onNextFile })
+  await becomes('100')
+  // Its time of change is compared from one look to the next.
+  await new Promise((resolve) => setTimeout(resolve, 500))
+  await writeFile(feed, feedText(start) + lineOf(first) + feedText(filler), { flag: 'r+' })
+  await becomes('101')
+  stopping.abort()
+  expect((await running).skipped).toEqual({ strategy: 21, vault: 1, event: 1 })
+  expect([told, files]).toEqual([['changed'], 1])
 })

@@ -1,0 +1,115 @@
+import type { BigIntStats } from 'node:fs'
+import { type FileHandle, open, readdir, stat } from 'node:fs/promises'
+import path from 'node:path'
+
+/** Files beside a feed's that are opened at most, the newest ones: a year of daily rotations has no more. */
+const maxRotated = 400
+
+/** Copies that people and editors keep, unfinished files, and the files of bad lines. */
+const noRotation = /(?:~|\.bak|\.orig|\.swp|\.tmp|\.new|\.rejects\.ndjson)(?:\.gz)?$/
+
+const gzipped = '.gz'
+
+/** A file that stood at a feed's path before, and was renamed. */
+export interface RotatedFile {
+  readonly path: string
+  readonly handle: FileHandle
+}
+
+interface Candidate extends RotatedFile {
+  readonly stats: BigIntStats
+  /** Whether its name tells it from the others by a number or a date. */
+  readonly isGeneration: boolean
+}
+
+/**
+ * Opens the file beside a feed's that fulfils a condition, and those that were written after it and before the feed's,
+ * as rotations leave them: feed.ndjson.1, feed.ndjson.2.gz, feed.ndjson-20260131, feed-20260131.ndjson.
+ * @param name path of the feed
+ * @param current the open file at the path, which is none of them; null where there is none
+ * @param isFirst tells whether a file is the first one to read; asked for the newest files first
+ * @returns open files, the oldest first, which the caller must close; empty where none fulfils the condition
+ */
+export async function openRotated(
+  name: string,
+  current: FileHandle | null,
+  isFirst: (handle: FileHandle) => Promise<boolean>,
+): Promise<RotatedFile[]> {
+  const candidates = await openCandidates(name, current)
+  let taken: Candidate[] = []
+  try {
+    for (const [at, candidate] of candidates.entries()) {
+      if (!(await isFirst(candidate.handle))) continue
+      const later = candidates.slice(0, at).reverse()
+      taken = [candidate, ...later.filter(({ isGeneration }) => isGeneration)]
+      break
+    }
+  } finally {
+    await Promise.all(candidates.filter((one) => !taken.includes(one)).map(({ handle }) => handle.close()))
+  }
+  return taken
+}
+
+/** Tells whether two handles are of one file. */
+export async function isSameFile(one: FileHandle, other: FileHandle): Promise<boolean> {
+  const [first, second] = await Promise.all([one.stat({ bigint: true }), other.stat({ bigint: true })])
+  return inodeOf(first) === inodeOf(second)
+}
+
+/** Opens the files that may be earlier ones of a feed, the newest first. */
+async function openCandidates(name: string, current: FileHandle | null): Promise<Candidate[]> {
+  const folder = path.dirname(name)
+  const entries = await readdir(folder).catch(() => [])
+  const named = entries.flatMap((entry) => {
+    const generation = entry === path.basename(name) ? null : generationOf(path.basename(name), entry)
+    return generation === null ? [] : [{ path: path.join(folder, entry), isGeneration: /^[.\-_]\d/.test(generation) }]
+  })
+  const dated = await Promise.all(named.map(async (one) => ({ ...one, stats: await statsOf(one.path) })))
+  const newest = dated.sort((a, b) => compare(b.stats?.mtimeNs ?? 0n, a.stats?.mtimeNs ?? 0n)).slice(0, maxRotated)
+  const isCurrent = current === null ? null : await current.stat({ bigint: true })
+  const inodes = new Set(isCurrent === null ? [] : [inodeOf(isCurrent)])
+  const opened: Candidate[] = []
+  for (const { stats, ...one } of newest) {
+    const handle = stats?.isFile() === true ? await open(one.path, 'r').catch(() => null) : null
+    if (handle === null) continue
+    // Renamed again in the meantime, it may be another one than was listed.
+    const now = await handle.stat({ bigint: true })
+    if (inodes.has(inodeOf(now))) await handle.close()
+    else opened.push({ ...one, handle, stats: now })
+    inodes.add(inodeOf(now))
+  }
+  // While gzip runs, its output beside the file is incomplete.
+  const paths = new Set(opened.map((one) => one.path))
+  const isCopy = (one: Candidate): boolean => one.path.endsWith(gzipped) && paths.has(withoutGzip(one.path))
+  await Promise.all(opened.filter(isCopy).map(({ handle }) => handle.close()))
+  return opened.filter((one) => !isCopy(one)).sort((a, b) => compare(b.stats.mtimeNs, a.stats.mtimeNs))
+}
+
+/** Returns what the name of a rotated file has beside the feed's; null for the name of another file. */
+function generationOf(feed: string, entry: string): string | null {
+  if (noRotation.test(entry)) return null
+  const [base, plain] = [withoutGzip(feed), withoutGzip(entry)]
+  const { name: stem, ext } = path.parse(base)
+  if (plain.startsWith(base)) {
+    const rest = plain.slice(base.length)
+    return /^(?:$|[.\-_])/.test(rest) ? rest : null
+  }
+  const middle = plain.slice(stem.length, plain.length - ext.length)
+  return plain.startsWith(stem) && plain.endsWith(ext) && /^[.\-_]\d/.test(middle) ? middle : null
+}
+
+function withoutGzip(file: string): string {
+  return file.endsWith(gzipped) ? file.slice(0, -gzipped.length) : file
+}
+
+function statsOf(file: string): Promise<BigIntStats | null> {
+  return stat(file, { bigint: true }).catch(() => null)
+}
+
+function inodeOf({ dev, ino }: BigIntStats): string {
+  return `${dev} ${ino}`
+}
+
+function compare(a: bigint, b: bigint): number {
+  return a < b ? -1 : a > b ? 1 : 0
+}
