@@ -52,10 +52,7 @@ export const readCost = 100
 /** Cost of looking up one object by its address or id: a statement, which all lookups of one type share. */
 export const lookupCost = 20
 
-/**
- * Cost of preparing a request, in units of query cost by CPU time: 1,000 tokens take 15 to 30 ms to parse and validate,
- * 64 KB of JSON 2 ms to parse, 1,000 variable values as many hashes where they are addresses.
- */
+/** Costs of preparation by CPU time: 1,000 tokens take 15 to 30 ms, 64 KB of JSON 2 ms, 1,000 addresses 1,000 hashes. */
 export const preparationCosts = { token: 10, bodyByte: 1 / 64, variableValue: 10 } as const
 
 /** Maximum number of reported validation errors: each takes time to find and to format. */
@@ -103,22 +100,10 @@ export const operationCacheLimits = {
 
 /** Assumed length of lists that have no length argument, for query costs. */
 export const assumedLengths: Readonly<Record<string, number>> = {
-  strategies: 20,
-  pairs: 20,
-  positions: 5,
-  feeds: 5,
-  assets: 50,
-  venues: 3,
+  ...{ strategies: 20, pairs: 20, positions: 5, feeds: 5, assets: 50, venues: 3 },
   // Lists of this schema's introspection.
-  types: 40,
-  fields: 8,
-  args: 2,
-  inputFields: 3,
-  enumValues: 6,
-  directives: 5,
-  interfaces: 1,
-  possibleTypes: 4,
-  locations: 5,
+  ...{ types: 40, fields: 8, args: 2, inputFields: 3, enumValues: 6 },
+  ...{ directives: 5, interfaces: 1, possibleTypes: 4, locations: 5 },
 }
 
 /** End of the year 9999: a greater time is a mistake, such as milliseconds. */
@@ -144,8 +129,7 @@ export type VersionLimits = Readonly<Record<keyof typeof versionLimits, number>>
 export const defaultHttpLimits = {
   // Path and query: the minimum of RFC 9110 (section 4.1), rounded. A longer query belongs in a body.
   targetBytes: 8_192,
-  // A document with its variables: about thirty times GraphiQL's introspection query, and small enough to hold many at
-  // once.
+  // A document with its variables: about thirty times GraphiQL's introspection query.
   bodyBytes: 65_536,
   // All headers with the request line: above the limit of the target, so that a long target gets its own error.
   headerBytes: 16_384,
@@ -155,8 +139,7 @@ export const defaultHttpLimits = {
   headersSeconds: 10,
   // The largest body on a slow mobile network takes less.
   requestSeconds: 30,
-  // From the complete request to its response: a hundred times the most expensive query alone, and less than client
-  // timeouts.
+  // From the complete request to its response: a hundred times the most expensive query, less than client timeouts.
   answerSeconds: 10,
   // A connection without traffic in either direction while a request runs: its client is gone.
   silentSeconds: 60,
@@ -185,9 +168,7 @@ export const acceptedTypes = 50
 /** Maximum number of clients that a rate limit counts: each takes about 600 bytes. */
 export const countedSenders = 50_000
 
-/**
- * Maximum number of chunks of one body: each takes 2 us to parse and store. Clients that stream send a kilobyte and more.
- */
+/** Maximum number of chunks of one body: each takes 2 us. Clients that stream send a kilobyte and more. */
 export const bodyChunks = 1_000
 /** Memory of a chunk of a body besides its bytes, which `bodiesBytes` counts too. */
 export const bodyChunkBytes = 300
@@ -218,3 +199,21 @@ export const mostPacking = 32
 
 /** Minimum rate of reading a response, that of a slow mobile network, against slow-read attacks. */
 export const readLimits = { graceSeconds: 10, bytesPerSecond: 1_000 } as const
+
+/** Limits of streams of server-sent events (`http/live`). */
+export const liveLimits = {
+  connections: 10_000, // Open streams of a process besides its other connections: 10 KB of memory each.
+  connectionsOfSender: 20, // Open streams of a key or address: the tabs of one person.
+  vaults: 100, // Vaults of one stream: a page of them, each evaluated by itself.
+  cost: 3_000, // Cost of a subscription, which runs again at each change: that of a cheap query.
+  evaluations: 32, // Evaluations that run at once: a commit may change thousands of vaults.
+  pushMilliseconds: 250, // Minimum time between two pushes of one state: four a second are a smooth display.
+  unsentBytes: 65_536, // Bytes that a client has not read, beyond which nothing is written: one read of a socket.
+  stallSeconds: 30, // Time to read them: a client that takes longer has gone, or should poll.
+  heartbeatSeconds: 15, // Proxies close connections that are silent for 30 to 60 s.
+  lifeSeconds: 3_600, // Then a client reconnects, so that load spreads over the gateways; plus or minus a tenth.
+  retrySeconds: 4, // Mean time after which clients reconnect, at random: not all at once.
+  slice: 500, // Sockets that are written in one event-loop iteration: 10 ms.
+} as const
+
+export type LiveLimits = Readonly<Record<keyof typeof liveLimits, number>>

@@ -15,6 +15,8 @@ import { exampleAddress } from './graphql/graphiql.ts'
 import { createGraphql, type GraphqlPlugin } from './graphql/handler.ts'
 import { preflight } from './graphql/preflight.ts'
 import { isGraphql } from './graphql/path.ts'
+import { createLive, type Live, liveStreams, type LiveOptions } from './live/live.ts'
+import { StreamedResponse } from './live/delivery/streamed-response.ts'
 import { compose, type Exchange } from './middleware.ts'
 import { apiKey } from './middleware/api-key.ts'
 import { corsHeaders } from './middleware/cors.ts'
@@ -31,10 +33,13 @@ import { staticPages } from './ops/static-content.ts'
 import { producer, type Respond } from './produce.ts'
 import { senderOf } from './sender.ts'
 import { createSharedCapacity } from './server/capacity/shared-capacity.ts'
-import { outbound, type OutgoingResponse } from './server/response-adapter.ts'
-import { type App, transports } from './server/transports.ts'
+import { outbound, outboundStream, type OutgoingResponse } from './server/response-adapter.ts'
+import { type Transports, transports } from './server/transports.ts'
 
-export type { App }
+/** The gateway, and its streams, which must hear of commits. */
+export interface App extends Transports {
+  readonly live: Omit<Live, 'handlers'>
+}
 
 export interface AppOptions extends TracingOptions {
   readonly database: ConsistentDatabase
@@ -44,6 +49,9 @@ export interface AppOptions extends TracingOptions {
   /** Number of proxies in front of the gateway, each of which appends to X-Forwarded-For. */
   readonly trustedProxies: number
   readonly bounds?: HttpLimits
+  readonly liveBounds?: LiveOptions['limits']
+  /** Is told of streams, for metrics. */
+  readonly onLive?: LiveOptions['observer']
   readonly queryBounds?: QueryLimits
   /** Response cache; without one, no response is cached. */
   readonly cache?: ResponseCache
@@ -95,6 +103,13 @@ export function createApp({ database, apiKeys, trustedProxies, ...options }: App
 
   const findAddress = (context: RequestContext): Promise<string | null> => exampleAddress(executor, context)
   const pages = new Map([...staticPages, ...rootLinks({ findAddress, isOpen, report: options.report })])
+  const awaitVersion = versionWaiter(data, versionAt)
+  const answer = cached(cache, data, producer(limits, capacity, respond))
+  const live = createLive({
+    limits: options.liveBounds,
+    observer: options.onLive,
+    ...{ answer, data, awaitVersion, report: options.report },
+  })
   const stages = [
     requestSize(limits),
     ownPaths(probes(options.readiness, options.metrics)),
@@ -104,21 +119,26 @@ export function createApp({ database, apiKeys, trustedProxies, ...options }: App
     requestBody(limits),
     unexpectedErrors(),
     ownPaths(pages),
-    minDataVersion(versionWaiter(data, versionAt)),
+    minDataVersion(awaitVersion),
+    liveStreams(live),
   ]
-  const handler = compose(stages, cached(cache, data, producer(limits, capacity, respond)))
+  const handler = compose(stages, answer)
 
   function handle(exchange: Exchange): OutgoingResponse | Promise<OutgoingResponse> {
     const { request, trace } = exchange
     return mapMaybePromise(handler(exchange), (response) => {
       const { headers, stamp } = exchange
+      if (response instanceof StreamedResponse) {
+        return outboundStream(response, data.now().headers.concat(headers, 'x-request-id', trace.id))
+      }
       const shared = stamp !== null && response.status === 200 ? stamp.headers : corsHeaders(request.method)
       return outbound(request, response, shared.concat(headers, 'x-request-id', trace.id))
     })
   }
 
   const begin = createTracing(options)
-  return transports({ limits, capacity, begin, handle, senderIn: (request) => senderOf(request, trustedProxies) })
+  const senderIn = (request: Exchange['request']): string => senderOf(request, trustedProxies)
+  return { ...transports({ limits, capacity, begin, handle, senderIn }), live }
 }
 
 const noVersion: VersionAt = () => Promise.resolve(null)

@@ -33,7 +33,8 @@ export function producer(limits: HttpLimits, capacity: SharedCapacity, respond: 
 
   return async (exchange, onLeave) => {
     const { request, sender, stamp, trace } = exchange
-    if (!capacity.beginAnswer(sender)) return { answer: refusalOf(request, overloaded()), tags: null }
+    if (!capacity.beginAnswer(sender)) return { answer: refusalOf(request, overloaded()), tags: null, version: null }
+    let version: string | null = null
     const cacheTags = new Set<string>()
     const caching = { isAllowed: true }
     const work = (signal: Cancellation): Promise<Answer> =>
@@ -43,11 +44,12 @@ export function producer(limits: HttpLimits, capacity: SharedCapacity, respond: 
         signal,
         cacheTags,
         doNotCache: () => void (caching.isAllowed = false),
+        onVersion: (read) => void (version = read),
         ...(stamp && { data: stamp }),
       })
     const tooLate = (): Answer => refusalOf(request, lateAnswer(limits.answerSeconds))
     const answer = await withinDeadline(limits.answerSeconds, onLeave, work, tooLate)
     // A response without reads is introspection: large and rare, it would only evict other responses.
-    return { answer, tags: cacheTags.size > 0 && caching.isAllowed ? withoutCovered(cacheTags) : null }
+    return { answer, tags: cacheTags.size > 0 && caching.isAllowed ? withoutCovered(cacheTags) : null, version }
   }
 }

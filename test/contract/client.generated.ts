@@ -120,6 +120,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/live/vaults": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Snapshots of vaults, pushed
+         * @description Server-sent events: the snapshot of each vault at once, and again on each change, at most four times a second. The data is the body of its snapshot path, byte for byte; the id is the data version. `stale` says that the database is away, `reset` that the version of Last-Event-ID is none of the history.
+         */
+        get: operations["followVaults"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -869,6 +889,45 @@ export interface components {
                  * @example no-cache
                  */
                 "Cache-Control"?: "no-cache";
+                /**
+                 * @description How many requests are left, and in how many seconds there are more again.
+                 * @example "default";r=99;t=60
+                 */
+                RateLimit?: string;
+                /**
+                 * @description How many requests a sender has in how many seconds.
+                 * @example "default";q=100;w=60
+                 */
+                "RateLimit-Policy"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description As many streams are open of this key or address as may be. A rate limit is configured, and the sender has used it up. */
+        TooManyStreamsOrRateLimited: {
+            headers: {
+                /**
+                 * @description The strong tag of the content.
+                 * @example "GvMTLpTmVBWWV25tJ9tWZgCzJKe"
+                 */
+                ETag: string;
+                /**
+                 * @description Id of the request in the logs: its own where that is a valid one.
+                 * @example 3f0c1d9e-5b7a-4c86-9a2f-0d4be1c86a57
+                 */
+                "X-Request-Id": string;
+                /**
+                 * @description Never used unasked: ask again with If-None-Match.
+                 * @example no-cache
+                 */
+                "Cache-Control": "no-cache";
+                /**
+                 * @description In how many seconds to ask again.
+                 * @example 12
+                 */
+                "Retry-After": string;
                 /**
                  * @description How many requests are left, and in how many seconds there are more again.
                  * @example "default";r=99;t=60
@@ -1787,6 +1846,90 @@ export interface operations {
             409: components["responses"]["HistoryChanged"];
             414: components["responses"]["TargetTooLong"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["DatabaseUnavailableOrDeadlineExceededOrDataNotThereYetOrOverloaded"];
+        };
+    };
+    followVaults: {
+        parameters: {
+            query: {
+                /** @description Addresses of 1 to 100 vaults, with commas. */
+                vault: string[];
+            };
+            header?: {
+                /** @description The id of the last event that was received, as an EventSource sends it when it connects again. */
+                "Last-Event-ID"?: string;
+                /** @description A version, as Data-Version told it: the answer is not older. It is waited for 2 s at most; then 503, or 409 where it is none of the history. */
+                "Min-Data-Version"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Snapshots of vaults, pushed. */
+            200: {
+                headers: {
+                    /**
+                     * @description Id of the request in the logs: its own where that is a valid one.
+                     * @example 3f0c1d9e-5b7a-4c86-9a2f-0d4be1c86a57
+                     */
+                    "X-Request-Id": string;
+                    /**
+                     * @description A stream is not stored.
+                     * @example no-store
+                     */
+                    "Cache-Control": "no-store";
+                    /**
+                     * @description A proxy that collects answers passes a stream on.
+                     * @example no
+                     */
+                    "X-Accel-Buffering": "no";
+                    /**
+                     * @description A version that the content is not older than: the number of a commit, and a random nonce.
+                     * @example 1842.7301934470216482113
+                     */
+                    "Data-Version"?: string;
+                    /**
+                     * @description Time of the newest fact at that version, in Unix seconds.
+                     * @example 1767207600
+                     */
+                    "Data-Time"?: string;
+                    /**
+                     * @description Whole seconds since the gateway last knew that it had heard of every commit.
+                     * @example 0
+                     */
+                    "Data-Age"?: string;
+                    /**
+                     * @description How many requests are left, and in how many seconds there are more again.
+                     * @example "default";r=99;t=60
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description How many requests a sender has in how many seconds.
+                     * @example "default";q=100;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example event: snapshot
+                     *     id: 1842.7301934470216482113
+                     *     data: {"vault":"0xF7bF36DFf1b98C50De0dA7DA76f94a4A8d06741A","owner":"0xa8E3c1077D9809E2499718202DBee2f1D7354bE6","status":"suspended","strategy":"eth-core","valueUsd":373906.197142,"capitalInUsd":342151.34688,"capitalOutUsd":0,"netUsd":31754.850262,"strategyDeltaUsd":17497.037862,"marketDeltaUsd":14257.8124,"positions":[{"id":"first-1","pool":{"a":"WETH","b":"USDC","venue":"uniswap-v3","feeTier":500},"range":{"lower":1727.837754,"upper":2879.72959,"current":2660.228982},"inRange":true,"pendingRewardsUsd":4729.963824}],"fees":{"contributedUsd":342151.34688,"withdrawnUsd":0,"taxedUsd":0,"highWaterUsd":37811.479727},"suspension":{"reason":"oracle deviation above 2 %","since":1767207600,"exitsAvailable":true},"updatedAt":1767207600}
+                     */
+                    "text/event-stream": string;
+                };
+            };
+            400: components["responses"]["BadRequestOrBadParameterOrBadDataVersion"];
+            401: components["responses"]["Unauthenticated"];
+            404: components["responses"]["VaultNotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["HistoryChanged"];
+            414: components["responses"]["TargetTooLong"];
+            429: components["responses"]["TooManyStreamsOrRateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
             503: components["responses"]["DatabaseUnavailableOrDeadlineExceededOrDataNotThereYetOrOverloaded"];

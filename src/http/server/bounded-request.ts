@@ -1,5 +1,6 @@
 import { IncomingMessage } from 'node:http'
 import { bodyChunks } from '../../limits.ts'
+import type { AdmittedConnection } from './connection-limits.ts'
 
 /**
  * A request of node:http that refuses a body in more chunks than the limit. Node parses all chunks of one read of the
@@ -7,6 +8,8 @@ import { bodyChunks } from '../../limits.ts'
  * arrives, and those past the limit are not stored.
  */
 export class BoundedRequest extends IncomingMessage {
+  /** The place of its connection among those of the server; null if they are not counted. */
+  place: AdmittedConnection | null = null
   declare private isUpgrade: boolean
   #chunks = 0
   #refuse: (() => void) | null = null
