@@ -159,7 +159,6 @@ export const defaultHttpLimits = {
   bodiesBytes: 32 * 1024 * 1024,
 } as const
 
-/** Limits of HTTP, by name. */
 export type HttpLimits = Readonly<Record<keyof typeof defaultHttpLimits, number>>
 
 /** Maximum number of media ranges in an Accept header that are considered: browsers send about eight. */
@@ -213,7 +212,9 @@ export const liveLimits = {
   heartbeatSeconds: 15, // Proxies close connections that are silent for 30 to 60 s.
   lifeSeconds: 3_600, // Then a client reconnects, so that load spreads over the gateways; plus or minus a tenth.
   retrySeconds: 4, // Mean time after which clients reconnect, at random: not all at once.
+  characters: 8_192, // A subscription with its variables, which is kept as long as its stream.
+  ledgerRows: 500, // Rows of the ledger in one read: about 150 KB.
+  ledgerWindow: 2_000, // Newest commits and rows that are in memory: most streams read no others.
   slice: 500, // Sockets that are written in one event-loop iteration: 10 ms.
 } as const
-
 export type LiveLimits = Readonly<Record<keyof typeof liveLimits, number>>

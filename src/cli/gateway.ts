@@ -5,6 +5,7 @@ import type { ChangeListener } from '../database/commits/change-listener.ts'
 import type { Database } from '../database/database.ts'
 import { observed } from '../database/observed.ts'
 import { readVersionAt } from '../database/read/commit-log.ts'
+import { createLedgerLog } from '../graphql/ledger-log.ts'
 import type { ResponseCache } from '../http/cache/response-cache.ts'
 import { type App, createApp } from '../http/app.ts'
 import type { DataVersions } from '../http/cache/data-versions.ts'
@@ -63,6 +64,7 @@ export async function openGateway(options: GatewayOptions): Promise<Listening> {
     cache,
     data,
     versionAt: (seq) => readVersionAt(database, seq, AbortSignal.timeout(versionLimits.waitMilliseconds)),
+    ledgerLog: createLedgerLog(database),
     isStopped: options.isStopped,
     isWaiting: options.isWaiting,
     setAside: options.setAside,

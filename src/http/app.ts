@@ -3,6 +3,7 @@ import { type ConsistentDatabase, createConsistentReads } from '../graphql/execu
 import type { LeftOutVault, OnBatch, RequestContext } from '../graphql/execution/context.ts'
 import { createExecutor, type ExecutorOptions } from '../graphql/execution/executor.ts'
 import { runDocument } from '../graphql/execution/run-document.ts'
+import type { LedgerLog } from '../graphql/ledger-log.ts'
 import { schema } from '../graphql/schema/schema.ts'
 import { admissionLimits, defaultHttpLimits, defaultQueryLimits, type HttpLimits, type QueryLimits } from '../limits.ts'
 import { rest } from '../rest/handler.ts'
@@ -38,7 +39,7 @@ import { type Transports, transports } from './server/transports.ts'
 
 /** The gateway, and its streams, which must hear of commits. */
 export interface App extends Transports {
-  readonly live: Omit<Live, 'handlers'>
+  readonly live: Omit<Live, 'stages'>
 }
 
 export interface AppOptions extends TracingOptions {
@@ -59,6 +60,8 @@ export interface AppOptions extends TracingOptions {
   readonly data?: DataVersions
   /** Looks up older versions in the database; without it, only notified versions are known. */
   readonly versionAt?: VersionAt
+  /** Reads ledger rows in the order of commits; without it, they are not streamed. */
+  readonly ledgerLog?: LedgerLog
   /** Returns whether a feed was stopped, by the name that its position is stored under. */
   readonly isStopped?: (feed: string) => boolean
   /** Returns whether a feed waits for the database, for disk space or for its file. */
@@ -104,11 +107,12 @@ export function createApp({ database, apiKeys, trustedProxies, ...options }: App
   const findAddress = (context: RequestContext): Promise<string | null> => exampleAddress(executor, context)
   const pages = new Map([...staticPages, ...rootLinks({ findAddress, isOpen, report: options.report })])
   const awaitVersion = versionWaiter(data, versionAt)
-  const answer = cached(cache, data, producer(limits, capacity, respond))
+  const produce = producer(limits, capacity)
   const live = createLive({
     limits: options.liveBounds,
     observer: options.onLive,
-    ...{ answer, data, awaitVersion, report: options.report },
+    ...{ cache, data, executor, produce, respond, awaitVersion, report: options.report },
+    ledgerLog: options.ledgerLog ?? null,
   })
   const stages = [
     requestSize(limits),
@@ -122,7 +126,10 @@ export function createApp({ database, apiKeys, trustedProxies, ...options }: App
     minDataVersion(awaitVersion),
     liveStreams(live),
   ]
-  const handler = compose(stages, answer)
+  const handler = compose(
+    stages,
+    cached(cache, data, (exchange, onLeave) => produce(exchange, onLeave, respond)),
+  )
 
   function handle(exchange: Exchange): OutgoingResponse | Promise<OutgoingResponse> {
     const { request, trace } = exchange

@@ -81,7 +81,7 @@ describe('the document', () => {
       '/universe/pairs',
     ])
     expect(routes.map(({ path }) => path.replace(':address', '{address}'))).toEqual(templates)
-    expect(Object.keys(paths)).toEqual([...templates, '/live/vaults'])
+    expect(Object.keys(paths)).toEqual([...templates, '/live/vaults', '/live/events'])
   })
 })
 

@@ -7,6 +7,7 @@ import { readVersionAt } from '../../src/database/read/commit-log.ts'
 import type { AppOptions } from '../../src/http/app.ts'
 import { DataVersions } from '../../src/http/cache/data-versions.ts'
 import { createResponseCache } from '../../src/http/cache/response-cache.ts'
+import { createLedgerLog } from '../../src/graphql/ledger-log.ts'
 import { gatewayOn, type TestGateway } from './gateway.ts'
 import { serverOf, type TestServer } from './server.ts'
 
@@ -21,7 +22,7 @@ export async function liveGateway(database: Database, options: Partial<AppOption
   const cache = createResponseCache(4 * 1024 * 1024)
   const data = new DataVersions()
   const versionAt = (seq: number) => readVersionAt(database, seq)
-  const gateway = gatewayOn(database, { cache, data, versionAt, ...options })
+  const gateway = gatewayOn(database, { cache, data, versionAt, ledgerLog: createLedgerLog(database), ...options })
   const listener = notifyAll(cache, data, gateway.app.live)
   const stop = await database.listen(listener)
   await vi.waitFor(() => {

@@ -7,7 +7,8 @@ import { EncodedResponse } from '../cache/encoded-response.ts'
 import type { Exchange, Handler, Reply } from '../middleware.ts'
 import type { AwaitVersion } from '../middleware/min-data-version.ts'
 import { refuse } from '../refuse.ts'
-import type { EvaluatePath } from './keys/evaluate-path.ts'
+import type { Respond } from '../produce.ts'
+import type { Evaluate } from './keys/evaluate.ts'
 import type { LiveConnections, Place } from './delivery/live-connections.ts'
 import type { Evaluation, LiveSource } from './keys/live-key.ts'
 import type { LiveKeys } from './keys/live-keys.ts'
@@ -17,7 +18,9 @@ import { StreamedResponse } from './delivery/streamed-response.ts'
 export interface VaultStreamOptions {
   readonly connections: LiveConnections
   readonly keys: LiveKeys
-  readonly evaluatePath: EvaluatePath
+  readonly evaluate: Evaluate
+  /** Answers the request for a snapshot. */
+  readonly respond: Respond
   readonly awaitVersion: AwaitVersion
   readonly limits: LiveLimits
 }
@@ -35,7 +38,8 @@ const resetFrame = eventFrame({
 
 /** Serves `/live/vaults`: the snapshots of vaults, at once and on each change. */
 export function vaultStream(options: VaultStreamOptions): Handler {
-  const { connections, keys, evaluatePath, awaitVersion, limits } = options
+  const { connections, keys, evaluate, respond, awaitVersion, limits } = options
+  const evaluatePath = (path: string): Promise<Evaluation> => evaluate({ path, key: path, respond })
 
   /** Returns the frame that begins the stream of a client which has had another before. */
   async function resumption({ request, sender, onLeave }: Exchange): Promise<Buffer | null> {
@@ -98,7 +102,7 @@ function canonicalPath({ response: { status, bytes } }: Evaluation, vault: strin
   return pathOf(status === 200 ? (JSON.parse(bytes.toString()) as { readonly vault: string }).vault : vault)
 }
 
-function snapshotSource(path: string, evaluatePath: EvaluatePath): LiveSource {
+function snapshotSource(path: string, evaluatePath: (path: string) => Promise<Evaluation>): LiveSource {
   return {
     name: path,
     evaluate: () => evaluatePath(path),

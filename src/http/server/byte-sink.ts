@@ -64,7 +64,9 @@ class ResponseSink implements ByteSink {
   }
 
   onClose(closed: () => void): void {
-    this.#response.once('close', closed)
+    // A client may have left while its stream was being prepared.
+    if (this.#response.destroyed) setImmediate(closed)
+    else this.#response.once('close', closed)
   }
 }
 
