@@ -75,7 +75,8 @@ function liveOperationOf(route: LiveRoute): object {
   const schema = {
     type: 'string',
     description: `Events whose data is a ${event.name} in JSON.`,
-    'x-event-data': { $ref: `#/components/schemas/${event.name}` },
+    contentMediaType: 'text/event-stream',
+    contentSchema: { $ref: `#/components/schemas/${event.name}` },
   }
   return {
     operationId: operation,

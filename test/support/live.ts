@@ -18,7 +18,12 @@ export interface LiveGateway extends TestGateway {
   close(): Promise<void>
 }
 
-export async function liveGateway(database: Database, options: Partial<AppOptions> = {}): Promise<LiveGateway> {
+/** @param port of an earlier gateway, to which its clients come back */
+export async function liveGateway(
+  database: Database,
+  options: Partial<AppOptions> = {},
+  port = 0,
+): Promise<LiveGateway> {
   const cache = createResponseCache(4 * 1024 * 1024)
   const data = new DataVersions()
   const versionAt = (seq: number) => readVersionAt(database, seq)
@@ -28,7 +33,7 @@ export async function liveGateway(database: Database, options: Partial<AppOption
   await vi.waitFor(() => {
     if (!data.isListening) throw new Error('commits are not heard of')
   }, 10_000)
-  const server = await serverOf(gateway.app, {}, { isBehindProxies: true })
+  const server = await serverOf(gateway.app, {}, { isBehindProxies: true, port })
   return {
     ...gateway,
     server,
