@@ -51,10 +51,7 @@ export const readCost = 100
 /** Cost of looking up one object by its address or id: a statement, which all lookups of one type share. */
 export const lookupCost = 20
 
-/**
- * Cost of preparing a request, in units of query cost by CPU time: 1,000 tokens take 15 to 30 ms to parse and validate,
- * 64 KB of JSON 2 ms to parse, 1,000 variable values as many hashes where they are addresses.
- */
+/** Costs of preparation by CPU time: 1,000 tokens take 15 to 30 ms, 64 KB of JSON 2 ms, 1,000 addresses 1,000 hashes. */
 export const preparationCosts = { token: 10, bodyByte: 1 / 64, variableValue: 10 } as const
 
 /** Maximum number of reported validation errors: each takes time to find and to format. */
@@ -104,22 +101,10 @@ export const operationCacheLimits = {
 
 /** Assumed length of lists that have no length argument, for query costs. */
 export const assumedLengths: Readonly<Record<string, number>> = {
-  strategies: 20,
-  pairs: 20,
-  positions: 5,
-  feeds: 5,
-  assets: 50,
-  venues: 3,
+  ...{ strategies: 20, pairs: 20, positions: 5, feeds: 5, assets: 50, venues: 3 },
   // Lists of this schema's introspection.
-  types: 40,
-  fields: 8,
-  args: 2,
-  inputFields: 3,
-  enumValues: 6,
-  directives: 5,
-  interfaces: 1,
-  possibleTypes: 4,
-  locations: 5,
+  ...{ types: 40, fields: 8, args: 2, inputFields: 3, enumValues: 6 },
+  ...{ directives: 5, interfaces: 1, possibleTypes: 4, locations: 5 },
 }
 
 /** End of the year 9999: a greater time is a mistake, such as milliseconds. */
@@ -135,8 +120,7 @@ export const versionLimits = {
   ahead: 2_000,
   /** Concurrent reads of old versions from the log, so that the database stays available for other reads. */
   lookups: 20,
-  /** Number of cached versions from the log; each is a number and a short text. */
-  known: 1_000,
+  known: 1_000, // Number of cached versions from the log; each is a number and a short text.
 } as const
 
 export type VersionLimits = Readonly<Record<keyof typeof versionLimits, number>>
@@ -155,8 +139,7 @@ export const defaultHttpLimits = {
   headersSeconds: 10,
   // The largest body on a slow mobile network takes less.
   requestSeconds: 30,
-  // From the complete request to its response: a hundred times the most expensive query alone, and less than client
-  // timeouts.
+  // From the complete request to its response: a hundred times the most expensive query, less than client timeouts.
   answerSeconds: 10,
   // A connection without traffic in either direction while a request runs: its client is gone.
   silentSeconds: 60,
@@ -184,7 +167,7 @@ export const acceptedTypes = 50
 /** Maximum number of clients that a rate limit counts: each takes about 600 bytes. */
 export const countedSenders = 50_000
 
-/** Maximum number of chunks of one body: each takes 2 us to parse and store. Clients that stream send a kilobyte. */
+/** Maximum number of chunks of one body: each takes 2 us. Clients that stream send a kilobyte and more. */
 export const bodyChunks = 1_000
 /** Memory of a chunk of a body besides its bytes, which `bodiesBytes` counts too. */
 export const bodyChunkBytes = 300
@@ -197,16 +180,11 @@ export const unsentBytes = 64 * 1024 * 1024
 
 /** Limits of connections. */
 export const connectionLimits = {
-  /** File descriptors for everything else: the embedded database (20 when idle), static files, metrics. */
-  reservedDescriptors: 256,
-  /** Connections to the metrics port: a few Prometheus servers and people. */
-  metricsConnections: 64,
-  /** Time of one event-loop iteration for reading requests: 64 KB of one connection take up to 10 ms to parse. */
-  readMilliseconds: 25,
-  /** New connections that the kernel keeps until they are accepted; it drops others, which try again after seconds. */
-  backlog: 4_096,
-  /** How often refused ones are logged at most: each line tells how many there were since the last. */
-  refusedReportSeconds: 60,
+  reservedDescriptors: 256, // For everything else: the embedded database (20 when idle), static files, metrics.
+  metricsConnections: 64, // Connections to the metrics port: a few Prometheus servers and people.
+  readMilliseconds: 25, // Time of one event-loop iteration for reading: 64 KB take up to 10 ms to parse.
+  backlog: 4_096, // New connections that the kernel keeps; it drops others, which try again after seconds.
+  refusedReportSeconds: 60, // How often refused ones are logged at most: each line tells how many there were.
 } as const
 
 /** How long the metrics, the result of `/ready` and the address on `/` are reused: clients may request them often. */
@@ -220,3 +198,23 @@ export const readLimits = { graceSeconds: 10, bytesPerSecond: 1_000 } as const
 
 /** How long a start waits for a killed process's migrations on the server: 100 million ledger rows take 300 s. */
 export const migrationWaitSeconds = 600
+
+/** Limits of streams of server-sent events (`http/live`). */
+export const liveLimits = {
+  connections: 10_000, // Open streams of a process besides its other connections: 10 KB of memory each.
+  connectionsOfSender: 20, // Open streams of a key or address: the tabs of one person.
+  vaults: 100, // Vaults of one stream: a page of them, each evaluated by itself.
+  cost: 3_000, // Cost of a subscription, which runs again at each change: that of a cheap query.
+  evaluations: 32, // Evaluations that run at once: a commit may change thousands of vaults.
+  pushMilliseconds: 250, // Minimum time between two pushes of one state: four a second are a smooth display.
+  unsentBytes: 65_536, // Bytes that a client has not read, beyond which nothing is written: one read of a socket.
+  stallSeconds: 30, // Time to read them: a client that takes longer has gone, or should poll.
+  heartbeatSeconds: 15, // Proxies close connections that are silent for 30 to 60 s.
+  lifeSeconds: 3_600, // Then a client reconnects, so that load spreads over the gateways; plus or minus a tenth.
+  retrySeconds: 4, // Mean time after which clients reconnect, at random: not all at once.
+  characters: 8_192, // A subscription with its variables, which is kept as long as its stream.
+  ledgerRows: 500, // Rows of the ledger in one read: about 150 KB.
+  ledgerWindow: 2_000, // Newest commits and rows that are in memory: most streams read no others.
+  slice: 500, // Sockets that are written in one event-loop iteration: 10 ms.
+} as const
+export type LiveLimits = Readonly<Record<keyof typeof liveLimits, number>>

@@ -5,8 +5,9 @@ import type { ChangeListener } from '../database/commits/change-listener.ts'
 import type { Database } from '../database/database.ts'
 import { observed } from '../database/observed.ts'
 import { readVersionAt } from '../database/read/commit-log.ts'
+import { createLedgerLog } from '../graphql/ledger-log.ts'
 import type { ResponseCache } from '../http/cache/response-cache.ts'
-import { createApp } from '../http/app.ts'
+import { type App, createApp } from '../http/app.ts'
 import type { DataVersions } from '../http/cache/data-versions.ts'
 import { type MetricsEndpoint, metricsListener } from '../http/ops/metrics-endpoint.ts'
 import type { Readiness } from '../http/ops/health.ts'
@@ -63,6 +64,7 @@ export async function openGateway(options: GatewayOptions): Promise<Listening> {
     cache,
     data,
     versionAt: (seq) => readVersionAt(database, seq, AbortSignal.timeout(versionLimits.waitMilliseconds)),
+    ledgerLog: createLedgerLog(database),
     isStopped: options.isStopped,
     isWaiting: options.isWaiting,
     setAside: options.setAside,
@@ -71,6 +73,7 @@ export async function openGateway(options: GatewayOptions): Promise<Listening> {
     onBatch: metrics.onBatch,
     onRepeat: metrics.onRepeat,
     onFallback: metrics.onFallback,
+    onLive: metrics.onLive,
     report: (err, requestId) => log.error('An answer failed', { err, requestId }),
     onAnswered: (request) => {
       log.answered(request)
@@ -80,7 +83,7 @@ export async function openGateway(options: GatewayOptions): Promise<Listening> {
   const logRefused = reportOccasionally((count) => {
     log.warn('Connections are closed at once: as many are open as may be, in all or from one address', { count })
   }, connectionLimits.refusedReportSeconds * 1000)
-  const stopListening = await database.listen(notifyBoth(cache, data))
+  const stopListening = await database.listen(notifyAll(cache, data, app.live))
   await data.waitUntil(() => data.isListening, firstCommitMilliseconds)
   const opened = listen({
     listener: (request, response) => app.listener(request, response),
@@ -104,6 +107,7 @@ export async function openGateway(options: GatewayOptions): Promise<Listening> {
   return {
     port: server.port,
     async close() {
+      app.live.endAll()
       const closed = server.close(config.stopSeconds)
       log.info('Stopping: what runs is finished', { stopSeconds: config.stopSeconds })
       const cut = await closed
@@ -115,17 +119,19 @@ export async function openGateway(options: GatewayOptions): Promise<Listening> {
 
 /**
  * Notifies the response cache before the data versions, so that a version is never announced while stale responses are
- * cached.
+ * cached, and then the streams, which read through both.
  */
-export function notifyBoth(cache: ResponseCache, data: DataVersions): ChangeListener {
+export function notifyAll(cache: ResponseCache, data: DataVersions, live: App['live']): ChangeListener {
   return {
     committed: (commit) => {
       cache.committed(commit)
       data.committed(commit)
+      live.committed(commit)
     },
     listening: (isListening) => {
       cache.listening(isListening)
       data.listening(isListening)
+      live.listening(isListening)
     },
     upToDate: (sentAt) => data.upToDate(sentAt),
   }

@@ -3,6 +3,7 @@ import { type ConsistentDatabase, createConsistentReads } from '../graphql/execu
 import type { LeftOutVault, OnBatch, RequestContext } from '../graphql/execution/context.ts'
 import { createExecutor, type ExecutorOptions } from '../graphql/execution/executor.ts'
 import { runDocument } from '../graphql/execution/run-document.ts'
+import type { LedgerLog } from '../graphql/ledger-log.ts'
 import { schema } from '../graphql/schema/schema.ts'
 import { admissionLimits, defaultHttpLimits, defaultQueryLimits, type HttpLimits, type QueryLimits } from '../limits.ts'
 import { rest } from '../rest/handler.ts'
@@ -15,6 +16,8 @@ import { exampleAddress } from './graphql/graphiql.ts'
 import { createGraphql, type GraphqlPlugin } from './graphql/handler.ts'
 import { preflight } from './graphql/preflight.ts'
 import { isGraphql } from './graphql/path.ts'
+import { createLive, type Live, liveStreams, type LiveOptions } from './live/live.ts'
+import { StreamedResponse } from './live/delivery/streamed-response.ts'
 import { compose, type Exchange } from './middleware.ts'
 import { apiKey } from './middleware/api-key.ts'
 import { corsHeaders } from './middleware/cors.ts'
@@ -31,10 +34,13 @@ import { staticPages } from './ops/static-content.ts'
 import { producer, type Respond } from './produce.ts'
 import { senderOf } from './sender.ts'
 import { createSharedCapacity } from './server/capacity/shared-capacity.ts'
-import { outbound, type OutgoingResponse } from './server/response-adapter.ts'
-import { type App, transports } from './server/transports.ts'
+import { outbound, outboundStream, type OutgoingResponse } from './server/response-adapter.ts'
+import { type Transports, transports } from './server/transports.ts'
 
-export type { App }
+/** The gateway, and its streams, which must hear of commits. */
+export interface App extends Transports {
+  readonly live: Omit<Live, 'stages'>
+}
 
 export interface AppOptions extends TracingOptions {
   readonly database: ConsistentDatabase
@@ -44,6 +50,9 @@ export interface AppOptions extends TracingOptions {
   /** Number of proxies in front of the gateway, each of which appends to X-Forwarded-For. */
   readonly trustedProxies: number
   readonly bounds?: HttpLimits
+  readonly liveBounds?: LiveOptions['limits']
+  /** Is told of streams, for metrics. */
+  readonly onLive?: LiveOptions['observer']
   readonly queryBounds?: QueryLimits
   /** Response cache; without one, no response is cached. */
   readonly cache?: ResponseCache
@@ -51,6 +60,8 @@ export interface AppOptions extends TracingOptions {
   readonly data?: DataVersions
   /** Looks up older versions in the database; without it, only notified versions are known. */
   readonly versionAt?: VersionAt
+  /** Reads ledger rows in the order of commits; without it, they are not streamed. */
+  readonly ledgerLog?: LedgerLog
   /** Returns whether a feed was stopped, by the name that its position is stored under. */
   readonly isStopped?: (feed: string) => boolean
   /** Returns whether a feed waits for the database, for disk space or for its file. */
@@ -95,6 +106,14 @@ export function createApp({ database, apiKeys, trustedProxies, ...options }: App
 
   const findAddress = (context: RequestContext): Promise<string | null> => exampleAddress(executor, context)
   const pages = new Map([...staticPages, ...rootLinks({ findAddress, isOpen, report: options.report })])
+  const awaitVersion = versionWaiter(data, versionAt)
+  const produce = producer(limits, capacity)
+  const live = createLive({
+    limits: options.liveBounds,
+    observer: options.onLive,
+    ...{ cache, data, executor, produce, respond, awaitVersion, report: options.report },
+    ledgerLog: options.ledgerLog ?? null,
+  })
   const stages = [
     requestSize(limits),
     ownPaths(probes(options.readiness, options.metrics)),
@@ -104,21 +123,29 @@ export function createApp({ database, apiKeys, trustedProxies, ...options }: App
     requestBody(limits),
     unexpectedErrors(),
     ownPaths(pages),
-    minDataVersion(versionWaiter(data, versionAt)),
+    minDataVersion(awaitVersion),
+    liveStreams(live),
   ]
-  const handler = compose(stages, cached(cache, data, producer(limits, capacity, respond)))
+  const handler = compose(
+    stages,
+    cached(cache, data, (exchange, onLeave) => produce(exchange, onLeave, respond)),
+  )
 
   function handle(exchange: Exchange): OutgoingResponse | Promise<OutgoingResponse> {
     const { request, trace } = exchange
     return mapMaybePromise(handler(exchange), (response) => {
       const { headers, stamp } = exchange
+      if (response instanceof StreamedResponse) {
+        return outboundStream(response, data.now().headers.concat(headers, 'x-request-id', trace.id))
+      }
       const shared = stamp !== null && response.status === 200 ? stamp.headers : corsHeaders(request.method)
       return outbound(request, response, shared.concat(headers, 'x-request-id', trace.id))
     })
   }
 
   const begin = createTracing(options)
-  return transports({ limits, capacity, begin, handle, senderIn: (request) => senderOf(request, trustedProxies) })
+  const senderIn = (request: Exchange['request']): string => senderOf(request, trustedProxies)
+  return { ...transports({ limits, capacity, begin, handle, senderIn }), live }
 }
 
 const noVersion: VersionAt = () => Promise.resolve(null)

@@ -1,4 +1,5 @@
 import type { EncodedResponse } from './cache/encoded-response.ts'
+import type { StreamedResponse } from './live/delivery/streamed-response.ts'
 import type { Stamp } from './cache/data-versions.ts'
 import type { OnLeave } from './cache/response-cache.ts'
 import type { IncomingRequest } from './incoming-request.ts'
@@ -23,11 +24,14 @@ export interface Exchange {
   stamp: Stamp | null
 }
 
+/** A response: whole, or a stream of server-sent events. */
+export type Reply = EncodedResponse | StreamedResponse
+
 /** Produces the response of an exchange. */
-export type Handler = (exchange: Exchange) => EncodedResponse | Promise<EncodedResponse>
+export type Handler = (exchange: Exchange) => Reply | Promise<Reply>
 
 /** Middleware stage: responds itself, or passes the exchange on. Stages that need no I/O respond synchronously. */
-export type Middleware = (exchange: Exchange, next: Handler) => EncodedResponse | Promise<EncodedResponse>
+export type Middleware = (exchange: Exchange, next: Handler) => Reply | Promise<Reply>
 
 /**
  * Composes middleware into one handler; the first in the list runs first.

@@ -79,6 +79,14 @@ export type EventsQueryVariables = Exact<{
 
 export type EventsQuery = { readonly vault: { readonly events: { readonly nodes: ReadonlyArray<{ readonly txHash: string, readonly logIndex: number, readonly block: number, readonly ts: number, readonly type: EventType, readonly amountUsd: number | null, readonly positionId: string | null, readonly reason: string | null }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly endCursor: string | null } } } | null };
 
+export type LiveEventsSubscriptionVariables = Exact<{
+  vaults?: ReadonlyArray<string> | string | null | undefined;
+  types?: ReadonlyArray<EventType> | EventType | null | undefined;
+}>;
+
+
+export type LiveEventsSubscription = { readonly ledger: { readonly event: { readonly txHash: string, readonly logIndex: number, readonly block: number, readonly ts: number, readonly type: EventType, readonly amountUsd: number | null, readonly positionId: string | null, readonly reason: string | null } } };
+
 export type SnapshotQueryVariables = Exact<{
   address: string;
 }>;
@@ -154,6 +162,22 @@ export const EventsDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<EventsQuery, EventsQueryVariables>;
+export const LiveEventsDocument = new TypedDocumentString(`
+    subscription LiveEvents($vaults: [Address!], $types: [EventType!]) {
+  ledger(vaults: $vaults, types: $types) {
+    event {
+      txHash
+      logIndex
+      block
+      ts
+      type
+      amountUsd
+      positionId
+      reason
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<LiveEventsSubscription, LiveEventsSubscriptionVariables>;
 export const SnapshotDocument = new TypedDocumentString(`
     query Snapshot($address: Address!) {
   vault(address: $address) {

@@ -47,10 +47,23 @@ export const paginationHeaders: Headers = {
   ),
 }
 
+/** Headers of streams. */
+export const streamHeaders: Headers = {
+  'X-Request-Id': text('Id of the request in the logs: its own where that is a valid one.', requestId),
+  'Cache-Control': { ...text('A stream is not stored.', 'no-store'), const: 'no-store' },
+  'X-Accel-Buffering': { ...text('A proxy that collects answers passes a stream on.', 'no'), const: 'no' },
+}
+
 /** Request header for conditional requests. */
 export const ifNoneMatchSchema: Schema = text(
   'The ETag of an answer that is held already: 304 where it still stands.',
   etag,
+)
+
+/** Request header with the position of a stream that is resumed. */
+export const lastEventIdSchema: Schema = text(
+  'The id of the last event that was received, as an EventSource sends it when it connects again.',
+  dataVersion,
 )
 
 /** Request header for reading one's own writes. */

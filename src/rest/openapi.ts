@@ -5,8 +5,11 @@ import {
   contentHeaders,
   dataHeaders,
   paginationHeaders,
+  lastEventIdSchema,
   rateLimitHeaders,
+  streamHeaders,
 } from './headers.ts'
+import { type LiveRoute, liveRoutes } from './live-routes.ts'
 import { problems, type ProblemCode } from './problem.ts'
 import { type Refusal, refusals } from './refusals.ts'
 import { type Route, tags } from './route.ts'
@@ -45,15 +48,51 @@ export const openapi = {
   // A key is needed only where keys are configured.
   security: [{}, { key: [] }],
   tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
-  paths: Object.fromEntries(routes.map((route) => [templateOf(route), { get: operationOf(route) }])),
+  paths: {
+    ...Object.fromEntries(routes.map((route) => [templateOf(route), { get: operationOf(route) }])),
+    ...Object.fromEntries(liveRoutes.map((route) => [route.path, { get: liveOperationOf(route) }])),
+  },
   components: {
     securitySchemes: { key: { type: 'http', scheme: 'bearer', description: 'An API key of the gateway.' } },
     schemas: {
       ...Object.fromEntries(routes.map(({ documentation }) => [documentation.name, documentation.schema])),
+      ...Object.fromEntries(liveRoutes.map(({ event }) => [event.name, event.schema])),
       Problem: problemSchema,
     },
-    responses: Object.fromEntries(routes.flatMap(failuresOf).map((kinds) => [nameOf(kinds), failure(kinds)])),
+    responses: Object.fromEntries(
+      [...routes, ...liveRoutes].flatMap(failuresOf).map((kinds) => [nameOf(kinds), failure(kinds)]),
+    ),
   },
+}
+
+function liveOperationOf(route: LiveRoute): object {
+  const { operation, summary, description, parameters, event } = route
+  const ofQuery = Object.entries(parameters).map(([name, { schema, isRequired = false }]) => {
+    return { ...optional(name, 'query', schema), required: isRequired }
+  })
+  const headers = headersOf([{ always: streamHeaders, maybe: { ...dataHeaders, ...rateLimitHeaders } }])
+  const example = `event: ${event.type}\nid: ${event.id}\ndata: ${JSON.stringify(exampleOf(event.schema))}\n\n`
+  const schema = {
+    type: 'string',
+    description: `Events whose data is a ${event.name} in JSON.`,
+    contentMediaType: 'text/event-stream',
+    contentSchema: { $ref: `#/components/schemas/${event.name}` },
+  }
+  return {
+    operationId: operation,
+    tags: ['live'],
+    summary,
+    description,
+    parameters: [
+      ...ofQuery,
+      optional('Last-Event-ID', 'header', lastEventIdSchema),
+      optional('Min-Data-Version', 'header', minDataVersionSchema),
+    ],
+    responses: {
+      200: { description: `${summary}.`, headers, content: { 'text/event-stream': { schema, example } } },
+      ...failures(route),
+    },
+  }
 }
 
 function templateOf({ path }: Route): string {
@@ -115,7 +154,7 @@ function successes({ documentation, parameters }: Route): object {
 type Kind = Refusal & { readonly code: ProblemCode; readonly status: number }
 
 /** Returns the kinds of problems that a route may return, grouped by status. */
-function failuresOf(route: Route): Kind[][] {
+function failuresOf(route: Pick<Route, 'path'>): Kind[][] {
   const kinds = (Object.keys(problems) as ProblemCode[])
     .map((code): Kind => ({ code, status: problems[code].status, ...refusals[code] }))
     .filter(({ isOf }) => isOf(route))
@@ -123,7 +162,7 @@ function failuresOf(route: Route): Kind[][] {
   return statuses.map((requested) => kinds.filter(({ status }) => status === requested))
 }
 
-function failures(route: Route): object {
+function failures(route: Pick<Route, 'path'>): object {
   const reference = (kinds: readonly Kind[]): [string, object] => [
     String(kinds[0]?.status),
     { $ref: `#/components/responses/${nameOf(kinds)}` },

@@ -11,6 +11,7 @@ export const problems = {
   HISTORY_CHANGED: { status: 409, title: 'The version is of another history' },
   BODY_TOO_LARGE: { status: 413, title: 'The body is too large' },
   TARGET_TOO_LONG: { status: 414, title: 'Path and query are too long' },
+  TOO_MANY_STREAMS: { status: 429, title: 'Too many streams' },
   RATE_LIMITED: { status: 429, title: 'Too many requests' },
   HEADERS_TOO_LARGE: { status: 431, title: 'The headers are too large' },
   INTERNAL: { status: 500, title: 'Something went wrong here' },

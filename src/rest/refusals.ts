@@ -1,13 +1,12 @@
 import type { Headers } from './headers.ts'
 import { problem, type ProblemCode } from './problem.ts'
-import type { Route } from './route.ts'
 import { type Schema, text } from './schemas.ts'
 
 /** Documentation of a kind of problem. */
 export interface Refusal {
   readonly when: string
   /** Tells whether a route may return it. */
-  readonly isOf: (route: Route) => boolean
+  readonly isOf: (route: { readonly path: string }) => boolean
   /**
    * The stage that returns it: only requests that pass admission have rate limit headers, and errors of the connection
    * have no other headers.
@@ -21,7 +20,8 @@ export interface Refusal {
 
 const all = (): boolean => true
 const none = (): boolean => false
-const ofVaults = ({ path }: Route): boolean => path.includes(':address')
+const ofVaults: Refusal['isOf'] = ({ path }) => path.includes(':address') || path === '/live/vaults'
+const ofStreams: Refusal['isOf'] = ({ path }) => path.startsWith('/live/')
 
 /** Documentation of each kind of problem, by code. */
 export const refusals: Readonly<Record<ProblemCode, Refusal>> = {
@@ -34,7 +34,7 @@ export const refusals: Readonly<Record<ProblemCode, Refusal>> = {
   },
   BAD_PARAMETER: {
     when: 'The address or a parameter is not what it can be.',
-    isOf: ofVaults,
+    isOf: (route) => ofVaults(route) || ofStreams(route),
     by: 'path',
     headers: {},
     example: example('BAD_PARAMETER', 'since is 1767225600, after until, 1763424000', 'since'),
@@ -104,6 +104,13 @@ export const refusals: Readonly<Record<ProblemCode, Refusal>> = {
     by: 'admission',
     headers: {},
     example: example('TARGET_TOO_LONG', 'Path and query have 9000 bytes, more than 8192.'),
+  },
+  TOO_MANY_STREAMS: {
+    when: 'As many streams are open of this key or address as may be.',
+    isOf: ofStreams,
+    by: 'path',
+    headers: { 'Retry-After': inSeconds('4') },
+    example: example('TOO_MANY_STREAMS', 'More than 20 streams are open of this key or address: close one of them.'),
   },
   RATE_LIMITED: {
     when: 'A rate limit is configured, and the sender has used it up.',

@@ -16,6 +16,7 @@ export interface RequestedOperation {
 export const tags = {
   vault: 'The live state and the past of a vault.',
   catalogue: 'The strategies, and the universe they choose from.',
+  live: 'Changes, pushed as server-sent events.',
 } as const
 /** Name of a group of paths. */
 export type Tag = keyof typeof tags

@@ -15,6 +15,7 @@ export interface Schema {
   readonly minimum?: number
   readonly maximum?: number
   readonly minItems?: number
+  readonly maxItems?: number
   readonly items?: Schema
   readonly properties?: Readonly<Record<string, Schema>>
   readonly required?: readonly string[]

@@ -120,6 +120,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/live/vaults": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Snapshots of vaults, pushed
+         * @description Server-sent events: the snapshot of each vault at once, and again on each change, at most four times a second. The data is the body of its snapshot path, byte for byte; the id is the data version. `stale` says that the database is away, `reset` that the version of Last-Event-ID is none of the history.
+         */
+        get: operations["followVaults"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/live/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Ledger rows of vaults, pushed
+         * @description Server-sent events: each new ledger row, in the order of commits, none skipped and none repeated. The data is a row as in the events path, with its vault; the id is where to go on, by Last-Event-ID or `after`. `stale` says that the database is away, `fresh` that it is back, `reset` that the position is none of the history or is no longer kept: read the events path anew, the stream goes on from the id of the reset.
+         */
+        get: operations["followEvents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -466,6 +506,55 @@ export interface components {
              * @example true
              */
             emissions: boolean;
+        };
+        /** @description A row of a vault's activity ledger, with its vault. */
+        VaultEvent: {
+            /**
+             * @description Address of the vault, checksummed.
+             * @example 0xF7bF36DFf1b98C50De0dA7DA76f94a4A8d06741A
+             */
+            vault: string;
+            /**
+             * @description Hash of the transaction.
+             * @example 0x7b41c9f0e2d85a367b41c9f0e2d85a367b41c9f0e2d85a367b41c9f0e2d85a36
+             */
+            txHash: string;
+            /**
+             * @description Index of the log in its block.
+             * @example 3
+             */
+            logIndex: number;
+            /**
+             * @description Number of the block.
+             * @example 146952350
+             */
+            block: number;
+            /**
+             * @description When, in Unix seconds.
+             * @example 1763428200
+             */
+            ts: number;
+            /**
+             * @description Type of the event.
+             * @example harvest
+             * @enum {string}
+             */
+            type: "deposit" | "exit" | "fee" | "harvest" | "plant" | "rebalance" | "resume" | "suspend" | "withdraw";
+            /**
+             * @description The amount moved, in USD; null where none is, or it is not known.
+             * @example 1290.5
+             */
+            amountUsd: number | null;
+            /**
+             * @description The position it is about; null where it is about none.
+             * @example first-1
+             */
+            positionId: string | null;
+            /**
+             * @description Why the vault was suspended; null on other events.
+             * @example null
+             */
+            reason: string | null;
         };
         /** @description A refusal, as RFC 9457 writes it. */
         Problem: {
@@ -869,6 +958,45 @@ export interface components {
                  * @example no-cache
                  */
                 "Cache-Control"?: "no-cache";
+                /**
+                 * @description How many requests are left, and in how many seconds there are more again.
+                 * @example "default";r=99;t=60
+                 */
+                RateLimit?: string;
+                /**
+                 * @description How many requests a sender has in how many seconds.
+                 * @example "default";q=100;w=60
+                 */
+                "RateLimit-Policy"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description As many streams are open of this key or address as may be. A rate limit is configured, and the sender has used it up. */
+        TooManyStreamsOrRateLimited: {
+            headers: {
+                /**
+                 * @description The strong tag of the content.
+                 * @example "GvMTLpTmVBWWV25tJ9tWZgCzJKe"
+                 */
+                ETag: string;
+                /**
+                 * @description Id of the request in the logs: its own where that is a valid one.
+                 * @example 3f0c1d9e-5b7a-4c86-9a2f-0d4be1c86a57
+                 */
+                "X-Request-Id": string;
+                /**
+                 * @description Never used unasked: ask again with If-None-Match.
+                 * @example no-cache
+                 */
+                "Cache-Control": "no-cache";
+                /**
+                 * @description In how many seconds to ask again.
+                 * @example 12
+                 */
+                "Retry-After": string;
                 /**
                  * @description How many requests are left, and in how many seconds there are more again.
                  * @example "default";r=99;t=60
@@ -1787,6 +1915,177 @@ export interface operations {
             409: components["responses"]["HistoryChanged"];
             414: components["responses"]["TargetTooLong"];
             429: components["responses"]["RateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["DatabaseUnavailableOrDeadlineExceededOrDataNotThereYetOrOverloaded"];
+        };
+    };
+    followVaults: {
+        parameters: {
+            query: {
+                /** @description Addresses of 1 to 100 vaults, with commas. */
+                vault: string[];
+            };
+            header?: {
+                /** @description The id of the last event that was received, as an EventSource sends it when it connects again. */
+                "Last-Event-ID"?: string;
+                /** @description A version, as Data-Version told it: the answer is not older. It is waited for 2 s at most; then 503, or 409 where it is none of the history. */
+                "Min-Data-Version"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Snapshots of vaults, pushed. */
+            200: {
+                headers: {
+                    /**
+                     * @description Id of the request in the logs: its own where that is a valid one.
+                     * @example 3f0c1d9e-5b7a-4c86-9a2f-0d4be1c86a57
+                     */
+                    "X-Request-Id": string;
+                    /**
+                     * @description A stream is not stored.
+                     * @example no-store
+                     */
+                    "Cache-Control": "no-store";
+                    /**
+                     * @description A proxy that collects answers passes a stream on.
+                     * @example no
+                     */
+                    "X-Accel-Buffering": "no";
+                    /**
+                     * @description A version that the content is not older than: the number of a commit, and a random nonce.
+                     * @example 1842.7301934470216482113
+                     */
+                    "Data-Version"?: string;
+                    /**
+                     * @description Time of the newest fact at that version, in Unix seconds.
+                     * @example 1767207600
+                     */
+                    "Data-Time"?: string;
+                    /**
+                     * @description Whole seconds since the gateway last knew that it had heard of every commit.
+                     * @example 0
+                     */
+                    "Data-Age"?: string;
+                    /**
+                     * @description How many requests are left, and in how many seconds there are more again.
+                     * @example "default";r=99;t=60
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description How many requests a sender has in how many seconds.
+                     * @example "default";q=100;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example event: snapshot
+                     *     id: 1842.7301934470216482113
+                     *     data: {"vault":"0xF7bF36DFf1b98C50De0dA7DA76f94a4A8d06741A","owner":"0xa8E3c1077D9809E2499718202DBee2f1D7354bE6","status":"suspended","strategy":"eth-core","valueUsd":373906.197142,"capitalInUsd":342151.34688,"capitalOutUsd":0,"netUsd":31754.850262,"strategyDeltaUsd":17497.037862,"marketDeltaUsd":14257.8124,"positions":[{"id":"first-1","pool":{"a":"WETH","b":"USDC","venue":"uniswap-v3","feeTier":500},"range":{"lower":1727.837754,"upper":2879.72959,"current":2660.228982},"inRange":true,"pendingRewardsUsd":4729.963824}],"fees":{"contributedUsd":342151.34688,"withdrawnUsd":0,"taxedUsd":0,"highWaterUsd":37811.479727},"suspension":{"reason":"oracle deviation above 2 %","since":1767207600,"exitsAvailable":true},"updatedAt":1767207600}
+                     */
+                    "text/event-stream": string;
+                };
+            };
+            400: components["responses"]["BadRequestOrBadParameterOrBadDataVersion"];
+            401: components["responses"]["Unauthenticated"];
+            404: components["responses"]["VaultNotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["HistoryChanged"];
+            414: components["responses"]["TargetTooLong"];
+            429: components["responses"]["TooManyStreamsOrRateLimited"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["DatabaseUnavailableOrDeadlineExceededOrDataNotThereYetOrOverloaded"];
+        };
+    };
+    followEvents: {
+        parameters: {
+            query?: {
+                /** @description Only rows of these vaults: 1 to 100 addresses, with commas. */
+                vault?: string[];
+                /** @description Only rows of this type, or of several with commas. */
+                type?: ("deposit" | "exit" | "fee" | "harvest" | "plant" | "rebalance" | "resume" | "suspend" | "withdraw")[];
+                /** @description Only rows after this position: the id of an event, or a Data-Version. Without it, only rows from now on. Last-Event-ID takes precedence. */
+                after?: string;
+            };
+            header?: {
+                /** @description The id of the last event that was received, as an EventSource sends it when it connects again. */
+                "Last-Event-ID"?: string;
+                /** @description A version, as Data-Version told it: the answer is not older. It is waited for 2 s at most; then 503, or 409 where it is none of the history. */
+                "Min-Data-Version"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Ledger rows of vaults, pushed. */
+            200: {
+                headers: {
+                    /**
+                     * @description Id of the request in the logs: its own where that is a valid one.
+                     * @example 3f0c1d9e-5b7a-4c86-9a2f-0d4be1c86a57
+                     */
+                    "X-Request-Id": string;
+                    /**
+                     * @description A stream is not stored.
+                     * @example no-store
+                     */
+                    "Cache-Control": "no-store";
+                    /**
+                     * @description A proxy that collects answers passes a stream on.
+                     * @example no
+                     */
+                    "X-Accel-Buffering": "no";
+                    /**
+                     * @description A version that the content is not older than: the number of a commit, and a random nonce.
+                     * @example 1842.7301934470216482113
+                     */
+                    "Data-Version"?: string;
+                    /**
+                     * @description Time of the newest fact at that version, in Unix seconds.
+                     * @example 1767207600
+                     */
+                    "Data-Time"?: string;
+                    /**
+                     * @description Whole seconds since the gateway last knew that it had heard of every commit.
+                     * @example 0
+                     */
+                    "Data-Age"?: string;
+                    /**
+                     * @description How many requests are left, and in how many seconds there are more again.
+                     * @example "default";r=99;t=60
+                     */
+                    RateLimit?: string;
+                    /**
+                     * @description How many requests a sender has in how many seconds.
+                     * @example "default";q=100;w=60
+                     */
+                    "RateLimit-Policy"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example event: event
+                     *     id: 1842.7301934470216482113.1
+                     *     data: {"vault":"0xF7bF36DFf1b98C50De0dA7DA76f94a4A8d06741A","txHash":"0x7b41c9f0e2d85a367b41c9f0e2d85a367b41c9f0e2d85a367b41c9f0e2d85a36","logIndex":3,"block":146952350,"ts":1763428200,"type":"harvest","amountUsd":1290.5,"positionId":"first-1","reason":null}
+                     */
+                    "text/event-stream": string;
+                };
+            };
+            400: components["responses"]["BadRequestOrBadParameterOrBadDataVersion"];
+            401: components["responses"]["Unauthenticated"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["HistoryChanged"];
+            414: components["responses"]["TargetTooLong"];
+            429: components["responses"]["TooManyStreamsOrRateLimited"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["Internal"];
             503: components["responses"]["DatabaseUnavailableOrDeadlineExceededOrDataNotThereYetOrOverloaded"];

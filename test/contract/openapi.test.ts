@@ -16,7 +16,8 @@ import { failing, hanging } from '../support/problem.ts'
 import { apply, vaultA } from '../support/world.ts'
 
 const vault = vaultThatIs.earning
-const templates = Object.keys(paths)
+/** The paths of the interface; those of streams are tested in test/http/live. */
+const templates = Object.keys(paths).filter((path) => !path.startsWith('/live/'))
 
 let database: TestDatabase
 let gateway: TestGateway
@@ -80,6 +81,7 @@ describe('the document', () => {
       '/universe/pairs',
     ])
     expect(routes.map(({ path }) => path.replace(':address', '{address}'))).toEqual(templates)
+    expect(Object.keys(paths)).toEqual([...templates, '/live/vaults', '/live/events'])
   })
 })
 

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { Readable } from 'node:stream'
 import { runIngest } from '../../src/cli/commands/ingest.ts'
-import { notifyBoth } from '../../src/cli/gateway.ts'
+import { notifyAll } from '../../src/cli/gateway.ts'
 import { openPGlite } from '../../src/database/pglite/database.ts'
 import { migrate } from '../../src/database/prisma/migrations.ts'
 import { demoFacts } from '../../src/feed/demo/demo.ts'
@@ -40,7 +40,7 @@ const versions = new DataVersions()
 let heard: () => void = () => undefined
 const isHeard = new Promise<void>((resolve) => (heard = resolve))
 let isIngested = false
-const listener = notifyBoth(cache, versions)
+const listener = notifyAll(cache, versions, { committed: () => undefined, listening: () => undefined, endAll: () => undefined })
 const stopListening = await database.listen({
   ...listener,
   committed: (commit) => {

@@ -38,7 +38,7 @@ export type VaultRow = Served<
 >
 export type PositionRow = Served<Omit<Position, 'ordinal'>>
 export type EquityRow = Served<Omit<EquityPoint, 'markDigest'>>
-export type LedgerRow = Served<Omit<StoredLedgerRow, 'digest'>>
+export type LedgerRow = Served<Omit<StoredLedgerRow, 'digest' | 'commitNonce'>>
 export type StrategyRow = Served<Omit<Strategy, 'publishedAt' | 'figuresDay'>>
 export type StrategyPairRow = Served<Omit<StrategyPair, 'ordinal'>>
 export type AssetRow = Served<Omit<UniverseAsset, 'ordinal' | 'category'>> & { readonly category: AssetCategory }

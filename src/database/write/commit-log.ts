@@ -23,8 +23,8 @@ const append: Statement = {
         newest_ts = greatest(data_head.newest_ts, excluded.newest_ts)
       returning seq, version, newest_ts
     ), appended as (
-      insert into commit_log (seq, version, at, newest_ts, sources)
-      select seq, version, extract(epoch from clock_timestamp())::bigint, newest_ts, $3::text[] from head
+      insert into commit_log (seq, version, at, newest_ts, sources, ledger_rows)
+      select seq, version, extract(epoch from clock_timestamp())::bigint, newest_ts, $3::text[], $4::integer from head
     ), pruned as (
       delete from commit_log where seq in (
         select seq from commit_log
@@ -35,17 +35,27 @@ const append: Statement = {
     select pg_notify('${commitChannel}', '')::text from head`,
 }
 
+/** A batch of facts as the log tells it. */
+export interface LoggedBatch {
+  /** A nonce of {@link commitNonce}. */
+  readonly nonce: string
+  /** Time of the newest fact in the batch, in Unix seconds; null where it is not known. */
+  readonly newestTs: number | null
+  /** Cache tags of everything that the batch changes. */
+  readonly tags: readonly CacheTag[]
+  /** Number of ledger rows that the batch writes. */
+  readonly ledgerRows: number
+}
+
 /**
  * Appends a commit to the log. All other writers wait until its transaction ends: only statements that need this lock may
  * follow.
- * @param newestTs time of the newest fact in the batch, in Unix seconds; null where it is not known
- * @param tags cache tags of everything that the batch changes
  */
-export function appendCommit(transaction: Transaction, newestTs: number | null, tags: readonly CacheTag[]): void {
-  transaction.send(append, [randomNonce(), newestTs, tags])
+export function appendCommit(transaction: Transaction, { nonce, newestTs, tags, ledgerRows }: LoggedBatch): void {
+  transaction.send(append, [nonce, newestTs, tags, ledgerRows])
 }
 
 /** Returns 63 random bits, which distinguish commits of the same number in diverged histories. */
-function randomNonce(): string {
+export function commitNonce(): string {
   return (randomBytes(8).readBigUInt64BE() >> 1n).toString()
 }

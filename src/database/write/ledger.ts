@@ -39,10 +39,14 @@ const insertRows = insertSet('ledger_row', {
   position_id: 'text',
   reason: 'text',
   digest: 'text',
+  commit_nonce: 'bigint',
 })
 
-/** Appends events to ledgers. */
-export function saveEvents(transaction: Transaction, events: readonly RecordedEvent[]): void {
+/**
+ * Appends events to ledgers.
+ * @param nonce of the commit, by which a stream of rows finds them
+ */
+export function saveEvents(transaction: Transaction, events: readonly RecordedEvent[], nonce: string): void {
   insertRows(
     transaction,
     events.map((event) => ({
@@ -56,6 +60,7 @@ export function saveEvents(transaction: Transaction, events: readonly RecordedEv
       position_id: event.positionId,
       reason: event.reason,
       digest: event.digest,
+      commit_nonce: nonce,
     })),
   )
 }

@@ -3,7 +3,7 @@ import { changedTags } from '../../database/commits/cache-tags.ts'
 import type { CacheTag } from '../../database/commits/change-listener.ts'
 import { isConflict } from '../../database/errors.ts'
 import { saveBuckets } from '../../database/write/bucket.ts'
-import { appendCommit } from '../../database/write/commit-log.ts'
+import { appendCommit, commitNonce } from '../../database/write/commit-log.ts'
 import { saveDays, savePoints } from '../../database/write/equity.ts'
 import { type FeedPosition, lockFeedPosition, saveFeedPosition, saveNewestFact } from '../../database/write/feed.ts'
 import { replaceHoldings } from '../../database/write/vaults/holding.ts'
@@ -114,7 +114,8 @@ async function applyOnce(
     position = line.position
   }
   await requireExpectedState(expected, { stored, position, areKnown: (some) => areKnown(transaction, some) })
-  const tags = await save(transaction, projection, figures)
+  const nonce = commitNonce()
+  const tags = await save(transaction, projection, figures, nonce)
   const hasApplied = outcomes.some(({ status }) => status === 'applied')
   const moved = position !== undefined && movesPosition(stored, position, hasApplied) ? position : null
   if (moved !== null) saveFeedPosition(transaction, feed, stored, moved)
@@ -122,7 +123,10 @@ async function applyOnce(
   if (newestSeen !== null) saveNewestFact(transaction, feed, newestSeen)
   await beforeCommit?.(outcomes)
   // Serialises writers from here to the end of the transaction: only what all of them change may follow.
-  if (tags.length > 0) appendCommit(transaction, newestFact(batch, outcomes, ['applied']), tags)
+  if (tags.length > 0) {
+    const newestTs = newestFact(batch, outcomes, ['applied'])
+    appendCommit(transaction, { nonce, newestTs, tags, ledgerRows: projection.changes.events.length })
+  }
   saveVaultTallies(transaction, countChanges(projection))
   return { outcomes, seen: moved ?? (hasApplied ? undefined : stored) }
 }
@@ -163,6 +167,7 @@ async function save(
   transaction: Transaction,
   { known, changes, tallies }: Projection,
   figures: readonly Figures[],
+  nonce: string,
 ): Promise<CacheTag[]> {
   const touched = [...changes.touched.keys()].map((address) => known.vaults.get(address) as VaultRecord)
   saveStrategies(transaction, changes.strategies)
@@ -186,7 +191,7 @@ async function save(
     }),
   )
   saveDays(transaction, [...changes.days.values()])
-  saveEvents(transaction, changes.events)
+  saveEvents(transaction, changes.events, nonce)
   saveTallies(transaction, tallies.added())
   replacePositions(transaction, changes.positions)
   await refreshFigures(transaction, stale)

@@ -32,7 +32,7 @@ export function createConsistentReads(
     reader: VersionedReader,
     request: RequestContext,
     run: (context: Context) => Promise<Result>,
-    versions = new ReadVersions(),
+    versions: ReadVersions,
   ): Promise<Result> {
     const context = contextOn(reader, request, versions, options)
     try {
@@ -47,12 +47,20 @@ export function createConsistentReads(
     const versions = new ReadVersions()
     try {
       const result = await runOn(database, request, run, versions)
-      if (versions.isOne) return result
+      if (versions.isOne) {
+        request.onVersion?.(versions.version)
+        return result
+      }
     } catch (error) {
       if (versions.isOne) throw error
     }
     onRepeat?.()
-    const inSnapshot = (reader: VersionedReader) => runOn(reader, request, run)
+    const inSnapshot = async (reader: VersionedReader) => {
+      const ofSnapshot = new ReadVersions()
+      const result = await runOn(reader, request, run, ofSnapshot)
+      request.onVersion?.(ofSnapshot.version)
+      return result
+    }
     return await database.snapshot(inSnapshot, request.signal, versions.isUnbounded)
   }
 }
@@ -64,6 +72,11 @@ class ReadVersions implements ReadObserver {
   /** Whether a read was unbounded. */
   isUnbounded = false
   #version: string | undefined
+
+  /** The version of the first read that had one; null if there is none. */
+  get version(): string | null {
+    return this.#version ?? null
+  }
 
   note(version: string | null, read: Read): void {
     this.isUnbounded ||= read.isUnbounded === true

@@ -15,6 +15,11 @@ export interface RequestContext {
   readonly cacheTags?: Set<CacheTag>
   /** Called if the response must not be cached: it has errors, or is valid for a moment only. */
   readonly doNotCache?: () => void
+  /**
+   * Called with the one data version of all reads of a run, when it has succeeded; null if its reads returned none. The
+   * last call counts.
+   */
+  readonly onVersion?: (version: string | null) => void
   /** State of the data when the request begins. */
   readonly data?: DataKnown
 }

@@ -1,5 +1,5 @@
-import { execute, type ExecutionResult, GraphQLError, type GraphQLSchema } from 'graphql'
-import { admissionLimits, preparationCosts, type QueryLimits } from '../../limits.ts'
+import { execute, type ExecutionResult, GraphQLError, type GraphQLSchema, OperationTypeNode } from 'graphql'
+import { admissionLimits, liveLimits, preparationCosts, type QueryLimits } from '../../limits.ts'
 import type { Cancellation } from '../../database/cancellation.ts'
 import type { AdmissionControl } from './admission/admission-control.ts'
 import type { SeparatePart } from './compiler/compile-operation.ts'
@@ -8,7 +8,7 @@ import type { RunConsistently } from './consistent-reads.ts'
 import type { Context, RequestContext } from './context.ts'
 import { type CoercedVariables, coerceVariables } from './operation.ts'
 import { OperationCache, type PreparedDocument } from './operation-cache.ts'
-import type { PreparedOperation } from './prepared-operation.ts'
+import type { PreparedOperation, SubscribedField } from './prepared-operation.ts'
 import { checkCost, checkVariables, countTokens } from './query-limits.ts'
 
 /** Reasons why graphql-js executes an operation in place of the compiled one. */
@@ -30,7 +30,18 @@ export interface OperationParams {
   readonly variables?: Readonly<Record<string, unknown>> | null | undefined
   /** A part of the data whose JSON text is returned separately. */
   readonly part?: SeparatePart
+  /** The event of a subscription, which is run once for each; without it a subscription is refused. */
+  readonly event?: { readonly value: unknown }
 }
+
+/** A subscription whose events may be run, or the errors for which it is refused. */
+export type Subscribed =
+  | {
+      readonly field: SubscribedField
+      readonly variables: Readonly<Record<string, unknown>>
+      readonly errors?: undefined
+    }
+  | { readonly errors: readonly GraphQLError[] }
 
 /** Executes all operations of the gateway: those of GraphQL clients, of the REST paths and of its own pages. */
 export interface Executor {
@@ -48,6 +59,11 @@ export interface Executor {
    * @throws {ReadCancelled} if the request is cancelled while it waits
    */
   run(prepared: PreparedDocument, params: OperationParams, request: RequestContext): Promise<ExecutionResult>
+  /**
+   * Checks a subscription as `run` does before it runs, with a smaller limit on its cost, and selects its field.
+   * @throws {AdmissionQueueFull} if too many other operations wait for preparation
+   */
+  subscribe(prepared: PreparedDocument, params: OperationParams, request: RequestContext): Promise<Subscribed>
 }
 
 /** Creates the executor, with an operation cache of its own. */
@@ -72,14 +88,14 @@ export function createExecutor({ schema, limits, admission, runConsistently, onF
    */
   async function attempt(
     { definition, document, ...operation }: RunnableOperation,
-    { variables, part }: OperationParams,
+    { variables, part, event }: OperationParams,
     contextValue: Context,
     signal: Cancellation | undefined,
   ): Promise<ExecutionResult> {
     const { compiled, coerced } = operation
     if (compiled !== null) {
       try {
-        return { data: new JsonText(await compiled.run(undefined, contextValue, coerced)).asData() }
+        return { data: new JsonText(await compiled.run(event?.value, contextValue, coerced)).asData() }
       } catch (error) {
         if (signal?.aborted === true) throw error
         // graphql-js implements GraphQL's rules on nulls, errors and their order.
@@ -87,11 +103,39 @@ export function createExecutor({ schema, limits, admission, runConsistently, onF
     }
     onFallback?.(compiled === null ? 'not compiled' : 'error')
     const operationName = definition.name?.value
-    const result = await execute({ schema, document, operationName, variableValues: variables, contextValue })
+    const rootValue = event?.value
+    const result = await execute({
+      schema,
+      document,
+      operationName,
+      variableValues: variables,
+      contextValue,
+      rootValue,
+    })
     // graphql-js cannot write the separate part of a REST document; only its errors are of use there.
     if (compiled !== null && part !== undefined && result.errors === undefined)
       throw new Error('An operation failed compiled, and succeeded in graphql-js.')
     return result
+  }
+
+  /** Checks everything that prevents an operation from running. */
+  async function check(
+    prepared: PreparedDocument,
+    params: OperationParams,
+    request: RequestContext,
+    costLimits: QueryLimits,
+  ): Promise<CheckedOperation | { readonly errors: readonly GraphQLError[] }> {
+    const operation = prepared.select(params.operationName)
+    if (operation === undefined) return { errors: [unknownOperation(params.operationName)] }
+    const extent = checkVariables(params.variables, limits)
+    const refused = operation.sizeError ?? extent.error
+    if (refused !== null) return { errors: [refused] }
+    const coercion = coerce(operation, params, extent.values, request)
+    const { coerced, error } = coercion instanceof Promise ? await coercion : coercion
+    if (error !== undefined) return { errors: [error] }
+    const price = operation.costOf(coerced)
+    const tooExpensive = checkCost(price, costLimits)
+    return tooExpensive === null ? { operation, coerced, cost: price.cost } : { errors: [tooExpensive] }
   }
 
   return {
@@ -107,19 +151,12 @@ export function createExecutor({ schema, limits, admission, runConsistently, onF
     prepareOwn: (text) => cache.pinned(text),
 
     async run(prepared, params, request) {
-      const operation = prepared.select(params.operationName)
-      if (operation === undefined) return { errors: [unknownOperation(params.operationName)] }
-      const extent = checkVariables(params.variables, limits)
-      const refused = operation.sizeError ?? extent.error
-      if (refused !== null) return { errors: [refused] }
-      const coercion = coerce(operation, params, extent.values, request)
-      const { coerced, error } = coercion instanceof Promise ? await coercion : coercion
-      if (error !== undefined) return { errors: [error] }
-      const price = operation.costOf(coerced)
-      const tooExpensive = checkCost(price, limits)
-      if (tooExpensive !== null) return { errors: [tooExpensive] }
-      const { cost } = price
+      const checked = await check(prepared, params, request, limits)
+      if ('errors' in checked) return checked
+      const { operation, coerced, cost } = checked
       const { definition, document } = operation
+      if (definition.operation !== OperationTypeNode.QUERY && params.event === undefined)
+        return { errors: [noStream()] }
       // The context is created after admission: one created before would have an old data version.
       const work = (): Promise<ExecutionResult> => {
         const compiled = operation.compiledFor(coerced, params.part)
@@ -133,7 +170,22 @@ export function createExecutor({ schema, limits, admission, runConsistently, onF
       if (result.errors !== undefined) request.doNotCache?.()
       return { ...result, extensions: { cost: { figure: cost, most: limits.cost } } }
     },
+
+    async subscribe(prepared, params, request) {
+      const cost = Math.min(limits.cost, liveLimits.cost)
+      const checked = await check(prepared, params, request, { ...limits, cost })
+      if ('errors' in checked) return checked
+      const field = checked.operation.subscribedField(checked.coerced)
+      return field === null ? { errors: [noStream()] } : { field, variables: checked.coerced }
+    },
   }
+}
+
+/** An operation that may run, with its variables. */
+interface CheckedOperation {
+  readonly operation: PreparedOperation
+  readonly coerced: Readonly<Record<string, unknown>>
+  readonly cost: number
 }
 
 interface RunnableOperation extends Pick<PreparedOperation, 'definition' | 'document'> {
@@ -148,4 +200,9 @@ function unknownOperation(name: string | null | undefined): GraphQLError {
       ? 'Must provide operation name if query contains multiple operations.'
       : `Unknown operation named "${name}".`,
   )
+}
+
+/** Returns the error of a subscription that is not asked for as a stream, and of a stream without a field to follow. */
+function noStream(): GraphQLError {
+  return new GraphQLError('A subscription selects a field, and is a stream: send Accept: text/event-stream.')
 }

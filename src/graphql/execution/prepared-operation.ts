@@ -1,6 +1,7 @@
 import {
   type DirectiveNode,
   type DocumentNode,
+  getArgumentValues,
   getDirectiveValues,
   type GraphQLError,
   GraphQLIncludeDirective,
@@ -8,16 +9,23 @@ import {
   GraphQLSkipDirective,
   Kind,
   type OperationDefinitionNode,
+  OperationTypeNode,
   visit,
 } from 'graphql'
 import { operationCacheLimits, type QueryLimits } from '../../limits.ts'
-import type { Conditional } from './compiler/collect-fields.ts'
+import { type Conditional, fieldCollector } from './compiler/collect-fields.ts'
 import { type CompiledOperation, compileOperation, type SeparatePart } from './compiler/compile-operation.ts'
 import { NotCompilable } from './compiler/compiled-field.ts'
 import { type OperationPrice, priceOperation, type QueryCost, type QuerySize } from './cost/query-cost.ts'
 import { checkSize } from './query-limits.ts'
 
 type Variables = Readonly<Record<string, unknown>>
+
+/** The field that a subscription selects. */
+export interface SubscribedField {
+  readonly name: string
+  readonly args: Readonly<Record<string, unknown>>
+}
 
 /** An operation of a valid document, with its price and its compiled variants. */
 export class PreparedOperation {
@@ -64,6 +72,21 @@ export class PreparedOperation {
    */
   costOf(variables: Variables): QueryCost {
     return this.#price.costOf(variables)
+  }
+
+  /**
+   * Returns the name and the arguments of the only field of a subscription.
+   * @param variables coerced
+   * @returns null if the operation is no subscription, or if @skip or @include leave no field
+   */
+  subscribedField(variables: Variables): SubscribedField | null {
+    const { operation, selectionSet } = this.definition
+    const root = operation === OperationTypeNode.SUBSCRIPTION ? this.#schema.getSubscriptionType() : null
+    if (root == null) return null
+    const collect = fieldCollector(this.#schema, this.document, (node) => includes(node, variables))
+    const [node] = [...collect(root, [selectionSet]).values()].flat()
+    const field = node && root.getFields()[node.name.value]
+    return node && field ? { name: field.name, args: getArgumentValues(field, node, variables) } : null
   }
 
   /** Number of fields of all compiled variants. */

@@ -3,7 +3,7 @@ import type { SeparatePart } from './compiler/compile-operation.ts'
 import { JsonText } from './compiler/json-text.ts'
 import type { RequestContext } from './context.ts'
 import { publicError } from './errors.ts'
-import type { Executor } from './executor.ts'
+import type { Executor, OperationParams } from './executor.ts'
 
 /** A document of the gateway's own, with one operation, and the part of its data to return separately. */
 export interface OwnDocument extends SeparatePart {
@@ -22,6 +22,7 @@ export interface ExecutedDocument {
 
 /**
  * Runs a document of the gateway's own with the executor of client requests.
+ * @param event of a subscription, which is run for this event
  * @throws if the document itself is invalid
  */
 export async function runDocument(
@@ -29,11 +30,12 @@ export async function runDocument(
   wanted: OwnDocument,
   variables: Readonly<Record<string, unknown>>,
   request: RequestContext,
+  event?: OperationParams['event'],
 ): Promise<ExecutedDocument> {
   const prepared = executor.prepareOwn(wanted.document.toString())
   const [invalid] = prepared.errors
   if (invalid !== undefined) throw invalid
-  const { data, errors } = await executor.run(prepared, { variables, part: wanted }, request)
+  const { data, errors } = await executor.run(prepared, { variables, part: wanted, ...(event && { event }) }, request)
   if (errors !== undefined) {
     return { part: null, rest: 'null', errors: errors.map((error) => publicError(error, request.report)) }
   }

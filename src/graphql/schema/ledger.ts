@@ -40,7 +40,7 @@ function idOf({ vaultAddress, txHash, logIndex }: LedgerRow): string {
   return ledgerRowGlobalId(vaultAddress, txHash, logIndex)
 }
 
-const EventType = builder.enumType('EventType', {
+export const EventTypeEnum = builder.enumType('EventType', {
   description: 'Type of an event of a vault.',
   values: {
     DEPOSIT: { value: 'deposit', description: 'Capital came in.' },
@@ -55,7 +55,7 @@ const EventType = builder.enumType('EventType', {
   } as const,
 })
 
-const LedgerRowType = builder.prismaObject('LedgerRow', {
+export const LedgerRowType = builder.prismaObject('LedgerRow', {
   description: "A row of a vault's activity ledger.",
   interfaces: [NodeInterface],
   fields: (t) => ({
@@ -68,7 +68,7 @@ const LedgerRowType = builder.prismaObject('LedgerRow', {
     logIndex: t.exposeInt('logIndex', { description: 'Index of the log in its block.' }),
     block: t.expose('block', { type: 'BlockNumber', description: 'Number of the block.' }),
     ts: t.expose('ts', { type: 'UnixTime', description: 'When, in Unix seconds.' }),
-    type: t.expose('type', { type: EventType, description: 'Type of the event.' }),
+    type: t.expose('type', { type: EventTypeEnum, description: 'Type of the event.' }),
     amountUsd: t.expose('amountUsd', {
       type: 'Usd',
       nullable: true,
@@ -92,7 +92,7 @@ builder.prismaObjectField('Vault', 'events', (t) =>
     type: LedgerConnection,
     description: "The vault's activity ledger, newest first: by block, then log index, descending.",
     args: {
-      type: t.arg({ type: [EventType], description: 'Only rows of these types.' }),
+      type: t.arg({ type: [EventTypeEnum], description: 'Only rows of these types.' }),
       since: t.arg({ type: 'UnixTime', description: 'From this time on, included.' }),
       until: t.arg({ type: 'UnixTime', description: 'Up to this time, not included.' }),
       first: t.arg.int({

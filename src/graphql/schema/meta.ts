@@ -62,7 +62,7 @@ const SetAsideVaultType = builder.objectRef<LeftOutVault>('SetAsideVault').imple
   }),
 })
 
-const Meta = builder.objectRef<DataKnown>('Meta').implement({
+export const Meta = builder.objectRef<DataKnown>('Meta').implement({
   description: 'How new the data is that the answer is made of.',
   fields: (t) => ({
     version: t.exposeString('version', {

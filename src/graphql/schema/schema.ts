@@ -7,6 +7,7 @@ import './vaults.ts'
 import './universe.ts'
 import './meta.ts'
 import './node/node-queries.ts'
+import './subscription/subscriptions.ts'
 import { builder } from './builder.ts'
 
 /** The gateway's schema. */

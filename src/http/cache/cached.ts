@@ -1,18 +1,22 @@
 import { sameAnswerKey } from '../../rest/handler.ts'
 import { graphqlPath, isGraphiqlPage } from '../graphql/path.ts'
 import type { IncomingRequest } from '../incoming-request.ts'
-import type { Exchange, Handler } from '../middleware.ts'
+import type { Exchange } from '../middleware.ts'
+import type { EncodedResponse } from './encoded-response.ts'
 import type { DataVersions } from './data-versions.ts'
 import type { Made, OnLeave, ResponseCache } from './response-cache.ts'
 
 /** Produces a response from data. */
 export type Produce = (exchange: Exchange, onLeave: OnLeave) => Promise<Made>
 
+/** Serves whole responses. */
+export type ServeCached = (exchange: Exchange) => EncodedResponse | Promise<EncodedResponse>
+
 /**
  * Serves responses from the cache, or produces them: concurrent requests with equal keys share one production. The data
  * version is read before production begins, so that no data in the response is older.
  */
-export function cached(cache: ResponseCache, data: DataVersions, produce: Produce): Handler {
+export function cached(cache: ResponseCache, data: DataVersions, produce: Produce): ServeCached {
   return (exchange) => {
     const { request, body, onLeave } = exchange
     exchange.stamp = data.now()

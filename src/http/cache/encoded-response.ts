@@ -4,6 +4,16 @@ import { type Encoding, pack } from '../middleware/compression.ts'
 import type { Answer } from '../../rest/problem.ts'
 import { type HeaderList, headerList } from '../server/header-list.ts'
 
+/** The data that a content was produced from. */
+export interface DataOrigin {
+  /** Cache tags of the data; null if they are unknown. */
+  readonly tags: ReadonlySet<string> | null
+  /** The one data version of all reads; null if there were none, or it is unknown. */
+  readonly version: string | null
+}
+
+const noOrigin: DataOrigin = { tags: null, version: null }
+
 /**
  * A response as bytes, cached or not, sent any number of times: uncompressed, and in each content encoding, compressed on
  * first use.
@@ -14,13 +24,19 @@ export class EncodedResponse {
   readonly bytes: Buffer
   /** Digest of the content, the same in each content encoding; null if the response sets its own Cache-Control. */
   readonly etagDigest: string | null
+  /** The data that the content was produced from. */
+  readonly origin: DataOrigin
   /** All headers of the uncompressed response. */
   readonly plainHeaders: HeaderList
   readonly #packed: Partial<Record<Encoding, Promise<Buffer>>> = {}
 
-  constructor({ status, headers, body }: Omit<Answer, 'body'> & { readonly body: string | Buffer }) {
+  constructor(
+    { status, headers, body }: Omit<Answer, 'body'> & { readonly body: string | Buffer },
+    origin: DataOrigin = noOrigin,
+  ) {
     const isTagged = status !== 204 && !('cache-control' in headers)
     this.status = status
+    this.origin = origin
     const { vary } = headers
     const varies = vary === undefined ? 'accept-encoding' : `${vary}, accept-encoding`
     this.headers = isTagged ? { ...headers, 'cache-control': 'no-cache', vary: varies } : headers

@@ -3,10 +3,13 @@ import type { Answer } from '../../rest/problem.ts'
 import { EncodedResponse } from './encoded-response.ts'
 import { TagHistory } from './tag-history.ts'
 
-/** A response, and the cache tags of the data it was produced from; the tags are null if it must not be cached. */
+/** A response, and the data it was produced from. */
 export interface Made {
   readonly answer: Answer
+  /** Cache tags of the data; null if the response must not be cached. */
   readonly tags: ReadonlySet<string> | null
+  /** The one data version of all reads; null if there were none, or it is unknown. */
+  readonly version: string | null
 }
 
 /** Registers a callback that runs when the client disconnects before its response. */
@@ -85,9 +88,9 @@ export function createResponseCache(bytes: number): ResponseCache {
 
   async function finish(key: string, making: Promise<Made>): Promise<EncodedResponse> {
     const begunAt = history.count
-    const { answer, tags: made } = await making
-    const finished = new EncodedResponse(answer)
-    const tags = made && [...made]
+    const { answer, ...origin } = await making
+    const finished = new EncodedResponse(answer, origin)
+    const tags = origin.tags && [...origin.tags]
     const stands = tags !== null && isKeeping && history.isUnchanged(tags, begunAt)
     if (stands && answer.status === 200) kept.set(key, { finished, tags, begunAt })
     return finished
@@ -111,7 +114,9 @@ export function createResponseCache(bytes: number): ResponseCache {
 
   return {
     answer(key, onLeave, make) {
-      if (key === null || !isKeeping) return make(onLeave).then(({ answer }) => new EncodedResponse(answer))
+      if (key === null || !isKeeping) {
+        return make(onLeave).then(({ answer, ...origin }) => new EncodedResponse(answer, origin))
+      }
       const entry = current(key)
       counts[entry === undefined ? 'misses' : 'hits']++
       if (entry !== undefined) return entry.finished

@@ -30,7 +30,7 @@ type MediaType = 'application/json' | 'application/graphql-response+json'
 export function parseJsonPost(request: IncomingRequest, body: Buffer): JsonPost | null {
   const type = request.header('content-type') ?? ''
   if (request.method !== 'POST' || request.target !== request.path || !jsonType.test(type)) return null
-  const mediaType = mediaTypeFor(request.header('accept'))
+  const mediaType = acceptedMediaType(request.header('accept'))
   const params = objectIn(body)
   return mediaType === null || params === null ? null : { params, mediaType }
 }
@@ -41,7 +41,7 @@ const jsonType = /^application\/json *(?:; *charset=utf-8)?$/i
  * Returns the first accepted media type that results have; a wildcard selects the older type, as GraphQL over HTTP
  * requires.
  */
-function mediaTypeFor(accept: string | null): MediaType | null {
+export function acceptedMediaType(accept: string | null): MediaType | null {
   for (const range of inOrderOfQuality(accept ?? '*/*').split(',')) {
     const [type = ''] = range.split(';')
     const name = type.trim().toLowerCase()
@@ -51,7 +51,8 @@ function mediaTypeFor(accept: string | null): MediaType | null {
   return null
 }
 
-function objectIn(body: Buffer): GraphQLParams | null {
+/** Parses a JSON object; null if it is none. */
+export function objectIn(body: Buffer): GraphQLParams | null {
   try {
     const json: unknown = JSON.parse(body.toString())
     return typeof json === 'object' && json !== null && !Array.isArray(json) ? json : null
@@ -71,7 +72,11 @@ export async function runJsonPost<ServerContext>(
   serverContext: ServerContext,
   context: RequestContext,
 ): Promise<Answer> {
-  const result = await resultOf(yoga, params, request, serverContext)
+  return graphqlAnswer(await resultOf(yoga, params, request, serverContext), mediaType, context)
+}
+
+/** Converts a result into its response, with errors in their public form. */
+export function graphqlAnswer(result: ExecutionResult, mediaType: MediaType, context: RequestContext): Answer {
   const errors = result.errors?.map((error) => publicError(error, context.report))
   if (errors !== undefined) context.doNotCache?.()
   const { status, headers } = statusOf(errors ?? [], 'data' in result, mediaType)

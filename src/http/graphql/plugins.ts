@@ -60,6 +60,14 @@ export function executorPlugin(executor: Executor): Plugin<GatewayContext, Gatew
     onValidate({ context, setResult }) {
       if (context.prepared !== undefined) setResult(context.prepared.errors)
     },
+    // A subscription is refused by the executor here: its streams begin elsewhere.
+    onSubscribe({ args, setSubscribeFn }) {
+      const { context, prepared } = args.contextValue
+      if (prepared === undefined) return
+      setSubscribeFn(({ operationName, variableValues }: ExecutionArgs) =>
+        executor.run(prepared, { operationName, variables: variableValues }, context),
+      )
+    },
     onExecute({ args, setExecuteFn }) {
       const { context, prepared } = args.contextValue
       if (prepared === undefined) return

@@ -12,7 +12,8 @@ export const sharedHeaders: Readonly<Record<string, string>> = {
 const preflight: Readonly<Record<string, string>> = {
   ...sharedHeaders,
   'access-control-allow-methods': 'GET, HEAD, OPTIONS, POST',
-  'access-control-allow-headers': 'authorization, content-type, if-none-match, min-data-version, x-request-id',
+  'access-control-allow-headers':
+    'authorization, content-type, if-none-match, last-event-id, min-data-version, x-request-id',
   'access-control-max-age': '86400',
 }
 

@@ -4,6 +4,8 @@ import type { DataVersions } from '../cache/data-versions.ts'
 import { type FallbackReason, fallbackReasons } from '../../graphql/execution/executor.ts'
 import type { AnsweredRequest } from '../middleware/tracing.ts'
 import { TalliedHistogram } from './histogram.ts'
+import type { LiveObserver } from '../live/delivery/live-connections.ts'
+import { liveMetrics } from '../live/delivery/live-metrics.ts'
 
 export interface MetricsOptions {
   /** Read at each scrape. */
@@ -23,6 +25,7 @@ export interface Metrics {
   readonly onFallback: (reason: FallbackReason) => void
   readonly onConnections: (open: number) => void
   readonly onRefused: () => void
+  readonly onLive: LiveObserver
   /** Returns all metrics in Prometheus' text format. */
   text(): Promise<string>
 }
@@ -92,6 +95,7 @@ export function createMetrics({ cache, data, worker }: MetricsOptions = {}): Met
     onFallback: (reason) => fallbacks.inc({ reason }),
     onConnections: (open) => connections.set(open),
     onRefused: () => refused.inc(),
+    onLive: liveMetrics(registers),
     text: () => registry.metrics(),
   }
 }

@@ -1,5 +1,6 @@
 import { IncomingMessage } from 'node:http'
 import { bodyChunks } from '../../limits.ts'
+import type { AdmittedConnection } from './connection-limits.ts'
 import type { ReadPacing } from './read-pacing.ts'
 
 /**
@@ -8,6 +9,8 @@ import type { ReadPacing } from './read-pacing.ts'
  * arrives, and those past the limit are not stored.
  */
 export class BoundedRequest extends IncomingMessage {
+  /** The place of its connection among those of the server; null if they are not counted. */
+  place: AdmittedConnection | null = null
   declare private isUpgrade: boolean
   /** Pacing of its server, which counts the time that its chunks take. */
   pacing: ReadPacing | null = null

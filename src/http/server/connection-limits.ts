@@ -3,8 +3,10 @@ import { connectionLimits } from '../../limits.ts'
 import { senderOfAddress } from '../sender.ts'
 
 export interface ConnectionLimitsOptions {
-  /** Maximum number of open connections. */
+  /** Maximum number of open connections, without streams. */
   readonly most: number
+  /** Maximum number of open connections and streams together; unlimited if absent. */
+  readonly mostWithStreams?: number
   /** Whether all clients connect through proxies, whose few addresses represent all clients. */
   readonly isBehindProxies?: boolean
   /** Called with the number of open connections whenever it changes. */
@@ -19,10 +21,17 @@ export interface ConnectionLimits {
   /**
    * Counts a connection.
    * @param address of the peer
-   * @returns a callback that stops counting the connection, for when it has closed; null if the connection is refused
-   *   and not counted
+   * @returns null if the connection is refused and not counted
    */
-  admit(address: string | undefined): (() => void) | null
+  admit(address: string | undefined): AdmittedConnection | null
+}
+
+/** A connection that is counted. */
+export interface AdmittedConnection {
+  /** Counts it among the streams from now on, which have a limit of their own. */
+  becomeStream(): void
+  /** Stops counting it: it has closed. */
+  leave(): void
 }
 
 /**
@@ -31,33 +40,52 @@ export interface ConnectionLimits {
  * only their addresses.
  */
 export function createConnectionLimits(options: ConnectionLimitsOptions): ConnectionLimits {
-  const { most, isBehindProxies = false, onOpen, onRefused } = options
+  const { most, mostWithStreams = Infinity, isBehindProxies = false, onOpen, onRefused } = options
   const ofSenders = new Map<string, number>()
   let open = 0
+  let streams = 0
 
   function leave(sender: string): void {
     const left = (ofSenders.get(sender) ?? 1) - 1
     if (left === 0) ofSenders.delete(sender)
     else ofSenders.set(sender, left)
-    onOpen?.(--open)
+    open--
+  }
+
+  function admitted(sender: string): AdmittedConnection {
+    let isStream = false
+    return {
+      becomeStream() {
+        if (isStream) return
+        isStream = true
+        leave(sender)
+        streams++
+      },
+      leave() {
+        if (isStream) streams--
+        else leave(sender)
+        onOpen?.(open + streams)
+      },
+    }
   }
 
   return {
     get open() {
-      return open
+      return open + streams
     },
 
     admit(address) {
       const sender = senderOfAddress(address ?? '')
       const ofSender = ofSenders.get(sender) ?? 0
-      const left = most - (open - ofSender)
+      const left = Math.min(most, mostWithStreams - streams) - (open - ofSender)
       if (ofSender >= (isBehindProxies ? left : Math.ceil(left / 2))) {
         onRefused?.()
         return null
       }
       ofSenders.set(sender, ofSender + 1)
-      onOpen?.(++open)
-      return () => leave(sender)
+      open++
+      onOpen?.(open + streams)
+      return admitted(sender)
     },
   }
 }

@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import type { AdmittedConnection } from './connection-limits.ts'
 
 export interface PipelineLimits {
   /** Maximum number of requests of one connection that are begun: read, and answered one after the other. */
@@ -41,7 +42,13 @@ export class Connection {
   /** Response to bytes that could not be parsed, after which nothing more is read; null while there are none. */
   #refusal: string | null = null
 
-  constructor(socket: Socket, bounds: PipelineLimits, waitingInAll: Waiting) {
+  /** @param place among the connections of the server */
+  constructor(
+    socket: Socket,
+    bounds: PipelineLimits,
+    waitingInAll: Waiting,
+    readonly place: AdmittedConnection,
+  ) {
     this.#socket = socket
     this.#bounds = bounds
     this.#waitingInAll = waitingInAll

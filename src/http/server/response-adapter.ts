@@ -2,10 +2,12 @@ import type { ServerResponse } from 'node:http'
 import { discardedBytes, unsentBytes } from '../../limits.ts'
 import type { BoundedRequest } from './bounded-request.ts'
 import { awaitsContinue, discardRest } from './request-body.ts'
+import { beginStream, type ByteSink, fetchedStream } from './byte-sink.ts'
 import { etagOf, isHeld } from '../middleware/conditional-requests.ts'
 import { encodingFor } from '../middleware/compression.ts'
 import type { IncomingRequest } from '../incoming-request.ts'
 import type { EncodedResponse } from '../cache/encoded-response.ts'
+import type { StreamedResponse } from '../live/delivery/streamed-response.ts'
 import { type HeaderList, headerList, pairsOf } from './header-list.ts'
 import { createUnsentBytes, type UnsentBytes } from './capacity/unsent-bytes.ts'
 
@@ -14,6 +16,8 @@ export interface OutgoingResponse {
   readonly status: number
   readonly headers: HeaderList
   readonly bytes: Buffer | null
+  /** Called in place of writing a body, with a body that stays open; null for HEAD. */
+  readonly stream?: (sink: ByteSink | null) => void
 }
 
 /**
@@ -47,8 +51,26 @@ function together(headers: EncodedResponse['headers'], own: HeaderList): HeaderL
   return [...headerList(headers), ...own]
 }
 
-/** Converts a response into one of the Fetch API. */
-export function toResponse({ method }: IncomingRequest, { status, headers, bytes }: OutgoingResponse): Response {
+/** Adapts a response that stays open. */
+export function outboundStream({ headers, begin }: StreamedResponse, own: HeaderList): OutgoingResponse {
+  return { status: 200, headers: together(headers, own), bytes: null, stream: begin }
+}
+
+/**
+ * Converts a response into one of the Fetch API.
+ * @param signal ends a response that stays open
+ */
+export function toResponse(
+  { method }: IncomingRequest,
+  { status, headers, bytes, stream }: OutgoingResponse,
+  signal: AbortSignal,
+): Response {
+  if (stream !== undefined && method !== 'HEAD') {
+    const { body, sink } = fetchedStream(signal)
+    stream(sink)
+    return new Response(body, { status, headers: pairsOf(headers) })
+  }
+  stream?.(null)
   const body = method === 'HEAD' ? null : (bytes as Buffer<ArrayBuffer> | null)
   return new Response(body, { status, headers: pairsOf(headers) })
 }
@@ -86,15 +108,19 @@ export function createResponseWriter(unsent = createUnsentBytes(unsentBytes)): W
     }
   }
 
-  return (response, { method }, { status, headers, bytes }) => {
+  return (response, { method }, outgoing) => {
     if (queue.length === 0) setImmediate(flush)
-    return new Promise((resolve, reject) => {
-      queue.push({ response, status, headers, bytes: method === 'HEAD' ? null : bytes, resolve, reject })
-    })
+    const bytes = method === 'HEAD' ? null : outgoing.bytes
+    return new Promise((resolve, reject) => queue.push({ ...outgoing, response, bytes, resolve, reject }))
   }
 }
 
-function send({ response, status, headers, bytes }: QueuedResponse, unsent: UnsentBytes): void {
+function send({ response, status, headers, bytes, stream }: QueuedResponse, unsent: UnsentBytes): void {
+  if (stream !== undefined && response.req.method !== 'HEAD') {
+    response.req.place?.becomeStream()
+    return stream(beginStream(response, headers))
+  }
+  stream?.(null)
   const isUnread = !response.req.complete
   // A client that did not receive 100 Continue may send its body or omit it: the next bytes are ambiguous.
   if (isUnread && awaitsContinue(response.req)) response.setHeader('connection', 'close')

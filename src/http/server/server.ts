@@ -1,7 +1,7 @@
 import { createServer, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
-import { connectionLimits, defaultHttpLimits, type HttpLimits } from '../../limits.ts'
+import { connectionLimits, defaultHttpLimits, type HttpLimits, liveLimits } from '../../limits.ts'
 import { problem, type ProblemCode } from '../../rest/problem.ts'
 import { BoundedRequest } from './bounded-request.ts'
 import { Connection } from './connection.ts'
@@ -63,6 +63,7 @@ export async function listen(options: ServerOptions): Promise<HttpServer> {
   const waitingInAll = { count: 0 }
   const limits = createConnectionLimits({
     most: connectionsWithin(bounds.connections, options.descriptorsElsewhere ?? 0),
+    mostWithStreams: connectionsWithin(bounds.connections + liveLimits.connections, options.descriptorsElsewhere ?? 0),
     isBehindProxies: options.isBehindProxies ?? false,
     onOpen: options.onConnections,
     onRefused: options.onRefused,
@@ -94,9 +95,11 @@ export async function listen(options: ServerOptions): Promise<HttpServer> {
       connectionsCheckingInterval: Math.min(1000, bounds.headersSeconds * 500),
     },
     (request, response) => {
+      const connection = connections.get(request.socket)
+      request.place = connection?.place ?? null
       request.pacing = pacing
       pacing.onRead(request.socket)
-      connections.get(request.socket)?.add(response, () => run(request, response))
+      connection?.add(response, () => run(request, response))
     },
   )
   // An option of node:net that node:http does not pass on: read pacing resumes each connection.
@@ -115,13 +118,13 @@ export async function listen(options: ServerOptions): Promise<HttpServer> {
   // Node's maxConnections is not used: a worker that has reached it returns the connection to the primary, which offers
   // it again.
   server.on('connection', (socket) => {
-    const leave = limits.admit(socket.remoteAddress)
-    if (leave === null) return void socket.destroy()
-    connections.set(socket, new Connection(socket, bounds, waitingInAll))
+    const admitted = limits.admit(socket.remoteAddress)
+    if (admitted === null) return void socket.destroy()
+    connections.set(socket, new Connection(socket, bounds, waitingInAll, admitted))
     pacing.add(socket)
     socket.once('close', () => {
       connections.delete(socket)
-      leave()
+      admitted.leave()
     })
   })
   await new Promise<void>((resolve, reject) => {

@@ -21,7 +21,7 @@ export interface TransportOptions {
 }
 
 /** The gateway, through the Fetch API and through node:http. */
-export interface App {
+export interface Transports {
   fetch(request: Request): Promise<Response>
   listener(request: BoundedRequest, response: ServerResponse<BoundedRequest>): Promise<void>
 }
@@ -29,7 +29,7 @@ export interface App {
 const initial = { body: Buffer.alloc(0), headers: [], stamp: null } satisfies Partial<Exchange>
 
 /** Creates the adapters that pass requests of the Fetch API and of node:http to one handler. */
-export function transports({ limits, capacity, begin, handle, senderIn }: TransportOptions): App {
+export function transports({ limits, capacity, begin, handle, senderIn }: TransportOptions): Transports {
   const afterEarlierRequests = createRequestOrder()
   const write = createResponseWriter()
   return {
@@ -47,7 +47,7 @@ export function transports({ limits, capacity, begin, handle, senderIn }: Transp
       }
       const answered = await Promise.resolve(handle(exchange)).finally(() => share?.release())
       trace.end(answered.status)
-      return toResponse(inbound, answered)
+      return toResponse(inbound, answered, request.signal)
     },
 
     async listener(request, response) {

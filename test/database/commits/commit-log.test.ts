@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { Value } from '../../../src/database/database.ts'
 import { readNewestFactAt } from '../../../src/database/read/model-metrics.ts'
-import { appendCommit } from '../../../src/database/write/commit-log.ts'
+import { appendCommit, commitNonce } from '../../../src/database/write/commit-log.ts'
 import { emptyDatabase, postgresUrl, type TestDatabase } from '../../support/database.ts'
 import { everything } from '../../support/everything.ts'
 import { addressOf, apply, deposit, mark, midnight, opened, strategy } from '../../support/world.ts'
@@ -72,7 +72,7 @@ describe('a batch', () => {
   test('that fails leaves none, nor a number that is missing', async () => {
     await apply(database, [strategy('calm')])
     const failing = database.transaction((transaction) => {
-      appendCommit(transaction, midnight, ['catalogue'])
+      appendCommit(transaction, { nonce: commitNonce(), newestTs: midnight, tags: ['catalogue'], ledgerRows: 0 })
       transaction.send({ name: 'division', text: 'select 1 / 0' }, [])
       return Promise.resolve()
     })
@@ -110,12 +110,12 @@ test('eight writers at once leave no gap, and each later row has no older newest
 test.runIf(postgresUrl !== undefined)('the order of the numbers is that of the commits', async () => {
   let finish: () => void = () => undefined
   const first = database.transaction(async (transaction) => {
-    appendCommit(transaction, 1, ['catalogue'])
+    appendCommit(transaction, { nonce: commitNonce(), newestTs: 1, tags: ['catalogue'], ledgerRows: 0 })
     await new Promise<void>((resolve) => (finish = resolve))
   })
   await wait(100)
   const second = database.transaction((transaction) => {
-    appendCommit(transaction, 2, ['universe'])
+    appendCommit(transaction, { nonce: commitNonce(), newestTs: 2, tags: ['universe'], ledgerRows: 0 })
     return Promise.resolve()
   })
   // The second waits for the first, whose row is not visible yet.

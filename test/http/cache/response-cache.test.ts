@@ -15,6 +15,7 @@ function made(body: string, tags: readonly string[] | null, status = 200): Promi
   return Promise.resolve({
     answer: { status, headers: { 'content-type': 'text/plain' }, body },
     tags: tags && new Set(tags),
+    version: null,
   })
 }
 

@@ -74,8 +74,9 @@ export function compileOperation(
   isIncluded: (node: Conditional) => boolean,
   part = wholeData,
 ): CompiledOperation | null {
-  const root = schema.getQueryType()
-  if (operation.operation !== OperationTypeNode.QUERY || root == null) return null
+  // A subscription is compiled as a query: each of its events is one run of it.
+  const root = schema.getRootType(operation.operation)
+  if (operation.operation === OperationTypeNode.MUTATION || root == null) return null
   try {
     const compiler = new Compiler(schema, fieldCollector(schema, document, isIncluded), part.wordOf)
     const write = compiler.object(root, [operation.selectionSet], part.path)

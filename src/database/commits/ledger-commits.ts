@@ -1,0 +1,71 @@
+import type { EventType } from '../../domain/ledger.ts'
+import type { Database, Statement } from '../database.ts'
+import type { LedgerRow } from '../read/rows.ts'
+
+/** A commit as a stream of ledger rows needs it. */
+export interface LedgerCommit {
+  /** Its number. */
+  readonly seq: number
+  /** `seq.nonce` */
+  readonly version: string
+  /** Number of ledger rows that it wrote; null where that was not noted. */
+  readonly ledgerRows: number | null
+  /** Whether it changed one of the vaults that were asked for. */
+  readonly isOfVaults: boolean
+}
+
+/** A ledger row with the nonce of the commit that wrote it. */
+export interface CommittedRow extends LedgerRow {
+  readonly nonce: string
+}
+
+const columns = `seq::float8 as seq, version, ledger_rows as "ledgerRows"`
+
+const newestCommit: Statement = {
+  name: 'newest_ledger_commit',
+  text: `select ${columns}, true as "isOfVaults" from commit_log order by seq desc limit 1`,
+}
+
+const commitsFrom: Statement = {
+  name: 'ledger_commits_from',
+  text: `select ${columns}, $3::text[] is null or sources && $3::text[] as "isOfVaults"
+    from commit_log where seq >= $1::bigint order by seq limit $2::integer`,
+}
+
+/** Rows of one commit are in a total order that all readers share: a row's place in it is a part of its position. */
+const rowsOfCommits: Statement = {
+  name: 'ledger_rows_of_commits',
+  text: `select commit_nonce::text as nonce, vault_address as "vaultAddress", tx_hash as "txHash", log_index as "logIndex",
+      block::float8 as block, ts::float8 as ts, type::text as type, amount_usd::text as "amountUsd",
+      position_id as "positionId", reason
+    from ledger_row where commit_nonce = any($1::bigint[])
+    order by ledger_row.block, log_index, tx_hash, vault_address`,
+}
+
+type Queries = Pick<Database, 'query'>
+
+/** Reads the newest commit; null in an empty log. */
+export async function readNewestCommit(database: Queries): Promise<LedgerCommit | null> {
+  const [commit = null] = await database.query<LedgerCommit>(newestCommit, [])
+  return commit
+}
+
+/**
+ * Reads commits in their order.
+ * @param seq number of the first one
+ * @param vaults addresses of the vaults that rows are asked for; null for all
+ */
+export function readCommits(
+  database: Queries,
+  seq: number,
+  limit: number,
+  vaults: readonly string[] | null,
+): Promise<LedgerCommit[]> {
+  return database.query(commitsFrom, [seq, limit, vaults])
+}
+
+/** Reads the ledger rows of commits, those of one commit in their order. */
+export function readRowsOfCommits(database: Queries, nonces: readonly string[]): Promise<CommittedRow[]> {
+  if (nonces.length === 0) return Promise.resolve([])
+  return database.query<CommittedRow & { type: EventType }>(rowsOfCommits, [nonces])
+}

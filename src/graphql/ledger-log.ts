@@ -1,0 +1,135 @@
+import type { Database } from '../database/database.ts'
+import {
+  type CommittedRow,
+  type LedgerCommit,
+  readCommits,
+  readNewestCommit,
+  readRowsOfCommits,
+} from '../database/commits/ledger-commits.ts'
+import type { LedgerRow } from '../database/read/rows.ts'
+import { liveLimits } from '../limits.ts'
+
+/** A position in the stream of ledger rows: behind all rows of a commit, or behind some of them. */
+export interface LedgerPosition {
+  /** Number of the commit; 0 before the first. */
+  readonly seq: number
+  /** `seq.nonce` of the commit; null before the first. */
+  readonly version: string | null
+  /** Number of its rows that are before the position; null for all. */
+  readonly rows: number | null
+}
+
+/** A ledger row with its position in the stream of rows. */
+export interface StreamedRow extends LedgerRow {
+  /** `version.n`: the data version of its commit, and its place among the rows of the commit, from 1. */
+  readonly cursor: string
+}
+
+/** The rows of one commit, in their order. */
+export interface StreamedCommit {
+  readonly seq: number
+  readonly version: string
+  readonly rows: readonly StreamedRow[]
+}
+
+/** Commits behind a position, in their order. */
+export interface CommitPage {
+  readonly commits: readonly StreamedCommit[]
+  /** Whether there were no more when they were read. */
+  readonly isEnd: boolean
+}
+
+/** The ledger rows of all vaults in the order of commits. */
+export interface LedgerLog {
+  /** Returns the position behind all rows. */
+  end(): Promise<LedgerPosition>
+  /**
+   * Reads the commits behind a position.
+   * @param vaults rows of commits that changed none of these vaults are left out; null for all
+   * @returns null if the position is not part of the history, or its commits are not kept any more
+   */
+  after(position: LedgerPosition, vaults: readonly string[] | null): Promise<CommitPage | null>
+}
+
+/** Maximum number of commits in one read; those without ledger rows cost little. */
+const commitsPerRead = 1_000
+
+/** Creates the log of ledger rows on a database. */
+export function createLedgerLog(database: Pick<Database, 'query'>): LedgerLog {
+  return {
+    async end() {
+      const newest = await readNewestCommit(database)
+      return newest === null ? beginning : { seq: newest.seq, version: newest.version, rows: null }
+    },
+
+    async after(position, vaults) {
+      const read = await readCommits(database, Math.max(1, position.seq), commitsPerRead, vaults)
+      const first = position.version === null ? undefined : read[0]
+      if ((first?.version ?? null) !== position.version) return null
+      const isPartial = position.rows !== null
+      const behind = first === undefined || isPartial ? read : read.slice(1)
+      const start = first === undefined || isPartial ? Math.max(1, position.seq) : position.seq + 1
+      if (!behind.every(({ seq, ledgerRows }, index) => seq === start + index && ledgerRows !== null)) return null
+      const commits = firstPage(behind)
+      const rows = await rowsOf(database, commits)
+      const isEnd = read.length < commitsPerRead && commits.length === behind.length
+      return { commits: commits.map((commit) => streamed(commit, rows, position)), isEnd }
+    },
+  }
+}
+
+const beginning: LedgerPosition = { seq: 0, version: null, rows: null }
+
+/**
+ * Parses a position: a data version, or the cursor of a row.
+ * @returns null if it is neither
+ */
+export function parseLedgerPosition(text: string): LedgerPosition | null {
+  const [, version = '', seq, rows] = /^(([1-9]\d{0,14})\.\d{1,19})(?:\.([1-9]\d{0,8}))?$/.exec(text) ?? []
+  return seq === undefined ? null : { seq: Number(seq), version, rows: rows === undefined ? null : Number(rows) }
+}
+
+/** Formats a position; null before the first commit. */
+export function formatLedgerPosition({ version, rows }: LedgerPosition): string | null {
+  return rows === null ? version : `${version ?? ''}.${rows}`
+}
+
+/** Returns as many of the commits as have a page of rows, and at least one. */
+function firstPage(commits: readonly LedgerCommit[]): readonly LedgerCommit[] {
+  let rows = 0
+  const end = commits.findIndex(({ ledgerRows, isOfVaults }) => {
+    rows += isOfVaults ? (ledgerRows ?? 0) : 0
+    return rows > liveLimits.ledgerRows
+  })
+  return end < 0 ? commits : commits.slice(0, Math.max(1, end))
+}
+
+async function rowsOf(
+  database: Pick<Database, 'query'>,
+  commits: readonly LedgerCommit[],
+): Promise<ReadonlyMap<string, readonly CommittedRow[]>> {
+  const wanted = commits.filter(({ ledgerRows, isOfVaults }) => isOfVaults && ledgerRows !== 0)
+  const rows = new Map<string, CommittedRow[]>(wanted.map(({ version }) => [nonceOf(version), []]))
+  for (const row of await readRowsOfCommits(database, [...rows.keys()])) rows.get(row.nonce)?.push(row)
+  for (const { version, ledgerRows } of wanted) {
+    const found = rows.get(nonceOf(version))?.length
+    if (found !== ledgerRows) throw new Error(`Commit ${version} has ${found} ledger rows, and noted ${ledgerRows}.`)
+  }
+  return rows
+}
+
+function streamed(
+  { seq, version }: LedgerCommit,
+  rowsByNonce: ReadonlyMap<string, readonly CommittedRow[]>,
+  position: LedgerPosition,
+): StreamedCommit {
+  const rows = (rowsByNonce.get(nonceOf(version)) ?? []).map((row, index) => ({
+    ...row,
+    cursor: `${version}.${index + 1}`,
+  }))
+  return { seq, version, rows: seq === position.seq ? rows.slice(position.rows ?? 0) : rows }
+}
+
+function nonceOf(version: string): string {
+  return version.slice(version.indexOf('.') + 1)
+}

@@ -1,0 +1,97 @@
+import type { LiveLimits } from '../../../limits.ts'
+import type { ByteSink } from '../../server/byte-sink.ts'
+
+/**
+ * Why a stream was closed: its client left or its work ended, it did not read, it reached its age, or the process stops.
+ */
+export const closeReasons = ['end', 'slow', 'age', 'stop'] as const
+export type CloseReason = (typeof closeReasons)[number]
+
+/** Work on a stream that waits for its client to read. */
+export interface Resumable {
+  resume(): void
+}
+
+/** One open stream, with backpressure: the bytes that its client has not read are limited. */
+export class LiveConnection {
+  /** Whether the client was told that its data may be out of date, and nothing newer since. */
+  isToldStale = false
+  /** Overrides the heartbeat, such as by one with the newest position of a ledger. */
+  heartbeatFrame: (() => Buffer | null) | null = null
+  readonly #sink: ByteSink
+  readonly #limits: LiveLimits
+  /** When the stream ends, in milliseconds of the monotonic clock. */
+  readonly #endsAt: number
+  #stalledAt: number | null = null
+  #reason: CloseReason = 'end'
+  /** Work that continues when the client has read everything; null if there is none. */
+  #waiting: Set<Resumable> | null = null
+
+  constructor(sink: ByteSink, limits: LiveLimits) {
+    this.#sink = sink
+    this.#limits = limits
+    this.#endsAt = performance.now() + limits.lifeSeconds * 1000 * (0.9 + 0.2 * Math.random())
+  }
+
+  /** Whether the client has so much to read that nothing more may be written, except the end. */
+  get isFull(): boolean {
+    if (this.#stalledAt !== null) return true
+    if (this.#sink.unsentBytes <= this.#limits.unsentBytes) return false
+    this.#stalledAt = performance.now()
+    this.#sink.onDrain(() => {
+      this.#stalledAt = null
+      const waiting = this.#waiting ?? []
+      this.#waiting = null
+      for (const each of waiting) each.resume()
+    })
+    return true
+  }
+
+  /** Whether the client has not read what was written for too long. */
+  isStalled(now: number): boolean {
+    return this.isFull && now - (this.#stalledAt ?? now) >= this.#limits.stallSeconds * 1000
+  }
+
+  isExpired(now: number): boolean {
+    return now >= this.#endsAt
+  }
+
+  /** Writes a frame; callers check `isFull` first. */
+  write(frame: Buffer): void {
+    this.#sink.write(frame)
+  }
+
+  /** Tells the client that its data may be out of date, unless it was told so since the newest data that it has. */
+  tellStale(frame: Buffer): void {
+    if (this.isToldStale || this.isFull) return
+    this.isToldStale = true
+    this.#sink.write(frame)
+  }
+
+  heartbeat(shared: Buffer): void {
+    if (!this.isFull) this.#sink.write(this.heartbeatFrame?.() ?? shared)
+  }
+
+  /** Resumes work when the client has read everything, once however often it is called until then. */
+  whenDrained(work: Resumable): void {
+    this.#waiting ??= new Set()
+    this.#waiting.add(work)
+  }
+
+  onClose(closed: (reason: CloseReason) => void): void {
+    this.#sink.onClose(() => closed(this.#reason))
+  }
+
+  /** Ends the stream after a last frame. */
+  end(last: Buffer, reason: CloseReason = 'end'): void {
+    this.#reason = reason
+    this.#sink.write(last)
+    this.#sink.end()
+  }
+
+  /** Closes the connection at once. */
+  destroy(reason: CloseReason): void {
+    this.#reason = reason
+    this.#sink.destroy()
+  }
+}

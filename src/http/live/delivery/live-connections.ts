@@ -1,0 +1,141 @@
+import type { LiveLimits } from '../../../limits.ts'
+import { type Answer, problem, retryLater } from '../../../rest/problem.ts'
+import type { ByteSink } from '../../server/byte-sink.ts'
+import type { FanOut } from './fan-out.ts'
+import { type CloseReason, LiveConnection } from './live-connection.ts'
+import { commentFrame, eventFrame } from './server-sent-events.ts'
+
+/** Is told of the streams of a process, for its metrics. */
+export interface LiveObserver {
+  /** Called with the number of open streams whenever it changes. */
+  readonly onStreams: (open: number) => void
+  readonly onStreamClosed: (reason: CloseReason) => void
+  /** Called for each stream that a limit refuses. */
+  readonly onStreamRefused: () => void
+  /** Called for each evaluation of a live key. */
+  readonly onEvaluation: () => void
+  /** Called for each event that is written to a client. */
+  readonly onDelivery: () => void
+}
+
+/** A place among the streams of the process, taken before the stream begins. */
+export interface Place {
+  readonly sender: string
+  /** Gives the place back; further calls have no effect. */
+  release(): void
+}
+
+export interface LiveConnectionsOptions {
+  readonly limits: LiveLimits
+  readonly fanOut: FanOut
+  readonly observer: LiveObserver
+  /** Maximum number of streams, if file descriptors allow fewer than the limits. */
+  readonly most: number
+}
+
+const heartbeat = commentFrame()
+
+/**
+ * The open streams of a process: counts them in total and by sender, sends heartbeats, closes those that do not read or
+ * have reached their age, and ends all when the process stops.
+ */
+export class LiveConnections {
+  readonly #options: LiveConnectionsOptions
+  readonly #open = new Set<LiveConnection>()
+  readonly #placesOf = new Map<string, number>()
+  #places = 0
+  #timer: NodeJS.Timeout | undefined
+  #isEnded = false
+
+  constructor(options: LiveConnectionsOptions) {
+    this.#options = options
+  }
+
+  /** Takes a place for a sender, or returns the problem of the limit that refuses it. */
+  admit(sender: string): Place | Answer {
+    const refusal = this.#refusal(sender)
+    if (refusal !== null) {
+      this.#options.observer.onStreamRefused()
+      return refusal
+    }
+    this.#places++
+    this.#placesOf.set(sender, (this.#placesOf.get(sender) ?? 0) + 1)
+    let isTaken = true
+    return {
+      sender,
+      release: () => {
+        if (isTaken) this.#release(sender)
+        isTaken = false
+      },
+    }
+  }
+
+  /** Opens a stream at its place, which is released when the stream has closed. */
+  open(sink: ByteSink, place: Place): LiveConnection {
+    const { limits, observer } = this.#options
+    const connection = new LiveConnection(sink, limits)
+    this.#open.add(connection)
+    observer.onStreams(this.#open.size)
+    connection.onClose((reason) => {
+      this.#open.delete(connection)
+      place.release()
+      observer.onStreams(this.#open.size)
+      observer.onStreamClosed(reason)
+      if (this.#open.size === 0) this.#stopTimer()
+    })
+    this.#timer ??= setInterval(() => this.#tick(), limits.heartbeatSeconds * 1000).unref()
+    // A stop between the refusal and the opening of a stream ends it, too.
+    if (this.#isEnded) this.#end(connection, 'stop')
+    return connection
+  }
+
+  /** Calls a function for each open stream, in slices. */
+  each(deliver: (connection: LiveConnection) => void): void {
+    this.#options.fanOut([...this.#open], deliver)
+  }
+
+  /** Ends all streams, and refuses new ones. */
+  endAll(): void {
+    this.#isEnded = true
+    for (const connection of this.#open) this.#end(connection, 'stop')
+  }
+
+  #refusal(sender: string): Answer | null {
+    const { limits, most } = this.#options
+    if (this.#isEnded) return retryLater('OVERLOADED', 'The gateway stops. Connect again.')
+    if (this.#places >= most)
+      return retryLater('OVERLOADED', 'As many streams are open here as may be. Ask again later.')
+    if ((this.#placesOf.get(sender) ?? 0) < limits.connectionsOfSender) return null
+    const detail = `More than ${limits.connectionsOfSender} streams are open of this key or address: close one of them.`
+    const refused = problem('TOO_MANY_STREAMS', detail)
+    return { ...refused, headers: { ...refused.headers, 'retry-after': String(limits.retrySeconds) } }
+  }
+
+  #release(sender: string): void {
+    this.#places--
+    const left = (this.#placesOf.get(sender) ?? 1) - 1
+    if (left === 0) this.#placesOf.delete(sender)
+    else this.#placesOf.set(sender, left)
+  }
+
+  /** Sends heartbeats, by one timer for all streams. */
+  #tick(): void {
+    const now = performance.now()
+    this.each((connection) => {
+      if (connection.isStalled(now)) connection.destroy('slow')
+      else if (connection.isExpired(now)) this.#end(connection, 'age')
+      else connection.heartbeat(heartbeat)
+    })
+  }
+
+  /** Ends a stream; its client reconnects after a random time, so that not all of them do at once. */
+  #end(connection: LiveConnection, reason: CloseReason): void {
+    const { retrySeconds } = this.#options.limits
+    connection.end(eventFrame({ retry: Math.round((0.5 + Math.random()) * retrySeconds * 1000) }), reason)
+  }
+
+  #stopTimer(): void {
+    clearInterval(this.#timer)
+    this.#timer = undefined
+  }
+}

@@ -1,0 +1,11 @@
+import type { ByteSink } from '../../server/byte-sink.ts'
+import { eventStreamHeaders } from './server-sent-events.ts'
+
+/** A response of server-sent events, which stays open. */
+export class StreamedResponse {
+  readonly status = 200
+  readonly headers = eventStreamHeaders
+
+  /** @param begin is called when the headers are sent, with the body to write; null for HEAD, which has none */
+  constructor(readonly begin: (sink: ByteSink | null) => void) {}
+}

@@ -1,0 +1,79 @@
+import type { RequestContext } from '../../../graphql/execution/context.ts'
+import type { Answer } from '../../../rest/problem.ts'
+import type { DataVersions } from '../../cache/data-versions.ts'
+import type { Made, OnLeave, ResponseCache } from '../../cache/response-cache.ts'
+import type { IncomingRequest } from '../../incoming-request.ts'
+import type { Exchange } from '../../middleware.ts'
+import { type Evaluation, laterVersion } from './live-key.ts'
+
+/** Sender of all evaluations of streams: together they have the share of one client. */
+export const liveSender = 'live'
+
+/** Makes a response for streams, from the response cache or anew, as for any other request. */
+export type Evaluate = (asked: AskedResponse) => Promise<Evaluation>
+
+/** A response for streams. */
+export interface AskedResponse {
+  /** Path of the request that it would be the response to, by which its errors are formatted. */
+  readonly path: string
+  /** Key in the response cache. */
+  readonly key: string
+  readonly respond: (exchange: Exchange, context: RequestContext) => Answer | Promise<Answer>
+}
+
+export interface EvaluateOptions {
+  readonly cache: ResponseCache
+  readonly data: DataVersions
+  /** Produces a response within the limits on concurrency, and within its deadline. */
+  readonly produce: (exchange: Exchange, onLeave: OnLeave, respond: AskedResponse['respond']) => Promise<Made>
+  /** Reports an unexpected error, by a request id. */
+  readonly report: (error: unknown, requestId: string) => void
+}
+
+/** Creates the evaluation of responses for streams. */
+export function createEvaluate({ cache, data, produce, report }: EvaluateOptions): Evaluate {
+  return async ({ path, key, respond }) => {
+    const stamp = data.now()
+    const exchange = { ...liveExchange(path, report), stamp }
+    const response = await cache.answer(
+      key,
+      () => undefined,
+      (onLeave) => produce(exchange, onLeave, respond),
+    )
+    // The response is current at the version that was heard of before it was made, even if it is from the cache.
+    return { response, version: laterVersion(response.origin.version, stamp.version) }
+  }
+}
+
+function liveExchange(path: string, report: EvaluateOptions['report']): Omit<Exchange, 'stamp'> {
+  return {
+    request: requestOf(path),
+    trace: {
+      id: liveSender,
+      report: (error) => {
+        report(error, liveSender)
+        return liveSender
+      },
+      end: () => undefined,
+    },
+    onLeave: () => undefined,
+    readBody: () => Promise.resolve(Buffer.alloc(0)),
+    sender: liveSender,
+    body: Buffer.alloc(0),
+    headers: [],
+  }
+}
+
+function requestOf(path: string): IncomingRequest {
+  return {
+    method: 'GET',
+    path,
+    target: path,
+    query: new URLSearchParams(),
+    headerCount: 0,
+    flaw: null,
+    remoteAddress: null,
+    header: () => null,
+    headers: () => ({}),
+  }
+}

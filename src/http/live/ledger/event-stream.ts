@@ -1,0 +1,82 @@
+import { answerUnread } from '../../../rest/handler.ts'
+import { liveEventOperation, liveEvents } from '../../../rest/live-routes.ts'
+import { BadParameter, readParameters } from '../../../rest/parameters.ts'
+import { type Answer, problem } from '../../../rest/problem.ts'
+import { parseLedgerPosition } from '../../../graphql/ledger-log.ts'
+import { EncodedResponse } from '../../cache/encoded-response.ts'
+import type { Handler } from '../../middleware.ts'
+import { refuse } from '../../refuse.ts'
+import { eventFrame } from '../delivery/server-sent-events.ts'
+import type { LiveOperations } from '../operations/live-operations.ts'
+import type { RowFormat } from './ledger-follower.ts'
+import type { BeginLedgerStream, LedgerRequest } from './ledger-stream.ts'
+
+export interface EventStreamOptions {
+  readonly operations: LiveOperations
+  readonly beginLedgerStream: BeginLedgerStream
+}
+
+const staleFrame = eventFrame({
+  event: 'stale',
+  data: problem('DATABASE_UNAVAILABLE', 'Rows may be late. The stream goes on where it is when that has passed.').body,
+})
+
+const resetData = problem(
+  'HISTORY_CHANGED',
+  'The position is none of the history, or is no longer kept: read the ledgers anew. The stream goes on from this id.',
+).body
+
+/** Serves `/live/events`: the rows of ledgers, in the order of commits. */
+export function eventStream({ operations, beginLedgerStream }: EventStreamOptions): Handler {
+  const format: RowFormat = {
+    name: liveEvents.path,
+    frame: async (row) => {
+      const text = await operations.part(liveEventOperation, row)
+      return eventFrame({
+        event: liveEvents.event.type,
+        id: row.cursor,
+        data: `{"vault":"${row.vaultAddress}",${text.slice(1)}`,
+      })
+    },
+    reset: (id) => ({ frame: eventFrame({ event: 'reset', id, data: resetData }), isEnd: false }),
+    staleFrame,
+    freshFrame: eventFrame({ event: 'fresh', data: '{}' }),
+  }
+
+  return async (exchange) => {
+    const { request } = exchange
+    const unread = answerUnread(request.method)
+    if (unread !== null) return new EncodedResponse(unread)
+    const asked = parametersOf(request.query)
+    if ('refusal' in asked) return refuse(request, asked.refusal)
+    const { variables, after } = asked
+    const checked = await operations.subscribe(liveEventOperation.document.toString(), { variables }, exchange)
+    if (checked === null) throw new Error('The document of rows is not valid.')
+    if ('status' in checked) return refuse(request, inWordsOfParameters(checked))
+    return beginLedgerStream(exchange, { args: checked.args, after, format })
+  }
+}
+
+/** Variables of the document, and the position to begin after. */
+interface Asked extends Pick<LedgerRequest, 'after'> {
+  readonly variables: Readonly<Record<string, unknown>>
+}
+
+function parametersOf(query: URLSearchParams): Asked | { readonly refusal: Answer } {
+  try {
+    const { after, ...variables } = readParameters(liveEvents.parameters, query) as { readonly after?: string }
+    const position = after === undefined ? null : parseLedgerPosition(after)
+    if (after === undefined || position !== null) return { variables, after: position }
+    return { refusal: problem('BAD_PARAMETER', 'after is neither the id of an event nor a Data-Version', 'after') }
+  } catch (error) {
+    if (!(error instanceof BadParameter)) throw error
+    return { refusal: problem('BAD_PARAMETER', error.message, error.parameter) }
+  }
+}
+
+/** Converts the refusal of the document: the only value that it can refuse is an address with a wrong checksum. */
+function inWordsOfParameters({ body, status }: Answer): Answer {
+  if (status === 503) return problem('OVERLOADED', 'Too many requests wait for their answers here. Ask again later.')
+  const { errors } = JSON.parse(body) as { readonly errors: readonly { readonly message: string }[] }
+  return problem('BAD_PARAMETER', `vault: ${errors[0]?.message.replace(/^.*?; /, '') ?? ''}`, 'vault')
+}

@@ -1,0 +1,171 @@
+import {
+  formatLedgerPosition,
+  type LedgerPosition,
+  type StreamedCommit,
+  type StreamedRow,
+} from '../../../graphql/ledger-log.ts'
+import type { LiveConnection, Resumable } from '../delivery/live-connection.ts'
+import { eventFrame } from '../delivery/server-sent-events.ts'
+import { accepts, type Follower, type LedgerTail, type RowFilter } from './ledger-tail.ts'
+
+/** How rows are written to a stream, in its protocol. */
+export interface RowFormat {
+  /** Equal for formats with equal frames. */
+  readonly name: string
+  /** Makes the frame of a row; rejects if the database is away. */
+  readonly frame: (row: StreamedRow) => Promise<Buffer>
+  /** Tells that the position is lost, and where the stream goes on; whether it ends instead. */
+  readonly reset: (position: string | null) => { readonly frame: Buffer; readonly isEnd: boolean }
+  readonly staleFrame: Buffer
+  /** Tells that the data is up to date again. */
+  readonly freshFrame: Buffer
+}
+
+export interface FollowerOptions {
+  readonly tail: LedgerTail
+  readonly connection: LiveConnection
+  readonly filter: RowFilter
+  readonly format: RowFormat
+  /** The position to begin at; null if the one that was asked for is lost. */
+  readonly position: LedgerPosition | null
+  readonly isListening: () => boolean
+  readonly onDelivery: () => void
+}
+
+/** Delay before the next attempt after a failed read, in milliseconds. */
+const retryMilliseconds = 1_000
+
+/**
+ * One stream of ledger rows. It has a position of its own, and writes the rows behind it one after the other: while its
+ * client does not read it stops, and goes on from there.
+ */
+export class LedgerFollower implements Follower, Resumable {
+  readonly #options: FollowerOptions
+  #position: LedgerPosition | null
+  #isRunning = false
+  /** Whether there may be more rows since the run began. */
+  #isWanted = false
+  #isClosed = false
+  #retry: NodeJS.Timeout | undefined
+
+  constructor(options: FollowerOptions) {
+    this.#options = options
+    this.#position = options.position
+    const { tail, connection } = options
+    const remove = tail.add(this)
+    connection.heartbeatFrame = () => this.#heartbeat()
+    connection.onClose(() => {
+      this.#isClosed = true
+      clearTimeout(this.#retry)
+      remove()
+    })
+    this.advance()
+    tail.wake()
+  }
+
+  resume(): void {
+    this.advance()
+  }
+
+  /** Writes the rows behind the position; without effect while that is done. */
+  advance(): void {
+    this.#isWanted = true
+    if (!this.#isRunning && !this.#isClosed) void this.#run()
+  }
+
+  loseTouch(): void {
+    this.#options.connection.tellStale(this.#options.format.staleFrame)
+  }
+
+  async #run(): Promise<void> {
+    this.#isRunning = true
+    clearTimeout(this.#retry)
+    try {
+      while (this.#isWanted) {
+        this.#isWanted = false
+        while (await this.#step());
+      }
+    } catch {
+      const { connection, format } = this.#options
+      connection.tellStale(format.staleFrame)
+      this.#retry = setTimeout(() => this.advance(), retryMilliseconds)
+    }
+    this.#isRunning = false
+  }
+
+  /**
+   * Writes the next rows.
+   * @returns whether to go on at once
+   */
+  async #step(): Promise<boolean> {
+    const { tail, connection, filter } = this.#options
+    if (this.#isClosed) return false
+    if (connection.isFull) {
+      connection.whenDrained(this)
+      return false
+    }
+    const position = this.#position
+    const following = position === null ? 'lost' : tail.after(position, filter.vaults && [...filter.vaults])
+    const next = following instanceof Promise ? await following : following
+    if (next === 'lost') return this.#reset()
+    if (next !== null) return this.#write(next.commits)
+    if (connection.isToldStale && this.#options.isListening()) {
+      connection.isToldStale = false
+      connection.write(this.#options.format.freshFrame)
+    }
+    return false
+  }
+
+  async #write(commits: readonly StreamedCommit[]): Promise<boolean> {
+    const { connection, filter, format, onDelivery } = this.#options
+    for (const { seq, version, rows } of commits) {
+      for (const row of rows) {
+        if (!accepts(filter, row)) continue
+        const frame = frameOf(row, format)
+        const ready = frame instanceof Promise ? await frame : frame
+        if (this.#isClosed) return false
+        if (connection.isFull) return true
+        connection.write(ready)
+        onDelivery()
+        this.#position = { seq, version, rows: Number(row.cursor.slice(version.length + 1)) }
+      }
+      this.#position = { seq, version, rows: null }
+    }
+    return true
+  }
+
+  /** Begins anew at the end, after the position was lost by a failover, or is not kept any more. */
+  async #reset(): Promise<boolean> {
+    const { tail, connection, format } = this.#options
+    const position = await tail.now()
+    if (this.#isClosed) return false
+    const { frame, isEnd } = format.reset(formatLedgerPosition(position))
+    this.#position = position
+    if (!isEnd) connection.write(frame)
+    else connection.end(frame)
+    return !isEnd
+  }
+
+  /** Returns a frame that moves the client's position on, so that it stays among those that are kept. */
+  #heartbeat(): Buffer | null {
+    const id = this.#isRunning || this.#position === null ? null : formatLedgerPosition(this.#position)
+    return id === null ? null : eventFrame({ id })
+  }
+}
+
+/** Frames of rows by the name of their format: each is made once for all streams. */
+const frames = new WeakMap<StreamedRow, Map<string, Buffer | Promise<Buffer>>>()
+
+function frameOf(row: StreamedRow, format: RowFormat): Buffer | Promise<Buffer> {
+  const known = frames.get(row) ?? new Map<string, Buffer | Promise<Buffer>>()
+  frames.set(row, known)
+  const frame = known.get(format.name)
+  if (frame !== undefined) return frame
+  const making = format.frame(row)
+  known.set(format.name, making)
+  making.then(
+    (made) => known.set(format.name, made),
+    () => known.delete(format.name),
+  )
+  return making
+}

@@ -1,0 +1,67 @@
+import { formatLedgerPosition, type LedgerPosition, parseLedgerPosition } from '../../../graphql/ledger-log.ts'
+import { liveLimits } from '../../../limits.ts'
+import { problem, retryLater } from '../../../rest/problem.ts'
+import type { DataVersions } from '../../cache/data-versions.ts'
+import type { Exchange, Reply } from '../../middleware.ts'
+import { refuse } from '../../refuse.ts'
+import type { LiveConnections } from '../delivery/live-connections.ts'
+import { eventFrame } from '../delivery/server-sent-events.ts'
+import { StreamedResponse } from '../delivery/streamed-response.ts'
+import { LedgerFollower, type RowFormat } from './ledger-follower.ts'
+import type { LedgerTail } from './ledger-tail.ts'
+
+export interface LedgerStreamOptions {
+  readonly connections: LiveConnections
+  readonly tail: LedgerTail
+  readonly data: DataVersions
+  readonly onDelivery: () => void
+}
+
+/** A stream of ledger rows as it is asked for. */
+export interface LedgerRequest {
+  /** Arguments of the field `ledger`. */
+  readonly args: Readonly<Record<string, unknown>>
+  /** The position to begin after; null for the present one. Last-Event-ID takes precedence. */
+  readonly after: LedgerPosition | null
+  readonly format: RowFormat
+}
+
+/** Begins a stream of ledger rows, or refuses it. */
+export type BeginLedgerStream = (exchange: Exchange, request: LedgerRequest) => Promise<Reply>
+
+/** Creates the beginning of streams of ledger rows, in any protocol. */
+export function ledgerStreams({ connections, tail, data, onDelivery }: LedgerStreamOptions): BeginLedgerStream {
+  return async (exchange, { args, after, format }) => {
+    const { request, sender, onLeave } = exchange
+    const { vaults, types } = args as { readonly vaults?: readonly string[]; readonly types?: readonly string[] }
+    if ((vaults?.length ?? 0) > liveLimits.vaults) {
+      return refuse(request, problem('BAD_PARAMETER', `vaults has more than ${liveLimits.vaults} values`, 'vaults'))
+    }
+    const place = connections.admit(sender)
+    if ('status' in place) return refuse(request, place)
+    onLeave(() => place.release())
+    const resumed = resumedPosition(exchange, after)
+    const position = resumed === undefined ? await tail.now().catch(() => undefined) : resumed
+    if (position === undefined) {
+      place.release()
+      return refuse(request, retryLater('DATABASE_UNAVAILABLE', 'The database does not answer now. Ask again later.'))
+    }
+    return new StreamedResponse((sink) => {
+      if (sink === null) return place.release()
+      const connection = connections.open(sink, place)
+      const id = resumed === undefined && position !== null ? formatLedgerPosition(position) : null
+      connection.write(eventFrame({ retry: liveLimits.retrySeconds * 1000, id }))
+      if (!data.isListening) connection.tellStale(format.staleFrame)
+      const filter = { vaults: vaults == null ? null : new Set(vaults), types: types == null ? null : new Set(types) }
+      const isListening = (): boolean => data.isListening
+      new LedgerFollower({ tail, connection, filter, format, position, isListening, onDelivery })
+    })
+  }
+}
+
+/** Returns the position that the client asks for: null if it is malformed, undefined if it asks for none. */
+function resumedPosition({ request }: Exchange, after: LedgerPosition | null): LedgerPosition | null | undefined {
+  const last = request.header('last-event-id')
+  if (last !== null && last !== '') return parseLedgerPosition(last)
+  return after ?? undefined
+}

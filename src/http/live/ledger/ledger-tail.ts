@@ -1,0 +1,178 @@
+import type { LedgerLog, LedgerPosition, StreamedCommit, StreamedRow } from '../../../graphql/ledger-log.ts'
+import type { LiveLimits } from '../../../limits.ts'
+import { limitConcurrency, type LimitConcurrency } from '../../async/limit-concurrency.ts'
+import type { FanOut } from '../delivery/fan-out.ts'
+
+/** The next commits for a stream, or that its position is not part of the history any more. */
+export type Following = { readonly commits: readonly StreamedCommit[] } | 'lost'
+
+/** A stream of rows that reads on when there are more. */
+export interface Follower {
+  advance(): void
+  /** Notes that commits are not heard of. */
+  loseTouch(): void
+}
+
+export interface LedgerTailOptions {
+  readonly log: LedgerLog
+  readonly limits: LiveLimits
+  readonly fanOut: FanOut
+}
+
+/** Streams that read old rows from the database at once; the others wait. */
+const readsAtOnce = 4
+/** Delay before the next read after a failed one, in milliseconds. */
+const retryMilliseconds = 500
+
+/**
+ * Reads the ledger rows of new commits once for all streams, and keeps the newest commits in memory. A stream at an older
+ * position, because it was just resumed or its client reads slowly, reads from the database until it has caught up.
+ */
+export class LedgerTail {
+  readonly #log: LedgerLog
+  readonly #limits: LiveLimits
+  readonly #fanOut: FanOut
+  readonly #limit: LimitConcurrency = limitConcurrency(readsAtOnce)
+  readonly #followers = new Set<Follower>()
+  /** The newest commits, with consecutive numbers. */
+  #window: StreamedCommit[] = []
+  /** The position behind all commits that were read; null while no stream needs it. */
+  #end: LedgerPosition | null = null
+  #isReading = false
+  /** Whether commits came while they were read. */
+  #isBehind = false
+  #retry: NodeJS.Timeout | undefined
+
+  constructor({ log, limits, fanOut }: LedgerTailOptions) {
+    this.#log = log
+    this.#limits = limits
+    this.#fanOut = fanOut
+  }
+
+  /** The position behind all commits that were read; null if it is not known. */
+  get end(): LedgerPosition | null {
+    return this.#end
+  }
+
+  /**
+   * Adds a stream.
+   * @returns removes the stream
+   */
+  add(follower: Follower): () => void {
+    this.#followers.add(follower)
+    return () => {
+      this.#followers.delete(follower)
+      if (this.#followers.size === 0) this.#forget()
+    }
+  }
+
+  /** Returns the position behind all rows, for a stream that begins now. */
+  async now(): Promise<LedgerPosition> {
+    return this.#limit(() => this.#log.end())
+  }
+
+  /** Reads new commits, and then lets all streams read on. */
+  wake(): void {
+    if (this.#followers.size === 0) return
+    this.#isBehind = true
+    if (!this.#isReading) void this.#read()
+  }
+
+  /** Tells all streams that commits are not heard of. */
+  loseTouch(): void {
+    this.#fanOut([...this.#followers], (follower) => follower.loseTouch())
+  }
+
+  /**
+   * Returns the commits behind a position: those in memory at once, older ones from the database.
+   * @param vaults that the stream is about; null for all
+   * @returns null if there are none yet; `wake` then lets the stream read on
+   */
+  after(position: LedgerPosition, vaults: readonly string[] | null): Following | null | Promise<Following | null> {
+    if (isSame(position, this.#end)) return null
+    const place = position.seq - (this.#window[0]?.seq ?? Infinity)
+    const last = this.#window[place]
+    // It is older than those in memory, or was read from the database before this process heard of its commit.
+    if (last === undefined) return this.#readAfter(position, vaults)
+    if (last.version !== position.version) return 'lost'
+    const behind = this.#window.slice(position.rows === null ? place + 1 : place)
+    if (behind.length === 0) return null
+    const [first, ...others] = behind
+    if (position.rows === null || first === undefined) return { commits: behind }
+    return { commits: [{ ...first, rows: first.rows.slice(position.rows) }, ...others] }
+  }
+
+  async #readAfter(position: LedgerPosition, vaults: readonly string[] | null): Promise<Following | null> {
+    const page = await this.#limit(() => this.#log.after(position, vaults))
+    if (page === null) return 'lost'
+    return page.commits.length === 0 ? null : page
+  }
+
+  async #read(): Promise<void> {
+    this.#isReading = true
+    clearTimeout(this.#retry)
+    try {
+      while (this.#isBehind) {
+        this.#isBehind = false
+        await this.#readOn()
+      }
+    } catch {
+      // The database is away: streams are told so when commits are not heard of.
+      this.#retry = setTimeout(() => this.wake(), retryMilliseconds)
+    }
+    this.#isReading = false
+  }
+
+  async #readOn(): Promise<void> {
+    const start = this.#end ?? (await this.#begin())
+    const page = await this.#log.after(start, null)
+    if (page === null) await this.#begin()
+    else this.#append(page.commits)
+    if (page?.isEnd === false) this.#isBehind = true
+    if (this.#followers.size === 0) this.#forget()
+    this.#fanOut([...this.#followers], (follower) => follower.advance())
+  }
+
+  /** Begins anew at the end, without rows in memory: after the first stream came, or the history has changed. */
+  async #begin(): Promise<LedgerPosition> {
+    const end = await this.#log.end()
+    this.#window = []
+    this.#end = end
+    return end
+  }
+
+  #append(commits: readonly StreamedCommit[]): void {
+    const newest = commits.at(-1)
+    if (newest === undefined) return
+    this.#end = { seq: newest.seq, version: newest.version, rows: null }
+    this.#window.push(...commits)
+    let weight = 0
+    // The newest commit is kept, however many rows it has.
+    const kept = this.#window.findLastIndex(({ rows }) => {
+      weight += 1 + rows.length
+      return weight > this.#limits.ledgerWindow
+    })
+    this.#window.splice(0, Math.min(kept + 1, this.#window.length - 1))
+  }
+
+  #forget(): void {
+    clearTimeout(this.#retry)
+    this.#window = []
+    this.#end = null
+  }
+}
+
+function isSame(position: LedgerPosition, end: LedgerPosition | null): boolean {
+  return position.rows === null && position.seq === end?.seq && position.version === end.version
+}
+
+/** Whether a stream of some vaults and types contains a row; null for all. */
+export interface RowFilter {
+  readonly vaults: ReadonlySet<string> | null
+  readonly types: ReadonlySet<string> | null
+}
+
+/** Returns whether a filter accepts a row. */
+export function accepts({ vaults, types }: RowFilter, row: StreamedRow): boolean {
+  return (vaults?.has(row.vaultAddress) ?? true) && (types?.has(row.type) ?? true)
+}

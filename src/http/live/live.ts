@@ -1,0 +1,103 @@
+import type { Executor } from '../../graphql/execution/executor.ts'
+import type { LedgerLog } from '../../graphql/ledger-log.ts'
+import { type LiveLimits, liveLimits } from '../../limits.ts'
+import { liveEvents, liveVaults } from '../../rest/live-routes.ts'
+import type { DataVersions } from '../cache/data-versions.ts'
+import type { ResponseCache } from '../cache/response-cache.ts'
+import { graphqlPath } from '../graphql/path.ts'
+import type { Middleware } from '../middleware.ts'
+import type { AwaitVersion } from '../middleware/min-data-version.ts'
+import type { ProduceBy, Respond } from '../produce.ts'
+import { connectionsWithin } from '../server/connection-limits.ts'
+import { createFanOut } from './delivery/fan-out.ts'
+import { LiveConnections, type LiveObserver } from './delivery/live-connections.ts'
+import { createEvaluate } from './keys/evaluate.ts'
+import { LiveKeys } from './keys/live-keys.ts'
+import { eventStream } from './ledger/event-stream.ts'
+import { ledgerStreams } from './ledger/ledger-stream.ts'
+import { LedgerTail } from './ledger/ledger-tail.ts'
+import { graphqlStream } from './operations/graphql-stream.ts'
+import { liveOperations } from './operations/live-operations.ts'
+import { vaultStream } from './vault-stream.ts'
+
+export interface LiveOptions {
+  readonly limits?: Partial<LiveLimits> | undefined
+  readonly observer?: LiveObserver | undefined
+  readonly executor: Executor
+  readonly cache: ResponseCache
+  readonly data: DataVersions
+  /** Produces a response within the limits of all others. */
+  readonly produce: ProduceBy
+  /** Answers a request of the interface. */
+  readonly respond: Respond
+  readonly awaitVersion: AwaitVersion
+  /** Reads ledger rows in the order of commits; null if they are not streamed. */
+  readonly ledgerLog: LedgerLog | null
+  readonly report: (error: unknown, requestId: string) => void
+}
+
+/** The streams of a process. */
+export interface Live {
+  /** Answer the requests for streams, by path. */
+  readonly stages: ReadonlyMap<string, Middleware>
+  /** Notes a commit; it must have been noted by the response cache and the data versions before. */
+  committed(commit: { readonly tags: readonly string[] }): void
+  /** Notes whether commits are heard of. */
+  listening(isListening: boolean): void
+  /** Ends all streams, because the process stops. */
+  endAll(): void
+}
+
+const noObserver: LiveObserver = {
+  onStreams: () => undefined,
+  onStreamClosed: () => undefined,
+  onStreamRefused: () => undefined,
+  onEvaluation: () => undefined,
+  onDelivery: () => undefined,
+}
+
+const noLedger: LedgerLog = {
+  end: () => Promise.reject(new Error('Ledger rows are not streamed here.')),
+  after: () => Promise.reject(new Error('Ledger rows are not streamed here.')),
+}
+
+/** Creates the streams of server-sent events: their stages, and what they need to hear of. */
+export function createLive(options: LiveOptions): Live {
+  const { executor, cache, data, produce, respond, awaitVersion, report, observer = noObserver } = options
+  const limits = { ...liveLimits, ...options.limits }
+  const { onEvaluation, onDelivery } = observer
+  const fanOut = createFanOut(limits.slice)
+  // Streams leave half of the file descriptors to other connections.
+  const most = Math.min(limits.connections, Math.ceil(connectionsWithin(2 * limits.connections, 0) / 2))
+  const connections = new LiveConnections({ limits, fanOut, observer, most })
+  const keys = new LiveKeys({ limits, fanOut, data, onEvaluation, onDelivery })
+  const tail = new LedgerTail({ log: options.ledgerLog ?? noLedger, limits, fanOut })
+  const evaluate = createEvaluate({ cache, data, produce, report })
+  const operations = liveOperations(executor, report)
+  const beginLedgerStream = ledgerStreams({ connections, tail, data, onDelivery })
+  return {
+    stages: new Map<string, Middleware>([
+      [liveVaults.path, vaultStream({ connections, keys, evaluate, respond, awaitVersion, limits })],
+      [liveEvents.path, eventStream({ operations, beginLedgerStream })],
+      [graphqlPath, graphqlStream({ operations, connections, keys, evaluate, beginLedgerStream })],
+    ]),
+    committed({ tags }) {
+      keys.committed(tags)
+      tail.wake()
+    },
+    listening(isListening) {
+      keys.listening(isListening)
+      if (isListening) tail.wake()
+      else tail.loseTouch()
+    },
+    endAll: () => connections.endAll(),
+  }
+}
+
+/** Begins streams; other requests pass. */
+export function liveStreams({ stages }: Pick<Live, 'stages'>): Middleware {
+  return (exchange, next) => {
+    const stage = stages.get(exchange.request.path)
+    return stage === undefined ? next(exchange) : stage(exchange, next)
+  }
+}

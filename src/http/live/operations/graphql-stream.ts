@@ -1,0 +1,162 @@
+import { hash } from 'node:crypto'
+import type { OperationParams } from '../../../graphql/execution/executor.ts'
+import { parseLedgerPosition } from '../../../graphql/ledger-log.ts'
+import { liveLimits } from '../../../limits.ts'
+import { problem } from '../../../rest/problem.ts'
+import { EncodedResponse } from '../../cache/encoded-response.ts'
+import { acceptedMediaType, objectIn } from '../../graphql/json-post.ts'
+import { graphqlPath } from '../../graphql/path.ts'
+import type { Exchange, Handler, Middleware, Reply } from '../../middleware.ts'
+import { refuse } from '../../refuse.ts'
+import type { LiveConnections } from '../delivery/live-connections.ts'
+import { commentFrame, eventFrame, eventStreamHeaders, eventStreamType } from '../delivery/server-sent-events.ts'
+import { StreamedResponse } from '../delivery/streamed-response.ts'
+import type { Evaluate } from '../keys/evaluate.ts'
+import type { LiveSource } from '../keys/live-key.ts'
+import type { LiveKeys } from '../keys/live-keys.ts'
+import type { RowFormat } from '../ledger/ledger-follower.ts'
+import type { BeginLedgerStream } from '../ledger/ledger-stream.ts'
+import type { CheckedSubscription, LiveOperations } from './live-operations.ts'
+
+export interface GraphqlStreamOptions {
+  readonly operations: LiveOperations
+  readonly connections: LiveConnections
+  readonly keys: LiveKeys
+  readonly evaluate: Evaluate
+  readonly beginLedgerStream: BeginLedgerStream
+}
+
+/** An operation as a client sends it. */
+interface SentOperation extends OperationParams {
+  readonly query: string
+}
+
+/** Clients of GraphQL over SSE know no other events than `next` and `complete`: all else is in comments. */
+const staleFrame = commentFrame('stale')
+const freshFrame = commentFrame('fresh')
+const completeFrame = eventFrame({ event: 'complete', data: '' })
+
+/**
+ * Serves GraphQL over SSE, in its distinct connections mode: subscriptions as streams, other operations as one event.
+ * @see https://github.com/enisdenjo/graphql-sse/blob/master/PROTOCOL.md
+ */
+export function graphqlStream(options: GraphqlStreamOptions): Middleware {
+  const { operations, beginLedgerStream } = options
+  const follow = stateStreams(options)
+
+  return async (exchange, next) => {
+    const { request } = exchange
+    const accept = request.header('accept')
+    if (accept === null || !accept.includes(eventStreamType)) return next(exchange)
+    const sent = sentOperation(exchange)
+    const checked = sent === null ? null : await operations.subscribe(sent.query, sent, exchange)
+    if (sent === null || checked === null) {
+      return acceptedMediaType(accept) === null ? asEvents(exchange, next) : next(exchange)
+    }
+    if ('status' in checked) return new EncodedResponse(checked)
+    if (sent.query.length + JSON.stringify(sent.variables ?? {}).length > liveLimits.characters) {
+      return refuse(
+        request,
+        problem('BODY_TOO_LARGE', `A subscription has at most ${liveLimits.characters} characters.`),
+      )
+    }
+    if (checked.name !== 'ledger') return follow(exchange, sent, checked)
+    const { after } = checked.args as { readonly after?: string | null }
+    const position = after == null ? null : parseLedgerPosition(after)
+    if (after != null && position === null) {
+      return refuse(request, problem('BAD_PARAMETER', 'after is neither a cursor nor a data version', 'after'))
+    }
+    return beginLedgerStream(exchange, {
+      args: checked.args,
+      after: position,
+      format: rowFormat(operations, sent, checked),
+    })
+  }
+}
+
+/** Creates the streams of state: results that are made again when their data changes. */
+function stateStreams({ operations, connections, keys, evaluate }: GraphqlStreamOptions) {
+  return async (exchange: Exchange, sent: SentOperation, checked: CheckedSubscription): Promise<Reply> => {
+    const place = connections.admit(exchange.sender)
+    if ('status' in place) return refuse(exchange.request, place)
+    exchange.onLeave(() => place.release())
+    const key = keyOf(sent, checked)
+    const source: LiveSource = {
+      name: key,
+      evaluate: () =>
+        evaluate({
+          path: graphqlPath,
+          key,
+          respond: (_, context) => operations.run(sent.query, { ...sent, event: { value: undefined } }, context),
+        }),
+      frame: (body, version) => eventFrame({ event: 'next', id: version, data: body }),
+      refusal: ({ bytes }) => ({ frame: ending(bytes), isEnd: true }),
+      staleFrame,
+    }
+    const first = await keys.limited(source.evaluate)
+    if (first.response.status !== 200) {
+      place.release()
+      return first.response
+    }
+    return new StreamedResponse((sink) => {
+      if (sink === null) return place.release()
+      const connection = connections.open(sink, place)
+      connection.write(eventFrame({ retry: liveLimits.retrySeconds * 1000 }))
+      keys.follow(source, connection)
+    })
+  }
+}
+
+function rowFormat(operations: LiveOperations, sent: SentOperation, checked: CheckedSubscription): RowFormat {
+  return {
+    name: keyOf(sent, checked),
+    frame: async (row) => {
+      const { status, body } = await operations.run(sent.query, { ...sent, event: { value: row } }, operations.context)
+      if (status === 503) throw new Error('The row can be told later.')
+      return eventFrame({ event: 'next', id: row.cursor, data: body })
+    },
+    reset: (version) => ({ frame: ending(lostPosition(version)), isEnd: true }),
+    staleFrame,
+    freshFrame,
+  }
+}
+
+/** Returns the last events of a stream: a result, and its end. */
+function ending(result: string | Buffer): Buffer {
+  return Buffer.concat([eventFrame({ event: 'next', data: result }), completeFrame])
+}
+
+function lostPosition(version: string | null): string {
+  const message =
+    'The cursor is none of the history, or is no longer kept: read the ledgers anew, and subscribe again after `version`.'
+  return JSON.stringify({ errors: [{ message, extensions: { code: 'HISTORY_CHANGED', version } }] })
+}
+
+/** Returns a name that is equal for operations with equal results: of bounded length, because streams keep it. */
+function keyOf({ query, operationName }: SentOperation, { variables }: CheckedSubscription): string {
+  return `subscription ${hash('sha256', JSON.stringify([query, operationName ?? null, variables]), 'base64url')}`
+}
+
+/** Answers an operation that is no subscription with one event. */
+async function asEvents(exchange: Exchange, next: Handler): Promise<Reply> {
+  const { request } = exchange
+  const asJson = {
+    ...{ method: request.method, path: request.path, target: request.target, query: request.query },
+    ...{ headerCount: request.headerCount, flaw: request.flaw, remoteAddress: request.remoteAddress },
+    header: (name: string) => (name === 'accept' ? 'application/graphql-response+json' : request.header(name)),
+    headers: () => ({ ...request.headers(), accept: 'application/graphql-response+json' }),
+  }
+  const response = await next({ ...exchange, request: asJson })
+  if (response instanceof StreamedResponse || response.status !== 200) return response
+  return new EncodedResponse({ status: 200, headers: eventStreamHeaders, body: ending(response.bytes) })
+}
+
+/** Parses the operation of a request; null if it is none, which is refused elsewhere. */
+function sentOperation({ request, body }: Exchange): SentOperation | null {
+  const sent = request.method === 'GET' ? Object.fromEntries(request.query) : objectIn(body)
+  if (sent === null || typeof sent.query !== 'string') return null
+  const variables =
+    typeof sent.variables === 'string' ? objectIn(Buffer.from(sent.variables)) : (sent.variables ?? null)
+  const operationName = typeof sent.operationName === 'string' ? sent.operationName : null
+  return { query: sent.query, operationName, variables: variables as OperationParams['variables'] }
+}

@@ -1,0 +1,86 @@
+import { type ExecutionResult, type GraphQLError, OperationTypeNode } from 'graphql'
+import type { RequestContext } from '../../../graphql/execution/context.ts'
+import type { Executor, OperationParams } from '../../../graphql/execution/executor.ts'
+import type { SubscribedField } from '../../../graphql/execution/prepared-operation.ts'
+import { type OwnDocument, runDocument } from '../../../graphql/execution/run-document.ts'
+import type { Answer } from '../../../rest/problem.ts'
+import { graphqlAnswer } from '../../graphql/json-post.ts'
+import type { Exchange } from '../../middleware.ts'
+import { liveSender } from '../keys/evaluate.ts'
+
+/** A subscription that was checked: its field, and its variables, coerced. */
+export interface CheckedSubscription extends SubscribedField {
+  readonly variables: Readonly<Record<string, unknown>>
+}
+
+/** Runs the operations of streams with the one executor. */
+export interface LiveOperations {
+  /**
+   * Checks a subscription, and selects its field.
+   * @returns the response that refuses it; null if the operation is no subscription of a valid document
+   */
+  subscribe(text: string, params: OperationParams, exchange: Exchange): Promise<CheckedSubscription | Answer | null>
+  /** Runs a subscription for an event. */
+  run(text: string, params: OperationParams, context: RequestContext): Promise<Answer>
+  /**
+   * Runs a subscription of the gateway's own for an event.
+   * @returns JSON text of its separate part
+   * @throws if it fails
+   */
+  part(document: OwnDocument, value: unknown): Promise<string>
+  /** Context of the work that all streams share. */
+  readonly context: RequestContext
+}
+
+const mediaType = 'application/graphql-response+json'
+
+/**
+ * Creates the operations of streams.
+ * @param report reports an unexpected error, by a request id
+ */
+export function liveOperations(
+  executor: Executor,
+  report: (error: unknown, requestId: string) => void,
+): LiveOperations {
+  const shared: RequestContext = {
+    sender: liveSender,
+    report: (error) => {
+      report(error, liveSender)
+      return liveSender
+    },
+  }
+
+  async function run(text: string, params: OperationParams, context: RequestContext): Promise<Answer> {
+    const prepared = await executor.prepare(text, context)
+    const { errors } = prepared
+    const result: ExecutionResult = errors.length > 0 ? { errors } : await executor.run(prepared, params, context)
+    return graphqlAnswer(result, mediaType, context)
+  }
+
+  return {
+    context: shared,
+    run,
+
+    async subscribe(text, params, { sender, trace: { report } }) {
+      const context = { sender, report }
+      const refuse = (errors: readonly GraphQLError[]): Answer => graphqlAnswer({ errors }, mediaType, context)
+      try {
+        const prepared = await executor.prepare(text, context)
+        const operation = prepared.errors.length > 0 ? undefined : prepared.select(params.operationName)
+        if (operation?.definition.operation !== OperationTypeNode.SUBSCRIPTION) return null
+        const subscribed = await executor.subscribe(prepared, params, context)
+        return subscribed.errors === undefined
+          ? { ...subscribed.field, variables: subscribed.variables }
+          : refuse(subscribed.errors)
+      } catch (error) {
+        return refuse([error as GraphQLError])
+      }
+    },
+
+    async part(document, value) {
+      const { part, errors } = await runDocument(executor, document, {}, shared, { value })
+      if (part === null || errors !== undefined) throw new Error(errors?.[0]?.message ?? 'There is no such part.')
+      return part
+    },
+  }
+}

@@ -1,0 +1,122 @@
+import type { LiveLimits } from '../../limits.ts'
+import { answerUnread } from '../../rest/handler.ts'
+import { liveVaults } from '../../rest/live-routes.ts'
+import { BadParameter, readParameters } from '../../rest/parameters.ts'
+import { type Answer, problem } from '../../rest/problem.ts'
+import { EncodedResponse } from '../cache/encoded-response.ts'
+import type { Exchange, Handler, Reply } from '../middleware.ts'
+import type { AwaitVersion } from '../middleware/min-data-version.ts'
+import { refuse } from '../refuse.ts'
+import type { Respond } from '../produce.ts'
+import type { Evaluate } from './keys/evaluate.ts'
+import type { LiveConnections, Place } from './delivery/live-connections.ts'
+import type { Evaluation, LiveSource } from './keys/live-key.ts'
+import type { LiveKeys } from './keys/live-keys.ts'
+import { eventFrame } from './delivery/server-sent-events.ts'
+import { StreamedResponse } from './delivery/streamed-response.ts'
+
+export interface VaultStreamOptions {
+  readonly connections: LiveConnections
+  readonly keys: LiveKeys
+  readonly evaluate: Evaluate
+  /** Answers the request for a snapshot. */
+  readonly respond: Respond
+  readonly awaitVersion: AwaitVersion
+  readonly limits: LiveLimits
+}
+
+const staleFrame = eventFrame({
+  event: 'stale',
+  data: problem('DATABASE_UNAVAILABLE', 'What was sent may be out of date. It is sent again when that has passed.')
+    .body,
+})
+
+const resetFrame = eventFrame({
+  event: 'reset',
+  data: problem('HISTORY_CHANGED', "Last-Event-ID is none of the data's history: the snapshots follow anew.").body,
+})
+
+/** Serves `/live/vaults`: the snapshots of vaults, at once and on each change. */
+export function vaultStream(options: VaultStreamOptions): Handler {
+  const { connections, keys, evaluate, respond, awaitVersion, limits } = options
+  const evaluatePath = (path: string): Promise<Evaluation> => evaluate({ path, key: path, respond })
+
+  /** Returns the frame that begins the stream of a client which has had another before. */
+  async function resumption({ request, sender, onLeave }: Exchange): Promise<Buffer | null> {
+    const last = request.header('last-event-id')
+    if (last === null || last === '') return null
+    const refusal = await awaitVersion(last, sender, onLeave)
+    return refusal === null || refusal.body.includes('database-unavailable') ? null : resetFrame
+  }
+
+  async function begin(exchange: Exchange, vaults: readonly string[], place: Place): Promise<Reply> {
+    const opening = vaults.map((vault) => keys.limited(() => evaluatePath(pathOf(vault))))
+    const [beginning, firsts] = await Promise.all([resumption(exchange), Promise.all(opening)])
+    const refused = firsts.find(({ response: { status } }) => status !== 200 && status !== 503)
+    if (refused !== undefined) {
+      place.release()
+      return refuse(exchange.request, inWordsOfVaults(refused.response))
+    }
+    const paths = new Set(firsts.map((first, index) => canonicalPath(first, vaults[index] ?? '')))
+    return new StreamedResponse((sink) => {
+      if (sink === null) return place.release()
+      const connection = connections.open(sink, place)
+      connection.write(eventFrame({ retry: limits.retrySeconds * 1000 }))
+      if (beginning !== null) connection.write(beginning)
+      for (const path of paths) keys.follow(snapshotSource(path, evaluatePath), connection)
+    })
+  }
+
+  return (exchange) => {
+    const { request, sender, onLeave } = exchange
+    const unread = answerUnread(request.method)
+    if (unread !== null) return new EncodedResponse(unread)
+    const vaults = vaultsIn(request.query)
+    if ('status' in vaults) return refuse(request, vaults)
+    const place = connections.admit(sender)
+    if ('status' in place) return refuse(request, place)
+    onLeave(() => place.release())
+    return begin(exchange, vaults, place).catch((error: unknown) => {
+      place.release()
+      throw error
+    })
+  }
+}
+
+function vaultsIn(query: URLSearchParams): readonly string[] | Answer {
+  try {
+    const { vaults } = readParameters(liveVaults.parameters, query) as { readonly vaults?: readonly string[] }
+    return vaults ?? problem('BAD_PARAMETER', 'vault is missing: name 1 to 100 vaults, with commas', 'vault')
+  } catch (error) {
+    if (error instanceof BadParameter) return problem('BAD_PARAMETER', error.message, error.parameter)
+    throw error
+  }
+}
+
+function pathOf(vault: string): string {
+  return `/vault/${vault}/snapshot`
+}
+
+/** Returns the path with the checksummed address, so that all spellings of an address share one key. */
+function canonicalPath({ response: { status, bytes } }: Evaluation, vault: string): string {
+  return pathOf(status === 200 ? (JSON.parse(bytes.toString()) as { readonly vault: string }).vault : vault)
+}
+
+function snapshotSource(path: string, evaluatePath: (path: string) => Promise<Evaluation>): LiveSource {
+  return {
+    name: path,
+    evaluate: () => evaluatePath(path),
+    frame: (body, version) => eventFrame({ event: 'snapshot', id: version, data: body }),
+    // The vault was lost by a failover, or could not be looked up when the stream began.
+    refusal: ({ bytes }) => ({ frame: eventFrame({ event: 'reset', data: bytes }), isEnd: false }),
+    staleFrame,
+  }
+}
+
+/** Converts the refusal of a snapshot's path: its parameter is named `address`. */
+function inWordsOfVaults({ status, headers, bytes }: EncodedResponse): Answer {
+  const body = bytes.toString()
+  const { parameter, detail } = JSON.parse(body) as { readonly parameter?: string; readonly detail: string }
+  if (parameter !== 'address') return { status, headers: { 'content-type': headers['content-type'] ?? '' }, body }
+  return problem('BAD_PARAMETER', detail.replace(/^address/, 'vault'), 'vault')
+}

@@ -1,0 +1,210 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { createLedgerLog } from '../../../src/graphql/ledger-log.ts'
+import { emptyDatabase, type TestDatabase } from '../../support/database.ts'
+import { type LiveClient, liveGateway, type LiveGateway, openStream, type ReceivedEvent } from '../../support/live.ts'
+import { addressOf, apply, deposit, event, midnight, opened, strategy } from '../../support/world.ts'
+
+const vaults = [addressOf(1), addressOf(2)] as const
+
+let database: TestDatabase
+let gateway: LiveGateway
+let now: number
+const clients: LiveClient[] = []
+
+beforeEach(async () => {
+  database = await emptyDatabase()
+  now = midnight
+  await apply(database, [
+    strategy('calm'),
+    ...vaults.flatMap((vault) => [opened(vault, 'calm', ++now), deposit(vault, ++now, '100')]),
+  ])
+  gateway = await liveGateway(database)
+})
+
+afterEach(async () => {
+  for (const client of clients.splice(0)) client.close()
+  await gateway.close()
+})
+
+async function follow(query = '', headers: Record<string, string> = {}): Promise<LiveClient> {
+  const client = await openStream(gateway.server.origin, `/live/events?${query}`, { headers })
+  clients.push(client)
+  return client
+}
+
+/** Writes a commit of so many rows of a vault. */
+async function commit(vault: string = vaults[0], rows = 1, type: 'harvest' | 'plant' = 'harvest'): Promise<void> {
+  const details = type === 'harvest' ? { type, amountUsd: '1.5', positionId: 'p' } : { type, positionId: 'p' }
+  await apply(
+    database,
+    Array.from({ length: rows }, () => event(vault, ++now, details as Parameters<typeof event>[2])),
+  )
+}
+
+/** The rows of all vaults as their paths tell them, the oldest first. */
+async function ledgers(): Promise<string[]> {
+  const rows = await Promise.all(
+    vaults.map(async (vault) => {
+      const text = await (await gateway.get(`/vault/${vault}/events?limit=1000`)).text()
+      return text === '[]'
+        ? []
+        : text
+            .slice(1, -1)
+            .split(/,(?=\{)/)
+            .map((row) => `{"vault":"${vault}",${row.slice(1)}`)
+    }),
+  )
+  const tsOf = (row: string): number => (JSON.parse(row) as { ts: number }).ts
+  return rows.flat().sort((first, second) => tsOf(first) - tsOf(second))
+}
+
+const dataOf = (events: readonly ReceivedEvent[]): (string | null)[] => events.map(({ data }) => data)
+
+describe('a stream of ledger rows', () => {
+  test('brings each new row as its path does, with its vault, in order', async () => {
+    const client = await follow()
+    const before = (await ledgers()).length
+    await commit(vaults[0], 3)
+    await commit(vaults[1], 2)
+    const events = await client.until('event', 5)
+    expect(dataOf(events)).toEqual((await ledgers()).slice(before))
+    expect(events.map(({ id }) => id?.replace(/\.\d+\./, '.'))).toEqual(['2.1', '2.2', '2.3', '3.1', '3.2'])
+  })
+
+  test('goes on behind an id, by header or parameter, and behind a data version', async () => {
+    const first = await follow()
+    await commit(vaults[0], 3)
+    const [one] = await first.until('event', 3)
+    first.close()
+    await commit(vaults[1], 2)
+    const all = (await ledgers()).slice(2)
+    const id = one?.id ?? ''
+    for (const client of [await follow('', { 'last-event-id': id }), await follow(`after=${id}`)]) {
+      expect(dataOf(await client.until('event', 4))).toEqual(all.slice(1))
+    }
+    const version = id.split('.').slice(0, 2).join('.')
+    expect(dataOf(await (await follow(`after=${version}`)).until('event', 2))).toEqual(all.slice(3))
+    await commit(vaults[0], 1)
+    for (const client of clients.slice(1))
+      await vi.waitFor(async () => expect(client.events.at(-1)?.data).toEqual((await ledgers()).at(-1)))
+  })
+
+  test('has an id before its first row, so that nothing is missed in between', async () => {
+    const client = await follow()
+    await vi.waitFor(() => expect(client.lastId()).toMatch(/^1\.\d+$/))
+    client.close()
+    await commit(vaults[0], 2)
+    const again = await follow('', { 'last-event-id': client.lastId() ?? '' })
+    expect(dataOf(await again.until('event', 2))).toEqual((await ledgers()).slice(2))
+  })
+
+  test('is of some vaults and types, and its ids do not depend on them', async () => {
+    const all = await follow()
+    const ofVault = await follow(`vault=${vaults[1]}`)
+    const ofType = await follow('type=plant,rebalance')
+    await commit(vaults[0], 2)
+    await commit(vaults[1], 1, 'plant')
+    await commit(vaults[1], 2)
+    const events = await all.until('event', 5)
+    expect(await ofVault.until('event', 3)).toEqual(events.slice(2))
+    expect(await ofType.until('event', 1)).toEqual(events.slice(2, 3))
+  })
+
+  test.each([
+    ['after=nonsense', 'after'],
+    ['type=nothing', 'type'],
+    ['vault=0x12', 'vault'],
+    ['vault=0xF7bF36DFf1b98C50De0dA7DA76f94a4A8d06741a', 'vault'],
+  ])('is refused for %s', async (query, parameter) => {
+    const client = await follow(query)
+    await client.ended
+    expect(client.status).toBe(400)
+    expect(JSON.parse(client.text())).toMatchObject({ parameter })
+  })
+})
+
+describe('a position that is not part of the history', () => {
+  test.each(['1.42', '7.42.1', '99999.1', 'nonsense'])(
+    '%s gets a reset, from whose id the stream goes on',
+    async (id) => {
+      const client = await follow('', { 'last-event-id': id })
+      const [reset] = await client.until('reset', 1)
+      expect(JSON.parse(reset?.data ?? '')).toMatchObject({ type: 'urn:vault-gateway:problem:history-changed' })
+      expect(reset?.id).toMatch(/^1\.\d+$/)
+      await commit(vaults[0], 2)
+      expect(dataOf(await client.until('event', 2))).toEqual((await ledgers()).slice(2))
+      expect(client.events.filter(({ event }) => event === 'reset')).toHaveLength(1)
+    },
+  )
+
+  test('that was pruned gets a reset, and so does one before rows had commits', async () => {
+    const log = createLedgerLog(database)
+    const start = await log.end()
+    await commit(vaults[0], 1)
+    await commit(vaults[0], 1)
+    const between = await log.end()
+    await commit(vaults[0], 1)
+    expect(await log.after(start, null)).not.toBeNull()
+    await database.prisma.$executeRawUnsafe(
+      `update commit_log set ledger_rows = null where seq = ${String(between.seq)}`,
+    )
+    expect(await log.after(start, null)).toBeNull()
+    expect(await log.after({ ...between, rows: 0 }, null)).toBeNull()
+    expect((await log.after(between, null))?.commits).toHaveLength(1)
+    await database.prisma.$executeRawUnsafe(`delete from commit_log where seq <= ${String(between.seq)}`)
+    expect(await log.after(between, null)).toBeNull()
+    expect(await log.after({ seq: 0, version: null, rows: null }, null)).toBeNull()
+  })
+
+  test('after the history has changed, an open stream gets a reset too', async () => {
+    const client = await follow()
+    await commit(vaults[0], 1)
+    await client.until('event', 1)
+    // As a failover that lost the newest commit, and went on with another of the same number.
+    await database.prisma.$executeRawUnsafe(
+      `with lost as (delete from ledger_row where commit_nonce = (select split_part(version, '.', 2)::bigint from data_head))
+       update data_head set version = seq || '.5'`,
+    )
+    await database.prisma.$executeRawUnsafe(
+      `update commit_log set version = seq || '.5', ledger_rows = 0 where seq = 2`,
+    )
+    gateway.listener.listening(false)
+    gateway.listener.listening(true)
+    const [reset] = await client.until('reset', 1)
+    expect(reset?.id).toBe('2.5')
+    await commit(vaults[1], 2)
+    expect((await client.until('event', 3)).slice(1).map(({ id }) => id?.split('.')[0])).toEqual(['3', '3'])
+  })
+})
+
+test('while commits are not heard of, a stream says so once, and that it is up to date when they are again', async () => {
+  const client = await follow()
+  gateway.listener.listening(false)
+  await client.until('stale', 1)
+  gateway.listener.listening(true)
+  await client.until('fresh', 1)
+  await commit(vaults[0], 1)
+  await client.until('event', 1)
+  expect(client.events.flatMap(({ event }) => event ?? [])).toEqual(['stale', 'fresh', 'event'])
+})
+
+test('rows of a feed that runs arrive once and in order, however often clients come back', async () => {
+  const rows = 60
+  const begin = await follow()
+  await vi.waitFor(() => expect(begin.lastId()).not.toBeNull())
+  const reading = [20, 60, 150].map(async (stayMilliseconds) => {
+    const own: ReceivedEvent[] = []
+    for (let last = begin.lastId() ?? '', tries = 0; own.length < rows && tries < 100; tries++) {
+      const client = await follow('', { 'last-event-id': last })
+      await wait(stayMilliseconds)
+      client.close()
+      own.push(...client.events.filter(({ event }) => event === 'event'))
+      last = client.lastId() ?? last
+    }
+    return own
+  })
+  for (let batch = 0; batch < rows / 3; batch++) await commit(vaults[batch % 2], 3)
+  const expected = (await ledgers()).slice(2)
+  for (const own of await Promise.all(reading)) expect(dataOf(own)).toEqual(expected)
+})

@@ -1,0 +1,151 @@
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { emptyDatabase, type TestDatabase } from '../../support/database.ts'
+import { type LiveClient, liveGateway, type LiveGateway, openStream } from '../../support/live.ts'
+import { addressOf, apply, deposit, event, mark, midnight, opened, strategy } from '../../support/world.ts'
+
+const vault = addressOf(1)
+const selection = '{ valueUsd status strategy { name } positions { positionId } events(first: 2) { nodes { type } } }'
+const mediaType = 'application/graphql-response+json'
+
+let database: TestDatabase
+let gateway: LiveGateway
+let now = midnight
+const clients: LiveClient[] = []
+
+beforeAll(async () => {
+  database = await emptyDatabase()
+  await apply(database, [strategy('calm'), opened(vault, 'calm', ++now), deposit(vault, ++now, '100')])
+})
+
+beforeEach(async () => {
+  gateway = await liveGateway(database)
+})
+
+afterEach(async () => {
+  for (const client of clients.splice(0)) client.close()
+  await gateway.close()
+})
+
+async function subscribe(query: string, variables?: Record<string, unknown>, how: 'GET' | 'POST' = 'POST') {
+  const headers = { accept: 'text/event-stream', 'content-type': 'application/json' }
+  const search = new URLSearchParams({ query, ...(variables && { variables: JSON.stringify(variables) }) }).toString()
+  const client = await (how === 'GET'
+    ? openStream(gateway.server.origin, `/graphql?${search}`, { headers: { accept: 'text/event-stream' } })
+    : openStream(gateway.server.origin, '/graphql', {
+        headers,
+        method: 'POST',
+        body: JSON.stringify({ query, variables }),
+      }))
+  clients.push(client)
+  return client
+}
+
+describe('a subscription to a vault', () => {
+  test.each(['GET', 'POST'] as const)(
+    'by %s brings what the query would answer, at once and on each change',
+    async (how) => {
+      const client = await subscribe(
+        `subscription ($vault: Address!) { vault(address: $vault) ${selection} }`,
+        { vault },
+        how,
+      )
+      const query = async () => (await gateway.post(`{ vault(address: "${vault}") ${selection} }`)).text()
+      const [first] = await client.until('next', 1)
+      expect(first?.data).toBe(await query())
+      await apply(database, [mark(vault, ++now, String(now))])
+      const [, second] = await client.until('next', 2)
+      expect(second?.data).toBe(await query())
+    },
+  )
+
+  test('is null while the vault is not known', async () => {
+    const unknown = addressOf(7 + now)
+    const client = await subscribe(`subscription { vault(address: "${unknown}") { status } }`)
+    const [first] = await client.until('next', 1)
+    expect(JSON.parse(first?.data ?? '')).toMatchObject({ data: { vault: null } })
+    await apply(database, [opened(unknown, 'calm', ++now)])
+    const [, second] = await client.until('next', 2)
+    expect(JSON.parse(second?.data ?? '')).toMatchObject({ data: { vault: { status: 'IDLE' } } })
+  })
+})
+
+test('a subscription to meta brings the version after each commit', async () => {
+  const client = await subscribe('subscription { meta { version newestFactAt } }')
+  await client.until('next', 1)
+  await apply(database, [mark(vault, ++now, '5')])
+  const [, second] = await client.until('next', 2)
+  const { data } = JSON.parse(second?.data ?? '') as { data: { meta: unknown } }
+  expect(data.meta).toEqual({ version: second?.id, newestFactAt: now })
+})
+
+describe('a subscription to ledgers', () => {
+  const document = `subscription ($after: String, $types: [EventType!]) { ledger(vaults: ["${vault}"], types: $types, after: $after) {
+    cursor vault { address valueUsd } event { type ts txHash } } }`
+  const plant = () => event(vault, ++now, { type: 'plant', positionId: 'p' })
+
+  test('brings each row with its cursor, from which another one goes on', async () => {
+    const client = await subscribe(document)
+    await apply(database, [plant(), plant()])
+    const events = await client.until('next', 2)
+    const rows = events.map(
+      ({ data }) => JSON.parse(data ?? '') as { data: { ledger: { cursor: string; vault: unknown } } },
+    )
+    expect(rows.map(({ data }) => data.ledger.cursor)).toEqual(events.map(({ id }) => id))
+    expect(rows[0]?.data.ledger).toMatchObject({ vault: { address: vault }, event: { type: 'PLANT', ts: now - 1 } })
+    const again = await subscribe(document, { after: rows[0]?.data.ledger.cursor })
+    expect((await again.until('next', 1))[0]).toEqual(events[1])
+  })
+
+  test('ends with an error where its cursor is none of the history', async () => {
+    const client = await subscribe(document, { after: '1.42.1' })
+    await client.ended
+    expect(client.events.flatMap(({ event }) => event ?? [])).toEqual(['next', 'complete'])
+    expect(client.events.find(({ event }) => event === 'next')?.data).toContain('"HISTORY_CHANGED"')
+  })
+})
+
+describe('a request is refused before its stream begins', () => {
+  test.each([
+    ['a document that is not valid', 'subscription { nothing }', 400, 'GRAPHQL_VALIDATION_FAILED'],
+    [
+      'a wrong variable',
+      'subscription ($vault: Address!) { vault(address: $vault) { status } }',
+      400,
+      'BAD_USER_INPUT',
+    ],
+    ['a malformed cursor', 'subscription { ledger(after: "x") { cursor } }', 400, 'BAD_PARAMETER'],
+    [
+      'too high a cost',
+      `subscription { vault(address: "${vault}") { equity(points: 2000) { ts netUsd valueUsd } } }`,
+      400,
+      'QUERY_OVER_BOUND',
+    ],
+    [
+      'too long a text',
+      `subscription { vault(address: "${vault}") { status } } # ${'x'.repeat(9_000)}`,
+      413,
+      'BODY_TOO_LARGE',
+    ],
+  ])('with %s', async (_, query, status, code) => {
+    const client = await subscribe(query)
+    await client.ended
+    expect([client.status, client.headers['content-type']]).toEqual([status, `${mediaType}; charset=utf-8`])
+    expect(client.text()).toContain(`"code":"${code}"`)
+  })
+
+  test('that is a subscription and asks for no stream', async () => {
+    const response = await gateway.post(`subscription { vault(address: "${vault}") { status } }`)
+    expect([response.status, await response.text()]).toEqual([
+      400,
+      expect.stringContaining('Accept: text/event-stream'),
+    ])
+  })
+})
+
+test('a query that accepts only events is answered by one, and its end', async () => {
+  const client = await subscribe('{ strategies { id } }')
+  await client.ended
+  expect(client.headers['content-type']).toBe('text/event-stream; charset=utf-8')
+  expect(client.events.flatMap(({ event }) => event ?? [])).toEqual(['next', 'complete'])
+  expect(client.events[0]?.data).toBe(await (await gateway.post('{ strategies { id } }')).text())
+})

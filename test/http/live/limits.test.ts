@@ -1,0 +1,105 @@
+import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import type { AppOptions } from '../../../src/http/app.ts'
+import { liveLimits } from '../../../src/limits.ts'
+import { createMetrics } from '../../../src/http/ops/metrics.ts'
+import { emptyDatabase, type TestDatabase } from '../../support/database.ts'
+import { type LiveClient, liveGateway, type LiveGateway, openStream } from '../../support/live.ts'
+import { parseMetrics } from '../../support/prometheus.ts'
+import { addressOf, apply, deposit, midnight, opened, strategy } from '../../support/world.ts'
+
+const vault = addressOf(1)
+
+let database: TestDatabase
+let gateway: LiveGateway
+let metrics: ReturnType<typeof createMetrics>
+let now = midnight
+const clients: Pick<LiveClient, 'close'>[] = []
+
+beforeAll(async () => {
+  database = await emptyDatabase()
+  await apply(database, [strategy('calm'), opened(vault, 'calm', ++now), deposit(vault, ++now, '100')])
+})
+
+afterEach(async () => {
+  for (const client of clients.splice(0)) client.close()
+  await gateway.close()
+})
+
+async function begin(liveBounds: AppOptions['liveBounds'], options: Partial<AppOptions> = {}): Promise<void> {
+  metrics = createMetrics()
+  gateway = await liveGateway(database, { onLive: metrics.onLive, liveBounds, ...options })
+}
+
+async function follow(headers: Record<string, string> = {}): Promise<LiveClient> {
+  const client = await openStream(gateway.server.origin, `/live/vaults?vault=${vault}`, { headers })
+  clients.push(client)
+  return client
+}
+
+async function figure(name: string, reason?: string): Promise<number> {
+  const samples = parseMetrics(await metrics.text()).get(`vault_gateway_live_${name}`)?.samples ?? []
+  return samples.find(({ labels }) => reason === undefined || labels['reason'] === reason)?.value ?? NaN
+}
+
+describe('streams', () => {
+  test('of one address are limited, and make room when they close', async () => {
+    await begin({ connectionsOfSender: 2 })
+    const first = await follow()
+    await follow()
+    const refused = await follow()
+    await refused.ended
+    expect([refused.status, refused.headers['retry-after']]).toEqual([429, '4'])
+    expect(JSON.parse(refused.text())).toMatchObject({ type: 'urn:vault-gateway:problem:too-many-streams' })
+    first.close()
+    await vi.waitFor(async () => expect(await figure('streams')).toBe(1))
+    expect((await follow()).status).toBe(200)
+    expect(await figure('streams_refused_total')).toBe(1)
+  })
+
+  test('are limited by API key, and need one', async () => {
+    const keys = ['the-first-key-of-all', 'the-second-key-of-all']
+    await begin({ connectionsOfSender: 1 }, { apiKeys: keys })
+    const statuses: number[] = []
+    for (const key of [null, ...keys, ...keys]) {
+      statuses.push((await follow(key === null ? {} : { authorization: `Bearer ${key}` })).status)
+    }
+    expect(statuses).toEqual([401, 200, 200, 429, 429])
+  })
+
+  test('count against a rate limit once', async () => {
+    await begin({}, { rateLimit: { requests: 2, seconds: 60 } })
+    expect([(await follow()).status, (await follow()).status, (await follow()).status]).toEqual([200, 200, 429])
+  })
+
+  test('of the process are limited', async () => {
+    await begin({ connections: 2 })
+    expect([(await follow()).status, (await follow()).status, (await follow()).status]).toEqual([200, 200, 503])
+  })
+
+  test('get heartbeats, and end at their age, after which clients reconnect at a random time', async () => {
+    await begin({ heartbeatSeconds: 0.1, lifeSeconds: 0.6 })
+    const client = await follow()
+    await client.ended
+    expect(client.events.filter(({ comment }) => comment !== null).length).toBeGreaterThan(2)
+    const retry = Number(client.events.at(-1)?.retry)
+    expect(retry).toBeGreaterThanOrEqual(2_000)
+    expect(retry).toBeLessThanOrEqual(6_000)
+    expect(await figure('streams_closed_total', 'age')).toBe(1)
+  })
+
+  test('end first when the gateway stops, and no new ones begin', async () => {
+    await begin({})
+    const client = await follow()
+    gateway.app.live.endAll()
+    await client.ended
+    expect(client.events.at(-1)?.retry).toMatch(/^\d{4}$/)
+    expect((await follow()).status).toBe(503)
+    expect(await figure('streams_closed_total', 'stop')).toBe(1)
+  })
+
+  test('take no place of other connections', async () => {
+    await begin({})
+    await Promise.all(Array.from({ length: liveLimits.connectionsOfSender }, () => follow()))
+    expect((await fetch(`${gateway.server.origin}/vault/${vault}/snapshot`)).status).toBe(200)
+  })
+})

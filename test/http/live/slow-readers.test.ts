@@ -1,0 +1,115 @@
+import { connect, type Socket } from 'node:net'
+import { setTimeout as wait } from 'node:timers/promises'
+import { afterEach, expect, test, vi } from 'vitest'
+import { liveLimits } from '../../../src/limits.ts'
+import { DataVersions } from '../../../src/http/cache/data-versions.ts'
+import { EncodedResponse } from '../../../src/http/cache/encoded-response.ts'
+import { createFanOut } from '../../../src/http/live/delivery/fan-out.ts'
+import { type LiveObserver, LiveConnections } from '../../../src/http/live/delivery/live-connections.ts'
+import { eventFrame } from '../../../src/http/live/delivery/server-sent-events.ts'
+import { LiveKeys } from '../../../src/http/live/keys/live-keys.ts'
+import type { LiveSource } from '../../../src/http/live/keys/live-key.ts'
+import { beginStream } from '../../../src/http/server/byte-sink.ts'
+import { heapBytes } from '../../support/heap.ts'
+import { serverOf, type TestServer } from '../../support/server.ts'
+
+const nothing = (): void => undefined
+const bodyBytes = 250_000
+
+let server: TestServer | undefined
+const sockets: Socket[] = []
+afterEach(async () => {
+  for (const socket of sockets.splice(0)) socket.destroy()
+  await server?.close()
+})
+
+/** A server whose streams all follow one large response, which changes when `change` is called. */
+async function streaming(limits: Partial<typeof liveLimits | Record<keyof typeof liveLimits, number>>) {
+  const closed: string[] = []
+  const observer: LiveObserver = {
+    onStreams: vi.fn(),
+    onStreamRefused: nothing,
+    onEvaluation: nothing,
+    onDelivery: nothing,
+    onStreamClosed: (reason) => void closed.push(reason),
+  }
+  const all = { ...liveLimits, pushMilliseconds: 0, ...limits }
+  const fanOut = createFanOut(all.slice)
+  const connections = new LiveConnections({ limits: all, fanOut, observer, most: 1_000 })
+  const data = new DataVersions()
+  data.listening(true)
+  const keys = new LiveKeys({ limits: all, fanOut, data, onEvaluation: nothing, onDelivery: nothing })
+  let number = 0
+  const source: LiveSource = {
+    name: 'large',
+    evaluate: () => {
+      const body = `{"number":${number},"text":"${'x'.repeat(bodyBytes)}"}`
+      return Promise.resolve({ response: new EncodedResponse({ status: 200, headers: {}, body }), version: '1.1' })
+    },
+    frame: (body) => eventFrame({ event: 'snapshot', id: String(number), data: body }),
+    refusal: () => ({ frame: Buffer.alloc(0), isEnd: true }),
+    staleFrame: Buffer.alloc(0),
+  }
+  server = await serverOf({
+    listener: (request, response) => {
+      const place = connections.admit(request.url ?? '')
+      if ('status' in place) return Promise.reject(new Error('refused'))
+      keys.follow(source, connections.open(beginStream(response, []), place))
+      return Promise.resolve()
+    },
+  })
+  return {
+    port: server.port,
+    closed,
+    open: () => vi.mocked(observer.onStreams).mock.lastCall?.[0] ?? 0,
+    change: () => {
+      number++
+      keys.committed(['anything'])
+    },
+  }
+}
+
+/** Requests a stream, and reads nothing of it. */
+function request(port: number): Socket {
+  const socket = connect(port, '127.0.0.1', () => socket.write('GET /one HTTP/1.1\r\nHost: x\r\n\r\n'))
+  socket.pause().on('error', nothing)
+  sockets.push(socket)
+  return socket
+}
+
+test('clients that never read are closed and counted, and take little memory', async () => {
+  const clients = 15
+  const { port, closed, open, change } = await streaming({ stallSeconds: 0.5, heartbeatSeconds: 0.1 })
+  for (let count = 0; count < clients; count++) request(port)
+  await vi.waitFor(() => expect(open()).toBe(clients))
+  heapBytes()
+  const before = process.memoryUsage().arrayBuffers
+  let most = 0
+  for (let changes = 0; changes < 300 && closed.length < clients; changes++) {
+    change()
+    await wait(5)
+    if (changes % 20 === 0) {
+      heapBytes()
+      most = Math.max(most, process.memoryUsage().arrayBuffers - before)
+    }
+  }
+  await vi.waitFor(() => expect(closed).toEqual(Array.from({ length: clients }, () => 'slow')), 10_000)
+  expect(most).toBeLessThan(20 * 1024 * 1024)
+})
+
+test('a client that reads again gets the newest, and skips those before it', async () => {
+  const { port, change, open } = await streaming({ heartbeatSeconds: 60 })
+  const socket = request(port)
+  await vi.waitFor(() => expect(open()).toBe(1))
+  for (let changes = 0; changes < 100; changes++) {
+    change()
+    await wait(3)
+  }
+  let text = ''
+  socket.on('data', (chunk: Buffer) => (text += chunk.toString('latin1')))
+  socket.resume()
+  await vi.waitFor(() => expect(text).toContain('"number":100'), 10_000)
+  const numbers = Array.from(text.matchAll(/"number":(\d+)/g), ([, digits]) => Number(digits))
+  expect(numbers).toEqual([...numbers].sort((first, second) => first - second))
+  expect(numbers.length).toBeLessThan(60)
+})

@@ -1,0 +1,180 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import type { LiveObserver } from '../../../src/http/live/delivery/live-connections.ts'
+import { emptyDatabase, type TestDatabase } from '../../support/database.ts'
+import { type LiveClient, liveGateway, type LiveGateway, openStream } from '../../support/live.ts'
+import { addressOf, apply, deposit, mark, midnight, opened, position, strategy } from '../../support/world.ts'
+
+const [first, second] = [addressOf(1), addressOf(2)]
+const versionPattern = /^[1-9]\d*\.\d+$/
+
+let database: TestDatabase
+let gateway: LiveGateway
+let now = midnight
+const clients: LiveClient[] = []
+const observer = {
+  onStreams: vi.fn(),
+  onStreamClosed: vi.fn(),
+  onStreamRefused: vi.fn(),
+  onEvaluation: vi.fn(),
+  onDelivery: vi.fn(),
+} satisfies LiveObserver
+
+beforeAll(async () => {
+  database = await emptyDatabase()
+  await apply(database, [
+    strategy('calm'),
+    ...[first, second].flatMap((vault) => [opened(vault, 'calm', ++now), deposit(vault, ++now, '100')]),
+  ])
+})
+
+beforeEach(async () => {
+  vi.clearAllMocks()
+  gateway = await liveGateway(database, { onLive: observer, liveBounds: { connectionsOfSender: 60 } })
+})
+
+afterEach(async () => {
+  for (const client of clients.splice(0)) client.close()
+  await gateway.close()
+})
+
+async function follow(query: string, headers: Record<string, string> = {}): Promise<LiveClient> {
+  const client = await openStream(gateway.server.origin, `/live/vaults?${query}`, { headers })
+  clients.push(client)
+  return client
+}
+
+function markOf(vault: string, value: string) {
+  return mark(vault, ++now, value, { positions: [position('p')] })
+}
+
+async function snapshotOf(vault: string): Promise<{ text: string; version: string | null }> {
+  const response = await gateway.get(`/vault/${vault}/snapshot`)
+  return { text: await response.text(), version: response.headers.get('data-version') }
+}
+
+describe('a stream of snapshots', () => {
+  test('begins with the snapshot of each vault, byte for byte, with its version', async () => {
+    const client = await follow(`vault=${first},${second}`)
+    expect(client.headers).toMatchObject({
+      'content-type': 'text/event-stream; charset=utf-8',
+      'cache-control': 'no-store',
+      'x-accel-buffering': 'no',
+      'access-control-allow-origin': '*',
+    })
+    const events = await client.until('snapshot', 2)
+    const expected = await Promise.all([first, second].map(snapshotOf))
+    expect(events.map(({ data }) => data).sort()).toEqual(expected.map(({ text }) => text).sort())
+    for (const { id } of events) expect(id).toBe(expected[0]?.version)
+    for (const { id } of events) expect(id).toMatch(versionPattern)
+  })
+
+  test('brings each change, once evaluated for all who follow it, with the bytes of its path at that version', async () => {
+    const streams = await Promise.all(Array.from({ length: 50 }, () => follow(`vault=${first}`)))
+    for (const stream of streams) await stream.until('snapshot', 1)
+    observer.onEvaluation.mockClear()
+    await apply(database, [markOf(first, '150')])
+    const after = await snapshotOf(first)
+    for (const stream of streams) {
+      const [, changed] = await stream.until('snapshot', 2)
+      expect(changed?.data).toBe(after.text)
+      expect(changed?.id).toBe(after.version)
+    }
+    expect(observer.onEvaluation).toHaveBeenCalledTimes(1)
+    expect(streams.every(({ events }) => events.filter(({ event }) => event === 'snapshot').length === 2)).toBe(true)
+  })
+
+  test('says nothing of changes of other vaults, nor where the bytes are the same', async () => {
+    const client = await follow(`vault=${first}`)
+    await client.until('snapshot', 1)
+    await apply(database, [markOf(second, '333')])
+    await wait(400)
+    expect(client.events.filter(({ event }) => event === 'snapshot')).toHaveLength(1)
+  })
+
+  test('pushes at most once in 250 ms, and the newest wins', async () => {
+    const client = await follow(`vault=${first}`)
+    await client.until('snapshot', 1)
+    const began = performance.now()
+    for (let value = 200; value < 230; value++) {
+      await apply(database, [markOf(first, String(value))])
+      await wait(10)
+    }
+    await vi.waitFor(() => expect(client.events.at(-1)?.data).toContain('"valueUsd":229'), 5_000)
+    const most = 2 + Math.ceil((performance.now() - began) / 250)
+    expect(client.events.filter(({ event }) => event === 'snapshot').length).toBeLessThanOrEqual(1 + most)
+  })
+
+  test('accepts each spelling of an address, and follows a vault once', async () => {
+    const client = await follow(`vault=${first.toUpperCase().replace('0X', '0x')},${first}`)
+    await client.until('snapshot', 1)
+    await apply(database, [markOf(first, '77')])
+    await client.until('snapshot', 2)
+    await wait(300)
+    expect(client.events.filter(({ event }) => event === 'snapshot')).toHaveLength(2)
+  })
+
+  test.each([
+    ['', 400, 'vault is missing'],
+    ['vault=', 400, 'which is no address'],
+    ['vault=0x12', 400, 'which is no address'],
+    [`vault=${first}&vault=${second}`, 400, 'is given 2 times'],
+    [`vault=0xF7bF36DFf1b98C50De0dA7DA76f94a4A8d06741a`, 400, 'vault'],
+    [`vault=${Array.from({ length: 101 }, (_, index) => addressOf(index)).join()}`, 400, 'more than 100'],
+    [`vault=${first},${addressOf(99)}`, 404, 'no vault is known'],
+  ])('is refused for %s', async (query, status, detail) => {
+    const client = await follow(query)
+    await client.ended
+    expect(client.status).toBe(status)
+    expect(client.headers['content-type']).toBe('application/problem+json; charset=utf-8')
+    expect(client.text()).toContain(detail)
+  })
+
+  test('answers HEAD, OPTIONS and other methods as other paths do', async () => {
+    const path = `/live/vaults?vault=${first}`
+    const ask = async (method: string) => {
+      const client = await openStream(gateway.server.origin, path, { method })
+      await client.ended
+      return client
+    }
+    expect(await ask('HEAD')).toMatchObject({ status: 200, events: [] })
+    expect(await ask('OPTIONS')).toMatchObject({ status: 204, headers: { allow: 'GET, HEAD, OPTIONS' } })
+    expect(await ask('POST')).toMatchObject({ status: 405 })
+    await vi.waitFor(() => expect(gateway.server.running()).toBe(0))
+  })
+})
+
+describe('Last-Event-ID', () => {
+  test('of this history is followed by the present snapshot', async () => {
+    const before = await follow(`vault=${first}`)
+    await before.until('snapshot', 1)
+    before.close()
+    await apply(database, [markOf(first, '555')])
+    const after = await follow(`vault=${first}`, { 'last-event-id': before.lastId() ?? '' })
+    const [event] = await after.until('snapshot', 1)
+    expect(event?.data).toBe((await snapshotOf(first)).text)
+    expect(after.events.filter(({ event }) => event === 'reset')).toEqual([])
+  })
+
+  test.each(['1.42', '99999999.1', 'nonsense'])('%s of none gets a reset, and then the snapshot', async (id) => {
+    const client = await follow(`vault=${first}`, { 'last-event-id': id })
+    await client.until('snapshot', 1)
+    expect(client.events.map(({ event }) => event).filter((event) => event !== null)).toEqual(['reset', 'snapshot'])
+    expect(JSON.parse(client.events.find(({ event }) => event === 'reset')?.data ?? '')).toMatchObject({
+      type: 'urn:vault-gateway:problem:history-changed',
+    })
+  })
+})
+
+test('while commits are not heard of, a stream says so once, and sends its snapshot when they are again', async () => {
+  const client = await follow(`vault=${first},${second}`)
+  await client.until('snapshot', 2)
+  gateway.listener.listening(false)
+  await client.until('stale', 1)
+  gateway.listener.listening(false)
+  gateway.listener.listening(true)
+  await client.until('snapshot', 4)
+  expect(client.events.map(({ event }) => event).filter((event) => event !== null)).toEqual([
+    ...['snapshot', 'snapshot', 'stale', 'snapshot', 'snapshot'],
+  ])
+})

@@ -1,0 +1,133 @@
+import { request as httpRequest, type IncomingMessage } from 'node:http'
+import { vi } from 'vitest'
+import { notifyAll } from '../../src/cli/gateway.ts'
+import type { Database } from '../../src/database/database.ts'
+import type { ChangeListener } from '../../src/database/commits/change-listener.ts'
+import { readVersionAt } from '../../src/database/read/commit-log.ts'
+import type { AppOptions } from '../../src/http/app.ts'
+import { DataVersions } from '../../src/http/cache/data-versions.ts'
+import { createResponseCache } from '../../src/http/cache/response-cache.ts'
+import { createLedgerLog } from '../../src/graphql/ledger-log.ts'
+import { gatewayOn, type TestGateway } from './gateway.ts'
+import { serverOf, type TestServer } from './server.ts'
+
+/** A gateway on a port that hears of commits. */
+export interface LiveGateway extends TestGateway {
+  readonly server: TestServer
+  readonly listener: ChangeListener
+  close(): Promise<void>
+}
+
+/** @param port of an earlier gateway, to which its clients come back */
+export async function liveGateway(
+  database: Database,
+  options: Partial<AppOptions> = {},
+  port = 0,
+): Promise<LiveGateway> {
+  const cache = createResponseCache(4 * 1024 * 1024)
+  const data = new DataVersions()
+  const versionAt = (seq: number) => readVersionAt(database, seq)
+  const gateway = gatewayOn(database, { cache, data, versionAt, ledgerLog: createLedgerLog(database), ...options })
+  const listener = notifyAll(cache, data, gateway.app.live)
+  const stop = await database.listen(listener)
+  await vi.waitFor(() => {
+    if (!data.isListening) throw new Error('commits are not heard of')
+  }, 10_000)
+  const server = await serverOf(gateway.app, {}, { isBehindProxies: true, port })
+  return {
+    ...gateway,
+    server,
+    listener,
+    async close() {
+      gateway.app.live.endAll()
+      await server.close()
+      await stop()
+    },
+  }
+}
+
+/** An event as it came. */
+export interface ReceivedEvent {
+  readonly event: string | null
+  readonly id: string | null
+  readonly data: string | null
+  readonly retry: string | null
+  readonly comment: string | null
+}
+
+/** A stream of server-sent events as a client reads it. */
+export interface LiveClient {
+  readonly status: number
+  readonly headers: IncomingMessage['headers']
+  /** Everything that has come, in order. */
+  readonly events: ReceivedEvent[]
+  /** The id that the client would send to reconnect. */
+  lastId(): string | null
+  /** Resolves with the events of a type, when there are so many. */
+  until(event: string, count: number): Promise<ReceivedEvent[]>
+  /** The body of a response that is no stream. */
+  text(): string
+  readonly ended: Promise<void>
+  close(): void
+}
+
+export interface LiveRequest {
+  readonly headers?: Record<string, string>
+  readonly method?: string
+  readonly body?: string
+}
+
+/** Opens a stream. */
+export function openStream(origin: string, path: string, asked: LiveRequest = {}): Promise<LiveClient> {
+  const { headers = {}, method = 'GET', body } = asked
+  return new Promise((resolve, reject) => {
+    const sent = httpRequest(new URL(path, origin), { method, headers, agent: false }, (response) => {
+      resolve(clientOf(response, () => sent.destroy()))
+    })
+    sent.on('error', reject)
+    sent.end(body)
+  })
+}
+
+function clientOf(response: IncomingMessage, close: () => void): LiveClient {
+  const events: ReceivedEvent[] = []
+  let text = ''
+  let parsed = 0
+  response.setEncoding('utf8')
+  response.on('data', (chunk: string) => {
+    text += chunk
+    for (let end = text.indexOf('\n\n', parsed); end >= 0; end = text.indexOf('\n\n', parsed)) {
+      events.push(parseEvent(text.slice(parsed, end)))
+      parsed = end + 2
+    }
+  })
+  response.on('error', () => undefined)
+  const ended = new Promise<void>((resolve) => response.once('close', resolve))
+  return {
+    status: response.statusCode ?? 0,
+    headers: response.headers,
+    events,
+    ended,
+    close,
+    text: () => text,
+    lastId: () => events.findLast(({ id }) => id !== null)?.id ?? null,
+    async until(event, count) {
+      const found = () => events.filter((each) => each.event === event)
+      await vi.waitFor(
+        () => {
+          if (found().length < count) throw new Error(`${found().length} of ${count} ${event}: ${text.slice(-500)}`)
+        },
+        { timeout: 20_000, interval: 5 },
+      )
+      return found()
+    },
+  }
+}
+
+function parseEvent(block: string): ReceivedEvent {
+  const field = (name: string): string | null => {
+    const values = block.split('\n').filter((line) => line.startsWith(`${name}:`))
+    return values.length === 0 ? null : values.map((line) => line.slice(name.length + 1).replace(/^ /, '')).join('\n')
+  }
+  return { event: field('event'), id: field('id'), data: field('data'), retry: field('retry'), comment: field('') }
+}
