@@ -35,6 +35,8 @@ export interface VaultConfig {
   readonly firstBlock: number
   /** Accounts that receive its fees as new shares, beside the one that it names itself. */
   readonly feeRecipients?: Address[] | undefined
+  /** Pools in which it holds positions itself, beside the one that it names. */
+  readonly pools?: Address[] | undefined
 }
 
 /** A validated configuration file. */
@@ -105,6 +107,7 @@ const schema = z
           strategy: shortText,
           firstBlock: blockNumber,
           feeRecipients: z.array(address).min(1).optional(),
+          pools: z.array(address).min(1).optional(),
         }),
       )
       .min(1)

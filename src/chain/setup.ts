@@ -9,7 +9,10 @@ import type { Report } from './rpc/fault-watch.ts'
 import { connectRpc, type Rpc, type RpcRetryOptions } from './rpc/rpc.ts'
 import { BlockState, Multicall } from './rpc/multicall.ts'
 import { readFeeTerms } from './vaults/vault-fees.ts'
-import { uniswapV3 } from './venues/uniswap-v3.ts'
+import { VaultKinds } from './vaults/vault-kinds.ts'
+import { nftPositions } from './venues/nft-positions.ts'
+import { poolPositions } from './venues/pool-positions.ts'
+import { Venues } from './venues/venues.ts'
 
 /** Maximum number of old blocks at which a pool that is not there now is looked for. */
 const maxFirstStates = 16
@@ -56,9 +59,11 @@ export async function connectChain(
   const newest = new BlockState(rpc, multicall, block)
   const firsts = (): Promise<BlockState[]> => firstStates(config, rpc, multicall, block.number)
   const tokens = await readTokens(file, config, newest, isResumed ? null : firsts)
-  const venue = uniswapV3(config.positionManager)
-  const feeTerms = await readFeeTerms(newest, config.vaults)
-  return { rpc, impatientRpc, multicall, venue, tokens, feeTerms, config, report, signal, once }
+  const kinds = new VaultKinds(config.vaults)
+  await kinds.resolve(newest)
+  const venues = new Venues([nftPositions(config.positionManager), poolPositions(() => kinds.pools)])
+  const feeTerms = await readFeeTerms(newest, kinds)
+  return { rpc, impatientRpc, multicall, venues, kinds, tokens, feeTerms, config, report, signal, once }
 }
 
 /** Returns the states after the first blocks of vaults, the newest first. */

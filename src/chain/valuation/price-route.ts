@@ -1,7 +1,7 @@
 import type { Address } from 'viem'
 import type { TokenConfig } from '../config.ts'
 import { type BlockState, contractCall } from '../rpc/multicall.ts'
-import { poolAbi } from '../venues/uniswap-v3.ts'
+import { poolAbi } from '../venues/pool.ts'
 
 /** The pools from a token to a stable token. */
 export interface PriceRoute {

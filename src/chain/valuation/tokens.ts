@@ -5,7 +5,7 @@ import type { ChainConfig } from '../config.ts'
 import { type BlockState, contractCall } from '../rpc/multicall.ts'
 import { createPriceRoute, type LazyPriceRoute, type PriceRoute } from './price-route.ts'
 import { tokenAbi } from '../vaults/vault-events.ts'
-import { poolAbi, priceOf } from '../venues/uniswap-v3.ts'
+import { poolAbi, priceOf } from '../venues/pool.ts'
 import type { PositionTerms } from '../venues/venue.ts'
 
 /** Decimals of a price in a fact. */
