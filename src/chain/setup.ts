@@ -58,7 +58,9 @@ export async function connectChain(
   if (missing.flat().length > 0) throw new BadChainConfig(file, missing.flat())
   const newest = new BlockState(rpc, multicall, block)
   const firsts = (): Promise<BlockState[]> => firstStates(config, rpc, multicall, block.number)
-  const tokens = await readTokens(file, config, newest, isResumed ? null : firsts)
+  const tokens = await readTokens(file, config, newest, isResumed ? null : firsts, (problem) =>
+    report('warn', `A token has no price: ${problem}. Vaults that hold it are set aside until it has one`, { file }),
+  )
   const kinds = new VaultKinds(config.vaults)
   await kinds.resolve(newest)
   const venues = new Venues([nftPositions(config.positionManager), poolPositions(() => kinds.pools)])

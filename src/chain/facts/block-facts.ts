@@ -12,7 +12,7 @@ import { vaultAbi } from '../vaults/vault-events.ts'
 import { highWaterAssets } from '../vaults/vault-fees.ts'
 import { type BlockPlan, type FlowEvent, isFlow } from './block-plan.ts'
 import { type BlockFactsOptions, BlockValues } from './block-values.ts'
-import { eventFact, type EventFact, type EventFields, readEventFact } from './event-facts.ts'
+import { eventFact, type EventFields, type LedgerFact, readEventFact } from './event-facts.ts'
 import { valuesBeforeFlows } from './flows.ts'
 
 type VaultFact = Extract<FactInput, { kind: 'vault' }>
@@ -63,7 +63,7 @@ export class BlockFacts {
   }
 
   /** Returns the vault facts of vaults that start in this block, then the event facts in the order of the logs. */
-  async eventFacts({ opened, events, marked }: BlockPlan): Promise<(VaultFact | EventFact)[]> {
+  async eventFacts({ opened, events, marked }: BlockPlan): Promise<(VaultFact | LedgerFact)[]> {
     const { faults } = this
     const [beginnings, flows] = await Promise.all([
       Promise.all(opened.map((vault) => faults.of(vault.address, this.#open(vault)))),
@@ -85,7 +85,7 @@ export class BlockFacts {
   }
 
   /** Returns the deposits and withdrawals of a vault, with their log events. */
-  async #flows(vault: Address, held: VaultHoldings, events: BlockPlan['events']): Promise<[FlowEvent, EventFact][]> {
+  async #flows(vault: Address, held: VaultHoldings, events: BlockPlan['events']): Promise<[FlowEvent, LedgerFact][]> {
     const flows = events.filter(isFlow).filter((event) => event.vault === vault)
     if (flows.length === 0) return []
     const [{ valueUsd }, prices, assets] = await Promise.all([

@@ -10,23 +10,26 @@ import type { VaultEvent } from './block-plan.ts'
 import type { BlockValues } from './block-values.ts'
 
 /** The fact of an event in the ledger. */
-export type EventFact = Extract<FactInput, { kind: 'event' }>
+export type LedgerFact = Extract<FactInput, { kind: 'event' }>
 
 /** The fields of an event fact besides its identity and time. */
-export type EventFields = EventFact extends infer Fact
-  ? Fact extends EventFact
+export type EventFields = LedgerFact extends infer Fact
+  ? Fact extends LedgerFact
     ? Omit<Fact, 'kind' | 'ts' | 'vault' | 'block' | 'txHash' | 'logIndex'>
     : never
   : never
 
 /** Returns the fact of a log's event with these fields. */
-export function eventFact({ ts }: Header, { vault, log }: VaultEvent | PositionEvent, fields: EventFields): EventFact {
+export function eventFact({ ts }: Header, { vault, log }: VaultEvent | PositionEvent, fields: EventFields): LedgerFact {
   const { block, txHash, logIndex } = log
   return { kind: 'event', ts, vault, block, txHash, logIndex, ...fields }
 }
 
 /** Returns the fact of an event other than a deposit or withdrawal; null where it is none. */
-export async function readEventFact(values: BlockValues, event: VaultEvent | PositionEvent): Promise<EventFact | null> {
+export async function readEventFact(
+  values: BlockValues,
+  event: VaultEvent | PositionEvent,
+): Promise<LedgerFact | null> {
   if ('change' in event) {
     const { change } = event
     if (change.kind === 'minted') return readMintedFee(values, event, change)
@@ -49,7 +52,7 @@ async function readMintedFee(
   values: BlockValues,
   event: VaultEvent,
   mint: Extract<VaultChange, { kind: 'minted' }>,
-): Promise<EventFact | null> {
+): Promise<LedgerFact | null> {
   const { vault } = event
   const terms = values.options.feeTerms.get(vault)
   const units = terms && (await feeAssets(values.state, values.before(), vault, terms, mint))
@@ -62,14 +65,14 @@ async function readChargedFee(
   values: BlockValues,
   event: VaultEvent,
   { kind, amounts }: Extract<VaultChange, { kind: 'charged' | 'earned' }>,
-): Promise<EventFact | null> {
+): Promise<LedgerFact | null> {
   const { vault } = event
   const { adapter } = values.options.kinds.of(vault)
   const paid = kind === 'charged' ? amounts : await adapter.readFeePart(values.state, vault, amounts)
   return paid === null ? null : feeFact(values, event, paid)
 }
 
-async function feeFact(values: BlockValues, event: VaultEvent, amounts: readonly bigint[]): Promise<EventFact> {
+async function feeFact(values: BlockValues, event: VaultEvent, amounts: readonly bigint[]): Promise<LedgerFact> {
   const [prices, assets] = await Promise.all([values.prices(), values.assets(event.vault)])
   return eventFact(values.block, event, { type: 'fee', amountUsd: values.worthOf(assets, amounts, prices).toFixed() })
 }

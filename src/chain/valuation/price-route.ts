@@ -17,7 +17,7 @@ interface Hop {
 }
 
 /** The problem of a configured route. */
-interface RouteProblem {
+export interface RouteProblem {
   readonly reason: string
   /** Whether a pool does not answer, rather than to hold other tokens. */
   readonly isAbsent: boolean

@@ -3,7 +3,7 @@ import { Decimal, one } from '../../domain/decimal.ts'
 import { BadChainConfig, ContractMismatch } from '../errors.ts'
 import type { ChainConfig } from '../config.ts'
 import { type BlockState, contractCall } from '../rpc/multicall.ts'
-import { createPriceRoute, type LazyPriceRoute, type PriceRoute } from './price-route.ts'
+import { createPriceRoute, type LazyPriceRoute, type PriceRoute, type RouteProblem } from './price-route.ts'
 import { tokenAbi } from '../vaults/vault-events.ts'
 import { poolAbi, priceOf } from '../venues/pool.ts'
 import type { PositionTerms } from '../venues/venue.ts'
@@ -32,6 +32,7 @@ export type TokenPrices = ReadonlyMap<string, Decimal>
  * @param newest state at the newest block
  * @param older returns states of the history, where pools that do not answer now are looked for; null for a chain that
  *   was read with the same tokens before, so that such a pool has vanished
+ * @param onAbsent called with the problem of each token whose pools never answered: it has no price as long as they don't
  * @throws {BadChainConfig} with every problem
  */
 export async function readTokens(
@@ -39,6 +40,7 @@ export async function readTokens(
   { tokens }: ChainConfig,
   newest: BlockState,
   older: (() => Promise<readonly BlockState[]>) | null,
+  onAbsent: (problem: string) => void,
 ): Promise<Tokens> {
   const decimals = await Promise.all(
     tokens.map(({ address }) => newest.read(contractCall(tokenAbi, address, 'decimals', []))),
@@ -50,11 +52,17 @@ export async function readTokens(
   )
   const routes = tokens.map((token, index) => createPriceRoute(token, decimals[index] ?? 0, stables))
   const routeProblems = await findRoutes(routes, newest, older)
-  const problems = tokens.flatMap((_, index) => [
-    ...decimalsProblem(decimals[index] ?? null).map((problem) => `tokens[${index}].address ${problem}`),
-    ...(routeProblems[index] ?? []).map((problem) => `tokens[${index}].price ${problem}`),
-  ])
+  const problems = tokens.flatMap((_, index) => {
+    const problem = routeProblems[index] ?? null
+    return [
+      ...decimalsProblem(decimals[index] ?? null).map((text) => `tokens[${index}].address ${text}`),
+      ...(problem === null || problem.isAbsent ? [] : [`tokens[${index}].price ${problem.reason}`]),
+    ]
+  })
   if (problems.length > 0) throw new BadChainConfig(file, problems)
+  routeProblems.forEach((problem, index) => {
+    if (problem !== null) onAbsent(`tokens[${index}].price ${problem.reason}`)
+  })
   return new Map(
     tokens.map(({ address, symbol, price }, index) => {
       const routeAt = (state: BlockState) => (routes[index] as (typeof routes)[number]).at(state)
@@ -63,18 +71,17 @@ export async function readTokens(
   )
 }
 
-/** Returns the problems of each route, none or one. */
+/** Returns the problem of each route; null for one without. */
 async function findRoutes(
   routes: readonly LazyPriceRoute[],
   newest: BlockState,
   older: (() => Promise<readonly BlockState[]>) | null,
-): Promise<string[][]> {
+): Promise<(RouteProblem | null)[]> {
   const now = await Promise.all(routes.map((route) => route.find(newest)))
   if (older !== null && now.some((problem) => problem?.isAbsent === true)) {
     for (const state of await older()) await Promise.all(routes.map((route) => route.at(state)))
   }
-  const problems = await Promise.all(routes.map((route) => route.find(newest)))
-  return problems.map((problem) => (problem === null || (problem.isAbsent && older === null) ? [] : [problem.reason]))
+  return Promise.all(routes.map((route) => route.find(newest)))
 }
 
 /** Reads the prices of tokens at a block. Tokens without a pool at that block are omitted. */

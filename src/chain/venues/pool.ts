@@ -18,7 +18,7 @@ export const poolAbi = parseAbi([
   'function positions(bytes32 key) view returns (uint128 liquidity, uint256 feeGrowthInside0LastX128, uint256 feeGrowthInside1LastX128, uint128 tokensOwed0, uint128 tokensOwed1)',
 ])
 
-/** What a pool stores of one owner's liquidity in one range. */
+/** One owner's liquidity in one range, as a pool stores it. */
 export type PoolAccount = Pick<StoredPosition, 'liquidity' | 'credited' | 'growthCounted'>
 
 const nothing: Amounts = [0n, 0n]
