@@ -1,5 +1,5 @@
 import type { ChainConfig } from './config.ts'
-import { BadChainConfig } from './errors.ts'
+import { BadChainConfig, type PriceRefused } from './errors.ts'
 import { finalBlock } from './rpc/finality.ts'
 import { readTokens } from './valuation/tokens.ts'
 import type { ChainConnection } from './reader.ts'
@@ -16,6 +16,9 @@ import { Venues } from './venues/venues.ts'
 
 /** Maximum number of old blocks at which a pool that is not there now is looked for. */
 const maxFirstStates = 16
+
+/** How often the same refused price is logged at most. */
+const repeatedAfterMilliseconds = 300_000
 
 /** Options for reading a chain. */
 export interface ChainOptions {
@@ -65,7 +68,19 @@ export async function connectChain(
   await kinds.resolve(newest)
   const venues = new Venues([nftPositions(config.positionManager), poolPositions(() => kinds.pools)])
   const feeTerms = await readFeeTerms(newest, kinds)
-  return { rpc, impatientRpc, multicall, venues, kinds, tokens, feeTerms, config, report, signal, once }
+  const onMarkWaits = reportOnce(report)
+  return { rpc, impatientRpc, multicall, venues, kinds, tokens, feeTerms, onMarkWaits, config, report, signal, once }
+}
+
+/** Reports refused prices, each token's seldom. */
+function reportOnce(report: Report): (refused: PriceRefused) => void {
+  const reported = new Map<string, number>()
+  return ({ symbol, message }) => {
+    const now = performance.now()
+    if (now - (reported.get(symbol) ?? -Infinity) < repeatedAfterMilliseconds) return
+    reported.set(symbol, now)
+    report('warn', `Marks wait for a price: ${message}`, { token: symbol })
+  }
 }
 
 /** Returns the states after the first blocks of vaults, the newest first. */

@@ -2,6 +2,7 @@ import type { Address } from 'viem'
 import { zero } from '../../domain/decimal.ts'
 import type { FactInput } from '../../feed/fact/fact.ts'
 import type { VaultConfig } from '../config.ts'
+import { PriceRefused } from '../errors.ts'
 import type { VaultHoldings } from '../positions/holdings.ts'
 import type { VaultFaults } from '../progress/set-aside.ts'
 import type { Header } from '../rpc/block.ts'
@@ -34,12 +35,22 @@ export class BlockFacts {
   /**
    * Values a vault at the end of the block.
    * @param held its positions according to the logs
-   * @returns null for a vault that nobody has shares of, while its asset has no price
+   * @returns null for a vault that nobody has shares of, while its asset has no price, and where a price is refused
    * @throws {ContractMismatch} when a contract does not answer as its standard requires
    * @throws {Contradiction} when contracts and logs disagree
    * @throws {PriceUnavailable} when its asset, or something else that it holds, has no price
    */
   async mark(vault: Address, held: VaultHoldings): Promise<MarkFact | null> {
+    try {
+      return await this.#readMark(vault, held)
+    } catch (error) {
+      if (!(error instanceof PriceRefused)) throw error
+      this.options.onMarkWaits(error)
+      return null
+    }
+  }
+
+  async #readMark(vault: Address, held: VaultHoldings): Promise<MarkFact | null> {
     const tellsHighWater = this.options.feeTerms.get(vault)?.tellsHighWater === true
     const [{ valueUsd, positions }, prices, assets, supply, highWater] = await Promise.all([
       this.#values.value(vault, held),
@@ -49,7 +60,7 @@ export class BlockFacts {
       tellsHighWater ? highWaterAssets(this.#values.state, vault) : null,
     ])
     if (supply === 0n && assets.some(({ symbol }) => !prices.has(symbol))) return null
-    for (const asset of assets) this.#values.priceOf(asset, prices)
+    for (const { symbol } of assets) prices.require(symbol)
     const highWaterUsd = highWater === null ? null : this.#values.worthOf(assets, [highWater], prices)
     return {
       kind: 'mark',

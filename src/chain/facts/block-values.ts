@@ -1,6 +1,6 @@
 import type { Address } from 'viem'
 import { type Decimal, roundUsd, zero } from '../../domain/decimal.ts'
-import { PriceUnavailable } from '../errors.ts'
+import type { PriceRefused } from '../errors.ts'
 import type { VaultHoldings } from '../positions/holdings.ts'
 import type { Header } from '../rpc/block.ts'
 import { BlockState, type Multicall } from '../rpc/multicall.ts'
@@ -19,6 +19,8 @@ export interface BlockFactsOptions {
   readonly kinds: VaultKinds
   readonly tokens: Tokens
   readonly feeTerms: VaultFeeTerms
+  /** Called where a mark is left out, since a price is refused. */
+  readonly onMarkWaits: (refused: PriceRefused) => void
 }
 
 /** The state of vaults and prices at the end of one block, each read once. */
@@ -53,7 +55,7 @@ export class BlockValues {
   }
 
   prices(): Promise<TokenPrices> {
-    this.#prices ??= readPrices(this.state, this.options.tokens)
+    this.#prices ??= readPrices({ state: this.state, ts: this.block.ts }, this.options.tokens)
     return this.#prices
   }
 
@@ -71,14 +73,9 @@ export class BlockValues {
    * @throws {PriceUnavailable} when one has no price
    */
   worthOf(assets: readonly Token[], amounts: readonly bigint[], prices: TokenPrices): Decimal {
-    const worth = assets.map((asset, index) => amountIn(asset, amounts[index] ?? 0n).times(this.priceOf(asset, prices)))
+    const worth = assets.map((asset, index) =>
+      amountIn(asset, amounts[index] ?? 0n).times(prices.require(asset.symbol)),
+    )
     return roundUsd(worth.reduce((sum, one) => sum.plus(one), zero))
-  }
-
-  /** @throws {PriceUnavailable} when the token has no price */
-  priceOf({ symbol }: Token, prices: TokenPrices): Decimal {
-    const price = prices.get(symbol)
-    if (price === undefined) throw new PriceUnavailable(symbol, this.block.number)
-    return price
   }
 }

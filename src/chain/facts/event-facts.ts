@@ -1,5 +1,6 @@
 import { roundUsd } from '../../domain/decimal.ts'
 import type { FactInput } from '../../feed/fact/fact.ts'
+import { PriceRefused } from '../errors.ts'
 import type { PositionEvent } from '../positions/holdings.ts'
 import type { Header } from '../rpc/block.ts'
 import { ValueSum } from '../valuation/valuation.ts'
@@ -42,8 +43,13 @@ export async function readEventFact(
   const position = await positionOf(values, positionId)
   if (position === null) return eventFact(values.block, event, { type, positionId })
   const market = { tokens: values.options.tokens, prices: await values.prices() }
-  const sum = new ValueSum(market, values.block.number)
-  sum.add(position.token0, amounts[0]).add(position.token1, amounts[1])
+  const sum = new ValueSum(market)
+  try {
+    sum.add(position.token0, amounts[0]).add(position.token1, amounts[1])
+  } catch (error) {
+    if (error instanceof PriceRefused) return eventFact(values.block, event, { type, positionId })
+    throw error
+  }
   return eventFact(values.block, event, { type, positionId, amountUsd: roundUsd(sum.usd).toFixed() })
 }
 

@@ -3,7 +3,7 @@ import { Decimal, one, roundUsd, zero } from '../../domain/decimal.ts'
 import type { FactInput } from '../../feed/fact/fact.ts'
 import { checkCount, readVerified } from '../positions/check-holdings.ts'
 import { withCollectable } from './collectable.ts'
-import { ContractMismatch, PriceUnavailable } from '../errors.ts'
+import { ContractMismatch } from '../errors.ts'
 import type { Holding, VaultHoldings } from '../positions/holdings.ts'
 import { subtractToZero } from '../positions/position-state.ts'
 import { amountIn, type TokenPrices, type Token, type Tokens } from './tokens.ts'
@@ -62,7 +62,7 @@ export async function valueVault(
   const read = [...own, ...named]
   checkTotals(state.block.number, { vault, statement, balances, positions: read })
   const market = { tokens, prices: pricesNow }
-  const sum = new ValueSum(market, state.block.number)
+  const sum = new ValueSum(market)
   for (const { token, units } of balances) sum.add(token, units)
   for (const { token, units } of statement.debts) sum.add(token, -units)
   const positions = withCollectable(read)
@@ -72,7 +72,7 @@ export async function valueVault(
   }
   return {
     valueUsd: roundUsd(sum.usd),
-    positions: positions.filter(isOpen).map((position) => toMarkedPosition(position, market, state.block.number)),
+    positions: positions.filter(isOpen).map((position) => toMarkedPosition(position, market)),
   }
 }
 
@@ -80,10 +80,7 @@ export async function valueVault(
 export class ValueSum {
   usd: Decimal = zero
 
-  constructor(
-    readonly market: Market,
-    readonly block: number,
-  ) {}
+  constructor(readonly market: Market) {}
 
   /**
    * Adds an amount in smallest units; unknown tokens count as nothing.
@@ -92,9 +89,7 @@ export class ValueSum {
   add(address: Address, units: bigint): this {
     const token = this.market.tokens.get(address)
     if (token === undefined || units === 0n) return this
-    const price = this.market.prices.get(token.symbol)
-    if (price === undefined) throw new PriceUnavailable(token.symbol, this.block)
-    this.usd = this.usd.plus(amountIn(token, units).times(price))
+    this.usd = this.usd.plus(amountIn(token, units).times(this.market.prices.require(token.symbol)))
     return this
   }
 }
@@ -146,7 +141,7 @@ function isOpen({ liquidity, credited }: Position): boolean {
   return liquidity > 0n || credited.some((amount) => amount > 0n)
 }
 
-function toMarkedPosition(position: PayingPosition, market: Market, block: number): MarkedPosition {
+function toMarkedPosition(position: PayingPosition, market: Market): MarkedPosition {
   const token0 = market.tokens.get(position.token0) as Token
   const token1 = market.tokens.get(position.token1) as Token
   // The price is quoted in the stable token where one of the two is stable.
@@ -157,7 +152,7 @@ function toMarkedPosition(position: PayingPosition, market: Market, block: numbe
   }
   const { freed, collectable } = position
   const { lower, upper, current } = position.prices
-  const rewards = new ValueSum(market, block)
+  const rewards = new ValueSum(market)
     .add(position.token0, subtractToZero(collectable[0], freed[0]))
     .add(position.token1, subtractToZero(collectable[1], freed[1]))
   return {

@@ -61,7 +61,7 @@ async function checkVault(connection: ChainConnection, vault: VaultConfig, block
     read.push(['owner', owner], [assets.length === 1 ? 'asset' : 'assets', symbols.join(', ')])
   })
   if (fits) {
-    await attempt(async () => void read.push(...(await readValue(connection, state, vault))))
+    await attempt(async () => void read.push(...(await readValue(connection, state, block.ts, vault))))
     read.push(...(await readOptional(connection, state, address)))
   }
   return {
@@ -86,18 +86,18 @@ async function checkCreation({ impatientRpc, multicall }: ChainConnection, vault
 async function readValue(
   connection: ChainConnection,
   state: BlockState,
+  ts: number,
   config: VaultConfig,
 ): Promise<[name: string, value: string][]> {
   const { tokens, venues, kinds } = connection
   const { address: vault } = config
   const kind = kinds.of(vault)
   const assets = await kind.adapter.readAssets(state, vault)
-  const prices = readPrices(state, tokens)
+  const prices = readPrices({ state, ts }, tokens)
   const priced = await Promise.all(
     assets.map(async (asset) => {
       const { symbol } = requireToken(tokens, asset, vault, state.block.number)
-      const price = (await prices).get(symbol)
-      if (price === undefined) throw new PriceUnavailable(symbol, state.block.number)
+      const price = (await prices).require(symbol)
       return `${price.toFixed()} USD for one ${symbol}`
     }),
   )

@@ -29,6 +29,7 @@ export const ichiVault = own('IchiVault')
 export const boastfulVault = own('BoastfulVault')
 export const payout = own('Payout')
 export const donor = own('Donor')
+export const feed = own('Feed')
 export const multicall: Artifact = { ...own('Multicall3'), abi: [] }
 
 /** The data of the transaction that creates the contract. */
