@@ -106,6 +106,14 @@ async function readChain(file: string): Promise<ChainFile> {
   return chain
 }
 
+/** Reads the configurations of several chains. */
+async function readChains(files: readonly string[]): Promise<readonly ChainFile[]> {
+  const { requireDistinctVaults } = await import('./cli/commands/chain.ts')
+  const chains = await Promise.all(files.map(readChain))
+  requireDistinctVaults(chains)
+  return chains
+}
+
 async function ingestFeed(config: Config, command: Extract<Command, { name: 'ingest' }>): Promise<number> {
   const database = await openDatabase(config.database, (message) => console.error(message))
   try {
@@ -121,7 +129,7 @@ async function serveUntilStopped(config: Config, command: Extract<Command, { nam
   const worker = workerNumber()
   if (worker !== null) onStopMessage(() => stopping.abort())
   setFlagsFromString(tightHeap)
-  const chain = command.chain === null ? null : await readChain(command.chain)
+  const chain = command.chain === null ? null : await readChains(command.chain)
   const log = createLog({ level: config.logLevel, secrets, worker, output: process.stderr })
   const database = await openDatabase(config.database, (message) => log.warn(message))
   const print = (message: string): void => console.log(message)

@@ -15,17 +15,39 @@ export interface NodeConfig {
   readonly requestsPerSecond: number
 }
 
-/**
- * Source of a token's price: a stable token is worth 1 USD, any other is converted through one or two pools to a stable
- * token.
- */
-export type PriceSource = 'stable' | readonly Address[]
+/** One or two pools that lead to a stable token, or to one with a feed. */
+export interface PoolSource {
+  readonly pools: readonly Address[]
+  /** Takes the mean of so many seconds, by `observe`, instead of the price at the end of a block. */
+  readonly twapSeconds?: number | undefined
+}
 
-/** A token that vaults may hold. */
-export interface TokenConfig {
-  readonly address: Address
-  readonly symbol: string
-  readonly price: PriceSource
+/** A Chainlink feed in USD. */
+export interface FeedSource {
+  readonly feed: Address
+  /** An older answer is refused. */
+  readonly maxAgeSeconds: number
+}
+
+/** A source whose prices are refused where they differ more from those of a second one. */
+export interface CheckedSource {
+  readonly source: PoolSource | FeedSource
+  readonly second: PoolSource | FeedSource
+  readonly maxDifferencePercent: number
+}
+
+/** Source of a token's price. A stable token is worth 1 USD. */
+export type PriceSource = 'stable' | PoolSource | FeedSource | CheckedSource
+
+/** Tells whether a source is the price of pools at the end of a block. */
+export function isSpot(price: PriceSource): price is PoolSource {
+  return price !== 'stable' && 'pools' in price && price.twapSeconds === undefined
+}
+
+/** Returns the feed of a source; null where it has none. */
+export function feedOf(price: Exclude<PriceSource, 'stable'>): FeedSource | null {
+  const source = 'source' in price ? price.source : price
+  return 'feed' in source ? source : null
 }
 
 /** A vault to follow. */
@@ -36,6 +58,8 @@ export interface VaultConfig {
   readonly firstBlock: number
   /** Accounts that receive its fees as new shares, beside the one that it names itself. */
   readonly feeRecipients?: Address[] | undefined
+  /** Pools in which it holds positions itself, beside the one that it names. */
+  readonly pools?: Address[] | undefined
 }
 
 /** A validated configuration file. */
@@ -66,6 +90,23 @@ const uniqueBy = <Key extends string>(...keys: Key[]) =>
     }
   }
 
+const pools = z.array(address).min(1).max(2)
+const poolSource = z.strictObject({ pools, twapSeconds: z.number().int().min(1).max(604_800).optional() })
+const feedSource = z.strictObject({ feed: address, maxAgeSeconds: z.number().int().min(1).max(31_536_000) })
+const priceSource = z
+  .union([
+    z.literal('stable'),
+    pools,
+    poolSource,
+    feedSource,
+    z.strictObject({
+      source: z.union([poolSource, feedSource]),
+      second: z.union([poolSource, feedSource]),
+      maxDifferencePercent: z.number().min(0.000_001).max(100),
+    }),
+  ])
+  .transform((price): PriceSource => (Array.isArray(price) ? { pools: price } : price))
+
 const schema = z
   .strictObject({
     chainId: z.number().int().min(1).max(Number.MAX_SAFE_INTEGER),
@@ -83,7 +124,7 @@ const schema = z
         z.strictObject({
           address,
           symbol: shortText,
-          price: z.union([z.literal('stable'), z.array(address).min(1).max(2)]),
+          price: priceSource,
         }),
       )
       .min(1)
@@ -106,6 +147,7 @@ const schema = z
           strategy: shortText,
           firstBlock: blockNumber,
           feeRecipients: z.array(address).min(1).optional(),
+          pools: z.array(address).min(1).optional(),
         }),
       )
       .min(1)

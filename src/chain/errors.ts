@@ -57,10 +57,14 @@ export class PriceUnavailable extends ChainError {
   constructor(
     readonly symbol: string,
     readonly block: number,
+    reason = "a pool or feed of its price isn't there or holds nothing yet",
   ) {
-    super(`${symbol} has no price at block ${block}: a pool of its price isn't there or holds nothing yet`)
+    super(`${symbol} has no price at block ${block}: ${reason}`)
   }
 }
+
+/** A token in a vault whose USD price is too old, or too far from its second source. */
+export class PriceRefused extends PriceUnavailable {}
 
 /** All vaults are set aside, so that nothing is left to read. One reason a line. */
 export class NoVaultLeft extends ChainError {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { BaseError } from 'viem'
 import type { FactInput } from '../feed/fact/fact.ts'
 import type { Header } from './rpc/block.ts'
-import type { ChainConfig } from './config.ts'
+import { type ChainConfig, isSpot } from './config.ts'
 import { Undecodable } from './errors.ts'
 import { type ChainPosition, decodePosition, encodePosition } from './progress/chain-position.ts'
 import { readFacts } from './progress/read-facts.ts'
@@ -97,7 +97,9 @@ export function chainFeed(options: ChainOptions, applied: ChainPosition | null):
  */
 export function chainName(config: ChainConfig): string {
   const { positionManager, markEveryBlocks, tokens, strategies, vaults } = config
-  const configured = JSON.stringify([positionManager, markEveryBlocks, tokens, strategies, vaults])
+  // Spot prices of pools are told by a list of these, as in the file.
+  const told = tokens.map((token) => ({ ...token, price: isSpot(token.price) ? token.price.pools : token.price }))
+  const configured = JSON.stringify([positionManager, markEveryBlocks, told, strategies, vaults])
   const digest = createHash('sha256').update(configured).digest('hex').slice(0, 12)
   return `chain ${config.chainId} (${digest})`
 }

@@ -1,13 +1,15 @@
-import { type Address, getAddress } from 'viem'
+import { type Address, getAddress, type Hex } from 'viem'
 import type { Header, ChainLog } from './rpc/block.ts'
-import { bloomOf, mayMatch } from './rpc/bloom.ts'
+import { bloomOf, mayHaveLogsOf, mayMatch } from './rpc/bloom.ts'
+import { BlockState } from './rpc/multicall.ts'
 import { NodeFault } from './errors.ts'
-import { inChunks } from './rpc/arrays.ts'
-import type { Holdings } from './valuation/holdings.ts'
-import { leftNoTraces, type TracesOptions } from './valuation/traces.ts'
+import { groupBy, inChunks } from './rpc/arrays.ts'
+import type { Holdings } from './positions/holdings.ts'
+import { leftNoTraces, type TracesOptions } from './positions/traces.ts'
 import type { LogFilter, Node } from './rpc/node.ts'
 import { sortLogs, type RangeWidth, readHistory } from './rpc/log-ranges.ts'
-import { mintTopics, vaultTopics } from './vaults/vault-events.ts'
+import { mintTopics } from './vaults/vault-events.ts'
+import type { VaultKinds } from './vaults/vault-kinds.ts'
 import { mintsFees, type VaultFeeTerms } from './vaults/vault-fees.ts'
 import type { Tokens } from './valuation/tokens.ts'
 
@@ -23,6 +25,7 @@ export interface LogSource {
 export interface LogSourceOptions extends TracesOptions {
   readonly tokens: Tokens
   readonly feeTerms: VaultFeeTerms
+  readonly kinds: VaultKinds
 }
 
 /** Maximum number of addresses in a filter that providers accept. */
@@ -30,39 +33,48 @@ const maxAddresses = 200
 
 /** Creates a source for the logs of vaults and of their positions. */
 export function createLogSource(options: LogSourceOptions, vaults: readonly Address[], holdings: Holdings): LogSource {
-  const { rpc, venue, tokens, feeTerms } = options
+  const { rpc, multicall, venues, kinds, tokens, feeTerms } = options
   const filtersOf = (some: readonly Address[]): LogFilter[] => {
     const minting = some.filter((address) => mintsFees(feeTerms.get(address)))
     return [
-      ...inChunks(some, maxAddresses).map((address) => ({ address, topics: [vaultTopics] })),
+      ...[...groupBy(some, (vault) => kinds.of(vault).adapter)].flatMap(([{ topics }, ofKind]) =>
+        inChunks(ofKind, maxAddresses).map((address) => ({ address, topics: [topics] })),
+      ),
       ...inChunks(minting, maxAddresses).map((address) => ({ address, topics: mintTopics })),
     ]
   }
-  const topics = [...vaultTopics, ...venue.topics]
+  const topicsNow = (): Hex[] => [
+    ...new Set([...vaults.flatMap((vault) => kinds.of(vault).adapter.topics), ...venues.topics]),
+  ]
   const newest: { ts: number; ids: Set<string> } = { ts: -1, ids: new Set() }
 
   return {
     async inRange(from, to, width) {
-      const changes = await readHistory(rpc, [...filtersOf(vaults), ...venue.movesOf(vaults)], from, to, width)
-      const arrived = changes.flatMap((log) => venue.readLog(log)?.id ?? [])
+      await kinds.resolve(new BlockState(rpc, multicall, await rpc.ask((node) => node.block(to))))
+      const filters = [...filtersOf(vaults), ...venues.movesOf(holdings.accounts)]
+      const changes = await readHistory(rpc, filters, from, to, width)
+      const arrived = changes.flatMap((log) => venues.readLog(log)?.id ?? [])
       const ids = new Set([...holdings.ids, ...arrived])
-      return sortLogs([...changes, ...(await readHistory(rpc, venue.changesOf([...ids]), from, to, width))])
+      return sortLogs([...changes, ...(await readHistory(rpc, venues.changesOf([...ids]), from, to, width))])
     },
     async ofBlock(block) {
+      await kinds.resolve(new BlockState(rpc, multicall, block))
       // Some chains leave the bloom filter empty.
       const hasBloom = /[1-9a-f]/.test(block.logsBloom.slice(2))
       const ids = idsAt(block)
-      const suspects = hasBloom ? suspectsIn(block, ids) : { vaults, hasMoves: true }
-      const addresses = [...suspects.vaults, ...(suspects.hasMoves ? [venue.address] : [])]
+      const suspects = hasBloom ? suspectsIn(block, ids) : { vaults, contracts: venues.contracts }
+      const addresses = [...suspects.vaults, ...suspects.contracts]
       if (addresses.length === 0) return { logs: [], isWhole: true }
-      const found = await rpc.ask((node) => readLogsOf(node, block, addresses))
+      const found = (await rpc.ask((node) => readLogsOf(node, block, addresses))).filter(isOfVaults)
       found.forEach((log) => addTo(newest.ids, log))
       if (found.length > 0 || !hasBloom) return { logs: sortLogs(found), isWhole: false }
-      const positions = suspects.hasMoves ? { owners: vaults, ids } : undefined
-      const traced = { vaults: suspects.vaults, tokens: [...tokens.keys()], positions }
+      const positions = suspects.contracts.length > 0 ? { owners: holdings.accounts, ids } : undefined
+      const accounts = suspects.vaults.flatMap((vault) => kinds.of(vault).accounts)
+      const traced = { vaults: suspects.vaults, accounts, tokens: [...tokens.keys()], positions }
       if (await leftNoTraces(block, traced, options)) return { logs: [], isWhole: true }
       const all = await rpc.ask((node) => allLogs(node, block))
-      const logs = all.filter((log) => addresses.includes(getAddress(log.address)) && isOfTopics(log))
+      const isAsked = (log: ChainLog): boolean => addresses.includes(getAddress(log.address)) && isOfTopics(log)
+      const logs = all.filter((log) => isAsked(log) && isOfVaults(log))
       logs.forEach((log) => addTo(newest.ids, log))
       return { logs, isWhole: true }
     },
@@ -79,23 +91,33 @@ export function createLogSource(options: LogSourceOptions, vaults: readonly Addr
 
   /** Returns the contracts that may have logs about vaults in a block, by its bloom filter. */
   function suspectsIn({ logsBloom }: Header, ids: readonly string[]) {
+    const filters = [...venues.movesOf(holdings.accounts), ...venues.changesOf(ids)]
+    const contracts = filters.filter((filter) => mayMatch(logsBloom, filter)).flatMap(({ address = [] }) => address)
     return {
       vaults: vaults.filter((vault) => filtersOf([vault]).some((filter) => mayMatch(logsBloom, filter))),
-      hasMoves: [...venue.movesOf(vaults), ...venue.changesOf(ids)].some((filter) => mayMatch(logsBloom, filter)),
+      contracts: [...new Set(contracts)].filter((contract) => mayHaveLogsOf(logsBloom, contract)),
     }
   }
 
   async function readLogsOf(node: Node, { hash }: Header, addresses: readonly Address[]): Promise<ChainLog[]> {
-    const lists = inChunks(addresses, maxAddresses).map((address) => node.logsOf({ address, topics: [topics] }, hash))
+    const lists = inChunks(addresses, maxAddresses).map((address) =>
+      node.logsOf({ address, topics: [topicsNow()] }, hash),
+    )
     return (await Promise.all(lists)).flat()
   }
 
   function isOfTopics({ topics: [first] }: ChainLog): boolean {
-    return first !== undefined && topics.includes(first)
+    return first !== undefined && topicsNow().includes(first)
+  }
+
+  /** Tells whether a log is not one of a pool about positions of others. */
+  function isOfVaults(log: ChainLog): boolean {
+    const account = venues.readLog(log)?.account
+    return account === undefined || holdings.vaultOf(account.owner) !== undefined
   }
 
   function addTo(ids: Set<string>, log: ChainLog): void {
-    const id = getAddress(log.address) === venue.address ? venue.readLog(log)?.id : undefined
+    const id = venues.readLog(log)?.id
     if (id !== undefined) ids.add(id)
   }
 }

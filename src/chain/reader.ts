@@ -1,16 +1,16 @@
-import { initialPositions } from './initial-positions.ts'
+import { initialPositions } from './positions/initial-positions.ts'
 import type { Header } from './rpc/block.ts'
 import { confirmations } from './rpc/contract-existence.ts'
-import { checkHoldings } from './valuation/check-holdings.ts'
+import { checkHoldings } from './positions/check-holdings.ts'
 import type { ChainConfig } from './config.ts'
-import { timestampFacts, type TimestampBlocks, type TimestampFacts } from './timestamp-facts.ts'
+import { timestampFacts, type TimestampBlocks, type TimestampFacts } from './facts/timestamp-facts.ts'
 import { explainBreak } from './rpc/finality.ts'
 import { followChain } from './follow.ts'
 import { createLogSource } from './log-source.ts'
-import { type IsApplied, planSeconds } from './plan-seconds.ts'
+import { type IsApplied, planSeconds } from './facts/plan-seconds.ts'
 import type { Report } from './rpc/fault-watch.ts'
 import type { Rpc } from './rpc/rpc.ts'
-import type { BlockFactsOptions } from './block-facts.ts'
+import type { BlockFactsOptions } from './facts/block-values.ts'
 import { BlockState } from './rpc/multicall.ts'
 
 /** Maximum number of seconds that are valued concurrently. */
@@ -62,7 +62,7 @@ export async function* readSeconds(
   const vaults = config.vaults.map(({ address }) => address)
   const firstBlock = Math.min(...config.vaults.map((vault) => vault.firstBlock))
   const parent = await parentOf(rpc, start, firstBlock)
-  const holdings = await initialPositions(parent, { ...options, vaults })
+  const holdings = await initialPositions(parent, { ...options, vaults: config.vaults })
   const logs = createLogSource(options, vaults, holdings)
   const { finality, pollSeconds } = config
   for await (const segment of followChain({ rpc, logs, finality, pollSeconds, parent, once, signal, onEnd, until })) {

@@ -1,5 +1,5 @@
 import type { ChainConfig } from './config.ts'
-import { BadChainConfig } from './errors.ts'
+import { BadChainConfig, type PriceRefused } from './errors.ts'
 import { finalBlock } from './rpc/finality.ts'
 import { readTokens } from './valuation/tokens.ts'
 import type { ChainConnection } from './reader.ts'
@@ -9,10 +9,16 @@ import type { Report } from './rpc/fault-watch.ts'
 import { connectRpc, type Rpc, type RpcRetryOptions } from './rpc/rpc.ts'
 import { BlockState, Multicall } from './rpc/multicall.ts'
 import { readFeeTerms } from './vaults/vault-fees.ts'
-import { uniswapV3 } from './venues/uniswap-v3.ts'
+import { VaultKinds } from './vaults/vault-kinds.ts'
+import { nftPositions } from './venues/nft-positions.ts'
+import { poolPositions } from './venues/pool-positions.ts'
+import { Venues } from './venues/venues.ts'
 
 /** Maximum number of old blocks at which a pool that is not there now is looked for. */
 const maxFirstStates = 16
+
+/** How often the same refused price is logged at most. */
+const repeatedAfterMilliseconds = 300_000
 
 /** Options for reading a chain. */
 export interface ChainOptions {
@@ -55,10 +61,26 @@ export async function connectChain(
   if (missing.flat().length > 0) throw new BadChainConfig(file, missing.flat())
   const newest = new BlockState(rpc, multicall, block)
   const firsts = (): Promise<BlockState[]> => firstStates(config, rpc, multicall, block.number)
-  const tokens = await readTokens(file, config, newest, isResumed ? null : firsts)
-  const venue = uniswapV3(config.positionManager)
-  const feeTerms = await readFeeTerms(newest, config.vaults)
-  return { rpc, impatientRpc, multicall, venue, tokens, feeTerms, config, report, signal, once }
+  const tokens = await readTokens(file, config, newest, isResumed ? null : firsts, (problem) =>
+    report('warn', `A token has no price: ${problem}. Vaults that hold it are set aside until it has one`, { file }),
+  )
+  const kinds = new VaultKinds(config.vaults)
+  await kinds.resolve(newest)
+  const venues = new Venues([nftPositions(config.positionManager), poolPositions(() => kinds.pools)])
+  const feeTerms = await readFeeTerms(newest, kinds)
+  const onMarkWaits = reportOnce(report)
+  return { rpc, impatientRpc, multicall, venues, kinds, tokens, feeTerms, onMarkWaits, config, report, signal, once }
+}
+
+/** Reports refused prices, each token's seldom. */
+function reportOnce(report: Report): (refused: PriceRefused) => void {
+  const reported = new Map<string, number>()
+  return ({ symbol, message }) => {
+    const now = performance.now()
+    if (now - (reported.get(symbol) ?? -Infinity) < repeatedAfterMilliseconds) return
+    reported.set(symbol, now)
+    report('warn', `Marks wait for a price: ${message}`, { token: symbol })
+  }
 }
 
 /** Returns the states after the first blocks of vaults, the newest first. */

@@ -1,8 +1,8 @@
 import { type Address, type Hex, hexToBytes, keccak256, numberToHex, padHex } from 'viem'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { mayMatch } from '../../src/chain/rpc/bloom.ts'
-import { vaultTopics } from '../../src/chain/vaults/vault-events.ts'
-import { uniswapV3 } from '../../src/chain/venues/uniswap-v3.ts'
+import { erc4626 } from '../../src/chain/vaults/erc4626.ts'
+import { nftPositions } from '../../src/chain/venues/nft-positions.ts'
 import { type Call, describeOnChain, patienceMilliseconds, startChain, type TestChain } from './support/anvil.ts'
 import { openVault, type Operator } from './support/operator.ts'
 import { deployProtocol, type Protocol } from './support/protocol.ts'
@@ -37,13 +37,13 @@ describeOnChain('a block whose bloom filter is falsely positive', () => {
     await chain.block({ from: deployer, to: protocol.manager, data: mint })
     await chain.mine(80)
     const owner = padHex(vault.address, { size: 32 })
-    const [transfer = '0x', increase = '0x'] = uniswapV3(protocol.manager).topics
+    const [transfer = '0x', increase = '0x'] = nftPositions(protocol.manager).topics
     const values: Hex[][] = [
-      [vault.address, vaultTopics[0] ?? '0x'],
-      [vault.address, vaultTopics[2] ?? '0x'],
+      [vault.address, erc4626.topics[0] ?? '0x'],
+      [vault.address, erc4626.topics[2] ?? '0x'],
       [protocol.manager, transfer, owner],
       [protocol.manager, increase, numberToHex(3n, { size: 32 })],
-      [vault.address, ...vaultTopics, protocol.manager, transfer, owner],
+      [vault.address, ...erc4626.topics, protocol.manager, transfer, owner],
     ]
     for (const some of values) {
       await fake(some)
@@ -63,13 +63,13 @@ describeOnChain('a block whose bloom filter is falsely positive', () => {
     const spenders = coveringTopics(values.flatMap(bitsOf))
     await chain.block(...spenders.map((spender) => protocol.approve(alice, protocol.weth, spender)), ...calls)
     const { hash, logsBloom } = await chain.client.getBlock()
-    const filters = [{ address: vault.address, topics: [vaultTopics] }, ...changes()]
+    const filters = [{ address: vault.address, topics: [erc4626.topics] }, ...changes()]
     expect(filters.some((filter) => mayMatch(logsBloom, filter))).toBe(true)
     fakes.add(hash)
   }
 
   function changes() {
-    const venue = uniswapV3(protocol.manager)
+    const venue = nftPositions(protocol.manager)
     return [...venue.movesOf([vault.address]), ...venue.changesOf(['3'])]
   }
 
@@ -112,7 +112,7 @@ describeOnChain('a block whose bloom filter is falsely positive', () => {
 
   test('is read with all its logs where the state of a vault has changed without any of its own', async () => {
     const before = fakes.size
-    await fake([vault.address, vaultTopics[0] ?? '0x'], protocol.mint(vault.address, protocol.weth, 5n))
+    await fake([vault.address, erc4626.topics[0] ?? '0x'], protocol.mint(vault.address, protocol.weth, 5n))
     await chain.mine(5)
     const { lines, requests } = await read()
     expect(lines).toEqual(right)

@@ -2,8 +2,8 @@ import type { Address } from 'viem'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readHeader, readLogs } from '../../src/chain/rpc/block.ts'
 import { bloomOf, mayHaveLogsOf } from '../../src/chain/rpc/bloom.ts'
-import { initialPositions } from '../../src/chain/initial-positions.ts'
-import { timestampFacts } from '../../src/chain/timestamp-facts.ts'
+import { initialPositions } from '../../src/chain/positions/initial-positions.ts'
+import { timestampFacts } from '../../src/chain/facts/timestamp-facts.ts'
 import { connectChain } from '../../src/chain/setup.ts'
 import { describeOnChain, patienceMilliseconds, startChain, type TestChain } from './support/anvil.ts'
 import { openVault, type Operator } from './support/operator.ts'
@@ -45,7 +45,7 @@ describeOnChain('a mark', () => {
     const reader = await connectChain(optionsOf(json), false)
     const header = await reader.rpc.ask((node) => node.block('latest'))
     const addresses = some.map(({ address }) => address)
-    const holdings = await initialPositions(header, { ...reader, vaults: addresses })
+    const holdings = await initialPositions(header, { ...reader, vaults: reader.config.vaults })
     const marked = new Map(addresses.map((address) => [address, holdings.of(address)]))
     const plan = { number: header.number, opened: [], events: [], marked, owners: new Map(), faults: new Map() }
     const moment = { blocks: [{ plan, header }], end: header }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { valuesBeforeFlows } from '../../src/chain/valuation/flows.ts'
+import { valuesBeforeFlows } from '../../src/chain/facts/flows.ts'
 import { Decimal } from '../../src/domain/decimal.ts'
 
 const flow = (amount: number) => ({ isDeposit: amount > 0, amountUsd: new Decimal(Math.abs(amount)) })

@@ -9,9 +9,12 @@ import { emptyDatabase, type TestDatabase } from '../support/database.ts'
 import { dumpReadModel } from '../support/dump.ts'
 import { gatewayOn } from '../support/gateway.ts'
 import { type Call, describeOnChain, patienceMilliseconds, startChain, type TestChain } from './support/anvil.ts'
+import * as artifacts from './support/artifacts.ts'
+import { observe } from './support/observer.ts'
 import { openVault, type Operator } from './support/operator.ts'
 import { deployProtocol, type Protocol } from './support/protocol.ts'
 import { randomOf } from './support/random.ts'
+import { openShareVault } from './support/share-vault.ts'
 import { applyChain, chainJson, type ChainJson, optionsOf } from './support/reading.ts'
 
 /** CHAIN_SEEDS=20 is the full size. */
@@ -31,7 +34,7 @@ describeOnChain('a chain that is reorganised', () => {
   afterEach(() => Promise.all(readers.splice(0).map((reader) => reader.kill())))
   afterAll(() => chain.stop())
 
-  const jsonOf = (vault: Operator, more: ChainJson = {}): ChainJson =>
+  const jsonOf = (vault: Place, more: ChainJson = {}): ChainJson =>
     chainJson(chain.url, protocol, [{ address: vault.address, firstBlock: vault.firstBlock }], {
       finality,
       pollSeconds: 0.01,
@@ -44,6 +47,41 @@ describeOnChain('a chain that is reorganised', () => {
     await chain.request({ method: 'anvil_dropAllTransactions' })
   }
 
+  /** A vault of two tokens with positions in a pool itself, which it moves as others trade. */
+  async function openShares(): Promise<Subject> {
+    const [, , alice, bob] = chain.accounts as [Address, Address, Address, Address]
+    const vault = await openShareVault(chain, protocol, artifacts.gammaVault, alice)
+    const tick = Math.round((await observe(chain, protocol).tickOf(await chain.head())) / 10) * 10
+    await chain.block(vault.deposit(alice, usdc(4_000), usdc(2) * 10n ** 12n))
+    return {
+      ...vault,
+      chance(random) {
+        const depositor = random() < 0.5 ? alice : bob
+        const kind = random()
+        const width = 10 * Math.ceil(random() * 60)
+        if (kind < 0.3) return vault.deposit(depositor, usdc(Math.ceil(random() * 900)), usdc(1) * 10n ** 11n)
+        if (kind < 0.5) return vault.withdraw(depositor, BigInt(Math.ceil(random() * 9)) * 10n ** 16n)
+        if (kind < 0.7) return vault.rebalance(tick - 10 * width, tick + 10 * width, tick - width, tick + width)
+        return random() < 0.5
+          ? protocol.swap(protocol.usdc, protocol.weth, usdc(Math.ceil(random() * 9_000)))
+          : protocol.swap(protocol.weth, protocol.usdc, 10n ** 18n)
+      },
+    }
+  }
+
+  async function openCapital(): Promise<Subject> {
+    const vault = await openVault(chain, protocol, protocol.usdc)
+    return { ...vault, chance: (random) => chance(vault, random) }
+  }
+
+  /** A vault that pays fees by new shares. */
+  async function openFees(): Promise<Subject> {
+    const recipient = chain.accounts[5] as Address
+    const vault = await openVault(chain, protocol, protocol.usdc, artifacts.feeVault, recipient)
+    const accrue = (random: () => number) => vault.callOf(vault.owner, 'accrue', usdc(Math.ceil(random() * 9)))
+    return { ...vault, chance: (random) => (random() < 0.3 ? accrue(random) : chance(vault, random)) }
+  }
+
   /** Something that may happen to a vault. Some of it fails, such as pausing twice, and leaves no log. */
   function chance(vault: Operator, random: () => number): Call {
     const [, , alice, bob] = chain.accounts as [Address, Address, Address, Address]
@@ -54,13 +92,13 @@ describeOnChain('a chain that is reorganised', () => {
     return kind < 0.85 ? vault.pause() : vault.unpause()
   }
 
-  async function mineSome(vault: Operator, random: () => number): Promise<void> {
-    for (let count = Math.floor(random() * 3); count >= 0; count--) await chain.send(chance(vault, random))
+  async function mineSome(vault: Subject, random: () => number): Promise<void> {
+    for (let count = Math.floor(random() * 3); count >= 0; count--) await chain.send(vault.chance(random))
     await chain.mine()
   }
 
   /** The rows that the canonical chain's own logs say there are, newest first. */
-  async function canonicalRows({ address, firstBlock }: Operator, last: number) {
+  async function canonicalRows({ address, firstBlock }: Place, last: number) {
     const logs = await chain.client.getLogs({ address, fromBlock: BigInt(firstBlock), toBlock: BigInt(last) })
     return logs
       .map(({ topics, transactionHash, logIndex, blockNumber }) => ({
@@ -73,26 +111,36 @@ describeOnChain('a chain that is reorganised', () => {
       .reverse()
   }
 
-  async function ledgerOf(database: Database, vault: Operator) {
+  async function ledgerOf(database: Database, vault: Place) {
     const response = await gatewayOn(database).get(`/vault/${vault.address}/events?limit=1000`)
     if (response.status !== 200) return null
     const rows = (await response.json()) as { txHash: string; logIndex: number; block: number; type: string }[]
-    return rows.map(({ txHash, logIndex, block, type }) => ({ txHash, logIndex, block, type }))
+    return rows
+      .filter(({ type }) => compared.has(type))
+      .map(({ txHash, logIndex, block, type }) => ({ txHash, logIndex, block, type }))
   }
 
-  test.each(seeds)(
-    'up to its finality, with kills between, leaves the ledger of the canonical one (seed %i)',
-    async (seed) => {
+  const subjects = [
+    ...seeds.map((seed) => ({ kind: 'ERC-4626', seed, open: openCapital })),
+    // One in three.
+    ...seeds.filter((seed) => seed % 3 === 1).map((seed) => ({ kind: 'two-token shares', seed, open: openShares })),
+    ...seeds.filter((seed) => seed % 3 === 2).map((seed) => ({ kind: 'fees in shares', seed, open: openFees })),
+  ]
+
+  test.each(subjects)(
+    'up to its finality, with kills between, leaves the ledger of the canonical one ($kind, seed $seed)',
+    async ({ seed, open }) => {
       const random = randomOf(seed)
-      const vault = await openVault(chain, protocol, protocol.usdc)
+      const vault = await open()
       const json = jsonOf(vault)
       const database = await emptyDatabase()
+      const begun = await chain.head()
       let reader = await startReader(database, json)
       let kills = 0
       for (let round = 0; round < rounds; round++) {
         await mineSome(vault, random)
-        // The depositors' means came in the block after the first one.
-        const since = (await chain.head()) - vault.firstBlock - 1
+        // The depositors' means came in the blocks after the first one.
+        const since = (await chain.head()) - begun
         if (random() < 0.35) await reorganise(Math.min(since, Math.ceil(random() * finality)))
         if (random() > 0.3) continue
         await reader.kill()
@@ -119,7 +167,7 @@ describeOnChain('a chain that is reorganised', () => {
   )
 
   test('deeper than its finality stops the reader, also after a restart', async () => {
-    const vault = await openVault(chain, protocol, protocol.usdc)
+    const vault = await openCapital()
     const json = jsonOf(vault)
     const database = await emptyDatabase()
     const random = randomOf(99)
@@ -162,9 +210,21 @@ const types = new Map(
       ['Withdraw(address,address,address,uint256,uint256)', 'withdraw'],
       ['Paused(address)', 'suspend'],
       ['Unpaused(address)', 'resume'],
+      ['Deposit(address,address,uint256,uint256,uint256)', 'deposit'],
+      ['Withdraw(address,address,uint256,uint256,uint256)', 'withdraw'],
     ] as const
   ).map(([signature, type]) => [toEventSelector(signature) as string, type]),
 )
+
+/** The rows whose logs are compared; the others are by the comparison with one run. */
+const compared: ReadonlySet<string> = new Set(types.values())
+
+type Place = Pick<Operator, 'address' | 'firstBlock'>
+
+interface Subject extends Place {
+  /** Something that may happen to it. */
+  readonly chance: (random: () => number) => Call
+}
 
 interface Reader {
   readonly ended: Promise<unknown>

@@ -188,6 +188,33 @@ describeOnChain('vaults of which some do not fit', () => {
     await expect(linesOf(fileOf([foreign, lending]))).rejects.toThrow(NoVaultLeft)
   })
 
+  test('leave a feed that follows the chain running where none is left', async () => {
+    const stopping = new AbortController()
+    const said: Said[] = []
+    let ends = 0
+    const feed = chainFeed(optionsOf(fileOf([foreign]), { once: false, signal: stopping.signal, said }), null)
+    feed.onEnd(({ block }) => {
+      expect(block.number).toBeGreaterThan(foreign.firstBlock)
+      if (++ends === 3) stopping.abort()
+      return Promise.resolve()
+    })
+    for await (const facts of feed.facts) expect(facts).toEqual([expect.objectContaining({ kind: 'strategy' })])
+    expect(said.map(({ message }) => message)).toContain(
+      'None of the vaults can be read: mend the file and start again',
+    )
+  })
+
+  test('are set aside alone where a pool of their price never answers', async () => {
+    const nobody: Address = `0x${'7'.repeat(40)}`
+    const json = fileOf([good, unpriced], nobody)
+    const { lines, said, aside } = await read(json)
+    expect(aside.map(({ address }) => address)).toEqual([unpriced.address])
+    expect(without(lines, unpriced)).toEqual(await linesOf(fileOf([good], nobody)))
+    expect(said.filter(({ level }) => level === 'warn').map(({ message }) => message)).toEqual([
+      `A token has no price: tokens[3].price names ${nobody}, which is no pool. Vaults that hold it are set aside until it has one`,
+    ])
+  })
+
   test('are read from where they stood once they are mended in the file, and the others go on', async () => {
     const database = await emptyDatabase()
     await applyChain(database, fileOf([good, foreign, unpriced]))

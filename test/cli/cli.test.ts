@@ -35,7 +35,8 @@ describe('the command line is read as', () => {
   test.each([
     [['serve'], { name: 'serve', feed: null, chain: null, skipBad: false }],
     [['serve', '--feed', 'f', '--skip-bad'], { name: 'serve', feed: 'f', chain: null, skipBad: true }],
-    [['serve', '--chain', 'c'], { name: 'serve', feed: null, chain: 'c', skipBad: false }],
+    [['serve', '--chain', 'c'], { name: 'serve', feed: null, chain: ['c'], skipBad: false }],
+    [['serve', '--chain', 'c', '--chain', 'd'], { name: 'serve', feed: null, chain: ['c', 'd'], skipBad: false }],
     [['chain', 'c'], { name: 'chain', file: 'c', follow: false }],
     [['chain', '--follow', 'c'], { name: 'chain', file: 'c', follow: true }],
     [['ingest', 'f'], { name: 'ingest', feed: 'f', skipBad: false }],

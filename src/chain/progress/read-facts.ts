@@ -1,8 +1,10 @@
+import { setTimeout as wait } from 'node:timers/promises'
 import type { FactInput } from '../../feed/fact/fact.ts'
 import type { VaultConfig } from '../config.ts'
 import { ChainUnreadable, NoVaultLeft } from '../errors.ts'
 import type { ReaderOptions, ResumePoint } from '../reader.ts'
 import type { Header } from '../rpc/block.ts'
+import { finalBlock } from '../rpc/finality.ts'
 import type { Rpc } from '../rpc/rpc.ts'
 import type { ChainProgress } from './chain-position.ts'
 import type { LateVault, SetAsideVault } from './set-aside.ts'
@@ -23,7 +25,7 @@ export interface FactsOptions extends ReaderOptions {
  * Reads vaults as facts, second by second. Vaults that are behind the others are read first, up to where these are. A
  * vault that cannot be read on is set aside, and the others go on.
  * @param start how far the chain was read; null for its beginning
- * @throws {ChainError} when a retry cannot help, or no vault is left
+ * @throws {ChainError} when a retry cannot help, or no vault is left and the chain is not followed
  */
 export async function* readFacts(
   options: FactsOptions,
@@ -35,7 +37,18 @@ export async function* readFacts(
   for await (const { start: block, facts } of readStage(options, { vaults, from }, (...fault) => aside.add(...fault))) {
     yield { block, facts, late: aside.late }
   }
-  if (aside.late.length === options.config.vaults.length) throw aside.error()
+  if (aside.late.length < options.config.vaults.length) return
+  if (options.once) throw aside.error()
+  await standStill(options)
+}
+
+/** Goes on to watch a chain of which no vault can be read, until the file is mended. */
+async function standStill({ rpc, config, signal, onEnd, report }: FactsOptions): Promise<void> {
+  report('error', 'None of the vaults can be read: mend the file and start again', {})
+  for (;;) {
+    await onEnd?.(await finalBlock(rpc, config.finality))
+    await wait(config.pollSeconds * 1_000, undefined, { signal })
+  }
 }
 
 /**

@@ -1,12 +1,13 @@
 import type { Address } from 'viem'
-import type { TokenConfig } from '../config.ts'
 import { type BlockState, contractCall } from '../rpc/multicall.ts'
-import { poolAbi } from '../venues/uniswap-v3.ts'
+import { poolAbi } from '../venues/pool.ts'
 
-/** The pools from a token to a stable token. */
+/** The pools from a token to one that has another price. */
 export interface PriceRoute {
   readonly hops: readonly Hop[]
-  /** Power of ten between the smallest units of the token and of the stable token. */
+  /** The token that they lead to. */
+  readonly end: Address
+  /** Power of ten between the smallest units of the token and of the one at the end. */
   readonly shift: number
 }
 
@@ -16,8 +17,14 @@ interface Hop {
   readonly direct: boolean
 }
 
+/** A token, and the pools that lead from it to another one. */
+export interface RouteConfig {
+  readonly address: Address
+  readonly pools: readonly Address[]
+}
+
 /** The problem of a configured route. */
-interface RouteProblem {
+export interface RouteProblem {
   readonly reason: string
   /** Whether a pool does not answer, rather than to hold other tokens. */
   readonly isAbsent: boolean
@@ -34,17 +41,17 @@ export interface LazyPriceRoute {
 /**
  * Creates the price route of a token.
  * @param decimals of the token
- * @param stables decimals of the stable tokens, by address
+ * @param quotes decimals of the tokens that it may lead to, by address
  */
 export function createPriceRoute(
-  token: TokenConfig,
+  token: RouteConfig,
   decimals: number,
-  stables: ReadonlyMap<Address, number>,
+  quotes: ReadonlyMap<Address, number>,
 ): LazyPriceRoute {
-  let known: PriceRoute | null = token.price === 'stable' ? { hops: [], shift: 0 } : null
+  let known: PriceRoute | null = null
   const resolve = async (state: BlockState): Promise<RouteProblem | null> => {
     if (known !== null) return null
-    const found = await readRoute(state, token, decimals, stables)
+    const found = await readRoute(state, token, decimals, quotes)
     if ('reason' in found) return found
     known = found
     return null
@@ -60,11 +67,10 @@ export function createPriceRoute(
 
 async function readRoute(
   state: BlockState,
-  { address, price }: TokenConfig,
+  { address, pools }: RouteConfig,
   decimals: number,
-  stables: ReadonlyMap<Address, number>,
+  quotes: ReadonlyMap<Address, number>,
 ): Promise<PriceRoute | RouteProblem> {
-  const pools = price === 'stable' ? [] : price
   const sides = await Promise.all(pools.map((pool) => sidesOf(state, pool)))
   const hops: Hop[] = []
   let at = address
@@ -75,10 +81,10 @@ async function readRoute(
     hops.push({ pool, direct: pair[0] === at })
     at = pair[0] === at ? pair[1] : pair[0]
   }
-  const ofStable = stables.get(at)
-  return ofStable === undefined
+  const ofEnd = quotes.get(at)
+  return ofEnd === undefined
     ? { reason: `leads to ${at}, which is no stable token of this list`, isAbsent: false }
-    : { hops, shift: decimals - ofStable }
+    : { hops, end: at, shift: decimals - ofEnd }
 }
 
 async function sidesOf(state: BlockState, pool: Address): Promise<readonly [Address, Address] | null> {

@@ -1,15 +1,12 @@
 import type { Address } from 'viem'
-import { Decimal, one } from '../../domain/decimal.ts'
-import { BadChainConfig, ContractMismatch } from '../errors.ts'
-import type { ChainConfig } from '../config.ts'
+import { Decimal } from '../../domain/decimal.ts'
+import { BadChainConfig, ContractMismatch, PriceRefused, PriceUnavailable } from '../errors.ts'
+import { type ChainConfig, feedOf } from '../config.ts'
 import { type BlockState, contractCall } from '../rpc/multicall.ts'
-import { createPriceRoute, type LazyPriceRoute, type PriceRoute } from './price-route.ts'
+import type { RouteProblem } from './price-route.ts'
+import { createPriceReader, type Moment, type PriceReader, type QuoteToken } from './price-sources.ts'
 import { tokenAbi } from '../vaults/vault-events.ts'
-import { poolAbi, priceOf } from '../venues/uniswap-v3.ts'
 import type { PositionTerms } from '../venues/venue.ts'
-
-/** Decimals of a price in a fact. */
-const priceScale = 18
 
 /** A token with its decimals. */
 export interface Token {
@@ -17,21 +14,41 @@ export interface Token {
   readonly symbol: string
   readonly decimals: number
   readonly stable: boolean
-  /** Returns the pools from this token to a stable token; null while one of them was never found to answer. */
-  readonly routeAt: (state: BlockState) => Promise<PriceRoute | null>
+  readonly price: PriceReader
 }
 
 /** The configured tokens, by address. */
 export type Tokens = ReadonlyMap<Address, Token>
 
 /** Price of one whole token in USD, by symbol, rounded half-even to 18 decimals. */
-export type TokenPrices = ReadonlyMap<string, Decimal>
+export class TokenPrices extends Map<string, Decimal> {
+  /** Reasons for which prices are refused, by symbol. */
+  readonly refusals = new Map<string, string>()
+
+  constructor(readonly block: number) {
+    super()
+  }
+
+  /**
+   * Returns a price.
+   * @throws {PriceRefused} when it is refused
+   * @throws {PriceUnavailable} when there is none
+   */
+  require(symbol: string): Decimal {
+    const price = this.get(symbol)
+    if (price !== undefined) return price
+    const refusal = this.refusals.get(symbol)
+    if (refusal !== undefined) throw new PriceRefused(symbol, this.block, refusal)
+    throw new PriceUnavailable(symbol, this.block)
+  }
+}
 
 /**
  * Reads the decimals of tokens, and checks their price routes.
  * @param newest state at the newest block
  * @param older returns states of the history, where pools that do not answer now are looked for; null for a chain that
  *   was read with the same tokens before, so that such a pool has vanished
+ * @param onAbsent called with the problem of each token whose pools never answered: it has no price as long as they don't
  * @throws {BadChainConfig} with every problem
  */
 export async function readTokens(
@@ -39,69 +56,67 @@ export async function readTokens(
   { tokens }: ChainConfig,
   newest: BlockState,
   older: (() => Promise<readonly BlockState[]>) | null,
+  onAbsent: (problem: string) => void,
 ): Promise<Tokens> {
   const decimals = await Promise.all(
     tokens.map(({ address }) => newest.read(contractCall(tokenAbi, address, 'decimals', []))),
   )
-  const stables = new Map(
-    tokens.flatMap(({ address, price }, index) =>
-      price === 'stable' ? [[address, decimals[index] ?? 0] as const] : [],
-    ),
+  const quotes = new Map(
+    tokens.flatMap(({ address, price }, index): [Address, QuoteToken][] => {
+      const source = price === 'stable' ? price : feedOf(price)
+      return source === null ? [] : [[address, { decimals: decimals[index] ?? 0, source }]]
+    }),
   )
-  const routes = tokens.map((token, index) => createPriceRoute(token, decimals[index] ?? 0, stables))
-  const routeProblems = await findRoutes(routes, newest, older)
-  const problems = tokens.flatMap((_, index) => [
-    ...decimalsProblem(decimals[index] ?? null).map((problem) => `tokens[${index}].address ${problem}`),
-    ...(routeProblems[index] ?? []).map((problem) => `tokens[${index}].price ${problem}`),
-  ])
+  const prices = tokens.map((token, index) => createPriceReader({ ...token, decimals: decimals[index] ?? 0 }, quotes))
+  const routeProblems = await findProblems(prices, newest, older)
+  const problems = tokens.flatMap((_, index) => {
+    const problem = routeProblems[index] ?? null
+    return [
+      ...decimalsProblem(decimals[index] ?? null).map((text) => `tokens[${index}].address ${text}`),
+      ...(problem === null || problem.isAbsent ? [] : [`tokens[${index}].price ${problem.reason}`]),
+    ]
+  })
   if (problems.length > 0) throw new BadChainConfig(file, problems)
+  routeProblems.forEach((problem, index) => {
+    if (problem !== null) onAbsent(`tokens[${index}].price ${problem.reason}`)
+  })
   return new Map(
     tokens.map(({ address, symbol, price }, index) => {
-      const routeAt = (state: BlockState) => (routes[index] as (typeof routes)[number]).at(state)
-      return [address, { address, symbol, decimals: decimals[index] ?? 0, stable: price === 'stable', routeAt }]
+      const reader = prices[index] as PriceReader
+      return [address, { address, symbol, decimals: decimals[index] ?? 0, stable: price === 'stable', price: reader }]
     }),
   )
 }
 
-/** Returns the problems of each route, none or one. */
-async function findRoutes(
-  routes: readonly LazyPriceRoute[],
+/** Returns the problem of each price; null for one without. */
+async function findProblems(
+  prices: readonly PriceReader[],
   newest: BlockState,
   older: (() => Promise<readonly BlockState[]>) | null,
-): Promise<string[][]> {
-  const now = await Promise.all(routes.map((route) => route.find(newest)))
+): Promise<(RouteProblem | null)[]> {
+  const now = await Promise.all(prices.map((price) => price.find(newest)))
   if (older !== null && now.some((problem) => problem?.isAbsent === true)) {
-    for (const state of await older()) await Promise.all(routes.map((route) => route.at(state)))
+    for (const state of await older()) await Promise.all(prices.map((price) => price.find(state)))
   }
-  const problems = await Promise.all(routes.map((route) => route.find(newest)))
-  return problems.map((problem) => (problem === null || (problem.isAbsent && older === null) ? [] : [problem.reason]))
+  return Promise.all(prices.map((price) => price.find(newest)))
 }
 
-/** Reads the prices of tokens at a block. Tokens without a pool at that block are omitted. */
-export async function readPrices(state: BlockState, tokens: Tokens): Promise<TokenPrices> {
-  const priced = await Promise.all(
-    [...tokens.values()].map(async (token) => [token.symbol, await priceAt(state, token)] as const),
+/** Reads the prices of tokens at a block. Tokens without a price, or with one that is refused, are omitted. */
+export async function readPrices(moment: Moment, tokens: Tokens): Promise<TokenPrices> {
+  const prices = new TokenPrices(moment.state.block.number)
+  const read = await Promise.all(
+    [...tokens.values()].map(async ({ symbol, price }) => [symbol, await price.read(moment)] as const),
   )
-  return new Map(priced.flatMap(([symbol, price]) => (price === null ? [] : [[symbol, price]])))
+  for (const [symbol, price] of read) {
+    if (price instanceof Decimal) prices.set(symbol, price)
+    else if (price !== null) prices.refusals.set(symbol, price.refusal)
+  }
+  return prices
 }
 
 /** Converts an amount in smallest units to whole tokens. */
 export function amountIn(token: Pick<Token, 'decimals'>, units: bigint): Decimal {
   return new Decimal(`${units}e-${token.decimals}`)
-}
-
-async function priceAt(state: BlockState, { routeAt, stable }: Token): Promise<Decimal | null> {
-  if (stable) return one
-  const route = await routeAt(state)
-  if (route === null) return null
-  const roots = await Promise.all(route.hops.map(({ pool }) => state.read(contractCall(poolAbi, pool, 'slot0', []))))
-  let price = new Decimal(10).pow(route.shift)
-  for (const [index, { direct }] of route.hops.entries()) {
-    const root = roots[index]?.[0] ?? 0n
-    if (root === 0n) return null
-    price = direct ? price.times(priceOf(root)) : price.div(priceOf(root))
-  }
-  return price.toDecimalPlaces(priceScale)
 }
 
 function decimalsProblem(decimals: number | null): string[] {

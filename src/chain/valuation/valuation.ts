@@ -1,16 +1,20 @@
 import { type Address, zeroAddress } from 'viem'
 import { Decimal, one, roundUsd, zero } from '../../domain/decimal.ts'
 import type { FactInput } from '../../feed/fact/fact.ts'
-import { checkCount, readVerified } from './check-holdings.ts'
+import { checkCount, readVerified } from '../positions/check-holdings.ts'
 import { withCollectable } from './collectable.ts'
-import { ContractMismatch, PriceUnavailable } from '../errors.ts'
-import type { Holding, VaultHoldings } from './holdings.ts'
-import { subtractToZero } from './position-state.ts'
+import { ContractMismatch } from '../errors.ts'
+import type { Holding, VaultHoldings } from '../positions/holdings.ts'
+import { subtractToZero } from '../positions/position-state.ts'
 import { amountIn, type TokenPrices, type Token, type Tokens } from './tokens.ts'
 import { type BlockState, contractCall } from '../rpc/multicall.ts'
 import { tokenAbi, vaultAbi } from '../vaults/vault-events.ts'
 import type { Amounts } from '../venues/liquidity-math.ts'
-import type { Position, Venue } from '../venues/venue.ts'
+import type { Position } from '../venues/venue.ts'
+import type { Venues } from '../venues/venues.ts'
+import type { VaultKind } from '../vaults/vault-kinds.ts'
+import type { TokenAmount, VaultStatement } from '../vaults/vault-adapter.ts'
+import { checkTotals, isInRanges } from './check-totals.ts'
 
 type MarkedPosition = Extract<FactInput, { kind: 'mark' }>['positions'][number]
 
@@ -26,6 +30,11 @@ export interface Market {
   readonly prices: TokenPrices
 }
 
+/** A vault with its kind. */
+export interface ValuedVault extends Pick<VaultKind, 'adapter' | 'accounts'> {
+  readonly vault: Address
+}
+
 /**
  * Values a vault: its token balances, and the amounts that its positions would pay out.
  * @param held its positions according to the logs
@@ -35,21 +44,27 @@ export interface Market {
  */
 export async function valueVault(
   state: BlockState,
-  { venue, tokens, prices }: { venue: Venue; tokens: Tokens; prices: Promise<TokenPrices> },
-  vault: Address,
+  { venues, tokens, prices }: { venues: Venues; tokens: Tokens; prices: Promise<TokenPrices> },
+  { vault, adapter, accounts }: ValuedVault,
   held: VaultHoldings,
 ): Promise<VaultValuation> {
+  const listed = held.positions.filter(({ id }) => venues.lists(id))
   // These calls share one event-loop turn, and so one request.
-  const [balances, read, pricesNow] = await Promise.all([
-    Promise.all([...tokens.values()].map((token) => balanceOf(state, token, vault))),
-    Promise.all(held.positions.map((holding) => positionAt(state, venue, holding))),
+  const [balances, own, statement, pricesNow] = await Promise.all([
+    Promise.all([...tokens.values()].map((token) => balanceOf(state, token, accounts))),
+    Promise.all(held.positions.map((holding) => positionAt(state, venues, holding))),
+    adapter.readStatement(state, vault),
     prices,
-    checkCount(state, venue, vault, held),
-    Promise.all(held.positions.map(({ id }) => requireOwn(state, vault, id))),
+    checkCount(state, venues, { vault, accounts }, held),
+    Promise.all(listed.map(({ id }) => requireOwn(state, vault, id))),
   ])
+  const named = await readNamed(state, venues, statement, held)
+  const read = [...own, ...named]
+  checkTotals(state.block.number, { vault, statement, balances, positions: read })
   const market = { tokens, prices: pricesNow }
-  const sum = new ValueSum(market, state.block.number)
-  for (const [token, units] of balances) sum.add(token.address, units)
+  const sum = new ValueSum(market)
+  for (const { token, units } of balances) sum.add(token, units)
+  for (const { token, units } of statement.debts) sum.add(token, -units)
   const positions = withCollectable(read)
   for (const { token0, token1, amounts, collectable } of positions) {
     sum.add(token0, amounts[0] + collectable[0])
@@ -57,9 +72,7 @@ export async function valueVault(
   }
   return {
     valueUsd: roundUsd(sum.usd),
-    positions: positions
-      .filter(isOpen)
-      .map((position) => toMarkedPosition(position, venue.name, market, state.block.number)),
+    positions: positions.filter(isOpen).map((position) => toMarkedPosition(position, market)),
   }
 }
 
@@ -67,10 +80,7 @@ export async function valueVault(
 export class ValueSum {
   usd: Decimal = zero
 
-  constructor(
-    readonly market: Market,
-    readonly block: number,
-  ) {}
+  constructor(readonly market: Market) {}
 
   /**
    * Adds an amount in smallest units; unknown tokens count as nothing.
@@ -79,9 +89,7 @@ export class ValueSum {
   add(address: Address, units: bigint): this {
     const token = this.market.tokens.get(address)
     if (token === undefined || units === 0n) return this
-    const price = this.market.prices.get(token.symbol)
-    if (price === undefined) throw new PriceUnavailable(token.symbol, this.block)
-    this.usd = this.usd.plus(amountIn(token, units).times(price))
+    this.usd = this.usd.plus(amountIn(token, units).times(this.market.prices.require(token.symbol)))
     return this
   }
 }
@@ -94,8 +102,22 @@ interface HeldPosition extends Position {
 
 type PayingPosition = ReturnType<typeof withCollectable<HeldPosition>>[number]
 
-async function balanceOf(state: BlockState, token: Token, vault: Address): Promise<readonly [Token, bigint]> {
-  return [token, await state.readIfThere(contractCall(tokenAbi, token.address, 'balanceOf', [vault]), 0n)]
+async function balanceOf(state: BlockState, token: Token, accounts: readonly Address[]): Promise<TokenAmount> {
+  const balances = await Promise.all(
+    accounts.map((account) => state.readIfThere(contractCall(tokenAbi, token.address, 'balanceOf', [account]), 0n)),
+  )
+  return { token: token.address, units: balances.reduce((sum, units) => sum + units, 0n) }
+}
+
+/** Reads the positions that others have made in a vault's name, in ranges that the vault itself names as its own. */
+function readNamed(
+  state: BlockState,
+  venues: Venues,
+  { totals }: VaultStatement,
+  { foreign }: VaultHoldings,
+): Promise<HeldPosition[]> {
+  const named = foreign.filter(({ id }) => totals !== null && isInRanges(totals, id))
+  return Promise.all(named.map((holding) => positionAt(state, venues, holding)))
 }
 
 /**
@@ -109,9 +131,9 @@ async function requireOwn(state: BlockState, vault: Address, id: string): Promis
   throw new ContractMismatch(vault, state.block.number, `holds position ${id} for ${owner}, as a lending vault does,`)
 }
 
-async function positionAt(state: BlockState, venue: Venue, holding: Holding): Promise<HeldPosition> {
+async function positionAt(state: BlockState, venues: Venues, holding: Holding): Promise<HeldPosition> {
   const { id, freed } = holding
-  return { ...(await venue.positionOf(state, await readVerified(state, venue, holding))), id, freed }
+  return { ...(await venues.positionOf(state, id, await readVerified(state, venues, holding))), id, freed }
 }
 
 /** Tells whether a position holds anything: its NFT remains after everything was withdrawn. */
@@ -119,7 +141,7 @@ function isOpen({ liquidity, credited }: Position): boolean {
   return liquidity > 0n || credited.some((amount) => amount > 0n)
 }
 
-function toMarkedPosition(position: PayingPosition, venue: string, market: Market, block: number): MarkedPosition {
+function toMarkedPosition(position: PayingPosition, market: Market): MarkedPosition {
   const token0 = market.tokens.get(position.token0) as Token
   const token1 = market.tokens.get(position.token1) as Token
   // The price is quoted in the stable token where one of the two is stable.
@@ -130,7 +152,7 @@ function toMarkedPosition(position: PayingPosition, venue: string, market: Marke
   }
   const { freed, collectable } = position
   const { lower, upper, current } = position.prices
-  const rewards = new ValueSum(market, block)
+  const rewards = new ValueSum(market)
     .add(position.token0, subtractToZero(collectable[0], freed[0]))
     .add(position.token1, subtractToZero(collectable[1], freed[1]))
   return {
@@ -138,7 +160,7 @@ function toMarkedPosition(position: PayingPosition, venue: string, market: Marke
     pool: {
       a: (inverted ? token1 : token0).symbol,
       b: (inverted ? token0 : token1).symbol,
-      venue,
+      venue: position.venue,
       feeTier: position.feeTier,
     },
     range: { lower: price(inverted ? upper : lower), upper: price(inverted ? lower : upper), current: price(current) },

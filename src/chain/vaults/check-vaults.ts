@@ -1,14 +1,14 @@
 import { type Address, parseAbi } from 'viem'
 import type { VaultConfig } from '../config.ts'
 import { ChainUnreadable, ContractMismatch, PriceUnavailable } from '../errors.ts'
-import { initialPositions } from '../initial-positions.ts'
+import { initialPositions } from '../positions/initial-positions.ts'
 import type { ChainConnection } from '../reader.ts'
 import type { Header } from '../rpc/block.ts'
 import { finalBlock } from '../rpc/finality.ts'
 import { BlockState, contractCall } from '../rpc/multicall.ts'
 import { readPrices, requireToken } from '../valuation/tokens.ts'
 import { valueVault } from '../valuation/valuation.ts'
-import { readVaultTerms, requireCreation } from './erc4626.ts'
+import { requireCreation } from './creation.ts'
 
 const pausableAbi = parseAbi(['function paused() view returns (bool)'])
 
@@ -35,6 +35,7 @@ export async function checkVaults(connection: ChainConnection): Promise<VaultRep
 
 async function checkVault(connection: ChainConnection, vault: VaultConfig, block: Header): Promise<VaultReport> {
   const { address, firstBlock } = vault
+  const { adapter, pools } = connection.kinds.of(address)
   const missing: string[] = []
   const read: [name: string, value: string][] = []
   /** Does one part of the check; another one may succeed where it fails. */
@@ -55,14 +56,25 @@ async function checkVault(connection: ChainConnection, vault: VaultConfig, block
   await attempt(() => checkCreation(connection, vault))
   const state = new BlockState(connection.rpc, connection.multicall, block)
   const fits = await attempt(async () => {
-    const { owner, asset } = await readVaultTerms(state, address)
-    read.push(['owner', owner], ['asset', connection.tokens.get(asset)?.symbol ?? asset])
+    const { owner, assets } = await adapter.readTerms(state, address)
+    const symbols = assets.map((asset) => connection.tokens.get(asset)?.symbol ?? asset)
+    read.push(['owner', owner], [assets.length === 1 ? 'asset' : 'assets', symbols.join(', ')])
   })
   if (fits) {
-    await attempt(async () => void read.push(...(await readValue(connection, state, address))))
+    await attempt(async () => void read.push(...(await readValue(connection, state, block.ts, vault))))
     read.push(...(await readOptional(connection, state, address)))
   }
-  return { address, block: block.number, adapter: fits ? 'ERC-4626, Uniswap v3 positions' : null, read, missing }
+  return {
+    address,
+    block: block.number,
+    adapter: fits ? `${adapter.name}, ${describeVenues(pools)}` : null,
+    read,
+    missing,
+  }
+}
+
+function describeVenues(pools: readonly Address[]): string {
+  return ['Uniswap v3 positions', ...pools.map((pool) => `positions in the pool ${pool} itself`)].join(', ')
 }
 
 /** Checks the first block, whose state the nodes may not have. */
@@ -74,21 +86,28 @@ async function checkCreation({ impatientRpc, multicall }: ChainConnection, vault
 async function readValue(
   connection: ChainConnection,
   state: BlockState,
-  vault: Address,
+  ts: number,
+  config: VaultConfig,
 ): Promise<[name: string, value: string][]> {
-  const { tokens, venue } = connection
-  const { asset } = await readVaultTerms(state, vault)
-  const { symbol } = requireToken(tokens, asset, vault, state.block.number)
-  const prices = readPrices(state, tokens)
-  const price = (await prices).get(symbol)
-  if (price === undefined) throw new PriceUnavailable(symbol, state.block.number)
-  const holdings = await initialPositions(state.block, { ...connection, vaults: [vault] })
+  const { tokens, venues, kinds } = connection
+  const { address: vault } = config
+  const kind = kinds.of(vault)
+  const assets = await kind.adapter.readAssets(state, vault)
+  const prices = readPrices({ state, ts }, tokens)
+  const priced = await Promise.all(
+    assets.map(async (asset) => {
+      const { symbol } = requireToken(tokens, asset, vault, state.block.number)
+      const price = (await prices).require(symbol)
+      return `${price.toFixed()} USD for one ${symbol}`
+    }),
+  )
+  const holdings = await initialPositions(state.block, { ...connection, vaults: [config] })
   const held = holdings.of(vault)
-  const { valueUsd } = await valueVault(state, { venue, tokens, prices }, vault, held)
+  const { valueUsd } = await valueVault(state, { venues, tokens, prices }, { vault, ...kind }, held)
   const others = held.strays === 0 ? '' : `, and ${held.strays} in other tokens, which don't count`
   return [
     ['value', `${valueUsd.toFixed()} USD`],
-    ['price', `${price.toFixed()} USD for one ${symbol}`],
+    ...priced.map((price): [string, string] => ['price', price]),
     ['positions', `${held.positions.length}${others}`],
   ]
 }

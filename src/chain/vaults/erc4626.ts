@@ -1,48 +1,48 @@
-import type { Address, Hex } from 'viem'
-import type { VaultConfig } from '../config.ts'
+import { type Hex, parseAbi, toEventSelector } from 'viem'
 import { ContractMismatch } from '../errors.ts'
-import { contractExists } from '../rpc/contract-existence.ts'
-import { type BlockState, contractCall } from '../rpc/multicall.ts'
-import { vaultAbi } from './vault-events.ts'
+import { contractCall } from '../rpc/multicall.ts'
+import { noStatement, type VaultAdapter } from './vault-adapter.ts'
+import { commonTopics, decodeStandardLog, readCommonLog, vaultAbi } from './vault-events.ts'
 
-/** The owner of a vault, and the token that it is denominated in. */
-export interface VaultTerms {
-  readonly owner: Address
-  readonly asset: Address
-}
-
-/**
- * Reads a vault at the end of a block.
- * @throws {ContractMismatch} when it does not answer as ERC-4626 and Ownable require
- * @see ERC-4626, https://eips.ethereum.org/EIPS/eip-4626, asset and totalAssets
- */
-export async function readVaultTerms(state: BlockState, vault: Address): Promise<VaultTerms> {
-  const [owner, asset, ...totals] = await Promise.all([
-    state.readRequired(contractCall(vaultAbi, vault, 'owner', [])),
-    state.readRequired(contractCall(vaultAbi, vault, 'asset', [])),
-    state.read(contractCall(vaultAbi, vault, 'totalAssets', [])),
-    state.read(contractCall(vaultAbi, vault, 'totalSupply', [])),
-  ])
-  const silent = totals.indexOf(null)
-  if (silent === -1) return { owner, asset }
-  const name = ['totalAssets', 'totalSupply'][silent]
-  const problem = `has an asset and doesn't answer ${name}(), so it isn't ERC-4626,`
-  throw new ContractMismatch(vault, state.block.number, problem)
-}
+const flowEvents = parseAbi([
+  'event Deposit(address indexed sender, address indexed owner, uint256 assets, uint256 shares)',
+  'event Withdraw(address indexed sender, address indexed receiver, address indexed owner, uint256 assets, uint256 shares)',
+])
+const assetAbi = parseAbi(['function asset() view returns (address)', 'function totalAssets() view returns (uint256)'])
+const flowTopics: readonly Hex[] = flowEvents.map(toEventSelector)
 
 /**
- * Verifies that a vault is created in its first block.
- * @throws {ContractMismatch} when it is there before, or not yet
+ * Vaults of ERC-4626 with an owner by Ownable.
+ * @see ERC-4626, https://eips.ethereum.org/EIPS/eip-4626, asset and totalAssets, Deposit and Withdraw
  */
-export async function requireCreation(
-  state: BlockState,
-  parentHash: Hex,
-  { address, firstBlock }: VaultConfig,
-): Promise<void> {
-  const [before, now] = await Promise.all([
-    contractExists(state.rpc, address, parentHash),
-    contractExists(state.rpc, address, state.block.hash),
-  ])
-  if (before) throw new ContractMismatch(address, firstBlock - 1, 'is there before its firstBlock, already')
-  if (!now) throw new ContractMismatch(address, firstBlock, 'is not there in its firstBlock, not yet')
+export const erc4626: VaultAdapter = {
+  name: 'ERC-4626',
+  topics: [...flowTopics, ...commonTopics],
+  mintsFees: true,
+  fits: async (state, vault) => (await state.read(contractCall(assetAbi, vault, 'asset', []))) !== null,
+  readLog(log) {
+    if (!flowTopics.includes(log.topics[0] ?? '0x')) return readCommonLog(log)
+    const { eventName, args } = decodeStandardLog(flowEvents, log)
+    const { assets, owner, shares } = args
+    return eventName === 'Deposit'
+      ? { kind: 'deposited', amounts: [assets], owner, shares }
+      : { kind: 'withdrawn', amounts: [assets] }
+  },
+  async readTerms(state, vault) {
+    const [owner, asset, ...totals] = await Promise.all([
+      state.readRequired(contractCall(vaultAbi, vault, 'owner', [])),
+      state.readRequired(contractCall(assetAbi, vault, 'asset', [])),
+      state.read(contractCall(assetAbi, vault, 'totalAssets', [])),
+      state.read(contractCall(vaultAbi, vault, 'totalSupply', [])),
+    ])
+    const silent = totals.indexOf(null)
+    if (silent === -1) return { owner, assets: [asset] }
+    const name = ['totalAssets', 'totalSupply'][silent]
+    const problem = `has an asset and doesn't answer ${name}(), so it isn't ERC-4626,`
+    throw new ContractMismatch(vault, state.block.number, problem)
+  },
+  readAssets: async (state, vault) => [await state.readRequired(contractCall(assetAbi, vault, 'asset', []))],
+  readPlaces: (_, vault) => Promise.resolve({ accounts: [vault], pools: [] }),
+  readStatement: () => Promise.resolve(noStatement),
+  readFeePart: () => Promise.resolve(null),
 }

@@ -1,10 +1,11 @@
 import { type Address, parseAbi } from 'viem'
-import type { VaultConfig } from '../config.ts'
 import { ContractMismatch } from '../errors.ts'
 import { groupBy } from '../rpc/arrays.ts'
 import type { ChainLog } from '../rpc/block.ts'
 import { type BlockState, contractCall } from '../rpc/multicall.ts'
-import { vaultAbi, type VaultChange } from './vault-events.ts'
+import type { VaultChange } from './vault-adapter.ts'
+import { vaultAbi } from './vault-events.ts'
+import type { VaultKinds } from './vault-kinds.ts'
 
 const feeAbi = parseAbi([
   'function feeRecipient() view returns (address)',
@@ -25,8 +26,9 @@ export interface FeeTerms {
 /** Vaults with fees that can be read; those without any are left out. */
 export type VaultFeeTerms = ReadonlyMap<Address, FeeTerms>
 
-/** Reads which fees vaults have. One that is not there yet may have all. */
-export async function readFeeTerms(state: BlockState, vaults: readonly VaultConfig[]): Promise<VaultFeeTerms> {
+/** Reads which fees vaults have, of those that can pay them by new shares. One that is not there yet may have all. */
+export async function readFeeTerms(state: BlockState, kinds: VaultKinds): Promise<VaultFeeTerms> {
+  const vaults = kinds.vaults.filter(({ address }) => kinds.of(address).adapter.mintsFees)
   const terms = await Promise.all(
     vaults.map(async ({ address, feeRecipients: recipients = [] }): Promise<[Address, FeeTerms]> => {
       const [namesRecipient, tellsHighWater] = await Promise.all([

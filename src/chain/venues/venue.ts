@@ -5,16 +5,24 @@ import type { LogFilter } from '../rpc/node.ts'
 import type { BlockState } from '../rpc/multicall.ts'
 import type { Amounts, TickRange } from './liquidity-math.ts'
 
+/** The account of a position that cannot be transferred, and the author of a change of it. */
+export interface FixedAccount {
+  readonly owner: Address
+  /** Whether the owner made the change itself: anyone can add liquidity for anyone. */
+  readonly isByOwner: boolean
+}
+
+interface Change {
+  readonly id: string
+  /** Absent for positions that are transferred from account to account. */
+  readonly account?: FixedAccount
+}
+
 /** A change of a position that a log reports. */
 export type PositionChange =
-  | { readonly kind: 'moved'; readonly id: string; readonly from: Address; readonly to: Address }
-  | {
-      readonly kind: 'increased' | 'decreased'
-      readonly id: string
-      readonly liquidity: bigint
-      readonly amounts: Amounts
-    }
-  | { readonly kind: 'collected'; readonly id: string; readonly amounts: Amounts }
+  | (Change & { readonly kind: 'moved'; readonly from: Address; readonly to: Address })
+  | (Change & { readonly kind: 'increased' | 'decreased'; readonly liquidity: bigint; readonly amounts: Amounts })
+  | (Change & { readonly kind: 'collected'; readonly amounts: Amounts })
 
 /** The immutable terms of a position. */
 export interface PositionTerms {
@@ -43,6 +51,8 @@ export interface PayingAccount {
 
 /** A position with its current amounts and prices. */
 export interface Position extends StoredPosition {
+  /** Name of the protocol of its pool. */
+  readonly venue: string
   /** Amounts that withdrawing its liquidity would pay out. */
   readonly amounts: Amounts
   /** Fees that were earned but not credited yet. */
@@ -54,27 +64,34 @@ export interface Position extends StoredPosition {
   readonly prices: { readonly lower: Decimal; readonly upper: Decimal; readonly current: Decimal }
 }
 
-/** A protocol that holds liquidity as positions, as far as the reader uses it. */
-export interface Venue {
-  readonly name: string
-  /** The contract that emits the logs about positions. */
-  readonly address: Address
-  /** First topics of these logs. */
-  readonly topics: readonly Hex[]
-  /** Decodes a log of the contract; null where it is not about a position. */
-  readLog(log: ChainLog): PositionChange | null
-  /** Returns filters for transfers of positions to or from these owners. */
-  movesOf(owners: readonly Address[]): readonly LogFilter[]
-  /** Returns filters for all changes of these positions. */
-  changesOf(ids: readonly string[]): readonly LogFilter[]
-  /** Returns filters for the transfers that create these positions. */
-  creationsOf(ids: readonly string[]): readonly LogFilter[]
+/** The list that a venue keeps of the positions of each account. */
+export interface PositionList {
   /** Reads the number of positions of an owner. */
   count(state: BlockState, owner: Address): Promise<number>
   /** Reads the id of one of the positions of an owner, by its index in a list whose order changes. */
   idAt(state: BlockState, owner: Address, index: number): Promise<string>
+  /** Returns filters for the transfers that create these positions. */
+  creationsOf(ids: readonly string[]): readonly LogFilter[]
+}
+
+/** A protocol that holds liquidity as positions, as far as the reader uses it. */
+export interface Venue {
+  /** Absent where only logs tell the positions of an account. */
+  readonly list?: PositionList
+  /** The contracts that emit the logs about positions. */
+  readonly contracts: readonly Address[]
+  /** First topics of these logs. */
+  readonly topics: readonly Hex[]
+  /** Tells whether a position is one of this venue, by the form of its id. */
+  has(id: string): boolean
+  /** Decodes a log of the contracts; null where it is not about a position. */
+  readLog(log: ChainLog): PositionChange | null
+  /** Returns filters for transfers of positions to or from these owners, or for all changes where none is transferred. */
+  movesOf(owners: readonly Address[]): readonly LogFilter[]
+  /** Returns filters for all changes of these positions. */
+  changesOf(ids: readonly string[]): readonly LogFilter[]
   /** Reads a position from the contract; null where it does not exist. */
   readStored(state: BlockState, id: string): Promise<StoredPosition | null>
   /** Computes the current amounts and prices of a position. */
-  positionOf(state: BlockState, stored: StoredPosition): Promise<Position>
+  positionOf(state: BlockState, id: string, stored: StoredPosition): Promise<Position>
 }

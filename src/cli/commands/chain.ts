@@ -33,6 +33,24 @@ export async function readChainFile(file: string): Promise<ChainFile> {
   return { file, config: readChainConfig(file, text) }
 }
 
+/**
+ * Requires that no two files name the same vault, since all interfaces know a vault by its address alone.
+ * @throws {BadChainConfig} with every vault that an earlier file names
+ */
+export function requireDistinctVaults(chains: readonly ChainFile[]): void {
+  const known = new Map<string, ChainFile>()
+  for (const chain of chains) {
+    const problems = chain.config.vaults.flatMap(({ address }, index) => {
+      const other = known.get(address)
+      if (other === undefined) return []
+      const places = `${other.file} (chain ${other.config.chainId}) and here (chain ${chain.config.chainId})`
+      return [`vaults[${index}].address ${address} is in ${places}: a vault is known by its address alone`]
+    })
+    if (problems.length > 0) throw new BadChainConfig(chain.file, problems)
+    for (const { address } of chain.config.vaults) known.set(address, chain)
+  }
+}
+
 /** Returns the secrets of a chain configuration for masking: the URLs of nodes often contain an API key. */
 export function chainSecrets({ config }: ChainFile): string[] {
   return config.rpc.flatMap(({ url }) => secretsOfUrl(url))

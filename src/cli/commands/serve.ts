@@ -42,7 +42,8 @@ export interface ServeCommand {
   readonly config: Config
   readonly database: Database
   readonly feed: string | null
-  readonly chain: ChainFile | null
+  /** Files of chains that share no vault's address; null for none. */
+  readonly chain: readonly ChainFile[] | null
   readonly skipBad: boolean
   readonly input: Readable
   readonly log: Log
@@ -129,11 +130,11 @@ export function startFeed(
       open: async () => followedSource(name, await readFeedPosition(database.prisma, name), signal, watcher),
     })
   }
-  if (chain !== null) {
+  for (const one of chain ?? []) {
     const { chainFails: onLastingFault, vaultsSetAside: onSetAside } = monitor
     feeds.push({
-      name: chain.file,
-      open: () => openChain({ database, chain, log, signal, onLastingFault, onSetAside }),
+      name: one.file,
+      open: () => openChain({ database, chain: one, log, signal, onLastingFault, onSetAside }),
     })
   }
   if (feeds.length === 0) return { feedEnded: Promise.resolve(), firstFacts: Promise.resolve() }

@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util'
 export const usage = `Usage:
   npm start                                   serves what the database holds
   npm start -- --feed FEED [--skip-bad]       serves, and follows a feed as it grows
-  npm start -- --chain FILE [--skip-bad]      serves, and follows the vaults of a chain
+  npm start -- --chain FILE [--skip-bad]      serves, and follows the vaults of a chain; one --chain for each chain
   npm run ingest -- FEED [--skip-bad]         applies a feed: a file, plain or gzipped, or - for standard input
   npm run -s chain -- FILE [--follow]         writes the facts of a chain's vaults, up to its newest final block
   npm run -s chain -- check FILE              says how each vault of a chain is read, and what is missing
@@ -18,7 +18,8 @@ export type Command =
   | {
       readonly name: 'serve'
       readonly feed: string | null
-      readonly chain: string | null
+      /** Files of chains, at least one; null for none. */
+      readonly chain: readonly string[] | null
       readonly skipBad: boolean
     }
   | { readonly name: 'ingest'; readonly feed: string; readonly skipBad: boolean }
@@ -62,8 +63,12 @@ function usageProblem(name: string | undefined, rest: readonly string[]): string
 
 function parse(args: readonly string[]) {
   const parsed = parseTokens(args)
-  const options = parsed.tokens.flatMap((token) => (token.kind === 'option' ? [token.rawName] : []))
-  const again = options.find((name, at) => options.indexOf(name) < at)
+  const options = parsed.tokens.flatMap((token) =>
+    token.kind === 'option' && token.name !== 'chain' ? [token.rawName] : [],
+  )
+  const { chain: files = [] } = parsed.values
+  const isFileAgain = files.some((file, at) => files.indexOf(file) < at)
+  const again = isFileAgain ? '--chain' : options.find((name, at) => options.indexOf(name) < at)
   if (again !== undefined) throw new BadUsage(`${again} is given more than once.`)
   return parsed
 }
@@ -76,7 +81,7 @@ function parseTokens(args: readonly string[]) {
       allowPositionals: true,
       options: {
         feed: { type: 'string' },
-        chain: { type: 'string' },
+        chain: { type: 'string', multiple: true },
         follow: { type: 'boolean' },
         'skip-bad': { type: 'boolean' },
         help: { type: 'boolean', short: 'h' },

@@ -45,8 +45,9 @@ export interface Call {
 }
 
 /** A local node whose blocks come when they are asked for, 12 s apart. */
-export async function startChain(options: { readonly timestamp?: number } = {}) {
-  const { child, url } = await startProgram(options.timestamp ?? 1_700_000_000)
+export async function startChain(options: { readonly timestamp?: number; readonly chainId?: number } = {}) {
+  const { timestamp = 1_700_000_000, chainId = 31_337 } = options
+  const { child, url } = await startProgram(timestamp, chainId)
   const client = createTestClient({ mode: 'anvil', transport: http(url, { retryCount: 0, timeout: 60_000 }) }).extend(
     publicActions,
   )
@@ -98,9 +99,9 @@ export function callOf(from: Address, to: Address, abi: Abi, functionName: strin
   return { from, to, data: encodeFunctionData({ abi, functionName, args }) }
 }
 
-async function startProgram(timestamp: number): Promise<{ child: ChildProcess; url: string }> {
+async function startProgram(timestamp: number, chainId: number): Promise<{ child: ChildProcess; url: string }> {
   const args = ['--hardfork', 'cancun', '--slots-in-an-epoch', '4', '--port', '0', '--no-mining', '--order', 'fifo']
-  const child = spawn(program as string, [...args, '--timestamp', String(timestamp)], {
+  const child = spawn(program as string, [...args, '--timestamp', String(timestamp), '--chain-id', String(chainId)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const url = await new Promise<string>((resolve, reject) => {

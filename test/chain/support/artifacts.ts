@@ -23,6 +23,13 @@ export const token = own('Token')
 export const vault = own('Vault')
 export const feeVault = own('FeeVault')
 export const lendingVault = own('LendingVault')
+export const gammaVault = own('GammaVault')
+export const charmVault = own('CharmVault')
+export const ichiVault = own('IchiVault')
+export const boastfulVault = own('BoastfulVault')
+export const payout = own('Payout')
+export const donor = own('Donor')
+export const feed = own('Feed')
 export const multicall: Artifact = { ...own('Multicall3'), abi: [] }
 
 /** The data of the transaction that creates the contract. */

@@ -4,7 +4,8 @@ import { Contradiction } from '../errors.ts'
 import { RangeWidth, readHistory, sortLogs } from '../rpc/log-ranges.ts'
 import { afterChange, newPosition, type PositionState, verifyState } from './position-state.ts'
 import type { Rpc } from '../rpc/rpc.ts'
-import type { StoredPosition, Venue } from '../venues/venue.ts'
+import type { StoredPosition } from '../venues/venue.ts'
+import type { Venues } from '../venues/venues.ts'
 
 /** Blocks that are searched at once, from the newest to the oldest. */
 const windowBlocks = 10_000
@@ -13,17 +14,19 @@ const windowBlocks = 10_000
  * Determines the state of positions at the end of a block. Only the logs since its creation tell which part of a
  * position's uncollected amounts is withdrawn liquidity; without uncollected amounts no logs are read.
  * @param block its number
- * @param stored the positions as the venue's contract stores them at the end of that block
+ * @param stored the positions as the venues' contracts store them at the end of that block
  * @throws {Contradiction} when logs and contract disagree
  */
 export async function readPositionStates(
   rpc: Rpc,
-  venue: Venue,
+  venues: Venues,
   block: number,
   stored: ReadonlyMap<string, StoredPosition>,
 ): Promise<Map<string, PositionState>> {
-  const owing = [...stored].filter(([, { credited }]) => credited.some((amount) => amount > 0n)).map(([id]) => id)
-  const replayed = replay(venue, owing, await readLogsOf(rpc, venue, block, owing))
+  const owing = [...stored]
+    .filter(([id, { credited }]) => venues.lists(id) && credited.some((amount) => amount > 0n))
+    .map(([id]) => id)
+  const replayed = replay(venues, owing, await readLogsOf(rpc, venues, block, owing))
   return new Map(
     [...stored].map(([id, position]) => {
       const state = replayed.get(id) ?? { ...newPosition, liquidity: position.liquidity }
@@ -34,28 +37,28 @@ export async function readPositionStates(
 }
 
 /** Reads all logs of positions up to a block: backwards, until the creation of each is found. */
-async function readLogsOf(rpc: Rpc, venue: Venue, block: number, ids: readonly string[]): Promise<ChainLog[]> {
+async function readLogsOf(rpc: Rpc, venues: Venues, block: number, ids: readonly string[]): Promise<ChainLog[]> {
   const logs: ChainLog[] = []
   const sought = new Set(ids)
   const width = new RangeWidth()
   for (let to = block; sought.size > 0; to -= windowBlocks) {
     const [id] = sought
     if (to < 0) throw new Contradiction(`position ${id} of block ${block} has no log of its creation`)
-    const filters = [...venue.changesOf([...sought]), ...venue.creationsOf([...sought])]
+    const filters = [...venues.changesOf([...sought]), ...venues.creationsOf([...sought])]
     const found = await readHistory(rpc, filters, Math.max(0, to - windowBlocks + 1), to, width)
     logs.push(...found)
     for (const log of found) {
-      const change = venue.readLog(log)
+      const change = venues.readLog(log)
       if (change?.kind === 'moved' && change.from === zeroAddress) sought.delete(change.id)
     }
   }
   return sortLogs(logs)
 }
 
-function replay(venue: Venue, ids: readonly string[], logs: readonly ChainLog[]): Map<string, PositionState> {
+function replay(venues: Venues, ids: readonly string[], logs: readonly ChainLog[]): Map<string, PositionState> {
   const states = new Map(ids.map((id) => [id, newPosition]))
   for (const log of logs) {
-    const change = venue.readLog(log)
+    const change = venues.readLog(log)
     if (change === null || change.kind === 'moved') continue
     states.set(change.id, afterChange(states.get(change.id) ?? newPosition, change))
   }

@@ -1,12 +1,12 @@
 import { type Address, getAddress } from 'viem'
-import type { ChainLog } from './rpc/block.ts'
-import type { VaultConfig } from './config.ts'
-import type { Segment } from './follow.ts'
-import { groupBy } from './rpc/arrays.ts'
-import { type VaultFault, VaultFaults } from './progress/set-aside.ts'
-import type { Holdings, PositionEvent, VaultHoldings } from './valuation/holdings.ts'
-import { readVaultLog, type VaultChange } from './vaults/vault-events.ts'
-import { mintsFees, type VaultFeeTerms, withoutDepositMints } from './vaults/vault-fees.ts'
+import type { ChainLog } from '../rpc/block.ts'
+import type { VaultConfig } from '../config.ts'
+import type { Segment } from '../follow.ts'
+import { groupBy } from '../rpc/arrays.ts'
+import { type VaultFault, VaultFaults } from '../progress/set-aside.ts'
+import type { Holdings, PositionEvent, VaultHoldings } from '../positions/holdings.ts'
+import type { VaultChange } from '../vaults/vault-adapter.ts'
+import { mintsFees, type VaultFeeTerms, withoutDepositMints } from '../vaults/vault-fees.ts'
 
 /** A change that a vault's own log reports. */
 export interface VaultEvent {
@@ -17,12 +17,12 @@ export interface VaultEvent {
 
 /** A deposit or withdrawal that a vault's own log reports. */
 export interface FlowEvent extends VaultEvent {
-  readonly change: Extract<VaultChange, { assets: bigint }>
+  readonly change: Extract<VaultChange, { kind: 'deposited' | 'withdrawn' }>
 }
 
 /** Tells whether an event is a deposit or withdrawal. */
 export function isFlow(event: VaultEvent | PositionEvent): event is FlowEvent {
-  return 'change' in event && 'assets' in event.change
+  return 'change' in event && ['deposited', 'withdrawn'].includes(event.change.kind)
 }
 
 /** A block with facts to read. */
@@ -114,7 +114,7 @@ function readLogsOf(
   const faults = new VaultFaults()
   const changes = logs.flatMap((log): VaultEvent[] => {
     const vault = getAddress(log.address)
-    const change = there.has(vault) ? faults.in(vault, () => readVaultLog(log)) : null
+    const change = there.has(vault) ? faults.in(vault, () => holdings.kinds.of(vault).adapter.readLog(log)) : null
     const isOther = change === null || (change.kind === 'minted' && !mintsFees(feeTerms.get(vault)))
     return isOther ? [] : [{ vault, change, log }]
   })
@@ -123,7 +123,7 @@ function readLogsOf(
   )
   const rest = changes.filter(({ change }) => change.kind !== 'owned')
   const ofVaults = [...groupBy(rest, ({ vault }) => vault).values()].flatMap(withoutDepositMints)
-  const ofPositions = holdings.applyLogs(logs.filter(({ address }) => getAddress(address) === holdings.venue.address))
+  const ofPositions = holdings.applyLogs(logs)
   // An address can hold positions before its vault is created.
   const ofThere = ofPositions.events.filter(({ vault }) => there.has(vault))
   const events = [...ofVaults, ...ofThere].sort((a, b) => a.log.logIndex - b.log.logIndex)

@@ -3,21 +3,22 @@ import { Contradiction } from '../errors.ts'
 import type { Holding, Holdings, VaultHoldings } from './holdings.ts'
 import { verifyState } from './position-state.ts'
 import type { BlockState } from '../rpc/multicall.ts'
-import type { StoredPosition, Venue } from '../venues/venue.ts'
+import type { StoredPosition } from '../venues/venue.ts'
+import type { Venues } from '../venues/venues.ts'
 
 /**
- * Compares the positions according to the logs with the venue's contract at the end of a block, so that missing logs
+ * Compares the positions according to the logs with the venues' contracts at the end of a block, so that missing logs
  * are detected before facts are derived from them.
  * @throws {Contradiction} when they differ
  */
 export async function checkHoldings(state: BlockState, holdings: Holdings): Promise<void> {
-  const { venue, vaults } = holdings
+  const { venues, kinds, vaults } = holdings
   await Promise.all(
     [...vaults].map(async (vault) => {
       const held = holdings.of(vault)
       await Promise.all([
-        checkCount(state, venue, vault, held),
-        ...held.positions.map((one) => readVerified(state, venue, one)),
+        checkCount(state, venues, { vault, ...kinds.of(vault) }, held),
+        ...held.positions.map((one) => readVerified(state, venues, one)),
       ])
     }),
   )
@@ -29,12 +30,13 @@ export async function checkHoldings(state: BlockState, holdings: Holdings): Prom
  */
 export async function checkCount(
   state: BlockState,
-  venue: Venue,
-  vault: Address,
+  venues: Venues,
+  { vault, accounts }: { readonly vault: Address; readonly accounts: readonly Address[] },
   { positions, strays }: VaultHoldings,
 ): Promise<void> {
-  const count = await venue.count(state, vault)
-  const expected = positions.length + strays
+  const counts = await Promise.all(accounts.map((account) => venues.count(state, account)))
+  const count = counts.reduce((sum, one) => sum + one, 0)
+  const expected = positions.filter(({ id }) => venues.lists(id)).length + strays
   if (count === expected) return
   throw new Contradiction(
     `at block ${state.block.number} the vault ${vault} holds ${count} positions, ${expected} by the logs`,
@@ -45,10 +47,10 @@ export async function checkCount(
  * Reads a position and verifies its state.
  * @throws {Contradiction} when it does not exist, or differs from the logs
  */
-export async function readVerified(state: BlockState, venue: Venue, holding: Holding): Promise<StoredPosition> {
+export async function readVerified(state: BlockState, venues: Venues, holding: Holding): Promise<StoredPosition> {
   const { id } = holding
   const { number } = state.block
-  const stored = await venue.readStored(state, id)
+  const stored = await venues.readStored(state, id)
   if (stored === null) throw new Contradiction(`at block ${number} position ${id} is not there, and is by the logs`)
   verifyState(number, id, holding, stored)
   return stored

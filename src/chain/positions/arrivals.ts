@@ -4,8 +4,9 @@ import { BlockState, type Multicall } from '../rpc/multicall.ts'
 import { readPositionStates } from './position-history.ts'
 import { newPosition } from './position-state.ts'
 import type { Rpc } from '../rpc/rpc.ts'
-import { isInTokens, type Tokens } from './tokens.ts'
-import type { StoredPosition, Venue } from '../venues/venue.ts'
+import { isInTokens, type Tokens } from '../valuation/tokens.ts'
+import type { StoredPosition } from '../venues/venue.ts'
+import type { Venues } from '../venues/venues.ts'
 
 type BlockId = Pick<Header, 'number' | 'hash'>
 
@@ -13,7 +14,7 @@ type BlockId = Pick<Header, 'number' | 'hash'>
 export interface ArrivalOptions {
   readonly rpc: Rpc
   readonly multicall: Multicall
-  readonly venue: Venue
+  readonly venues: Venues
   readonly tokens: Tokens
 }
 
@@ -37,7 +38,7 @@ export async function readArrivals(
   { before, end, headerAt }: LogBounds,
   options: ArrivalOptions,
 ): Promise<Map<string, Arrival>> {
-  const { rpc, venue, tokens } = options
+  const { rpc, venues, tokens } = options
   const blocks = arrivalsIn(logs, holdings)
   const older = await readStored([...blocks.keys()], before, options)
   const created = [...blocks].filter(([id]) => !older.has(id))
@@ -54,7 +55,7 @@ export async function readArrivals(
   ])
   const states = await readPositionStates(
     rpc,
-    venue,
+    venues,
     before.number,
     new Map([...older].filter(([, stored]) => isInTokens(tokens, stored))),
   )
@@ -70,7 +71,7 @@ export async function readArrivals(
 /** Reads positions at the end of a block, without those that do not exist there. */
 async function readStored(ids: readonly string[], block: BlockId, options: ArrivalOptions) {
   const state = new BlockState(options.rpc, options.multicall, block)
-  const found = await Promise.all(ids.map(async (id) => [id, await options.venue.readStored(state, id)] as const))
+  const found = await Promise.all(ids.map(async (id) => [id, await options.venues.readStored(state, id)] as const))
   return new Map(found.filter((one): one is readonly [string, StoredPosition] => one[1] !== null))
 }
 

@@ -1,14 +1,14 @@
-import type { Address } from '../domain/address.ts'
+import type { Address } from '../../domain/address.ts'
 import { type BlockPlan, planBlocks, withoutApplied } from './block-plan.ts'
-import type { ChainConfig } from './config.ts'
-import { Contradiction } from './errors.ts'
-import type { Segment } from './follow.ts'
-import { groupBy } from './rpc/arrays.ts'
-import type { Header } from './rpc/block.ts'
+import type { ChainConfig } from '../config.ts'
+import { Contradiction } from '../errors.ts'
+import type { Segment } from '../follow.ts'
+import { groupBy } from '../rpc/arrays.ts'
+import type { Header } from '../rpc/block.ts'
 import type { TimestampBlocks } from './timestamp-facts.ts'
-import { type ArrivalOptions, readArrivals } from './valuation/arrivals.ts'
-import type { Holdings } from './valuation/holdings.ts'
-import type { VaultFeeTerms } from './vaults/vault-fees.ts'
+import { type ArrivalOptions, readArrivals } from '../positions/arrivals.ts'
+import type { Holdings } from '../positions/holdings.ts'
+import type { VaultFeeTerms } from '../vaults/vault-fees.ts'
 
 /** Tells whether all facts of a vault up to a time are applied. */
 export type IsApplied = (vault: Address, ts: number) => boolean

@@ -1,9 +1,10 @@
-import type { Address } from '../domain/address.ts'
-import type { FactInput } from '../feed/fact/fact.ts'
-import type { Header } from './rpc/block.ts'
+import type { Address } from '../../domain/address.ts'
+import type { FactInput } from '../../feed/fact/fact.ts'
+import type { Header } from '../rpc/block.ts'
 import type { BlockPlan } from './block-plan.ts'
-import { BlockFacts, type BlockFactsOptions } from './block-facts.ts'
-import { type VaultFault, VaultFaults } from './progress/set-aside.ts'
+import { BlockFacts } from './block-facts.ts'
+import type { BlockFactsOptions } from './block-values.ts'
+import { type VaultFault, VaultFaults } from '../progress/set-aside.ts'
 
 /** A second with facts: its blocks that have some, and its last block. */
 export interface TimestampBlocks {

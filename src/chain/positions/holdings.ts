@@ -1,14 +1,21 @@
-import { type Address, getAddress } from 'viem'
+import type { Address } from 'viem'
 import type { ChainLog } from '../rpc/block.ts'
 import { groupBy } from '../rpc/arrays.ts'
 import type { Amounts } from '../venues/liquidity-math.ts'
 import { afterChange, newPosition, type PositionState, subtractToZero } from './position-state.ts'
-import type { PositionChange, Venue } from '../venues/venue.ts'
+import type { FixedAccount, PositionChange } from '../venues/venue.ts'
+import type { Venues } from '../venues/venues.ts'
+import type { VaultKinds } from '../vaults/vault-kinds.ts'
 
 /** A position of a vault according to the logs. */
 export interface Holding extends PositionState {
   readonly id: string
   readonly vault: Address
+  /**
+   * Whether somebody else has made it in the vault's name, and the vault itself has not changed it: anyone can, and the
+   * vault may never take it out.
+   */
+  readonly isForeign?: boolean
 }
 
 /** The positions of one vault. */
@@ -17,6 +24,8 @@ export interface VaultHoldings {
   readonly positions: readonly Holding[]
   /** Number of its positions in unknown tokens, which anyone can transfer to it: they are only counted. */
   readonly strays: number
+  /** Positions that somebody else has made in its name. */
+  readonly foreign: readonly Holding[]
 }
 
 /** A position before it arrives at a vault: its state, or `stray` for one in unknown tokens. */
@@ -34,7 +43,7 @@ export interface PositionEvent {
 
 type Move = Extract<PositionChange, { kind: 'moved' }>
 
-/** The positions of vaults, derived from the logs of a venue. */
+/** The positions of vaults, derived from the logs of the venues. */
 export class Holdings {
   readonly #held = new Map<string, Holding>()
   readonly #strays: Map<Address, number>
@@ -46,7 +55,8 @@ export class Holdings {
    * @param strays numbers of the other positions, by vault
    */
   constructor(
-    readonly venue: Venue,
+    readonly venues: Venues,
+    readonly kinds: VaultKinds,
     readonly vaults: ReadonlySet<Address>,
     holdings: Iterable<Holding> = [],
     strays: Iterable<readonly [Address, number]> = [],
@@ -60,10 +70,23 @@ export class Holdings {
   }
 
   of(vault: Address): VaultHoldings {
-    const positions = [...this.#held.values()]
+    const held = [...this.#held.values()]
       .filter((holding) => holding.vault === vault)
       .sort(({ id: a }, { id: b }) => a.length - b.length || (a < b ? -1 : 1))
-    return { positions, strays: this.#strays.get(vault) ?? 0 }
+    const [foreign, positions] = [true, false].map((isForeign) =>
+      held.filter((holding) => (holding.isForeign ?? false) === isForeign),
+    ) as [Holding[], Holding[]]
+    return { positions, strays: this.#strays.get(vault) ?? 0, foreign }
+  }
+
+  /** Returns the accounts that hold positions for the vaults. */
+  get accounts(): Address[] {
+    return [...this.vaults].flatMap((vault) => this.kinds.of(vault).accounts)
+  }
+
+  /** Returns the vault that an account holds positions for; undefined where it is none of these. */
+  vaultOf(account: Address): Address | undefined {
+    return [...this.vaults].find((vault) => this.kinds.of(vault).accounts.includes(account))
   }
 
   /** Sets the positions that the next logs transfer to vaults, as they are before these logs. */
@@ -72,7 +95,7 @@ export class Holdings {
   }
 
   /**
-   * Applies the venue's logs of a block, in order.
+   * Applies the venues' logs of a block, in order.
    * @returns the resulting events, and the vaults that gained, lost or changed positions
    */
   applyLogs(logs: readonly ChainLog[]): { events: PositionEvent[]; touched: Set<Address> } {
@@ -87,24 +110,35 @@ export class Holdings {
   }
 
   #applyLog(log: ChainLog, touched: Set<Address>): PositionEvent[] {
-    const change = this.venue.readLog(log)
+    const change = this.venues.readLog(log)
     if (change === null) return []
     if (change.kind === 'moved') {
       this.#move(change, touched)
       return []
     }
-    const holding = this.#held.get(change.id)
+    const holding = this.#held.get(change.id) ?? this.#begin(change.id, change.account)
     if (holding === undefined) {
       const arrival = this.#arrivals.get(change.id)
       if (typeof arrival === 'object') this.#arrivals.set(change.id, afterChange(arrival, change))
       return []
     }
-    const next = { ...holding, ...afterChange(holding, change) }
+    const isForeign = holding.isForeign === true && change.account?.isByOwner !== true
+    const next = { ...holding, ...afterChange(holding, change), isForeign }
     this.#held.set(holding.id, next)
+    if (isForeign) return []
     const type = typeOf(holding, change, next)
     const amounts = change.kind === 'collected' ? rewardsIn(holding, change.amounts) : change.amounts
     if (change.kind === 'collected' && amounts.every((amount) => amount === 0n)) return []
+    // A change by nothing only credits fees, which count already.
+    if (change.kind !== 'collected' && change.liquidity === 0n) return []
     return [{ vault: holding.vault, type, id: holding.id, amounts, log }]
+  }
+
+  /** Returns a position of a fixed account before its first change; undefined where it is of no vault. */
+  #begin(id: string, account: FixedAccount | undefined): Holding | undefined {
+    const vault = account && this.vaultOf(account.owner)
+    const state = this.#arrivals.get(id) ?? newPosition
+    return vault === undefined || state === 'stray' ? undefined : { ...state, id, vault, isForeign: true }
   }
 
   #move(move: Move, touched: Set<Address>): void {
@@ -114,16 +148,17 @@ export class Holdings {
       touched.add(holding.vault)
       this.#held.delete(id)
       this.#arrivals.set(id, { liquidity: holding.liquidity, freed: holding.freed })
-    } else if (this.vaults.has(from)) this.#countStray(from, -1)
-    if (!this.vaults.has(to)) return
+    } else this.#countStray(this.vaultOf(from), -1)
+    const vault = this.vaultOf(to)
+    if (vault === undefined) return
     const arrival = this.#arrivals.get(id) ?? newPosition
-    if (arrival === 'stray') return this.#countStray(to, 1)
-    touched.add(to)
-    this.#held.set(id, { ...arrival, id, vault: to })
+    if (arrival === 'stray') return this.#countStray(vault, 1)
+    touched.add(vault)
+    this.#held.set(id, { ...arrival, id, vault })
   }
 
-  #countStray(vault: Address, change: number): void {
-    this.#strays.set(vault, (this.#strays.get(vault) ?? 0) + change)
+  #countStray(vault: Address | undefined, change: number): void {
+    if (vault !== undefined) this.#strays.set(vault, (this.#strays.get(vault) ?? 0) + change)
   }
 
   /**
@@ -137,23 +172,25 @@ export class Holdings {
 }
 
 /**
- * Returns the ids of positions that logs transfer to vaults from elsewhere, in the order of their first arrival, with
- * the block of it.
+ * Returns the ids of positions that vaults get by logs, from elsewhere or as new ones of a fixed account, in the order of
+ * their first arrival, with the block of it.
  */
-export function arrivalsIn(logs: readonly ChainLog[], { venue, vaults, ids }: Holdings): Map<string, number> {
-  const held = new Set(ids)
+export function arrivalsIn(logs: readonly ChainLog[], holdings: Holdings): Map<string, number> {
+  const held = new Set(holdings.ids)
   const blocks = new Map<string, number>()
-  for (const log of logs.filter(({ address }) => getAddress(address) === venue.address)) {
-    const change = venue.readLog(log)
-    if (change?.kind !== 'moved' || !vaults.has(change.to) || held.has(change.id) || blocks.has(change.id)) continue
-    blocks.set(change.id, log.block)
+  for (const log of logs) {
+    const change = holdings.venues.readLog(log)
+    const account = change?.kind === 'moved' ? change.to : change?.account?.owner
+    if (change === null || account === undefined || held.has(change.id) || blocks.has(change.id)) continue
+    if (holdings.vaultOf(account) !== undefined) blocks.set(change.id, log.block)
   }
   return blocks
 }
 
-function typeOf(before: PositionState, change: PositionChange, after: PositionState): PositionEvent['type'] {
+function typeOf(before: Holding, change: PositionChange, after: PositionState): PositionEvent['type'] {
   if (change.kind === 'collected') return 'harvest'
-  if (change.kind === 'increased') return before.liquidity === 0n ? 'plant' : 'rebalance'
+  const isNew = before.liquidity === 0n || before.isForeign === true
+  if (change.kind === 'increased') return isNew ? 'plant' : 'rebalance'
   return after.liquidity === 0n ? 'exit' : 'rebalance'
 }
 

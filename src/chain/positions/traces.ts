@@ -3,7 +3,7 @@ import { BlockState, contractCall, type Multicall } from '../rpc/multicall.ts'
 import type { Header } from '../rpc/block.ts'
 import type { Rpc } from '../rpc/rpc.ts'
 import { tokenAbi } from '../vaults/vault-events.ts'
-import type { Venue } from '../venues/venue.ts'
+import type { Venues } from '../venues/venues.ts'
 
 const traceAbi = parseAbi([
   'function totalSupply() view returns (uint256)',
@@ -15,6 +15,8 @@ const traceAbi = parseAbi([
 export interface Traced {
   /** Vaults whose own logs are in question. */
   readonly vaults: readonly Address[]
+  /** The accounts that hold tokens for them. */
+  readonly accounts: readonly Address[]
   /** Tokens that vaults hold. */
   readonly tokens: readonly Address[]
   /** The positions in question; absent where none is. */
@@ -25,7 +27,7 @@ export interface Traced {
 export interface TracesOptions {
   readonly rpc: Rpc
   readonly multicall: Multicall
-  readonly venue: Venue
+  readonly venues: Venues
 }
 
 /**
@@ -35,29 +37,31 @@ export interface TracesOptions {
 export async function leftNoTraces(
   { number, hash, parentHash }: Header,
   traced: Traced,
-  { rpc, multicall, venue }: TracesOptions,
+  { rpc, multicall, venues }: TracesOptions,
 ): Promise<boolean> {
   const [before, after] = await Promise.all(
     [
       { number: number - 1, hash: parentHash },
       { number, hash },
-    ].map((block) => readTraces(new BlockState(rpc, multicall, block), venue, traced)),
+    ].map((block) => readTraces(new BlockState(rpc, multicall, block), venues, traced)),
   )
   return before !== null && before === after
 }
 
 /** Reads the state as a text; null where a vault has no shares to count. */
-async function readTraces(state: BlockState, venue: Venue, traced: Traced): Promise<string | null> {
-  const { vaults, tokens, positions = { owners: [], ids: [] } } = traced
+async function readTraces(state: BlockState, venues: Venues, traced: Traced): Promise<string | null> {
+  const { vaults, accounts, tokens, positions = { owners: [], ids: [] } } = traced
   const [supplies, ...rest] = await Promise.all([
     Promise.all(vaults.map((vault) => state.read(contractCall(traceAbi, vault, 'totalSupply', [])))),
     Promise.all(vaults.map((vault) => state.read(contractCall(traceAbi, vault, 'paused', [])))),
     Promise.all(vaults.map((vault) => state.read(contractCall(traceAbi, vault, 'owner', [])))),
     Promise.all(
-      vaults.flatMap((vault) => tokens.map((token) => state.read(contractCall(tokenAbi, token, 'balanceOf', [vault])))),
+      accounts.flatMap((account) =>
+        tokens.map((token) => state.read(contractCall(tokenAbi, token, 'balanceOf', [account]))),
+      ),
     ),
-    Promise.all(positions.owners.map((owner) => venue.count(state, owner))),
-    Promise.all(positions.ids.map((id) => venue.readStored(state, id))),
+    Promise.all(positions.owners.map((owner) => venues.count(state, owner))),
+    Promise.all(positions.ids.map((id) => venues.readStored(state, id))),
   ])
   if (supplies.includes(null)) return null
   return JSON.stringify([supplies, rest], (_, value: unknown) => (typeof value === 'bigint' ? `${value}n` : value))

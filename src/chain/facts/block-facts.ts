@@ -1,0 +1,142 @@
+import type { Address } from 'viem'
+import { zero } from '../../domain/decimal.ts'
+import type { FactInput } from '../../feed/fact/fact.ts'
+import type { VaultConfig } from '../config.ts'
+import { PriceRefused } from '../errors.ts'
+import type { VaultHoldings } from '../positions/holdings.ts'
+import type { VaultFaults } from '../progress/set-aside.ts'
+import type { Header } from '../rpc/block.ts'
+import { contractCall } from '../rpc/multicall.ts'
+import { amountIn, requireToken, type Token, type TokenPrices } from '../valuation/tokens.ts'
+import { requireCreation } from '../vaults/creation.ts'
+import { vaultAbi } from '../vaults/vault-events.ts'
+import { highWaterAssets } from '../vaults/vault-fees.ts'
+import { type BlockPlan, type FlowEvent, isFlow } from './block-plan.ts'
+import { type BlockFactsOptions, BlockValues } from './block-values.ts'
+import { eventFact, type EventFields, type LedgerFact, readEventFact } from './event-facts.ts'
+import { valuesBeforeFlows } from './flows.ts'
+
+type VaultFact = Extract<FactInput, { kind: 'vault' }>
+type MarkFact = Extract<FactInput, { kind: 'mark' }>
+
+/** Reads the facts of one block. */
+export class BlockFacts {
+  readonly #values: BlockValues
+
+  /** @param faults collects those of single vaults, whose facts are left out then */
+  constructor(
+    readonly block: Header,
+    readonly faults: VaultFaults,
+    readonly options: BlockFactsOptions,
+  ) {
+    this.#values = new BlockValues(block, options)
+  }
+
+  /**
+   * Values a vault at the end of the block.
+   * @param held its positions according to the logs
+   * @returns null for a vault that nobody has shares of, while its asset has no price, and where a price is refused
+   * @throws {ContractMismatch} when a contract does not answer as its standard requires
+   * @throws {Contradiction} when contracts and logs disagree
+   * @throws {PriceUnavailable} when its asset, or something else that it holds, has no price
+   */
+  async mark(vault: Address, held: VaultHoldings): Promise<MarkFact | null> {
+    try {
+      return await this.#readMark(vault, held)
+    } catch (error) {
+      if (!(error instanceof PriceRefused)) throw error
+      this.options.onMarkWaits(error)
+      return null
+    }
+  }
+
+  async #readMark(vault: Address, held: VaultHoldings): Promise<MarkFact | null> {
+    const tellsHighWater = this.options.feeTerms.get(vault)?.tellsHighWater === true
+    const [{ valueUsd, positions }, prices, assets, supply, highWater] = await Promise.all([
+      this.#values.value(vault, held),
+      this.#values.prices(),
+      this.#values.assets(vault),
+      this.#values.state.readRequired(contractCall(vaultAbi, vault, 'totalSupply', [])),
+      tellsHighWater ? highWaterAssets(this.#values.state, vault) : null,
+    ])
+    if (supply === 0n && assets.some(({ symbol }) => !prices.has(symbol))) return null
+    for (const { symbol } of assets) prices.require(symbol)
+    const highWaterUsd = highWater === null ? null : this.#values.worthOf(assets, [highWater], prices)
+    return {
+      kind: 'mark',
+      ts: this.block.ts,
+      vault,
+      valueUsd: valueUsd.toFixed(),
+      prices: formatPrices(prices),
+      positions,
+      ...(highWaterUsd === null ? {} : { highWaterValueUsd: highWaterUsd.toFixed() }),
+    }
+  }
+
+  /** Returns the vault facts of vaults that start in this block, then the event facts in the order of the logs. */
+  async eventFacts({ opened, events, marked }: BlockPlan): Promise<(VaultFact | LedgerFact)[]> {
+    const { faults } = this
+    const [beginnings, flows] = await Promise.all([
+      Promise.all(opened.map((vault) => faults.of(vault.address, this.#open(vault)))),
+      Promise.all([...marked].map(([vault, held]) => faults.of(vault, this.#flows(vault, held, events)))),
+    ])
+    const flowOf = new Map(flows.flatMap((some) => some ?? []))
+    const fields = events.map(async (event) =>
+      isFlow(event) ? flowOf.get(event) : faults.of(event.vault, readEventFact(this.#values, event)),
+    )
+    return [...beginnings, ...(await Promise.all(fields))].filter((fact) => fact != null)
+  }
+
+  async #open(vault: VaultConfig): Promise<VaultFact> {
+    const { address, strategy, firstBlock } = vault
+    await requireCreation(this.#values.state, this.block.parentHash, vault)
+    const { assets, owner } = await this.options.kinds.of(address).adapter.readTerms(this.#values.state, address)
+    for (const asset of assets) requireToken(this.options.tokens, asset, address, firstBlock)
+    return { kind: 'vault', ts: this.block.ts, vault: address, owner, strategy }
+  }
+
+  /** Returns the deposits and withdrawals of a vault, with their log events. */
+  async #flows(vault: Address, held: VaultHoldings, events: BlockPlan['events']): Promise<[FlowEvent, LedgerFact][]> {
+    const flows = events.filter(isFlow).filter((event) => event.vault === vault)
+    if (flows.length === 0) return []
+    const [{ valueUsd }, prices, assets] = await Promise.all([
+      this.#values.value(vault, held),
+      this.#values.prices(),
+      this.#values.assets(vault),
+    ])
+    const amountsUsd = flows.map(({ change }) => this.#values.worthOf(assets, change.amounts, prices))
+    const before = valuesBeforeFlows(
+      valueUsd,
+      flows.map(({ change }, index) => ({
+        isDeposit: change.kind === 'deposited',
+        amountUsd: amountsUsd[index] ?? zero,
+      })),
+    )
+    return flows.map((event, index) => {
+      const flow = {
+        amountUsd: (amountsUsd[index] ?? zero).toFixed(),
+        valueBeforeUsd: (before[index] ?? zero).toFixed(),
+        prices: formatPrices(prices),
+      }
+      const { kind, amounts } = event.change
+      const fields: EventFields =
+        kind === 'deposited'
+          ? { type: 'deposit', ...flow, assets: describeAmounts(assets, amounts) }
+          : { type: 'withdraw', ...flow }
+      return [event, eventFact(this.block, event, fields)]
+    })
+  }
+}
+
+/** Describes amounts of assets, without those of nothing where there are several. */
+function describeAmounts(assets: readonly Token[], amounts: readonly bigint[]): { symbol: string; amount: string }[] {
+  return assets.flatMap((asset, index) => {
+    const units = amounts[index] ?? 0n
+    if (units === 0n && assets.length > 1) return []
+    return [{ symbol: asset.symbol, amount: amountIn(asset, units).toFixed() }]
+  })
+}
+
+function formatPrices(prices: TokenPrices): Record<string, string> {
+  return Object.fromEntries([...prices].map(([symbol, price]) => [symbol, price.toFixed()]))
+}

@@ -1,0 +1,93 @@
+import { roundUsd } from '../../domain/decimal.ts'
+import type { FactInput } from '../../feed/fact/fact.ts'
+import { PriceRefused } from '../errors.ts'
+import type { PositionEvent } from '../positions/holdings.ts'
+import type { Header } from '../rpc/block.ts'
+import { ValueSum } from '../valuation/valuation.ts'
+import type { VaultChange } from '../vaults/vault-adapter.ts'
+import { feeAssets } from '../vaults/vault-fees.ts'
+import type { StoredPosition } from '../venues/venue.ts'
+import type { VaultEvent } from './block-plan.ts'
+import type { BlockValues } from './block-values.ts'
+
+/** The fact of an event in the ledger. */
+export type LedgerFact = Extract<FactInput, { kind: 'event' }>
+
+/** The fields of an event fact besides its identity and time. */
+export type EventFields = LedgerFact extends infer Fact
+  ? Fact extends LedgerFact
+    ? Omit<Fact, 'kind' | 'ts' | 'vault' | 'block' | 'txHash' | 'logIndex'>
+    : never
+  : never
+
+/** Returns the fact of a log's event with these fields. */
+export function eventFact({ ts }: Header, { vault, log }: VaultEvent | PositionEvent, fields: EventFields): LedgerFact {
+  const { block, txHash, logIndex } = log
+  return { kind: 'event', ts, vault, block, txHash, logIndex, ...fields }
+}
+
+/** Returns the fact of an event other than a deposit or withdrawal; null where it is none. */
+export async function readEventFact(
+  values: BlockValues,
+  event: VaultEvent | PositionEvent,
+): Promise<LedgerFact | null> {
+  if ('change' in event) {
+    const { change } = event
+    if (change.kind === 'minted') return readMintedFee(values, event, change)
+    if (change.kind === 'charged' || change.kind === 'earned') return readChargedFee(values, event, change)
+    const reason = `Paused${change.kind === 'paused' ? ` by ${change.by}` : ''}`
+    return eventFact(values.block, event, change.kind === 'paused' ? { type: 'suspend', reason } : { type: 'resume' })
+  }
+  const { type, id: positionId, amounts } = event
+  if (type === 'plant' || type === 'exit') return eventFact(values.block, event, { type, positionId })
+  const position = await positionOf(values, positionId)
+  if (position === null) return eventFact(values.block, event, { type, positionId })
+  const market = { tokens: values.options.tokens, prices: await values.prices() }
+  const sum = new ValueSum(market)
+  try {
+    sum.add(position.token0, amounts[0]).add(position.token1, amounts[1])
+  } catch (error) {
+    if (error instanceof PriceRefused) return eventFact(values.block, event, { type, positionId })
+    throw error
+  }
+  return eventFact(values.block, event, { type, positionId, amountUsd: roundUsd(sum.usd).toFixed() })
+}
+
+/** Returns the fee that minted shares are; null where they are none. */
+async function readMintedFee(
+  values: BlockValues,
+  event: VaultEvent,
+  mint: Extract<VaultChange, { kind: 'minted' }>,
+): Promise<LedgerFact | null> {
+  const { vault } = event
+  const terms = values.options.feeTerms.get(vault)
+  const units = terms && (await feeAssets(values.state, values.before(), vault, terms, mint))
+  if (units == null) return null
+  return feeFact(values, event, [units])
+}
+
+/** Returns the fee that a vault pays in its assets; null where it pays none. */
+async function readChargedFee(
+  values: BlockValues,
+  event: VaultEvent,
+  { kind, amounts }: Extract<VaultChange, { kind: 'charged' | 'earned' }>,
+): Promise<LedgerFact | null> {
+  const { vault } = event
+  const { adapter } = values.options.kinds.of(vault)
+  const paid = kind === 'charged' ? amounts : await adapter.readFeePart(values.state, vault, amounts)
+  return paid === null ? null : feeFact(values, event, paid)
+}
+
+async function feeFact(values: BlockValues, event: VaultEvent, amounts: readonly bigint[]): Promise<LedgerFact> {
+  const [prices, assets] = await Promise.all([values.prices(), values.assets(event.vault)])
+  return eventFact(values.block, event, { type: 'fee', amountUsd: values.worthOf(assets, amounts, prices).toFixed() })
+}
+
+/**
+ * Reads a position at the end of the block, or before it where it was burned in the block. Null where it was also minted
+ * in the block.
+ */
+async function positionOf(values: BlockValues, id: string): Promise<StoredPosition | null> {
+  const { venues } = values.options
+  return (await venues.readStored(values.state, id)) ?? (await venues.readStored(values.before(), id))
+}

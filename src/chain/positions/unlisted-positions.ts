@@ -1,0 +1,81 @@
+import type { VaultConfig } from '../config.ts'
+import { Contradiction } from '../errors.ts'
+import type { ChainLog, Header } from '../rpc/block.ts'
+import { readHistory } from '../rpc/log-ranges.ts'
+import { BlockState, type Multicall } from '../rpc/multicall.ts'
+import type { Rpc } from '../rpc/rpc.ts'
+import type { Venues } from '../venues/venues.ts'
+import { readVerified } from './check-holdings.ts'
+import { type Arrival, arrivalsIn, type Holdings } from './holdings.ts'
+import { newPosition } from './position-state.ts'
+import { isInTokens, type Tokens } from '../valuation/tokens.ts'
+
+/** Options of {@link applyHistory}. */
+export interface HistoryOptions {
+  readonly rpc: Rpc
+  readonly multicall: Multicall
+  readonly venues: Venues
+  readonly tokens: Tokens
+  readonly vaults: readonly Pick<VaultConfig, 'firstBlock'>[]
+}
+
+/**
+ * Applies the logs of venues that keep no list of positions, from the first block of the vaults up to the end of a block.
+ * @throws {Contradiction} when logs and contract disagree
+ */
+export async function applyHistory(
+  holdings: Holdings,
+  block: Pick<Header, 'number' | 'hash'>,
+  options: HistoryOptions,
+): Promise<void> {
+  const { rpc, multicall, venues, vaults } = options
+  const first = firstOf(vaults)
+  const filters = venues.all.filter(({ list }) => list === undefined).flatMap((one) => one.movesOf(holdings.accounts))
+  if (filters.length === 0 || first > block.number) return
+  const logs = await readHistory(rpc, filters, first, block.number)
+  const state = new BlockState(rpc, multicall, block)
+  const ids = [...arrivalsIn(logs, holdings).keys()]
+  holdings.expect(await Promise.all(ids.map(async (id) => [id, await arrivalOf(id, logs, state, options)] as const)))
+  holdings.applyLogs(logs)
+  const unlisted = [...holdings.vaults].flatMap((vault) =>
+    holdings.of(vault).positions.filter(({ id }) => !venues.lists(id)),
+  )
+  await Promise.all(unlisted.map((holding) => readVerified(state, venues, holding)))
+}
+
+/**
+ * Returns a position as it was before these logs. Somebody may have added liquidity in the name of a vault before it was
+ * there: then it has more than the logs tell.
+ */
+async function arrivalOf(
+  id: string,
+  logs: readonly ChainLog[],
+  state: BlockState,
+  options: HistoryOptions,
+): Promise<Arrival> {
+  const { venues, tokens } = options
+  const stored = await venues.readStored(state, id)
+  if (stored === null) throw new Contradiction(`position ${id} has logs and isn't there`)
+  if (!isInTokens(tokens, stored)) return 'stray'
+  let added = 0n
+  for (const log of logs) {
+    const change = venues.readLog(log)
+    if (change?.id !== id || (change.kind !== 'increased' && change.kind !== 'decreased')) continue
+    added += change.kind === 'increased' ? change.liquidity : -change.liquidity
+  }
+  const liquidity = stored.liquidity - added
+  const before = liquidity === 0n ? 0n : await liquidityBefore(id, options)
+  if (before === liquidity) return { ...newPosition, liquidity }
+  const { number } = state.block
+  throw new Contradiction(`at block ${number} position ${id} has ${liquidity} more liquidity than by the logs`)
+}
+
+/** Reads the liquidity of a position before the first block of the vaults. */
+async function liquidityBefore(id: string, { rpc, multicall, venues, vaults }: HistoryOptions): Promise<bigint> {
+  const block = await rpc.ask((node) => node.block(firstOf(vaults) - 1))
+  return (await venues.readStored(new BlockState(rpc, multicall, block), id))?.liquidity ?? 0n
+}
+
+function firstOf(vaults: HistoryOptions['vaults']): number {
+  return Math.min(...vaults.map(({ firstBlock }) => firstBlock))
+}

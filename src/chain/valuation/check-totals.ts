@@ -1,0 +1,57 @@
+import type { Address } from 'viem'
+import { ContractMismatch, Contradiction } from '../errors.ts'
+import type { TokenAmount, VaultStatement, VaultTotals } from '../vaults/vault-adapter.ts'
+import { parsePoolPositionId } from '../venues/pool-positions.ts'
+import type { Position } from '../venues/venue.ts'
+
+/** All that a vault holds, as it was read. */
+export interface VaultContents {
+  readonly vault: Address
+  readonly statement: VaultStatement
+  readonly balances: readonly TokenAmount[]
+  readonly positions: readonly (Position & { readonly id: string })[]
+}
+
+/**
+ * Compares all that a vault holds with the sum that its contract tells, to the unit.
+ * @throws {Contradiction} when the vault names a range of which no log tells a position: then logs are missing
+ * @throws {ContractMismatch} when they differ otherwise
+ */
+export function checkTotals(block: number, contents: VaultContents): void {
+  const { vault, statement, positions } = contents
+  const { totals } = statement
+  if (totals === null) return
+  const held = totals.amounts.map(({ token }, side) => heldUnits(contents, totals, token, side as 0 | 1))
+  if (totals.amounts.every(({ units }, side) => units === held[side])) return
+  const unknown = totals.ranges.filter(
+    ({ lower, upper }) => !positions.some(({ ticks }) => ticks.lower === lower && ticks.upper === upper),
+  )
+  const told = totals.amounts.map(({ units }) => units).join(' and ')
+  const sums = `${told}, and its balances and positions are ${held.join(' and ')}`
+  if (unknown.length === 0) throw new ContractMismatch(vault, block, `tells a total of ${sums}`)
+  const named = unknown.map(({ lower, upper }) => `${lower} to ${upper}`).join(' and ')
+  throw new Contradiction(
+    `at block ${block} the vault ${vault} tells a total of ${sums}: it names ${named}, and no log tells a position there`,
+  )
+}
+
+/** Tells whether a vault names the range of a position as one of its own. */
+export function isInRanges({ pool, ranges }: VaultTotals, id: string): boolean {
+  const place = parsePoolPositionId(id)
+  if (place?.pool !== pool) return false
+  return ranges.some(({ lower, upper }) => place.ticks.lower === lower && place.ticks.upper === upper)
+}
+
+function heldUnits(
+  { statement, balances, positions }: VaultContents,
+  { creditedPart }: VaultTotals,
+  token: Address,
+  side: 0 | 1,
+): bigint {
+  const unitsIn = (amounts: readonly TokenAmount[]): bigint =>
+    amounts.find((amount) => amount.token === token)?.units ?? 0n
+  return positions.reduce(
+    (sum, { amounts, credited }) => sum + amounts[side] + creditedPart(credited[side]),
+    unitsIn(balances) - unitsIn(statement.debts),
+  )
+}

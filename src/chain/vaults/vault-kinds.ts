@@ -1,0 +1,52 @@
+import type { Address } from 'viem'
+import type { VaultConfig } from '../config.ts'
+import { confirmations } from '../rpc/contract-existence.ts'
+import { BlockState } from '../rpc/multicall.ts'
+import { erc4626 } from './erc4626.ts'
+import { twoTokenShares } from './two-token.ts'
+import type { VaultAdapter, VaultPlaces } from './vault-adapter.ts'
+
+const adapters: readonly VaultAdapter[] = [erc4626, twoTokenShares]
+
+/** A vault's adapter, and where the vault holds its funds. */
+export interface VaultKind extends VaultPlaces {
+  readonly adapter: VaultAdapter
+}
+
+/** The kinds of the configured vaults. One that fits none, or is not there yet, counts as ERC-4626. */
+export class VaultKinds {
+  readonly #known = new Map<Address, VaultKind>()
+
+  constructor(readonly vaults: readonly VaultConfig[]) {}
+
+  /** Determines the kinds of the vaults that are there at a block, and were not at an earlier call. */
+  async resolve(state: BlockState): Promise<void> {
+    const unknown = this.vaults.filter(
+      ({ address, firstBlock }) => firstBlock <= state.block.number && !this.#known.has(address),
+    )
+    await Promise.all(unknown.map(async (vault) => this.#known.set(vault.address, await kindOf(state, vault))))
+  }
+
+  of(vault: Address): VaultKind {
+    const configured = this.vaults.find(({ address }) => address === vault)
+    return this.#known.get(vault) ?? { adapter: erc4626, accounts: [vault], pools: configured?.pools ?? [] }
+  }
+
+  /** Returns the pools in which vaults hold positions themselves. */
+  get pools(): Address[] {
+    return [...new Set(this.vaults.flatMap(({ address }) => this.of(address).pools))]
+  }
+}
+
+async function kindOf({ rpc, multicall, block }: BlockState, { address, pools = [] }: VaultConfig): Promise<VaultKind> {
+  // A node that is out of sync may say that there is no contract.
+  for (let told = 0; told < confirmations; told++) {
+    const state = new BlockState(rpc, multicall, block)
+    const fitting = await Promise.all(adapters.map((one) => one.fits(state, address)))
+    const adapter = adapters[fitting.indexOf(true)]
+    if (adapter === undefined) continue
+    const places = await adapter.readPlaces(state, address)
+    return { adapter, accounts: places.accounts, pools: [...new Set([...places.pools, ...pools])] }
+  }
+  return { adapter: erc4626, accounts: [address], pools }
+}

@@ -1,0 +1,109 @@
+import { type Address, decodeEventLog, getAddress, type Hex, padHex, parseAbi, toEventSelector } from 'viem'
+import { inChunks } from '../rpc/arrays.ts'
+import type { ChainLog } from '../rpc/block.ts'
+import { type BlockState, contractCall } from '../rpc/multicall.ts'
+import type { LogFilter } from '../rpc/node.ts'
+import type { Amounts, TickRange } from './liquidity-math.ts'
+import { poolAbi, readPoolAccount, valuePosition } from './pool.ts'
+import type { PositionChange, PositionTerms, Venue } from './venue.ts'
+
+const poolEvents = parseAbi([
+  'event Mint(address sender, address indexed owner, int24 indexed tickLower, int24 indexed tickUpper, uint128 amount, uint256 amount0, uint256 amount1)',
+  'event Burn(address indexed owner, int24 indexed tickLower, int24 indexed tickUpper, uint128 amount, uint256 amount0, uint256 amount1)',
+  'event Collect(address indexed owner, address recipient, int24 indexed tickLower, int24 indexed tickUpper, uint128 amount0, uint128 amount1)',
+])
+const topics = poolEvents.map(toEventSelector)
+
+/** Maximum number of topics or addresses in a filter: providers accept some hundreds. */
+const maxInFilter = 200
+
+/** A position that an account holds in a pool itself. */
+export interface PoolPosition {
+  readonly pool: Address
+  readonly owner: Address
+  readonly ticks: TickRange
+}
+
+/** Returns the id of a position: its pool, owner and ticks. */
+export function poolPositionId({ pool, owner, ticks }: PoolPosition): string {
+  return `${pool}:${owner}:${ticks.lower}:${ticks.upper}`
+}
+
+/** Parses the id of a position; null where it is of another venue. */
+export function parsePoolPositionId(id: string): PoolPosition | null {
+  const [pool, owner, lower, upper] = id.split(':')
+  if (pool === undefined || owner === undefined || lower === undefined || upper === undefined) return null
+  return { pool: pool as Address, owner: owner as Address, ticks: { lower: Number(lower), upper: Number(upper) } }
+}
+
+/**
+ * Creates the venue of positions that accounts hold in pools themselves. A pool has one for each owner and range, and
+ * keeps no list of them.
+ * @param pools returns the pools in which vaults hold positions so
+ * @see Uniswap v3 Core, UniswapV3Pool.sol `mint`, `burn`, `collect`, `positions`
+ */
+export function poolPositions(pools: () => readonly Address[]): Venue {
+  const terms = new Map<Address, Promise<Omit<PositionTerms, 'ticks'>>>()
+
+  /** Returns the tokens and fee of a pool, cached because they never change. */
+  const termsOf = (state: BlockState, pool: Address): Promise<Omit<PositionTerms, 'ticks'>> => {
+    const known = terms.get(pool) ?? readTerms(state, pool)
+    terms.set(pool, known)
+    known.catch(() => terms.delete(pool))
+    return known
+  }
+
+  return {
+    get contracts() {
+      return pools()
+    },
+    topics,
+    has: (id) => id.includes(':'),
+    readLog: (log) => readLog(log, pools()),
+    movesOf(owners) {
+      const padded = owners.map((owner) => padHex(owner, { size: 32 }))
+      return inChunks(pools(), maxInFilter).flatMap((address) =>
+        inChunks(padded, maxInFilter).map((some): LogFilter => ({ address, topics: [topics, some] })),
+      )
+    },
+    changesOf: () => [],
+    async readStored(state, id) {
+      const place = parsePoolPositionId(id)
+      if (place === null) return null
+      const { pool, owner, ticks } = place
+      const [account, pair] = await Promise.all([readPoolAccount(state, pool, owner, ticks), termsOf(state, pool)])
+      return { ...pair, ticks, ...account }
+    },
+    async positionOf(state, id, stored) {
+      const { pool, owner } = parsePoolPositionId(id) as PoolPosition
+      return valuePosition(state, { pool, owner, venue: 'uniswap-v3' }, stored)
+    },
+  }
+}
+
+async function readTerms(state: BlockState, pool: Address): Promise<Omit<PositionTerms, 'ticks'>> {
+  const [token0, token1, feeTier] = await Promise.all([
+    state.readRequired(contractCall(poolAbi, pool, 'token0', [])),
+    state.readRequired(contractCall(poolAbi, pool, 'token1', [])),
+    state.readRequired(contractCall(poolAbi, pool, 'fee', [])),
+  ])
+  return { token0, token1, feeTier }
+}
+
+function readLog(log: ChainLog, pools: readonly Address[]): PositionChange | null {
+  if (!topics.includes(log.topics[0] ?? '0x') || log.topics.length !== 4) return null
+  const pool = getAddress(log.address)
+  if (!pools.includes(pool)) return null
+  const { eventName, args } = decodeEventLog({
+    abi: poolEvents,
+    topics: log.topics as [Hex, ...Hex[]],
+    data: log.data,
+  })
+  const { owner, tickLower: lower, tickUpper: upper } = args
+  const id = poolPositionId({ pool, owner, ticks: { lower, upper } })
+  const amounts: Amounts = [args.amount0, args.amount1]
+  if (eventName === 'Collect') return { kind: 'collected', id, amounts, account: { owner, isByOwner: true } }
+  const { amount: liquidity } = args
+  if (eventName === 'Burn') return { kind: 'decreased', id, liquidity, amounts, account: { owner, isByOwner: true } }
+  return { kind: 'increased', id, liquidity, amounts, account: { owner, isByOwner: args.sender === owner } }
+}

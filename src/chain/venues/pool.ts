@@ -1,0 +1,103 @@
+import { type Address, encodePacked, keccak256, parseAbi } from 'viem'
+import { Decimal } from '../../domain/decimal.ts'
+import { ContractMismatch } from '../errors.ts'
+import { type BlockState, contractCall } from '../rpc/multicall.ts'
+import { amountsOf, type Amounts, feesOf, growthInside, type TickRange } from './liquidity-math.ts'
+import { sqrtPriceAtTick } from './tick-math.ts'
+import type { Position, StoredPosition } from './venue.ts'
+
+/** ABI of the pool functions that are read. Of `slot0`, other protocols than Uniswap v3 share the first two words. */
+export const poolAbi = parseAbi([
+  'function token0() view returns (address)',
+  'function token1() view returns (address)',
+  'function fee() view returns (uint24)',
+  'function slot0() view returns (uint160 sqrtPriceX96, int24 tick)',
+  'function feeGrowthGlobal0X128() view returns (uint256)',
+  'function feeGrowthGlobal1X128() view returns (uint256)',
+  'function ticks(int24 tick) view returns (uint128 liquidityGross, int128 liquidityNet, uint256 feeGrowthOutside0X128, uint256 feeGrowthOutside1X128)',
+  'function positions(bytes32 key) view returns (uint128 liquidity, uint256 feeGrowthInside0LastX128, uint256 feeGrowthInside1LastX128, uint128 tokensOwed0, uint128 tokensOwed1)',
+])
+
+/** One owner's liquidity in one range, as a pool stores it. */
+export type PoolAccount = Pick<StoredPosition, 'liquidity' | 'credited' | 'growthCounted'>
+
+const nothing: Amounts = [0n, 0n]
+
+/**
+ * Reads the account of an owner in a range of a pool.
+ * @see Uniswap v3 Core, Position.sol `get`
+ */
+export async function readPoolAccount(
+  state: BlockState,
+  pool: Address,
+  owner: Address,
+  { lower, upper }: TickRange,
+): Promise<PoolAccount> {
+  const key = keccak256(encodePacked(['address', 'int24', 'int24'], [owner, lower, upper]))
+  const [liquidity, last0, last1, owed0, owed1] = await state.readRequired(
+    contractCall(poolAbi, pool, 'positions', [key]),
+  )
+  return { liquidity, growthCounted: [last0, last1], credited: [owed0, owed1] }
+}
+
+/** Where a position is in a pool. */
+export interface PoolPlace {
+  readonly pool: Address
+  /** The owner of the account in the pool from which the position is paid, which several positions may share. */
+  readonly owner: Address
+  readonly venue: string
+}
+
+/** Computes the current amounts and prices of a position, from the state of its pool. */
+export async function valuePosition(
+  state: BlockState,
+  { pool, owner, venue }: PoolPlace,
+  stored: StoredPosition,
+): Promise<Position> {
+  const { liquidity, ticks } = stored
+  const [{ growth, ...price }, shared] = await Promise.all([
+    readPoolRange(state, pool, ticks),
+    readPoolAccount(state, pool, owner, ticks),
+  ])
+  // Collecting credits the fees since the last change, except to a position without liquidity.
+  const isCredited = liquidity > 0n
+  const accruedTotal = isCredited ? feesOf(shared.liquidity, shared.growthCounted, growth) : nothing
+  return {
+    ...stored,
+    venue,
+    amounts: amountsOf(liquidity, ticks, price),
+    accrued: isCredited ? feesOf(liquidity, stored.growthCounted, growth) : nothing,
+    account: {
+      key: `${pool} ${owner} ${ticks.lower} ${ticks.upper}`,
+      owed: [shared.credited[0] + accruedTotal[0], shared.credited[1] + accruedTotal[1]],
+    },
+    currentTick: price.tick,
+    prices: {
+      lower: priceOf(sqrtPriceAtTick(ticks.lower)),
+      upper: priceOf(sqrtPriceAtTick(ticks.upper)),
+      current: priceOf(price.sqrtPriceX96),
+    },
+  }
+}
+
+/**
+ * Converts a square root price to a price: units of token1 for one of token0, in smallest units.
+ * @see Uniswap v3 Core whitepaper, section 6.2.1
+ */
+export function priceOf(sqrtPriceX96: bigint): Decimal {
+  return new Decimal((sqrtPriceX96 * sqrtPriceX96).toString()).div(new Decimal(2).pow(192))
+}
+
+/** Reads a pool's price, and the fee growth in a range. */
+async function readPoolRange(state: BlockState, pool: Address, range: TickRange) {
+  const [[sqrtPriceX96, tick], global0, global1, lower, upper] = await Promise.all([
+    state.readRequired(contractCall(poolAbi, pool, 'slot0', [])),
+    state.readRequired(contractCall(poolAbi, pool, 'feeGrowthGlobal0X128', [])),
+    state.readRequired(contractCall(poolAbi, pool, 'feeGrowthGlobal1X128', [])),
+    state.readRequired(contractCall(poolAbi, pool, 'ticks', [range.lower])),
+    state.readRequired(contractCall(poolAbi, pool, 'ticks', [range.upper])),
+  ])
+  if (sqrtPriceX96 === 0n) throw new ContractMismatch(pool, state.block.number, 'has a position and no price')
+  const growth = growthInside([global0, global1], [lower[2], lower[3]], [upper[2], upper[3]], range, tick)
+  return { sqrtPriceX96, tick, growth }
+}

@@ -1,0 +1,62 @@
+import { type Address, getAddress, type Hex } from 'viem'
+import type { ChainLog } from '../rpc/block.ts'
+import type { BlockState } from '../rpc/multicall.ts'
+import type { LogFilter } from '../rpc/node.ts'
+import type { Position, PositionChange, StoredPosition, Venue } from './venue.ts'
+
+/** All venues of a chain, as one. */
+export class Venues {
+  constructor(readonly all: readonly Venue[]) {}
+
+  get contracts(): Address[] {
+    return this.all.flatMap(({ contracts }) => contracts)
+  }
+
+  get topics(): Hex[] {
+    return this.all.flatMap(({ topics }) => topics)
+  }
+
+  /** Decodes a log; null where no venue knows it as one about a position. */
+  readLog(log: ChainLog): PositionChange | null {
+    const address = getAddress(log.address)
+    return this.all.find(({ contracts }) => contracts.includes(address))?.readLog(log) ?? null
+  }
+
+  movesOf(owners: readonly Address[]): LogFilter[] {
+    return this.all.flatMap((venue) => venue.movesOf(owners))
+  }
+
+  changesOf(ids: readonly string[]): LogFilter[] {
+    return this.all.flatMap((venue) => venue.changesOf(ids.filter((id) => venue.has(id))))
+  }
+
+  creationsOf(ids: readonly string[]): LogFilter[] {
+    return this.all.flatMap((venue) => venue.list?.creationsOf(ids.filter((id) => venue.has(id))) ?? [])
+  }
+
+  readStored(state: BlockState, id: string): Promise<StoredPosition | null> {
+    return this.#of(id).readStored(state, id)
+  }
+
+  positionOf(state: BlockState, id: string, stored: StoredPosition): Promise<Position> {
+    return this.#of(id).positionOf(state, id, stored)
+  }
+
+  /** Reads the number of positions that the venues list for an owner. */
+  async count(state: BlockState, owner: Address): Promise<number> {
+    const lists = this.all.flatMap(({ list }) => list ?? [])
+    const counts = await Promise.all(lists.map((list) => list.count(state, owner)))
+    return counts.reduce((sum, count) => sum + count, 0)
+  }
+
+  /** Tells whether a position is counted in {@link count}. */
+  lists(id: string): boolean {
+    return this.#of(id).list !== undefined
+  }
+
+  #of(id: string): Venue {
+    const venue = this.all.find((one) => one.has(id))
+    if (venue === undefined) throw new Error(`Position ${id} is of no venue`)
+    return venue
+  }
+}
