@@ -56,10 +56,11 @@ async function rowsOf(database: Database, table: string): Promise<string[]> {
 
 /**
  * A strategy's ordinal comes from a sequence, which leaves gaps: only the order that it gives is read. Up to when a feed
- * was read goes by the clock.
+ * was read goes by the clock. The commit of a ledger row goes by how the facts came.
  */
 function rowAsJson(table: string): string {
   const row = `to_jsonb("${table}")`
   if (table === 'feed') return `${row} - 'read_until'`
+  if (table === 'ledger_row') return `${row} - 'commit_nonce'`
   return table === 'strategy' ? `${row} || jsonb_build_object('ordinal', rank() over (order by ordinal))` : row
 }

@@ -47,7 +47,7 @@ test.skipIf(noBrowser !== null)('EventSource in Chromium, of another origin, res
   await apply(database, [plant(), plant(), mark(vault, ++now, '321')])
   gateway = await liveGateway(database, {}, port)
   await page.waitForFunction('window.rows.length === 3 && /"valueUsd":321,/.test(window.snapshots.at(-1))')
-  const rows = (await page.evaluate('window.rows')) as [string, number][]
+  const rows = await page.evaluate<[string, number][]>('window.rows')
   expect(rows.map(([, ts]) => ts)).toEqual([now - 3, now - 2, now - 1])
   expect(await page.evaluate('window.snapshots.at(-1)')).toBe(
     await (await gateway.get(`/vault/${vault}/snapshot`)).text(),

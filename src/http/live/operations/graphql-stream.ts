@@ -47,7 +47,7 @@ export function graphqlStream(options: GraphqlStreamOptions): Middleware {
   return async (exchange, next) => {
     const { request } = exchange
     const accept = request.header('accept')
-    if (accept === null || !accept.includes(eventStreamType)) return next(exchange)
+    if (accept?.includes(eventStreamType) !== true) return next(exchange)
     const sent = sentOperation(exchange)
     const checked = sent === null ? null : await operations.subscribe(sent.query, sent, exchange)
     if (sent === null || checked === null) {
