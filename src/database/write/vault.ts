@@ -5,10 +5,12 @@ import { usdText } from '../../domain/flows.ts'
 import type { Address } from '../../domain/address.ts'
 import { netUsd, statusOf, strategyDeltaUsd, type VaultState } from '../../domain/vault.ts'
 import type { Statement, Transaction } from '../database.ts'
-import { insertSet, selectList, updateSet } from './sets.ts'
+import { bytesOrNull, insertSet, selectList, updateSet } from './sets.ts'
 
 /** A vault as it is stored. */
 export interface VaultRecord {
+  /** Its number in the database. */
+  readonly id: number
   readonly address: Address
   readonly owner: string
   readonly strategyId: string
@@ -30,11 +32,12 @@ export interface VaultRecord {
 }
 
 const vaultColumns = {
+  id: 'integer',
   address: 'text',
   owner: 'text',
   strategy_id: 'text',
   opened_at: 'bigint',
-  digest: 'text',
+  digest: 'bytea',
   status: 'vault_status',
   phase: 'vault_phase',
   value_usd: 'numeric',
@@ -73,14 +76,30 @@ const locked: Statement = {
  */
 const holdingsOf: Statement = {
   name: 'holdings_of_vaults',
-  text: `select vault_address as vault, symbol, quantity::text from benchmark_holding
-    where vault_address = any($1::text[])`,
+  text: `select vault.address as vault, symbol, quantity::text from vault join benchmark_holding on vault_id = vault.id
+    where vault.address = any($1::text[])`,
 }
 const newestDays: Statement = {
   name: 'newest_days',
   text: `select wanted.address as vault, newest.day, newest.start_usd::text, newest.growth::text
-    from unnest($1::text[]) as wanted(address) cross join lateral (
-      select day, start_usd, growth from vault_day where vault_address = wanted.address order by day desc limit 1) newest`,
+    from unnest($1::text[]) as wanted(address) join vault on vault.address = wanted.address cross join lateral (
+      select day, start_usd, growth from vault_day where vault_id = vault.id order by day desc limit 1) newest`,
+}
+
+const nextIds: Statement = {
+  name: 'next_vault_ids',
+  text: `select wanted.address, nextval('vault_id_seq')::integer as id from unnest($1::text[]) as wanted(address)
+    where not exists (select from vault where vault.address = wanted.address)`,
+}
+
+/** Returns numbers for those of the vaults that are not stored, by address. None is given twice. */
+export async function reserveVaultIds(
+  transaction: Transaction,
+  addresses: readonly string[],
+): Promise<Map<string, number>> {
+  if (addresses.length === 0) return new Map()
+  const ids = await transaction.query<{ address: string; id: number }>(nextIds, [addresses])
+  return new Map(ids.map(({ address, id }) => [address, id]))
 }
 
 /** Reads vaults and locks them until the transaction ends. */
@@ -116,6 +135,7 @@ type Holdings = VaultState['benchmark']['holdings']
 
 function toRecord(row: VaultRow, holdings: Holdings, day: StoredDay | undefined): VaultRecord {
   return {
+    id: row.id,
     address: row.address,
     owner: row.owner,
     strategyId: row.strategy_id,
@@ -157,7 +177,7 @@ function toState(row: VaultRow, holdings: Holdings, day: StoredDay | undefined):
 }
 
 const insertVaults = insertSet('vault', vaultColumns)
-const updateVaults = updateSet('vault', vaultColumns, 'address')
+const updateVaults = updateSet('vault', vaultColumns, 'id')
 
 /** Inserts and updates vaults. An insert fails where another writer has opened the same vault meanwhile. */
 export function saveVaults(
@@ -171,11 +191,12 @@ export function saveVaults(
 
 function vaultRow({ state, fees, ...vault }: VaultRecord) {
   return {
+    id: vault.id,
     address: vault.address,
     owner: vault.owner,
     strategy_id: vault.strategyId,
     opened_at: vault.openedAt,
-    digest: vault.digest,
+    digest: bytesOrNull(vault.digest),
     status: statusOf(state),
     phase: state.phase,
     value_usd: usdText(state.valueUsd),
