@@ -106,7 +106,7 @@ export async function reserveVaultIds(
 export async function lockVaults(transaction: Transaction, addresses: readonly string[]): Promise<VaultRecord[]> {
   if (addresses.length === 0) return []
   const [vaults, holdings, days] = await Promise.all([
-    transaction.query<VaultRow>(locked, [addresses]),
+    transaction.query<VaultColumns>(locked, [addresses]),
     transaction.query<StoredHolding>(holdingsOf, [addresses]),
     transaction.query<StoredDay>(newestDays, [addresses]),
   ])
@@ -116,7 +116,7 @@ export async function lockVaults(transaction: Transaction, addresses: readonly s
   return vaults.map((vault) => toRecord(vault, held.get(vault.address) ?? new Map(), dayOf.get(vault.address)))
 }
 
-type VaultRow = ReturnType<typeof vaultRow>
+type VaultColumns = ReturnType<typeof vaultRow>
 
 interface StoredHolding {
   readonly vault: string
@@ -133,7 +133,7 @@ interface StoredDay {
 
 type Holdings = VaultState['benchmark']['holdings']
 
-function toRecord(row: VaultRow, holdings: Holdings, day: StoredDay | undefined): VaultRecord {
+function toRecord(row: VaultColumns, holdings: Holdings, day: StoredDay | undefined): VaultRecord {
   return {
     id: row.id,
     address: row.address,
@@ -159,7 +159,7 @@ function toRecord(row: VaultRow, holdings: Holdings, day: StoredDay | undefined)
   }
 }
 
-function toState(row: VaultRow, holdings: Holdings, day: StoredDay | undefined): VaultState {
+function toState(row: VaultColumns, holdings: Holdings, day: StoredDay | undefined): VaultState {
   return {
     valueUsd: new Decimal(row.value_usd),
     capitalInUsd: new Decimal(row.capital_in_usd),
