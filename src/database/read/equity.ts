@@ -1,5 +1,5 @@
 import { bucketFan, downsample, type KeptEnds, maxPageLevels, pageBuckets } from '../../domain/equity.ts'
-import { encodedPoint } from './encoded-point.ts'
+import { encodedPoint } from './expressions.ts'
 import type { Read, Reader } from '../database.ts'
 import { DownsamplingInput } from './downsampling-input.ts'
 import { dataVersion } from './commit-log.ts'
@@ -85,7 +85,7 @@ const blocksBeside = (points: string, low: string, high: string, order: string):
 const maxVaultsInChunk = 4
 
 const equityInput: Read = {
-  name: 'equity_input',
+  name: 'equity_candidates',
   source: 'named vaults',
   batching: { kind: 'chunked', maxKeys: maxVaultsInChunk },
   text: `

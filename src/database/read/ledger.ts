@@ -2,7 +2,7 @@ import { type EventType, eventTypes, type LedgerKey, tallyRows } from '../../dom
 import type { Read, Reader } from '../database.ts'
 import { dataVersion } from './commit-log.ts'
 import type { Window } from './equity.ts'
-import { bytesOf, hexOf } from './hex.ts'
+import { bytesOf, hexOf } from './expressions.ts'
 import { rowCodec } from './row-codec.ts'
 import type { LedgerRow } from './rows.ts'
 
@@ -98,9 +98,9 @@ const ofTypes = eventTypes.map((type) => `case when '${type}' = any($4::text[]) 
 const rowsBefore = (time: string): string => `
   select coalesce(tally.count, 0) + rest.count as count from (select) one
     left join lateral (select ledger_tally.ts, ${ofTypes} as count from ledger_tally
-      where vault_id = vault.id and ledger_tally.ts < ${time} order by ledger_tally.ts desc limit 1) tally on true
+      where vault_id = keyed.id and ledger_tally.ts < ${time} order by ledger_tally.ts desc limit 1) tally on true
     cross join lateral (select count(*) filter (where type = any($4::text[]::event_type[])) as count from (
-      select type from ledger_row where vault_id = vault.id
+      select type from ledger_row where vault_id = keyed.id
         and ledger_row.ts > coalesce(tally.ts, -1) and ledger_row.ts < ${time}
       order by ledger_row.ts limit ${tallyRows}) found) rest`
 
@@ -109,7 +109,8 @@ const count: Read = {
   source: 'named vaults',
   batching: { kind: 'keyed', keyColumn: 'vault' },
   text: `select list.vault, greatest(upto.count - before.count, 0)::integer as count, ${dataVersion}
-    from unnest($1::text[]) as list(vault) left join vault on address = list.vault
+    from unnest($1::text[]) as list(vault)
+      cross join lateral (select (select id from vault where address = list.vault) as id offset 0) keyed
       cross join lateral (${rowsBefore('$3::bigint')}) upto cross join lateral (${rowsBefore('$2::bigint')}) before`,
 }
 

@@ -8,7 +8,7 @@ import {
   type NewestTallies,
 } from '../../domain/ledger.ts'
 import type { Statement, Transaction } from '../database.ts'
-import { bytesOf } from '../read/hex.ts'
+import { bytesOf } from '../read/expressions.ts'
 import { bytesOrNull, insertSet } from './sets.ts'
 
 /** Identity of an event: the address of its vault, its transaction and its log index. */

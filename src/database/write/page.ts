@@ -1,6 +1,6 @@
 import { bucketFan, completePages, maxPageLevels, pageBuckets, pagePoints } from '../../domain/equity.ts'
 import type { Statement, Transaction } from '../database.ts'
-import { encodedPoint } from '../read/encoded-point.ts'
+import { encodedPoint } from '../read/expressions.ts'
 
 /** Number of equity points of a vault before and after a batch. */
 export interface GrownSeries {

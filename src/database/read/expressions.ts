@@ -7,3 +7,12 @@ export function encodedPoint(netUsd = 'value_usd + capital_out_usd - capital_in_
   const amounts = [netUsd, 'value_usd', 'capital_in_usd', 'capital_out_usd']
   return `concat_ws(' ', ts, ${amounts.map((amount) => `trim_scale(${amount})`).join(', ')})`
 }
+/** Returns the SQL expression of bytes as `0x` and hexadecimal digits in lower case. */
+export function hexOf(bytes: string): string {
+  return `'0x' || encode(${bytes}, 'hex')`
+}
+
+/** Returns the SQL expression of the bytes that a text of `0x` and hexadecimal digits means. */
+export function bytesOf(text: string): string {
+  return `decode(substr(${text}, 3), 'hex')`
+}
