@@ -1,21 +1,24 @@
 /** Points in a bucket of the first level, and buckets of the level below in a bucket of any other level. */
 export const bucketFan = 4
 
-/** Maximum level of a bucket: 4 ** 15 is about a billion points. */
-export const maxBucketLevels = 15
-
 /** A page holds the downsampling input of all buckets that share one ancestor this many levels above them. */
-export const pageLevels = 3
+const pageLevels = 2
 export const pageBuckets = bucketFan ** pageLevels
 
+/** Points in a page of the first level. */
+export const pagePoints = pageBuckets * bucketFan
+
+/** Maximum level of a page: one has a billion points. */
+export const maxPageLevels = 13
+
 /**
- * Returns how many buckets of a level are sealed, that is final. A bucket is sealed once a later point exists, because
- * the newest point may still be replaced by another of the same second.
+ * Returns how many pages of a level are complete, that is final. A page is complete once a point after its own exists,
+ * because the newest point may still be replaced by another of the same second.
  * @param points length of the series
- * @param level level of the buckets, from 1
+ * @param level level of the buckets in the pages, from 1
  */
-export function sealedBuckets(points: number, level: number): number {
-  return Math.floor(Math.max(0, points - 1) / bucketFan ** level)
+export function completePages(points: number, level: number): number {
+  return Math.floor(Math.max(0, points - 1) / (pageBuckets * bucketFan ** level))
 }
 
 /** A curve over time: points by index, ascending by time. */
@@ -51,22 +54,26 @@ export function downsample(curve: Curve, count: number): number[] {
   return all
 }
 
+/** Which of the first and the last point of a bucket represent it beside its extremes. */
+export type KeptEnds = 'none' | 'first' | 'last'
+
 /**
- * Selects the points that represent a bucket of a curve: its first, last, smallest and largest value, the earlier of
- * equal ones. Input of `downsample` for a long series (M4 aggregation before LTTB).
+ * Selects the points that represent a bucket of a curve: its smallest and largest value, the earlier of equal ones, and an
+ * end. Input of `downsample` for a long series (MinMax preselection before LTTB).
  * @returns indexes, ascending, without duplicates; empty for an empty curve
- * @see Jugel et al., "M4: A Visualization-Oriented Time Series Data Aggregation", VLDB 2014
  * @see Van Der Donckt et al., "MinMaxLTTB: Leveraging MinMax-Preselection to Scale LTTB", IEEE VIS 2023
  */
-export function extremePoints({ length, y }: Curve): number[] {
+export function extremePoints({ length, y }: Curve, ends: KeptEnds): number[] {
   let least = 0
   let greatest = 0
   for (let index = 1; index < length; index++) {
     if ((y[index] ?? NaN) < (y[least] ?? NaN)) least = index
     if ((y[index] ?? NaN) > (y[greatest] ?? NaN)) greatest = index
   }
-  const ends = new Set([0, least, greatest, length - 1])
-  return length === 0 ? [] : [...ends].sort((a, b) => a - b)
+  const kept = new Set([least, greatest])
+  if (ends === 'first') kept.add(0)
+  if (ends === 'last') kept.add(length - 1)
+  return length === 0 ? [] : [...kept].sort((a, b) => a - b)
 }
 
 function mean(values: ArrayLike<number>, from: number, to: number): number {

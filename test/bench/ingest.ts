@@ -22,16 +22,7 @@ const marksEach = 250
 const hour = 3_600
 const insertRows = 1_000
 /** Tables that marks and flows write, parents first. */
-const tables = [
-  'vault',
-  'benchmark_holding',
-  'position',
-  'vault_day',
-  'ledger_row',
-  'equity_bucket',
-  'equity_page',
-  'equity_point',
-]
+const tables = ['vault', 'benchmark_holding', 'position', 'vault_day', 'ledger_row', 'equity_page', 'equity_point']
 
 interface Feed {
   readonly name: string
@@ -119,7 +110,7 @@ async function rowsOf(database: Database, table: string): Promise<Rows> {
   )
   const columns = stored.map(({ name }) => name)
   const given = stored.map(({ name, type }) => (type === 'boolean' ? name : `${name}::text`))
-  const text = `select ${given.join(', ')} from ${table} ${table === 'equity_point' ? 'order by ts, vault_address' : ''}`
+  const text = `select ${given.join(', ')} from ${table} ${table === 'equity_point' ? 'order by ts, vault_id' : ''}`
   const rows = await database.query<Record<string, Value>>({ name: `rows_${table}`, text }, [])
   return { table, columns, values: rows.map((row) => columns.map((column) => row[column] ?? null)) }
 }

@@ -119,7 +119,7 @@ describeOnChain('vaults of which some do not fit', () => {
   }
 
   const ledgerOf = (database: Database) =>
-    database.prisma.ledgerRow.findMany({ select: { vaultAddress: true, txHash: true, type: true } })
+    database.prisma.ledgerRow.findMany({ select: { vault: { select: { address: true } }, txHash: true, type: true } })
   const positionIn = (database: Database, json: ChainJson) =>
     readFeedPosition(database.prisma, chainName(optionsOf(json).config))
 

@@ -165,7 +165,7 @@ const returns = `
   from strategy join vault on strategy_id = strategy.id
     cross join generate_series(figures_day - 29, figures_day) as days(day) cross join lateral (
       select case when vault_day.day = days.day then start_usd else end_usd end as start_usd
-      from vault_day where vault_address = address and vault_day.day <= days.day order by vault_day.day desc limit 1) held
+      from vault_day where vault_id = vault.id and vault_day.day <= days.day order by vault_day.day desc limit 1) held
   where start_usd > 0
   group by strategy.id order by strategy.id collate "C"`
 

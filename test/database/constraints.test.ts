@@ -10,7 +10,7 @@ const refused: Readonly<Record<string, readonly string[]>> = {
     `update vault set owner = 'nobody'`,
     `update vault set owner = owner || '00'`,
     `update vault set owner = replace(owner, '0x', '0X')`,
-    `insert into vault ${vaultWith("address = left(address, 41) || 'g'")}`,
+    `insert into vault ${vaultWith({ id: '7', address: "left(address, 41) || 'g'" })}`,
   ],
   vault_amounts: [
     `update vault set value_usd = -1, net_usd = -101, strategy_delta_usd = -101`,
@@ -89,13 +89,10 @@ const refused: Readonly<Record<string, readonly string[]>> = {
     `update vault set position_count = -1, status = 'planting'`,
   ],
   equity_point_amounts: [
-    `update equity_point set value_usd = -1, net_usd = capital_out_usd - capital_in_usd - 1`,
-    `update equity_point set capital_in_usd = -1, net_usd = value_usd + capital_out_usd + 1`,
-    `update equity_point set capital_out_usd = -1, net_usd = value_usd - capital_in_usd - 1`,
-  ],
-  equity_point_net: [
-    `update equity_point set net_usd = net_usd + 0.000001`,
-    `update equity_point set value_usd = value_usd + 1`,
+    `update equity_point set value_usd = -1`,
+    `update equity_point set value_usd = 'NaN'`,
+    `update equity_point set capital_in_usd = -1`,
+    `update equity_point set capital_out_usd = -1`,
   ],
   vault_point_count: [
     `update vault set point_count = -1`,
@@ -114,34 +111,9 @@ const refused: Readonly<Record<string, readonly string[]>> = {
     `update owner_tally set large = -1`,
     `update owner_tally set large = 100`,
   ],
-  equity_bucket_place: [
-    `update equity_bucket set level = 0`,
-    `update equity_bucket set level = 16`,
-    `update equity_bucket set ordinal = -1`,
-  ],
-  equity_bucket_times: [
-    `update equity_bucket set first_ts = -1`,
-    `update equity_bucket set least_ts = first_ts - 1`,
-    `update equity_bucket set greatest_ts = first_ts - 1`,
-  ],
-  equity_bucket_amounts: ['least', 'greatest'].flatMap((end) =>
-    ['value', 'capital_in', 'capital_out'].flatMap((amount) => [
-      `update equity_bucket set ${end}_${amount}_usd = -1`,
-      `update equity_bucket set ${end}_${amount}_usd = 'NaN'`,
-    ]),
-  ),
-  equity_bucket_order: [
-    `update equity_bucket set least_ts = greatest_ts`,
-    `update equity_bucket set least_value_usd = greatest_value_usd`,
-    `update equity_bucket set greatest_capital_in_usd = greatest_capital_in_usd + 100`,
-    `update equity_bucket set least_capital_out_usd = 100`,
-  ],
-  equity_page_place: [
-    pageWith(`0, 0, ${linesOf(128)}`),
-    pageWith(`13, 0, ${linesOf(128)}`),
-    pageWith(`1, -1, ${linesOf(128)}`),
-  ],
-  equity_page_candidates: [`''`, linesOf(127), linesOf(129)].map((candidates) => pageWith(`1, 0, ${candidates}`)),
+  equity_page_place: [pageWith({ level: 0 }), pageWith({ level: 14 }), pageWith({ ordinal: -1 })],
+  equity_page_times: [pageWith({ first_ts: -1 }), pageWith({ first_ts: 64, last_ts: 64 })],
+  equity_page_candidates: [0, 30, 32].map((breaks) => pageWith({ candidates: '\n'.repeat(breaks) })),
   vault_day_amounts: [
     `update vault_day set start_usd = -1`,
     `update vault_day set end_usd = -1`,
@@ -179,8 +151,8 @@ const refused: Readonly<Record<string, readonly string[]>> = {
     `update position set tick_current = tick_lower - 1 where id = 'by ticks'`,
   ],
   ledger_row_tx_hash_form: [
-    `update ledger_row set tx_hash = upper(tx_hash)`,
-    `update ledger_row set tx_hash = left(tx_hash, 65)`,
+    `update ledger_row set tx_hash = substr(tx_hash, 2)`,
+    `update ledger_row set tx_hash = tx_hash || substr(tx_hash, 1, 1)`,
     `update ledger_row set log_index = -1`,
     `update ledger_row set block = -1`,
   ],
@@ -240,17 +212,16 @@ const refused: Readonly<Record<string, readonly string[]>> = {
 const doubled: Readonly<Record<string, string>> = {
   ledger_row_pkey: `insert into ledger_row select * from ledger_row where type = 'deposit'`,
   equity_point_pkey: `insert into equity_point select * from equity_point limit 1`,
-  equity_bucket_pkey: `insert into equity_bucket select * from equity_bucket`,
-  equity_bucket_vault_address_level_first_ts_key: `insert into equity_bucket
-    select (jsonb_populate_record(equity_bucket, '{"ordinal": 7}')).* from equity_bucket`,
-  equity_page_pkey: pageWith(`1, 0, ${linesOf(128)} from equity_point`),
+  equity_page_pkey: `${pageWith({})}, ${pageValues({ last_ts: 65 })}`,
+  equity_page_vault_id_level_last_ts_key: `${pageWith({})}, ${pageValues({ ordinal: 1 })}`,
   vault_day_pkey: `insert into vault_day select * from vault_day limit 1`,
   vault_owner_pkey: `insert into vault_owner select * from vault_owner`,
   vault_pkey: `insert into vault select * from vault`,
-  vault_address_in_any_case: `insert into vault ${vaultWith('address = lower(address)')}`,
+  vault_address_key: `insert into vault ${vaultWith({ id: '7' })}`,
+  vault_address_in_any_case: `insert into vault ${vaultWith({ id: '7', address: 'lower(address)' })}`,
   benchmark_holding_pkey: `insert into benchmark_holding select * from benchmark_holding`,
   position_pkey: `insert into position select * from position where id = 'by ticks'`,
-  position_vault_address_ordinal_key: `update position set ordinal = 0`,
+  position_vault_id_ordinal_key: `update position set ordinal = 0`,
   strategy_pkey: `insert into strategy select * from strategy where id = 'one'`,
   strategy_ordinal_key: `update strategy set ordinal = 1`,
   strategy_revision_pkey: `insert into strategy_revision select * from strategy_revision limit 1`,
@@ -271,25 +242,24 @@ const doubled: Readonly<Record<string, string>> = {
 const missing: Readonly<Record<string, string>> = {
   vault_strategy_id_fkey: `update vault set strategy_id = 'unknown'`,
   strategy_tally_strategy_id_fkey: `update strategy_tally set strategy_id = 'unknown'`,
-  ledger_tally_vault_address_fkey: `update ledger_tally set vault_address = 'unknown'`,
+  ledger_tally_vault_id_fkey: `update ledger_tally set vault_id = 0`,
   owner_tally_strategy_id_fkey: `update owner_tally set strategy_id = 'unknown'`,
   strategy_revision_strategy_id_fkey: `update strategy_revision set strategy_id = 'unknown' where strategy_id = 'one'`,
   strategy_pair_strategy_id_fkey: `update strategy_pair set strategy_id = 'unknown'`,
-  benchmark_holding_vault_address_fkey: `update benchmark_holding set vault_address = 'unknown'`,
-  vault_owner_vault_address_fkey: `update vault_owner set vault_address = 'unknown'`,
-  position_vault_address_fkey: `update position set vault_address = 'unknown'`,
-  equity_point_vault_address_fkey: `update equity_point set vault_address = 'unknown'`,
-  equity_bucket_vault_address_fkey: `update equity_bucket set vault_address = 'unknown'`,
-  equity_page_vault_address_fkey: `insert into equity_page select 'unknown', 1, 0, ${linesOf(128)}`,
-  vault_day_vault_address_fkey: `update vault_day set vault_address = 'unknown'`,
-  ledger_row_vault_address_fkey: `update ledger_row set vault_address = 'unknown'`,
+  benchmark_holding_vault_id_fkey: `update benchmark_holding set vault_id = 0`,
+  vault_owner_vault_id_fkey: `update vault_owner set vault_id = 0`,
+  position_vault_id_fkey: `update position set vault_id = 0`,
+  equity_point_vault_id_fkey: `update equity_point set vault_id = 0`,
+  equity_page_vault_id_fkey: pageWith({ vault_id: 0 }),
+  vault_day_vault_id_fkey: `update vault_day set vault_id = 0`,
+  ledger_row_vault_id_fkey: `update ledger_row set vault_id = 0`,
 }
 
 /** Valid rows that resemble rejected ones. */
 const taken = [
-  pageWith(`12, 0, ${linesOf(128)}`),
+  pageWith({}),
+  pageWith({ level: 13, first_ts: 0 }),
   `update vault set value_usd = 102, net_usd = 2, strategy_delta_usd = 2`,
-  `update equity_bucket set least_ts = greatest_ts, least_value_usd = greatest_value_usd`,
   `update vault set market_delta_usd = -1, strategy_delta_usd = 2`,
   `update vault set suspended_at = updated_at, suspension_reason = 'why', status = 'suspended', phase = 'exiting'`,
   `update vault set out_of_range_count = 2, status = 'attention'`,
@@ -387,19 +357,29 @@ function statementsOf(
   )
 }
 
-/** The query of a copy of the vault with one column changed. */
-function vaultWith(change: string): string {
-  const [column, value] = change.split(' = ')
-  return `select (jsonb_populate_record(vault, jsonb_build_object('${column}', ${value}))).* from vault`
+/** The query of a copy of the vault with some columns changed. */
+function vaultWith(changes: Readonly<Record<string, string>>): string {
+  const changed = Object.entries(changes).map(([column, value]) => `'${column}', ${value}`)
+  return `select (jsonb_populate_record(vault, jsonb_build_object(${changed.join(', ')}))).* from vault`
 }
 
-/** An equity page of the vault. */
-function pageWith(values: string): string {
-  return `insert into equity_page select '${vaultA}', ${values}`
+interface PageColumns {
+  readonly vault_id: number
+  readonly level: number
+  readonly ordinal: number
+  readonly first_ts: number
+  readonly last_ts: number
+  readonly candidates: string
 }
 
-function linesOf(count: number): string {
-  return `repeat(E'\\n', ${String(count - 1)})`
+/** Inserts an equity page of the vault, whose number is 1: the test has a database with no other before. */
+function pageWith(changed: Partial<PageColumns>): string {
+  return `insert into equity_page (vault_id, level, ordinal, first_ts, last_ts, candidates) values ${pageValues(changed)}`
+}
+
+function pageValues(changed: Partial<PageColumns>): string {
+  const page = { vault_id: 1, level: 1, ordinal: 0, first_ts: 1, last_ts: 64, candidates: '\n'.repeat(31), ...changed }
+  return `(${page.vault_id}, ${page.level}, ${page.ordinal}, ${page.first_ts}, ${page.last_ts}, '${page.candidates}')`
 }
 
 function venuesOf(table: string): string[] {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type Curve, downsample, extremePoints, sealedBuckets } from '../../src/domain/equity.ts'
+import { completePages, type Curve, downsample, extremePoints, type KeptEnds } from '../../src/domain/equity.ts'
 
 interface Point {
   readonly x: number
@@ -117,34 +117,38 @@ describe('a downsampled curve', () => {
 })
 
 describe('the extreme points of a curve', () => {
-  test('is its first point, its last, its least and its greatest, the earlier of equals, in order and each once', () => {
+  test('is its least and its greatest, the earlier of equals, and an end, in order and each once', () => {
     fc.assert(
-      fc.property(points(1), (list) => {
-        const kept = extremePoints(curveOf(list))
+      fc.property(points(1), fc.constantFrom<KeptEnds>('none', 'first', 'last'), (list, end) => {
+        const kept = extremePoints(curveOf(list), end)
         const values = list.map(({ y }) => y)
-        const ends = [0, list.length - 1, values.indexOf(Math.min(...values)), values.indexOf(Math.max(...values))]
+        const ends = [
+          ...(end === 'none' ? [] : end === 'first' ? [0] : [list.length - 1]),
+          values.indexOf(Math.min(...values)),
+          values.indexOf(Math.max(...values)),
+        ]
         expect(kept).toEqual([...new Set(ends)].sort((a, b) => a - b))
       }),
     )
   })
 
   test('of no points is none of them', () => {
-    expect(extremePoints(curveOf([]))).toEqual([])
+    expect(extremePoints(curveOf([]), 'first')).toEqual([])
   })
 })
 
-describe('a bucket is sealed by the point after its last:', () => {
+describe('a page is complete with the point after its last:', () => {
   test.each([
     [0, 1, 0],
-    [4, 1, 0],
-    [5, 1, 1],
-    [8, 1, 1],
-    [9, 1, 2],
-    [16, 2, 0],
-    [17, 2, 1],
-    [200_000, 3, 3_124],
-    [2_147_483_647, 15, 1],
-  ])('of %i points, level %i has %i', (points, level, buckets) => {
-    expect(sealedBuckets(points, level)).toBe(buckets)
+    [64, 1, 0],
+    [65, 1, 1],
+    [128, 1, 1],
+    [129, 1, 2],
+    [256, 2, 0],
+    [257, 2, 1],
+    [200_000, 3, 195],
+    [2_147_483_647, 13, 1],
+  ])('of %i points, level %i has %i', (points, level, pages) => {
+    expect(completePages(points, level)).toBe(pages)
   })
 })

@@ -85,8 +85,8 @@ async function flaws(database: Database): Promise<string[]> {
     ),
     differ(
       'ledger',
-      `(select distinct on (vault_address) vault_address, ${types} from ledger_tally order by vault_address, ts desc)`,
-      `select vault_address, ${ofTypes} from ledger_row group by 1`,
+      `(select distinct on (vault_id) vault_id, ${types} from ledger_tally order by vault_id, ts desc)`,
+      `select vault_id, ${ofTypes} from ledger_row group by 1`,
     ),
   ].join(' union all ')
   const rows = await database.query<{ flaw: string }>({ name: 'flaws_of_tallies', text }, [])
@@ -122,7 +122,8 @@ describe('tallies', () => {
 })
 
 async function agreesInWindows(database: Database): Promise<void> {
-  const text = `select vault_address as vault, ts::integer as ts, type::text as type from ledger_row order by 1, 2`
+  const text = `select address as vault, ts::integer as ts, type::text as type
+    from ledger_row join vault on id = vault_id order by 1, 2`
   const rows = await database.query<{ vault: string; ts: number; type: EventType }>({ name: 'every_row', text }, [])
   const vaults = [...new Set(rows.map(({ vault }) => vault))]
   const times = [...new Set(rows.map(({ ts }) => ts))].filter((_, index) => index % 7 === 0)

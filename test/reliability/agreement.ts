@@ -80,14 +80,14 @@ async function inDatabase(database: Database, vault: string): Promise<string[]> 
   )
   const points = await read(
     'points',
-    `select ts::text as ts, value_usd::text as "valueUsd", capital_in_usd::text as "capitalInUsd",
-      capital_out_usd::text as "capitalOutUsd" from equity_point where lower(vault_address) = $1 order by equity_point.ts`,
+    `select ts::text as ts, equity_point.value_usd::text as "valueUsd", equity_point.capital_in_usd::text as "capitalInUsd",
+      equity_point.capital_out_usd::text as "capitalOutUsd" from equity_point join vault on id = vault_id where lower(address) = $1 order by equity_point.ts`,
   )
   const rows = await read(
     'rows',
-    `select tx_hash as "txHash", log_index::text as "logIndex", block::text as block, ts::text as ts, type::text as type,
+    `select '0x' || encode(tx_hash, 'hex') as "txHash", log_index::text as "logIndex", block::text as block, ts::text as ts, type::text as type,
       amount_usd::text as "amountUsd", position_id as "positionId", reason
-      from ledger_row where lower(vault_address) = $1 order by ledger_row.block desc, ledger_row.log_index desc`,
+      from ledger_row join vault on id = vault_id where lower(address) = $1 order by ledger_row.block desc, ledger_row.log_index desc`,
   )
   return linesOf(found, points, rows)
 }

@@ -89,11 +89,13 @@ function lifeOf(vault: string, points: number): FactInput[] {
 /** Adds rows after the newest one of a ledger, one a second and block, until it has so many; the ledger stays in order. */
 async function lengthenLedger(database: Database, vault: string, rows: number): Promise<void> {
   await database.prisma.$executeRawUnsafe(
-    `with newest as (select max(block) as block, max(ts) as ts, count(*) as count from ledger_row where vault_address = $1),
+    `with newest as (
+        select vault.id, max(block) as block, max(ts) as ts, count(*) as count
+        from vault join ledger_row on vault_id = vault.id where address = $1 group by vault.id),
       added as (
-        insert into ledger_row (vault_address, tx_hash, log_index, block, ts, type, amount_usd, position_id, digest)
-        select $1, '0x' || lpad(to_hex(block + at), 64, '0'), 0, block + at, ts + at, type, 1,
-          case when type <> 'fee' then 'a' end, 'a row made in bulk'
+        insert into ledger_row (vault_id, tx_hash, log_index, block, ts, type, amount_usd, position_id, digest)
+        select id, decode(lpad(to_hex(block + at), 64, '0'), 'hex'), 0, block + at, ts + at, type, 1,
+          case when type <> 'fee' then 'a' end, 'bulk row'
         from newest cross join generate_series(1, $2::integer - count) as at
           cross join lateral (select (array['harvest', 'rebalance', 'fee'])[1 + at % 3]::event_type as type) types
         returning block, ts)
@@ -106,22 +108,28 @@ async function lengthenLedger(database: Database, vault: string, rows: number): 
 
 /** Copies all rows of a vault, in whatever tables there are, to other addresses. */
 async function copyVault(database: Database, from: string, to: readonly string[]): Promise<void> {
-  const columns = await database.prisma.$queryRawUnsafe<{ table: string; key: string; others: string[] }[]>(
-    `select keyed.table_name::text as "table", keyed.column_name::text as key,
+  const columns = await database.prisma.$queryRawUnsafe<{ table: string; others: string[] }[]>(
+    `select keyed.table_name::text as "table",
         array_agg(quote_ident(other.column_name) order by other.ordinal_position) as others
       from information_schema.columns keyed
         join information_schema.columns other using (table_schema, table_name)
-      where table_schema = 'public' and other.column_name <> keyed.column_name
-        and (keyed.column_name = 'vault_address' or (keyed.table_name, keyed.column_name) = ('vault', 'address'))
-      group by keyed.table_name, keyed.column_name order by keyed.table_name <> 'vault'`,
+      where table_schema = 'public'
+        and (keyed.column_name = 'vault_id' and other.column_name <> 'vault_id'
+          or (keyed.table_name, keyed.column_name) = ('vault', 'address') and other.column_name not in ('id', 'address'))
+      group by keyed.table_name order by keyed.table_name <> 'vault'`,
   )
-  for (const { table, key, others } of columns) {
+  for (const { table, others } of columns) {
+    const key = table === 'vault' ? 'address' : 'vault_id'
+    const copies = table === 'vault' ? 'unnest($2::text[]) as copy(key)' : copiedIds
+    const original = table === 'vault' ? '$1' : '(select id from vault where address = $1)'
     const copied = others.join(', ')
     await database.prisma.$executeRawUnsafe(
       `insert into "${table}" (${key}, ${copied})
-        select copy.at, ${copied} from "${table}" cross join unnest($2::text[]) as copy(at) where ${key} = $1`,
+        select copy.key, ${copied} from "${table}" cross join ${copies} where ${key} = ${original}`,
       from,
       to,
     )
   }
 }
+
+const copiedIds = '(select vault.id as key from vault where address = any($2::text[])) copy'

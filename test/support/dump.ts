@@ -48,19 +48,25 @@ function told(table: string, verb: string, [first, ...more]: readonly string[]):
 
 async function rowsOf(database: Database, table: string): Promise<string[]> {
   const rows = await database.query<{ row: string }>(
-    { name: `dump_${table}`, text: `select (${rowAsJson(table)})::text as row from "${table}"` },
+    {
+      name: `dump_${table}`,
+      text: `select (t.row - 'vault_id' || jsonb_strip_nulls(jsonb_build_object('vault', address)))::text as row
+        from (select ${rowAsJson(table)} as row from "${table}") t left join vault on id = (t.row->>'vault_id')::integer`,
+    },
     [],
   )
   return rows.map(({ row }) => row).sort()
 }
 
 /**
- * A strategy's ordinal comes from a sequence, which leaves gaps: only the order that it gives is read. Up to when a feed
- * was read goes by the clock. The commit of a ledger row goes by how the facts came.
+ * A strategy's ordinal comes from a sequence, which leaves gaps: only the order that it gives is read. So does the number of
+ * a vault, whose rows are told by its address. Up to when a feed was read goes by the clock, the commit of a ledger row
+ * by how the facts came.
  */
 function rowAsJson(table: string): string {
   const row = `to_jsonb("${table}")`
   if (table === 'feed') return `${row} - 'read_until'`
   if (table === 'ledger_row') return `${row} - 'commit_nonce'`
+  if (table === 'vault') return `${row} - 'id'`
   return table === 'strategy' ? `${row} || jsonb_build_object('ordinal', rank() over (order by ordinal))` : row
 }

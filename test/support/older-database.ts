@@ -2,6 +2,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import path from 'node:path'
 import type { Database } from '../../src/database/database.ts'
 import { startSchemaEngine } from '../../src/database/prisma/schema-engine.ts'
+import { runScript } from './database.ts'
 
 const prismaFolder = path.resolve(import.meta.dirname, '../../prisma')
 const migrationsFolder = path.join(prismaFolder, 'migrations')
@@ -36,7 +37,7 @@ export async function migrateUpTo(database: Database, last: string): Promise<voi
   })
 }
 
-/** Rows by table, as JSON arrays. */
+/** Rows by table, as JSON arrays; those of a vault also by its address, and points with their net of flows. */
 export type TableRows = ReadonlyMap<string, string>
 
 /** Tables that others refer to come first. */
@@ -47,7 +48,10 @@ export async function readTables(database: Database): Promise<TableRows> {
   const tables = await tableNames(database)
   const rows = new Map<string, string>()
   for (const name of tables) {
-    const text = `select coalesce(jsonb_agg(to_jsonb(t)), '[]')::text as rows from "${name}" t`
+    const text = `select coalesce(jsonb_agg(t.row || jsonb_strip_nulls(jsonb_build_object('vault_address', address,
+        'net_usd', (t.row->>'value_usd')::numeric + (t.row->>'capital_out_usd')::numeric - (t.row->>'capital_in_usd')::numeric
+      ))), '[]')::text as rows
+      from (select to_jsonb(t) as row from "${name}" t) t left join vault on id = (t.row->>'vault_id')::integer`
     const [found] = await database.query<{ rows: string }>({ name: `rows_of_${name}`, text }, [])
     rows.set(name, found?.rows ?? '[]')
   }
@@ -58,16 +62,47 @@ export async function readTables(database: Database): Promise<TableRows> {
 export async function fillTables(database: Database, rows: TableRows): Promise<void> {
   const tables = await tableNames(database)
   const ordered = [...referred, ...tables.filter((name) => !referred.includes(name))]
-  for (const name of ordered) {
-    const columns = `select string_agg(quote_ident(attname), ', ' order by attnum) as list from pg_attribute
-      where attrelid = $1::regclass and attnum > 0 and not attisdropped`
-    const [{ list } = { list: '' }] = await database.prisma.$queryRawUnsafe<{ list: string }[]>(columns, name)
-    const insert = `insert into "${name}" (${list}) select ${list} from jsonb_populate_recordset(null::"${name}", $1::jsonb)`
+  const isOld = tables.includes('equity_bucket')
+  for (const name of ordered.filter((table) => !(isOld && table === 'equity_page'))) {
+    const text = `select attname::text as name, atttypid::regtype::text as type from pg_attribute
+      where attrelid = '"${name}"'::regclass and attnum > 0 and not attisdropped`
+    const columns = await database.query<{ name: string; type: string }>({ name: `columns_of_${name}`, text }, [])
+    const list = columns.map((column) => `"${column.name}"`).join(', ')
+    const insert = `insert into "${name}" (${list}) select ${columns.map(olderValue).join(', ')}
+      from jsonb_populate_recordset(null::"${name}", $1::jsonb)`
     await database.prisma.$executeRawUnsafe(insert, rows.get(name) ?? '[]')
   }
-  await database.prisma.$executeRawUnsafe(
-    `select setval(pg_get_serial_sequence('strategy', 'ordinal'), (select max(ordinal) from strategy))`,
-  )
+  await fillBuckets(database, tables)
+  for (const [table, column] of [
+    ['strategy', 'ordinal'],
+    ['vault', 'id'],
+  ] as const) {
+    await runScript(
+      database,
+      `do $$ begin perform setval(pg_get_serial_sequence('${table}', '${column}'), (select max("${column}") from "${table}"));
+        exception when undefined_column then null; end $$`,
+    )
+  }
+}
+
+/** SQL of a value that is bytes in the newest version, and was a text of digits in older ones. */
+function olderValue({ name, type }: { name: string; type: string }): string {
+  if (type !== 'text') return `"${name}"`
+  if (name === 'tx_hash') return `'0x' || substr(tx_hash, 3)`
+  if (name !== 'digest' && name !== 'mark_digest') return `"${name}"`
+  return `rpad(translate(encode(decode(substr(${name}, 3), 'hex'), 'base64'), '+/=', '-_'), 22, 'A')`
+}
+
+/** Fills the buckets and pages that older versions kept, as the migrations to them did. */
+async function fillBuckets(database: Database, tables: readonly string[]): Promise<void> {
+  for (const [name, table] of [
+    ['20261120120000_equity_buckets', 'equity_bucket'],
+    ['20261121120000_equity_pages', 'equity_page'],
+  ] as const) {
+    if (!tables.includes('equity_bucket') || !tables.includes(table)) continue
+    const sql = await read(`migrations/${name}/migration.sql`)
+    await runScript(database, sql.slice(sql.indexOf(`INSERT INTO "${table}"`)))
+  }
 }
 
 async function tableNames(database: Database): Promise<string[]> {

@@ -1,5 +1,5 @@
 import type { Database } from '../../src/database/database.ts'
-import { saveBuckets } from '../../src/database/write/bucket.ts'
+import { savePages } from '../../src/database/write/page.ts'
 import { midnight } from './world.ts'
 
 /** Times of a long series: a point each minute. */
@@ -13,11 +13,13 @@ export const spikeAt = 123_457
  * them, and a deposit among each thousand.
  */
 export async function lengthenSeries(database: Database, vault: string, points: number): Promise<void> {
-  await database.transaction((transaction) => {
+  await database.transaction(async (transaction) => {
+    const text = 'select id from vault where address = $1'
+    const [{ id: vaultId } = { id: 0 }] = await transaction.query<{ id: number }>({ name: 'lengthened', text }, [vault])
     const insert = {
       name: 'lengthen_series',
-      text: `insert into equity_point (vault_address, ts, value_usd, capital_in_usd, capital_out_usd, net_usd)
-       select $1, ${minuteOf(0)} + 60 * index, capital + net, capital, 0, net
+      text: `insert into equity_point (vault_id, ts, value_usd, capital_in_usd, capital_out_usd)
+       select $1::integer, ${minuteOf(0)} + 60 * index, capital + net, capital, 0
        from generate_series(0, $2::integer - 1) as index cross join lateral (
          select 1000 * (1 + index / 1000) as capital,
            round((900 * sin(index / 5000.0) + 50 * sin(index / 7.0) + (index * 7919 % 1013) / 100.0
@@ -26,11 +28,10 @@ export async function lengthenSeries(database: Database, vault: string, points: 
     }
     const update = {
       name: 'lengthen_vault',
-      text: `update vault set equity_at = $2::bigint, updated_at = $2::bigint, point_count = $3::integer where address = $1`,
+      text: `update vault set equity_at = $2::bigint, updated_at = $2::bigint, point_count = $3::integer where id = $1::integer`,
     }
-    transaction.send(insert, [vault, points])
-    transaction.send(update, [vault, minuteOf(points - 1), points])
-    saveBuckets(transaction, [{ vault, pointsBefore: 0, points }])
-    return Promise.resolve()
+    transaction.send(insert, [vaultId, points])
+    transaction.send(update, [vaultId, minuteOf(points - 1), points])
+    savePages(transaction, [{ vaultId, pointsBefore: 0, points }])
   })
 }

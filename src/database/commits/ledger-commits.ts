@@ -1,5 +1,6 @@
 import type { EventType } from '../../domain/ledger.ts'
 import type { Database, Statement } from '../database.ts'
+import { hexOf } from '../read/expressions.ts'
 import type { LedgerRow } from '../read/rows.ts'
 
 /** A commit as a stream of ledger rows needs it. */
@@ -35,11 +36,11 @@ const commitsFrom: Statement = {
 /** Rows of one commit are in a total order that all readers share: a row's place in it is a part of its position. */
 const rowsOfCommits: Statement = {
   name: 'ledger_rows_of_commits',
-  text: `select commit_nonce::text as nonce, vault_address as "vaultAddress", tx_hash as "txHash", log_index as "logIndex",
-      block::float8 as block, ts::float8 as ts, type::text as type, amount_usd::text as "amountUsd",
-      position_id as "positionId", reason
-    from ledger_row where commit_nonce = any($1::bigint[])
-    order by ledger_row.block, log_index, tx_hash, vault_address`,
+  text: `select commit_nonce::text as nonce, vault.address as "vaultAddress", ${hexOf('tx_hash')} as "txHash",
+      log_index as "logIndex", ledger_row.block::float8 as block, ts::float8 as ts, type::text as type,
+      amount_usd::text as "amountUsd", position_id as "positionId", reason
+    from ledger_row join vault on vault.id = vault_id where commit_nonce = any($1::bigint[])
+    order by ledger_row.block, log_index, tx_hash, vault.address`,
 }
 
 type Queries = Pick<Database, 'query'>

@@ -1,4 +1,4 @@
-import { type Curve, extremePoints } from '../../domain/equity.ts'
+import { type Curve, extremePoints, type KeptEnds } from '../../domain/equity.ts'
 import type { EquityRow } from './rows.ts'
 
 /** Usual minimum length of a line in characters, for the initial capacity; the arrays grow where lines are shorter. */
@@ -31,26 +31,41 @@ export class DownsamplingInput implements Curve {
    */
   add(text: string): void {
     this.#texts.push({ text, first: this.length })
-    let newest = this.length === 0 ? -1 : (this.x[this.length - 1] ?? -1)
+    this.#addLines(text, 0, text.length)
+  }
+
+  /**
+   * Adds the extremes of each bucket of a text's points.
+   * @param linesEach number of lines of a bucket
+   * @param end of all the text's points the end that is added too
+   */
+  addBuckets(text: string, linesEach: number, end: KeptEnds): void {
+    this.#texts.push({ text, first: this.length })
     for (let at = 0; at < text.length;) {
+      const next = afterLines(text, at, linesEach)
+      const first = this.length
+      this.#addLines(text, at, next)
+      const isAtEnd = end === 'first' ? at === 0 : next === text.length
+      this.#keepExtremes(first, isAtEnd ? end : 'none')
+      at = next
+    }
+  }
+
+  #addLines(text: string, begin: number, end: number): void {
+    let newest = this.length === 0 ? -1 : (this.x[this.length - 1] ?? -1)
+    for (let at = begin; at < end;) {
       const netAt = text.indexOf(' ', at) + 1
       const netEnd = text.indexOf(' ', netAt)
       const ts = numberIn(text, at, netAt - 1)
       if (ts > newest) this.#push((newest = ts), numberIn(text, netAt, netEnd), at)
-      const end = text.indexOf('\n', netEnd)
-      at = end < 0 ? text.length : end + 1
+      at = afterLines(text, netEnd, 1)
     }
   }
 
-  /** Adds only the first, last, smallest and largest of a text's points. */
-  addExtremes(text: string): void {
-    const first = this.length
-    this.add(text)
-    const kept = extremePoints({
-      length: this.length - first,
-      x: this.x.subarray(first, this.length),
-      y: this.y.subarray(first, this.length),
-    })
+  /** Removes the points from an index on but for their extremes, and for one of their ends. */
+  #keepExtremes(first: number, end: KeptEnds): void {
+    const added = { length: this.length - first, x: this.x.subarray(first), y: this.y.subarray(first) }
+    const kept = extremePoints(added, end)
     this.length = first
     // Compacts in place: each point moves towards the start or stays.
     for (const index of kept) {
@@ -90,6 +105,16 @@ export class DownsamplingInput implements Curve {
     this.y[this.length] = netUsd
     this.#begins[this.length++] = begin
   }
+}
+
+/** Returns where a text goes on after a number of lines. */
+function afterLines(text: string, from: number, lines: number): number {
+  let at = from
+  for (let line = 0; line < lines && at < text.length; line++) {
+    const end = text.indexOf('\n', at)
+    at = end < 0 ? text.length : end + 1
+  }
+  return at
 }
 
 function grown(array: Float64Array): Float64Array {

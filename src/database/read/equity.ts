@@ -1,5 +1,5 @@
-import { downsample, maxBucketLevels, pageBuckets, pageLevels } from '../../domain/equity.ts'
-import { bucketEnds, encodedPoint } from './bucket-ends.ts'
+import { bucketFan, downsample, type KeptEnds, maxPageLevels, pageBuckets } from '../../domain/equity.ts'
+import { encodedPoint } from './expressions.ts'
 import type { Read, Reader } from '../database.ts'
 import { DownsamplingInput } from './downsampling-input.ts'
 import { dataVersion } from './commit-log.ts'
@@ -36,39 +36,50 @@ export async function readEquity(
 const minBuckets = 64
 
 /**
- * Downsampling input of a vault, one point a line, ascending by time: the points in whole buckets of the window, before
- * and after them. One text is much cheaper to send and to decode than a row for each point.
+ * Downsampling input of a vault, ascending by time: the pages of the chosen level in the window, and what lies before and
+ * after them. One text is much cheaper to send and to decode than a row for each point.
  */
 interface EquityInputRow {
   vaultAddress: string
+  /** Level of the pages in the middle; null where the window has few points, which are all in the middle. */
+  level: number | null
+  /** Blocks of points of one finer level each: a form feed, the level, 0 for the points themselves, and lines. */
   before: string
+  /** A point a line. */
   within: string
   after: string
 }
 
 /*
- * `low` and `high` are the ordinals of the first and last bucket of the finest level that begin in the window; the last
- * one may end outside. `level` is the coarsest level with enough buckets in between, [a, b), whose complete pages are
- * [page_a, page_b). It is null where no level has enough: then the window has few points, which are read themselves.
- * The ranges before `a` and after `b` are read from finer levels, and at last from the points. The subquery around
- * unnest hides the number of vaults from the planner: otherwise it would plan anew for each short list, which takes
- * longer than the read. See PostgreSQL documentation, PREPARE, on custom plans.
+ * `low` and `high` are the ordinals of the first page of the finest level in the window and of the one after the last.
+ * `level` is the coarsest level with enough buckets in its pages between them, [a, b). It is null where no level has enough:
+ * then the window has few points, which are read themselves. The ranges before `a` and after `b` are read from pages of
+ * finer levels, and at last from the points, which include the first and the last of the window. The subquery around unnest
+ * hides the number of vaults from the planner: otherwise it would plan anew for each short list, which takes longer than the
+ * read. See PostgreSQL documentation, PREPARE, on custom plans.
  */
-const pointsBetween = (since: string, until: string): string => `
-  (select ts, ${encodedPoint} as line from equity_point
-    where vault_address = vault and ts >= ${since} and ts < ${until} offset 0) as point`
+const pointsBetween = (condition: string): string => `
+  (select ts, ${encodedPoint()} as line from equity_point where vault_id = vault and ${condition} offset 0) as point`
 
 /** The ORDER BY makes the planner choose the right index before the table has statistics. */
-const bucketsBetween = (low: string, high: string): string => `
-  (select * from equity_bucket
-    where vault_address = vault and equity_bucket.level = at and ordinal >= ${low} and ordinal < ${high}
-    order by ordinal offset 0) as bucket
-  cross join lateral ${bucketEnds}`
+const pagesBetween = (low: string, high: string): string => `
+  (select ordinal, candidates from equity_page
+    where vault_id = vault and equity_page.level = at and ordinal >= ${low} and ordinal < ${high}
+    order by ordinal offset 0) as page`
 
-/** For each finer level: [a, a_above) and [b_above, b) are the buckets beside those of the coarser level. */
-const finerLevels = `generate_series(1, ${maxBucketLevels}) as at
+/** For each finer level: [a, a_above) and [b_above, b) are the pages beside those of the coarser level. */
+const finerLevels = `generate_series(1, ${maxPageLevels}) as at
   cross join lateral (select -(-low >> 2 * (at - 1)) as a, 4 * -(-low >> 2 * at) as a_above,
     4 * (high >> 2 * at) as b_above, high >> 2 * (at - 1) as b where at < level) as bounds`
+
+/** Blocks of the points and of the pages of each finer level on one side. */
+const blocksBeside = (points: string, low: string, high: string, order: string): string => `
+  select coalesce(string_agg(E'\\f' || at || E'\\n' || lines, '' order by at ${order}), '') as blocks from (
+    select 0 as at, string_agg(line, E'\\n' order by ts) as lines from ${pointsBetween(points)}
+    union all
+    select at, string_agg(candidates, E'\\n' order by ordinal) from ${finerLevels}
+      cross join lateral ${pagesBetween(low, high)} group by at
+  ) as beside where lines is not null`
 
 /** Vaults in a chunk on an embedded database: reading their series takes a few hundredths of a second. */
 const maxVaultsInChunk = 4
@@ -79,55 +90,51 @@ const equityInput: Read = {
   batching: { kind: 'chunked', maxKeys: maxVaultsInChunk },
   text: `
     with series as materialized (
-      select vault, low, low_ts, high, high_ts, (
-        select max(level) from generate_series(1, ${maxBucketLevels}) as level
-        where (high >> 2 * (level - 1)) + (-low >> 2 * (level - 1)) >= $4::integer) as level
-      from unnest(array(select unnest($1::text[]))) as wanted(vault)
+      select address, vault, low, low_ts, high, high_ts, (
+        select max(level) from generate_series(1, ${maxPageLevels}) as level
+        where ${pageBuckets} * ((high >> 2 * (level - 1)) + (-low >> 2 * (level - 1))) > $4::integer) as level
+      from unnest(array(select unnest($1::text[]))) as wanted(address)
+      cross join lateral (select id as vault from vault where vault.address = wanted.address offset 0) keyed
       left join lateral (
-        select ordinal as low, first_ts as low_ts from equity_bucket
-        where vault_address = vault and level = 1 and first_ts >= $2::bigint order by first_ts limit 1) first on true
+        select case when first_ts < $2::bigint then ordinal + 1 else ordinal end as low,
+          case when first_ts < $2::bigint then last_ts else first_ts end as low_ts
+        from equity_page
+        where vault_id = vault and level = 1 and last_ts >= $2::bigint order by last_ts limit 1) first on true
       left join lateral (
-        select ordinal as high, first_ts as high_ts from equity_bucket
-        where vault_address = vault and level = 1 and first_ts < $3::bigint order by first_ts desc limit 1) last on true)
-    select vault as "vaultAddress", before, within, after, ${dataVersion}
+        select ordinal + 1 as high, last_ts as high_ts from equity_page
+        where vault_id = vault and level = 1 and last_ts < $3::bigint order by last_ts desc limit 1) last on true)
+    select address as "vaultAddress", level, beside_low.blocks as before, within, beside_high.blocks as after, ${dataVersion}
     from series
       cross join lateral (
-        select coalesce(string_agg(line, E'\n' order by at, ts), '') as before from (
-          select 0 as at, ts, line
-          from ${pointsBetween('case when level > 0 then $2::bigint end', 'low_ts + 1')}
-          union all
-          select at, ts, ${encodedPoint} from ${finerLevels} cross join lateral ${bucketsBetween('a', 'a_above')}
-        ) as beside) as beside_low
+        ${blocksBeside('ts >= case when level > 0 then $2::bigint end and ts <= low_ts', 'a', 'a_above', '')}) as beside_low
       cross join lateral (
-        select coalesce(string_agg(line, E'\n' order by place, ts), '') as within from (
-          select 0 as place, ts, line from ${pointsBetween('case when level is null then $2::bigint end', '$3::bigint')}
+        select coalesce(string_agg(line, E'\\n' order by place), '') as within from (
+          select ts as place, line
+          from ${pointsBetween('ts >= case when level is null then $2::bigint end and ts < $3::bigint')}
           union all
-          select place, ts, line from (select level as at,
-            -(-low >> 2 * (level - 1)) as a, -(-low >> 2 * (level - 1 + ${pageLevels})) as page_a,
-            high >> 2 * (level - 1) as b, high >> 2 * (level - 1 + ${pageLevels}) as page_b) as bounds
-          cross join lateral (
-            select ordinal as place, ts, ${encodedPoint} as line
-            from ${bucketsBetween('a', `least(${pageBuckets} * page_a, b)`)}
-            union all
-            select ${pageBuckets} * ordinal, 0, candidates from equity_page
-            where vault_address = vault and equity_page.level = at and ordinal >= page_a and ordinal < page_b
-            union all
-            select ordinal, ts, ${encodedPoint} from ${bucketsBetween(`${pageBuckets} * greatest(page_a, page_b)`, 'b')}
-          ) as of_level
+          select ordinal, candidates
+          from (select level as at, -(-low >> 2 * (level - 1)) as a, high >> 2 * (level - 1) as b) as bounds
+            cross join lateral ${pagesBetween('a', 'b')}
         ) as inside) as between_low_and_high
       cross join lateral (
-        select coalesce(string_agg(line, E'\n' order by at desc, ts), '') as after from (
-          select 0 as at, ts, line from ${pointsBetween('case when level > 0 then high_ts end', '$3::bigint')}
-          union all
-          select at, ts, ${encodedPoint} from ${finerLevels} cross join lateral ${bucketsBetween('b_above', 'b')}
-        ) as beside) as beside_high`,
+        ${blocksBeside('ts >= case when level > 0 then high_ts end and ts < $3::bigint', 'b_above', 'b', 'desc')}) as beside_high`,
 }
 
-function selectPoints({ vaultAddress, before, within, after }: EquityInputRow, points: number): EquityRow[] {
+function selectPoints({ vaultAddress, level, before, within, after }: EquityInputRow, points: number): EquityRow[] {
   const input = new DownsamplingInput(before.length + within.length + after.length)
-  // The points beside the whole buckets count as one bucket on each side, however many finer buckets they come from.
-  input.addExtremes(before)
+  // Beside the pages, finer buckets count as those of the chosen level that they are part of.
+  addBlocks(input, before, level ?? 0, 'first')
   input.add(within)
-  input.addExtremes(after)
+  addBlocks(input, after, level ?? 0, 'last')
   return downsample(input, points).map((index) => input.row(vaultAddress, index))
+}
+
+function addBlocks(input: DownsamplingInput, blocks: string, level: number, end: KeptEnds): void {
+  for (const block of blocks.split('\f').slice(1)) {
+    const linesAt = block.indexOf('\n') + 1
+    const at = Number(block.slice(0, linesAt))
+    // A page has two lines for each of its buckets.
+    const linesEach = at === 0 ? bucketFan ** level : 2 * bucketFan ** (level - at)
+    input.addBuckets(block.slice(linesAt), linesEach, at === 0 ? end : 'none')
+  }
 }

@@ -2,6 +2,7 @@ import { type EventType, eventTypes, type LedgerKey, tallyRows } from '../../dom
 import type { Read, Reader } from '../database.ts'
 import { dataVersion } from './commit-log.ts'
 import type { Window } from './equity.ts'
+import { bytesOf, hexOf } from './expressions.ts'
 import { rowCodec } from './row-codec.ts'
 import type { LedgerRow } from './rows.ts'
 
@@ -23,42 +24,47 @@ export interface LedgerRowKey {
   readonly logIndex: number
 }
 
-/** Sorts before every row in "newest first": no block or log index is greater, and no hash starts with g. */
-const newest: LedgerKey = { block: Number.MAX_SAFE_INTEGER, logIndex: 2_147_483_647, txHash: 'g' }
+/** Sorts before every row in "newest first": no block or log index is greater, and no hash is as long. */
+const newest: LedgerKey = { block: Number.MAX_SAFE_INTEGER, logIndex: 2_147_483_647, txHash: `0x${'ff'.repeat(33)}` }
 
 /*
- * The sort order is that of the indexes, by block, so that a page is read from its cursor on. Where a ledger arrived in
- * order, a window of time is a range of blocks, and is read from its newest block or the cursor down to its oldest.
+ * The indexes are in the order of blocks, so that a page is read from its cursor on. Where a ledger arrived in order, a window of time is a range of blocks, and is read from its newest block or the cursor down to its oldest.
  */
 const bounds = `
-  cross join lateral (select ledger_in_order from vault where address = list.vault) ledger
+  cross join lateral (select id, ledger_in_order from vault where address = list.vault) ledger
   cross join lateral (select
-    case when ledger_in_order then (select block from ledger_row where vault_address = list.vault and ts >= $2::bigint
+    case when ledger_in_order then (select block from ledger_row where vault_id = ledger.id and ts >= $2::bigint
       order by ts, block limit 1) else 0 end as oldest_block,
-    case when ledger_in_order then (select block from ledger_row where vault_address = list.vault and ts < $3::bigint
+    case when ledger_in_order then (select block from ledger_row where vault_id = ledger.id and ts < $3::bigint
       order by ts desc, block desc limit 1) else $5::bigint end as newest_block offset 0) span
   cross join lateral (select case when $5::bigint < newest_block then $5::bigint else newest_block end as from_block,
     case when newest_block < $5::bigint then ${newest.logIndex} else $6::integer end as from_log_index,
-    case when newest_block < $5::bigint then '${newest.txHash}' else $7::text end as from_tx_hash offset 0) start`
+    case when newest_block < $5::bigint then ${bytesOf(`'${newest.txHash}'`)}
+      else ${bytesOf('$7::text')} end as from_tx_hash offset 0) start`
 
 /*
  * The planner must scan the index in order, and must not sort all matching rows, whose number it cannot estimate: so the
- * limit is hidden in a subquery, and the bounds have a form that it does not take for a selective condition.
+ * limit is hidden in a subquery, and the bounds have a form that it does not take for a selective condition. The indexes end
+ * with the block: all rows of the last block of a page are read, and sorted by log index and hash.
  */
-const newestFirst = 'order by block desc, log_index desc, tx_hash desc limit (select $8::integer)'
-const onPage = `vault_address = list.vault
+const limit = '(select $8::integer)'
+const newestFirst = `order by block desc, log_index desc, tx_hash desc limit ${limit}`
+const inOrder = `order by block desc fetch first ${limit} rows with ties`
+const onPage = `vault_id = ledger.id
   and (block, log_index, tx_hash) < (from_block, from_log_index, from_tx_hash) and (block, log_index) >= (oldest_block, 0)
   and case when ts >= $2::bigint and ts < $3::bigint then true else false end`
 
-const rowsOfAnyType = `select * from ledger_row where ${onPage} and $4::text[] is null ${newestFirst}`
-const rowsOfOneType = `select * from ledger_row where ${onPage} and type = ($4::text[])[1]::event_type ${newestFirst}`
+const rowsWhere = (condition: string): string =>
+  `select * from (select * from ledger_row where ${onPage} and ${condition} ${inOrder}) tied ${newestFirst}`
+const rowsOfAnyType = rowsWhere('$4::text[] is null')
+const rowsOfOneType = rowsWhere('type = ($4::text[])[1]::event_type')
 /** Reads each type in the order of its own index, and merges them. */
 const rowsOfTypes = `select found.* from unnest($4::text[]::event_type[]) as wanted(type) cross join lateral (
-    select * from ledger_row where ${onPage} and type = wanted.type ${newestFirst}) found ${newestFirst}`
+    select * from ledger_row where ${onPage} and type = wanted.type ${inOrder}) found ${newestFirst}`
 
 const { aggregate, decode } = rowCodec<LedgerRow>((c) => ({
   vaultAddress: c.key(),
-  txHash: c.raw('tx_hash'),
+  txHash: c.raw(hexOf('tx_hash')),
   logIndex: c.number('log_index'),
   block: c.number('block'),
   ts: c.number('ts'),
@@ -92,9 +98,9 @@ const ofTypes = eventTypes.map((type) => `case when '${type}' = any($4::text[]) 
 const rowsBefore = (time: string): string => `
   select coalesce(tally.count, 0) + rest.count as count from (select) one
     left join lateral (select ledger_tally.ts, ${ofTypes} as count from ledger_tally
-      where vault_address = list.vault and ledger_tally.ts < ${time} order by ledger_tally.ts desc limit 1) tally on true
+      where vault_id = keyed.id and ledger_tally.ts < ${time} order by ledger_tally.ts desc limit 1) tally on true
     cross join lateral (select count(*) filter (where type = any($4::text[]::event_type[])) as count from (
-      select type from ledger_row where vault_address = list.vault
+      select type from ledger_row where vault_id = keyed.id
         and ledger_row.ts > coalesce(tally.ts, -1) and ledger_row.ts < ${time}
       order by ledger_row.ts limit ${tallyRows}) found) rest`
 
@@ -104,6 +110,7 @@ const count: Read = {
   batching: { kind: 'keyed', keyColumn: 'vault' },
   text: `select list.vault, greatest(upto.count - before.count, 0)::integer as count, ${dataVersion}
     from unnest($1::text[]) as list(vault)
+      cross join lateral (select (select id from vault where address = list.vault) as id offset 0) keyed
       cross join lateral (${rowsBefore('$3::bigint')}) upto cross join lateral (${rowsBefore('$2::bigint')}) before`,
 }
 
@@ -122,7 +129,8 @@ const rowsByKey: Read = {
   text: `select wanted.vault as key, found.encoded, ${dataVersion}
     from unnest($2::text[], $3::text[], $4::integer[]) as wanted(vault, tx_hash, log_index)
     cross join lateral (select ${aggregate} as encoded from ledger_row
-      where vault_address = wanted.vault and tx_hash = wanted.tx_hash and log_index = wanted.log_index) found
+      where vault_id = (select id from vault where address = wanted.vault)
+        and tx_hash = ${bytesOf('wanted.tx_hash')} and log_index = wanted.log_index) found
     where wanted.vault = any($1::text[])`,
   decode,
 }

@@ -18,9 +18,13 @@ type ServedValue<Value> = Value extends bigint
     ? Value
     : string
 
+/** A row that is served with the address of its vault. */
+type OfVault<Row> = Row & { readonly vaultAddress: string }
+
 export type VaultRow = Served<
   Omit<
     Vault,
+    | 'id'
     | 'openedAt'
     | 'digest'
     | 'phase'
@@ -36,9 +40,9 @@ export type VaultRow = Served<
     | 'ownerIsLarge'
   >
 >
-export type PositionRow = Served<Omit<Position, 'ordinal'>>
-export type EquityRow = Served<Omit<EquityPoint, 'markDigest'>>
-export type LedgerRow = Served<Omit<StoredLedgerRow, 'digest' | 'commitNonce'>>
+export type PositionRow = OfVault<Served<Omit<Position, 'ordinal' | 'vaultId'>>>
+export type EquityRow = OfVault<Served<Omit<EquityPoint, 'markDigest' | 'vaultId'>>> & { readonly netUsd: string }
+export type LedgerRow = OfVault<Served<Omit<StoredLedgerRow, 'digest' | 'vaultId' | 'commitNonce'>>>
 export type StrategyRow = Served<Omit<Strategy, 'publishedAt' | 'figuresDay'>>
 export type StrategyPairRow = Served<Omit<StrategyPair, 'ordinal'>>
 export type AssetRow = Served<Omit<UniverseAsset, 'ordinal' | 'category'>> & { readonly category: AssetCategory }

@@ -1,13 +1,13 @@
 import type { Decimal } from '../../domain/decimal.ts'
 import { usdText } from '../../domain/flows.ts'
 import type { VaultDay } from '../../domain/returns.ts'
-import { netUsd, type VaultState } from '../../domain/vault.ts'
+import type { VaultState } from '../../domain/vault.ts'
 import type { Statement, Transaction } from '../database.ts'
-import { insertSet } from './sets.ts'
+import { bytesOrNull, insertSet } from './sets.ts'
 
 /** An equity point: the vault's state after a flow or mark. */
 export interface RecordedPoint {
-  readonly vault: string
+  readonly vaultId: number
   readonly ts: number
   readonly state: Pick<VaultState, 'valueUsd' | 'capitalInUsd' | 'capitalOutUsd'>
   /** Digest of the mark at this second; null where there was none. */
@@ -16,7 +16,7 @@ export interface RecordedPoint {
 
 /** A vault's growth on a day, and its value at the end. */
 export interface RecordedDay {
-  readonly vault: string
+  readonly vaultId: number
   readonly day: VaultDay
   readonly endUsd: Decimal
 }
@@ -24,37 +24,35 @@ export interface RecordedDay {
 const upsertPoints = insertSet(
   'equity_point',
   {
-    vault_address: 'text',
+    vault_id: 'integer',
     ts: 'bigint',
     value_usd: 'numeric',
     capital_in_usd: 'numeric',
     capital_out_usd: 'numeric',
-    net_usd: 'numeric',
-    mark_digest: 'text',
+    mark_digest: 'bytea',
   },
-  `on conflict (vault_address, ts) do update set value_usd = excluded.value_usd,
-    capital_in_usd = excluded.capital_in_usd, capital_out_usd = excluded.capital_out_usd, net_usd = excluded.net_usd,
+  `on conflict (vault_id, ts) do update set value_usd = excluded.value_usd,
+    capital_in_usd = excluded.capital_in_usd, capital_out_usd = excluded.capital_out_usd,
     mark_digest = coalesce(excluded.mark_digest, equity_point.mark_digest)`,
 )
 
 const upsertDays = insertSet(
   'vault_day',
-  { vault_address: 'text', day: 'integer', start_usd: 'numeric', end_usd: 'numeric', growth: 'numeric' },
-  `on conflict (vault_address, day) do update set end_usd = excluded.end_usd, growth = excluded.growth`,
+  { vault_id: 'integer', day: 'integer', start_usd: 'numeric', end_usd: 'numeric', growth: 'numeric' },
+  `on conflict (vault_id, day) do update set end_usd = excluded.end_usd, growth = excluded.growth`,
 )
 
 /** Writes equity points; the last one of a second replaces the others. */
 export function savePoints(transaction: Transaction, points: readonly RecordedPoint[]): void {
   upsertPoints(
     transaction,
-    points.map(({ vault, ts, state, markDigest }) => ({
-      vault_address: vault,
+    points.map(({ vaultId, ts, state, markDigest }) => ({
+      vault_id: vaultId,
       ts,
       value_usd: usdText(state.valueUsd),
       capital_in_usd: usdText(state.capitalInUsd),
       capital_out_usd: usdText(state.capitalOutUsd),
-      net_usd: usdText(netUsd(state)),
-      mark_digest: markDigest,
+      mark_digest: bytesOrNull(markDigest),
     })),
   )
 }
@@ -63,8 +61,8 @@ export function savePoints(transaction: Transaction, points: readonly RecordedPo
 export function saveDays(transaction: Transaction, days: readonly RecordedDay[]): void {
   upsertDays(
     transaction,
-    days.map(({ vault, day, endUsd }) => ({
-      vault_address: vault,
+    days.map(({ vaultId, day, endUsd }) => ({
+      vault_id: vaultId,
       day: day.day,
       start_usd: usdText(day.startUsd),
       end_usd: usdText(endUsd),
@@ -81,8 +79,9 @@ export interface MarkIdentity {
 
 const marksAmong: Statement = {
   name: 'known_marks',
-  text: `select vault_address as vault, ts::float8 as ts, mark_digest as digest
-    from equity_point join unnest($1::text[], $2::bigint[]) as wanted(vault, at) on vault_address = vault and ts = at
+  text: `select wanted.vault, ts::float8 as ts, encode(mark_digest, 'hex') as digest
+    from unnest($1::text[], $2::bigint[]) as wanted(vault, at) join vault on vault.address = wanted.vault
+      join equity_point on vault_id = vault.id and ts = at
     where mark_digest is not null`,
 }
 

@@ -8,9 +8,10 @@ import {
   type NewestTallies,
 } from '../../domain/ledger.ts'
 import type { Statement, Transaction } from '../database.ts'
-import { insertSet } from './sets.ts'
+import { bytesOf } from '../read/expressions.ts'
+import { bytesOrNull, insertSet } from './sets.ts'
 
-/** Identity of an event: its vault, transaction and log index. */
+/** Identity of an event: the address of its vault, its transaction and its log index. */
 export interface EventIdentity {
   readonly vault: string
   readonly txHash: string
@@ -18,7 +19,8 @@ export interface EventIdentity {
 }
 
 /** A ledger event as it is stored. */
-export interface RecordedEvent extends EventIdentity {
+export interface RecordedEvent extends Omit<EventIdentity, 'vault'> {
+  readonly vaultId: number
   readonly block: number
   readonly ts: number
   readonly type: EventType
@@ -29,8 +31,8 @@ export interface RecordedEvent extends EventIdentity {
 }
 
 const insertRows = insertSet('ledger_row', {
-  vault_address: 'text',
-  tx_hash: 'text',
+  vault_id: 'integer',
+  tx_hash: 'bytea',
   log_index: 'integer',
   block: 'bigint',
   ts: 'bigint',
@@ -38,7 +40,7 @@ const insertRows = insertSet('ledger_row', {
   amount_usd: 'numeric',
   position_id: 'text',
   reason: 'text',
-  digest: 'text',
+  digest: 'bytea',
   commit_nonce: 'bigint',
 })
 
@@ -50,8 +52,8 @@ export function saveEvents(transaction: Transaction, events: readonly RecordedEv
   insertRows(
     transaction,
     events.map((event) => ({
-      vault_address: event.vault,
-      tx_hash: event.txHash,
+      vault_id: event.vaultId,
+      tx_hash: bytesOrNull(event.txHash.slice(2)),
       log_index: event.logIndex,
       block: event.block,
       ts: event.ts,
@@ -59,7 +61,7 @@ export function saveEvents(transaction: Transaction, events: readonly RecordedEv
       amount_usd: event.amountUsd === null ? null : usdText(event.amountUsd),
       position_id: event.positionId,
       reason: event.reason,
-      digest: event.digest,
+      digest: bytesOrNull(event.digest),
       commit_nonce: nonce,
     })),
   )
@@ -67,9 +69,10 @@ export function saveEvents(transaction: Transaction, events: readonly RecordedEv
 
 const eventsAmong: Statement = {
   name: 'known_events',
-  text: `select vault_address as vault, tx_hash as "txHash", log_index as "logIndex", digest
-    from ledger_row join unnest($1::text[], $2::text[], $3::integer[]) as wanted(vault, hash, index)
-      on vault_address = vault and tx_hash = hash and log_index = index`,
+  text: `select wanted.vault, hash as "txHash", log_index as "logIndex", encode(ledger_row.digest, 'hex') as digest
+    from unnest($1::text[], $2::text[], $3::integer[]) as wanted(vault, hash, index)
+      join vault on vault.address = wanted.vault
+      join ledger_row on vault_id = vault.id and tx_hash = ${bytesOf('hash')} and log_index = index`,
 }
 
 /** Returns the events that were applied already, with the digests of their contents. */
@@ -87,10 +90,10 @@ export async function knownEvents(
 
 const newestTallies: Statement = {
   name: 'newest_ledger_tallies',
-  text: `select vault_address as vault, ts::float8 as ts, ${eventTypes.join(', ')}
-    from unnest($1::text[]) as wanted(vault) cross join lateral (
-      select * from ledger_tally where vault_address = wanted.vault order by ledger_tally.ts desc limit 2) tally
-    order by vault_address, tally.ts`,
+  text: `select wanted.vault, ts::float8 as ts, ${eventTypes.join(', ')}
+    from unnest($1::text[]) as wanted(vault) join vault on vault.address = wanted.vault cross join lateral (
+      select * from ledger_tally where vault_id = vault.id order by ledger_tally.ts desc limit 2) tally
+    order by vault_id, tally.ts`,
 }
 
 /** Reads the newest tallies of ledgers, by vault. */
@@ -109,7 +112,7 @@ export async function readNewestTallies(
 
 /** The tallies of a ledger that a batch has added. */
 export interface AddedTallies {
-  readonly vault: string
+  readonly vaultId: number
   /** Time of the stored tally that they replace, in Unix seconds; null where none was stored. */
   readonly replacedTs: number | null
   readonly tallies: readonly LedgerTally[]
@@ -117,11 +120,11 @@ export interface AddedTallies {
 
 const deleteTallies: Statement = {
   name: 'delete_ledger_tallies',
-  text: `delete from ledger_tally using unnest($1::text[], $2::bigint[]) as replaced(vault, at)
-    where vault_address = vault and ts = at`,
+  text: `delete from ledger_tally using unnest($1::integer[], $2::bigint[]) as replaced(vault, at)
+    where vault_id = vault and ts = at`,
 }
 const insertTallies = insertSet('ledger_tally', {
-  vault_address: 'text',
+  vault_id: 'integer',
   ts: 'bigint',
   deposit: 'integer',
   withdraw: 'integer',
@@ -136,12 +139,12 @@ const insertTallies = insertSet('ledger_tally', {
 
 /** Writes tallies of ledgers in place of the newest stored ones. */
 export function saveTallies(transaction: Transaction, added: readonly AddedTallies[]): void {
-  const replaced = added.flatMap(({ vault, replacedTs: ts }) => (ts === null ? [] : [{ vault, ts }]))
+  const replaced = added.flatMap(({ vaultId, replacedTs: ts }) => (ts === null ? [] : [{ vaultId, ts }]))
   if (replaced.length > 0) {
-    transaction.send(deleteTallies, [replaced.map(({ vault }) => vault), replaced.map(({ ts }) => ts)])
+    transaction.send(deleteTallies, [replaced.map(({ vaultId }) => vaultId), replaced.map(({ ts }) => ts)])
   }
   insertTallies(
     transaction,
-    added.flatMap(({ vault, tallies }) => tallies.map(({ ts, counts }) => ({ vault_address: vault, ts, ...counts }))),
+    added.flatMap(({ vaultId, tallies }) => tallies.map(({ ts, counts }) => ({ vault_id: vaultId, ts, ...counts }))),
   )
 }

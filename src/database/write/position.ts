@@ -13,9 +13,9 @@ export interface RecordedPosition {
   readonly pendingRewardsUsd: Decimal
 }
 
-const deletePositions = deleteSet('position', 'vault_address')
+const deletePositions = deleteSet('position')
 const insertPositions = insertSet('position', {
-  vault_address: 'text',
+  vault_id: 'integer',
   id: 'text',
   ordinal: 'integer',
   a: 'text',
@@ -34,24 +34,28 @@ const insertPositions = insertSet('position', {
 
 /**
  * Replaces the positions of vaults.
- * @param shown new positions by vault address
+ * @param shown new positions by vault
  */
 export function replacePositions(
   transaction: Transaction,
-  shown: ReadonlyMap<string, readonly RecordedPosition[]>,
+  shown: ReadonlyMap<number, readonly RecordedPosition[]>,
 ): void {
   deletePositions(transaction, [...shown.keys()])
   insertPositions(
     transaction,
-    [...shown].flatMap(([vault, positions]) =>
-      positions.map((position, ordinal) => positionRow(vault, ordinal, position)),
+    [...shown].flatMap(([vaultId, positions]) =>
+      positions.map((position, ordinal) => positionRow(vaultId, ordinal, position)),
     ),
   )
 }
 
-function positionRow(vault: string, ordinal: number, { id, pool, range, ticks, pendingRewardsUsd }: RecordedPosition) {
+function positionRow(
+  vaultId: number,
+  ordinal: number,
+  { id, pool, range, ticks, pendingRewardsUsd }: RecordedPosition,
+) {
   return {
-    vault_address: vault,
+    vault_id: vaultId,
     id,
     ordinal,
     a: pool.a,

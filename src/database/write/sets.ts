@@ -41,11 +41,11 @@ export function updateSet<const Names extends Columns>(
   })
 }
 
-/** Creates a statement that deletes the rows of any number of keys. */
-export function deleteSet(table: string, key: string): (transaction: Transaction, keys: readonly string[]) => void {
-  const statement = { name: `delete_${table}`, text: `delete from ${table} where ${key} = any($1::text[])` }
-  return (transaction, keys) => {
-    if (keys.length > 0) transaction.send(statement, [keys])
+/** Creates a statement that deletes the rows of any number of vaults. */
+export function deleteSet(table: string): (transaction: Transaction, vaultIds: readonly number[]) => void {
+  const statement = { name: `delete_${table}`, text: `delete from ${table} where vault_id = any($1::integer[])` }
+  return (transaction, vaultIds) => {
+    if (vaultIds.length > 0) transaction.send(statement, [vaultIds])
   }
 }
 
@@ -53,8 +53,15 @@ export function deleteSet(table: string, key: string): (transaction: Transaction
 export function selectList(columns: Columns): string {
   const casts: Columns = { bigint: '::float8', numeric: '::text' }
   return Object.entries(columns)
-    .map(([name, type]) => `${name}${casts[type] ?? ''}`)
+    .map(([name, type]) => (type === 'bytea' ? `encode(${name}, 'hex') as ${name}` : `${name}${casts[type] ?? ''}`))
     .join(', ')
+}
+
+/** Returns hexadecimal digits as a value of a column of bytes. */
+export function bytesOrNull(digits: string): string
+export function bytesOrNull(digits: string | null): string | null
+export function bytesOrNull(digits: string | null): string | null {
+  return digits === null ? null : `\\x${digits}`
 }
 
 function records(columns: Columns, alias = 'given'): string {

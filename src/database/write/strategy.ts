@@ -2,7 +2,7 @@ import { Decimal } from '../../domain/decimal.ts'
 import { newestCompleteDay, realisedFigures, type StrategyDay, windowStart } from '../../domain/returns.ts'
 import { WriteConflict } from '../errors.ts'
 import type { Statement, Transaction } from '../database.ts'
-import { insertSet } from './sets.ts'
+import { bytesOrNull, insertSet } from './sets.ts'
 
 /** A strategy fact as it is stored. */
 export interface RecordedStrategy {
@@ -25,7 +25,7 @@ export interface KnownStrategies {
 const everyStrategy: Statement = { name: 'strategy_ids', text: 'select id from strategy' }
 const revisionsAmong: Statement = {
   name: 'known_revisions',
-  text: `select strategy_id as "strategyId", ts::float8 as ts, digest from strategy_revision
+  text: `select strategy_id as "strategyId", ts::float8 as ts, encode(digest, 'hex') as digest from strategy_revision
     where strategy_id = any($1::text[])`,
 }
 
@@ -45,7 +45,7 @@ const upsertStrategies = insertSet(
     tagline = excluded.tagline, description = excluded.description
     where excluded.published_at > strategy.published_at`,
 )
-const insertRevisions = insertSet('strategy_revision', { strategy_id: 'text', ts: 'bigint', digest: 'text' })
+const insertRevisions = insertSet('strategy_revision', { strategy_id: 'text', ts: 'bigint', digest: 'bytea' })
 
 /**
  * Writes strategy facts: the newest fact of each strategy determines its catalogue entry, in whatever order they
@@ -66,7 +66,7 @@ export function saveStrategies(transaction: Transaction, facts: readonly Recorde
   )
   insertRevisions(
     transaction,
-    facts.map(({ id, ts, digest }) => ({ strategy_id: id, ts, digest })),
+    facts.map(({ id, ts, digest }) => ({ strategy_id: id, ts, digest: bytesOrNull(digest) })),
   )
 }
 
@@ -168,7 +168,7 @@ const daysOfVaults: Statement = {
   from generate_series($2::integer, $3::integer) as days(day) cross join vault cross join lateral (
     select case when vault_day.day = days.day then start_usd else end_usd end as start_usd,
       case when vault_day.day = days.day then growth else 1 end as growth
-    from vault_day where vault_address = vault.address and vault_day.day <= days.day
+    from vault_day where vault_id = vault.id and vault_day.day <= days.day
     order by vault_day.day desc limit 1) held
   where vault.strategy_id = $1 and held.start_usd > 0
   group by days.day order by days.day`,

@@ -2,7 +2,7 @@ import type { Decimal } from '../../domain/decimal.ts'
 import { usdText } from '../../domain/flows.ts'
 import type { AssetCategory } from '../../domain/universe.ts'
 import type { Statement, Transaction } from '../database.ts'
-import { insertSet } from './sets.ts'
+import { bytesOrNull, insertSet } from './sets.ts'
 
 interface PairOfVenues {
   readonly a: string
@@ -48,11 +48,11 @@ const insertStrategyPairs = insertSet('strategy_pair', {
   b: 'text',
   venues: 'text[]',
 })
-const insertScreens = insertSet('screen', { ts: 'bigint', digest: 'text' })
+const insertScreens = insertSet('screen', { ts: 'bigint', digest: 'bytea' })
 
 const screensAmong: Statement = {
   name: 'known_screens',
-  text: 'select ts::float8 as ts, digest from screen where ts = any($1::bigint[])',
+  text: `select ts::float8 as ts, encode(digest, 'hex') as digest from screen where ts = any($1::bigint[])`,
 }
 // Serializes the writers of the universe, of which several feeds may be: rows that are not there cannot be locked.
 const lockScreens: Statement = { name: 'lock_screens', text: 'lock table screen in share row exclusive mode' }
@@ -84,7 +84,7 @@ export async function saveScreens(transaction: Transaction, screens: readonly Re
   const newer = await transaction.query(newerScreens, [newest.ts])
   insertScreens(
     transaction,
-    screens.map(({ ts, digest }) => ({ ts, digest })),
+    screens.map(({ ts, digest }) => ({ ts, digest: bytesOrNull(digest) })),
   )
   if (newer.length > 0) return
   for (const statement of emptyUniverse) transaction.send(statement, [])

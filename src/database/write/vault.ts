@@ -5,10 +5,12 @@ import { usdText } from '../../domain/flows.ts'
 import type { Address } from '../../domain/address.ts'
 import { netUsd, statusOf, strategyDeltaUsd, type VaultState } from '../../domain/vault.ts'
 import type { Statement, Transaction } from '../database.ts'
-import { insertSet, selectList, updateSet } from './sets.ts'
+import { bytesOrNull, insertSet, selectList, updateSet } from './sets.ts'
 
 /** A vault as it is stored. */
 export interface VaultRecord {
+  /** Its number in the database. */
+  readonly id: number
   readonly address: Address
   readonly owner: string
   readonly strategyId: string
@@ -30,11 +32,12 @@ export interface VaultRecord {
 }
 
 const vaultColumns = {
+  id: 'integer',
   address: 'text',
   owner: 'text',
   strategy_id: 'text',
   opened_at: 'bigint',
-  digest: 'text',
+  digest: 'bytea',
   status: 'vault_status',
   phase: 'vault_phase',
   value_usd: 'numeric',
@@ -73,21 +76,21 @@ const locked: Statement = {
  */
 const holdingsOf: Statement = {
   name: 'holdings_of_vaults',
-  text: `select vault_address as vault, symbol, quantity::text from benchmark_holding
-    where vault_address = any($1::text[])`,
+  text: `select vault.address as vault, symbol, quantity::text from vault join benchmark_holding on vault_id = vault.id
+    where vault.address = any($1::text[])`,
 }
 const newestDays: Statement = {
   name: 'newest_days',
   text: `select wanted.address as vault, newest.day, newest.start_usd::text, newest.growth::text
-    from unnest($1::text[]) as wanted(address) cross join lateral (
-      select day, start_usd, growth from vault_day where vault_address = wanted.address order by day desc limit 1) newest`,
+    from unnest($1::text[]) as wanted(address) join vault on vault.address = wanted.address cross join lateral (
+      select day, start_usd, growth from vault_day where vault_id = vault.id order by day desc limit 1) newest`,
 }
 
 /** Reads vaults and locks them until the transaction ends. */
 export async function lockVaults(transaction: Transaction, addresses: readonly string[]): Promise<VaultRecord[]> {
   if (addresses.length === 0) return []
   const [vaults, holdings, days] = await Promise.all([
-    transaction.query<VaultRow>(locked, [addresses]),
+    transaction.query<VaultColumns>(locked, [addresses]),
     transaction.query<StoredHolding>(holdingsOf, [addresses]),
     transaction.query<StoredDay>(newestDays, [addresses]),
   ])
@@ -97,7 +100,7 @@ export async function lockVaults(transaction: Transaction, addresses: readonly s
   return vaults.map((vault) => toRecord(vault, held.get(vault.address) ?? new Map(), dayOf.get(vault.address)))
 }
 
-type VaultRow = ReturnType<typeof vaultRow>
+type VaultColumns = ReturnType<typeof vaultRow>
 
 interface StoredHolding {
   readonly vault: string
@@ -114,8 +117,9 @@ interface StoredDay {
 
 type Holdings = VaultState['benchmark']['holdings']
 
-function toRecord(row: VaultRow, holdings: Holdings, day: StoredDay | undefined): VaultRecord {
+function toRecord(row: VaultColumns, holdings: Holdings, day: StoredDay | undefined): VaultRecord {
   return {
+    id: row.id,
     address: row.address,
     owner: row.owner,
     strategyId: row.strategy_id,
@@ -139,7 +143,7 @@ function toRecord(row: VaultRow, holdings: Holdings, day: StoredDay | undefined)
   }
 }
 
-function toState(row: VaultRow, holdings: Holdings, day: StoredDay | undefined): VaultState {
+function toState(row: VaultColumns, holdings: Holdings, day: StoredDay | undefined): VaultState {
   return {
     valueUsd: new Decimal(row.value_usd),
     capitalInUsd: new Decimal(row.capital_in_usd),
@@ -157,7 +161,7 @@ function toState(row: VaultRow, holdings: Holdings, day: StoredDay | undefined):
 }
 
 const insertVaults = insertSet('vault', vaultColumns)
-const updateVaults = updateSet('vault', vaultColumns, 'address')
+const updateVaults = updateSet('vault', vaultColumns, 'id')
 
 /** Inserts and updates vaults. An insert fails where another writer has opened the same vault meanwhile. */
 export function saveVaults(
@@ -171,11 +175,12 @@ export function saveVaults(
 
 function vaultRow({ state, fees, ...vault }: VaultRecord) {
   return {
+    id: vault.id,
     address: vault.address,
     owner: vault.owner,
     strategy_id: vault.strategyId,
     opened_at: vault.openedAt,
-    digest: vault.digest,
+    digest: bytesOrNull(vault.digest),
     status: statusOf(state),
     phase: state.phase,
     value_usd: usdText(state.valueUsd),

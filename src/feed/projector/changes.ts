@@ -14,6 +14,8 @@ export interface KnownState {
   /** Ids of all strategies. */
   readonly strategies: Set<string>
   readonly vaults: Map<string, VaultRecord>
+  /** Numbers for the vaults that the facts open, by address. */
+  readonly newIds: ReadonlyMap<string, number>
   /** Number of vaults of owners that open some, those aside that were opened when it was large. */
   readonly smallVaults: Map<string, number>
   /** The newest tallies of the ledgers that events are for, by vault. */
@@ -33,12 +35,13 @@ export interface Changes {
   readonly touched: Map<string, CountedVault | null>
   /** Vaults whose benchmark a flow has changed. */
   readonly benchmarkChanged: Set<string>
-  readonly points: Map<string, RecordedPoint>
+  readonly points: Map<string, RecordedPoint & { readonly vault: string }>
   /** Number of points before the batch, for vaults with new ones. */
   readonly pointsBefore: Map<string, number>
   readonly days: Map<string, RecordedDay>
   readonly events: RecordedEvent[]
-  readonly positions: Map<string, readonly RecordedPosition[]>
+  /** Positions by the number of their vault. */
+  readonly positions: Map<number, readonly RecordedPosition[]>
 }
 
 /** Returns no changes. */

@@ -6,6 +6,7 @@ import { type Figures, knownStrategies, readFigures } from '../../database/write
 import { knownScreens } from '../../database/write/universe.ts'
 import { countSmallVaults } from '../../database/write/vaults/vault-tally.ts'
 import { lockVaults } from '../../database/write/vault.ts'
+import { reserveVaultIds } from '../../database/write/vaults/vault-id.ts'
 import { digestOf } from '../fact/digest.ts'
 import type { EventFact, Fact, FactKind } from '../fact/fact.ts'
 import { identity, identityOf } from '../fact/identity.ts'
@@ -23,21 +24,32 @@ export async function loadKnownState(
   const events: EventFact[] = ofKind('event')
   const addresses = [...new Set([...opened, ...owners, ...marks, ...events].map(({ vault }) => vault))].sort()
   // Pipelined, but in this order: reads after the lock see what the previous writer has committed.
-  const [vaults, strategies, screens, knownOfMarks, knownOfEvents, knownOfOwners, figures, smallVaults, tallies] =
-    await Promise.all([
-      lockVaults(transaction, addresses),
-      knownStrategies(transaction, [...new Set(published.map(({ id }) => id))]),
-      knownScreens(
-        transaction,
-        screened.map(({ ts }) => ts),
-      ),
-      knownMarks(transaction, marks),
-      knownEvents(transaction, events),
-      knownOwners(transaction, owners),
-      readFigures(transaction, [...new Set(opened.map(({ strategy }) => strategy))], addresses),
-      countSmallVaults(transaction, [...new Set([...opened, ...owners].map(({ owner }) => owner))]),
-      readNewestTallies(transaction, [...new Set(events.map(({ vault }) => vault))]),
-    ])
+  const [
+    vaults,
+    strategies,
+    screens,
+    knownOfMarks,
+    knownOfEvents,
+    knownOfOwners,
+    figures,
+    smallVaults,
+    tallies,
+    newIds,
+  ] = await Promise.all([
+    lockVaults(transaction, addresses),
+    knownStrategies(transaction, [...new Set(published.map(({ id }) => id))]),
+    knownScreens(
+      transaction,
+      screened.map(({ ts }) => ts),
+    ),
+    knownMarks(transaction, marks),
+    knownEvents(transaction, events),
+    knownOwners(transaction, owners),
+    readFigures(transaction, [...new Set(opened.map(({ strategy }) => strategy))], addresses),
+    countSmallVaults(transaction, [...new Set([...opened, ...owners].map(({ owner }) => owner))]),
+    readNewestTallies(transaction, [...new Set(events.map(({ vault }) => vault))]),
+    reserveVaultIds(transaction, [...new Set(opened.map(({ vault }) => vault))]),
+  ])
   const digests = new Map<string, string>()
   for (const { strategyId, ts, digest } of strategies.revisions) digests.set(identity.strategy(strategyId, ts), digest)
   for (const { ts, digest } of screens) digests.set(identity.screen(ts), digest)
@@ -48,7 +60,7 @@ export async function loadKnownState(
     digests.set(identity.event(vault, txHash, logIndex), digest)
   }
   const byAddress = new Map(vaults.map((vault) => [vault.address, vault]))
-  const known = { strategies: strategies.ids, vaults: byAddress, smallVaults, tallies, digests }
+  const known = { strategies: strategies.ids, vaults: byAddress, newIds, smallVaults, tallies, digests }
   return { known, figures }
 }
 

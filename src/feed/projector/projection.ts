@@ -1,5 +1,6 @@
 import { largeOwnerVaults } from '../../database/write/vaults/vault-tally.ts'
 import type { VaultRecord } from '../../database/write/vault.ts'
+import { WriteConflict } from '../../database/errors.ts'
 import { chargeFee, feesAfter, noFees, tellFees, tellHighWater, type VaultFees } from '../../domain/fees.ts'
 import { revalue } from '../../domain/flows.ts'
 import { isInRange } from '../../domain/position.ts'
@@ -71,10 +72,14 @@ export class Projection {
 
   #open({ vault: address, owner, strategy, ts }: VaultFact, digest: string): void {
     if (!this.known.strategies.has(strategy)) throw new UnknownStrategy('strategy', strategy)
+    const id = this.known.newIds.get(address)
+    // Known vaults were read before the numbers were reserved.
+    if (id === undefined) throw new WriteConflict('another writer has opened the vault')
     this.changes.opened.add(address)
-    this.changes.owners.set(`${address} ${ts}`, { vault: address, ts, owner, digest: null })
+    this.changes.owners.set(`${address} ${ts}`, { vaultId: id, ts, owner, digest: null })
     const ownerIsLarge = this.#isOneMoreOfMany(owner)
     this.#keep({
+      id,
       address,
       owner,
       strategyId: strategy,
@@ -94,7 +99,7 @@ export class Projection {
   #own(fact: OwnerFact, digest: string): void {
     const { ts, owner } = fact
     const vault = this.#vaultOf(fact)
-    this.changes.owners.set(`${vault.address} ${ts}`, { vault: vault.address, ts, owner, digest })
+    this.changes.owners.set(`${vault.address} ${ts}`, { vaultId: vault.id, ts, owner, digest })
     const ownerIsLarge = owner === vault.owner ? vault.ownerIsLarge : this.#isOneMoreOfMany(owner)
     this.#keep({ ...vault, owner, ownerIsLarge, updatedAt: ts })
   }
@@ -114,7 +119,7 @@ export class Projection {
     const valued = revalue(vault.state, valuation(fact.ts, fact.valueUsd, fact.prices))
     const state = requireStorable(setPositions(valued, { open: positions.length, outOfRange }), 'valueUsd')
     const fees = feesAfterMark(vault.fees, state, fact)
-    this.changes.positions.set(vault.address, positions)
+    this.changes.positions.set(vault.id, positions)
     this.#record({ ...vault, state, fees, updatedAt: fact.ts }, digest)
   }
 
@@ -135,9 +140,9 @@ export class Projection {
     if (isFlow) this.changes.benchmarkChanged.add(vault.address)
     if (isFlow) this.#record(after, null)
     else this.#keep(after)
-    this.tallies.add(vault.address, fact.ts, fact.type)
+    this.tallies.add(vault, fact.ts, fact.type)
     this.changes.events.push({
-      vault: vault.address,
+      vaultId: vault.id,
       txHash: fact.txHash,
       logIndex: fact.logIndex,
       block: fact.block,
@@ -169,14 +174,20 @@ export class Projection {
    * others.
    */
   #record(vault: VaultRecord, markDigest: string | null): void {
-    const { address, state, pointCount, updatedAt: ts } = vault
+    const { id, address, state, pointCount, updatedAt: ts } = vault
     const { points, pointsBefore, days } = this.changes
     if (!pointsBefore.has(address)) pointsBefore.set(address, pointCount)
     this.#keep({ ...vault, equityAt: ts, pointCount: vault.equityAt === ts ? pointCount : pointCount + 1 })
     const key = `${address} ${ts}`
-    points.set(key, { vault: address, ts, state, markDigest: markDigest ?? points.get(key)?.markDigest ?? null })
+    points.set(key, {
+      vault: address,
+      vaultId: id,
+      ts,
+      state,
+      markDigest: markDigest ?? points.get(key)?.markDigest ?? null,
+    })
     if (state.day !== null) {
-      days.set(`${address} ${state.day.day}`, { vault: address, day: state.day, endUsd: state.valueUsd })
+      days.set(`${address} ${state.day.day}`, { vaultId: id, day: state.day, endUsd: state.valueUsd })
     }
   }
 }

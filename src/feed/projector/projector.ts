@@ -2,7 +2,7 @@ import type { Database, Transaction } from '../../database/database.ts'
 import { changedTags } from '../../database/commits/cache-tags.ts'
 import type { CacheTag } from '../../database/commits/change-listener.ts'
 import { isConflict } from '../../database/errors.ts'
-import { saveBuckets } from '../../database/write/bucket.ts'
+import { savePages } from '../../database/write/page.ts'
 import { appendCommit, commitNonce } from '../../database/write/commit-log.ts'
 import { saveDays, savePoints } from '../../database/write/equity.ts'
 import { type FeedPosition, lockFeedPosition, saveFeedPosition, saveNewestFact } from '../../database/write/feed.ts'
@@ -184,10 +184,11 @@ async function save(
     touched.filter(({ address }) => changes.benchmarkChanged.has(address)),
   )
   savePoints(transaction, [...changes.points.values()])
-  saveBuckets(
+  savePages(
     transaction,
-    Array.from(changes.pointsBefore, ([vault, pointsBefore]) => {
-      return { vault, pointsBefore, points: known.vaults.get(vault)?.pointCount ?? pointsBefore }
+    Array.from(changes.pointsBefore, ([address, pointsBefore]) => {
+      const { id, pointCount } = known.vaults.get(address) as VaultRecord
+      return { vaultId: id, pointsBefore, points: pointCount }
     }),
   )
   saveDays(transaction, [...changes.days.values()])

@@ -11,7 +11,7 @@ const position = `json_build_object('id', p.id,
   'pool', json_build_object('a', p.a, 'b', p.b, 'venue', p.venue, 'feeTier', p.fee_tier),
   'range', json_build_object('lower', p.price_lower, 'upper', p.price_upper, 'current', p.price_current),
   'inRange', p.in_range, 'pendingRewardsUsd', p.pending_rewards_usd)`
-const positions = `coalesce((select json_agg(${position} order by p.ordinal) from position p where p.vault_address = v.address), '[]')`
+const positions = `coalesce((select json_agg(${position} order by p.ordinal) from position p where p.vault_id = v.id), '[]')`
 const pairs = `coalesce((select json_agg(json_build_object('a', a, 'b', b, 'venues', venues) order by p.ordinal)
   from strategy_pair p where p.strategy_id = s.id), '[]')`
 
@@ -30,9 +30,9 @@ const texts: Readonly<Record<string, string>> = {
       'strategy', json_build_object('id', s.id, 'name', s.name, 'liveApr', s.live_apr, 'sigma', s.sigma, 'pairs', ${pairs}),
       'positions', ${positions}) order by v.value_usd desc, v.address desc)::text as body
     from (select * from vault order by value_usd desc, address desc limit 50) v join strategy s on s.id = v.strategy_id`,
-  W3: `select coalesce(json_agg(json_build_object('txHash', tx_hash, 'logIndex', log_index, 'block', block, 'ts', ts,
+  W3: `select coalesce(json_agg(json_build_object('txHash', '0x' || encode(tx_hash, 'hex'), 'logIndex', log_index, 'block', block, 'ts', ts,
       'type', type, 'amountUsd', amount_usd, 'positionId', position_id, 'reason', reason)), '[]')::text as body
-    from (select * from ledger_row where vault_address = $1 and type = 'harvest'
+    from (select * from ledger_row where vault_id = (select id from vault where address = $1) and type = 'harvest'
       order by block desc, log_index desc, tx_hash desc limit 100) page`,
   W5: `select json_agg(json_build_object('id', id, 'name', name, 'tagline', tagline, 'description', description, 'pairs', ${pairs},
       'liveApr', live_apr, 'sigma', sigma) order by ordinal)::text as body from strategy s`,

@@ -1,5 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
+import { pagesFromPages, pagesFromPoints } from '../../../src/database/write/page.ts'
+import { bucketFan, maxPageLevels, pageBuckets } from '../../../src/domain/equity.ts'
+import { eventTypes } from '../../../src/domain/ledger.ts'
 
 /** How large a world is; each number says what there is of something. */
 export interface WorldSize {
@@ -59,7 +62,7 @@ export async function buildWorld(run: RunSql, size: WorldSize): Promise<void> {
       await run(equity(first, Math.min(to, first + together - 1), points))
   }
   await run(ledger(size))
-  await fillSeriesBuckets(run)
+  await fillPages(run)
   await fillVaultTallies(run)
   await fillLedgerTallies(run)
   // Else the server would do so by itself, while the systems are measured.
@@ -75,17 +78,17 @@ export async function fillVaultTallies(run: RunSql): Promise<void> {
 /** Tallies of the ledgers, as the migration that brought them counts what was stored. */
 export async function fillLedgerTallies(run: RunSql): Promise<void> {
   const sql = await migration('20261122130000_ledger_tallies')
-  await run(sql.slice(sql.indexOf('INSERT INTO')))
+  const insert = 'INSERT INTO "ledger_tally"'
+  const columns = `${insert} ("vault_id", "ts", ${eventTypes.map((type) => `"${type}"`).join(', ')})`
+  await run(sql.slice(sql.indexOf(insert)).replace(insert, columns).replaceAll('"vault_address"', '"vault_id"'))
 }
 
-/** Buckets and pages of the series, as the migrations that brought them fill them for what was stored already. */
-export async function fillSeriesBuckets(run: RunSql): Promise<void> {
-  for (const [name, table] of [
-    ['20261120120000_equity_buckets', 'equity_bucket'],
-    ['20261121120000_equity_pages', 'equity_page'],
-  ] as const) {
-    const sql = await migration(name)
-    await run(sql.slice(sql.indexOf(`INSERT INTO "${table}"`)))
+/** Pages of all series, as the projector makes them of the points. */
+async function fillPages(run: RunSql): Promise<void> {
+  for (let level = 1; level <= maxPageLevels; level++) {
+    const pages = `(point_count - 1) / ${pageBuckets * bucketFan ** level}`
+    const series = `(select id as vault, point_count as points, 0 as low, ${pages} as high from vault where ${pages} > 0) growing`
+    await run(level === 1 ? pagesFromPoints('1', series) : pagesFromPages(String(level), series))
   }
 }
 
@@ -124,13 +127,13 @@ const catalogue = `
       'Provides liquidity around the market, and moves when it has left the range; number ' || s || '.',
       case when s % 4 > 0 then 0.05 + s / 100.0 end, case when s % 4 > 0 then 0.2 + s / 90.0 end
     from ${numbers(1, strategyCount, 's')};
-  insert into strategy_revision (strategy_id, ts, digest) select id, published_at, md5(id) from strategy;
+  insert into strategy_revision (strategy_id, ts, digest) select id, published_at, decode(left(md5(id), 16), 'hex') from strategy;
   insert into strategy_pair (strategy_id, ordinal, a, b, venues)
     select 'strategy-' || s, p, ${symbols}[1 + (s + p) % 8], 'USDC', ${venues}
     from ${numbers(1, strategyCount, 's')}, ${numbers(0, pairsEach - 1, 'p')}`
 
 const universe = `
-  insert into screen (ts, digest) values (${worldEnd}, md5('screen'));
+  insert into screen (ts, digest) values (${worldEnd}, decode(left(md5('screen'), 16), 'hex'));
   insert into universe_asset (ordinal, symbol, name, category, venues, liquidity_usd)
     select n, 'AST' || n, 'Asset number ' || n, (enum_range(null::asset_category))[1 + n % 4], ${venues}, 1000000.5 + n * 1234.25
     from ${numbers(0, eligible - 1, 'n')};
@@ -138,49 +141,58 @@ const universe = `
     select n, 'AST' || n, 'USDC', ${venues}, 500000.75 + n * 321.5, n % 3 = 0 from ${numbers(0, eligible - 1, 'n')}`
 
 const vaults = (size: WorldSize): string => `
-  insert into vault (address, owner, strategy_id, opened_at, digest, status, value_usd, capital_in_usd, capital_out_usd, net_usd,
+  insert into vault (id, address, owner, strategy_id, opened_at, digest, status, value_usd, capital_in_usd, capital_out_usd, net_usd,
       strategy_delta_usd, market_delta_usd, benchmark_paid_out_usd, position_count, out_of_range_count, fees_contributed_usd,
       fees_withdrawn_usd, fees_taxed_usd, fees_high_water_usd, suspension_reason, suspended_at, equity_at, updated_at,
       point_count, ledger_block)
-    select ${address('v')}, ${address('(900000 + v)')}, 'strategy-' || 1 + v % ${strategyCount},
-      ${worldEnd - size.longPoints * minutesApart * 60 - 86_400 * historyDays}, md5(v::text),
+    select v, ${address('v')}, ${address('(900000 + v)')}, 'strategy-' || 1 + v % ${strategyCount},
+      ${worldEnd - size.longPoints * minutesApart * 60 - 86_400 * historyDays}, decode(left(md5(v::text), 16), 'hex'),
       (case when v % 50 = 0 then 'suspended' when v % 5 = 0 then 'attention' else 'earning' end)::vault_status,
       worth, ${capital('v')}, 0, worth - ${capital('v')}, worth - ${capital('v')} - 1234.567891, 1234.567891, 0, ${positionsEach},
       case when v % 5 = 0 then 1 else 0 end, ${capital('v')}, 0, 12.5, 345.678912,
       case when v % 50 = 0 then 'oracle deviation above 2 %' end, case when v % 50 = 0 then ${worldEnd - 3_600} end, ${worldEnd}, ${worldEnd},
       ${pointsOf('v', size)}, ${blockOf(`${size.ledgerRows} - 1`)}
-    from ${numbers(1, size.vaults, 'v')}, lateral (select ${value('v', '0')} as worth) valued`
+    from ${numbers(1, size.vaults, 'v')}, lateral (select ${value('v', '0')} as worth) valued;
+  select setval(pg_get_serial_sequence('vault', 'id'), ${size.vaults})`
 
 /** The second of every fifth vault is out of range. */
 const positions = `
-  insert into position (vault_address, id, ordinal, a, b, venue, fee_tier, price_lower, price_upper, price_current, tick_lower,
+  insert into position (vault_id, id, ordinal, a, b, venue, fee_tier, price_lower, price_upper, price_current, tick_lower,
       tick_upper, tick_current, in_range, pending_rewards_usd)
-    select address, 'position-' || p, p, 'WETH', 'USDC', 'uniswap-v3', 500, 1800.123456, 2900.654321, price, -201240, -196440,
+    select vault.id, 'position-' || p, p, 'WETH', 'USDC', 'uniswap-v3', 500, 1800.123456, 2900.654321, price, -201240, -196440,
       case when is_in then -198000 else -190000 end, is_in, 12.345678 + p
     from vault, ${numbers(0, positionsEach - 1, 'p')},
       lateral (select p = 0 or out_of_range_count = 0 as is_in) placed,
       lateral (select case when is_in then 2500.5 else 3100.25 end as price) priced`
 
 const benchmark = `
-  insert into benchmark_holding (vault_address, symbol, quantity)
-    select address, symbol, quantity from vault, (values ('USDC', ${holdings.USDC}), ('WETH', ${holdings.WETH})) held (symbol, quantity)`
+  insert into benchmark_holding (vault_id, symbol, quantity)
+    select vault.id, symbol, quantity from vault, (values ('USDC', ${holdings.USDC}), ('WETH', ${holdings.WETH})) held (symbol, quantity)`
 
 const days = `
-  insert into vault_day (vault_address, day, start_usd, end_usd, growth)
-    select address, ${worldEnd / 86_400} - d, value_usd, value_usd, 1 + (d % 7) / 1000.0 from vault, ${numbers(0, historyDays - 1, 'd')}`
+  insert into vault_day (vault_id, day, start_usd, end_usd, growth)
+    select vault.id, ${worldEnd / 86_400} - d, value_usd, value_usd, 1 + (d % 7) / 1000.0 from vault, ${numbers(0, historyDays - 1, 'd')}`
 
 const equity = (from: number, to: number, points: number): string => `
-  insert into equity_point (vault_address, ts, value_usd, capital_in_usd, capital_out_usd, net_usd, mark_digest)
-    select ${address('v')}, ${worldEnd} - ago * ${minutesApart * 60}, worth, ${capital('v')}, 0, worth - ${capital('v')}, md5(ago::text)
+  insert into equity_point (vault_id, ts, value_usd, capital_in_usd, capital_out_usd, mark_digest)
+    select v, ${worldEnd} - ago * ${minutesApart * 60}, worth, ${capital('v')}, 0, decode(left(md5(ago::text), 16), 'hex')
     from ${numbers(from, to, 'v')}, generate_series(${points - 1}, 0, -1) ago,
       lateral (select ${value('v', 'ago')} as worth) valued`
 
+/** SQL that adds as many harvests, a second and a block apart, before the oldest row of a vault's ledger as make it so long. */
+export const lengthenLedger = (vault: number, rows: number): string => `
+  insert into ledger_row (vault_id, tx_hash, log_index, block, ts, type, amount_usd, position_id, digest)
+    select ${vault}, decode(md5('long-' || r) || md5(r || '-long'), 'hex'), 0, oldest.block - r, oldest.ts - r, 'harvest', 1, 'position-0',
+      decode(left(md5(r::text), 16), 'hex')
+    from (select min(block) as block, min(ts) as ts, count(*) as count from ledger_row where vault_id = ${vault}) oldest,
+      generate_series(1, ${rows} - count) r`
+
 /** A deposit, then days of two harvests, a rebalance and a fee. */
 const ledger = ({ vaults, ledgerRows }: WorldSize): string => `
-  insert into ledger_row (vault_address, tx_hash, log_index, block, ts, type, amount_usd, position_id, reason, digest)
-    select ${address('v')}, '0x' || md5(v || '-' || r) || md5(r || '-' || v), r % 7, ${blockOf('r')},
+  insert into ledger_row (vault_id, tx_hash, log_index, block, ts, type, amount_usd, position_id, reason, digest)
+    select v, decode(md5(v || '-' || r) || md5(r || '-' || v), 'hex'), r % 7, ${blockOf('r')},
       ${worldEnd} - (${ledgerRows} - 1 - r) * 21600, type::event_type,
       case when type in ('deposit', 'fee', 'harvest') then round((100 + v + r / 3.0)::numeric, 6) end,
-      case when type in ('harvest', 'rebalance') then 'position-0' end, null, md5(v || ':' || r)
+      case when type in ('harvest', 'rebalance') then 'position-0' end, null, decode(left(md5(v || ':' || r), 16), 'hex')
     from ${numbers(1, vaults, 'v')}, ${numbers(0, ledgerRows - 1, 'r')},
       lateral (select case when r = 0 then 'deposit' else (array['harvest', 'harvest', 'rebalance', 'fee'])[1 + r % 4] end as type) typed`

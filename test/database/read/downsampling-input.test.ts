@@ -47,19 +47,19 @@ describe('downsampling input', () => {
     )
   })
 
-  test('contains of the outer points only the first, last, smallest and largest', () => {
+  test('contains of buckets only the smallest and the largest point of each, and the outer ends', () => {
     fc.assert(
-      fc.property(candidates, fc.nat(30), fc.nat(30), (rows, one, other) => {
+      fc.property(candidates, fc.nat(30), fc.nat(30), fc.integer({ min: 1, max: 9 }), (rows, one, other, each) => {
         const points = eachOnce(rows)
         const [from, to] = [Math.min(one, other), Math.max(one, other)]
         const read = new DownsamplingInput(0)
-        read.addExtremes(textOf(points.slice(0, from)))
+        read.addBuckets(textOf(points.slice(0, from)), each, 'first')
         read.add(textOf(points.slice(from, to)))
-        read.addExtremes(textOf(points.slice(to)))
+        read.addBuckets(textOf(points.slice(to)), each, 'last')
         expect(rowsOf(read)).toEqual([
-          ...outlined(points.slice(0, from)),
+          ...extremes(points.slice(0, from), each, 0),
           ...points.slice(from, to),
-          ...outlined(points.slice(to)),
+          ...extremes(points.slice(to), each, points.length - to - 1),
         ])
         const wanted = rowsOf(read)
         expect(Array.from(read.x).slice(0, read.length)).toEqual(wanted.map(({ ts }) => ts))
@@ -69,8 +69,12 @@ describe('downsampling input', () => {
   })
 })
 
-function outlined(rows: readonly EquityRow[]): EquityRow[] {
-  const values = rows.map(({ netUsd }) => Number(netUsd))
-  const ends = [Math.min(...values), Math.max(...values)].map((value) => values.indexOf(value))
-  return rows.filter((_, index) => index === 0 || index === rows.length - 1 || ends.includes(index))
+/** The extremes of each bucket of so many rows, and the row at an end. */
+function extremes(rows: readonly EquityRow[], each: number, end: number): EquityRow[] {
+  return rows.filter((_, index) => {
+    const start = index - (index % each)
+    const values = rows.slice(start, start + each).map(({ netUsd }) => Number(netUsd))
+    const at = [Math.min(...values), Math.max(...values)].map((value) => start + values.indexOf(value))
+    return index === end || at.includes(index)
+  })
 }

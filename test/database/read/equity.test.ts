@@ -1,20 +1,15 @@
-import { readFile } from 'node:fs/promises'
-import path from 'node:path'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Database, Reader } from '../../../src/database/database.ts'
 import { readEquity, type Window } from '../../../src/database/read/equity.ts'
 import type { EquityRow } from '../../../src/database/read/rows.ts'
-import { downsample, sealedBuckets } from '../../../src/domain/equity.ts'
-import { demoFacts } from '../../../src/feed/demo/demo.ts'
+import { downsample } from '../../../src/domain/equity.ts'
 import type { FactInput } from '../../../src/feed/fact/fact.ts'
-import { createDatabase, empty, emptyDatabase, runScript, type TestDatabase } from '../../support/database.ts'
-import { dump } from '../../support/dump.ts'
+import { createDatabase, empty, emptyDatabase, type TestDatabase } from '../../support/database.ts'
 import { touched } from '../../support/explain.ts'
 import { lengthenSeries, minuteOf, spikeAt } from '../../support/series.ts'
 import { addressOf, apply, deposit, event, mark, midnight, opened, strategy } from '../../support/world.ts'
 
-const migrations = path.resolve(import.meta.dirname, '../../../prisma/migrations')
 const ever: Window = { since: 0, until: 253_402_300_799 }
 const long = addressOf(1)
 const longPoints = 200_000
@@ -23,10 +18,10 @@ const shortPoints = 2_000
 
 /** All points of a vault, as they were recorded. */
 function recordedPoints(database: Database, vault: string): Promise<EquityRow[]> {
-  const text = `select vault_address as "vaultAddress", ts::float8 as ts, trim_scale(value_usd)::text as "valueUsd",
-      trim_scale(capital_in_usd)::text as "capitalInUsd",
-      trim_scale(capital_out_usd)::text as "capitalOutUsd", trim_scale(net_usd)::text as "netUsd"
-    from equity_point where vault_address = $1 order by ts`
+  const text = `select address as "vaultAddress", ts::float8 as ts, trim_scale(point.value_usd)::text as "valueUsd",
+      trim_scale(point.capital_in_usd)::text as "capitalInUsd", trim_scale(point.capital_out_usd)::text as "capitalOutUsd",
+      trim_scale(point.value_usd + point.capital_out_usd - point.capital_in_usd)::text as "netUsd"
+    from equity_point point join vault on id = vault_id where address = $1 order by ts`
   return database.query({ name: 'recorded_points', text }, [vault])
 }
 
@@ -174,6 +169,7 @@ interface Bucket {
   readonly level: number
   readonly ordinal: number
   readonly first: number
+  readonly last: number
   readonly least: EquityRow
   readonly greatest: EquityRow
 }
@@ -190,6 +186,7 @@ function bucketsOf(points: readonly EquityRow[]): Bucket[] {
         level,
         ordinal,
         first: held[0]?.ts ?? NaN,
+        last: held.at(-1)?.ts ?? NaN,
         least: byNet[0] as EquityRow,
         greatest: held.find(({ netUsd }) => netUsd === greatestNet) as EquityRow,
       }
@@ -197,39 +194,30 @@ function bucketsOf(points: readonly EquityRow[]): Bucket[] {
   )
 }
 
-async function keptBuckets(database: Database, vault: string): Promise<Bucket[]> {
-  const end = (name: string) => `json_build_object('vaultAddress', vault_address, 'ts', ${name}_ts,
-    'valueUsd', trim_scale(${name}_value_usd)::text, 'capitalInUsd', trim_scale(${name}_capital_in_usd)::text,
-    'capitalOutUsd', trim_scale(${name}_capital_out_usd)::text,
-    'netUsd', trim_scale(${name}_value_usd + ${name}_capital_out_usd - ${name}_capital_in_usd)::text) as ${name}`
-  const text = `select level, ordinal, first_ts::float8 as first, ${end('least')}, ${end('greatest')}
-    from equity_bucket where vault_address = $1 order by level, ordinal`
-  return database.query({ name: 'kept_buckets', text }, [vault])
-}
-
 interface Page {
   readonly level: number
   readonly ordinal: number
+  readonly first: number
+  readonly last: number
   readonly lines: readonly string[]
 }
 
 /** Computes the complete pages from buckets. */
 function pagesOf(buckets: readonly Bucket[]): Page[] {
-  return [1, 2, 3].flatMap((level) => {
+  return [1, 2, 3, 4, 5].flatMap((level) => {
     const all = buckets.filter((bucket) => bucket.level === level)
-    return Array.from({ length: Math.floor(all.length / 64) }, (_, ordinal) => {
-      const ends = all.slice(64 * ordinal, 64 * (ordinal + 1)).flatMap(({ least, greatest }) => {
-        return [least, greatest].sort((one, other) => one.ts - other.ts)
-      })
+    return Array.from({ length: Math.floor(all.length / 16) }, (_, ordinal) => {
+      const held = all.slice(16 * ordinal, 16 * (ordinal + 1))
+      const ends = held.flatMap(({ least, greatest }) => [least, greatest].sort((one, other) => one.ts - other.ts))
       const lines = ends.map((row) => [row.ts, row.netUsd, row.valueUsd, row.capitalInUsd, row.capitalOutUsd].join(' '))
-      return { level, ordinal, lines }
+      return { level, ordinal, first: held[0]?.first ?? NaN, last: held.at(-1)?.last ?? NaN, lines }
     })
   })
 }
 
 function keptPages(database: Database, vault: string): Promise<Page[]> {
-  const text = `select level, ordinal, string_to_array(candidates, E'\\n') as lines
-    from equity_page where vault_address = $1 order by level, ordinal`
+  const text = `select level, ordinal, first_ts::float8 as first, last_ts::float8 as last, string_to_array(candidates, E'\\n') as lines
+    from equity_page join vault on id = vault_id where address = $1 order by level, ordinal`
   return database.query({ name: 'kept_pages', text }, [vault])
 }
 
@@ -241,7 +229,7 @@ function wave(vault: string, count: number, from = 0): FactInput[] {
   })
 }
 
-describe('the buckets that are kept', () => {
+describe('the pages that are kept', () => {
   let database: TestDatabase
 
   beforeAll(async () => {
@@ -284,7 +272,7 @@ describe('the buckets that are kept', () => {
   }
 
   test('equal those computed from all points, for any batches and any facts of the same second', async () => {
-    const steps = fc.array(step, { minLength: 1, maxLength: 200, size: 'max' })
+    const steps = fc.array(step, { minLength: 1, maxLength: 600, size: 'max' })
     await fc.assert(
       fc.asyncProperty(steps, fc.array(fc.integer({ min: 1, max: 60 }), { minLength: 1 }), async (some, sizes) => {
         await empty(database)
@@ -297,7 +285,7 @@ describe('the buckets that are kept', () => {
         }
         for (const vault of [long, short]) {
           const points = await recordedPoints(database, vault)
-          expect(await keptBuckets(database, vault)).toEqual(bucketsOf(points))
+          expect(await keptPages(database, vault)).toEqual(pagesOf(bucketsOf(points)))
           expect(await pointCount(database, vault)).toBe(points.length)
         }
       }),
@@ -305,15 +293,15 @@ describe('the buckets that are kept', () => {
     )
   })
 
-  test('are written to pages as soon as 64 are sealed, one line for each end, ascending by time', async () => {
+  test('are written as soon as they are complete, one line for each end of a bucket, ascending by time', async () => {
     for (const batch of [37, 300]) {
       await empty(database)
       await apply(database, [strategy('one'), opened(long, 'one'), opened(short, 'one')])
       const facts = wave(long, 1_030).flatMap((fact, index) => [fact, ...(index < 260 ? wave(short, 1, index) : [])])
       for (let at = 0; at < facts.length; at += batch) await apply(database, facts.slice(at, at + batch))
       for (const [vault, pages] of [
-        [long, 5],
-        [short, 1],
+        [long, 16 + 4 + 1],
+        [short, 4 + 1],
       ] as const) {
         const kept = await keptPages(database, vault)
         expect(kept).toEqual(pagesOf(bucketsOf(await recordedPoints(database, vault))))
@@ -321,23 +309,6 @@ describe('the buckets that are kept', () => {
       }
     }
   }, 120_000)
-
-  test('are made by the migrations for the points that are stored already', async () => {
-    await empty(database)
-    await apply(
-      database,
-      demoFacts(midnight).map((fact) => JSON.stringify(fact)),
-    )
-    await apply(database, [strategy('one'), opened(long, 'one'), ...wave(long, 300)])
-    const kept = await dump(database)
-    expect(kept['equity_bucket']?.length).toBeGreaterThan(sealedBuckets(kept['equity_point']?.length ?? 0, 1) - 10)
-    expect(kept['equity_page']?.length).toBeGreaterThan(0)
-    await runScript(database, 'drop table equity_page, equity_bucket; alter table vault drop column point_count')
-    for (const name of ['20261120120000_equity_buckets', '20261121120000_equity_pages']) {
-      await runScript(database, await readFile(path.join(migrations, name, 'migration.sql'), 'utf8'))
-    }
-    expect(await dump(database)).toEqual(kept)
-  })
 })
 
 async function pointCount(database: Database, vault: string): Promise<number | undefined> {

@@ -22,7 +22,7 @@ const smallOwners = [1, 2, 3].map((number) => addressOf(900_000 + number))
 async function addVaults(database: Database): Promise<void> {
   await database.prisma.$executeRawUnsafe(
     `insert into vault select (jsonb_populate_record(vault, jsonb_build_object(
-        'address', '0x' || left(md5(number::text) || md5('more'), 40), 'status', state.status,
+        'id', vault.id + number, 'address', '0x' || left(md5(number::text) || md5('more'), 40), 'status', state.status,
         'owner', '0x' || lpad((900000 + case when number <= ${count / 2} then 0 else number % 1000 end)::text, 40, '0'),
         'strategy_id', ('{one,two,three}'::text[])[1 + number % 3], 'updated_at', vault.updated_at + number * 7 % 5003,
         'value_usd', worth, 'capital_in_usd', paid, 'net_usd', worth - paid, 'strategy_delta_usd', worth - paid,

@@ -2,21 +2,21 @@ import type { Transaction } from '../../database.ts'
 import { deleteSet, insertSet } from '../sets.ts'
 import type { VaultRecord } from '../vault.ts'
 
-const deleteHoldings = deleteSet('benchmark_holding', 'vault_address')
-const insertHoldings = insertSet('benchmark_holding', { vault_address: 'text', symbol: 'text', quantity: 'numeric' })
+const deleteHoldings = deleteSet('benchmark_holding')
+const insertHoldings = insertSet('benchmark_holding', { vault_id: 'integer', symbol: 'text', quantity: 'numeric' })
 
 /** Replaces the benchmark holdings of vaults that had flows. */
 export function replaceHoldings(transaction: Transaction, vaults: readonly VaultRecord[]): void {
   deleteHoldings(
     transaction,
-    vaults.map(({ address }) => address),
+    vaults.map(({ id }) => id),
   )
   insertHoldings(transaction, vaults.flatMap(holdingRows))
 }
 
-function holdingRows({ address, state }: VaultRecord) {
+function holdingRows({ id, state }: VaultRecord) {
   return Array.from(state.benchmark.holdings, ([symbol, quantity]) => ({
-    vault_address: address,
+    vault_id: id,
     symbol,
     quantity: quantity.toFixed(),
   }))

@@ -1,14 +1,17 @@
 import type { Statement, Transaction } from '../../database.ts'
-import { insertSet } from '../sets.ts'
+import { bytesOrNull, insertSet } from '../sets.ts'
 
-/** Identity of an owner fact: its vault and time, in Unix seconds. */
+/** Identity of an owner fact: the address of its vault, and its time in Unix seconds. */
 export interface OwnerIdentity {
   readonly vault: string
   readonly ts: number
 }
 
 /** An owner of a vault from some time on. */
-export interface RecordedOwner extends OwnerIdentity {
+export interface RecordedOwner {
+  readonly vaultId: number
+  /** Unix seconds. */
+  readonly ts: number
   readonly owner: string
   /** Null for the first owner, whom the vault fact names. */
   readonly digest: string | null
@@ -16,24 +19,24 @@ export interface RecordedOwner extends OwnerIdentity {
 
 const insertOwners = insertSet(
   'vault_owner',
-  { vault_address: 'text', ts: 'bigint', owner: 'text', digest: 'text' },
-  'on conflict (vault_address, ts) do update set owner = excluded.owner, digest = excluded.digest',
+  { vault_id: 'integer', ts: 'bigint', owner: 'text', digest: 'bytea' },
+  'on conflict (vault_id, ts) do update set owner = excluded.owner, digest = excluded.digest',
 )
 
 /** Appends owners; one of the second in which a vault was opened replaces the first owner. */
 export function saveOwners(transaction: Transaction, owners: readonly RecordedOwner[]): void {
   insertOwners(
     transaction,
-    owners.map(({ vault, ts, owner, digest }) => ({ vault_address: vault, ts, owner, digest })),
+    owners.map(({ vaultId, ts, owner, digest }) => ({ vault_id: vaultId, ts, owner, digest: bytesOrNull(digest) })),
   )
 }
 
 const ownersAmong: Statement = {
   name: 'known_owners',
-  text: `select vault_address as vault, vault_owner.ts::float8 as ts, digest
-    from vault_owner join unnest($1::text[], $2::bigint[]) as wanted(vault, ts)
-      on vault_address = vault and vault_owner.ts = wanted.ts
-    where digest is not null`,
+  text: `select wanted.vault, vault_owner.ts::float8 as ts, encode(vault_owner.digest, 'hex') as digest
+    from unnest($1::text[], $2::bigint[]) as wanted(vault, ts) join vault on vault.address = wanted.vault
+      join vault_owner on vault_id = vault.id and vault_owner.ts = wanted.ts
+    where vault_owner.digest is not null`,
 }
 
 /** Returns the owner facts that were applied already, with the digests of their contents. */

@@ -16,12 +16,12 @@ export async function readVaultProgress(
 ): Promise<VaultProgress[]> {
   const vaults = await prisma.vault.findMany({
     where: { address: { in: [...addresses] } },
-    select: { address: true, updatedAt: true },
+    select: { id: true, address: true, updatedAt: true },
   })
   const marks = await prisma.equityPoint.findMany({
-    where: { OR: vaults.map(({ address, updatedAt }) => ({ vaultAddress: address, ts: updatedAt })) },
-    select: { vaultAddress: true, markDigest: true },
+    where: { OR: vaults.map(({ id, updatedAt }) => ({ vaultId: id, ts: updatedAt })) },
+    select: { vaultId: true, markDigest: true },
   })
-  const marked = new Set(marks.flatMap(({ vaultAddress, markDigest }) => (markDigest === null ? [] : [vaultAddress])))
-  return vaults.map(({ address, updatedAt }) => ({ address, ts: Number(updatedAt), isMarked: marked.has(address) }))
+  const marked = new Set(marks.flatMap(({ vaultId, markDigest }) => (markDigest === null ? [] : [vaultId])))
+  return vaults.map(({ id, address, updatedAt }) => ({ address, ts: Number(updatedAt), isMarked: marked.has(id) }))
 }

@@ -1,0 +1,18 @@
+/**
+ * Returns the SQL expression that encodes an equity point as downsampling input: time, net of flows, value, capital in and
+ * capital out, separated by spaces.
+ * @param netUsd SQL expression of net of flows
+ */
+export function encodedPoint(netUsd = 'value_usd + capital_out_usd - capital_in_usd'): string {
+  const amounts = [netUsd, 'value_usd', 'capital_in_usd', 'capital_out_usd']
+  return `concat_ws(' ', ts, ${amounts.map((amount) => `trim_scale(${amount})`).join(', ')})`
+}
+/** Returns the SQL expression of bytes as `0x` and hexadecimal digits in lower case. */
+export function hexOf(bytes: string): string {
+  return `'0x' || encode(${bytes}, 'hex')`
+}
+
+/** Returns the SQL expression of the bytes that a text of `0x` and hexadecimal digits means. */
+export function bytesOf(text: string): string {
+  return `decode(substr(${text}, 3), 'hex')`
+}

@@ -1,0 +1,75 @@
+import type { Database } from '../../../src/database/database.ts'
+import { countLedger } from '../../../src/database/read/ledger.ts'
+import { countVaults } from '../../../src/database/read/vault-lists/count.ts'
+import { allStrategies, type VaultFilter } from '../../../src/database/read/vault-lists/filter.ts'
+import { type VaultOrder, vaultOrders } from '../../../src/database/read/vault-lists/order.ts'
+import { readVaultPages } from '../../../src/database/read/vault-lists/page.ts'
+import { vaultAddress, worldEnd } from '../speed/world.ts'
+
+const rounds = 15
+const pageLength = 50
+const any: VaultFilter = { status: null, strategy: null, owner: null }
+
+const filters: Readonly<Record<string, VaultFilter>> = {
+  'no filter': any,
+  'rare status': { ...any, status: ['suspended'] },
+  'status of none': { ...any, status: ['exiting'] },
+  strategy: { ...any, strategy: ['strategy-1'] },
+  'strategy, status': { ...any, strategy: ['strategy-1'], status: ['attention'] },
+  owner: { ...any, owner: [vaultAddress(900_001)] },
+}
+
+/** Times of reads by what is read, in milliseconds. */
+export type Times = ReadonlyMap<string, number>
+
+/** Times the first page of all vaults in each order with each filter. */
+export function timePages(database: Database): Promise<Times> {
+  const orders = Object.keys(vaultOrders) as VaultOrder[]
+  const reads = Object.entries(filters).flatMap(([name, filter]) =>
+    orders.map((orderBy): [string, () => Promise<unknown>] => [
+      `by ${orderBy}, ${name}`,
+      () =>
+        readVaultPages(database, [allStrategies], {
+          filter,
+          orderBy,
+          direction: 'DESC',
+          first: pageLength,
+          after: null,
+        }),
+    ]),
+  )
+  return timeAll(reads)
+}
+
+/** Times the numbers of vaults with each filter, and of rows of a vault's ledger: all, and those of a type in a window. */
+export function timeCounts(database: Database, vault: string): Promise<Times> {
+  const ever = { types: null, since: 0, until: worldEnd + 1 }
+  const window = { types: ['fee'] as const, since: worldEnd - 20 * 86_400, until: worldEnd - 86_400 }
+  return timeAll([
+    ...Object.entries(filters).map(([name, filter]): [string, () => Promise<unknown>] => [
+      `vaults, ${name}`,
+      () => countVaults(database, [allStrategies], filter),
+    ]),
+    ['ledger rows', () => countLedger(database, [vault], ever)],
+    ['ledger rows of a type in a window', () => countLedger(database, [vault], window)],
+  ])
+}
+
+/** The fastest of some rounds each: what else the machine does only adds to it. */
+async function timeAll(reads: readonly [string, () => Promise<unknown>][]): Promise<Times> {
+  const times = new Map<string, number>()
+  for (let round = 0; round < rounds; round++) {
+    for (const [name, read] of reads) {
+      const begun = performance.now()
+      await read()
+      times.set(name, Math.min(performance.now() - begun, times.get(name) ?? Infinity))
+    }
+  }
+  return times
+}
+
+/** Returns the read whose time grew most, and how many times as long it takes. */
+export function mostGrown(small: Times, large: Times): { readonly name: string; readonly ratio: number } {
+  const grown = Array.from(large, ([name, time]) => ({ name, ratio: time / (small.get(name) ?? NaN) }))
+  return grown.toSorted((one, other) => other.ratio - one.ratio)[0] ?? { name: 'none', ratio: NaN }
+}
