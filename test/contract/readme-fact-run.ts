@@ -40,7 +40,11 @@ const versions = new DataVersions()
 let heard: () => void = () => undefined
 const isHeard = new Promise<void>((resolve) => (heard = resolve))
 let isIngested = false
-const listener = notifyAll(cache, versions, { committed: () => undefined, listening: () => undefined, endAll: () => undefined })
+const listener = notifyAll(cache, versions, {
+  committed: () => undefined,
+  listening: () => undefined,
+  endAll: () => undefined,
+})
 const stopListening = await database.listen({
   ...listener,
   committed: (commit) => {

@@ -1,33 +1,15 @@
 import type { Database, Transaction } from '../../database/database.ts'
-import { changedTags } from '../../database/commits/cache-tags.ts'
-import type { CacheTag } from '../../database/commits/change-listener.ts'
 import { isConflict } from '../../database/errors.ts'
-import { savePages } from '../../database/write/page.ts'
 import { appendCommit, commitNonce } from '../../database/write/commit-log.ts'
-import { saveDays, savePoints } from '../../database/write/equity.ts'
 import { type FeedPosition, lockFeedPosition, saveFeedPosition, saveNewestFact } from '../../database/write/feed.ts'
-import { replaceHoldings } from '../../database/write/vaults/holding.ts'
-import { saveEvents, saveTallies } from '../../database/write/ledger.ts'
-import { saveOwners } from '../../database/write/vaults/owner.ts'
-import { replacePositions } from '../../database/write/position.ts'
-import {
-  type ChangedDays,
-  type Figures,
-  lockStrategies,
-  refreshFigures,
-  saveStrategies,
-} from '../../database/write/strategy.ts'
-import { saveScreens } from '../../database/write/universe.ts'
-import { type CountChange, saveVaultTallies } from '../../database/write/vaults/vault-tally.ts'
-import { saveVaults, type VaultRecord } from '../../database/write/vault.ts'
+import { saveVaultTallies } from '../../database/write/vaults/vault-tally.ts'
 import { DomainError } from '../../domain/errors.ts'
-import { dayOf } from '../../domain/returns.ts'
 import type { BatchLine, LineOutcome } from './line-outcome.ts'
 import { digestOf } from '../fact/digest.ts'
 import { type ExpectedState, movesPosition, requireExpectedState } from '../feed-position.ts'
 import { areKnown, loadKnownState } from './known-state.ts'
-import { countedBy, type KnownState } from './changes.ts'
 import { Projection } from './projection.ts'
+import { countChanges, saveChanges } from './save-changes.ts'
 
 /** Options of {@link applyBatch}. */
 export interface BatchOptions {
@@ -115,7 +97,7 @@ async function applyOnce(
   }
   await requireExpectedState(expected, { stored, position, areKnown: (some) => areKnown(transaction, some) })
   const nonce = commitNonce()
-  const tags = await save(transaction, projection, figures, nonce)
+  const tags = await saveChanges(transaction, projection, figures, nonce)
   const hasApplied = outcomes.some(({ status }) => status === 'applied')
   const moved = position !== undefined && movesPosition(stored, position, hasApplied) ? position : null
   if (moved !== null) saveFeedPosition(transaction, feed, stored, moved)
@@ -157,70 +139,4 @@ function outcomeOf(projection: Projection, line: BatchLine): LineOutcome {
     if (!(error instanceof DomainError)) throw error
     return { status: 'rejected', kind: fact.kind, issue: { key: error.key, reason: error.message } }
   }
-}
-
-/**
- * Writes the changes of a batch.
- * @returns cache tags of everything that changed
- */
-async function save(
-  transaction: Transaction,
-  { known, changes, tallies }: Projection,
-  figures: readonly Figures[],
-  nonce: string,
-): Promise<CacheTag[]> {
-  const touched = [...changes.touched.keys()].map((address) => known.vaults.get(address) as VaultRecord)
-  saveStrategies(transaction, changes.strategies)
-  await saveScreens(transaction, changes.screens)
-  const stale = await lockStrategies(transaction, figures, changedDays(known, changes))
-  saveVaults(
-    transaction,
-    touched.filter(({ address }) => changes.opened.has(address)),
-    touched.filter(({ address }) => !changes.opened.has(address)),
-  )
-  saveOwners(transaction, [...changes.owners.values()])
-  replaceHoldings(
-    transaction,
-    touched.filter(({ address }) => changes.benchmarkChanged.has(address)),
-  )
-  savePoints(transaction, [...changes.points.values()])
-  savePages(
-    transaction,
-    Array.from(changes.pointsBefore, ([address, pointsBefore]) => {
-      const { id, pointCount } = known.vaults.get(address) as VaultRecord
-      return { vaultId: id, pointsBefore, points: pointCount }
-    }),
-  )
-  saveDays(transaction, [...changes.days.values()])
-  saveEvents(transaction, changes.events, nonce)
-  saveTallies(transaction, tallies.added())
-  replacePositions(transaction, changes.positions)
-  await refreshFigures(transaction, stale)
-  const isScreened = changes.screens.length > 0
-  return changedTags([...changes.touched.keys()], {
-    catalogue: changes.strategies.length > 0 || isScreened || stale.size > 0,
-    universe: isScreened,
-  })
-}
-
-/** Returns by what the changed vaults were counted before the batch, and are counted after it. */
-function countChanges({ known, changes }: Projection): CountChange[] {
-  return Array.from(changes.touched, ([address, before]) => {
-    return { before, after: countedBy(known.vaults.get(address) as VaultRecord) }
-  })
-}
-
-/** Returns the days of each strategy that a batch changes. */
-function changedDays(known: KnownState, { points }: Projection['changes']): Map<string, ChangedDays> {
-  const changed = new Map<string, ChangedDays>()
-  for (const { vault, ts } of points.values()) {
-    const strategy = known.vaults.get(vault)?.strategyId
-    if (strategy === undefined) continue
-    const { oldestDay, newestSeconds } = changed.get(strategy) ?? { oldestDay: Infinity, newestSeconds: 0 }
-    changed.set(strategy, {
-      oldestDay: Math.min(oldestDay, dayOf(ts)),
-      newestSeconds: Math.max(newestSeconds, ts),
-    })
-  }
-  return changed
 }

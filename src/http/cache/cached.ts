@@ -21,7 +21,7 @@ export function cached(cache: ResponseCache, data: DataVersions, produce: Produc
     const { request, body, onLeave } = exchange
     exchange.stamp = data.now()
     const key = isGraphiqlPage(request) ? null : cacheKey(request, body)
-    return cache.answer(key, onLeave, (whenLeft) => produce(exchange, whenLeft))
+    return cache.answer(key, exchange.sender, onLeave, (whenLeft) => produce(exchange, whenLeft))
   }
 }
 

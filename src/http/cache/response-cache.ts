@@ -15,6 +15,9 @@ export interface Made {
 /** Registers a callback that runs when the client disconnects before its response. */
 export type OnLeave = (giveUp: () => void) => void
 
+/** Produces a response; called back when no client waits for it any more. */
+type Make = (onLeave: OnLeave) => Promise<Made>
+
 /** Cache metrics. */
 export interface CacheFigures {
   readonly hits: number
@@ -29,13 +32,10 @@ export interface CacheFigures {
 export interface ResponseCache {
   /**
    * Returns the response with this key: from the cache, from a production in progress, or from a new one. A null key is
-   * never shared.
+   * never shared. A production that another sender began is shared for a short time only, because it may wait for that
+   * sender's turn; then the client's own begins.
    */
-  answer(
-    key: string | null,
-    onLeave: OnLeave,
-    make: (onLeave: OnLeave) => Promise<Made>,
-  ): EncodedResponse | Promise<EncodedResponse>
+  answer(key: string | null, sender: string, onLeave: OnLeave, make: Make): EncodedResponse | Promise<EncodedResponse>
   /** Invalidates the responses whose data the commit changed, and stops sharing the productions begun before it. */
   committed(commit: { readonly tags: readonly string[] }): void
   /** Sets whether commit notifications arrive; without them nothing is cached or served from the cache. */
@@ -45,10 +45,13 @@ export interface ResponseCache {
 
 /** A production in progress, shared by one or more clients. */
 interface Run {
+  readonly sender: string
   readonly finished: Promise<EncodedResponse>
   readonly waiting: Waiting
 }
 
+/** How long a client waits for a production that another sender began: a few reads. */
+const sharedMilliseconds = 100
 /** Size of an entry besides its body, in bytes; its compressed bodies together are no larger than the body itself. */
 const overheadBytes = 1_000
 /** Size of a tag in bytes: an address and its place in a list. */
@@ -96,7 +99,7 @@ export function createResponseCache(bytes: number): ResponseCache {
     return finished
   }
 
-  function begin(key: string, make: (onLeave: OnLeave) => Promise<Made>): Run {
+  function begin(key: string, sender: string, make: Make): Run {
     const close = (): void => {
       if (runs.get(key) === run) runs.delete(key)
     }
@@ -107,20 +110,32 @@ export function createResponseCache(bytes: number): ResponseCache {
         giveUp()
       }
     })
-    const run = { finished: finish(key, making).finally(close), waiting }
+    const run = { sender, finished: finish(key, making).finally(close), waiting }
     runs.set(key, run)
     return run
   }
 
+  async function sharedWithOther(run: Run, key: string, sender: string, onLeave: OnLeave, make: Make) {
+    run.waiting.join(onLeave)
+    const shared = await within(sharedMilliseconds, run.finished)
+    if (shared !== null && shared.status !== 503) return shared
+    const newest = runs.get(key)
+    const own = newest?.sender === sender ? newest : begin(key, sender, make)
+    own.waiting.join(onLeave)
+    return own.finished
+  }
+
   return {
-    answer(key, onLeave, make) {
+    answer(key, sender, onLeave, make) {
       if (key === null || !isKeeping) {
         return make(onLeave).then(({ answer, ...origin }) => new EncodedResponse(answer, origin))
       }
       const entry = current(key)
       counts[entry === undefined ? 'misses' : 'hits']++
       if (entry !== undefined) return entry.finished
-      const run = runs.get(key) ?? begin(key, make)
+      const known = runs.get(key)
+      if (known !== undefined && known.sender !== sender) return sharedWithOther(known, key, sender, onLeave, make)
+      const run = known ?? begin(key, sender, make)
       run.waiting.join(onLeave)
       return run.finished
     },
@@ -139,6 +154,18 @@ export function createResponseCache(bytes: number): ResponseCache {
 
     figures: () => ({ ...counts, entries: kept.size, bytes: kept.calculatedSize }),
   }
+}
+
+/** Returns the result of work, or null where it fails or takes longer. */
+function within<Result>(milliseconds: number, work: Promise<Result>): Promise<Result | null> {
+  return new Promise((resolve) => {
+    const late = setTimeout(() => resolve(null), milliseconds)
+    const end = (result: Result | null): void => {
+      clearTimeout(late)
+      resolve(result)
+    }
+    work.then(end, () => end(null))
+  })
 }
 
 /** The clients that wait for one response: its production is cancelled once all of them have disconnected. */

@@ -25,9 +25,11 @@ function deferred<Value>(): { promise: Promise<Value>; resolve: (value: Value) =
   return { promise: new Promise<Value>((keep) => (resolve = keep)), resolve: (value) => resolve(value) }
 }
 
+const sender = 'a'
+
 /** Asks for what is made anew each time, from these tags. */
 async function ask(cache: ResponseCache, key: string | null, body: string, tags: readonly string[] | null = ['a']) {
-  return (await cache.answer(key, noLeave, () => made(body, tags))).bytes.toString()
+  return (await cache.answer(key, sender, noLeave, () => made(body, tags))).bytes.toString()
 }
 
 describe('an answer', () => {
@@ -51,22 +53,41 @@ describe('an answer', () => {
   test('that is not whole, or a refusal, is not kept', async () => {
     const cache = listening()
     await ask(cache, 'key', 'broken', null)
-    await cache.answer('key', noLeave, () => made('refused', ['a'], 404))
+    await cache.answer('key', sender, noLeave, () => made('refused', ['a'], 404))
     expect(await ask(cache, 'key', 'whole')).toBe('whole')
   })
 
   test('that fails is not kept, and tells all who wait', async () => {
     const cache = listening()
     const failing = (): Promise<Made> => Promise.reject(new Error('no answer'))
-    const both = [cache.answer('key', noLeave, failing), cache.answer('key', noLeave, failing)]
+    const both = [cache.answer('key', sender, noLeave, failing), cache.answer('key', sender, noLeave, failing)]
     for (const each of both) await expect(each).rejects.toThrow('no answer')
     expect(await ask(cache, 'key', 'whole')).toBe('whole')
+  })
+
+  test('that another sender began, and that takes long, is not waited for', async () => {
+    const cache = listening()
+    const { promise, resolve } = deferred<Made>()
+    const slow = cache.answer('key', 'b', noLeave, () => promise)
+    expect((await cache.answer('key', sender, noLeave, () => made('own', ['a']))).bytes.toString()).toBe('own')
+    resolve(await made('of the other', ['a']))
+    expect((await slow).bytes.toString()).toBe('of the other')
+  })
+
+  test('that another sender began is shared if it is there soon, and is no refusal for want of capacity', async () => {
+    const cache = listening()
+    const first = cache.answer('key', 'b', noLeave, () => made('shared', ['a']))
+    const second = cache.answer('key', sender, noLeave, () => made('own', ['a']))
+    expect([(await first).bytes.toString(), (await second).bytes.toString()]).toEqual(['shared', 'shared'])
+    const refused = cache.answer('other', 'b', noLeave, () => made('overloaded', ['a'], 503))
+    const own = await cache.answer('other', sender, noLeave, () => made('own', ['a']))
+    expect([(await refused).status, own.bytes.toString()]).toEqual([503, 'own'])
   })
 
   test('begun before a change and finished after it is not kept, nor joined', async () => {
     const cache = listening()
     const { promise, resolve } = deferred<Made>()
-    const early = cache.answer('key', noLeave, () => promise)
+    const early = cache.answer('key', sender, noLeave, () => promise)
     cache.committed({ tags: ['a'] })
     const late = ask(cache, 'key', 'new')
     resolve(await made('old', ['a']))
@@ -80,7 +101,7 @@ describe('an answer', () => {
   test('begun before a change of something else is kept', async () => {
     const cache = listening()
     const { promise, resolve } = deferred<Made>()
-    const early = cache.answer('key', noLeave, () => promise)
+    const early = cache.answer('key', sender, noLeave, () => promise)
     cache.committed({ tags: ['b'] })
     resolve(await made('old', ['a']))
     await early
@@ -99,7 +120,7 @@ describe('an answer', () => {
       whenLeft(() => void givenUp++)
       return promise
     }
-    const both = [cache.answer('key', onLeave, make), cache.answer('key', onLeave, make)]
+    const both = [cache.answer('key', sender, onLeave, make), cache.answer('key', sender, onLeave, make)]
     leave[0]?.()
     expect([begun, givenUp]).toEqual([1, 0])
     leave[1]?.()
@@ -127,7 +148,7 @@ describe('while changes are not heard of', () => {
   test('what was begun before is not kept after', async () => {
     const cache = listening()
     const { promise, resolve } = deferred<Made>()
-    const early = cache.answer('key', noLeave, () => promise)
+    const early = cache.answer('key', sender, noLeave, () => promise)
     cache.listening(false)
     cache.listening(true)
     resolve(await made('old', ['a']))
@@ -187,7 +208,7 @@ test('whatever is asked, changed and lost in whatever order, no answer is older 
       /** Each source's version as it was read must be no older than when it was asked for. */
       async function check(tags: readonly string[]): Promise<void> {
         const asked = { ...versions }
-        const { bytes } = await cache.answer(tags.join(), noLeave, async () => {
+        const { bytes } = await cache.answer(tags.join(), sender, noLeave, async () => {
           const read = JSON.stringify(versions)
           await new Promise<void>((resolve) => making.push(resolve))
           return made(read, tags)

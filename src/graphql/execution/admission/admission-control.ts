@@ -27,7 +27,8 @@ export interface Ticket {
  */
 export interface AdmissionControl {
   /**
-   * Runs cheap work: at once, unless it costs more than `shortCost` and the limit on running cheap work is reached.
+   * Runs cheap work: at once while the limit on running cheap work permits it, and beyond it if the work is short and its
+   * sender has little of that running.
    * @throws {ReadCancelled} if its signal is aborted while it waits
    * @throws {AdmissionQueueFull}
    */
@@ -53,8 +54,10 @@ export interface AdmissionOptions {
   readonly mostExpensive: number
   /** Maximum total cost of running cheap work when work above `shortCost` begins, unless that runs alone. */
   readonly mostCheap: number
-  /** Maximum cost of cheap work that never waits. */
+  /** Maximum cost of cheap work that does not wait. */
   readonly shortCost: number
+  /** Maximum total cost of running work of one sender that does not wait because it is short. */
+  readonly shortOfSender: number
   /** Maximum cost of preparation that never waits. */
   readonly shortPreparation: number
   /** Maximum total cost of other running preparation, unless it is a single piece. */
@@ -98,15 +101,24 @@ class WorkClass {
 
 /** Creates admission control with three classes of work: cheap, expensive and preparation. */
 export function createAdmissionControl(options: AdmissionOptions): AdmissionControl {
-  const { shortCost, shortPreparation, yieldMilliseconds, mostWaiting, mostWaitingOfSender } = options
+  const { shortCost, shortOfSender, shortPreparation, yieldMilliseconds, mostWaiting, mostWaitingOfSender } = options
   const cheap = new WorkClass(options.mostCheap)
   const expensive = new WorkClass(options.mostExpensive)
   const preparation = new WorkClass(options.mostPreparation)
+
+  /** Cost of running work that did not wait because it is short, by sender. */
+  const shortRunning = new Map<string, number>()
 
   function admit(): void {
     cheap.admit(() => true)
     expensive.admit((first) => cheap.running === 0 || !yields(first))
     preparation.admit(() => true)
+  }
+
+  function endShort({ cost, sender }: Ticket): void {
+    const left = (shortRunning.get(sender) ?? 0) - cost
+    if (left > 0) shortRunning.set(sender, left)
+    else shortRunning.delete(sender)
   }
 
   function yields(first: Waiting): boolean {
@@ -165,13 +177,17 @@ export function createAdmissionControl(options: AdmissionOptions): AdmissionCont
 
   return {
     async cheap(work, ticket) {
-      const { cost } = ticket
-      if (cost <= shortCost || (cheap.waiting.size === 0 && cheap.hasRoomFor(cost))) cheap.running += cost
+      const { cost, sender } = ticket
+      const ofSender = shortRunning.get(sender) ?? 0
+      const isShort = cost <= shortCost && ofSender + cost <= shortOfSender
+      if (isShort) shortRunning.set(sender, ofSender + cost)
+      if (isShort || (cheap.waiting.size === 0 && cheap.hasRoomFor(cost))) cheap.running += cost
       else await turn(cheap, ticket)
       try {
         return await work()
       } finally {
         cheap.running -= cost
+        if (isShort) endShort(ticket)
         if (cheap.waiting.size > 0 || expensive.waiting.size > 0) setImmediate(admit)
       }
     },

@@ -37,6 +37,7 @@ export function createEvaluate({ cache, data, produce, report }: EvaluateOptions
     const exchange = { ...liveExchange(path, report), stamp }
     const response = await cache.answer(
       key,
+      liveSender,
       () => undefined,
       (onLeave) => produce(exchange, onLeave, respond),
     )

@@ -11,6 +11,7 @@ const options = {
   mostExpensive: 100,
   mostCheap: 100,
   shortCost: 10,
+  shortOfSender: 30,
   shortPreparation: 10,
   mostPreparation: 100,
   yieldMilliseconds: 20,
@@ -52,6 +53,23 @@ test.each(['expensive', 'cheap', 'prepare'] as const)(
     )
   },
 )
+
+test('short work of one sender runs at once up to its share, and short work of another beyond it', async () => {
+  const admission = createAdmissionControl(options)
+  const begun: string[] = []
+  const ends: (() => void)[] = []
+  const begin = (name: string, of: string, cost = 10): Promise<void> =>
+    admission.cheap(() => new Promise<void>((end) => (begun.push(name), ends.push(end))), { cost, sender: of })
+  const all = [begin('long', 'a', 90), ...[1, 2, 3, 4, 5].map((at) => begin(`a${at}`, 'a')), begin('b1', 'b')]
+  await passed()
+  expect(begun).toEqual(['long', 'a1', 'a2', 'a3', 'b1'])
+  while (begun.length < 7 || ends.length > 0) {
+    for (const end of ends.splice(0)) end()
+    await passed()
+  }
+  await Promise.all(all)
+  expect(begun.toSorted()).toEqual(['a1', 'a2', 'a3', 'a4', 'a5', 'b1', 'long'])
+})
 
 test('cheap and short work runs at once, and expensive work lets it go first', async () => {
   const admission = createAdmissionControl({ ...options, yieldMilliseconds: 60_000 })

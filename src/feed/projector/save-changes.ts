@@ -1,0 +1,88 @@
+import type { Transaction } from '../../database/database.ts'
+import { changedTags } from '../../database/commits/cache-tags.ts'
+import type { CacheTag } from '../../database/commits/change-listener.ts'
+import { saveDays, savePoints } from '../../database/write/equity.ts'
+import { saveEvents, saveTallies } from '../../database/write/ledger.ts'
+import { savePages } from '../../database/write/page.ts'
+import { replacePositions } from '../../database/write/position.ts'
+import {
+  type ChangedDays,
+  type Figures,
+  lockStrategies,
+  refreshFigures,
+  saveStrategies,
+} from '../../database/write/strategy.ts'
+import { saveScreens } from '../../database/write/universe.ts'
+import { saveVaults, type VaultRecord } from '../../database/write/vault.ts'
+import { replaceHoldings } from '../../database/write/vaults/holding.ts'
+import { saveOwners } from '../../database/write/vaults/owner.ts'
+import type { CountChange } from '../../database/write/vaults/vault-tally.ts'
+import { dayOf } from '../../domain/returns.ts'
+import { type Changes, countedBy, type KnownState } from './changes.ts'
+import type { Projection } from './projection.ts'
+
+/**
+ * Writes the changes of a batch.
+ * @returns cache tags of everything that changed
+ */
+export async function saveChanges(
+  transaction: Transaction,
+  { known, changes, tallies }: Projection,
+  figures: readonly Figures[],
+  nonce: string,
+): Promise<CacheTag[]> {
+  const touched = [...changes.touched.keys()].map((address) => known.vaults.get(address) as VaultRecord)
+  saveStrategies(transaction, changes.strategies)
+  await saveScreens(transaction, changes.screens)
+  const stale = await lockStrategies(transaction, figures, changedDays(known, changes))
+  saveVaults(
+    transaction,
+    touched.filter(({ address }) => changes.opened.has(address)),
+    touched.filter(({ address }) => !changes.opened.has(address)),
+  )
+  saveOwners(transaction, [...changes.owners.values()])
+  replaceHoldings(
+    transaction,
+    touched.filter(({ address }) => changes.benchmarkChanged.has(address)),
+  )
+  savePoints(transaction, [...changes.points.values()])
+  savePages(
+    transaction,
+    Array.from(changes.pointsBefore, ([address, pointsBefore]) => {
+      const { id, pointCount } = known.vaults.get(address) as VaultRecord
+      return { vaultId: id, pointsBefore, points: pointCount }
+    }),
+  )
+  saveDays(transaction, [...changes.days.values()])
+  saveEvents(transaction, changes.events, nonce)
+  saveTallies(transaction, tallies.added())
+  replacePositions(transaction, changes.positions)
+  await refreshFigures(transaction, stale)
+  const isScreened = changes.screens.length > 0
+  return changedTags([...changes.touched.keys()], {
+    catalogue: changes.strategies.length > 0 || isScreened || stale.size > 0,
+    universe: isScreened,
+  })
+}
+
+/** Returns by what the changed vaults were counted before the batch, and are counted after it. */
+export function countChanges({ known, changes }: Projection): CountChange[] {
+  return Array.from(changes.touched, ([address, before]) => {
+    return { before, after: countedBy(known.vaults.get(address) as VaultRecord) }
+  })
+}
+
+/** Returns the days of each strategy that a batch changes. */
+function changedDays(known: KnownState, { points }: Changes): Map<string, ChangedDays> {
+  const changed = new Map<string, ChangedDays>()
+  for (const { vault, ts } of points.values()) {
+    const strategy = known.vaults.get(vault)?.strategyId
+    if (strategy === undefined) continue
+    const { oldestDay, newestSeconds } = changed.get(strategy) ?? { oldestDay: Infinity, newestSeconds: 0 }
+    changed.set(strategy, {
+      oldestDay: Math.min(oldestDay, dayOf(ts)),
+      newestSeconds: Math.max(newestSeconds, ts),
+    })
+  }
+  return changed
+}
