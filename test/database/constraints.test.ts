@@ -192,6 +192,7 @@ const refused: Readonly<Record<string, readonly string[]>> = {
     `update data_head set version = '11.2'`,
   ],
   commit_log_version: [`update commit_log set seq = seq + 1`, `update commit_log set version = 'one'`],
+  commit_log_ledger_rows: [`update commit_log set ledger_rows = -1`],
   commit_log_times: [`update commit_log set at = -1`, `update commit_log set newest_ts = -1`],
   commit_log_sources: [
     `update commit_log set sources = null`,

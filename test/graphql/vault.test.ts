@@ -136,7 +136,8 @@ describe('a request that cannot run', () => {
     ['{ nothing }', 'GRAPHQL_VALIDATION_FAILED'],
     ['{', 'GRAPHQL_PARSE_FAILED'],
     ['mutation { vault }', 'BAD_REQUEST'],
-    ['subscription { vault }', 'BAD_REQUEST'],
+    ['subscription { vault }', 'GRAPHQL_VALIDATION_FAILED'],
+    ['subscription { meta { version } }', 'BAD_REQUEST'],
     ['query A { __typename } query B { __typename }', 'OPERATION_RESOLUTION_FAILURE'],
   ])('is a bad one: %s', async (source, code) => {
     const response = await gateway.post(source)

@@ -8,7 +8,7 @@ export interface FeedPosition {
   readonly line: number
   /** Offset of the end of the last applied line, in bytes of the decompressed feed. */
   readonly byte: number
-  /** Digest of the last applied line. */
+  /** Digests of what was applied, to tell a feed that grew from one that was replaced or changed. */
   readonly fingerprint: string
 }
 
