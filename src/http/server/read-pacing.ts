@@ -84,8 +84,8 @@ export function createReadPacing(milliseconds: number): ReadPacing {
   }
 
   /** Resumes connections of so many addresses in turn: all of an address that has few, else one. */
-  function resumeNext(queue: FairQueue<Socket>, turns: number): void {
-    for (let turn = 0; turn < turns; turn++) {
+  function resumeNext(queue: FairQueue<Socket>, mostTurns: number): void {
+    for (let turn = 0; turn < mostTurns; turn++) {
       let socket = queue.take()
       if (socket === undefined) return
       const sender = senderOf(socket)
@@ -155,7 +155,7 @@ export function createReadPacing(milliseconds: number): ReadPacing {
 }
 
 /** Maximum number of turns in one iteration. */
-export const turnsPerIteration = 256
+const turnsPerIteration = 256
 /** Number of turns of other connections after a long iteration. */
 const fewestTurns = 2
 /** Number of waiting connections with which an address has few. */
