@@ -86,7 +86,7 @@ export async function openGateway(options: GatewayOptions): Promise<Listening> {
   const stopListening = await database.listen(notifyAll(cache, data, app.live))
   await data.waitUntil(() => data.isListening, firstCommitMilliseconds)
   const opened = listen({
-    listener: (request, response) => app.listener(request, response),
+    listener: app.listener,
     onError: (err) => log.error('A request failed', { err }),
     port: config.port,
     host: config.host,

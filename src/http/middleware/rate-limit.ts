@@ -11,7 +11,7 @@ import { problem } from '../../rest/problem.ts'
 import type { Answer } from '../../rest/problem.ts'
 import type { Middleware } from '../middleware.ts'
 import { refuse } from '../refuse.ts'
-import { headerList } from '../server/header-list.ts'
+import { headerList } from '../cache/encoded-response.ts'
 
 /** A quota of requests in a window of seconds. */
 export interface RateLimit {
