@@ -1,8 +1,7 @@
 import { createAdmissionControl } from '../graphql/execution/admission/admission-control.ts'
 import { type ConsistentDatabase, createConsistentReads } from '../graphql/execution/consistent-reads.ts'
-import type { LeftOutVault, OnBatch, RequestContext } from '../graphql/execution/context.ts'
+import type { LeftOutVault, OnBatch, OnStatement, RequestContext } from '../graphql/execution/context.ts'
 import { createExecutor, type ExecutorOptions } from '../graphql/execution/executor.ts'
-import { runDocument } from '../graphql/execution/run-document.ts'
 import type { LedgerLog } from '../graphql/ledger-log.ts'
 import { schema } from '../graphql/schema/schema.ts'
 import { admissionLimits, defaultHttpLimits, defaultQueryLimits, type HttpLimits, type QueryLimits } from '../limits.ts'
@@ -78,6 +77,7 @@ export interface AppOptions extends TracingOptions {
    */
   readonly plugins?: readonly GraphqlPlugin[]
   readonly onBatch?: OnBatch
+  readonly onStatement?: OnStatement
   /** Called for each operation that runs again in one snapshot. */
   readonly onRepeat?: () => void
   readonly onFallback?: ExecutorOptions['onFallback']
@@ -99,7 +99,7 @@ export function createApp({ database, apiKeys, trustedProxies, ...options }: App
   const respond: Respond = (exchange, context) =>
     exchange.request.path === graphqlPath
       ? graphql(exchange, context)
-      : rest(exchange.request, (wanted, variables) => runDocument(executor, wanted, variables, context))
+      : rest(exchange.request, (wanted, variables) => executor.runOwn(wanted, variables, context))
 
   const findAddress = (context: RequestContext): Promise<string | null> => exampleAddress(executor, context)
   const pages = new Map([...staticPages, ...rootLinks({ findAddress, isOpen, report: options.report })])

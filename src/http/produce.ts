@@ -1,4 +1,5 @@
 import { Canceller } from '../database/cancellation.ts'
+import { withoutCovered } from '../database/commits/cache-tags.ts'
 import { AdmissionQueueFull } from '../graphql/execution/admission/admission-control.ts'
 import type { RequestContext } from '../graphql/execution/context.ts'
 import { masked } from '../graphql/execution/errors.ts'
@@ -88,7 +89,8 @@ export function producer({ answerSeconds }: Pick<HttpLimits, 'answerSeconds'>, c
     }
     const tooLate = (): Answer => refusalOf(request, lateAnswer(answerSeconds))
     const answer = await withinDeadline(attempt(exchange, context, respond), answerSeconds, signal, tooLate)
-    const { tags, version, isCacheable } = origin
+    const { version, isCacheable } = origin
+    const tags = origin.tags.has('all vaults') ? withoutCovered(origin.tags) : origin.tags
     // A response without reads is introspection: large and rare, it would only evict other responses.
     return { answer, tags: tags.size > 0 && isCacheable ? tags : null, version }
   }
