@@ -54,7 +54,7 @@ export function createConsistentReads(
   }
 
   return async (request, run) => {
-    const versions = noVersions()
+    const versions = { ...noVersions }
     try {
       const result = await runOn(database, request, run, versions)
       if (versions.isOne) {
@@ -66,7 +66,7 @@ export function createConsistentReads(
     }
     onRepeat?.()
     const inSnapshot = async (reader: VersionedReader): Promise<Awaited<ReturnType<typeof run>>> => {
-      const ofSnapshot = noVersions()
+      const ofSnapshot = { ...noVersions }
       const result = await runOn(reader, request, run, ofSnapshot)
       request.onVersion?.(ofSnapshot.version)
       return result
@@ -75,9 +75,8 @@ export function createConsistentReads(
   }
 }
 
-function noVersions(): ReadVersions {
-  return { version: null, isOne: true, isUnbounded: false }
-}
+/** The state before the first read. */
+const noVersions: ReadVersions = { version: null, isOne: true, isUnbounded: false }
 
 /**
  * Creates the context of one run: each read is measured, and its cache tags and its version are noted.
@@ -87,7 +86,7 @@ export function createContext(
   reader: VersionedReader,
   { signal, cacheTags, doNotCache = () => undefined, data = unknownData }: RequestContext,
   options: ContextOptions,
-  versions: ReadVersions = noVersions(),
+  versions: ReadVersions = { ...noVersions },
 ): Context {
   const { onStatement, isStopped = () => false, isWaiting = () => false, setAside = () => [] } = options
   const database: Reader = {

@@ -7,9 +7,13 @@ import { JsonText } from './compiler/json-text.ts'
 import type { RunConsistently } from './consistent-reads.ts'
 import type { Context, RequestContext } from './context.ts'
 import { noStream, publicError, unknownOperation } from './errors.ts'
-import { type CoercedVariables, coerceVariables } from './operation.ts'
 import { OperationCache, type PreparedDocument } from './operation-cache.ts'
-import type { PreparedOperation, SubscribedField } from './prepared-operation.ts'
+import {
+  type CoercedVariables,
+  coerceVariables,
+  type PreparedOperation,
+  type SubscribedField,
+} from './prepared-operation.ts'
 import { checkCost, checkVariables, countTokens } from './query-limits.ts'
 
 /** Reasons why graphql-js executes an operation in place of the compiled one. */

@@ -3,7 +3,8 @@ import {
   type DocumentNode,
   getArgumentValues,
   getDirectiveValues,
-  type GraphQLError,
+  getVariableValues,
+  GraphQLError,
   GraphQLIncludeDirective,
   type GraphQLSchema,
   GraphQLSkipDirective,
@@ -109,6 +110,25 @@ export class PreparedOperation {
     this.#onCompiled()
     return compiled
   }
+}
+
+/** Coerced variables, or the first error of coercion. */
+export type CoercedVariables =
+  | { readonly coerced: Readonly<Record<string, unknown>>; readonly error?: undefined }
+  | { readonly coerced?: undefined; readonly error: GraphQLError }
+
+/**
+ * Coerces the variables of an operation, and stops at the first error: each error takes time linear in the value that
+ * it reports.
+ */
+export function coerceVariables(
+  schema: GraphQLSchema,
+  { variableDefinitions = [] }: OperationDefinitionNode,
+  variables: Readonly<Record<string, unknown>> | null | undefined,
+): CoercedVariables {
+  const { coerced, errors = [] } = getVariableValues(schema, variableDefinitions, variables ?? {}, { maxErrors: 1 })
+  if (coerced !== undefined) return { coerced }
+  return { error: errors[0] ?? new GraphQLError('The variables cannot be coerced.') }
 }
 
 /**

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { Answer } from '../../rest/problem.ts'
 import type { IncomingRequest } from '../incoming-request.ts'
-import { type Encoding, encodingFor, pack } from '../middleware/compression.ts'
+import { type Encoding, encodingFor, leastCompressedBytes, pack } from '../middleware/compression.ts'
 import type { ByteSink } from '../server/byte-sink.ts'
 
 /**
@@ -95,7 +95,8 @@ export function outgoing(
 ): OutgoingResponse | Promise<OutgoingResponse> {
   const { status, bytes, headers, etagDigest: digest } = response
   if (status === 204) return { status, headers: headerList(headers).concat(own), bytes: null }
-  const encoding = encodingFor(bytes, request.header('accept-encoding'))
+  const isLong = bytes.length >= leastCompressedBytes
+  const encoding = isLong ? encodingFor(request.header('accept-encoding')) : null
   // RFC 9110, section 13.1.2: 304 is for GET and HEAD only; a query by POST has no effect that 412 could prevent.
   const held = request.method === 'GET' || request.method === 'HEAD' ? request.header('if-none-match') : null
   if (held !== null && digest !== null && status === 200 && isHeld(digest, held)) {

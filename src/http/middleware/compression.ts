@@ -11,12 +11,11 @@ const encodings = ['br', 'gzip'] as const
 export type Encoding = (typeof encodings)[number]
 
 /** Minimum size of a body to compress, in bytes: a smaller one fits one packet. */
-const leastBytes = 1_400
+export const leastCompressedBytes = 1_400
 
 /** Selects the content encoding of a body for a client; null if it is sent without compression. */
-export function encodingFor(body: Buffer, acceptEncoding: string | null): Encoding | null {
-  if (acceptEncoding === null || body.length < leastBytes) return null
-  return negotiator.negotiate<Encoding>(acceptEncoding.toLowerCase(), [...encodings])
+export function encodingFor(acceptEncoding: string | null): Encoding | null {
+  return acceptEncoding === null ? null : negotiator.negotiate<Encoding>(acceptEncoding.toLowerCase(), [...encodings])
 }
 
 /** Number of bodies being compressed or waiting for a thread. */

@@ -48,17 +48,15 @@ export class TalliedHistogram extends Histogram {
   /** @param labelValues in the order of the label names, from a small fixed set */
   tally(value: number, ...labelValues: readonly string[]): void {
     const { buckets } = this.#options
-    const tally = this.#tallyOf(labelValues)
+    const key = labelValues.join()
+    const tally = this.#tallies.get(key) ?? this.#addTally(key, labelValues)
     let bucket = 0
     while (bucket < buckets.length && value > (buckets[bucket] as number)) bucket += 1
     tally.counts[bucket] = (tally.counts[bucket] as number) + 1
     tally.sum += value
   }
 
-  #tallyOf(labelValues: readonly string[]): Tally {
-    const key = labelValues.join()
-    const known = this.#tallies.get(key)
-    if (known !== undefined) return known
+  #addTally(key: string, labelValues: readonly string[]): Tally {
     const { labelNames, buckets } = this.#options
     const labels = Object.fromEntries(labelNames.map((name, place) => [name, labelValues[place] as string]))
     const tally = { labels, counts: Array.from({ length: buckets.length + 1 }, () => 0), sum: 0 }

@@ -32,6 +32,7 @@ export function nodeAdapter({ limits, capacity, begin, handle, trustedProxies }:
     const trace = begin(request)
     let share: BodyShare | undefined
     let hasLeft = false
+    const leaving: (() => void)[] = []
     const exchange: Exchange = {
       ...initialExchange,
       request,
@@ -40,13 +41,15 @@ export function nodeAdapter({ limits, capacity, begin, handle, trustedProxies }:
       readBody: () => socketBody(request, response, limits, (share = new BodyShare(capacity.bodies, exchange.sender))),
       onLeave: (giveUp) => {
         if (hasLeft) giveUp()
-        else response.on('close', () => response.writableFinished || giveUp())
+        else leaving.push(giveUp)
       },
     }
     response.on('close', () => {
       hasLeft = true
       share?.release()
-      trace.end(response.writableFinished ? response.statusCode : null)
+      const isSent = response.writableFinished
+      trace.end(isSent ? response.statusCode : null)
+      if (!isSent) for (const giveUp of leaving) giveUp()
     })
     // A request that waited for earlier ones on its connection does not begin if its client has disconnected.
     const answer = (): ReturnType<typeof handle> | null => (hasLeft ? null : handle(exchange))
@@ -111,7 +114,8 @@ function send(
   if (isHead || bytes === null) response.end()
   else {
     response.end(bytes)
-    unsent.add(response, bytes)
+    // Usually the kernel has accepted the whole body by now. A pipelined response has no socket until it is at the head.
+    if (response.socket === null || response.socket.writableLength > 0) unsent.add(response, bytes)
   }
   if (isUnread) discardRest(request, discardedBytes)
 }

@@ -18,7 +18,7 @@ import {
 } from 'graphql'
 import { operationCacheLimits } from '../../../limits.ts'
 import { type CollectFields, type Conditional, fieldCollector } from './collect-fields.ts'
-import { argumentsOf, constantField, enumOf, leafOf, resolverOf, NotCompilable } from './compiled-field.ts'
+import { constantArguments, NotCompilable, resolverOf, typeNameField } from './compiled-field.ts'
 import {
   apart,
   byType,
@@ -30,7 +30,7 @@ import {
   CompiledRun,
   type OutputWriter,
 } from './output-writer.ts'
-import { JsonText } from './json-text.ts'
+import { enumOf, JsonText, leafOf } from './json-text.ts'
 
 /** A part of the data whose JSON text is written separately from the rest. */
 export interface SeparatePart {
@@ -150,14 +150,15 @@ class Compiler {
   ): Omit<CompiledField, 'label'> {
     const [node] = nodes as [FieldNode]
     if (++this.fields > operationCacheLimits.fields) throw new NotCompilable()
-    if (node.name.value === '__typename') return constantField(parent.name)
+    if (node.name.value === '__typename') return typeNameField(parent.name, node)
     const field = parent.getFields()[node.name.value]
     if (field === undefined) throw new NotCompilable()
     const write = this.#write(field.type, nodes, way ?? [])
     return {
-      property: field.name,
+      definition: field,
+      node,
       resolve: resolverOf(field),
-      args: argumentsOf(field, node),
+      args: constantArguments(field, node),
       write: way?.length === 0 ? apart(write) : write,
     }
   }

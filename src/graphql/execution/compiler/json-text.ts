@@ -1,4 +1,5 @@
-import type { ExecutionResult, GraphQLFormattedError } from 'graphql'
+import type { ExecutionResult, GraphQLEnumType, GraphQLFormattedError, GraphQLLeafType } from 'graphql'
+import { type OutputWriter, Unexpected } from './output-writer.ts'
 
 /** Data of a result as JSON text, written by a compiled operation. */
 export class JsonText {
@@ -45,6 +46,27 @@ export function leafText(value: unknown): string {
       return value ? 'true' : 'false'
     default:
       return value instanceof ExactNumber ? value.text : stringify(value)
+  }
+}
+
+/** Returns the writer of an enum. */
+export function enumOf(type: GraphQLEnumType, wordOf: (name: string) => string): OutputWriter {
+  const texts = new Map(type.getValues().map(({ name, value }) => [value as unknown, quoted(wordOf(name))]))
+  return (value) => {
+    const text = texts.get(value)
+    if (text === undefined) throw new Unexpected()
+    return text
+  }
+}
+
+/** Returns the writer of a scalar. */
+export function leafOf(type: GraphQLLeafType): OutputWriter {
+  const { jsonText } = type.extensions
+  if (typeof jsonText === 'function') return jsonText as OutputWriter
+  return (value) => {
+    const serialized = type.serialize(value)
+    if (serialized == null) throw new Unexpected()
+    return leafText(serialized)
   }
 }
 

@@ -1,3 +1,5 @@
+import { type FieldNode, getArgumentValues, type GraphQLField } from 'graphql'
+
 /** JSON text, complete or assembled at the end of the run. */
 export type OutputText = string | Place | Pieces
 
@@ -8,11 +10,12 @@ export type OutputWriter = (value: unknown, run: CompiledRun) => OutputText
 export interface CompiledField {
   /** Its response key in quotes, with a colon. */
   readonly label: string
-  /** Property of the parent that is its value, as the default resolver returns it; unused with a resolver. */
-  readonly property: string
+  readonly definition: GraphQLField<unknown, unknown>
+  readonly node: FieldNode
+  /** Its resolver; null for the default one, which returns a property of the parent. */
   readonly resolve: ((source: unknown, args: Record<string, unknown>, context: unknown) => unknown) | null
-  /** Its arguments, or a function of the variables of a run. */
-  readonly args: Record<string, unknown> | ((variables: CompiledRun['variables']) => Record<string, unknown>)
+  /** Its arguments; null where they use variables, and so are computed in each run. */
+  readonly args: Record<string, unknown> | null
   readonly write: OutputWriter
 }
 
@@ -123,12 +126,12 @@ export function objectOf(fields: readonly CompiledField[]): OutputWriter {
   return (source, run) => {
     let text = '{'
     let pieces: OutputText[] | undefined
-    for (const { label, property, resolve, args, write } of fields) {
+    for (const { label, definition, node, resolve, args, write } of fields) {
       text += label
       const value =
         resolve === null
-          ? (source as Readonly<Record<string, unknown>>)[property]
-          : resolve(source, typeof args === 'function' ? args(run.variables) : args, run.context)
+          ? (source as Readonly<Record<string, unknown>>)[definition.name]
+          : resolve(source, args ?? getArgumentValues(definition, node, run.variables), run.context)
       // The default resolver calls a method with the arguments of a resolver, including `info`.
       if (resolve === null && typeof value === 'function') throw new Unexpected()
       const written = value instanceof Promise ? run.later(value, write) : write(value, run)

@@ -101,9 +101,7 @@ export function createUnsentBytes(mostBytes: number, options: UnsentOptions = {}
   return {
     add(response, body) {
       const { socket } = response.req
-      // Usually the kernel has accepted the whole body by now. A pipelined response has no socket until it is at the
-      // head.
-      if (socket.destroyed || (response.socket !== null && socket.writableLength === 0)) return
+      if (socket.destroyed) return
       const each = stalled.get(socket) ?? begin(socket)
       each.bodies.set(response, body)
       held.hold(each, body)

@@ -18,7 +18,7 @@ import {
 } from 'graphql'
 import { describe, expect, test } from 'vitest'
 import { resultText } from '../../../../src/graphql/execution/compiler/json-text.ts'
-import { coerceVariables } from '../../../../src/graphql/execution/operation.ts'
+import { coerceVariables } from '../../../../src/graphql/execution/prepared-operation.ts'
 import { OperationCache } from '../../../../src/graphql/execution/operation-cache.ts'
 import { defaultQueryLimits } from '../../../../src/limits.ts'
 import { schema as ownSchema } from '../../../../src/graphql/schema/schema.ts'
