@@ -30,7 +30,7 @@ export interface Execution {
 export type Execute = (requested: RequestedOperation, variables: Record<string, unknown>) => Promise<Execution>
 
 /** Value of the Allow header. */
-export const allowedMethods = 'GET, HEAD, OPTIONS'
+const allowedMethods = 'GET, HEAD, OPTIONS'
 
 /** A route that a path matches, with the parameters in the path as they were sent, percent-encoded. */
 export interface MatchedRoute {

@@ -7,7 +7,7 @@ import { DatabaseUnavailable, isUnavailable, ReadCancelled, RecoveryConflict, re
  * Time that a cancelled read may still take before the server is told to stop it: a short wait is cheaper than a cancel
  * request.
  */
-export const graceMilliseconds = 100
+const graceMilliseconds = 100
 /** Time that the server has to stop a read; then the connection is closed. */
 export const stopMilliseconds = 1_000
 

@@ -8,7 +8,7 @@ import type { Answer } from '../../rest/problem.ts'
 import type { Middleware } from '../middleware.ts'
 import { refuse } from '../refuse.ts'
 
-export const minDataVersionHeader = 'min-data-version'
+const minDataVersionHeader = 'min-data-version'
 
 /**
  * Returns the version with a sequence number in the commit log; null if there is none. Rejects if the database does not
