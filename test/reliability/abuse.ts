@@ -17,12 +17,13 @@ export interface AbuseOptions {
   readonly flood: Pick<FloodOptions, 'shapes' | 'mostP99'>
   readonly attacks: readonly Attack[]
   readonly boundsOf: AttackOptions['boundsOf']
+  readonly isFromSameAddress?: boolean | undefined
   readonly say: Say
 }
 
 /** Asks for the dearest queries that the bounds let through, then carries out attacks, and times honest clients meanwhile. */
 export async function abuse(options: AbuseOptions): Promise<Finding> {
-  const { homes, points, ledgerRows, seconds, flood, attacks, boundsOf, say } = options
+  const { homes, points, ledgerRows, seconds, flood, attacks, boundsOf, isFromSameAddress, say } = options
   const world = { points, longVaults: 10, shortVaults: 190, ledgerRows }
   const home = await homes.create()
   const database = await home.open()
@@ -32,7 +33,7 @@ export async function abuse(options: AbuseOptions): Promise<Finding> {
   const target = addressesOf(world)
   const { env } = home
   const flooded = flood.shapes === 0 ? nothing : await floodWithDearQueries({ env, ...target, seconds, ...flood, say })
-  const attacked = await runAttacks({ env, target, attacks, seconds, boundsOf, say })
+  const attacked = await runAttacks({ env, target, attacks, seconds, boundsOf, isFromSameAddress, say })
   return {
     figures: { ...flooded.figures, ...attacked.figures },
     flaws: [...flooded.flaws, ...attacked.flaws],

@@ -86,6 +86,7 @@ const shows: Readonly<Record<string, Show>> = {
         flood: { shapes: chosen === undefined ? Infinity : 0, mostP99: 250 },
         attacks: attacks.filter(({ name }) => chosen?.some((each) => name.includes(each)) ?? true),
         boundsOf: () => attackBounds[engine],
+        isFromSameAddress: values['same-address'],
       }),
   },
   torn: {
@@ -105,6 +106,7 @@ const { values, positionals } = parseArgs({
     engine: { type: 'string' },
     ledger: { type: 'string', default: '300000' },
     seconds: { type: 'string', default: '10' },
+    'same-address': { type: 'boolean', default: false },
     only: { type: 'string', multiple: true },
     list: { type: 'boolean', default: false },
     verbose: { type: 'boolean', default: false },

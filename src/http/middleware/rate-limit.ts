@@ -1,6 +1,5 @@
 import { LRUCache } from 'lru-cache'
 import {
-  type RateLimiterAbstract,
   RateLimiterCluster,
   RateLimiterClusterMaster,
   RateLimiterMemory,
@@ -12,6 +11,9 @@ import type { Answer } from '../../rest/problem.ts'
 import type { Middleware } from '../middleware.ts'
 import { refuse } from '../refuse.ts'
 import { headerList } from '../cache/encoded-response.ts'
+
+/** How long a worker waits for a count of the primary process. */
+const primaryTimeoutMs = 1_000
 
 /** A quota of requests in a window of seconds. */
 export interface RateLimit {
@@ -50,16 +52,19 @@ export function rateLimit(limit: RateLimit | null): Middleware | null {
  */
 export function rateLimiter(limit: RateLimit, mostSenders = countedSenders): CountRequest {
   const quota = { points: limit.requests, duration: limit.seconds }
-  const limiter = limit.isShared === true ? new RateLimiterCluster(quota) : new RateLimiterMemory(quota)
+  const own = new RateLimiterMemory(quota)
+  const shared = limit.isShared === true ? new RateLimiterCluster({ ...quota, timeoutMs: primaryTimeoutMs }) : null
   // The limiter itself stores a count and a timer for each sender until the window ends, without a limit.
   const counted = new LRUCache<string, true>({
     max: mostSenders,
-    dispose: (_, sender) => void limiter.delete(sender).catch(() => undefined),
+    dispose: (_, sender) => {
+      for (const limiter of [own, shared]) void limiter?.delete(sender).catch(() => undefined)
+    },
   })
   const policy = { 'ratelimit-policy': `"default";q=${limit.requests};w=${limit.seconds}` }
   return async (sender) => {
     if (counted.get(sender) === undefined) counted.set(sender, true)
-    const { state, refused } = await consume(limiter, sender)
+    const { state, refused } = await (shared === null ? consume(own, sender) : consumeShared(shared, own, sender))
     const seconds = Math.ceil(state.msBeforeNext / 1000)
     const headers = { ...policy, ratelimit: `"default";r=${Math.max(0, state.remainingPoints)};t=${seconds}` }
     if (!refused) return { headers }
@@ -73,14 +78,21 @@ export function countForAllWorkers(): void {
   new RateLimiterClusterMaster()
 }
 
-async function consume(
-  limiter: RateLimiterAbstract,
-  sender: string,
-): Promise<{ state: RateLimiterRes; refused: boolean }> {
+interface Count {
+  readonly state: RateLimiterRes
+  readonly refused: boolean
+}
+
+async function consume(limiter: RateLimiterMemory | RateLimiterCluster, sender: string): Promise<Count> {
   try {
     return { state: await limiter.consume(sender), refused: false }
   } catch (rejected) {
     if (rejected instanceof RateLimiterRes) return { state: rejected, refused: true }
     throw rejected
   }
+}
+
+/** Counts in the primary process; one that does not answer fails no request: this process counts for itself meanwhile. */
+async function consumeShared(shared: RateLimiterCluster, own: RateLimiterMemory, sender: string): Promise<Count> {
+  return consume(shared, sender).catch(() => consume(own, sender))
 }

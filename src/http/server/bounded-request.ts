@@ -1,4 +1,5 @@
 import { IncomingMessage, type ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import { bodyChunks } from '../../limits.ts'
 import type { IncomingRequest } from '../incoming-request.ts'
 import type { AdmittedConnection } from './connection-limits.ts'
@@ -32,6 +33,11 @@ export class BoundedRequest extends IncomingMessage implements IncomingRequest {
   #query: URLSearchParams | undefined
   #chunks = 0
   #refuse: (() => void) | null = null
+
+  constructor(socket: Socket) {
+    super(socket)
+    readChunks(socket)
+  }
 
   get target(): string {
     return (this.#target ??= originForm(this.url ?? '/'))
@@ -92,6 +98,7 @@ export class BoundedRequest extends IncomingMessage implements IncomingRequest {
     if (this.#chunks > bodyChunks) return false
     this.pacing?.onRead(this.socket)
     if (chunk === null || ++this.#chunks <= bodyChunks) return super.push(chunk, encoding)
+    skipChunks(this.socket)
     this.socket.pause()
     // A response that ends resumes the socket.
     this.socket.on('resume', () => this.socket.pause())
@@ -117,4 +124,32 @@ export function originForm(target: string): string {
   if (target.startsWith('/')) return target
   const [, rest = target] = /^https?:\/\/[^/?#]+(.*)$/i.exec(target) ?? []
   return rest === target || rest.startsWith('/') ? rest : `/${rest}`
+}
+
+/** Node's parser of a connection, which calls its functions by number. */
+interface ParsedSocket extends Socket {
+  readonly parser?: { [call: number]: unknown } | null
+}
+
+/** Number of the function that a parser calls for each chunk: HTTPParser.kOnBody of Node 20 to 26. */
+const onBody = 3
+/** The function, the same for all parsers; undefined until it was first taken away. */
+let callOnBody: unknown
+
+/**
+ * Makes Node's parser skip the chunks that follow in this read of the socket: up to 10,900, each of which is a buffer
+ * and a call that together take 1 us, and 0.2 us without them.
+ */
+function skipChunks(socket: ParsedSocket): void {
+  const { parser } = socket
+  if (typeof parser?.[onBody] !== 'function') return
+  callOnBody = parser[onBody]
+  parser[onBody] = undefined
+  // Before Node gives the parser to another connection.
+  socket.prependOnceListener('close', () => (parser[onBody] = callOnBody))
+}
+
+/** Makes the parser of a connection call for chunks again: another request follows. */
+function readChunks({ parser }: ParsedSocket): void {
+  if (parser?.[onBody] === undefined && callOnBody !== undefined && parser) parser[onBody] = callOnBody
 }

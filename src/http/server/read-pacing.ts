@@ -14,8 +14,8 @@ export interface ReadPacing {
  * Limits the time that one iteration of the event loop reads connections. libuv reads each connection that has input,
  * 64 KB at a time, which can contain requests or chunks that take 10 ms to parse; timers, the database and the responses
  * wait for the end of the iteration. When its time is over, all connections are paused, so that libuv skips those that
- * it has not read yet, and resumed in the next iterations: those of addresses that took little time at once, a few of
- * the others, whose addresses take turns.
+ * it has not read yet, and resumed in the next iterations: those that took little time, or whose addresses did, at once;
+ * a few of the others, whose addresses take turns.
  *
  * New connections wait for their turn too. libuv accepts one in each iteration. After a long iteration the next ones only
  * accept, for twice as long as that one took (`restsUntil`), or until none comes. This empties the kernel's queue, which
@@ -25,11 +25,12 @@ export interface ReadPacing {
 export function createReadPacing(milliseconds: number): ReadPacing {
   /** Connections that may be read. */
   const reading = new Set<Socket>()
-  /** Paused connections of addresses whose reads took little time. */
+  /** Paused connections whose reads took little time, or those of their address. */
   const light = new FairQueue<Socket>()
   /** Paused connections of other addresses, and new ones. */
   const others = new FairQueue<Socket>()
   const isPaused = new WeakSet<Socket>()
+  const costs = new WeakMap<Socket, ReadCost>()
   /** Milliseconds that reads took since connections last had to wait, by address. */
   const spent = new Map<string, number>()
   let mostSpent = 0
@@ -41,6 +42,7 @@ export function createReadPacing(milliseconds: number): ReadPacing {
   let since = 0
   /** When the first connection was read in this iteration; null if none was. */
   let readSince: number | null = null
+  /** The connection that is being read, since when. */
   let newest: { readonly socket: Socket; readonly at: number } | null = null
   let restsUntil = 0
 
@@ -55,7 +57,6 @@ export function createReadPacing(milliseconds: number): ReadPacing {
   function endIteration(): void {
     isScheduled = false
     const now = performance.now()
-    charge(now)
     const took = now - since
     const wasLong = took >= milliseconds / 2
     if (now >= restsUntil) {
@@ -64,7 +65,7 @@ export function createReadPacing(milliseconds: number): ReadPacing {
     } else if (accepted === 0) restsUntil = 0
     const mayComeMore = accepted > 0
     accepted = 0
-    readSince = newest = null
+    readSince = null
     resumeNext(light, turnsPerIteration)
     if (now >= restsUntil) resumeNext(others, turns)
     if (light.size + others.size > 0 || now < restsUntil || mayComeMore) schedule()
@@ -74,13 +75,18 @@ export function createReadPacing(milliseconds: number): ReadPacing {
     }
   }
 
-  /** Charges the time since the newest read to its address. */
-  function charge(now: number): void {
-    if (newest === null || now - newest.at < chargedMilliseconds) return
-    const sender = senderOf(newest.socket)
-    const ofSender = (spent.get(sender) ?? 0) + now - newest.at
-    spent.set(sender, ofSender)
-    mostSpent = Math.max(mostSpent, ofSender)
+  /** Charges a read to its connection and its address. Node runs it as soon as all of the read is parsed. */
+  function endRead(): void {
+    if (newest === null) return
+    const took = performance.now() - newest.at
+    costOf(newest.socket).add(took)
+    if (took >= chargedMilliseconds) {
+      const sender = senderOf(newest.socket)
+      const ofSender = (spent.get(sender) ?? 0) + took
+      spent.set(sender, ofSender)
+      mostSpent = Math.max(mostSpent, ofSender)
+    }
+    newest = null
   }
 
   /** Resumes connections of so many addresses in turn: all of an address that has few, else one. */
@@ -93,6 +99,12 @@ export function createReadPacing(milliseconds: number): ReadPacing {
       resume(socket)
       while (isFew && (socket = queue.takeOf(sender)) !== undefined) resume(socket)
     }
+  }
+
+  function costOf(socket: Socket): ReadCost {
+    let cost = costs.get(socket)
+    if (cost === undefined) costs.set(socket, (cost = new ReadCost()))
+    return cost
   }
 
   function resume(socket: Socket): void {
@@ -117,7 +129,7 @@ export function createReadPacing(milliseconds: number): ReadPacing {
   function pauseAll(): void {
     for (const socket of reading) {
       socket.pause()
-      wait(socket, isHeavy(senderOf(socket)) ? others : light)
+      wait(socket, isHeavy(senderOf(socket)) && !costOf(socket).isLow ? others : light)
     }
     reading.clear()
   }
@@ -139,20 +151,42 @@ export function createReadPacing(milliseconds: number): ReadPacing {
     onRead(socket) {
       const now = performance.now()
       if (newest?.socket !== socket) {
-        charge(now)
         newest = { socket, at: now }
+        process.nextTick(endRead)
       }
       if (readSince === null) {
         readSince = now
         schedule()
       } else if (reading.size > 0 && now - readSince >= milliseconds) {
-        charge(now)
-        newest = { socket, at: now }
+        endRead()
         pauseAll()
       }
     },
   }
 }
+
+/** What the reads of one connection take on average: the newest ones count, and at first an assumed one. */
+class ReadCost {
+  #reads = 1
+  #milliseconds = assumedMilliseconds
+
+  add(milliseconds: number): void {
+    if (this.#reads === countedReads) this.#milliseconds -= this.#milliseconds / this.#reads
+    else this.#reads++
+    this.#milliseconds += milliseconds
+  }
+
+  get isLow(): boolean {
+    return this.#milliseconds / this.#reads < lowMilliseconds
+  }
+}
+
+/** Time that a read of a connection is assumed to take of which nothing is known: two long ones. */
+const assumedMilliseconds = 20
+/** Average below which the reads of a connection are cheap: a connection has it after about seven of them. */
+const lowMilliseconds = 3
+/** Number of reads that an average is of. */
+const countedReads = 64
 
 /** Maximum number of turns in one iteration. */
 const turnsPerIteration = 256

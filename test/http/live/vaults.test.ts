@@ -74,7 +74,10 @@ describe('a stream of snapshots', () => {
     for (const stream of streams) await stream.until('snapshot', 1)
     observer.onEvaluation.mockClear()
     await apply(database, [markOf(first, '150')])
+    for (const stream of streams) await stream.until('snapshot', 2)
+    // Whoever has seen an event may read what it says: the gateway has noted the commit.
     const after = await snapshotOf(first)
+    expect(after.text).toContain('"valueUsd":150')
     for (const stream of streams) {
       const [, changed] = await stream.until('snapshot', 2)
       expect(changed?.data).toBe(after.text)
@@ -150,6 +153,7 @@ describe('Last-Event-ID', () => {
     await before.until('snapshot', 1)
     before.close()
     await apply(database, [markOf(first, '555')])
+    await vi.waitFor(async () => expect((await snapshotOf(first)).text).toContain('"valueUsd":555'), 5_000)
     const after = await follow(`vault=${first}`, { 'last-event-id': before.lastId() ?? '' })
     const [event] = await after.until('snapshot', 1)
     expect(event?.data).toBe((await snapshotOf(first)).text)

@@ -1,5 +1,6 @@
 import { get as httpGet } from 'node:http'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { rateLimiter } from '../../../src/http/middleware/rate-limit.ts'
 import { emptyDatabase, type TestDatabase } from '../../support/database.ts'
 import { gatewayOn, type TestGateway } from '../../support/gateway.ts'
 import { errorOf, problemOf } from '../../support/problem.ts'
@@ -162,6 +163,14 @@ describe('a quota', () => {
     await server.close()
     expect(statuses).toEqual([200, 200, 200, 429, 200])
   })
+})
+
+test('where the primary process that counts for all workers does not answer, a worker counts for itself', async () => {
+  // The test's own process has a parent, which knows nothing of counts.
+  const count = rateLimiter({ requests: 2, seconds: 3_600, isShared: true })
+  const verdicts = await Promise.all(Array.from({ length: 3 }, () => count('10.0.0.1')))
+  expect(verdicts.map(({ refusal }) => refusal?.status)).toEqual([undefined, undefined, 429])
+  expect((await count('10.0.0.2')).refusal).toBeUndefined()
 })
 
 test('without a rate limit, none is told and none is kept', async () => {

@@ -7,6 +7,7 @@ import { bodyChunks } from '../../../src/limits.ts'
 
 let responses = 0
 let received = 0
+let pushed = 0
 
 /** Counts the responses that Node makes for what it has parsed. */
 class CountedResponse extends ServerResponse<CountedRequest> {
@@ -22,6 +23,11 @@ class CountedRequest extends BoundedRequest {
     super(socket)
     this.on('data', ({ length }: Buffer) => (received += length))
   }
+
+  override push(chunk: unknown, encoding?: BufferEncoding): boolean {
+    pushed++
+    return super.push(chunk, encoding)
+  }
 }
 
 /** Sends bytes at once, and waits until the server has closed the connection. */
@@ -29,7 +35,7 @@ async function send(
   bytes: string,
   listener: (request: CountedRequest, response: CountedResponse) => void,
 ): Promise<void> {
-  responses = received = 0
+  responses = received = pushed = 0
   const server = createServer({ IncomingMessage: CountedRequest, ServerResponse: CountedResponse }, listener)
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -47,10 +53,12 @@ test('requests that follow in the read in which the connection was closed cost n
   expect([responses, handled]).toEqual([10, 10])
 })
 
-test('a body in too many chunks is refused, and those past the limit are not stored', async () => {
+const chunked = 'POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n'
+const tooManyChunks = chunked + '1\r\nx\r\n'.repeat(5 * bodyChunks)
+
+test('a body in too many chunks is refused, and those past the limit are neither stored nor passed on', async () => {
   let refused = 0
-  const head = 'POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n'
-  await send(head + '1\r\nx\r\n'.repeat(5 * bodyChunks), (request, response) => {
+  await send(tooManyChunks, (request, response) => {
     request.onTooManyChunks(() => {
       refused++
       response.writeHead(413, { connection: 'close' }).end(() => request.socket.destroySoon())
@@ -58,4 +66,22 @@ test('a body in too many chunks is refused, and those past the limit are not sto
   })
   expect(refused).toBe(1)
   expect(received).toBeLessThanOrEqual(bodyChunks)
+  expect(pushed).toBe(bodyChunks + 1)
+})
+
+// Node keeps its parsers for later connections.
+test.each([
+  ['nothing', ''],
+  ['another request', `0\r\n\r\n${chunked}1\r\nx\r\n`],
+  ['a request to connect', '0\r\n\r\nCONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n'],
+])('after a body in too many chunks, and %s, bodies of other connections are read', async (_, rest) => {
+  const listener = (request: CountedRequest, response: CountedResponse): void => {
+    request.onTooManyChunks(() => void request.socket.destroy())
+    request.on('end', () => response.writeHead(200, { connection: 'close' }).end())
+  }
+  await send(tooManyChunks + rest, listener)
+  for (let next = 0; next < 5; next++) {
+    await send(`${chunked}5\r\nhello\r\n0\r\n\r\n`, listener)
+    expect(received).toBe(5)
+  }
 })

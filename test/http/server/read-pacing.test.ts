@@ -109,6 +109,35 @@ test('a connection that others resume is not read before its turn', async () => 
   expect(most).toBeLessThanOrEqual(3)
 })
 
+test('a connection whose reads were cheap does not wait for others of its address that are slow to read', async () => {
+  const count = 60
+  const order: (number | undefined)[] = []
+  const port = await pacedServer((socket) => {
+    if (socket.bytesRead > 50) {
+      order.push(socket.remotePort)
+      busy(20)
+    }
+    socket.write('y')
+  })
+  const open = async (): Promise<Socket> => {
+    const socket = client(port)
+    await once(socket, 'data')
+    return socket
+  }
+  const others = await Promise.all(Array.from({ length: count }, open))
+  const cheap = await open()
+  for (let read = 0; read < 10; read++) {
+    cheap.write('z')
+    await once(cheap, 'data')
+  }
+  for (const each of [...others, cheap]) each.write('z'.repeat(100))
+  busy(20)
+  await Promise.all([cheap, ...others].map((each) => once(each, 'data')))
+  expect(order).toHaveLength(count + 1)
+  expect(order.indexOf(cheap.localPort)).toBeLessThan(count / 2)
+  for (const each of [cheap, ...others]) each.destroy()
+})
+
 // Loopback addresses other than 127.0.0.1 need no configuration on Linux only.
 test.runIf(process.platform === 'linux')(
   'a new connection does not wait for those of another address that are slow to read',

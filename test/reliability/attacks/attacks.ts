@@ -540,7 +540,6 @@ const answers: readonly Attack[] = [
   {
     name: 'answers left at once',
     fault: 'large answers',
-    isFromElsewhere: true,
     carryOut: async (attacker) => {
       const wire = await attacker.open(true)
       await wire.write(page(`/vault/${attacker.target.ledger}/events?limit=1000&since=${anyTime() % 1_000_000}`))
@@ -554,10 +553,8 @@ const answers: readonly Attack[] = [
 const raw = (
   name: string,
   carryOut: (attacker: Attacker, wire: Awaited<ReturnType<Attacker['open']>>) => Promise<void>,
-  options: Pick<Attack, 'isFromElsewhere'> = {},
 ): Attack => ({
   name,
-  ...options,
   fault: 'HTTP itself',
   carryOut: async (attacker) => {
     const wire = await attacker.open(true)
@@ -604,18 +601,14 @@ const http: readonly Attack[] = [
       await pause(attacker, 20)
     }
   }),
-  raw(
-    'chunks of a byte',
-    async (attacker, { write }) => {
-      await write(
-        'POST /graphql HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n',
-      )
-      await write('1\r\nx\r\n'.repeat(60_000))
-      await write('0\r\n\r\n')
-      await pause(attacker, answerMilliseconds)
-    },
-    { isFromElsewhere: true },
-  ),
+  raw('chunks of a byte', async (attacker, { write }) => {
+    await write(
+      'POST /graphql HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n',
+    )
+    await write('1\r\nx\r\n'.repeat(60_000))
+    await write('0\r\n\r\n')
+    await pause(attacker, answerMilliseconds)
+  }),
   onKeptConnections(
     'chunks on kept connections',
     `POST /graphql HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n${'1\r\nx\r\n'.repeat(10_800)}`,

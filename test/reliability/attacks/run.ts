@@ -30,6 +30,8 @@ export interface AttackOptions {
   readonly seconds: number
   /** @param unloaded what honest clients see while nothing else is asked */
   readonly boundsOf: (unloaded: Samples) => AttackBounds
+  /** Whether all attackers have the honest clients' address, also those that come from elsewhere otherwise. */
+  readonly isFromSameAddress?: boolean | undefined
   readonly say: Say
 }
 
@@ -132,14 +134,15 @@ interface Stage {
 const elsewhere = process.platform === 'linux' ? '127.0.0.2' : '127.0.0.1'
 
 async function attackOnce(
-  { target, seconds }: AttackOptions,
+  { target, seconds, isFromSameAddress = false }: AttackOptions,
   attack: Attack,
   { gateway, witness, isAlone }: Stage,
 ): Promise<Omit<Run, 'after'>> {
   const over = new AbortController()
   setMaxListeners(0, over.signal)
   const statuses: Statuses = new Map()
-  const localAddress = attack.isFromElsewhere === true && !isAlone ? elsewhere : '127.0.0.1'
+  const isFromElsewhere = attack.isFromElsewhere === true && !isAlone && !isFromSameAddress
+  const localAddress = isFromElsewhere ? elsewhere : '127.0.0.1'
   const attackers = Array.from({ length: isAlone ? 1 : connectionsOf(attack) }, () =>
     createAttacker({ port: gateway.port, target, isAlone, over: over.signal, statuses, localAddress }),
   )
