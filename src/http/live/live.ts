@@ -67,8 +67,8 @@ export function createLive(options: LiveOptions): Live {
   const limits = { ...liveLimits, ...options.limits }
   const { onEvaluation, onDelivery } = observer
   const fanOut = createFanOut(limits.slice)
-  // Streams leave half of the file descriptors to other connections.
-  const most = Math.min(limits.connections, Math.ceil(connectionsWithin(2 * limits.connections, 0) / 2))
+  // Streams leave a third of the file descriptors to other connections.
+  const most = Math.min(limits.connections, Math.ceil((2 * connectionsWithin(2 * limits.connections, 0)) / 3))
   const connections = new LiveConnections({ limits, fanOut, observer, most })
   const keys = new LiveKeys({ limits, fanOut, data, onEvaluation, onDelivery })
   const tail = new LedgerTail({ log: options.ledgerLog ?? noLedger, limits, fanOut })
