@@ -1,6 +1,6 @@
 /**
  * The shows of what the gateway bears, at any size:
- *   npm run reliability -- fuzz|kill|faults|failover|soak|abuse|versions|torn [--size N] [--seed N] [--engine pglite|postgresql]
+ *   npm run reliability -- fuzz|kill|faults|failover|soak|abuse|versions|torn|live [--size N] [--seed N] [--engine pglite|postgresql]
  *   npm run reliability -- abuse [--ledger ROWS] [--seconds N] [--only NAME] [--list] [--verbose]
  * `--only` carries out the attacks whose name holds NAME, and may be given several times; `--list` names them all. Each prints its figures on each engine that it is about, and ends with 1 where its claim doesn't hold.
  */
@@ -14,6 +14,7 @@ import { failover } from './failover.ts'
 import { faults } from './faults.ts'
 import { fuzz } from './fuzz.ts'
 import { kill } from './kill.ts'
+import { live } from './live.ts'
 import { soak } from './soak.ts'
 import { stepMilliseconds, torn } from './torn.ts'
 import { type Finding, inLines, type Say } from './show.ts'
@@ -87,6 +88,13 @@ const shows: Readonly<Record<string, Show>> = {
         attacks: attacks.filter(({ name }) => chosen?.some((each) => name.includes(each)) ?? true),
         boundsOf: () => attackBounds[engine],
       }),
+  },
+  live: {
+    unit: 'clients',
+    size: 100,
+    engines: ['postgresql'],
+    run: ({ size, say }) =>
+      live({ say, clients: size, gatewayKills: 20, databaseKills: 5, failovers: 1, cutMilliseconds: 2_000 }),
   },
   torn: {
     unit: 'answers, cached and as many not cached',

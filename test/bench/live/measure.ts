@@ -41,6 +41,7 @@ export interface LiveFigures {
 const changesPerSecond = 20
 /** Time for one change to reach all subscribers. */
 const broadcastMilliseconds = 1_500
+const patienceMilliseconds = 20_000
 
 /** Measures a gateway process whose streams are opened by another process. */
 export async function measureLive(options: LiveMeasureOptions): Promise<LiveFigures> {
@@ -174,13 +175,16 @@ class Writer {
 
   /** @param followersOf number of streams that follow a vault */
   async latencies(clients: SubscriberProcess, followersOf: (vault: number) => number): Promise<Latencies> {
-    await wait(broadcastMilliseconds)
-    const latencies: number[] = []
-    for (const [value, at] of await clients.take()) {
-      const committed = this.#committed.get(value)
-      if (committed !== undefined) latencies.push(at - committed.at)
-    }
     const wanted = [...this.#committed.values()].reduce((sum, { vault }) => sum + followersOf(vault), 0)
+    const latencies: number[] = []
+    const until = performance.now() + patienceMilliseconds
+    while (latencies.length < wanted && performance.now() < until) {
+      await wait(500)
+      for (const [value, at] of await clients.take()) {
+        const committed = this.#committed.get(value)
+        if (committed !== undefined) latencies.push(at - committed.at)
+      }
+    }
     return { latencies, missed: wanted - latencies.length }
   }
 }
