@@ -76,7 +76,8 @@ async function followed(
   const sum = (of: (follower: Follower) => number): number => followers.reduce((all, each) => all + of(each), 0)
   const figures = {
     clients: options.clients,
-    'connections of clients': sum(({ connections }) => connections),
+    'connections of clients': sum(({ statuses }) => statuses.get(200) ?? 0),
+    'connections refused': sum(({ statuses }) => (statuses.get(0) ?? 0) + (statuses.get(503) ?? 0)),
     'gateways killed': options.gatewayKills,
     'databases killed': options.databaseKills,
     failovers: options.failovers,

@@ -1,6 +1,6 @@
 import type { Executor } from '../../graphql/execution/executor.ts'
 import type { LedgerLog } from '../../graphql/ledger-log.ts'
-import { type LiveLimits, liveLimits } from '../../limits.ts'
+import { type LiveLimits, liveLimits } from '../../limits/live.ts'
 import { liveEvents, liveVaults } from '../../rest/live-routes.ts'
 import type { DataVersions } from '../cache/data-versions.ts'
 import type { ResponseCache } from '../cache/response-cache.ts'

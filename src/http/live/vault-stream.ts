@@ -1,4 +1,4 @@
-import type { LiveLimits } from '../../limits.ts'
+import type { LiveLimits } from '../../limits/live.ts'
 import { answerUnread } from '../../rest/handler.ts'
 import { liveVaults } from '../../rest/live-routes.ts'
 import { BadParameter, readParameters } from '../../rest/parameters.ts'

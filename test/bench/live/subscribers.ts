@@ -4,7 +4,7 @@
  */
 import { connect, type Socket } from 'node:net'
 
-/** What the process is told to do. */
+/** A message to the process. */
 export type SubscriberOrder =
   /** Opens streams on the paths in turn. */
   | { readonly open: { readonly port: number; readonly paths: readonly string[]; readonly count: number } }

@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import { afterEach, expect, test, vi } from 'vitest'
-import { liveLimits } from '../../../src/limits.ts'
+import { liveLimits } from '../../../src/limits/live.ts'
 import { DataVersions } from '../../../src/http/cache/data-versions.ts'
 import { EncodedResponse } from '../../../src/http/cache/encoded-response.ts'
 import { createFanOut } from '../../../src/http/live/delivery/fan-out.ts'

@@ -26,7 +26,8 @@ export interface Segment {
 export interface Follower {
   readonly wanted: RowsWanted
   readonly segments: readonly Segment[]
-  readonly connections: number
+  /** Numbers of connections by the status of their responses; 0 where there was none. */
+  readonly statuses: ReadonlyMap<number, number>
   /** Events and statuses that no client expects. */
   readonly surprises: readonly string[]
   /** Cuts no more connections. */
@@ -52,7 +53,8 @@ const expectedStatuses: readonly number[] = [0, 200, 503]
 export function startFollower({ wanted, isGraphql, ports, localAddress, cutMilliseconds }: FollowerOptions): Follower {
   const segments: Segment[] = []
   const surprises: string[] = []
-  const state = { isStopped: false, isSettled: false, connections: 0 }
+  const statuses = new Map<number, number>()
+  const state = { isStopped: false, isSettled: false }
   let stream: OpenedStream | undefined
 
   function begin(start: string): void {
@@ -72,7 +74,6 @@ export function startFollower({ wanted, isGraphql, ports, localAddress, cutMilli
   }
 
   async function connectOnce(): Promise<void> {
-    state.connections++
     const port = ports[Math.floor(Math.random() * ports.length)] ?? 0
     const position = segments.at(-1)?.end
     const asked = isGraphql ? overGraphql(wanted, position) : overRest(wanted, position)
@@ -81,6 +82,7 @@ export function startFollower({ wanted, isGraphql, ports, localAddress, cutMilli
     const cut = state.isSettled ? undefined : setTimeout(() => opened.cut(), 2 * Math.random() * cutMilliseconds)
     const status = await opened.ended
     clearTimeout(cut)
+    statuses.set(status, (statuses.get(status) ?? 0) + 1)
     if (!expectedStatuses.includes(status)) surprises.push(`status ${status}`)
   }
 
@@ -95,9 +97,7 @@ export function startFollower({ wanted, isGraphql, ports, localAddress, cutMilli
     wanted,
     segments,
     surprises,
-    get connections() {
-      return state.connections
-    },
+    statuses,
     settle() {
       state.isSettled = true
       stream?.cut()

@@ -1,4 +1,4 @@
-import type { LiveLimits } from '../../../limits.ts'
+import type { LiveLimits } from '../../../limits/live.ts'
 import type { EncodedResponse } from '../../cache/encoded-response.ts'
 import type { FanOut } from '../delivery/fan-out.ts'
 import type { LiveConnection, Resumable } from '../delivery/live-connection.ts'

@@ -1,4 +1,4 @@
-import type { LiveLimits } from '../../../limits.ts'
+import type { LiveLimits } from '../../../limits/live.ts'
 import { limitConcurrency, type LimitConcurrency } from '../../async/limit-concurrency.ts'
 import type { DataVersions } from '../../cache/data-versions.ts'
 import { TagHistory } from '../../cache/tag-history.ts'

@@ -1,5 +1,5 @@
 import { formatLedgerPosition, type LedgerPosition, parseLedgerPosition } from '../../../graphql/ledger-log.ts'
-import { liveLimits } from '../../../limits.ts'
+import { liveLimits } from '../../../limits/live.ts'
 import { problem, retryLater } from '../../../rest/problem.ts'
 import type { DataVersions } from '../../cache/data-versions.ts'
 import type { Exchange, Reply } from '../../middleware.ts'

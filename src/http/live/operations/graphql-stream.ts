@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { OperationParams } from '../../../graphql/execution/executor.ts'
 import { parseLedgerPosition } from '../../../graphql/ledger-log.ts'
-import { liveLimits } from '../../../limits.ts'
+import { liveLimits } from '../../../limits/live.ts'
 import { problem } from '../../../rest/problem.ts'
 import { EncodedResponse } from '../../cache/encoded-response.ts'
 import { acceptedMediaType, objectIn } from '../../graphql/json-post.ts'
