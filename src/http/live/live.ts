@@ -66,7 +66,7 @@ export function createLive(options: LiveOptions): Live {
   const { executor, cache, data, produce, respond, awaitVersion, report, observer = noObserver } = options
   const limits = { ...liveLimits, ...options.limits }
   const { onEvaluation, onDelivery } = observer
-  const fanOut = createFanOut(limits.slice)
+  const fanOut = createFanOut(limits.slice, limits.sliceMilliseconds)
   // Streams leave a third of the file descriptors to other connections.
   const most = Math.min(limits.connections, Math.ceil((2 * connectionsWithin(2 * limits.connections, 0)) / 3))
   const connections = new LiveConnections({ limits, fanOut, observer, most })
@@ -78,7 +78,7 @@ export function createLive(options: LiveOptions): Live {
   return {
     stages: new Map<string, Middleware>([
       [liveVaults.path, vaultStream({ connections, keys, evaluate, respond, awaitVersion, limits })],
-      [liveEvents.path, eventStream({ operations, beginLedgerStream })],
+      [liveEvents.path, eventStream({ operations, connections, beginLedgerStream })],
       [graphqlPath, graphqlStream({ operations, connections, keys, evaluate, beginLedgerStream })],
     ]),
     committed({ tags }) {
