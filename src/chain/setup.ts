@@ -1,5 +1,6 @@
 import type { ChainConfig } from './config.ts'
-import { BadChainConfig, type PriceRefused } from './errors.ts'
+import { BadChainConfig } from './errors.ts'
+import type { BlockFactsOptions } from './facts/block-values.ts'
 import { finalBlock } from './rpc/finality.ts'
 import { readTokens } from './valuation/tokens.ts'
 import type { ChainConnection } from './reader.ts'
@@ -68,18 +69,20 @@ export async function connectChain(
   await kinds.resolve(newest)
   const venues = new Venues([nftPositions(config.positionManager), poolPositions(() => kinds.pools)])
   const feeTerms = await readFeeTerms(newest, kinds)
-  const onMarkWaits = reportOnce(report)
-  return { rpc, impatientRpc, multicall, venues, kinds, tokens, feeTerms, onMarkWaits, config, report, signal, once }
+  const onPriceRefused = reportSeldom(report)
+  return { rpc, impatientRpc, multicall, venues, kinds, tokens, feeTerms, onPriceRefused, config, report, signal, once }
 }
 
 /** Reports refused prices, each token's seldom. */
-function reportOnce(report: Report): (refused: PriceRefused) => void {
+function reportSeldom(report: Report): BlockFactsOptions['onPriceRefused'] {
   const reported = new Map<string, number>()
-  return ({ symbol, message }) => {
+  return ({ symbol, message }, consequence) => {
     const now = performance.now()
-    if (now - (reported.get(symbol) ?? -Infinity) < repeatedAfterMilliseconds) return
-    reported.set(symbol, now)
-    report('warn', `Marks wait for a price: ${message}`, { token: symbol })
+    const key = `${consequence} ${symbol}`
+    if (now - (reported.get(key) ?? -Infinity) < repeatedAfterMilliseconds) return
+    reported.set(key, now)
+    const words = consequence === 'mark' ? 'Marks wait for a price' : 'Capital and fees are valued at an earlier price'
+    report('warn', `${words}: ${message}`, { token: symbol })
   }
 }
 
