@@ -11,8 +11,9 @@ import { connectRpc, type Rpc, type RpcRetryOptions } from './rpc/rpc.ts'
 import { BlockState, Multicall } from './rpc/multicall.ts'
 import { readFeeTerms } from './vaults/vault-fees.ts'
 import { VaultKinds } from './vaults/vault-kinds.ts'
-import { nftPositions } from './venues/nft-positions.ts'
+import { type NftManager, nftPositions, readIsSlipstream } from './venues/nft-positions.ts'
 import { poolPositions } from './venues/pool-positions.ts'
+import { Pools } from './venues/pools.ts'
 import { Venues } from './venues/venues.ts'
 
 /** Maximum number of old blocks at which a pool that is not there now is looked for. */
@@ -54,9 +55,10 @@ export async function connectChain(
   const multicall = new Multicall(config.multicall)
   const block = await finalBlock(rpc, config.finality)
   const missing = await Promise.all(
-    (['multicall', 'positionManager'] as const).map(async (key) => {
-      const isThere = await contractExists(rpc, config[key], block.hash)
-      return isThere ? [] : [`${key} ${config[key]} has no code at block ${block.number}`]
+    [config.multicall, ...config.positionManager].map(async (address, index) => {
+      const isThere = await contractExists(rpc, address, block.hash)
+      const key = index === 0 ? 'multicall' : 'positionManager'
+      return isThere ? [] : [`${key} ${address} has no code at block ${block.number}`]
     }),
   )
   if (missing.flat().length > 0) throw new BadChainConfig(file, missing.flat())
@@ -67,7 +69,14 @@ export async function connectChain(
   )
   const kinds = new VaultKinds(config.vaults)
   await kinds.resolve(newest)
-  const venues = new Venues([nftPositions(config.positionManager), poolPositions(() => kinds.pools)])
+  const pools = new Pools()
+  const managers = await Promise.all(
+    config.positionManager.map(async (address, index): Promise<NftManager> => {
+      const isSlipstream = await readIsSlipstream(newest, address)
+      return { address, pools, isSlipstream, prefix: index === 0 ? '' : `${address}:` }
+    }),
+  )
+  const venues = new Venues([...managers.map(nftPositions), poolPositions(() => kinds.pools, pools)])
   const feeTerms = await readFeeTerms(newest, kinds)
   const onPriceRefused = reportSeldom(report)
   return { rpc, impatientRpc, multicall, venues, kinds, tokens, feeTerms, onPriceRefused, config, report, signal, once }

@@ -92,7 +92,12 @@ export class BlockValues {
   /** Values a vault at given prices, from the same state. */
   valueAt(vault: Address, held: VaultHoldings, prices: TokenPrices): Promise<VaultValuation> {
     const { venues, kinds, tokens } = this.options
-    return valueVault(this.state, { venues, tokens, prices: Promise.resolve(prices) }, { vault, ...kinds.of(vault) }, held)
+    return valueVault(
+      this.state,
+      { venues, tokens, prices: Promise.resolve(prices) },
+      { vault, ...kinds.of(vault) },
+      held,
+    )
   }
 
   async #earlierPrice(refused: PriceRefused): Promise<Decimal> {
@@ -108,7 +113,11 @@ export class BlockValues {
         return price
       } catch (error) {
         if (!(error instanceof ChainUnreadable)) throw error
-        throw new PriceRefused(refused.symbol, this.block.number, `${refused.reason}, and the nodes lack earlier blocks`)
+        throw new PriceRefused(
+          refused.symbol,
+          this.block.number,
+          `${refused.reason}, and the nodes lack earlier blocks`,
+        )
       }
     }
     throw new PriceRefused(refused.symbol, this.block.number, `${refused.reason}, as in earlier blocks`)
