@@ -3,7 +3,6 @@ import type { SetAsideVault } from '../chain/progress/set-aside.ts'
 import type { Config } from '../config.ts'
 import type { ChangeListener } from '../database/commits/change-listener.ts'
 import type { Database } from '../database/database.ts'
-import { observed } from '../database/observed.ts'
 import { readVersionAt } from '../database/read/commit-log.ts'
 import { createLedgerLog } from '../graphql/ledger-log.ts'
 import type { ResponseCache } from '../http/cache/response-cache.ts'
@@ -58,7 +57,8 @@ export async function openGateway(options: GatewayOptions): Promise<Listening> {
   const bounds = { ...defaultHttpLimits, ...config.bounds }
   const app = createApp({
     ...config,
-    database: observed(database, metrics.onStatement),
+    database,
+    onStatement: metrics.onStatement,
     rateLimit: config.rateLimit && { ...config.rateLimit, isShared: sharesRateLimit },
     bounds,
     cache,
@@ -86,7 +86,7 @@ export async function openGateway(options: GatewayOptions): Promise<Listening> {
   const stopListening = await database.listen(notifyAll(cache, data, app.live))
   await data.waitUntil(() => data.isListening, firstCommitMilliseconds)
   const opened = listen({
-    listener: (request, response) => app.listener(request, response),
+    listener: app.listener,
     onError: (err) => log.error('A request failed', { err }),
     port: config.port,
     host: config.host,

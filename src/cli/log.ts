@@ -1,6 +1,6 @@
 import { pino } from 'pino'
 import type { Config } from '../config.ts'
-import { isProbe } from '../http/ops/probe-paths.ts'
+import { probePaths } from '../http/ops/probe-paths.ts'
 import type { AnsweredRequest } from '../http/middleware/tracing.ts'
 
 /** The gateway's log: JSON lines, or readable lines on a terminal. */
@@ -40,7 +40,7 @@ export function createLog({ level, secrets, worker = null, output }: LogOptions)
     warn: (message, facts = {}) => logger.warn(facts, message),
     error: (message, facts = {}) => logger.error(facts, message),
     // Health probes arrive every few seconds.
-    answered: (request) => logger[isProbe({ path: request.route }) ? 'debug' : 'info'](request, 'Answered'),
+    answered: (request) => logger[probePaths.includes(request.route) ? 'debug' : 'info'](request, 'Answered'),
   }
 }
 

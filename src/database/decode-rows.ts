@@ -17,20 +17,23 @@ export function decodeRows<Row>({ decode }: Statement, sent: unknown[]): Version
   // All rows of a statement are from one snapshot.
   const version = texts[0]?.dataVersion ?? null
   if (decode === undefined) return { rows: sent as Row[], version }
-  const lists = texts.map(({ encoded, key }) => (encoded == null ? [] : (decode(encoded, key) as Row[])))
-  return { rows: lists.length === 1 ? (lists[0] as Row[]) : ([] as Row[]).concat(...lists), version }
+  const lists: Row[][] = []
+  for (const { encoded, key } of texts) if (encoded != null) lists.push(decode(encoded, key) as Row[])
+  const [only, ...others] = lists
+  return { rows: only !== undefined && others.length === 0 ? only : ([] as Row[]).concat(...lists), version }
 }
 
 /** Adds reads by any statement, and `query`, which returns rows without a version, to a reader. */
 export function withQuery(reader: VersionedReader): Pick<Database, 'read' | 'query'> {
-  const read: Database['read'] = (statement, values, signal) => reader.read(toRead(statement), values, signal)
+  const read: Database['read'] = (statement: Statement | Read, values, signal) =>
+    reader.read('batching' in statement ? statement : unsharedRead(statement), values, signal)
   return {
     read,
     query: async <Row>(...query: Parameters<Database['query']>) => (await read<Row>(...query)).rows,
   }
 }
 
-/** A statement that is not a read for responses runs on its own; its source is never asked for, since nothing caches it. */
-function toRead(statement: Statement | Read): Read {
-  return 'batching' in statement ? statement : { ...statement, source: 'feeds', batching: { kind: 'none' } }
+/** Returns a read that runs on its own; its source is never asked for, since nothing caches its rows. */
+function unsharedRead(statement: Statement): Read {
+  return { ...statement, source: 'feeds', batching: { kind: 'none' } }
 }

@@ -1,24 +1,21 @@
 import { createAdmissionControl } from '../graphql/execution/admission/admission-control.ts'
 import { type ConsistentDatabase, createConsistentReads } from '../graphql/execution/consistent-reads.ts'
-import type { LeftOutVault, OnBatch, RequestContext } from '../graphql/execution/context.ts'
+import type { LeftOutVault, OnBatch, OnStatement, RequestContext } from '../graphql/execution/context.ts'
 import { createExecutor, type ExecutorOptions } from '../graphql/execution/executor.ts'
-import { runDocument } from '../graphql/execution/run-document.ts'
 import type { LedgerLog } from '../graphql/ledger-log.ts'
 import { schema } from '../graphql/schema/schema.ts'
 import { admissionLimits, defaultHttpLimits, defaultQueryLimits, type HttpLimits, type QueryLimits } from '../limits.ts'
 import { rest } from '../rest/handler.ts'
-import { problem } from '../rest/problem.ts'
-import { mapMaybePromise } from './async/map-maybe-promise.ts'
-import { cached } from './cache/cached.ts'
 import { DataVersions } from './cache/data-versions.ts'
+import { headerList, outgoing, type OutgoingResponse } from './cache/encoded-response.ts'
 import { createResponseCache, type ResponseCache } from './cache/response-cache.ts'
 import { exampleAddress } from './graphql/graphiql.ts'
 import { createGraphql, type GraphqlPlugin } from './graphql/handler.ts'
 import { preflight } from './graphql/preflight.ts'
-import { isGraphql } from './graphql/path.ts'
+import { graphqlPath } from './graphql/path.ts'
 import { createLive, type Live, liveStreams, type LiveOptions } from './live/live.ts'
 import { StreamedResponse } from './live/delivery/streamed-response.ts'
-import { compose, type Exchange } from './middleware.ts'
+import { compose, type Exchange, type Reply } from './middleware.ts'
 import { apiKey } from './middleware/api-key.ts'
 import { corsHeaders } from './middleware/cors.ts'
 import { minDataVersion, type VersionAt, versionWaiter } from './middleware/min-data-version.ts'
@@ -31,14 +28,15 @@ import type { MetricsEndpoint } from './ops/metrics-endpoint.ts'
 import { ownPaths } from './ops/own-paths.ts'
 import { rootLinks } from './ops/root.ts'
 import { staticPages } from './ops/static-content.ts'
-import { producer, type Respond } from './produce.ts'
-import { senderOf } from './sender.ts'
+import { cached, producer, type Respond } from './produce.ts'
 import { createSharedCapacity } from './server/capacity/shared-capacity.ts'
-import { outbound, outboundStream, type OutgoingResponse } from './server/response-adapter.ts'
-import { type Transports, transports } from './server/transports.ts'
+import { fetchAdapter } from './server/fetch-adapter.ts'
+import { nodeAdapter, type NodeListener } from './server/node-adapter.ts'
 
-/** The gateway, and its streams, which must hear of commits. */
-export interface App extends Transports {
+/** The gateway, through the Fetch API and through node:http, and its streams, which must hear of commits. */
+export interface App {
+  readonly fetch: (request: Request) => Promise<Response>
+  readonly listener: NodeListener
   readonly live: Omit<Live, 'stages'>
 }
 
@@ -79,6 +77,7 @@ export interface AppOptions extends TracingOptions {
    */
   readonly plugins?: readonly GraphqlPlugin[]
   readonly onBatch?: OnBatch
+  readonly onStatement?: OnStatement
   /** Called for each operation that runs again in one snapshot. */
   readonly onRepeat?: () => void
   readonly onFallback?: ExecutorOptions['onFallback']
@@ -97,12 +96,10 @@ export function createApp({ database, apiKeys, trustedProxies, ...options }: App
   const graphql = createGraphql({ executor, schema, admission, plugins, isOpen })
   const capacity = createSharedCapacity(limits)
 
-  const respond: Respond = (exchange, context) => {
-    const { request } = exchange
-    if (isGraphql(request)) return graphql(exchange, context)
-    const answer = rest(request, (wanted, variables) => runDocument(executor, wanted, variables, context))
-    return answer ?? problem('PATH_NOT_FOUND', `${request.path} is none of the paths of this interface`)
-  }
+  const respond: Respond = (exchange, context) =>
+    exchange.request.path === graphqlPath
+      ? graphql(exchange, context)
+      : rest(exchange.request, (wanted, variables) => executor.runOwn(wanted, variables, context))
 
   const findAddress = (context: RequestContext): Promise<string | null> => exampleAddress(executor, context)
   const pages = new Map([...staticPages, ...rootLinks({ findAddress, isOpen, report: options.report })])
@@ -126,26 +123,28 @@ export function createApp({ database, apiKeys, trustedProxies, ...options }: App
     minDataVersion(awaitVersion),
     liveStreams(live),
   ]
-  const handler = compose(
-    stages,
-    cached(cache, data, (exchange, onLeave) => produce(exchange, onLeave, respond)),
-  )
+  const handlers = compose(stages, cached({ cache, data, produce, respond }))
 
   function handle(exchange: Exchange): OutgoingResponse | Promise<OutgoingResponse> {
-    const { request, trace } = exchange
-    return mapMaybePromise(handler(exchange), (response) => {
-      const { headers, stamp } = exchange
-      if (response instanceof StreamedResponse) {
-        return outboundStream(response, data.now().headers.concat(headers, 'x-request-id', trace.id))
-      }
-      const shared = stamp !== null && response.status === 200 ? stamp.headers : corsHeaders(request.method)
-      return outbound(request, response, shared.concat(headers, 'x-request-id', trace.id))
-    })
+    const handler = handlers.byPath.get(exchange.request.path) ?? handlers.others
+    const reply = handler(exchange)
+    return reply instanceof Promise ? reply.then((late) => sent(exchange, late)) : sent(exchange, reply)
   }
 
-  const begin = createTracing(options)
-  const senderIn = (request: Exchange['request']): string => senderOf(request, trustedProxies)
-  return { ...transports({ limits, capacity, begin, handle, senderIn }), live }
+  function sent(
+    { request, trace, headers, stamp }: Exchange,
+    reply: Reply,
+  ): OutgoingResponse | Promise<OutgoingResponse> {
+    if (reply instanceof StreamedResponse) {
+      const own = data.now().headers.concat(headers, 'x-request-id', trace.id)
+      return { status: 200, headers: headerList(reply.headers).concat(own), bytes: null, stream: reply.begin }
+    }
+    const shared = stamp !== null && reply.status === 200 ? stamp.headers : corsHeaders(request.method)
+    return outgoing(request, reply, shared.concat(headers, 'x-request-id', trace.id))
+  }
+
+  const adapter = { limits, capacity, begin: createTracing(options), handle, trustedProxies }
+  return { fetch: fetchAdapter(adapter), listener: nodeAdapter(adapter), live }
 }
 
 const noVersion: VersionAt = () => Promise.resolve(null)

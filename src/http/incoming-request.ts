@@ -10,7 +10,8 @@ export interface IncomingRequest {
   /** Violation of HTTP/1.1 that Node's parser accepts; null if there is none. */
   readonly flaw: string | null
   header(name: string): string | null
-  headers(): Record<string, string>
+  /** Returns all headers by name. */
+  headerRecord(): Record<string, string>
   /** Address of the peer; null if there is no socket. */
   readonly remoteAddress: string | null
 }

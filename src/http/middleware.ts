@@ -1,10 +1,9 @@
-import type { EncodedResponse } from './cache/encoded-response.ts'
+import type { EncodedResponse, HeaderList } from './cache/encoded-response.ts'
 import type { StreamedResponse } from './live/delivery/streamed-response.ts'
 import type { Stamp } from './cache/data-versions.ts'
 import type { OnLeave } from './cache/response-cache.ts'
 import type { IncomingRequest } from './incoming-request.ts'
 import type { Trace } from './middleware/tracing.ts'
-import type { HeaderList } from './server/header-list.ts'
 import type { Body } from './server/request-body.ts'
 
 /** A request on its way through the middleware, with the results of the stages that have run. */
@@ -24,6 +23,9 @@ export interface Exchange {
   stamp: Stamp | null
 }
 
+/** The part of an exchange that its stages set, before the first one. */
+export const initialExchange = { body: Buffer.alloc(0), headers: [], stamp: null } satisfies Partial<Exchange>
+
 /** A response: whole, or a stream of server-sent events. */
 export type Reply = EncodedResponse | StreamedResponse
 
@@ -33,13 +35,33 @@ export type Handler = (exchange: Exchange) => Reply | Promise<Reply>
 /** Middleware stage: responds itself, or passes the exchange on. Stages that need no I/O respond synchronously. */
 export type Middleware = (exchange: Exchange, next: Handler) => Reply | Promise<Reply>
 
+/** A stage for some paths only: the requests for others do not pass it. */
+export interface PathStage {
+  readonly paths: readonly string[]
+  readonly stage: Middleware
+}
+
+type Stage = Middleware | PathStage | null
+
 /**
- * Composes middleware into one handler; the first in the list runs first.
+ * Composes the stages of each path into one handler, once; the first in the list runs first.
  * @param stages null where a stage is not configured
+ * @returns the handlers of the paths that have stages of their own, and that of all other paths
  */
-export function compose(stages: readonly (Middleware | null)[], handler: Handler): Handler {
-  return stages.reduceRight<Handler>(
-    (next, stage) => (stage === null ? next : (exchange) => stage(exchange, next)),
-    handler,
-  )
+export function compose(
+  stages: readonly Stage[],
+  handler: Handler,
+): { readonly byPath: ReadonlyMap<string, Handler>; readonly others: Handler } {
+  const paths = stages.flatMap((stage) => (stage !== null && 'paths' in stage ? stage.paths : []))
+  const composed = (path: string | null): Handler =>
+    stages.reduceRight<Handler>((next, entry) => {
+      const stage = stageFor(entry, path)
+      return stage === null ? next : (exchange) => stage(exchange, next)
+    }, handler)
+  return { byPath: new Map(paths.map((path) => [path, composed(path)])), others: composed(null) }
+}
+
+function stageFor(entry: Stage, path: string | null): Middleware | null {
+  if (entry === null || !('paths' in entry)) return entry
+  return path !== null && entry.paths.includes(path) ? entry.stage : null
 }

@@ -1,60 +1,121 @@
-import type { Cancellation } from '../database/cancellation.ts'
+import { Canceller } from '../database/cancellation.ts'
 import { withoutCovered } from '../database/commits/cache-tags.ts'
 import { AdmissionQueueFull } from '../graphql/execution/admission/admission-control.ts'
 import type { RequestContext } from '../graphql/execution/context.ts'
 import { masked } from '../graphql/execution/errors.ts'
 import type { HttpLimits } from '../limits.ts'
-import { problem } from '../rest/problem.ts'
-import type { Produce } from './cache/cached.ts'
-import type { Answer } from '../rest/problem.ts'
+import { sameAnswerKey } from '../rest/handler.ts'
+import { type Answer, problem } from '../rest/problem.ts'
+import type { DataVersions } from './cache/data-versions.ts'
+import type { EncodedResponse } from './cache/encoded-response.ts'
+import type { Made, OnLeave, ResponseCache } from './cache/response-cache.ts'
+import { graphqlPath, isGraphiqlPage } from './graphql/path.ts'
 import type { Exchange } from './middleware.ts'
-import { withinDeadline } from './middleware/timeout.ts'
 import { lateAnswer, overloaded, refusalOf } from './refuse.ts'
 import type { SharedCapacity } from './server/capacity/shared-capacity.ts'
 
-/** Produces the response of a request from data. */
+/** Answers a request of the interface from data. */
 export type Respond = (exchange: Exchange, context: RequestContext) => Answer | Promise<Answer>
 
-/** Produces a response in a way of its own. */
-export type ProduceBy = (...[exchange, onLeave, respond]: [...Parameters<Produce>, Respond]) => ReturnType<Produce>
+/** Produces a response within the limits of all others. */
+export type ProduceBy = (exchange: Exchange, onLeave: OnLeave, respond: Respond) => Promise<Made>
+
+/** The parts that serve responses from the cache, or produce them. */
+export interface CachedOptions {
+  readonly cache: ResponseCache
+  readonly data: DataVersions
+  readonly produce: ProduceBy
+  readonly respond: Respond
+}
+
+/**
+ * Serves responses from the cache, or produces them: concurrent requests with equal keys share one production. The data
+ * version is read before production begins, so that no data in the response is older.
+ */
+export function cached({ cache, data, produce, respond }: CachedOptions) {
+  return (exchange: Exchange): EncodedResponse | Promise<EncodedResponse> => {
+    exchange.stamp = data.now()
+    const { sender, onLeave } = exchange
+    return cache.answer(cacheKey(exchange), sender, onLeave, (whenLeft) => produce(exchange, whenLeft, respond))
+  }
+}
+
+/** Maximum size of a cached request's body, in bytes: longer requests are seldom repeated. */
+const mostBytes = 20_000
+
+/** Returns a key that is equal for requests with the same response; null if the response is not cached. */
+function cacheKey({ request, body }: Exchange): string | null {
+  const { method, path, target } = request
+  if (path !== graphqlPath) return method === 'GET' || method === 'HEAD' ? sameAnswerKey(request) : null
+  if (body.length > mostBytes || isGraphiqlPage(request)) return null
+  const types = [request.header('accept') ?? '', request.header('content-type') ?? '']
+  // HEAD is refused here, so that its response differs from that of GET.
+  if (method === 'GET') return ['get', ...types, target].join('\n')
+  return method === 'POST' ? ['post', ...types, target, body.toString('latin1')].join('\n') : null
+}
 
 /** Produces responses from data, within the limits on concurrency and each within its deadline. */
-export function producer(limits: HttpLimits, capacity: SharedCapacity): ProduceBy {
+export function producer({ answerSeconds }: Pick<HttpLimits, 'answerSeconds'>, capacity: SharedCapacity): ProduceBy {
   async function attempt(exchange: Exchange, context: RequestContext, respond: Respond): Promise<Answer> {
     try {
       return await respond(exchange, context)
     } catch (error) {
       // A cancelled execution rejects; its client has disconnected or received the timeout response.
-      if (context.signal?.aborted === true) return lateAnswer(limits.answerSeconds)
+      if (context.signal?.aborted === true) return lateAnswer(answerSeconds)
       if (error instanceof AdmissionQueueFull) return refusalOf(exchange.request, overloaded())
       return refusalOf(exchange.request, problem('INTERNAL', masked(context.report(error))))
     } finally {
       // A cancelled execution takes capacity until it has ended.
-      capacity.endAnswer(exchange.sender)
+      capacity.answers.giveBack(exchange.sender, 1)
     }
   }
 
   return async (exchange, onLeave, respond) => {
     const { request, sender, stamp, trace } = exchange
-    if (!capacity.beginAnswer(sender)) return { answer: refusalOf(request, overloaded()), tags: null, version: null }
-    let version: string | null = null
-    const cacheTags = new Set<string>()
-    const caching = { isAllowed: true }
-    const work = (signal: Cancellation): Promise<Answer> => {
-      const context = {
-        report: trace.report,
-        sender,
-        signal,
-        cacheTags,
-        doNotCache: () => void (caching.isAllowed = false),
-        onVersion: (read: string | null) => void (version = read),
-        ...(stamp && { data: stamp }),
-      }
-      return attempt(exchange, context, respond)
+    if (!capacity.answers.take(sender, 1)) {
+      return { answer: refusalOf(request, overloaded()), tags: null, version: null }
     }
-    const tooLate = (): Answer => refusalOf(request, lateAnswer(limits.answerSeconds))
-    const answer = await withinDeadline(limits.answerSeconds, onLeave, work, tooLate)
+    const origin = { tags: new Set<string>(), version: null as string | null, isCacheable: true }
+    const signal = new Canceller()
+    onLeave(() => signal.abort())
+    const context: RequestContext = {
+      report: trace.report,
+      sender,
+      signal,
+      cacheTags: origin.tags,
+      doNotCache: () => void (origin.isCacheable = false),
+      onVersion: (version) => void (origin.version = version),
+      ...(stamp && { data: stamp }),
+    }
+    const tooLate = (): Answer => refusalOf(request, lateAnswer(answerSeconds))
+    const answer = await withinDeadline(attempt(exchange, context, respond), answerSeconds, signal, tooLate)
+    const { version, isCacheable } = origin
+    const tags = origin.tags.has('all vaults') ? withoutCovered(origin.tags) : origin.tags
     // A response without reads is introspection: large and rare, it would only evict other responses.
-    return { answer, tags: cacheTags.size > 0 && caching.isAllowed ? withoutCovered(cacheTags) : null, version }
+    return { answer, tags: tags.size > 0 && isCacheable ? tags : null, version }
+  }
+}
+
+/**
+ * Returns the result of work, or a fallback if it exceeds the deadline; the work is then cancelled.
+ * @param work ends by itself once its signal is aborted
+ */
+export async function withinDeadline<Result>(
+  work: Promise<Result>,
+  seconds: number,
+  signal: Canceller,
+  tooLate: () => Result,
+): Promise<Result> {
+  let timer: NodeJS.Timeout | undefined
+  const deadline = new Promise<Result>((resolve) => {
+    timer = setTimeout(() => {
+      resolve(tooLate())
+      signal.abort()
+    }, seconds * 1000)
+  })
+  try {
+    return await Promise.race([work, deadline])
+  } finally {
+    clearTimeout(timer)
   }
 }

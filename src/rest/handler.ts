@@ -29,36 +29,45 @@ export interface Execution {
 /** Runs a document through the gateway's schema. */
 export type Execute = (requested: RequestedOperation, variables: Record<string, unknown>) => Promise<Execution>
 
-/** Answers a request of the REST interface; null where the path is none of its paths. */
-export type Rest = (request: RestRequest, execute: Execute) => Promise<Answer> | null
-
 /** Value of the Allow header. */
 export const allowedMethods = 'GET, HEAD, OPTIONS'
 
-const matchers = routes.map((route) => ({ route, match: matcher(route) }))
+/** A route that a path matches, with the parameters in the path as they were sent, percent-encoded. */
+export interface MatchedRoute {
+  readonly route: Route
+  readonly segments: Readonly<Record<string, string>>
+}
 
-/** Answers a request by its route; null where no route matches. */
-export const rest: Rest = (request, execute) => {
-  for (const { route, match } of matchers) {
-    const segments = match(request.path)
-    if (segments !== null) return onlyRead(request.method, () => run(execute, route, segments, request))
+/** Routes with the text before and after the one parameter that a path may have. */
+const patterns = routes.map((route) => {
+  const [, before = route.path, name = null, after = ''] = /^(.*):(\w+)(.*)$/.exec(route.path) ?? []
+  return { route, before, name, after }
+})
+
+/** Returns the route that a path matches; null if it matches none. */
+export function findRoute(path: string): MatchedRoute | null {
+  for (const { route, before, name, after } of patterns) {
+    if (name === null) {
+      if (path === before) return { route, segments: {} }
+    } else if (path.startsWith(before) && path.endsWith(after)) {
+      const given = path.slice(before.length, path.length - after.length)
+      if (given !== '' && !given.includes('/')) return { route, segments: { [name]: given } }
+    }
   }
   return null
 }
 
-type Segments = Readonly<Record<string, string>>
-
-/**
- * Creates a function that matches paths of a route with at most one parameter. It returns the decoded parameters by
- * name, or null.
- */
-export function matcher({ path }: Route): (path: string) => Segments | null {
-  const [, before = path, name, after = ''] = /^(.*):(\w+)(.*)$/.exec(path) ?? []
-  if (name === undefined) return (requested) => (requested === path ? {} : null)
-  return (requested) => {
-    if (!requested.startsWith(before) || !requested.endsWith(after)) return null
-    const given = requested.slice(before.length, requested.length - after.length)
-    return given === '' || given.includes('/') ? null : { [name]: given }
+/** Answers a request of the REST interface. */
+export async function rest(request: RestRequest, execute: Execute): Promise<Answer> {
+  const matched = findRoute(request.path)
+  if (matched === null) return problem('PATH_NOT_FOUND', `${request.path} is none of the paths of this interface`)
+  const unread = answerUnread(request.method)
+  if (unread !== null) return unread
+  try {
+    return await run(execute, matched, request)
+  } catch (error) {
+    if (error instanceof BadParameter) return problem('BAD_PARAMETER', error.message, error.parameter)
+    throw error
   }
 }
 
@@ -80,43 +89,35 @@ export function notAllowed(method: string, allow = allowedMethods): Answer {
   return { ...refusal, headers: { ...refusal.headers, allow } }
 }
 
-async function run(execute: Execute, route: Route, segments: Segments, request: RestRequest): Promise<Answer> {
+async function run(execute: Execute, { route, segments }: MatchedRoute, request: RestRequest): Promise<Answer> {
+  const variables: Record<string, unknown> = {}
+  for (const name in segments) variables[name] = decoded(name, segments[name] as string)
+  Object.assign(variables, readParameters(route.parameters, request.query))
+  const { part, rest, errors } = await execute(route.requested, variables)
+  const [error] = errors ?? []
+  if (error !== undefined) return failure(route, error)
+  if (part === null || part === 'null') {
+    return problem('VAULT_NOT_FOUND', `no vault is known at ${String(variables['address'])}`)
+  }
+  const next = route.next?.(JSON.parse(rest) as never) ?? null
+  return { status: 200, headers: next === null ? jsonHeaders : linked(request, route, next), body: part }
+}
+
+function decoded(name: string, segment: string): string {
   try {
-    const variables = { ...decoded(segments), ...readParameters(route.parameters, request.query) }
-    const { part, rest, errors } = await execute(route.requested, variables)
-    const [error] = errors ?? []
-    if (error !== undefined) return failure(route, error)
-    if (part === null || part === 'null') {
-      return problem('VAULT_NOT_FOUND', `no vault is known at ${String(variables['address'])}`)
-    }
-    return { status: 200, headers: headersOf(request, route, route.next?.(JSON.parse(rest) as never)), body: part }
-  } catch (error) {
-    if (error instanceof BadParameter) return problem('BAD_PARAMETER', error.message, error.parameter)
-    throw error
+    return decodeURIComponent(segment)
+  } catch {
+    throw new BadParameter(name, 'is not percent-encoded UTF-8')
   }
 }
 
-function decoded(segments: Segments): Record<string, string> {
-  const decode = ([name, value]: [string, string]): [string, string] => {
-    try {
-      return [name, decodeURIComponent(value)]
-    } catch {
-      throw new BadParameter(name, 'is not percent-encoded UTF-8')
-    }
-  }
-  return Object.fromEntries(Object.entries(segments).map(decode))
-}
+const jsonHeaders = { 'content-type': 'application/json; charset=utf-8' }
 
-function headersOf(
-  { path, query }: RestRequest,
-  route: Route,
-  next: string | null | undefined,
-): Record<string, string> {
-  const headers = { 'content-type': 'application/json; charset=utf-8' }
-  if (next == null) return headers
+/** Returns the headers of a page, with a link to the next one. */
+function linked({ path, query }: RestRequest, route: Route, next: string): Record<string, string> {
   const following = knownParameters(route, query)
   following.set('cursor', next)
-  return { ...headers, link: `<${path}?${following.toString()}>; rel="next"` }
+  return { ...jsonHeaders, link: `<${path}?${following.toString()}>; rel="next"` }
 }
 
 /** Returns the query parameters that a route uses, in a fixed order; others are ignored. */
@@ -130,8 +131,8 @@ function knownParameters({ parameters }: Route, query: URLSearchParams): URLSear
  */
 export function sameAnswerKey({ path, query }: RestRequest): string | null {
   if (query.size === 0) return path
-  const found = matchers.find(({ match }) => match(path) !== null)
-  return found === undefined ? null : `${path}?${knownParameters(found.route, query).toString()}`
+  const found = findRoute(path)
+  return found === null ? null : `${path}?${knownParameters(found.route, query).toString()}`
 }
 
 /** Converts a GraphQL error to a problem: the argument of the schema is reported as the parameter of the path. */

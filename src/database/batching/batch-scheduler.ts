@@ -25,46 +25,50 @@ type SharedBatching = Extract<Batching, { kind: 'deduplicated' | 'keyed' }>
 export function batchReads(reader: VersionedReader & Partial<PipelineSource>): VersionedReader {
   /** The queues in use. An idle queue is removed, so that memory is bounded by the requests in flight. */
   const queues = new Map<string, BatchQueue>()
-  const queueFor = (read: Read, batching: SharedBatching, rest: readonly Value[]): BatchQueue => {
-    const name = rest.length === 0 ? read.name : `${read.name} ${JSON.stringify(rest)}`
-    const existing = queues.get(name)
-    if (existing !== undefined) return existing
-    const queue = new BatchQueue(reader.pipelined?.() ?? reader, read, batching, rest, () => queues.delete(name))
-    queues.set(name, queue)
-    return queue
-  }
   return {
     read<Row>(read: Read, values: readonly Value[], signal?: Cancellation) {
       const { batching } = read
       if (batching.kind === 'chunked' || batching.kind === 'none') return reader.read<Row>(read, values, signal)
       const isKeyed = batching.kind === 'keyed'
       const [keys, rest] = isKeyed ? [values[0] as readonly string[], values.slice(1)] : [[], values]
-      return queueFor(read, batching, rest).add(keys, signal) as Promise<Versioned<Row>>
+      const name = rest.length === 0 ? read.name : `${read.name} ${JSON.stringify(rest)}`
+      let queue = queues.get(name)
+      if (queue === undefined) {
+        queue = new BatchQueue(reader.pipelined?.() ?? reader, read, batching, rest, () => queues.delete(name))
+        queues.set(name, queue)
+      }
+      return queue.add(keys, signal) as Promise<Versioned<Row>>
     },
   }
+}
+
+/** A batch in flight: it is cancelled when all of its requests are. */
+interface BatchInFlight {
+  readonly canceller: Canceller
+  /** Number of requests that are not cancelled. */
+  waiting: number
 }
 
 /** A request for the rows of some keys, which waits for its batch. */
 class BatchedRequest {
   readonly keys: readonly string[]
   isCancelled = false
-  /** Called on cancellation once the batch is in flight. */
-  onCancelled: (() => void) | null = null
-  #resolve: ((result: Versioned<unknown>) => void) | null = null
-  #reject: ((error: unknown) => void) | null = null
+  batch: BatchInFlight | null = null
+  #resolve: ((result: Versioned<unknown>) => void) | null
+  #reject: ((error: unknown) => void) | null
   #signal: Cancellation | undefined
 
-  constructor(keys: readonly string[], signal: Cancellation | undefined) {
+  constructor(
+    keys: readonly string[],
+    signal: Cancellation | undefined,
+    resolve: (result: Versioned<unknown>) => void,
+    reject: (error: unknown) => void,
+  ) {
     this.keys = keys
     this.#signal = signal
+    this.#resolve = resolve
+    this.#reject = reject
     signal?.addEventListener('abort', this)
-  }
-
-  result(): Promise<Versioned<unknown>> {
-    return new Promise((resolve, reject) => {
-      this.#resolve = resolve
-      this.#reject = reject
-    })
   }
 
   resolve(result: Versioned<unknown>): void {
@@ -77,17 +81,19 @@ class BatchedRequest {
     this.#release()
   }
 
+  /** Is called when the request is cancelled. */
   handleEvent(): void {
+    const { batch } = this
     this.isCancelled = true
-    this.#reject?.(new ReadCancelled())
-    this.onCancelled?.()
+    this.reject(new ReadCancelled())
+    if (batch !== null && --batch.waiting === 0) batch.canceller.abort()
   }
 
   /** Drops all references. Requests of a batch reference each other: chains of batches would stay reachable for long. */
   #release(): void {
     this.#signal?.removeEventListener('abort', this)
     this.#signal = undefined
-    this.#resolve = this.#reject = this.onCancelled = null
+    this.#resolve = this.#reject = this.batch = null
   }
 }
 
@@ -107,65 +113,63 @@ class BatchQueue {
 
   add(keys: readonly string[], signal: Cancellation | undefined): Promise<Versioned<unknown>> {
     if (signal?.aborted === true) return Promise.reject(new ReadCancelled())
-    const request = new BatchedRequest(keys, signal)
-    const result = request.result()
-    this.#waiting.push(request)
+    const result = new Promise<Versioned<unknown>>((resolve, reject) => {
+      this.#waiting.push(new BatchedRequest(keys, signal, resolve, reject))
+    })
     this.#schedule()
     return result
   }
 
   /** Starts the next batch once the event loop has handled all input that arrived together. */
   #schedule(): void {
-    if (this.#waiting.length === 0 && this.#running === 0) this.onIdle()
-    if (this.#waiting.length === 0 || this.#running >= maxConcurrentBatches || this.#isScheduled) return
+    if (this.#isScheduled || this.#running >= maxConcurrentBatches) return
     this.#isScheduled = true
-    setImmediate(() => this.#start())
+    setImmediate(this.#start)
   }
 
-  #start(): void {
+  readonly #start = (): void => {
     this.#isScheduled = false
-    this.#running++
     const batch = this.#takeBatch()
-    if (batch.length === 0) {
-      this.#running--
-      return this.#schedule()
-    }
-    this.#schedule()
-    const keys = [...new Set(batch.flatMap((request) => request.keys))]
-    const values = this.batching.kind === 'keyed' ? [keys, ...this.rest] : this.rest
-    void this.#read(batch, values)
-  }
-
-  async #read(batch: readonly BatchedRequest[], values: readonly Value[]): Promise<void> {
-    try {
-      const reading = this.reader.read(this.statement, values, whenAllCancelled(batch))
-      // Sends the next batch before this one's rows are processed, so that the server is never idle.
-      const result = await reading.finally(() => this.#end())
-      this.#resolveAll(batch, result)
-    } catch (error) {
-      for (const request of batch) request.reject(error)
-    }
-  }
-
-  #end(): void {
-    this.#running--
-    if (this.#isScheduled) return
-    if (this.#waiting.length > 0) this.#start()
+    if (batch.length > 0) void this.#run(batch)
+    if (this.#waiting.length > 0) this.#schedule()
     else if (this.#running === 0) this.onIdle()
   }
 
   /** Removes the first requests that are not cancelled and together have at most `maxKeys` keys, but at least one. */
   #takeBatch(): BatchedRequest[] {
-    const keys = new Set<string>()
     const maxKeys = (this.batching.kind === 'keyed' ? this.batching.maxKeys : undefined) ?? defaultMaxKeys
+    const keys = new Set<string>()
+    const all = this.#waiting
+    const batch: BatchedRequest[] = []
     // A new array each time: an old-generation array would keep removed elements alive until a major collection.
-    const all = this.#waiting.filter(({ isCancelled }) => !isCancelled)
-    const end = all.findIndex((request, index) => {
+    this.#waiting = []
+    for (const [index, request] of all.entries()) {
+      if (request.isCancelled) continue
       for (const key of request.keys) keys.add(key)
-      return keys.size > maxKeys && index > 0
-    })
-    this.#waiting = end < 0 ? [] : all.slice(end)
-    return end < 0 ? all : all.slice(0, end)
+      if (keys.size > maxKeys && batch.length > 0) {
+        this.#waiting = all.slice(index)
+        break
+      }
+      batch.push(request)
+    }
+    return batch
+  }
+
+  async #run(batch: readonly BatchedRequest[]): Promise<void> {
+    const inFlight = { canceller: new Canceller(), waiting: batch.length }
+    const keys = new Set<string>()
+    for (const request of batch) {
+      request.batch = inFlight
+      for (const key of request.keys) keys.add(key)
+    }
+    const values = this.batching.kind === 'keyed' ? [[...keys], ...this.rest] : this.rest
+    this.#running++
+    const [read] = await Promise.allSettled([this.reader.read(this.statement, values, inFlight.canceller)])
+    this.#running--
+    // Sends the next batch before this one's rows are processed, so that the server is never idle.
+    if (!this.#isScheduled) this.#start()
+    if (read.status === 'fulfilled') this.#resolveAll(batch, read.value)
+    else for (const request of batch) request.reject(read.reason)
   }
 
   #resolveAll(batch: readonly BatchedRequest[], result: Versioned<unknown>): void {
@@ -177,17 +181,6 @@ class BatchQueue {
     const byKey = groupByKey(rows, this.batching.keyColumn)
     for (const request of batch) request.resolve({ rows: rowsOfKeys(request.keys, byKey), version })
   }
-}
-
-/** Returns a cancellation that aborts when all requests of a batch are cancelled. */
-function whenAllCancelled(batch: readonly BatchedRequest[]): Cancellation {
-  const canceller = new Canceller()
-  const check = (): void => {
-    if (batch.every(({ isCancelled }) => isCancelled)) canceller.abort()
-  }
-  for (const request of batch) request.onCancelled = check
-  check()
-  return canceller
 }
 
 function groupByKey(rows: readonly unknown[], column: string): ReadonlyMap<string, unknown[]> {

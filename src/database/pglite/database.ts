@@ -12,8 +12,7 @@ import { commitChannel } from '../commits/commit-reader.ts'
 import type { Database, Read, Snapshots, Transaction, Value } from '../database.ts'
 import { clusterFolderName, usableDataDirectory } from './data-directory.ts'
 import { PrismaClient } from '../prisma/generated/client/client.ts'
-import { chunkedReads, isLong } from '../batching/chunked-reads.ts'
-import { type TaskQueue, createTaskQueues } from './task-queue.ts'
+import { chunkedReads, createTaskQueues, type TaskQueue } from './task-queue.ts'
 import { lockDataDirectory } from './data-directory-lock.ts'
 import { batchReads } from '../batching/batch-scheduler.ts'
 import { SnapshotReads } from '../snapshot-reads.ts'
@@ -79,7 +78,7 @@ export function onPGlite(pglite: PGlite, folder: string | null, release: () => P
       batchReads(
         chunkedReads({
           read: <Row>(read: Read, values: readonly Value[], signal?: Cancellation) =>
-            (isLong(read) ? long : short)(
+            (read.batching.kind === 'chunked' ? long : short)(
               async () => decodeRows<Row>(read, (await pglite.query(read.text, [...values])).rows),
               signal,
             ),

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Cancellation } from '../cancellation.ts'
-import { throwIfCancelled } from '../cancellation.ts'
+import type { Read, Value, Versioned, VersionedReader } from '../database.ts'
+import { ReadCancelled } from '../errors.ts'
 
 /**
  * Runs tasks exclusively, in the order of the calls.
@@ -9,45 +10,76 @@ import { throwIfCancelled } from '../cancellation.ts'
  */
 export type TaskQueue = <Result>(work: () => Promise<Result>, signal?: Cancellation) => Promise<Result>
 
+interface Task {
+  readonly signal: Cancellation | undefined
+  readonly work: () => Promise<unknown>
+  readonly resolve: (result: unknown) => void
+  readonly reject: (error: unknown) => void
+}
+
 /**
  * Creates two queues of which one task runs at a time. Long and short tasks alternate, and the event loop runs before
  * and after long ones.
  */
 export function createTaskQueues(): { readonly short: TaskQueue; readonly long: TaskQueue } {
-  const waiting = { short: [] as (() => Promise<void>)[], long: [] as (() => Promise<void>)[] }
+  const short: Task[] = []
+  const long: Task[] = []
   let isRunning = false
-  let wasLong = false
 
   async function runAll(): Promise<void> {
-    if (isRunning) return
     isRunning = true
-    for (let run = next(); run !== undefined; run = next()) {
-      await run()
+    let wasLong = false
+    while (short.length + long.length > 0) {
+      wasLong = short.length === 0 || (long.length > 0 && !wasLong)
+      const { signal, work, resolve, reject } = (wasLong ? long : short).shift() as Task
+      try {
+        if (signal?.aborted === true) throw new ReadCancelled()
+        resolve(await work())
+      } catch (error) {
+        reject(error)
+      }
       if (wasLong) await nextTurn()
     }
     isRunning = false
   }
 
-  function next(): (() => Promise<void>) | undefined {
-    const { short, long } = waiting
-    wasLong = short.length === 0 || (long.length > 0 && !wasLong)
-    return (wasLong ? long : short).shift()
-  }
-
-  function queue(kind: keyof typeof waiting): TaskQueue {
-    return (work, signal) =>
-      new Promise((resolve, reject) => {
-        waiting[kind].push(async () => {
-          const done = Promise.resolve().then(() => {
-            throwIfCancelled(signal)
-            return work()
-          })
-          done.then(resolve, reject)
-          await done.catch(() => undefined)
-        })
-        void runAll()
+  function queue(tasks: Task[]): TaskQueue {
+    return <Result>(work: () => Promise<Result>, signal?: Cancellation) =>
+      new Promise<Result>((resolve, reject) => {
+        tasks.push({ signal, work, resolve: resolve as Task['resolve'], reject })
+        if (!isRunning) void runAll()
       })
   }
 
-  return { short: queue('short'), long: queue('long') }
+  return { short: queue(short), long: queue(long) }
+}
+
+/**
+ * Splits reads about many vaults into chunks that run one after the other, so that other reads run in between.
+ * @param reader runs a chunk
+ * @returns a reader whose rows have no version where a batch of facts was committed between two chunks
+ */
+export function chunkedReads(reader: VersionedReader): VersionedReader {
+  return {
+    async read<Row>(read: Read, values: readonly Value[], signal?: Cancellation) {
+      const [keys, ...rest] = values
+      const size = chunkSize(read)
+      if (!Array.isArray(keys) || keys.length <= size) return reader.read<Row>(read, values, signal)
+      const chunks: Versioned<Row>[] = []
+      for (let at = 0; at < keys.length; at += size) {
+        const chunk = [(keys as string[]).slice(at, at + size), ...rest]
+        chunks.push(await reader.read<Row>(read, chunk, signal))
+      }
+      const version = chunks[0]?.version ?? null
+      const isOneSnapshot = chunks.every((chunk) => chunk.version === version)
+      return { rows: chunks.flatMap(({ rows }) => rows), version: isOneSnapshot ? version : null }
+    },
+  }
+}
+
+/** Returns the maximum number of keys in a chunk. */
+function chunkSize({ source, batching }: Read): number {
+  if (source !== 'named vaults') return Infinity
+  if (batching.kind === 'chunked') return batching.maxKeys
+  return batching.kind === 'keyed' ? (batching.maxKeys ?? Infinity) : Infinity
 }

@@ -1,5 +1,5 @@
-import type { Read, Snapshots, VersionedReader } from '../../database/database.ts'
-import { type Context, contextOn, type ContextOptions, type ReadObserver, type RequestContext } from './context.ts'
+import type { Reader, Snapshots, VersionedReader } from '../../database/database.ts'
+import { type Context, type ContextOptions, type RequestContext, unknownData } from './context.ts'
 
 /** A database whose reads return their data version, and that can run several reads in one snapshot. */
 export type ConsistentDatabase = VersionedReader & Snapshots
@@ -18,6 +18,16 @@ export type RunConsistently = <Result>(
   run: (context: Context) => Promise<Result>,
 ) => Promise<Result>
 
+/** Data versions of the reads of one run. */
+interface ReadVersions {
+  /** The version of the first read that had one; null if there is none. */
+  version: string | null
+  /** Whether all reads had that version. */
+  isOne: boolean
+  /** Whether a read was unbounded. */
+  isUnbounded: boolean
+}
+
 /**
  * Creates consistent reads. In the first run each statement has its own snapshot and returns its data version; so do
  * batched statements that requests share. If all versions are equal, no batch of facts was committed between them.
@@ -34,7 +44,7 @@ export function createConsistentReads(
     run: (context: Context) => Promise<Result>,
     versions: ReadVersions,
   ): Promise<Result> {
-    const context = contextOn(reader, request, versions, options)
+    const context = createContext(reader, request, options, versions)
     try {
       return await run(context)
     } finally {
@@ -44,7 +54,7 @@ export function createConsistentReads(
   }
 
   return async (request, run) => {
-    const versions = new ReadVersions()
+    const versions = noVersions()
     try {
       const result = await runOn(database, request, run, versions)
       if (versions.isOne) {
@@ -55,8 +65,8 @@ export function createConsistentReads(
       if (versions.isOne) throw error
     }
     onRepeat?.()
-    const inSnapshot = async (reader: VersionedReader) => {
-      const ofSnapshot = new ReadVersions()
+    const inSnapshot = async (reader: VersionedReader): Promise<Awaited<ReturnType<typeof run>>> => {
+      const ofSnapshot = noVersions()
       const result = await runOn(reader, request, run, ofSnapshot)
       request.onVersion?.(ofSnapshot.version)
       return result
@@ -65,22 +75,39 @@ export function createConsistentReads(
   }
 }
 
-/** Data versions of the reads of one run. */
-class ReadVersions implements ReadObserver {
-  /** Whether all reads that returned rows had one version. */
-  isOne = true
-  /** Whether a read was unbounded. */
-  isUnbounded = false
-  #version: string | undefined
+function noVersions(): ReadVersions {
+  return { version: null, isOne: true, isUnbounded: false }
+}
 
-  /** The version of the first read that had one; null if there is none. */
-  get version(): string | null {
-    return this.#version ?? null
+/**
+ * Creates the context of one run: each read is measured, and its cache tags and its version are noted.
+ * @param versions is updated by each read
+ */
+export function createContext(
+  reader: VersionedReader,
+  { signal, cacheTags, doNotCache = () => undefined, data = unknownData }: RequestContext,
+  options: ContextOptions,
+  versions: ReadVersions = noVersions(),
+): Context {
+  const { onStatement, isStopped = () => false, isWaiting = () => false, setAside = () => [] } = options
+  const database: Reader = {
+    async query<Row>(...[read, values]: Parameters<Reader['query']>) {
+      // These are the tags of which `changedTags` names those that a commit changes.
+      if (read.source !== 'named vaults') cacheTags?.add(read.source)
+      else for (const address of values[0] as readonly string[]) cacheTags?.add(address)
+      const started = performance.now()
+      let isDone = false
+      try {
+        const { rows, version } = await reader.read<Row>(read, values, signal)
+        isDone = true
+        versions.isUnbounded ||= read.isUnbounded === true
+        versions.version ??= version
+        if (version === null || version !== versions.version) versions.isOne = false
+        return rows
+      } finally {
+        onStatement?.(read.name, (performance.now() - started) / 1000, isDone)
+      }
+    },
   }
-
-  note(version: string | null, read: Read): void {
-    this.isUnbounded ||= read.isUnbounded === true
-    this.#version ??= version ?? undefined
-    if (version !== this.#version) this.isOne = false
-  }
+  return { database, data, doNotCache, isStopped, isWaiting, setAside, onBatch: options.onBatch, loaders: new Map() }
 }

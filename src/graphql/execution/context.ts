@@ -1,7 +1,6 @@
 import type { Cancellation } from '../../database/cancellation.ts'
-import { tagsOf } from '../../database/commits/cache-tags.ts'
 import type { CacheTag } from '../../database/commits/change-listener.ts'
-import type { Read, Reader, VersionedReader } from '../../database/database.ts'
+import type { Reader } from '../../database/database.ts'
 import type { ReportUnexpected } from './errors.ts'
 
 /** The properties of a request that its execution needs. */
@@ -32,7 +31,8 @@ export interface DataKnown {
   readonly ageSeconds: number | null
 }
 
-const unknownData: DataKnown = { version: null, newestTs: null, ageSeconds: null }
+/** The state of the data of a process that hears of no commits. */
+export const unknownData: DataKnown = { version: null, newestTs: null, ageSeconds: null }
 
 /** A vault that a chain's reader has set aside. */
 export interface LeftOutVault {
@@ -63,42 +63,15 @@ export interface Context {
   readonly loaders: Map<unknown, Map<string, unknown>>
 }
 
+/** Called when a statement has ended, with its duration in seconds and whether it succeeded. */
+export type OnStatement = (name: string, seconds: number, isDone: boolean) => void
+
 /** The part of the context that all requests share, besides the database. */
 export interface ContextOptions {
-  readonly onBatch?: OnBatch
+  readonly onBatch?: OnBatch | undefined
+  /** Receives durations that include the wait for a connection. */
+  readonly onStatement?: OnStatement | undefined
   readonly isStopped?: (feed: string) => boolean
   readonly isWaiting?: (feed: string) => boolean
   readonly setAside?: () => readonly LeftOutVault[]
-}
-
-/** Is told of each read of an execution. */
-export interface ReadObserver {
-  /** @param version data version of the rows; null if there are none, or if they have several */
-  note(version: string | null, read: Read): void
-}
-
-/** Creates the context of one execution. */
-export function contextOn(
-  reader: VersionedReader,
-  { signal, cacheTags, doNotCache, data = unknownData }: RequestContext,
-  observer: ReadObserver,
-  { onBatch, isStopped = () => false, isWaiting = () => false, setAside = () => [] }: ContextOptions,
-): Context {
-  return {
-    onBatch,
-    data,
-    isStopped,
-    isWaiting,
-    setAside,
-    doNotCache: () => doNotCache?.(),
-    loaders: new Map(),
-    database: {
-      async query<Row>(...[read, values]: Parameters<Reader['query']>) {
-        for (const tag of tagsOf(read, values)) cacheTags?.add(tag)
-        const { rows, version } = await reader.read<Row>(read, values, signal)
-        observer.note(version, read)
-        return rows
-      },
-    },
-  }
 }

@@ -21,19 +21,30 @@ export function createLoader<Key, Args, Value>(
   read: BatchRead<Key, Args, Value>,
 ): Load<Key, Args, Value> {
   type ByArgs = Map<string, DataLoader<Key, Value | undefined>>
+
+  async function readBatch(
+    { database, onBatch }: Context,
+    keys: readonly Key[],
+    args: Args,
+  ): Promise<(Value | Error | undefined)[]> {
+    if (name !== null) onBatch?.(name, keys.length)
+    try {
+      const values = await read(database, keys, args)
+      return keys.map((key) => values.get(key))
+    } catch (error) {
+      // DataLoader does not cache the rejection of a batch: a later load would read again.
+      return keys.map(() => (error instanceof Error ? error : new Error(String(error))))
+    }
+  }
+
   return (context, key, args) => {
-    const byArgs = getOrAdd(context.loaders, read, () => new Map()) as ByArgs
-    const dataLoader = getOrAdd(byArgs, JSON.stringify(args), () => {
-      return new DataLoader<Key, Value | undefined>((keys) => {
-        if (name !== null) context.onBatch?.(name, keys.length)
-        return read(context.database, keys, args).then(
-          (values) => keys.map((wanted) => values.get(wanted)),
-          // DataLoader does not cache the rejection of a batch: a later load would read again.
-          (error: unknown) => keys.map(() => (error instanceof Error ? error : new Error(String(error)))),
-        )
-      })
-    })
-    return dataLoader.load(key)
+    const byArgs = (context.loaders.get(read) as ByArgs | undefined) ?? (new Map() as ByArgs)
+    context.loaders.set(read, byArgs)
+    const argsText = JSON.stringify(args)
+    const loader =
+      byArgs.get(argsText) ?? new DataLoader<Key, Value | undefined>((keys) => readBatch(context, keys, args))
+    byArgs.set(argsText, loader)
+    return loader.load(key)
   }
 }
 
@@ -65,17 +76,4 @@ export function groupRowsByKey<Row, Key>(
   const groups = new Map<Key, Row[]>(keys.map((key) => [key, []]))
   for (const row of rows) groups.get(keyOf(row))?.push(row)
   return groups
-}
-
-interface Store<Key, Value> {
-  get(key: Key): Value | undefined
-  set(key: Key, value: Value): unknown
-}
-
-function getOrAdd<Key, Value>(store: Store<Key, Value>, key: Key, make: () => Value): Value {
-  const there = store.get(key)
-  if (there !== undefined) return there
-  const made = make()
-  store.set(key, made)
-  return made
 }

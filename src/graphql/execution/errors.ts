@@ -115,3 +115,17 @@ function clipped(error: GraphQLError): GraphQLError {
   if (message.length <= mostMessageCharacters) return error
   return new GraphQLError(clip(message), { nodes: nodes ?? null, path: path ?? null, extensions })
 }
+
+/** Returns the error of an unknown operation name, with the messages of graphql-js. */
+export function unknownOperation(name: string | null | undefined): GraphQLError {
+  return new GraphQLError(
+    name == null
+      ? 'Must provide operation name if query contains multiple operations.'
+      : `Unknown operation named "${name}".`,
+  )
+}
+
+/** Returns the error of a subscription that is not asked for as a stream, and of a stream without a field to follow. */
+export function noStream(): GraphQLError {
+  return new GraphQLError('A subscription selects a field, and is a stream: send Accept: text/event-stream.')
+}

@@ -1,12 +1,13 @@
-import { execute, type ExecutionResult, GraphQLError, type GraphQLSchema, OperationTypeNode } from 'graphql'
+import { execute, type ExecutionResult, type GraphQLError, type GraphQLSchema, OperationTypeNode } from 'graphql'
 import { admissionLimits, preparationCosts, type QueryLimits } from '../../limits.ts'
 import { liveLimits } from '../../limits/live.ts'
 import type { Cancellation } from '../../database/cancellation.ts'
 import type { AdmissionControl } from './admission/admission-control.ts'
-import type { SeparatePart } from './compiler/compile-operation.ts'
+import type { CompiledOperation, SeparatePart } from './compiler/compile-operation.ts'
 import { JsonText } from './compiler/json-text.ts'
 import type { RunConsistently } from './consistent-reads.ts'
 import type { Context, RequestContext } from './context.ts'
+import { noStream, publicError, unknownOperation } from './errors.ts'
 import { type CoercedVariables, coerceVariables } from './operation.ts'
 import { OperationCache, type PreparedDocument } from './operation-cache.ts'
 import type { PreparedOperation, SubscribedField } from './prepared-operation.ts'
@@ -44,6 +45,21 @@ export type Subscribed =
     }
   | { readonly errors: readonly GraphQLError[] }
 
+/** A document of the gateway's own, with one operation, and the part of its data to return separately. */
+export interface OwnDocument extends SeparatePart {
+  readonly document: { toString(): string }
+}
+
+/** Result of a document of the gateway's own, as JSON text. */
+export interface ExecutedDocument {
+  /** JSON text of the separate part; null if there is none. */
+  readonly part: string | null
+  /** JSON text of the data without the separate part. */
+  readonly rest: string
+  /** Errors with masked messages, safe for clients. */
+  readonly errors?: readonly GraphQLError[]
+}
+
 /** Executes all operations of the gateway: those of GraphQL clients, of the REST paths and of its own pages. */
 export interface Executor {
   /**
@@ -51,8 +67,6 @@ export interface Executor {
    * @throws {AdmissionQueueFull} if too many other documents wait for preparation
    */
   prepare(text: string, request: RequestContext): PreparedDocument | Promise<PreparedDocument>
-  /** Returns a document of the gateway's own, which is prepared once, whatever clients send. */
-  prepareOwn(text: string): PreparedDocument
   /**
    * Runs an operation of a valid document, after admission. Its data is a {@link JsonText} if the compiled operation
    * ran.
@@ -60,6 +74,17 @@ export interface Executor {
    * @throws {ReadCancelled} if the request is cancelled while it waits
    */
   run(prepared: PreparedDocument, params: OperationParams, request: RequestContext): Promise<ExecutionResult>
+  /**
+   * Runs a document of the gateway's own, which is prepared once, whatever clients send.
+   * @param event of a subscription, which is run for this event
+   * @throws if the document itself is invalid
+   */
+  runOwn(
+    wanted: OwnDocument,
+    variables: Readonly<Record<string, unknown>>,
+    request: RequestContext,
+    event?: OperationParams['event'],
+  ): Promise<ExecutedDocument>
   /**
    * Checks a subscription as `run` does before it runs, with a smaller limit on its cost, and selects its field.
    * @throws {AdmissionQueueFull} if too many other operations wait for preparation
@@ -71,32 +96,21 @@ export interface Executor {
 export function createExecutor({ schema, limits, admission, runConsistently, onFallback }: ExecutorOptions): Executor {
   const cache = new OperationCache(schema, limits)
 
-  /** Coerces variables; many of them only after admission, because each may take a hash. */
-  function coerce(
-    { definition }: PreparedOperation,
-    { variables }: OperationParams,
-    values: number,
-    { sender, signal }: RequestContext,
-  ): CoercedVariables | Promise<CoercedVariables> {
-    const cost = values * preparationCosts.variableValue
-    const work = (): CoercedVariables => coerceVariables(schema, definition, variables)
-    return cost <= admissionLimits.shortPreparation ? work() : admission.prepare(work, { cost, sender, signal })
-  }
-
   /**
    * Runs the compiled operation; if it fails, graphql-js executes the operation, with the values that loaders have
    * already read. A cancelled operation fails at once.
    */
   async function attempt(
-    { definition, document, ...operation }: RunnableOperation,
+    { operation: { definition, document }, coerced }: CheckedOperation,
+    compiled: CompiledOperation | null,
     { variables, part, event }: OperationParams,
     contextValue: Context,
     signal: Cancellation | undefined,
   ): Promise<ExecutionResult> {
-    const { compiled, coerced } = operation
     if (compiled !== null) {
       try {
-        return { data: new JsonText(await compiled.run(event?.value, contextValue, coerced)).asData() }
+        const data: object = await compiled.run(event?.value, contextValue, coerced)
+        return { data: data as Record<string, unknown> }
       } catch (error) {
         if (signal?.aborted === true) throw error
         // graphql-js implements GraphQL's rules on nulls, errors and their order.
@@ -105,14 +119,8 @@ export function createExecutor({ schema, limits, admission, runConsistently, onF
     onFallback?.(compiled === null ? 'not compiled' : 'error')
     const operationName = definition.name?.value
     const rootValue = event?.value
-    const result = await execute({
-      schema,
-      document,
-      operationName,
-      variableValues: variables,
-      contextValue,
-      rootValue,
-    })
+    const args = { schema, document, operationName, variableValues: variables, contextValue, rootValue }
+    const result = await execute(args)
     // graphql-js cannot write the separate part of a REST document; only its errors are of use there.
     if (compiled !== null && part !== undefined && result.errors === undefined)
       throw new Error('An operation failed compiled, and succeeded in graphql-js.')
@@ -131,12 +139,40 @@ export function createExecutor({ schema, limits, admission, runConsistently, onF
     const extent = checkVariables(params.variables, limits)
     const refused = operation.sizeError ?? extent.error
     if (refused !== null) return { errors: [refused] }
-    const coercion = coerce(operation, params, extent.values, request)
-    const { coerced, error } = coercion instanceof Promise ? await coercion : coercion
+    const coercionCost = extent.values * preparationCosts.variableValue
+    const coerce = (): CoercedVariables => coerceVariables(schema, operation.definition, params.variables)
+    // Many variables are coerced only after admission, because each may take a hash.
+    const { coerced, error } =
+      coercionCost <= admissionLimits.shortPreparation
+        ? coerce()
+        : await admission.prepare(coerce, { cost: coercionCost, sender: request.sender, signal: request.signal })
     if (error !== undefined) return { errors: [error] }
     const price = operation.costOf(coerced)
     const tooExpensive = checkCost(price, costLimits)
     return tooExpensive === null ? { operation, coerced, cost: price.cost } : { errors: [tooExpensive] }
+  }
+
+  async function run(
+    prepared: PreparedDocument,
+    params: OperationParams,
+    request: RequestContext,
+  ): Promise<ExecutionResult> {
+    const checked = await check(prepared, params, request, limits)
+    if ('errors' in checked) return checked
+    const { operation, coerced, cost } = checked
+    if (operation.definition.operation !== OperationTypeNode.QUERY && params.event === undefined)
+      return { errors: [noStream()] }
+    const { sender, signal } = request
+    // The context is created after admission: one created before would have an old data version.
+    const work = (): Promise<ExecutionResult> => {
+      const compiled = operation.compiledFor(coerced, params.part)
+      return runConsistently(request, (context) => attempt(checked, compiled, params, context, signal))
+    }
+    const ticket = { cost, sender, signal }
+    const isCheap = cost <= admissionLimits.cheapCost
+    const result = await (isCheap ? admission.cheap(work, ticket) : admission.expensive(work, ticket))
+    if (result.errors !== undefined) request.doNotCache?.()
+    return { ...result, extensions: { cost: { figure: cost, most: limits.cost } } }
   }
 
   return {
@@ -149,27 +185,18 @@ export function createExecutor({ schema, limits, admission, runConsistently, onF
       return admission.prepare(() => cache.get(text) ?? cache.prepare(text), ticket)
     },
 
-    prepareOwn: (text) => cache.pinned(text),
+    run,
 
-    async run(prepared, params, request) {
-      const checked = await check(prepared, params, request, limits)
-      if ('errors' in checked) return checked
-      const { operation, coerced, cost } = checked
-      const { definition, document } = operation
-      if (definition.operation !== OperationTypeNode.QUERY && params.event === undefined)
-        return { errors: [noStream()] }
-      // The context is created after admission: one created before would have an old data version.
-      const work = (): Promise<ExecutionResult> => {
-        const compiled = operation.compiledFor(coerced, params.part)
-        return runConsistently(request, (context) =>
-          attempt({ definition, document, compiled, coerced }, params, context, request.signal),
-        )
+    async runOwn(wanted, variables, request, event) {
+      const prepared = cache.pinned(wanted.document.toString())
+      const [invalid] = prepared.errors
+      if (invalid !== undefined) throw invalid
+      const { data, errors } = await run(prepared, { variables, part: wanted, ...(event && { event }) }, request)
+      if (errors !== undefined) {
+        return { part: null, rest: 'null', errors: errors.map((error) => publicError(error, request.report)) }
       }
-      const ticket = { cost, sender: request.sender, signal: request.signal }
-      const isCheap = cost <= admissionLimits.cheapCost
-      const result = await (isCheap ? admission.cheap(work, ticket) : admission.expensive(work, ticket))
-      if (result.errors !== undefined) request.doNotCache?.()
-      return { ...result, extensions: { cost: { figure: cost, most: limits.cost } } }
+      if (!(data instanceof JsonText)) throw new Error(`${wanted.document.toString()} cannot be compiled.`)
+      return { part: data.part, rest: data.text }
     },
 
     async subscribe(prepared, params, request) {
@@ -187,23 +214,4 @@ interface CheckedOperation {
   readonly operation: PreparedOperation
   readonly coerced: Readonly<Record<string, unknown>>
   readonly cost: number
-}
-
-interface RunnableOperation extends Pick<PreparedOperation, 'definition' | 'document'> {
-  readonly compiled: ReturnType<PreparedOperation['compiledFor']>
-  readonly coerced: Readonly<Record<string, unknown>>
-}
-
-/** Returns the error of an unknown operation name, with the messages of graphql-js. */
-function unknownOperation(name: string | null | undefined): GraphQLError {
-  return new GraphQLError(
-    name == null
-      ? 'Must provide operation name if query contains multiple operations.'
-      : `Unknown operation named "${name}".`,
-  )
-}
-
-/** Returns the error of a subscription that is not asked for as a stream, and of a stream without a field to follow. */
-function noStream(): GraphQLError {
-  return new GraphQLError('A subscription selects a field, and is a stream: send Accept: text/event-stream.')
 }

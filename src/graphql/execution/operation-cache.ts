@@ -4,13 +4,11 @@ import {
   type GraphQLSchema,
   Kind,
   NoFragmentCyclesRule,
-  type OperationDefinitionNode,
   parse,
   validate,
 } from 'graphql'
 import { LRUCache } from 'lru-cache'
 import { mostValidationErrors, operationCacheLimits, type QueryLimits } from '../../limits.ts'
-import { selectOperation } from './operation.ts'
 import { conditionsOf, PreparedOperation } from './prepared-operation.ts'
 import { checkRepeats, checkText } from './query-limits.ts'
 
@@ -80,13 +78,13 @@ export class OperationCache {
     if (document instanceof GraphQLError) return new Prepared(text, null, [document])
     const errors = validated(this.#schema, document, this.#limits)
     if (errors.length > 0) return new Prepared(text, document, errors)
-    const operations = new Map<OperationDefinitionNode, PreparedOperation>()
+    const operations: PreparedOperation[] = []
     const prepared = new Prepared(text, document, [], operations)
     const conditions = conditionsOf(document)
     for (const node of document.definitions) {
       if (node.kind !== Kind.OPERATION_DEFINITION) continue
       const onCompiled = (): void => this.#weigh(prepared)
-      operations.set(node, new PreparedOperation(this.#schema, document, node, conditions, this.#limits, onCompiled))
+      operations.push(new PreparedOperation(this.#schema, document, node, conditions, this.#limits, onCompiled))
     }
     return prepared
   }
@@ -110,20 +108,21 @@ class Prepared implements PreparedDocument {
     readonly text: string,
     readonly document: DocumentNode | null,
     readonly errors: readonly GraphQLError[],
-    readonly operations: ReadonlyMap<OperationDefinitionNode, PreparedOperation> = new Map(),
+    readonly operations: readonly PreparedOperation[] = [],
   ) {}
 
   /** Estimated memory of the entry, in bytes. */
   get bytes(): number {
     const { characterBytes, errorBytes, fieldBytes } = operationCacheLimits
     let fields = 0
-    for (const operation of this.operations.values()) fields += operation.compiledFields
+    for (const operation of this.operations) fields += operation.compiledFields
     return 1 + this.text.length * characterBytes + (this.errors.length > 0 ? errorBytes : 0) + fields * fieldBytes
   }
 
   select(operationName: string | null | undefined): PreparedOperation | undefined {
-    const definition = this.document === null ? undefined : selectOperation(this.document, operationName)
-    return definition && this.operations.get(definition)
+    const [only, ...others] = this.operations
+    if (operationName == null) return others.length === 0 ? only : undefined
+    return this.operations.find(({ definition: { name } }) => name?.value === operationName)
   }
 }
 

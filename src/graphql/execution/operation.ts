@@ -11,19 +11,6 @@ import {
   visit,
 } from 'graphql'
 
-/**
- * Selects the operation of a document by the name in the request.
- * @returns undefined if there is none of that name, or if there are several and no name is given
- */
-export function selectOperation(
-  document: DocumentNode,
-  operationName: string | null | undefined,
-): OperationDefinitionNode | undefined {
-  const operations = document.definitions.filter((node) => node.kind === Kind.OPERATION_DEFINITION)
-  if (operationName != null) return operations.find(({ name }) => name?.value === operationName)
-  return operations.length === 1 ? operations[0] : undefined
-}
-
 /** Coerced variables, or the first error of coercion. */
 export type CoercedVariables =
   | { readonly coerced: Readonly<Record<string, unknown>>; readonly error?: undefined }

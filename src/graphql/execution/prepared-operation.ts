@@ -16,7 +16,7 @@ import { operationCacheLimits, type QueryLimits } from '../../limits.ts'
 import { type Conditional, fieldCollector } from './compiler/collect-fields.ts'
 import { type CompiledOperation, compileOperation, type SeparatePart } from './compiler/compile-operation.ts'
 import { NotCompilable } from './compiler/compiled-field.ts'
-import { type OperationPrice, priceOperation, type QueryCost, type QuerySize } from './cost/query-cost.ts'
+import { type OperationPrice, priceOperation, type QuerySize } from './cost/query-cost.ts'
 import { checkSize } from './query-limits.ts'
 
 type Variables = Readonly<Record<string, unknown>>
@@ -34,7 +34,9 @@ export class PreparedOperation {
   /** Error of the limit on depth, aliases or directives that the operation exceeds, if any. */
   readonly sizeError: GraphQLError | null
   readonly #schema: GraphQLSchema
-  readonly #price: OperationPrice
+  readonly size: QuerySize
+  /** Returns the cost of the operation, by its coerced variables. */
+  readonly costOf: OperationPrice['costOf']
   /** Names of the variables of @skip and @include; null if graphql-js must evaluate a directive. */
   readonly #conditions: readonly string[] | null
   readonly #variants = new Map<SeparatePart | undefined, Map<string, CompiledOperation | null>>()
@@ -56,22 +58,12 @@ export class PreparedOperation {
     this.#schema = schema
     this.document = document
     this.definition = definition
-    this.#price = priceOperation(schema, document, definition)
-    this.sizeError = checkSize(this.#price.size, limits)
+    const { size, costOf } = priceOperation(schema, document, definition)
+    this.size = size
+    this.costOf = costOf
+    this.sizeError = checkSize(size, limits)
     this.#conditions = conditions
     this.#onCompiled = onCompiled
-  }
-
-  get size(): QuerySize {
-    return this.#price.size
-  }
-
-  /**
-   * Returns the cost of the operation.
-   * @param variables coerced
-   */
-  costOf(variables: Variables): QueryCost {
-    return this.#price.costOf(variables)
   }
 
   /**

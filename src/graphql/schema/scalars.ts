@@ -3,7 +3,7 @@ import { toAddress } from '../../domain/address.ts'
 import { InvalidAddress, InvalidTime } from '../../domain/errors.ts'
 import { maxUnixTime } from '../../limits.ts'
 import { builder } from './builder.ts'
-import { exactNumber, type ExactNumber, exactText } from '../execution/compiler/exact-number.ts'
+import { exactNumber, type ExactNumber, exactText } from '../execution/compiler/json-text.ts'
 
 /* The extension `jsonText` writes the JSON text of a value directly, without the intermediate result of `serialize`. */
 

@@ -1,5 +1,5 @@
 import { sharedHeaders } from '../middleware/cors.ts'
-import { type HeaderList, headerList } from '../server/header-list.ts'
+import { type HeaderList, headerList } from './encoded-response.ts'
 
 /** State of the data at a moment; a response reports the state from when it was begun. */
 export interface DataState {

@@ -1,8 +1,21 @@
 import { hash } from 'node:crypto'
-import { etagOf } from '../middleware/conditional-requests.ts'
-import { type Encoding, pack } from '../middleware/compression.ts'
 import type { Answer } from '../../rest/problem.ts'
-import { type HeaderList, headerList } from '../server/header-list.ts'
+import type { IncomingRequest } from '../incoming-request.ts'
+import { type Encoding, encodingFor, pack } from '../middleware/compression.ts'
+import type { ByteSink } from '../server/byte-sink.ts'
+
+/**
+ * Alternating names and values, a format that node:http accepts: building an object for each response would cost more.
+ */
+export type HeaderList = readonly string[]
+
+/** Converts a record of headers into a header list. */
+export function headerList(headers: Readonly<Record<string, string>>): HeaderList {
+  const list: string[] = []
+  // Entries made flat would be an array for each header of each response.
+  for (const name in headers) list.push(name, headers[name] as string)
+  return list
+}
 
 /** The data that a content was produced from. */
 export interface DataOrigin {
@@ -41,7 +54,9 @@ export class EncodedResponse {
     const varies = vary === undefined ? 'accept-encoding' : `${vary}, accept-encoding`
     this.headers = isTagged ? { ...headers, 'cache-control': 'no-cache', vary: varies } : headers
     this.bytes = typeof body === 'string' ? Buffer.from(body) : body
-    this.etagDigest = isTagged ? tagOf(this.bytes, vary === undefined ? null : (headers['content-type'] ?? null)) : null
+    this.etagDigest = isTagged
+      ? digestOf(this.bytes, vary === undefined ? null : (headers['content-type'] ?? null))
+      : null
     const length = status === 204 ? {} : { 'content-length': String(this.bytes.length) }
     const etag = this.etagDigest === null ? {} : { etag: etagOf(this.etagDigest, null) }
     this.plainHeaders = headerList({ ...this.headers, ...length, ...etag })
@@ -60,12 +75,62 @@ export class EncodedResponse {
   }
 }
 
+/** A response as it is sent, with its body in bytes, if any. */
+export interface OutgoingResponse {
+  readonly status: number
+  readonly headers: HeaderList
+  readonly bytes: Buffer | null
+  /** Called in place of writing a body, with a body that stays open; null for HEAD. */
+  readonly stream?: (sink: ByteSink | null) => void
+}
+
+/**
+ * Adapts a response to its client: compressed as negotiated, or 304 if the client has the content.
+ * @param own headers of this exchange
+ */
+export function outgoing(
+  request: IncomingRequest,
+  response: EncodedResponse,
+  own: HeaderList,
+): OutgoingResponse | Promise<OutgoingResponse> {
+  const { status, bytes, headers, etagDigest: digest } = response
+  if (status === 204) return { status, headers: headerList(headers).concat(own), bytes: null }
+  const encoding = encodingFor(bytes, request.header('accept-encoding'))
+  // RFC 9110, section 13.1.2: 304 is for GET and HEAD only; a query by POST has no effect that 412 could prevent.
+  const held = request.method === 'GET' || request.method === 'HEAD' ? request.header('if-none-match') : null
+  if (held !== null && digest !== null && status === 200 && isHeld(digest, held)) {
+    const { 'content-type': _, ...others } = headers
+    return { status: 304, headers: headerList({ ...others, etag: etagOf(digest, encoding) }).concat(own), bytes: null }
+  }
+  const packing = encoding === null ? null : response.packed(encoding)
+  if (encoding === null || packing === null) return { status, headers: response.plainHeaders.concat(own), bytes }
+  return packing.then((packed) => {
+    const length = { 'content-encoding': encoding, 'content-length': String(packed.length) }
+    const etag = digest === null ? {} : { etag: etagOf(digest, encoding) }
+    return { status, headers: headerList({ ...headers, ...length, ...etag }).concat(own), bytes: packed }
+  })
+}
+
 /**
  * Returns a digest of a content.
  * @param type of a content that is negotiated: the same bytes as another media type are another representation, whose
  *   tag must differ (RFC 9110, section 8.8.3.3)
  */
-function tagOf(bytes: Buffer, type: string | null): string {
+function digestOf(bytes: Buffer, type: string | null): string {
   const digest = hash('sha256', bytes, 'base64url')
   return (type === null ? digest : hash('sha256', `${type}\n${digest}`, 'base64url')).slice(0, 27)
+}
+
+/** Returns a strong ETag: each content encoding of the same content has a tag of its own. */
+function etagOf(digest: string, encoding: Encoding | null): string {
+  return encoding === null ? `"${digest}"` : `"${digest}-${encoding}"`
+}
+
+/**
+ * Returns whether a client has the content with this digest, in any content encoding.
+ * @param ifNoneMatch compared weakly: an intermediate cache may have weakened the tag
+ */
+function isHeld(digest: string, ifNoneMatch: string): boolean {
+  const tags = ifNoneMatch.split(',').map((each) => /^(?:W\/)?"(.*?)(?:-(?:br|gzip))?"$/.exec(each.trim())?.[1])
+  return ifNoneMatch.trim() === '*' || tags.includes(digest)
 }

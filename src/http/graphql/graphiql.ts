@@ -2,7 +2,7 @@ import type { GraphiQLOptions } from 'graphql-yoga'
 import type { Answer } from '../../rest/problem.ts'
 import type { RequestContext } from '../../graphql/execution/context.ts'
 import type { Executor } from '../../graphql/execution/executor.ts'
-import { type OwnDocument, runDocument } from '../../graphql/execution/run-document.ts'
+import type { OwnDocument } from '../../graphql/execution/executor.ts'
 import { EncodedResponse } from '../cache/encoded-response.ts'
 import { type GraphiqlAssets, graphiqlAssets } from './graphiql-assets.ts'
 
@@ -69,7 +69,7 @@ export function graphiqlOptions(link: URLSearchParams, address: string | null): 
 
 /** Returns the address of the most valuable vault; null if there is none, or the database fails. */
 export async function exampleAddress(executor: Executor, context: RequestContext): Promise<string | null> {
-  const { part } = await runDocument(executor, mostValuable, {}, context)
+  const { part } = await executor.runOwn(mostValuable, {}, context)
   const [vault] = JSON.parse(part ?? '[]') as { address: string }[]
   return vault?.address ?? null
 }

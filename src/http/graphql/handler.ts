@@ -65,7 +65,7 @@ export function createGraphql({ schema, executor, admission, plugins, isOpen }: 
     const { method, target } = request
     const accept = request.header('accept')
     // Yoga selects the first acceptable type, and ignores weights.
-    const headers = { ...request.headers(), ...(accept === null ? {} : { accept: inOrderOfQuality(accept) }) }
+    const headers = { ...request.headerRecord(), ...(accept === null ? {} : { accept: inOrderOfQuality(accept) }) }
     const init = { method, headers, ...(method === 'GET' ? {} : { body }) }
     const response = await yoga.fetch(new yoga.fetchAPI.Request(origin + target, init), { context, onParsed })
     return explained({

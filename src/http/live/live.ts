@@ -5,7 +5,7 @@ import { liveEvents, liveVaults } from '../../rest/live-routes.ts'
 import type { DataVersions } from '../cache/data-versions.ts'
 import type { ResponseCache } from '../cache/response-cache.ts'
 import { graphqlPath } from '../graphql/path.ts'
-import type { Middleware } from '../middleware.ts'
+import type { Middleware, PathStage } from '../middleware.ts'
 import type { AwaitVersion } from '../middleware/min-data-version.ts'
 import type { ProduceBy, Respond } from '../produce.ts'
 import { connectionsWithin } from '../server/connection-limits.ts'
@@ -95,9 +95,9 @@ export function createLive(options: LiveOptions): Live {
 }
 
 /** Begins streams; other requests pass. */
-export function liveStreams({ stages }: Pick<Live, 'stages'>): Middleware {
-  return (exchange, next) => {
-    const stage = stages.get(exchange.request.path)
-    return stage === undefined ? next(exchange) : stage(exchange, next)
+export function liveStreams({ stages }: Pick<Live, 'stages'>): PathStage {
+  return {
+    paths: [...stages.keys()],
+    stage: (exchange, next) => stages.get(exchange.request.path)?.(exchange, next) ?? next(exchange),
   }
 }

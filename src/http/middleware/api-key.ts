@@ -5,7 +5,7 @@ import type { IncomingRequest } from '../incoming-request.ts'
 import type { Answer } from '../../rest/problem.ts'
 import type { Middleware } from '../middleware.ts'
 import { refuse } from '../refuse.ts'
-import { headerList } from '../server/header-list.ts'
+import { headerList } from '../cache/encoded-response.ts'
 
 /**
  * Authenticates requests by API key. Keys are stored and compared as digests. A preflight request cannot carry one.

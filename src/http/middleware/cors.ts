@@ -1,4 +1,4 @@
-import { type HeaderList, headerList } from '../server/header-list.ts'
+import { type HeaderList, headerList } from '../cache/encoded-response.ts'
 
 /** CORS headers of every response: the data is read-only and the same for every sender, so that pages of any
  * origin may read it. */

@@ -10,7 +10,7 @@ import { problem } from '../../rest/problem.ts'
 import type { Answer } from '../../rest/problem.ts'
 import type { Middleware } from '../middleware.ts'
 import { refuse } from '../refuse.ts'
-import { headerList } from '../server/header-list.ts'
+import { headerList } from '../cache/encoded-response.ts'
 
 /** How long a worker waits for a count of the primary process. */
 const primaryTimeoutMs = 1_000

@@ -1,9 +1,9 @@
 import { LRUCache } from 'lru-cache'
 import { bodyChunks, type HttpLimits } from '../../limits.ts'
 import { type Answer, problem } from '../../rest/problem.ts'
-import { isGraphql } from '../graphql/path.ts'
+import { graphqlPath } from '../graphql/path.ts'
 import type { IncomingRequest } from '../incoming-request.ts'
-import type { Middleware } from '../middleware.ts'
+import type { Middleware, PathStage } from '../middleware.ts'
 import type { Unread } from '../server/request-body.ts'
 import { overloaded, refuse } from '../refuse.ts'
 
@@ -16,15 +16,15 @@ export function requestSize(limits: HttpLimits): Middleware {
 }
 
 /** Reads the body of requests to /graphql, up to its limit. */
-export function requestBody(limits: HttpLimits): Middleware {
-  return (exchange, next) => {
-    const { request } = exchange
-    if (!isGraphql(request)) return next(exchange)
-    return exchange.readBody().then((body) => {
-      if (typeof body === 'string') return refuse(request, unreadBody(body, limits))
+export function requestBody(limits: HttpLimits): PathStage {
+  return {
+    paths: [graphqlPath],
+    stage: async (exchange, next) => {
+      const body = await exchange.readBody()
+      if (typeof body === 'string') return refuse(exchange.request, unreadBody(body, limits))
       exchange.body = body
       return next(exchange)
-    })
+    },
   }
 }
 

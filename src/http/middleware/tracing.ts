@@ -1,7 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import type { ReportUnexpected } from '../../graphql/execution/errors.ts'
+import { findRoute } from '../../rest/handler.ts'
+import { liveRoutes } from '../../rest/live-routes.ts'
+import { graphqlPath } from '../graphql/path.ts'
 import type { IncomingRequest } from '../incoming-request.ts'
-import { routeLabel } from '../route-label.ts'
+import { probePaths } from '../ops/probe-paths.ts'
 
 /** Log record of a request: it has the route instead of the target, which may contain confidential data. */
 export interface AnsweredRequest {
@@ -29,10 +32,14 @@ export interface Trace {
 /** Begins the trace of a request. */
 export type Tracing = (request: IncomingRequest) => Trace
 
-/** Creates the tracing of requests. */
+/**
+ * Creates the tracing of requests. A request keeps the id that its client gave it if that is safe in a log, so that it
+ * can be followed through several services; else it gets a new one.
+ */
 export function createTracing({ report, onAnswered }: TracingOptions): Tracing {
   return (request) => {
-    const id = idOf(request)
+    const given = request.header('x-request-id')
+    const id = given !== null && /^[\w.-]{1,64}$/.test(given) ? given : randomUUID()
     const started = performance.now()
     let told: Set<unknown> | undefined
     return {
@@ -51,11 +58,16 @@ export function createTracing({ report, onAnswered }: TracingOptions): Tracing {
   }
 }
 
-/**
- * Returns the request id of the client if it is safe in a log, so that a request can be followed through several
- * services; else a new one.
- */
-function idOf(request: IncomingRequest): string {
-  const given = request.header('x-request-id')
-  return given !== null && /^[\w.-]{1,64}$/.test(given) ? given : randomUUID()
+const fixedPaths: readonly string[] = [
+  graphqlPath,
+  ...liveRoutes.map(({ path }) => path),
+  ...probePaths,
+  '/',
+  '/openapi.json',
+  '/docs',
+]
+
+/** Returns the route that a path matches, such as `/vault/:address/snapshot`; `none` if it matches none. */
+export function routeLabel(path: string): string {
+  return fixedPaths.includes(path) ? path : (findRoute(path)?.route.path ?? 'none')
 }

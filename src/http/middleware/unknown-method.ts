@@ -3,8 +3,8 @@ import { problem } from '../../rest/problem.ts'
 import type { Answer } from '../../rest/problem.ts'
 import { graphqlPath } from '../graphql/path.ts'
 import { methodRefused } from '../graphql/refusals.ts'
-import { originForm } from '../server/request-adapter.ts'
-import { routeLabel } from '../route-label.ts'
+import { originForm } from '../server/bounded-request.ts'
+import { routeLabel } from './tracing.ts'
 
 /** Properties of Node's parse error that describe the received bytes. */
 export interface UnparsedBytes {

@@ -1,13 +1,10 @@
-import type { ServerResponse } from 'node:http'
 import { Registry } from 'prom-client'
 import { probeMilliseconds } from '../../limits.ts'
 import { onlyRead } from '../../rest/handler.ts'
 import { type Answer, problem } from '../../rest/problem.ts'
 import { memoizeBriefly } from '../async/memoize-briefly.ts'
-import { EncodedResponse } from '../cache/encoded-response.ts'
-import type { BoundedRequest } from '../server/bounded-request.ts'
-import { fromSocket } from '../server/request-adapter.ts'
-import { createResponseWriter, outbound } from '../server/response-adapter.ts'
+import { EncodedResponse, outgoing } from '../cache/encoded-response.ts'
+import { createResponseWriter, type NodeListener } from '../server/node-adapter.ts'
 import { metricsPath } from './probe-paths.ts'
 
 /** Returns all metrics in Prometheus' text format. It never rejects, and its duration is limited. */
@@ -38,17 +35,14 @@ export function joined(texts: readonly string[]): string {
 }
 
 /** Creates a listener that serves only `/metrics`, for a separate port. */
-export function metricsListener(
-  tell: MetricsEndpoint,
-): (request: BoundedRequest, response: ServerResponse<BoundedRequest>) => Promise<void> {
+export function metricsListener(tell: MetricsEndpoint): NodeListener {
   const write = createResponseWriter()
   return async (request, response) => {
-    const inbound = fromSocket(request)
     const { headers, ...answer } =
-      inbound.path === metricsPath
-        ? await onlyRead(inbound.method, () => answerMetrics(tell))
-        : problem('PATH_NOT_FOUND', `${inbound.path} is not ${metricsPath}, which is all there is on this port`)
+      request.path === metricsPath
+        ? await onlyRead(request.method, () => answerMetrics(tell))
+        : problem('PATH_NOT_FOUND', `${request.path} is not ${metricsPath}, which is all there is on this port`)
     const whole = new EncodedResponse({ ...answer, headers: { ...headers, 'cache-control': 'no-store' } })
-    await write(response, inbound, await outbound(inbound, whole, []))
+    await write(response, await outgoing(request, whole, []))
   }
 }

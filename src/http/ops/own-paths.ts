@@ -1,14 +1,14 @@
 import type { EncodedResponse } from '../cache/encoded-response.ts'
 import type { IncomingRequest } from '../incoming-request.ts'
-import type { Middleware } from '../middleware.ts'
+import type { PathStage } from '../middleware.ts'
 
 /** Responds to the requests for one path, with any method. */
 export type PathHandler = (request: IncomingRequest) => EncodedResponse | Promise<EncodedResponse>
 
 /** Responds to the gateway's own paths, whose responses take neither the response cache nor a query. */
-export function ownPaths(handlers: ReadonlyMap<string, PathHandler>): Middleware {
-  return (exchange, next) => {
-    const handler = handlers.get(exchange.request.path)
-    return handler === undefined ? next(exchange) : handler(exchange.request)
+export function ownPaths(handlers: ReadonlyMap<string, PathHandler>): PathStage {
+  return {
+    paths: [...handlers.keys()],
+    stage: (exchange, next) => handlers.get(exchange.request.path)?.(exchange.request) ?? next(exchange),
   }
 }

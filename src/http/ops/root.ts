@@ -1,10 +1,11 @@
+import { Canceller } from '../../database/cancellation.ts'
 import { AdmissionQueueFull } from '../../graphql/execution/admission/admission-control.ts'
 import type { RequestContext } from '../../graphql/execution/context.ts'
 import { probeMilliseconds } from '../../limits.ts'
 import { memoizeBriefly } from '../async/memoize-briefly.ts'
 import { EncodedResponse } from '../cache/encoded-response.ts'
 import { preferredType } from '../middleware/content-negotiation.ts'
-import { withinDeadline } from '../middleware/timeout.ts'
+import { withinDeadline } from '../produce.ts'
 import type { PathHandler } from './own-paths.ts'
 import { linksetOf } from './root-links.ts'
 import { rootPage, rootPagePolicy, type RootPageOptions } from './root-page.ts'
@@ -36,16 +37,14 @@ export function rootLinks({ findAddress, isOpen, report }: RootOptions): Readonl
     report(error, lookupName)
     return lookupName
   }
-  const lookUp = (): Promise<string | null> =>
-    withinDeadline(
-      addressSeconds,
-      () => undefined,
-      (signal) => findAddress({ report: reportHere, sender: lookupName, signal }),
-      () => null,
-    ).catch((error: unknown) => {
+  const lookUp = (): Promise<string | null> => {
+    const signal = new Canceller()
+    const finding = findAddress({ report: reportHere, sender: lookupName, signal })
+    return withinDeadline(finding, addressSeconds, signal, () => null).catch((error: unknown) => {
       if (!(error instanceof AdmissionQueueFull)) reportHere(error)
       return null
     })
+  }
   const addressNow = isOpen ? memoizeBriefly(lookUp, probeMilliseconds) : () => Promise.resolve(null)
   let made: { readonly address: string | null; readonly byType: ByType } | null = null
 

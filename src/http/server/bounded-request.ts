@@ -1,26 +1,84 @@
-import { IncomingMessage } from 'node:http'
+import { IncomingMessage, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { bodyChunks } from '../../limits.ts'
+import type { IncomingRequest } from '../incoming-request.ts'
 import type { AdmittedConnection } from './connection-limits.ts'
 import type { ReadPacing } from './read-pacing.ts'
 
+/** The connection of a request. */
+export interface RequestConnection {
+  /** Its place among the connections of the server. */
+  readonly place: AdmittedConnection
+  /**
+   * Begins a response after the responses to earlier requests on the connection: if it began before them, it would be
+   * sent after them with an older data version.
+   */
+  inOrder<Answered>(response: ServerResponse, answer: () => Answered | Promise<Answered>): Answered | Promise<Answered>
+}
+
 /**
- * A request of node:http that refuses a body in more chunks than the limit. Node parses all chunks of one read of the
- * socket (64 KB, 10,900 chunks of one byte) before a `data` listener is called, so they are counted here, where each
- * arrives, and those past the limit are not stored.
+ * A request of node:http, as the middleware sees it, that refuses a body in more chunks than the limit. Node parses all
+ * chunks of one read of the socket (64 KB, 10,900 chunks of one byte) before a `data` listener is called, so they are
+ * counted here, where each arrives, and those past the limit are not stored.
  */
-export class BoundedRequest extends IncomingMessage {
-  /** The place of its connection among those of the server; null if they are not counted. */
-  place: AdmittedConnection | null = null
+export class BoundedRequest extends IncomingMessage implements IncomingRequest {
+  declare method: string
   declare private isUpgrade: boolean
+  /** Its connection; null before the server begins the request. */
+  client: RequestConnection | null = null
   /** Pacing of its server, which counts the time that its chunks take. */
   pacing: ReadPacing | null = null
+  #target: string | undefined
+  #path: string | undefined
+  #query: URLSearchParams | undefined
   #chunks = 0
   #refuse: (() => void) | null = null
 
   constructor(socket: Socket) {
     super(socket)
     readChunks(socket)
+  }
+
+  get target(): string {
+    return (this.#target ??= originForm(this.url ?? '/'))
+  }
+
+  get path(): string {
+    if (this.#path !== undefined) return this.#path
+    const end = this.target.indexOf('?')
+    return (this.#path = end < 0 ? this.target : this.target.slice(0, end))
+  }
+
+  get query(): URLSearchParams {
+    return (this.#query ??= new URLSearchParams(this.target.slice(this.path.length + 1)))
+  }
+
+  get headerCount(): number {
+    return this.rawHeaders.length / 2
+  }
+
+  get flaw(): string | null {
+    const { httpVersion, rawHeaders } = this
+    if (httpVersion !== '1.1' && httpVersion !== '1.0') return 'This is not HTTP/1.1.'
+    // RFC 9112, section 3.2: with two, a proxy and a server may use different hosts.
+    let hosts = 0
+    for (let place = 0; place < rawHeaders.length; place += 2) {
+      const name = rawHeaders[place]
+      if (name?.length === 4 && name.toLowerCase() === 'host') hosts++
+    }
+    return hosts > 1 ? 'There is more than one header Host.' : null
+  }
+
+  get remoteAddress(): string | null {
+    return this.socket.remoteAddress ?? null
+  }
+
+  header(name: string): string | null {
+    return this.headers[name]?.toString() ?? null
+  }
+
+  headerRecord(): Record<string, string> {
+    return Object.fromEntries(Object.entries(this.headers).map(([name, value]) => [name, String(value)]))
   }
 
   /**
@@ -84,4 +142,14 @@ function skipChunks(socket: ParsedSocket): void {
 /** Makes the parser of a connection call for chunks again: another request follows. */
 function readChunks({ parser }: ParsedSocket): void {
   if (parser?.[onBody] === undefined && callOnBody !== undefined && parser) parser[onBody] = callOnBody
+}
+
+/**
+ * Returns path and query of a request target: the absolute form for proxies has a host before them, and servers must
+ * accept it too (RFC 9112, section 3.2.2).
+ */
+export function originForm(target: string): string {
+  if (target.startsWith('/')) return target
+  const [, rest = target] = /^https?:\/\/[^/?#]+(.*)$/i.exec(target) ?? []
+  return rest === target || rest.startsWith('/') ? rest : `/${rest}`
 }

@@ -28,6 +28,8 @@ export interface ConnectionLimits {
 
 /** A connection that is counted. */
 export interface AdmittedConnection {
+  /** Its client, by {@link senderOfAddress}. */
+  readonly sender: string
   /** Counts it among the streams from now on, which have a limit of their own. */
   becomeStream(): void
   /** Stops counting it: it has closed. */
@@ -55,6 +57,7 @@ export function createConnectionLimits(options: ConnectionLimitsOptions): Connec
   function admitted(sender: string): AdmittedConnection {
     let isStream = false
     return {
+      sender,
       becomeStream() {
         if (isStream) return
         isStream = true

@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import type { BoundedRequest, RequestConnection } from './bounded-request.ts'
 import type { AdmittedConnection } from './connection-limits.ts'
 
 export interface PipelineLimits {
@@ -16,42 +17,51 @@ export interface Waiting {
   count: number
 }
 
+type Response = ServerResponse<BoundedRequest>
+
 /**
  * A client's connection. Begins a few of the requests pipelined on it (RFC 9112, section 9.3.2), and stops reading
- * while others wait, so that TCP flow control applies to the client. Begun requests are answered in their order; see
- * `createRequestOrder`.
+ * while others wait, so that TCP flow control applies to the client.
  *
  * Node parses all requests of one read of the socket (64 KB) before it can be paused; they wait here before they begin.
  * A connection with more waiting requests than the limits allow is closed. Bytes that are not a valid request are
  * refused in order, after the responses to earlier requests.
  */
-export class Connection {
+export class Connection implements RequestConnection {
   /**
    * Responses in progress. An array, because the table of a long-lived Set retains references to deleted entries; it
    * has few elements.
    */
-  readonly running: ServerResponse[] = []
+  readonly running: Response[] = []
   /** Whether the connection ends after the response that is sent next. */
   isClosing = false
   readonly #socket: Socket
   readonly #bounds: PipelineLimits
   readonly #waitingInAll: Waiting
-  #waiting: Entry[] = []
+  readonly #begin: (response: Response) => void
+  #waiting: Response[] = []
   /** Response to the request read last, perhaps incompletely. */
-  #newest: ServerResponse | null = null
+  #newest: Response | null = null
+  /** Completion of the newest request that was not answered synchronously. */
+  #unanswered: Promise<void> | null = null
   /** Response to bytes that could not be parsed, after which nothing more is read; null while there are none. */
   #refusal: string | null = null
 
-  /** @param place among the connections of the server */
+  /**
+   * @param place among the connections of the server
+   * @param begin begins to answer a request
+   */
   constructor(
     socket: Socket,
     bounds: PipelineLimits,
     waitingInAll: Waiting,
     readonly place: AdmittedConnection,
+    begin: (response: Response) => void,
   ) {
     this.#socket = socket
     this.#bounds = bounds
     this.#waitingInAll = waitingInAll
+    this.#begin = begin
     // Node resumes the socket after each message that it has parsed.
     socket.on('resume', () => {
       if (this.#waiting.length > 0 || this.#refusal !== null) socket.pause()
@@ -67,13 +77,25 @@ export class Connection {
   }
 
   /** Begins a request when the limits allow; the `close` event of a response begins the next request. */
-  add(response: ServerResponse, begin: () => void): void {
+  add(response: Response): void {
     // A closed connection may still deliver requests of its last read.
     if (this.#socket.destroyed) return
+    response.req.client = this
     this.#newest = response
-    if (this.#waiting.length === 0 && this.running.length < this.#bounds.pipelined) this.#begin({ response, begin })
-    else if (this.#mayWait()) this.#wait({ response, begin })
+    if (this.#waiting.length === 0 && this.running.length < this.#bounds.pipelined) this.#run(response)
+    else if (this.#mayWait()) this.#wait(response)
     else this.#socket.destroy()
+  }
+
+  inOrder<Answered>(
+    response: ServerResponse,
+    answer: () => Answered | Promise<Answered>,
+  ): Answered | Promise<Answered> {
+    // Node assigns the socket to the response that is next to be sent.
+    const before = response.socket === null ? this.#unanswered : null
+    const answered = before === null ? answer() : before.then(answer)
+    if (answered instanceof Promise) this.#unanswered = answered.then(nothing, nothing)
+    return answered
   }
 
   /**
@@ -94,8 +116,8 @@ export class Connection {
     // An earlier response may have closed the connection.
     if (this.#refusal === null || socket.destroyed || socket.writableEnded) return
     const unread = this.#newest?.req.complete === false ? this.#newest : null
-    const isBefore = (response: ServerResponse): boolean => response !== unread
-    if (this.running.some(isBefore) || this.#waiting.some(({ response }) => isBefore(response))) return
+    const isBefore = (response: Response): boolean => response !== unread
+    if (this.running.some(isBefore) || this.#waiting.some(isBefore)) return
     const isAnswered = unread?.headersSent === true
     // A response that began before its request was completely read is the response to that request.
     if (isAnswered && !unread.closed) return
@@ -108,35 +130,31 @@ export class Connection {
     return this.#waiting.length < waitingRequests && this.#waitingInAll.count < waitingInAll
   }
 
-  #wait(entry: Entry): void {
-    this.#waiting.push(entry)
+  #wait(response: Response): void {
+    this.#waiting.push(response)
     this.#waitingInAll.count++
     this.#socket.pause()
   }
 
-  #begin({ response, begin }: Entry): void {
+  #run(response: Response): void {
     this.running.push(response)
     response.on('close', () => {
       this.running.splice(this.running.indexOf(response), 1)
       // An idle connection retains no request.
       if (this.#newest === response && response.req.complete) this.#newest = null
-      this.#next()
-      this.#refuseInTurn()
+      if (this.#waiting.length > 0) this.#runNext()
+      if (this.#refusal !== null) this.#refuseInTurn()
       if (this.isClosing) this.#socket.end()
     })
-    begin()
+    this.#begin(response)
   }
 
-  #next(): void {
-    const next = this.#waiting.shift()
-    if (next === undefined) return
+  #runNext(): void {
+    const next = this.#waiting.shift() as Response
     this.#waitingInAll.count--
     if (this.#waiting.length === 0 && this.#refusal === null) this.#socket.resume()
-    this.#begin(next)
+    this.#run(next)
   }
 }
 
-interface Entry {
-  readonly response: ServerResponse
-  readonly begin: () => void
-}
+const nothing = (): void => undefined

@@ -72,7 +72,8 @@ export async function listen(options: ServerOptions): Promise<HttpServer> {
   const pacing = createReadPacing(connectionLimits.readMilliseconds)
   let isClosing = false
 
-  function run(request: BoundedRequest, response: ServerResponse<BoundedRequest>): void {
+  function run(response: ServerResponse<BoundedRequest>): void {
+    const request = response.req
     // After an upgrade request that is not performed, Node does not enforce the header size limit on the same
     // connection.
     if (isClosing || request.headers.upgrade !== undefined) response.setHeader('connection', 'close')
@@ -96,11 +97,9 @@ export async function listen(options: ServerOptions): Promise<HttpServer> {
       connectionsCheckingInterval: Math.min(1000, bounds.headersSeconds * 500),
     },
     (request, response) => {
-      const connection = connections.get(request.socket)
-      request.place = connection?.place ?? null
       request.pacing = pacing
       pacing.onRead(request.socket)
-      connection?.add(response, () => run(request, response))
+      connections.get(request.socket)?.add(response)
     },
   )
   // An option of node:net that node:http does not pass on: read pacing resumes each connection.
@@ -121,7 +120,7 @@ export async function listen(options: ServerOptions): Promise<HttpServer> {
   server.on('connection', (socket) => {
     const admitted = limits.admit(socket.remoteAddress)
     if (admitted === null) return void socket.destroy()
-    connections.set(socket, new Connection(socket, bounds, waitingInAll, admitted))
+    connections.set(socket, new Connection(socket, bounds, waitingInAll, admitted, run))
     pacing.add(socket)
     socket.once('close', () => {
       connections.delete(socket)

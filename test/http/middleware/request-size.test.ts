@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { defaultHttpLimits, bodyChunks, discardedBytes } from '../../../src/limits.ts'
 import { fetchedBody } from '../../../src/http/server/request-body.ts'
-import { createSharedCapacity } from '../../../src/http/server/capacity/shared-capacity.ts'
+import { BodyShare, createSharedCapacity } from '../../../src/http/server/capacity/shared-capacity.ts'
 import { listen } from '../../../src/http/server/server.ts'
 import { emptyDatabase, type TestDatabase } from '../../support/database.ts'
 import { gatewayOn, type TestGateway } from '../../support/gateway.ts'
@@ -111,7 +111,7 @@ test('a body that says it is too long is refused before it comes', async () => {
     await fetchedBody(
       { body: never, headers },
       defaultHttpLimits,
-      createSharedCapacity(defaultHttpLimits).bodyShare('a'),
+      new BodyShare(createSharedCapacity(defaultHttpLimits).bodies, 'a'),
     ),
   ).toBe('too large')
 })
@@ -124,7 +124,11 @@ test('a body is read no further than its bound', async () => {
   )
   const bounds = { ...defaultHttpLimits, bodyBytes: 10_000 }
   expect(
-    await fetchedBody({ body: endless, headers: new Headers() }, bounds, createSharedCapacity(bounds).bodyShare('a')),
+    await fetchedBody(
+      { body: endless, headers: new Headers() },
+      bounds,
+      new BodyShare(createSharedCapacity(bounds).bodies, 'a'),
+    ),
   ).toBe('too large')
   expect(chunks).toBe(11)
 })

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { staticPages } from '../../../src/http/ops/static-content.ts'
-import { fromFetch } from '../../../src/http/server/request-adapter.ts'
+import { fromFetch } from '../../../src/http/server/fetch-adapter.ts'
 import { emptyDatabase, type TestDatabase } from '../../support/database.ts'
 import { gatewayOn } from '../../support/gateway.ts'
 import { rawConnection, type RawConnection } from '../../support/raw.ts'

@@ -2,8 +2,7 @@ import type { ServerResponse } from 'node:http'
 import { afterEach, describe, expect, test } from 'vitest'
 import { unsentBytes } from '../../../src/limits.ts'
 import type { BoundedRequest } from '../../../src/http/server/bounded-request.ts'
-import { fromSocket } from '../../../src/http/server/request-adapter.ts'
-import { createResponseWriter } from '../../../src/http/server/response-adapter.ts'
+import { createResponseWriter } from '../../../src/http/server/node-adapter.ts'
 import { createUnsentBytes, type UnsentBytes } from '../../../src/http/server/capacity/unsent-bytes.ts'
 import { rawConnection, type RawConnection } from '../../support/raw.ts'
 import { serverOf, type TestServer } from '../../support/server.ts'
@@ -76,7 +75,7 @@ describe('answers that clients do not read', () => {
     server = await serverOf({
       listener: (request: BoundedRequest, response: ServerResponse<BoundedRequest>) => {
         request.socket.once('close', () => cut++)
-        return write(response, fromSocket(request), { status: 200, headers: [], bytes: Buffer.alloc(answerBytes) })
+        return write(response, { status: 200, headers: [], bytes: Buffer.alloc(answerBytes) })
       },
     })
     const most = unsentBytes / answerBytes
@@ -132,7 +131,7 @@ test('a client that takes nothing off an answer is cut in the time in which noth
         listener: (request: BoundedRequest, response: ServerResponse<BoundedRequest>) => {
           const begun = performance.now()
           request.socket.once('close', () => resolve(performance.now() - begun))
-          return write(response, fromSocket(request), { status: 200, headers: [], bytes: Buffer.alloc(answerBytes) })
+          return write(response, { status: 200, headers: [], bytes: Buffer.alloc(answerBytes) })
         },
       },
       { silentSeconds },

@@ -26,11 +26,11 @@ import {
   listOf,
   objectOf,
   onceEach,
-  orNull,
-  present,
+  nullable,
   CompiledRun,
   type OutputWriter,
 } from './output-writer.ts'
+import { JsonText } from './json-text.ts'
 
 /** A part of the data whose JSON text is written separately from the rest. */
 export interface SeparatePart {
@@ -40,23 +40,15 @@ export interface SeparatePart {
   readonly wordOf: (name: string) => string
 }
 
-/** JSON text of the data, with null in place of the separate part, and that of the part. */
-export interface Written {
-  readonly text: string
-  /** JSON text of the part; null if the data has none. */
-  readonly part: string | null
-}
-
 /** An operation whose fields, arguments and types are resolved. */
 export interface CompiledOperation {
   /** Number of its fields. */
   readonly fields: number
-  /** Writes the data. Rejects at the first failure, from which only graphql-js can derive the response. */
-  readonly run: (
-    rootValue: unknown,
-    context: unknown,
-    variables: CompiledRun['variables'],
-  ) => Written | Promise<Written>
+  /**
+   * Writes the data, with null in place of the separate part. Rejects at the first failure, from which only graphql-js can
+   * derive the response.
+   */
+  readonly run: (rootValue: unknown, context: unknown, variables: CompiledRun['variables']) => Promise<JsonText>
 }
 
 const wholeData: SeparatePart = { path: [], wordOf: (name) => name }
@@ -90,15 +82,12 @@ export function compileOperation(
   }
 }
 
-function run(write: OutputWriter, rootValue: unknown, run: CompiledRun): Written | Promise<Written> {
+async function run(write: OutputWriter, rootValue: unknown, run: CompiledRun): Promise<JsonText> {
   const text = write(rootValue, run)
-  const written = (): Written => {
-    const all = { text: text.toString(), part: run.part?.toString() ?? null }
-    run.forget()
-    return all
-  }
-  const settled = run.settled()
-  return settled === undefined ? written() : settled.then(written)
+  await run.settled()
+  const json = new JsonText(text.toString(), run.part?.toString() ?? null)
+  run.forget()
+  return json
 }
 
 class Compiler {
@@ -166,20 +155,20 @@ class Compiler {
     if (field === undefined) throw new NotCompilable()
     const write = this.#write(field.type, nodes, way ?? [])
     return {
+      property: field.name,
       resolve: resolverOf(field),
-      argsOf: argumentsOf(field, node),
+      args: argumentsOf(field, node),
       write: way?.length === 0 ? apart(write) : write,
     }
   }
 
   #write(type: GraphQLOutputType, nodes: readonly FieldNode[], way: readonly string[], isItem = false): OutputWriter {
-    const nullable = isNonNullType(type) ? type.ofType : type
-    const write = this.#writeThere(nullable, nodes, way, isItem)
-    return isNonNullType(type) ? present(write) : orNull(write)
+    const write = this.#writeNonNull(isNonNullType(type) ? type.ofType : type, nodes, way, isItem)
+    return nullable(write, isNonNullType(type))
   }
 
   /** Returns the writer of non-null values. */
-  #writeThere(
+  #writeNonNull(
     type: GraphQLOutputType,
     nodes: readonly FieldNode[],
     way: readonly string[],

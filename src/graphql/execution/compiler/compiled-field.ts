@@ -14,29 +14,18 @@ export class NotCompilable extends Error {
   override readonly name = 'NotCompilable'
 }
 
-/** Returns the resolver of a field. */
-export function resolverOf({ name, resolve }: GraphQLField<unknown, unknown>): CompiledField['resolve'] {
+/** Returns the resolver of a field; null for the default one. */
+export function resolverOf({ resolve }: GraphQLField<unknown, unknown>): CompiledField['resolve'] {
   // A fourth parameter is `info`, which compiled operations do not provide.
   if (resolve !== undefined && resolve.length > 3) throw new NotCompilable()
-  return (resolve as CompiledField['resolve'] | undefined) ?? ((source) => propertyOf(source, name))
+  return (resolve as CompiledField['resolve'] | undefined) ?? null
 }
 
-/**
- * Returns a property, as the default resolver does. Methods are not supported: they would need the arguments of a
- * resolver, including `info`.
- */
-function propertyOf(source: unknown, name: string): unknown {
-  const value = (source as Readonly<Record<string, unknown>>)[name]
-  if (typeof value === 'function') throw new Unexpected()
-  return value
-}
-
-/** Returns a function that computes the arguments of a field; they are computed once if they use no variable. */
-export function argumentsOf(field: GraphQLField<unknown, unknown>, node: FieldNode): CompiledField['argsOf'] {
-  if (usesVariables(node.arguments ?? [])) return ({ variables }) => getArgumentValues(field, node, variables)
+/** Returns the arguments of a field, or a function that computes them where they use variables. */
+export function argumentsOf(field: GraphQLField<unknown, unknown>, node: FieldNode): CompiledField['args'] {
+  if (usesVariables(node.arguments ?? [])) return (variables) => getArgumentValues(field, node, variables)
   try {
-    const args = getArgumentValues(field, node)
-    return () => args
+    return getArgumentValues(field, node)
   } catch {
     throw new NotCompilable()
   }
@@ -44,9 +33,8 @@ export function argumentsOf(field: GraphQLField<unknown, unknown>, node: FieldNo
 
 /** Returns a field with a constant string value. */
 export function constantField(value: string): Omit<CompiledField, 'label'> {
-  const none = {}
   const text = quoted(value)
-  return { resolve: () => value, argsOf: () => none, write: () => text }
+  return { property: '', resolve: () => value, args: {}, write: () => text }
 }
 
 /** Returns the writer of an enum. */

@@ -1,21 +1,12 @@
 import type { ExecutionResult, GraphQLFormattedError } from 'graphql'
-import { ExactNumber, stringify } from './exact-number.ts'
 
 /** Data of a result as JSON text, written by a compiled operation. */
 export class JsonText {
-  readonly text: string
-  /** JSON text of the separate part; null if there is none. */
-  readonly part: string | null
-
-  constructor({ text, part }: { readonly text: string; readonly part: string | null }) {
-    this.text = text
-    this.part = part
-  }
-
-  /** Casts to the type of a result's data: readers of the data must know that it is text. */
-  asData(): Record<string, unknown> {
-    return this as object as Record<string, unknown>
-  }
+  /** @param part JSON text of the separate part; null if there is none */
+  constructor(
+    readonly text: string,
+    readonly part: string | null,
+  ) {}
 
   toJSON(): unknown {
     return JSON.parse(this.text)
@@ -56,3 +47,46 @@ export function leafText(value: unknown): string {
       return value instanceof ExactNumber ? value.text : stringify(value)
   }
 }
+
+/** A decimal with more digits than a float can represent: its text is served as a JSON number. */
+export class ExactNumber {
+  constructor(readonly text: string) {}
+
+  /**
+   * Returns a string that no text of the read model equals, because PostgreSQL stores no NUL; `stringify` replaces it
+   * with the number.
+   */
+  toJSON(): string {
+    return `\0${this.text}`
+  }
+}
+
+/** Maximum length of a decimal that a float always represents exactly. */
+const surelyExact = 15
+
+/** Returns the float that prints as this decimal, or the decimal itself if there is none. */
+export function exactNumber(decimal: string): number | ExactNumber {
+  const number = Number(decimal)
+  if (decimal.length <= surelyExact) return number
+  const shortest = decimal.includes('.') ? decimal.replace(/\.?0+$/, '') : decimal
+  return String(number) === shortest ? number : new ExactNumber(shortest)
+}
+
+/** Serializes a value to JSON, with exact numbers as numbers. */
+export function stringify(value: unknown): string {
+  const json = JSON.stringify(value)
+  return json.includes('"\\u0000') ? json.replace(/"\\u0000(-?\d+(?:\.\d+)?)"/g, '$1') : json
+}
+
+/** Returns the JSON text of a decimal, equal to that of the result of `exactNumber`. */
+export function exactText(decimal: string): string {
+  let end = decimal.length
+  if (decimal.includes('.')) {
+    while (decimal.charCodeAt(end - 1) === zero) end--
+    if (decimal.charCodeAt(end - 1) === point) end--
+  }
+  const text = decimal.slice(0, end)
+  return text === '-0' ? '0' : text
+}
+
+const [zero, point] = [48, 46]

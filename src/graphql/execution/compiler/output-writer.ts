@@ -4,11 +4,15 @@ export type OutputText = string | Place | Pieces
 /** Writes the JSON text of a resolved value. */
 export type OutputWriter = (value: unknown, run: CompiledRun) => OutputText
 
-/** A compiled field; its label is its response key in quotes, with a colon. */
+/** A compiled field. */
 export interface CompiledField {
+  /** Its response key in quotes, with a colon. */
   readonly label: string
-  readonly resolve: (source: unknown, args: Record<string, unknown>, context: unknown) => unknown
-  readonly argsOf: (run: CompiledRun) => Record<string, unknown>
+  /** Property of the parent that is its value, as the default resolver returns it; unused with a resolver. */
+  readonly property: string
+  readonly resolve: ((source: unknown, args: Record<string, unknown>, context: unknown) => unknown) | null
+  /** Its arguments, or a function of the variables of a run. */
+  readonly args: Record<string, unknown> | ((variables: CompiledRun['variables']) => Record<string, unknown>)
   readonly write: OutputWriter
 }
 
@@ -19,14 +23,10 @@ export class Unexpected extends Error {
 
 /** Placeholder of a text that is not yet written. */
 class Place {
-  #text: OutputText = ''
-
-  fill(text: OutputText): void {
-    this.#text = text
-  }
+  text: OutputText = ''
 
   toString(): string {
-    return (this.#text = this.#text.toString())
+    return (this.text = this.text.toString())
   }
 }
 
@@ -76,22 +76,21 @@ export class CompiledRun {
   later(promise: Promise<unknown>, write: OutputWriter): Place {
     const place = new Place()
     this.#pending++
-    promise.then(
-      (value) => this.#take(place, value, write),
-      (error: unknown) => this.#failed?.(error),
-    )
+    promise
+      .then((value) => {
+        place.text = write(value, this)
+        if (--this.#pending === 0) this.#settled?.()
+      })
+      .catch((error: unknown) => this.#failed?.(error))
     return place
   }
 
-  /**
-   * Resolves when no promise is pending; rejects with the first failure without waiting for the others. Undefined if
-   * none is pending.
-   */
-  settled(): Promise<void> | undefined {
-    if (this.#pending === 0) return undefined
+  /** Resolves when no promise is pending; rejects with the first failure without waiting for the others. */
+  settled(): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#settled = resolve
       this.#failed = reject
+      if (this.#pending === 0) resolve()
     })
   }
 
@@ -100,15 +99,6 @@ export class CompiledRun {
     this.written.clear()
     this.part = null
     this.#settled = this.#failed = null
-  }
-
-  #take(place: Place, value: unknown, write: OutputWriter): void {
-    try {
-      place.fill(write(value, this))
-      if (--this.#pending === 0) this.#settled?.()
-    } catch (error) {
-      this.#failed?.(error)
-    }
   }
 }
 
@@ -133,12 +123,18 @@ export function objectOf(fields: readonly CompiledField[]): OutputWriter {
   return (source, run) => {
     let text = '{'
     let pieces: OutputText[] | undefined
-    for (const { label, resolve, argsOf, write } of fields) {
+    for (const { label, property, resolve, args, write } of fields) {
       text += label
-      const value = written(resolve(source, argsOf(run), run.context), write, run)
-      if (typeof value === 'string') text += value
+      const value =
+        resolve === null
+          ? (source as Readonly<Record<string, unknown>>)[property]
+          : resolve(source, typeof args === 'function' ? args(run.variables) : args, run.context)
+      // The default resolver calls a method with the arguments of a resolver, including `info`.
+      if (resolve === null && typeof value === 'function') throw new Unexpected()
+      const written = value instanceof Promise ? run.later(value, write) : write(value, run)
+      if (typeof written === 'string') text += written
       else {
-        ;(pieces ??= []).push(text, value)
+        ;(pieces ??= []).push(text, written)
         text = ''
       }
     }
@@ -167,7 +163,7 @@ export function listOf(writeItem: OutputWriter): OutputWriter {
     const items: OutputText[] = []
     let isWhole = true
     for (const item of value as unknown[]) {
-      const text = written(item, writeItem, run)
+      const text = item instanceof Promise ? run.later(item, writeItem) : writeItem(item, run)
       if (typeof text !== 'string') isWhole = false
       items.push(text)
     }
@@ -175,21 +171,13 @@ export function listOf(writeItem: OutputWriter): OutputWriter {
   }
 }
 
-function written(value: unknown, write: OutputWriter, run: CompiledRun): OutputText {
-  return value instanceof Promise ? run.later(value, write) : write(value, run)
-}
-
-/** Returns a writer of a non-null type. */
-export function present(write: OutputWriter): OutputWriter {
+/** Returns a writer of a nullable type, or of a non-null one, for which null is unexpected. */
+export function nullable(write: OutputWriter, isNonNull: boolean): OutputWriter {
   return (value, run) => {
-    if (value == null) throw new Unexpected()
-    return write(value, run)
+    if (value != null) return write(value, run)
+    if (isNonNull) throw new Unexpected()
+    return 'null'
   }
-}
-
-/** Returns a writer of a nullable type. */
-export function orNull(write: OutputWriter): OutputWriter {
-  return (value, run) => (value == null ? 'null' : write(value, run))
 }
 
 /** Returns a writer that stores the text as the separate part, and writes null in its place. */

@@ -75,6 +75,6 @@ function requestOf(path: string): IncomingRequest {
     flaw: null,
     remoteAddress: null,
     header: () => null,
-    headers: () => ({}),
+    headerRecord: () => ({}),
   }
 }

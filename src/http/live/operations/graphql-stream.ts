@@ -155,7 +155,7 @@ async function asEvents(exchange: Exchange, next: Handler): Promise<Reply> {
     ...{ method: request.method, path: request.path, target: request.target, query: request.query },
     ...{ headerCount: request.headerCount, flaw: request.flaw, remoteAddress: request.remoteAddress },
     header: (name: string) => (name === 'accept' ? 'application/graphql-response+json' : request.header(name)),
-    headers: () => ({ ...request.headers(), accept: 'application/graphql-response+json' }),
+    headerRecord: () => ({ ...request.headerRecord(), accept: 'application/graphql-response+json' }),
   }
   const response = await next({ ...exchange, request: asJson })
   if (response instanceof StreamedResponse || response.status !== 200) return response

@@ -2,7 +2,7 @@ import { type ExecutionResult, type GraphQLError, OperationTypeNode } from 'grap
 import type { RequestContext } from '../../../graphql/execution/context.ts'
 import type { Executor, OperationParams } from '../../../graphql/execution/executor.ts'
 import type { SubscribedField } from '../../../graphql/execution/prepared-operation.ts'
-import { type OwnDocument, runDocument } from '../../../graphql/execution/run-document.ts'
+import type { OwnDocument } from '../../../graphql/execution/executor.ts'
 import type { Answer } from '../../../rest/problem.ts'
 import { graphqlAnswer } from '../../graphql/json-post.ts'
 import type { Exchange } from '../../middleware.ts'
@@ -78,7 +78,7 @@ export function liveOperations(
     },
 
     async part(document, value) {
-      const { part, errors } = await runDocument(executor, document, {}, shared, { value })
+      const { part, errors } = await executor.runOwn(document, {}, shared, { value })
       if (part === null || errors !== undefined) throw new Error(errors?.[0]?.message ?? 'There is no such part.')
       return part
     },

@@ -12,39 +12,35 @@ export interface CapacityLimits {
  * others leave of each kind.
  */
 export interface SharedCapacity {
-  /** Counts a response whose production begins; returns false if too many are in production. */
-  beginAnswer(sender: string): boolean
-  endAnswer(sender: string): void
-  bodyShare(sender: string): BodyShare
-}
-
-/** The bytes of one request body. */
-export interface BodyShare {
-  /** Counts bytes that were read; returns false if too many are in memory in the process. */
-  add(bytes: number): boolean
-  release(): void
+  /** Responses in production. */
+  readonly answers: Budget
+  /** Bytes of request bodies. */
+  readonly bodies: Budget
 }
 
 /** Creates the shared capacity, with a limit for each kind. */
 export function createSharedCapacity({ answersUnderWay, bodiesBytes }: CapacityLimits): SharedCapacity {
-  const answers = new Budget(answersUnderWay)
-  const bodies = new Budget(bodiesBytes)
-  return {
-    beginAnswer: (sender) => answers.take(sender, 1),
-    endAnswer: (sender) => answers.giveBack(sender, 1),
-    bodyShare(sender) {
-      let own = 0
-      return {
-        add(bytes) {
-          if (!bodies.take(sender, bytes)) return false
-          own += bytes
-          return true
-        },
-        release() {
-          bodies.giveBack(sender, own)
-          own = 0
-        },
-      }
-    },
+  return { answers: new Budget(answersUnderWay), bodies: new Budget(bodiesBytes) }
+}
+
+/** The bytes of one request body that are in memory. */
+export class BodyShare {
+  #bytes = 0
+
+  constructor(
+    readonly bodies: Budget,
+    readonly sender: string,
+  ) {}
+
+  /** Counts bytes that were read; returns false if too many are in memory in the process. */
+  add(bytes: number): boolean {
+    if (!this.bodies.take(this.sender, bytes)) return false
+    this.#bytes += bytes
+    return true
+  }
+
+  release(): void {
+    this.bodies.giveBack(this.sender, this.#bytes)
+    this.#bytes = 0
   }
 }

@@ -17,7 +17,7 @@ import {
   validate,
 } from 'graphql'
 import { describe, expect, test } from 'vitest'
-import { JsonText, resultText } from '../../../../src/graphql/execution/compiler/json-text.ts'
+import { resultText } from '../../../../src/graphql/execution/compiler/json-text.ts'
 import { coerceVariables } from '../../../../src/graphql/execution/operation.ts'
 import { OperationCache } from '../../../../src/graphql/execution/operation-cache.ts'
 import { defaultQueryLimits } from '../../../../src/limits.ts'
@@ -245,7 +245,8 @@ async function executeCompiled(args: ExecutionArgs): Promise<ExecutionResult> {
   if (compiled == null || coerced === undefined) return execute(args)
   counts.compiled++
   try {
-    return { data: new JsonText(await compiled.run(args.rootValue, {}, coerced)).asData() }
+    const data: object = await compiled.run(args.rootValue, {}, coerced)
+    return { data: data as Record<string, unknown> }
   } catch {
     return execute(args)
   }

@@ -1,8 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { Decimal } from '../../../../src/domain/decimal.ts'
-import { exactNumber, exactText, stringify } from '../../../../src/graphql/execution/compiler/exact-number.ts'
-import { leafText } from '../../../../src/graphql/execution/compiler/json-text.ts'
+import { exactNumber, exactText, leafText, stringify } from '../../../../src/graphql/execution/compiler/json-text.ts'
 
 const digits = (least: number, most: number) =>
   fc.string({ unit: fc.constantFrom(...'0123456789'), minLength: least, maxLength: most })

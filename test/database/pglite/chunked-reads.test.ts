@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { chunkedReads } from '../../../src/database/batching/chunked-reads.ts'
+import { chunkedReads } from '../../../src/database/pglite/task-queue.ts'
 import type { Batching, Read, ReadSource, Value, Versioned } from '../../../src/database/database.ts'
 
 const keys = Array.from({ length: 10 }, (_, index) => `v${index}`)

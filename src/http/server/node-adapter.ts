@@ -1,0 +1,117 @@
+import type { ServerResponse } from 'node:http'
+import { discardedBytes, type HttpLimits, unsentBytes } from '../../limits.ts'
+import type { OutgoingResponse } from '../cache/encoded-response.ts'
+import { type Exchange, initialExchange } from '../middleware.ts'
+import type { Tracing } from '../middleware/tracing.ts'
+import { senderOf } from '../sender.ts'
+import type { BoundedRequest } from './bounded-request.ts'
+import { beginStream } from './byte-sink.ts'
+import { BodyShare, type SharedCapacity } from './capacity/shared-capacity.ts'
+import { createUnsentBytes, type UnsentBytes } from './capacity/unsent-bytes.ts'
+import { awaitsContinue, discardRest, socketBody } from './request-body.ts'
+
+/** Options of the adapters that pass requests to the gateway's handler. */
+export interface AdapterOptions {
+  readonly limits: HttpLimits
+  readonly capacity: SharedCapacity
+  readonly begin: Tracing
+  /** Number of proxies in front of the gateway, each of which appends to X-Forwarded-For. */
+  readonly trustedProxies: number
+  /** Responds to a request: synchronously if the response is cached. */
+  readonly handle: (exchange: Exchange) => OutgoingResponse | Promise<OutgoingResponse>
+}
+
+/** Answers a request of node:http. */
+export type NodeListener = (request: BoundedRequest, response: ServerResponse<BoundedRequest>) => Promise<void>
+
+/** Creates the adapter that passes requests of node:http to the gateway's handler. */
+export function nodeAdapter({ limits, capacity, begin, handle, trustedProxies }: AdapterOptions): NodeListener {
+  const write = createResponseWriter()
+  return async (request, response) => {
+    const { client } = request
+    const trace = begin(request)
+    let share: BodyShare | undefined
+    let hasLeft = false
+    const exchange: Exchange = {
+      ...initialExchange,
+      request,
+      trace,
+      sender: client !== null && trustedProxies === 0 ? client.place.sender : senderOf(request, trustedProxies),
+      readBody: () => socketBody(request, response, limits, (share = new BodyShare(capacity.bodies, exchange.sender))),
+      onLeave: (giveUp) => {
+        if (hasLeft) giveUp()
+        else response.on('close', () => response.writableFinished || giveUp())
+      },
+    }
+    response.on('close', () => {
+      hasLeft = true
+      share?.release()
+      trace.end(response.writableFinished ? response.statusCode : null)
+    })
+    // A request that waited for earlier ones on its connection does not begin if its client has disconnected.
+    const answer = (): ReturnType<typeof handle> | null => (hasLeft ? null : handle(exchange))
+    const answered = client === null ? answer() : client.inOrder(response, answer)
+    const outgoing = answered instanceof Promise ? await answered : answered
+    if (outgoing !== null) await write(response, outgoing)
+  }
+}
+
+/**
+ * Writes a response; rejects if its headers are invalid. Responses are flushed once per event-loop iteration: fewer
+ * system calls and client wake-ups.
+ */
+export type WriteResponse = (response: ServerResponse<BoundedRequest>, outgoing: OutgoingResponse) => Promise<void>
+
+interface QueuedResponse {
+  readonly response: ServerResponse<BoundedRequest>
+  readonly outgoing: OutgoingResponse
+  readonly resolve: () => void
+  readonly reject: (error: unknown) => void
+}
+
+/** Creates the writer of a server, with a limit on the bytes that its clients have not received. */
+export function createResponseWriter(unsent = createUnsentBytes(unsentBytes)): WriteResponse {
+  let queue: QueuedResponse[] = []
+
+  function flush(): void {
+    const ready = queue
+    queue = []
+    for (const { response, outgoing, resolve, reject } of ready) {
+      try {
+        send(response, outgoing, unsent)
+        resolve()
+      } catch (error) {
+        reject(error)
+      }
+    }
+  }
+
+  return (response, outgoing) => {
+    if (queue.length === 0) setImmediate(flush)
+    return new Promise((resolve, reject) => queue.push({ response, outgoing, resolve, reject }))
+  }
+}
+
+function send(
+  response: ServerResponse<BoundedRequest>,
+  { status, headers, bytes, stream }: OutgoingResponse,
+  unsent: UnsentBytes,
+): void {
+  const { req: request } = response
+  const isHead = request.method === 'HEAD'
+  if (stream !== undefined && !isHead) {
+    request.client?.place.becomeStream()
+    return stream(beginStream(response, headers))
+  }
+  stream?.(null)
+  const isUnread = !request.complete
+  // A client that did not receive 100 Continue may send its body or omit it: the next bytes are ambiguous.
+  if (isUnread && awaitsContinue(request)) response.setHeader('connection', 'close')
+  response.writeHead(status, headers as string[])
+  if (isHead || bytes === null) response.end()
+  else {
+    response.end(bytes)
+    unsent.add(response, bytes)
+  }
+  if (isUnread) discardRest(request, discardedBytes)
+}
