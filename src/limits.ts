@@ -183,6 +183,7 @@ export const connectionLimits = {
   reservedDescriptors: 256, // For everything else: the embedded database (20 when idle), static files, metrics.
   metricsConnections: 64, // Connections to the metrics port: a few Prometheus servers and people.
   readMilliseconds: 25, // Time of one event-loop iteration for reading: 64 KB take up to 10 ms to parse.
+  waitingConnections: 512, // Of one address that wait to be read: at 4 ms each, the last one waits 2 s.
   backlog: 4_096, // New connections that the kernel keeps; it drops others, which try again after seconds.
   refusedReportSeconds: 60, // How often refused ones are logged at most: each line tells how many there were.
 } as const

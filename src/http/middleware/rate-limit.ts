@@ -1,10 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import {
-  RateLimiterCluster,
-  RateLimiterClusterMaster,
-  RateLimiterMemory,
-  RateLimiterRes,
-} from 'rate-limiter-flexible'
+import { RateLimiterCluster, RateLimiterClusterMaster, RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
 import { countedSenders } from '../../limits.ts'
 import { problem } from '../../rest/problem.ts'
 import type { Answer } from '../../rest/problem.ts'

@@ -69,7 +69,9 @@ export async function listen(options: ServerOptions): Promise<HttpServer> {
     onOpen: options.onConnections,
     onRefused: options.onRefused,
   })
-  const pacing = createReadPacing(connectionLimits.readMilliseconds)
+  // A proxy's connections are those of many clients.
+  const mostWaiting = (options.isBehindProxies ?? false) ? Infinity : connectionLimits.waitingConnections
+  const pacing = createReadPacing(connectionLimits.readMilliseconds, mostWaiting)
   let isClosing = false
 
   function run(response: ServerResponse<BoundedRequest>): void {
