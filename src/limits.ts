@@ -183,6 +183,7 @@ export const connectionLimits = {
   reservedDescriptors: 256, // For everything else: the embedded database (20 when idle), static files, metrics.
   metricsConnections: 64, // Connections to the metrics port: a few Prometheus servers and people.
   readMilliseconds: 25, // Time of one event-loop iteration for reading: 64 KB take up to 10 ms to parse.
+  waitingConnections: 512, // Of one address that wait to be read: at 4 ms each, the last one waits 2 s.
   backlog: 4_096, // New connections that the kernel keeps; it drops others, which try again after seconds.
   refusedReportSeconds: 60, // How often refused ones are logged at most: each line tells how many there were.
 } as const
@@ -198,23 +199,3 @@ export const readLimits = { graceSeconds: 10, bytesPerSecond: 1_000 } as const
 
 /** How long a start waits for a killed process's migrations on the server: 100 million ledger rows take 300 s. */
 export const migrationWaitSeconds = 600
-
-/** Limits of streams of server-sent events (`http/live`). */
-export const liveLimits = {
-  connections: 10_000, // Open streams of a process besides its other connections: 10 KB of memory each.
-  connectionsOfSender: 20, // Open streams of a key or address: the tabs of one person.
-  vaults: 100, // Vaults of one stream: a page of them, each evaluated by itself.
-  cost: 3_000, // Cost of a subscription, which runs again at each change: that of a cheap query.
-  evaluations: 32, // Evaluations that run at once: a commit may change thousands of vaults.
-  pushMilliseconds: 250, // Minimum time between two pushes of one state: four a second are a smooth display.
-  unsentBytes: 65_536, // Bytes that a client has not read, beyond which nothing is written: one read of a socket.
-  stallSeconds: 30, // Time to read them: a client that takes longer has gone, or should poll.
-  heartbeatSeconds: 15, // Proxies close connections that are silent for 30 to 60 s.
-  lifeSeconds: 3_600, // Then a client reconnects, so that load spreads over the gateways; plus or minus a tenth.
-  retrySeconds: 4, // Mean time after which clients reconnect, at random: not all at once.
-  characters: 8_192, // A subscription with its variables, which is kept as long as its stream.
-  ledgerRows: 500, // Rows of the ledger in one read: about 150 KB.
-  ledgerWindow: 2_000, // Newest commits and rows that are in memory: most streams read no others.
-  slice: 500, // Sockets that are written in one event-loop iteration: 10 ms.
-} as const
-export type LiveLimits = Readonly<Record<keyof typeof liveLimits, number>>

@@ -28,8 +28,6 @@ export interface ChainConnection extends BlockFactsOptions {
   readonly signal: AbortSignal
   /** Ends at the newest final block instead of waiting for more. */
   readonly once: boolean
-  /** The same nodes, whose lasting faults end a request with an error soon. */
-  readonly impatientRpc: Rpc
 }
 
 /** Options of {@link readSeconds}. */

@@ -1,5 +1,6 @@
 import type { ChainConfig } from './config.ts'
-import { BadChainConfig, type PriceRefused } from './errors.ts'
+import { BadChainConfig } from './errors.ts'
+import type { BlockFactsOptions } from './facts/block-values.ts'
 import { finalBlock } from './rpc/finality.ts'
 import { readTokens } from './valuation/tokens.ts'
 import type { ChainConnection } from './reader.ts'
@@ -10,8 +11,9 @@ import { connectRpc, type Rpc, type RpcRetryOptions } from './rpc/rpc.ts'
 import { BlockState, Multicall } from './rpc/multicall.ts'
 import { readFeeTerms } from './vaults/vault-fees.ts'
 import { VaultKinds } from './vaults/vault-kinds.ts'
-import { nftPositions } from './venues/nft-positions.ts'
+import { type NftManager, nftPositions, readIsSlipstream } from './venues/nft-positions.ts'
 import { poolPositions } from './venues/pool-positions.ts'
+import { Pools } from './venues/pools.ts'
 import { Venues } from './venues/venues.ts'
 
 /** Maximum number of old blocks at which a pool that is not there now is looked for. */
@@ -53,9 +55,10 @@ export async function connectChain(
   const multicall = new Multicall(config.multicall)
   const block = await finalBlock(rpc, config.finality)
   const missing = await Promise.all(
-    (['multicall', 'positionManager'] as const).map(async (key) => {
-      const isThere = await contractExists(rpc, config[key], block.hash)
-      return isThere ? [] : [`${key} ${config[key]} has no code at block ${block.number}`]
+    [config.multicall, ...config.positionManager].map(async (address, index) => {
+      const isThere = await contractExists(rpc, address, block.hash)
+      const key = index === 0 ? 'multicall' : 'positionManager'
+      return isThere ? [] : [`${key} ${address} has no code at block ${block.number}`]
     }),
   )
   if (missing.flat().length > 0) throw new BadChainConfig(file, missing.flat())
@@ -66,20 +69,29 @@ export async function connectChain(
   )
   const kinds = new VaultKinds(config.vaults)
   await kinds.resolve(newest)
-  const venues = new Venues([nftPositions(config.positionManager), poolPositions(() => kinds.pools)])
+  const pools = new Pools()
+  const managers = await Promise.all(
+    config.positionManager.map(async (address, index): Promise<NftManager> => {
+      const isSlipstream = await readIsSlipstream(newest, address)
+      return { address, pools, isSlipstream, prefix: index === 0 ? '' : `${address}:` }
+    }),
+  )
+  const venues = new Venues([...managers.map(nftPositions), poolPositions(() => kinds.pools, pools)])
   const feeTerms = await readFeeTerms(newest, kinds)
-  const onMarkWaits = reportOnce(report)
-  return { rpc, impatientRpc, multicall, venues, kinds, tokens, feeTerms, onMarkWaits, config, report, signal, once }
+  const onPriceRefused = reportSeldom(report)
+  return { rpc, impatientRpc, multicall, venues, kinds, tokens, feeTerms, onPriceRefused, config, report, signal, once }
 }
 
 /** Reports refused prices, each token's seldom. */
-function reportOnce(report: Report): (refused: PriceRefused) => void {
+function reportSeldom(report: Report): BlockFactsOptions['onPriceRefused'] {
   const reported = new Map<string, number>()
-  return ({ symbol, message }) => {
+  return ({ symbol, message }, consequence) => {
     const now = performance.now()
-    if (now - (reported.get(symbol) ?? -Infinity) < repeatedAfterMilliseconds) return
-    reported.set(symbol, now)
-    report('warn', `Marks wait for a price: ${message}`, { token: symbol })
+    const key = `${consequence} ${symbol}`
+    if (now - (reported.get(key) ?? -Infinity) < repeatedAfterMilliseconds) return
+    reported.set(key, now)
+    const words = consequence === 'mark' ? 'Marks wait for a price' : 'Capital and fees are valued at an earlier price'
+    report('warn', `${words}: ${message}`, { token: symbol })
   }
 }
 

@@ -7,7 +7,7 @@ import {
   readRowsOfCommits,
 } from '../database/commits/ledger-commits.ts'
 import type { LedgerRow } from '../database/read/rows.ts'
-import { liveLimits } from '../limits.ts'
+import { liveLimits } from '../limits/live.ts'
 
 /** A position in the stream of ledger rows: behind all rows of a commit, or behind some of them. */
 export interface LedgerPosition {

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { mayMatch } from '../../src/chain/rpc/bloom.ts'
 import { erc4626 } from '../../src/chain/vaults/erc4626.ts'
 import { nftPositions } from '../../src/chain/venues/nft-positions.ts'
+import { Pools } from '../../src/chain/venues/pools.ts'
 import { type Call, describeOnChain, patienceMilliseconds, startChain, type TestChain } from './support/anvil.ts'
 import { openVault, type Operator } from './support/operator.ts'
 import { deployProtocol, type Protocol } from './support/protocol.ts'
@@ -13,6 +14,9 @@ interface LogRequest {
   readonly blockHash?: Hex
   readonly address?: unknown
 }
+
+const venueOf = ({ manager: address }: Protocol) =>
+  nftPositions({ address, pools: new Pools(), isSlipstream: false, prefix: '' })
 
 describeOnChain('a block whose bloom filter is falsely positive', () => {
   let chain: TestChain
@@ -37,7 +41,7 @@ describeOnChain('a block whose bloom filter is falsely positive', () => {
     await chain.block({ from: deployer, to: protocol.manager, data: mint })
     await chain.mine(80)
     const owner = padHex(vault.address, { size: 32 })
-    const [transfer = '0x', increase = '0x'] = nftPositions(protocol.manager).topics
+    const [transfer = '0x', increase = '0x'] = venueOf(protocol).topics
     const values: Hex[][] = [
       [vault.address, erc4626.topics[0] ?? '0x'],
       [vault.address, erc4626.topics[2] ?? '0x'],
@@ -69,7 +73,7 @@ describeOnChain('a block whose bloom filter is falsely positive', () => {
   }
 
   function changes() {
-    const venue = nftPositions(protocol.manager)
+    const venue = venueOf(protocol)
     return [...venue.movesOf([vault.address]), ...venue.changesOf(['3'])]
   }
 

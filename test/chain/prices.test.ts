@@ -147,13 +147,45 @@ describeOnChain('prices', () => {
     expect(near.length).toBeLessThan(all.length)
   })
 
-  test('that are refused where capital comes set the vault aside', async () => {
+  test('that are refused where capital comes or goes count as in an earlier block, and the mark waits', async () => {
     const said: Said[] = []
+    const stale = fileOf({ WETH: { feed: ethFeed, maxAgeSeconds } })
     await chain.block(vault.deposit(alice, weth(1)))
-    await chain.mine(14)
-    await linesOf(fileOf({ WETH: { feed: ethFeed, maxAgeSeconds } }), said).catch(() => undefined)
+    const [deposited, told] = [await chain.head(), await linesOf(stale)]
+    await chain.block(vault.withdraw(alice, weth(3)))
+    const withdrawn = await chain.head()
+    await chain.block(tell(ethFeed, 2_500))
+    await chain.mine(8)
+    const lines = await linesOf(stale, said)
+    const facts = lines.map((line) => JSON.parse(line) as FactInput)
+    const flows = facts.filter((fact) => fact.kind === 'event' && fact.block >= deposited)
+    // The price is refused at its own block, and was 2001 when it was not.
+    expect(flows).toMatchObject([
+      { type: 'deposit', amountUsd: '2001', valueBeforeUsd: '20010', prices: { WETH: '2001' } },
+      { type: 'withdraw', amountUsd: '6003', valueBeforeUsd: '22011', prices: { WETH: '2001' } },
+    ])
+    const marks = marksIn(facts)
+    const blocks = await blocksOf(marks)
+    expect(blocks.filter((block) => block >= deposited && block <= withdrawn)).toEqual([])
+    // The next one whose price is not refused is told.
+    const first = withdrawn + 1 + ((withdrawn + 1) % 2)
+    expect(marks[blocks.indexOf(first)]?.valueUsd).toBe('20000')
+    expect(said.filter(({ level }) => level === 'error')).toEqual([])
+    expect(said.map(({ message }) => message)).toContainEqual(
+      expect.stringMatching(/^Capital and fees are valued at an earlier price: WETH has no price at block \d+: the feed/),
+    )
+    expect(lines.slice(0, told.length)).toEqual(told)
+  })
+
+  test('that were never given where capital comes set the vault aside', async () => {
+    const said: Said[] = []
+    const second = { feed: ethFeed, maxAgeSeconds: 31_536_000 }
+    const price = { source: { pools: [protocol.ethPool] }, second, maxDifferencePercent: 0.000_001 }
+    await linesOf(fileOf({ WETH: price }), said).catch(() => undefined)
     expect(said.filter(({ level }) => level === 'error').map(({ message }) => message)).toEqual([
-      expect.stringMatching(/^A vault is set aside: WETH has no price at block \d+: the feed 0x\S+ is \d+ s old/),
+      expect.stringMatching(
+        /^A vault is set aside: WETH has no price at block \d+: \S+ differs by .+ % at most may, as in earlier blocks$/,
+      ),
     ])
   })
 

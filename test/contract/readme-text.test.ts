@@ -6,7 +6,8 @@ import { environmentVariables, readConfig } from '../../src/config.ts'
 import { eventTypes } from '../../src/domain/ledger.ts'
 import { vaultStatuses } from '../../src/domain/vault.ts'
 import { factKinds, factSchema } from '../../src/feed/fact/fact.ts'
-import * as limits from '../../src/limits.ts'
+import * as liveLimits from '../../src/limits/live.ts'
+import * as otherLimits from '../../src/limits.ts'
 import { problems } from '../../src/rest/problem.ts'
 import { emptyDatabase } from '../support/database.ts'
 import { gatewayOn, type TestGateway } from '../support/gateway.ts'
@@ -81,6 +82,8 @@ describe('links and names', () => {
     ])
   })
 })
+
+const limits = { ...otherLimits, ...liveLimits }
 
 describe('numbers', () => {
   test('of limits are those of limits.ts', () => {

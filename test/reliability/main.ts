@@ -1,6 +1,6 @@
 /**
  * The shows of what the gateway bears, at any size:
- *   npm run reliability -- fuzz|kill|faults|failover|soak|abuse|versions|torn [--size N] [--seed N] [--engine pglite|postgresql]
+ *   npm run reliability -- fuzz|kill|faults|failover|soak|abuse|versions|torn|live|streams [--size N] [--seed N] [--engine pglite|postgresql]
  *   npm run reliability -- abuse [--ledger ROWS] [--seconds N] [--only NAME] [--list] [--verbose]
  * `--only` carries out the attacks whose name holds NAME, and may be given several times; `--list` names them all. Each prints its figures on each engine that it is about, and ends with 1 where its claim doesn't hold.
  */
@@ -14,9 +14,11 @@ import { failover } from './failover.ts'
 import { faults } from './faults.ts'
 import { fuzz } from './fuzz.ts'
 import { kill } from './kill.ts'
+import { live } from './live.ts'
 import { soak } from './soak.ts'
 import { stepMilliseconds, torn } from './torn.ts'
 import { type Finding, inLines, type Say } from './show.ts'
+import { streams } from './streams.ts'
 import { versions } from './versions.ts'
 
 interface Run {
@@ -87,6 +89,25 @@ const shows: Readonly<Record<string, Show>> = {
         attacks: attacks.filter(({ name }) => chosen?.some((each) => name.includes(each)) ?? true),
         boundsOf: () => attackBounds[engine],
         isFromSameAddress: values['same-address'],
+      }),
+  },
+  live: {
+    unit: 'clients',
+    size: 100,
+    engines: ['postgresql'],
+    run: ({ size, say }) =>
+      live({ say, clients: size, gatewayKills: 20, databaseKills: 5, failovers: 1, cutMilliseconds: 2_000 }),
+  },
+  streams: {
+    unit: 'addresses of attackers',
+    size: 200,
+    engines: ['postgresql'],
+    run: ({ homes, size, say }) =>
+      streams({
+        ...{ homes, say, addresses: size, only: chosen },
+        seconds: Number(values.seconds),
+        ledgerRows: 20_000,
+        bounds: { health: 250, snapshots: 250, pushes: 1_000, memory: 250e6 },
       }),
   },
   torn: {

@@ -11,6 +11,8 @@ export interface Servers {
   linesOf(url: string): Promise<number>
   /** Lets so many commits be answered by the address that stays, and nothing after them; resolves when they are. */
   passCommits(count: number): Promise<void>
+  /** Kills the primary, and starts it again. */
+  restart(): Promise<void>
   /** Keeps the standby from hearing what the primary commits from now on. */
   holdReplication(): void
   /**
@@ -30,6 +32,10 @@ export async function startServers(): Promise<Servers> {
     createDatabase: () => createOnServer(front.url),
     linesOf: (url) => linesOn(primary, url),
     passCommits: (count) => front.passCommits(count),
+    async restart() {
+      await primary.kill()
+      await primary.start()
+    },
     holdReplication: () => replication.stall(),
     async failOver(url, readOnlyFirst) {
       const committed = await linesOn(primary, url)

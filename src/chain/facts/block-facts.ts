@@ -45,7 +45,7 @@ export class BlockFacts {
       return await this.#readMark(vault, held)
     } catch (error) {
       if (!(error instanceof PriceRefused)) throw error
-      this.options.onMarkWaits(error)
+      this.options.onPriceRefused(error, 'mark')
       return null
     }
   }
@@ -99,9 +99,17 @@ export class BlockFacts {
   async #flows(vault: Address, held: VaultHoldings, events: BlockPlan['events']): Promise<[FlowEvent, LedgerFact][]> {
     const flows = events.filter(isFlow).filter((event) => event.vault === vault)
     if (flows.length === 0) return []
-    const [{ valueUsd }, prices, assets] = await Promise.all([
-      this.#values.value(vault, held),
-      this.#values.prices(),
+    return this.#values.withEarlierPrices((prices) => this.#flowsAt(vault, held, flows, prices))
+  }
+
+  async #flowsAt(
+    vault: Address,
+    held: VaultHoldings,
+    flows: readonly FlowEvent[],
+    prices: TokenPrices,
+  ): Promise<[FlowEvent, LedgerFact][]> {
+    const [{ valueUsd }, assets] = await Promise.all([
+      this.#values.valueAt(vault, held, prices),
       this.#values.assets(vault),
     ])
     const amountsUsd = flows.map(({ change }) => this.#values.worthOf(assets, change.amounts, prices))

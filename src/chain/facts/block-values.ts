@@ -1,6 +1,6 @@
 import type { Address } from 'viem'
 import { type Decimal, roundUsd, zero } from '../../domain/decimal.ts'
-import type { PriceRefused } from '../errors.ts'
+import { ChainUnreadable, PriceRefused } from '../errors.ts'
 import type { VaultHoldings } from '../positions/holdings.ts'
 import type { Header } from '../rpc/block.ts'
 import { BlockState, type Multicall } from '../rpc/multicall.ts'
@@ -19,15 +19,24 @@ export interface BlockFactsOptions {
   readonly kinds: VaultKinds
   readonly tokens: Tokens
   readonly feeTerms: VaultFeeTerms
-  /** Called where a mark is left out, since a price is refused. */
-  readonly onMarkWaits: (refused: PriceRefused) => void
+  /** The same nodes, whose lasting faults end a request with an error soon. */
+  readonly impatientRpc: Rpc
+  /** Called where a price is refused, with the consequence. */
+  readonly onPriceRefused: (refused: PriceRefused, consequence: RefusalConsequence) => void
 }
+
+/** Consequence of a refused price: a mark is left out, or capital or a fee is valued at an earlier price. */
+export type RefusalConsequence = 'mark' | 'flow'
+
+/** An earlier price is looked for 1, 2, 4, 8 … and this many blocks before. */
+const maxBlocksBack = 2 ** 20
 
 /** The state of vaults and prices at the end of one block, each read once. */
 export class BlockValues {
   readonly state: BlockState
   readonly #values = new Map<Address, Promise<VaultValuation>>()
   #prices: Promise<TokenPrices> | undefined
+  readonly #earlier = new Map<string, Promise<Decimal>>()
 
   constructor(
     readonly block: Header,
@@ -57,6 +66,61 @@ export class BlockValues {
   prices(): Promise<TokenPrices> {
     this.#prices ??= readPrices({ state: this.state, ts: this.block.ts }, this.options.tokens)
     return this.#prices
+  }
+
+  /**
+   * Values what must be told in this block. Where that needs a price that is refused, the newest one counts that is not
+   * refused 1, 2, 4, 8 … blocks before: the block's own one stays refused, however long the reader waits.
+   * @param work values by the prices that it is given
+   * @throws {PriceRefused} when all of these are refused, too
+   */
+  async withEarlierPrices<Value>(work: (prices: TokenPrices) => Promise<Value>): Promise<Value> {
+    let prices = await this.prices()
+    for (;;) {
+      try {
+        return await work(prices)
+      } catch (error) {
+        if (!(error instanceof PriceRefused)) throw error
+        const { symbol } = error
+        const earlier = this.#earlier.get(symbol) ?? this.#earlierPrice(error)
+        this.#earlier.set(symbol, earlier)
+        prices = prices.with(symbol, await earlier)
+      }
+    }
+  }
+
+  /** Values a vault at given prices, from the same state. */
+  valueAt(vault: Address, held: VaultHoldings, prices: TokenPrices): Promise<VaultValuation> {
+    const { venues, kinds, tokens } = this.options
+    return valueVault(
+      this.state,
+      { venues, tokens, prices: Promise.resolve(prices) },
+      { vault, ...kinds.of(vault) },
+      held,
+    )
+  }
+
+  async #earlierPrice(refused: PriceRefused): Promise<Decimal> {
+    const { tokens, multicall, impatientRpc, onPriceRefused } = this.options
+    const own = new Map([...tokens].filter(([, { symbol }]) => symbol === refused.symbol))
+    for (let back = 1; back <= maxBlocksBack && back < this.block.number; back *= 2) {
+      try {
+        const header = await impatientRpc.ask((node) => node.block(this.block.number - back))
+        const state = new BlockState(impatientRpc, multicall, header)
+        const price = (await readPrices({ state, ts: header.ts }, own)).get(refused.symbol)
+        if (price === undefined) continue
+        onPriceRefused(refused, 'flow')
+        return price
+      } catch (error) {
+        if (!(error instanceof ChainUnreadable)) throw error
+        throw new PriceRefused(
+          refused.symbol,
+          this.block.number,
+          `${refused.reason}, and the nodes lack earlier blocks`,
+        )
+      }
+    }
+    throw new PriceRefused(refused.symbol, this.block.number, `${refused.reason}, as in earlier blocks`)
   }
 
   /**

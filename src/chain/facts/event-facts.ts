@@ -79,8 +79,10 @@ async function readChargedFee(
 }
 
 async function feeFact(values: BlockValues, event: VaultEvent, amounts: readonly bigint[]): Promise<LedgerFact> {
-  const [prices, assets] = await Promise.all([values.prices(), values.assets(event.vault)])
-  return eventFact(values.block, event, { type: 'fee', amountUsd: values.worthOf(assets, amounts, prices).toFixed() })
+  const worth = await values.withEarlierPrices(async (prices) =>
+    values.worthOf(await values.assets(event.vault), amounts, prices),
+  )
+  return eventFact(values.block, event, { type: 'fee', amountUsd: worth.toFixed() })
 }
 
 /**

@@ -7,6 +7,7 @@ import { groupBy } from '../rpc/arrays.ts'
 import type { Header } from '../rpc/block.ts'
 import type { TimestampBlocks } from './timestamp-facts.ts'
 import { type ArrivalOptions, readArrivals } from '../positions/arrivals.ts'
+import { readCustodians } from '../positions/custody.ts'
 import type { Holdings } from '../positions/holdings.ts'
 import type { VaultFeeTerms } from '../vaults/vault-fees.ts'
 
@@ -37,6 +38,7 @@ export async function planSeconds(
   const before = { number: number - 1, hash: parentHash }
   const bounds = { before, end: await headerAt(segment.to), headerAt }
   holdings.expect(await readArrivals(segment.logs, holdings, bounds, options))
+  holdings.expectCustody(await readCustodians(segment.logs, holdings, headerAt, options))
   const plans = planBlocks(segment, { ...config, feeTerms, holdings })
   const placed = await Promise.all(plans.map(async (plan) => ({ plan, header: await headerAt(plan.number) })))
   for (const { plan, header } of placed) {

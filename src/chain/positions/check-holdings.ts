@@ -36,22 +36,32 @@ export async function checkCount(
 ): Promise<void> {
   const counts = await Promise.all(accounts.map((account) => venues.count(state, account)))
   const count = counts.reduce((sum, one) => sum + one, 0)
-  const expected = positions.filter(({ id }) => venues.lists(id)).length + strays
+  const expected = positions.filter((one) => isListed(venues, one)).length + strays
   if (count === expected) return
   throw new Contradiction(
     `at block ${state.block.number} the vault ${vault} holds ${count} positions, ${expected} by the logs`,
   )
 }
 
+/** Tells whether a venue lists a position for its vault itself, rather than for a contract that holds it in custody. */
+export function isListed(venues: Venues, { id, custody }: Pick<Holding, 'id' | 'custody'>): boolean {
+  return custody === undefined && venues.lists(id)
+}
+
 /**
- * Reads a position and verifies its state.
+ * Reads a position and verifies its state and its custody.
  * @throws {Contradiction} when it does not exist, or differs from the logs
  */
 export async function readVerified(state: BlockState, venues: Venues, holding: Holding): Promise<StoredPosition> {
-  const { id } = holding
+  const { id, custody } = holding
   const { number } = state.block
-  const stored = await venues.readStored(state, id)
+  const [stored, isHeld] = await Promise.all([
+    venues.readStored(state, id),
+    custody === undefined || venues.custodyOf(id)?.isHeld(state, id, custody),
+  ])
   if (stored === null) throw new Contradiction(`at block ${number} position ${id} is not there, and is by the logs`)
+  if (isHeld !== true)
+    throw new Contradiction(`at block ${number} position ${id} is in custody of none, by the logs it is`)
   verifyState(number, id, holding, stored)
   return stored
 }

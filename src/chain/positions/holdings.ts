@@ -3,7 +3,7 @@ import type { ChainLog } from '../rpc/block.ts'
 import { groupBy } from '../rpc/arrays.ts'
 import type { Amounts } from '../venues/liquidity-math.ts'
 import { afterChange, newPosition, type PositionState, subtractToZero } from './position-state.ts'
-import type { FixedAccount, PositionChange } from '../venues/venue.ts'
+import type { Custody, FixedAccount, PositionChange } from '../venues/venue.ts'
 import type { Venues } from '../venues/venues.ts'
 import type { VaultKinds } from '../vaults/vault-kinds.ts'
 
@@ -16,6 +16,8 @@ export interface Holding extends PositionState {
    * vault may never take it out.
    */
   readonly isForeign?: boolean
+  /** Where a contract holds it for the vault. */
+  readonly custody?: Custody
 }
 
 /** The positions of one vault. */
@@ -49,6 +51,8 @@ export class Holdings {
   readonly #strays: Map<Address, number>
   /** Positions that no vault holds now, and that arrive at one in the current segment. */
   #arrivals = new Map<string, Arrival>()
+  /** The contracts that may take positions into custody. */
+  readonly #custodians = new Map<string, Address>()
 
   /**
    * @param holdings the positions in known tokens
@@ -92,6 +96,11 @@ export class Holdings {
   /** Sets the positions that the next logs transfer to vaults, as they are before these logs. */
   expect(arrivals: Iterable<readonly [id: string, Arrival]>): void {
     this.#arrivals = new Map(arrivals)
+  }
+
+  /** Notes contracts that take positions into custody, which never change: a transfer to one leaves the vault its owner. */
+  expectCustody(custodians: Iterable<readonly [id: string, Address]>): void {
+    for (const [id, custodian] of custodians) this.#custodians.set(id, custodian)
   }
 
   /**
@@ -146,6 +155,10 @@ export class Holdings {
     const holding = this.#held.get(id)
     if (holding !== undefined) {
       touched.add(holding.vault)
+      if (this.#custodians.get(id) === to) {
+        this.#held.set(id, { ...holding, custody: { custodian: to, account: from } })
+        return
+      }
       this.#held.delete(id)
       this.#arrivals.set(id, { liquidity: holding.liquidity, freed: holding.freed })
     } else this.#countStray(this.vaultOf(from), -1)

@@ -9,6 +9,7 @@ import { isInTokens, type Tokens } from '../valuation/tokens.ts'
 import type { VaultConfig } from '../config.ts'
 import { applyHistory } from './unlisted-positions.ts'
 import type { VaultKinds } from '../vaults/vault-kinds.ts'
+import { listStaked } from './custody.ts'
 import type { PositionList, StoredPosition } from '../venues/venue.ts'
 import type { Venues } from '../venues/venues.ts'
 
@@ -25,9 +26,7 @@ export interface InitialPositionsOptions {
   readonly vaults: readonly Pick<VaultConfig, 'address' | 'firstBlock'>[]
 }
 
-interface ListedPosition {
-  readonly vault: Address
-  readonly id: string
+interface ListedPosition extends Pick<Holding, 'vault' | 'id' | 'custody'> {
   readonly stored: StoredPosition
 }
 
@@ -51,11 +50,13 @@ export async function initialPositions(
     known.push(...(isKnown.get(true) ?? []))
     for (const { vault } of isKnown.get(false) ?? []) strays.set(vault, (strays.get(vault) ?? 0) + 1)
   }
+  const staked = await listStaked(block, options)
+  known.push(...staked.filter(({ stored }) => isInTokens(tokens, stored)))
   const stored = new Map(known.map((position) => [position.id, position.stored]))
   const states = await readPositionStates(rpc, venues, block.number, stored)
-  const holdings = known.flatMap(({ id, vault }): Holding[] => {
+  const holdings = known.flatMap(({ id, vault, custody }): Holding[] => {
     const one = states.get(id)
-    return one === undefined ? [] : [{ ...one, id, vault }]
+    return one === undefined ? [] : [{ ...one, id, vault, ...(custody && { custody }) }]
   })
   const all = new Holdings(venues, kinds, new Set(vaults), holdings, strays)
   await applyHistory(all, block, options)

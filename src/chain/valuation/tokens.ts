@@ -29,6 +29,14 @@ export class TokenPrices extends Map<string, Decimal> {
     super()
   }
 
+  /** Returns these prices with another one for a token. */
+  with(symbol: string, price: Decimal): TokenPrices {
+    const prices = new TokenPrices(this.block)
+    for (const [other, reason] of this.refusals) if (other !== symbol) prices.refusals.set(other, reason)
+    for (const [other, own] of this) prices.set(other, own)
+    return prices.set(symbol, price)
+  }
+
   /**
    * Returns a price.
    * @throws {PriceRefused} when it is refused

@@ -1,7 +1,7 @@
 import { type Address, zeroAddress } from 'viem'
 import { Decimal, one, roundUsd, zero } from '../../domain/decimal.ts'
 import type { FactInput } from '../../feed/fact/fact.ts'
-import { checkCount, readVerified } from '../positions/check-holdings.ts'
+import { checkCount, isListed, readVerified } from '../positions/check-holdings.ts'
 import { withCollectable } from './collectable.ts'
 import { ContractMismatch } from '../errors.ts'
 import type { Holding, VaultHoldings } from '../positions/holdings.ts'
@@ -48,7 +48,7 @@ export async function valueVault(
   { vault, adapter, accounts }: ValuedVault,
   held: VaultHoldings,
 ): Promise<VaultValuation> {
-  const listed = held.positions.filter(({ id }) => venues.lists(id))
+  const listed = held.positions.filter((one) => isListed(venues, one))
   // These calls share one event-loop turn, and so one request.
   const [balances, own, statement, pricesNow] = await Promise.all([
     Promise.all([...tokens.values()].map((token) => balanceOf(state, token, accounts))),
@@ -66,9 +66,10 @@ export async function valueVault(
   for (const { token, units } of balances) sum.add(token, units)
   for (const { token, units } of statement.debts) sum.add(token, -units)
   const positions = withCollectable(read)
-  for (const { token0, token1, amounts, collectable } of positions) {
+  for (const { token0, token1, amounts, collectable, emissions } of positions) {
     sum.add(token0, amounts[0] + collectable[0])
     sum.add(token1, amounts[1] + collectable[1])
+    if (emissions !== null) sum.add(emissions.token, emissions.units)
   }
   return {
     valueUsd: roundUsd(sum.usd),
@@ -126,19 +127,19 @@ function readNamed(
  * @see Revert Lend, V3Vault.sol `ownerOf`
  */
 async function requireOwn(state: BlockState, vault: Address, id: string): Promise<void> {
-  const owner = await state.read(contractCall(vaultAbi, vault, 'ownerOf', [BigInt(id)]))
+  const owner = await state.read(contractCall(vaultAbi, vault, 'ownerOf', [BigInt(id.slice(id.indexOf(':') + 1))]))
   if (owner === null || owner === zeroAddress || owner === vault) return
   throw new ContractMismatch(vault, state.block.number, `holds position ${id} for ${owner}, as a lending vault does,`)
 }
 
 async function positionAt(state: BlockState, venues: Venues, holding: Holding): Promise<HeldPosition> {
-  const { id, freed } = holding
-  return { ...(await venues.positionOf(state, id, await readVerified(state, venues, holding))), id, freed }
+  const { id, freed, custody } = holding
+  return { ...(await venues.positionOf(state, id, await readVerified(state, venues, holding), custody)), id, freed }
 }
 
 /** Tells whether a position holds anything: its NFT remains after everything was withdrawn. */
-function isOpen({ liquidity, credited }: Position): boolean {
-  return liquidity > 0n || credited.some((amount) => amount > 0n)
+function isOpen({ liquidity, credited, emissions }: Position): boolean {
+  return liquidity > 0n || [...credited, emissions?.units ?? 0n].some((amount) => amount > 0n)
 }
 
 function toMarkedPosition(position: PayingPosition, market: Market): MarkedPosition {
@@ -150,11 +151,12 @@ function toMarkedPosition(position: PayingPosition, market: Market): MarkedPosit
     const direct = units.times(new Decimal(10).pow(token0.decimals - token1.decimals))
     return (inverted ? one.div(direct) : direct).toDecimalPlaces(18).toFixed()
   }
-  const { freed, collectable } = position
+  const { freed, collectable, emissions } = position
   const { lower, upper, current } = position.prices
   const rewards = new ValueSum(market)
     .add(position.token0, subtractToZero(collectable[0], freed[0]))
     .add(position.token1, subtractToZero(collectable[1], freed[1]))
+    .add(emissions?.token ?? position.token0, emissions?.units ?? 0n)
   return {
     id: position.id,
     pool: {

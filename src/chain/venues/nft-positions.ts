@@ -13,8 +13,10 @@ import { inChunks } from '../rpc/arrays.ts'
 import type { LogFilter } from '../rpc/node.ts'
 import { type BlockState, contractCall } from '../rpc/multicall.ts'
 import type { Amounts } from './liquidity-math.ts'
+import { isStaked, readEmissions } from './gauge.ts'
 import { valuePosition } from './pool.ts'
-import type { PositionChange, PositionTerms, Venue } from './venue.ts'
+import type { Pools } from './pools.ts'
+import type { PositionChange, PositionCustody, PositionTerms, StoredPosition, Venue } from './venue.ts'
 
 const managerEvents = parseAbi([
   'event Transfer(address indexed from, address indexed to, uint256 indexed tokenId)',
@@ -29,31 +31,75 @@ const managerAbi = parseAbi([
   'function positions(uint256 tokenId) view returns (uint96 nonce, address operator, address token0, address token1, uint24 fee, int24 tickLower, int24 tickUpper, uint128 liquidity, uint256 feeGrowthInside0LastX128, uint256 feeGrowthInside1LastX128, uint128 tokensOwed0, uint128 tokensOwed1)',
 ])
 const factoryAbi = parseAbi(['function getPool(address, address, uint24) view returns (address)'])
+/** A pool of Slipstream is one of two tokens and a tick spacing. */
+const slipstreamAbi = parseAbi(['function getPool(address, address, int24) view returns (address)'])
 
 const [transfer, increase, decrease, collect] = managerEvents.map(toEventSelector) as [Hex, Hex, Hex, Hex]
 
 /** Maximum number of topics in a filter: providers accept some hundreds. */
 const maxTopics = 200
 
+/** A manager of positions that are NFTs. */
+export interface NftManager {
+  readonly address: Address
+  readonly pools: Pools
+  /** Whether it is Slipstream's, whose positions a gauge may hold for their owner. */
+  readonly isSlipstream: boolean
+  /** Written before the number of each NFT in its id, since those of several managers have equal numbers. */
+  readonly prefix: string
+}
+
 /**
- * Creates the venue of Uniswap v3 positions that are NFTs of the NonfungiblePositionManager. The manager has one account
- * in each range of a pool, for all of its NFTs: its fees are rounded down once a change of any of them, so that the pool
- * can owe less than their sum.
- * @param manager address of the NonfungiblePositionManager
+ * Reads which protocol a manager belongs to: Slipstream's factory finds pools by their tick spacing.
+ * @throws {ContractMismatch} when it doesn't answer as a manager
+ */
+export async function readIsSlipstream(state: BlockState, manager: Address): Promise<boolean> {
+  const factory = await state.readRequired(contractCall(managerAbi, manager, 'factory', []))
+  return (await state.read(contractCall(slipstreamAbi, factory, 'getPool', [zeroAddress, zeroAddress, 1]))) !== null
+}
+
+/**
+ * Creates the venue of positions that are NFTs of a NonfungiblePositionManager. The manager has one account in each range
+ * of a pool, for all of its NFTs: its fees are rounded down once a change of any of them, so that the pool can owe less
+ * than their sum. Staked positions of Slipstream are in the account of their gauge.
  * @see Uniswap v3 Periphery, NonfungiblePositionManager.sol
  */
-export function nftPositions(manager: Address): Venue {
-  const pools = new Map<string, Promise<Address>>()
+export function nftPositions({ address: manager, pools, isSlipstream, prefix }: NftManager): Venue {
+  const found = new Map<string, Promise<Address>>()
 
   /** Returns the address of a position's pool, cached because it never changes. */
   const poolOf = (state: BlockState, { token0, token1, feeTier }: PositionTerms): Promise<Address> => {
     const key = `${token0} ${token1} ${feeTier}`
-    const known = pools.get(key) ?? findPool(state, manager, token0, token1, feeTier)
-    pools.set(key, known)
-    known.catch(() => pools.delete(key))
+    const known = found.get(key) ?? findPool(state, manager, isSlipstream, [token0, token1, feeTier])
+    found.set(key, known)
+    known.catch(() => found.delete(key))
     return known
   }
-  const topicsOf = (ids: readonly string[]): Hex[] => ids.map((id) => numberToHex(BigInt(id), { size: 32 }))
+  const numberOf = (id: string): bigint => BigInt(id.slice(prefix.length))
+  const topicsOf = (ids: readonly string[]): Hex[] => ids.map((id) => numberToHex(numberOf(id), { size: 32 }))
+
+  const readStored = async (state: BlockState, id: string): Promise<StoredPosition | null> => {
+    const found = await state.read(contractCall(managerAbi, manager, 'positions', [numberOf(id)]))
+    if (found === null) return null
+    const [, , token0, token1, feeTier, lower, upper, liquidity, last0, last1, credited0, credited1] = found
+    return {
+      token0,
+      token1,
+      feeTier,
+      ticks: { lower, upper },
+      liquidity,
+      credited: [credited0, credited1],
+      growthCounted: [last0, last1],
+    }
+  }
+
+  const custody: PositionCustody = {
+    async custodianOf(state, id) {
+      const stored = await readStored(state, id)
+      return stored && (await pools.traitsOf(state, await poolOf(state, stored))).gauge
+    },
+    isHeld: (state, id, held) => isStaked(state, held, numberOf(id)),
+  }
 
   return {
     list: {
@@ -69,13 +115,13 @@ export function nftPositions(manager: Address): Venue {
       },
       async idAt(state, owner, index) {
         const call = contractCall(managerAbi, manager, 'tokenOfOwnerByIndex', [owner, BigInt(index)])
-        return String(await state.readRequired(call))
+        return `${prefix}${await state.readRequired(call)}`
       },
     },
     contracts: [manager],
-    has: (id) => /^\d+$/.test(id),
+    has: (id) => id.startsWith(prefix) && /^\d+$/.test(id.slice(prefix.length)),
     topics: [transfer, increase, decrease, collect],
-    readLog,
+    readLog: (log) => readLog(log, prefix),
     movesOf(owners) {
       const topics = owners.map((owner) => padHex(owner, { size: 32 }))
       return inChunks(topics, maxTopics).flatMap((some): LogFilter[] => [
@@ -89,27 +135,22 @@ export function nftPositions(manager: Address): Venue {
         topics: [[increase, decrease, collect], some],
       }))
     },
-    async readStored(state, id) {
-      const found = await state.read(contractCall(managerAbi, manager, 'positions', [BigInt(id)]))
-      if (found === null) return null
-      const [, , token0, token1, feeTier, lower, upper, liquidity, last0, last1, credited0, credited1] = found
-      return {
-        token0,
-        token1,
-        feeTier,
-        ticks: { lower, upper },
-        liquidity,
-        credited: [credited0, credited1],
-        growthCounted: [last0, last1],
-      }
+    readStored,
+    async positionOf(state, id, stored, held) {
+      const pool = await poolOf(state, stored)
+      const { protocol } = await pools.traitsOf(state, pool)
+      if (held === undefined) return valuePosition(state, { pool, owner: manager, protocol }, stored)
+      const [position, emissions] = await Promise.all([
+        valuePosition(state, { pool, owner: held.custodian, protocol, earnsNoFees: true }, stored),
+        readEmissions(state, held, numberOf(id)),
+      ])
+      return { ...position, emissions }
     },
-    async positionOf(state, _, stored) {
-      return valuePosition(state, { pool: await poolOf(state, stored), owner: manager, venue: 'uniswap-v3' }, stored)
-    },
+    ...(isSlipstream ? { custody } : {}),
   }
 }
 
-function readLog(log: ChainLog): PositionChange | null {
+function readLog(log: ChainLog, prefix: string): PositionChange | null {
   // ERC-20's Transfer has the same first topic, but one indexed parameter less.
   if (log.topics[0] === transfer && log.topics.length !== 4) return null
   if (![transfer, increase, decrease, collect].includes(log.topics[0] ?? '0x')) return null
@@ -118,7 +159,7 @@ function readLog(log: ChainLog): PositionChange | null {
     topics: log.topics as [Hex, ...Hex[]],
     data: log.data,
   })
-  const id = String(args.tokenId)
+  const id = `${prefix}${args.tokenId}`
   if (eventName === 'Transfer') return { kind: 'moved', id, from: args.from, to: args.to }
   const amounts: Amounts = [args.amount0, args.amount1]
   if (eventName === 'Collect') return { kind: 'collected', id, amounts }
@@ -128,8 +169,12 @@ function readLog(log: ChainLog): PositionChange | null {
 async function findPool(
   state: BlockState,
   manager: Address,
-  ...pool: readonly [token0: Address, token1: Address, feeTier: number]
+  isSlipstream: boolean,
+  pool: readonly [token0: Address, token1: Address, feeTier: number],
 ): Promise<Address> {
   const factory = await state.readRequired(contractCall(managerAbi, manager, 'factory', []))
-  return state.readRequired(contractCall(factoryAbi, factory, 'getPool', pool))
+  const call = isSlipstream
+    ? contractCall(slipstreamAbi, factory, 'getPool', pool)
+    : contractCall(factoryAbi, factory, 'getPool', pool)
+  return state.readRequired(call)
 }

@@ -5,6 +5,7 @@ import { type BlockState, contractCall } from '../rpc/multicall.ts'
 import type { LogFilter } from '../rpc/node.ts'
 import type { Amounts, TickRange } from './liquidity-math.ts'
 import { poolAbi, readPoolAccount, valuePosition } from './pool.ts'
+import type { Pools } from './pools.ts'
 import type { PositionChange, PositionTerms, Venue } from './venue.ts'
 
 const poolEvents = parseAbi([
@@ -40,17 +41,18 @@ export function parsePoolPositionId(id: string): PoolPosition | null {
  * Creates the venue of positions that accounts hold in pools themselves. A pool has one for each owner and range, and
  * keeps no list of them.
  * @param pools returns the pools in which vaults hold positions so
+ * @param known what was read of pools
  * @see Uniswap v3 Core, UniswapV3Pool.sol `mint`, `burn`, `collect`, `positions`
  */
-export function poolPositions(pools: () => readonly Address[]): Venue {
+export function poolPositions(pools: () => readonly Address[], known: Pools): Venue {
   const terms = new Map<Address, Promise<Omit<PositionTerms, 'ticks'>>>()
 
-  /** Returns the tokens and fee of a pool, cached because they never change. */
+  /** Returns the tokens and fee of a pool, cached because they never change; that of Slipstream's is read again. */
   const termsOf = (state: BlockState, pool: Address): Promise<Omit<PositionTerms, 'ticks'>> => {
-    const known = terms.get(pool) ?? readTerms(state, pool)
-    terms.set(pool, known)
-    known.catch(() => terms.delete(pool))
-    return known
+    const read = terms.get(pool) ?? readTerms(state, pool)
+    terms.set(pool, read)
+    read.catch(() => terms.delete(pool))
+    return read
   }
 
   return {
@@ -58,7 +60,7 @@ export function poolPositions(pools: () => readonly Address[]): Venue {
       return pools()
     },
     topics,
-    has: (id) => id.includes(':'),
+    has: (id) => parsePoolPositionId(id) !== null,
     readLog: (log) => readLog(log, pools()),
     movesOf(owners) {
       const padded = owners.map((owner) => padHex(owner, { size: 32 }))
@@ -76,7 +78,8 @@ export function poolPositions(pools: () => readonly Address[]): Venue {
     },
     async positionOf(state, id, stored) {
       const { pool, owner } = parsePoolPositionId(id) as PoolPosition
-      return valuePosition(state, { pool, owner, venue: 'uniswap-v3' }, stored)
+      const { protocol } = await known.traitsOf(state, pool)
+      return valuePosition(state, { pool, owner, protocol }, stored)
     },
   }
 }

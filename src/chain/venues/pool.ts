@@ -4,9 +4,12 @@ import { ContractMismatch } from '../errors.ts'
 import { type BlockState, contractCall } from '../rpc/multicall.ts'
 import { amountsOf, type Amounts, feesOf, growthInside, type TickRange } from './liquidity-math.ts'
 import { sqrtPriceAtTick } from './tick-math.ts'
-import type { Position, StoredPosition } from './venue.ts'
+import type { PoolProtocol, Position, StoredPosition } from './venue.ts'
 
-/** ABI of the pool functions that are read. Of `slot0`, other protocols than Uniswap v3 share the first two words. */
+/**
+ * ABI of the pool functions that are read. Of `slot0` all protocols share the first two words: of the seven of Uniswap v3
+ * the sixth is wider at PancakeSwap v3, and absent at Slipstream.
+ */
 export const poolAbi = parseAbi([
   'function token0() view returns (address)',
   'function token1() view returns (address)',
@@ -16,6 +19,11 @@ export const poolAbi = parseAbi([
   'function feeGrowthGlobal1X128() view returns (uint256)',
   'function ticks(int24 tick) view returns (uint128 liquidityGross, int128 liquidityNet, uint256 feeGrowthOutside0X128, uint256 feeGrowthOutside1X128)',
   'function positions(bytes32 key) view returns (uint128 liquidity, uint256 feeGrowthInside0LastX128, uint256 feeGrowthInside1LastX128, uint128 tokensOwed0, uint128 tokensOwed1)',
+])
+
+/** The ticks of Slipstream's pools have the staked liquidity before the fee growth. */
+const slipstreamAbi = parseAbi([
+  'function ticks(int24 tick) view returns (uint128 liquidityGross, int128 liquidityNet, int128 stakedLiquidityNet, uint256 feeGrowthOutside0X128, uint256 feeGrowthOutside1X128)',
 ])
 
 /** One owner's liquidity in one range, as a pool stores it. */
@@ -45,26 +53,33 @@ export interface PoolPlace {
   readonly pool: Address
   /** The owner of the account in the pool from which the position is paid, which several positions may share. */
   readonly owner: Address
-  readonly venue: string
+  readonly protocol: PoolProtocol
+  /** Whether its fees go to others, as those of staked positions do. */
+  readonly earnsNoFees?: boolean
 }
 
 /** Computes the current amounts and prices of a position, from the state of its pool. */
 export async function valuePosition(
   state: BlockState,
-  { pool, owner, venue }: PoolPlace,
+  { pool, owner, protocol, earnsNoFees = false }: PoolPlace,
   stored: StoredPosition,
 ): Promise<Position> {
   const { liquidity, ticks } = stored
-  const [{ growth, ...price }, shared] = await Promise.all([
-    readPoolRange(state, pool, ticks),
+  const isSlipstream = protocol === 'slipstream'
+  const [{ growth, ...price }, shared, feeTier] = await Promise.all([
+    readPoolRange(state, pool, ticks, isSlipstream),
     readPoolAccount(state, pool, owner, ticks),
+    // It changes, and the manager stores the tick spacing instead.
+    isSlipstream ? state.readRequired(contractCall(poolAbi, pool, 'fee', [])) : stored.feeTier,
   ])
   // Collecting credits the fees since the last change, except to a position without liquidity.
-  const isCredited = liquidity > 0n
+  const isCredited = liquidity > 0n && !earnsNoFees
   const accruedTotal = isCredited ? feesOf(shared.liquidity, shared.growthCounted, growth) : nothing
   return {
     ...stored,
-    venue,
+    feeTier,
+    venue: protocol,
+    emissions: null,
     amounts: amountsOf(liquidity, ticks, price),
     accrued: isCredited ? feesOf(liquidity, stored.growthCounted, growth) : nothing,
     account: {
@@ -89,15 +104,20 @@ export function priceOf(sqrtPriceX96: bigint): Decimal {
 }
 
 /** Reads a pool's price, and the fee growth in a range. */
-async function readPoolRange(state: BlockState, pool: Address, range: TickRange) {
+async function readPoolRange(state: BlockState, pool: Address, range: TickRange, isSlipstream: boolean) {
+  const outsideOf = async (tick: number): Promise<Amounts> => {
+    if (isSlipstream)
+      return (await state.readRequired(contractCall(slipstreamAbi, pool, 'ticks', [tick]))).slice(3) as [bigint, bigint]
+    return (await state.readRequired(contractCall(poolAbi, pool, 'ticks', [tick]))).slice(2) as [bigint, bigint]
+  }
   const [[sqrtPriceX96, tick], global0, global1, lower, upper] = await Promise.all([
     state.readRequired(contractCall(poolAbi, pool, 'slot0', [])),
     state.readRequired(contractCall(poolAbi, pool, 'feeGrowthGlobal0X128', [])),
     state.readRequired(contractCall(poolAbi, pool, 'feeGrowthGlobal1X128', [])),
-    state.readRequired(contractCall(poolAbi, pool, 'ticks', [range.lower])),
-    state.readRequired(contractCall(poolAbi, pool, 'ticks', [range.upper])),
+    outsideOf(range.lower),
+    outsideOf(range.upper),
   ])
   if (sqrtPriceX96 === 0n) throw new ContractMismatch(pool, state.block.number, 'has a position and no price')
-  const growth = growthInside([global0, global1], [lower[2], lower[3]], [upper[2], upper[3]], range, tick)
+  const growth = growthInside([global0, global1], lower, upper, range, tick)
   return { sqrtPriceX96, tick, growth }
 }

@@ -5,6 +5,15 @@ import type { LogFilter } from '../rpc/node.ts'
 import type { BlockState } from '../rpc/multicall.ts'
 import type { Amounts, TickRange } from './liquidity-math.ts'
 
+/** Protocol of a pool, as marks name it. */
+export type PoolProtocol = 'uniswap-v3' | 'pancakeswap-v3' | 'slipstream'
+
+/** A contract that holds positions for accounts, and the account that one of them came from. */
+export interface Custody {
+  readonly custodian: Address
+  readonly account: Address
+}
+
 /** The account of a position that cannot be transferred, and the author of a change of it. */
 export interface FixedAccount {
   readonly owner: Address
@@ -28,7 +37,7 @@ export type PositionChange =
 export interface PositionTerms {
   readonly token0: Address
   readonly token1: Address
-  /** Hundredths of a basis point. */
+  /** Hundredths of a basis point; of Slipstream's NFTs the tick spacing, which their manager stores in its place. */
   readonly feeTier: number
   readonly ticks: TickRange
 }
@@ -49,16 +58,23 @@ export interface PayingAccount {
   readonly owed: Amounts
 }
 
+/** An amount of a token in its smallest units. */
+export interface TokenUnits {
+  readonly token: Address
+  readonly units: bigint
+}
+
 /** A position with its current amounts and prices. */
 export interface Position extends StoredPosition {
-  /** Name of the protocol of its pool. */
-  readonly venue: string
+  readonly venue: PoolProtocol
   /** Amounts that withdrawing its liquidity would pay out. */
   readonly amounts: Amounts
   /** Fees that were earned but not credited yet. */
   readonly accrued: Amounts
   /** The account from which the venue pays credited and accrued amounts, which several positions can share. */
   readonly account: PayingAccount
+  /** Rewards beside fees that its custodian would pay; null where there is none. */
+  readonly emissions: TokenUnits | null
   readonly currentTick: number
   /** Units of token1 for one of token0, in smallest units. */
   readonly prices: { readonly lower: Decimal; readonly upper: Decimal; readonly current: Decimal }
@@ -74,10 +90,20 @@ export interface PositionList {
   creationsOf(ids: readonly string[]): readonly LogFilter[]
 }
 
+/** Contracts that take positions of a venue into custody, and hold them for the account that they came from. */
+export interface PositionCustody {
+  /** Reads the contract that may take a position into custody; null where the position or such a contract is not there. */
+  custodianOf(state: BlockState, id: string): Promise<Address | null>
+  /** Tells whether a position is in custody for an account. */
+  isHeld(state: BlockState, id: string, custody: Custody): Promise<boolean>
+}
+
 /** A protocol that holds liquidity as positions, as far as the reader uses it. */
 export interface Venue {
   /** Absent where only logs tell the positions of an account. */
   readonly list?: PositionList
+  /** Absent where positions are not taken into custody. */
+  readonly custody?: PositionCustody
   /** The contracts that emit the logs about positions. */
   readonly contracts: readonly Address[]
   /** First topics of these logs. */
@@ -92,6 +118,6 @@ export interface Venue {
   changesOf(ids: readonly string[]): readonly LogFilter[]
   /** Reads a position from the contract; null where it does not exist. */
   readStored(state: BlockState, id: string): Promise<StoredPosition | null>
-  /** Computes the current amounts and prices of a position. */
-  positionOf(state: BlockState, id: string, stored: StoredPosition): Promise<Position>
+  /** Computes the current amounts and prices of a position, in custody where one is given. */
+  positionOf(state: BlockState, id: string, stored: StoredPosition, custody?: Custody): Promise<Position>
 }

@@ -2,7 +2,7 @@ import { type Address, getAddress, type Hex } from 'viem'
 import type { ChainLog } from '../rpc/block.ts'
 import type { BlockState } from '../rpc/multicall.ts'
 import type { LogFilter } from '../rpc/node.ts'
-import type { Position, PositionChange, StoredPosition, Venue } from './venue.ts'
+import type { Custody, Position, PositionChange, PositionCustody, StoredPosition, Venue } from './venue.ts'
 
 /** All venues of a chain, as one. */
 export class Venues {
@@ -38,8 +38,13 @@ export class Venues {
     return this.#of(id).readStored(state, id)
   }
 
-  positionOf(state: BlockState, id: string, stored: StoredPosition): Promise<Position> {
-    return this.#of(id).positionOf(state, id, stored)
+  positionOf(state: BlockState, id: string, stored: StoredPosition, custody?: Custody): Promise<Position> {
+    return this.#of(id).positionOf(state, id, stored, custody)
+  }
+
+  /** Returns the custody of positions of the venue of one; undefined where they are not taken into custody. */
+  custodyOf(id: string): PositionCustody | undefined {
+    return this.#of(id).custody
   }
 
   /** Reads the number of positions that the venues list for an owner. */

@@ -1,5 +1,6 @@
 import { execute, type ExecutionResult, type GraphQLError, type GraphQLSchema, OperationTypeNode } from 'graphql'
-import { admissionLimits, liveLimits, preparationCosts, type QueryLimits } from '../../limits.ts'
+import { admissionLimits, preparationCosts, type QueryLimits } from '../../limits.ts'
+import { liveLimits } from '../../limits/live.ts'
 import type { Cancellation } from '../../database/cancellation.ts'
 import type { AdmissionControl } from './admission/admission-control.ts'
 import type { CompiledOperation, SeparatePart } from './compiler/compile-operation.ts'

@@ -1,6 +1,6 @@
 import type { Executor } from '../../graphql/execution/executor.ts'
 import type { LedgerLog } from '../../graphql/ledger-log.ts'
-import { type LiveLimits, liveLimits } from '../../limits.ts'
+import { type LiveLimits, liveLimits } from '../../limits/live.ts'
 import { liveEvents, liveVaults } from '../../rest/live-routes.ts'
 import type { DataVersions } from '../cache/data-versions.ts'
 import type { ResponseCache } from '../cache/response-cache.ts'
@@ -66,9 +66,9 @@ export function createLive(options: LiveOptions): Live {
   const { executor, cache, data, produce, respond, awaitVersion, report, observer = noObserver } = options
   const limits = { ...liveLimits, ...options.limits }
   const { onEvaluation, onDelivery } = observer
-  const fanOut = createFanOut(limits.slice)
-  // Streams leave half of the file descriptors to other connections.
-  const most = Math.min(limits.connections, Math.ceil(connectionsWithin(2 * limits.connections, 0) / 2))
+  const fanOut = createFanOut(limits.slice, limits.sliceMilliseconds)
+  // Streams leave a third of the file descriptors to other connections.
+  const most = Math.min(limits.connections, Math.ceil((2 * connectionsWithin(2 * limits.connections, 0)) / 3))
   const connections = new LiveConnections({ limits, fanOut, observer, most })
   const keys = new LiveKeys({ limits, fanOut, data, onEvaluation, onDelivery })
   const tail = new LedgerTail({ log: options.ledgerLog ?? noLedger, limits, fanOut })
@@ -78,7 +78,7 @@ export function createLive(options: LiveOptions): Live {
   return {
     stages: new Map<string, Middleware>([
       [liveVaults.path, vaultStream({ connections, keys, evaluate, respond, awaitVersion, limits })],
-      [liveEvents.path, eventStream({ operations, beginLedgerStream })],
+      [liveEvents.path, eventStream({ operations, connections, beginLedgerStream })],
       [graphqlPath, graphqlStream({ operations, connections, keys, evaluate, beginLedgerStream })],
     ]),
     committed({ tags }) {

@@ -1,4 +1,4 @@
-import type { LiveLimits } from '../../limits.ts'
+import type { LiveLimits } from '../../limits/live.ts'
 import { answerUnread } from '../../rest/handler.ts'
 import { liveVaults } from '../../rest/live-routes.ts'
 import { BadParameter, readParameters } from '../../rest/parameters.ts'
@@ -9,9 +9,10 @@ import type { AwaitVersion } from '../middleware/min-data-version.ts'
 import { refuse } from '../refuse.ts'
 import type { Respond } from '../produce.ts'
 import type { Evaluate } from './keys/evaluate.ts'
-import type { LiveConnections, Place } from './delivery/live-connections.ts'
-import type { Evaluation, LiveSource } from './keys/live-key.ts'
+import type { LiveConnections } from './delivery/live-connections.ts'
+import type { Evaluation, LiveSource } from './keys/live-source.ts'
 import type { LiveKeys } from './keys/live-keys.ts'
+import { noRoom, openAt, type Opening } from './keys/opening.ts'
 import { eventFrame } from './delivery/server-sent-events.ts'
 import { StreamedResponse } from './delivery/streamed-response.ts'
 
@@ -49,15 +50,30 @@ export function vaultStream(options: VaultStreamOptions): Handler {
     return refusal === null || refusal.body.includes('database-unavailable') ? null : resetFrame
   }
 
-  async function begin(exchange: Exchange, vaults: readonly string[], place: Place): Promise<Reply> {
-    const opening = vaults.map((vault) => keys.limited(() => evaluatePath(pathOf(vault))))
-    const [beginning, firsts] = await Promise.all([resumption(exchange), Promise.all(opening)])
-    const refused = firsts.find(({ response: { status } }) => status !== 200 && status !== 503)
-    if (refused !== undefined) {
-      place.release()
-      return refuse(exchange.request, inWordsOfVaults(refused.response))
+  /** Makes the first response of a vault, unless other streams follow it: then it is there. */
+  async function firstOf(vault: string, sender: string, isWanted: () => boolean): Promise<First> {
+    const path = pathOf(vault)
+    if (keys.isServed(path)) return { path, refused: null }
+    const evaluation = await keys.open(sender, isWanted, () => evaluatePath(path))
+    const { status } = evaluation.response
+    return {
+      path: canonicalPath(evaluation, vault),
+      refused: status === 200 || status === 503 ? null : evaluation.response,
     }
-    const paths = new Set(firsts.map((first, index) => canonicalPath(first, vaults[index] ?? '')))
+  }
+
+  async function begin(
+    exchange: Exchange,
+    vaults: readonly string[],
+    { place, isWanted }: Opening,
+  ): Promise<Reply | Answer> {
+    const { sender } = exchange
+    const opening = vaults.map((vault) => firstOf(vault, sender, isWanted))
+    const [beginning, firsts] = await Promise.all([resumption(exchange), Promise.all(opening)])
+    const refused = firsts.find((first) => first.refused !== null)?.refused
+    if (refused != null) return inWordsOfVaults(refused)
+    const paths = new Set(firsts.map(({ path }) => path))
+    if (!keys.hasRoom(paths.size)) return noRoom()
     return new StreamedResponse((sink) => {
       if (sink === null) return place.release()
       const connection = connections.open(sink, place)
@@ -68,19 +84,19 @@ export function vaultStream(options: VaultStreamOptions): Handler {
   }
 
   return (exchange) => {
-    const { request, sender, onLeave } = exchange
+    const { request, sender } = exchange
     const unread = answerUnread(request.method)
     if (unread !== null) return new EncodedResponse(unread)
     const vaults = vaultsIn(request.query)
     if ('status' in vaults) return refuse(request, vaults)
-    const place = connections.admit(sender)
-    if ('status' in place) return refuse(request, place)
-    onLeave(() => place.release())
-    return begin(exchange, vaults, place).catch((error: unknown) => {
-      place.release()
-      throw error
-    })
+    return openAt(exchange, connections.admit(sender), (opening) => begin(exchange, vaults, opening))
   }
+}
+
+/** The path of a vault's snapshot, and the response that refuses it; null if none does. */
+interface First {
+  readonly path: string
+  readonly refused: EncodedResponse | null
 }
 
 function vaultsIn(query: URLSearchParams): readonly string[] | Answer {

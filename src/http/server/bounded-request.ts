@@ -116,16 +116,6 @@ export class BoundedRequest extends IncomingMessage implements IncomingRequest {
   }
 }
 
-/**
- * Returns path and query of a request target: the absolute form for proxies has a host before them, and servers must
- * accept it too (RFC 9112, section 3.2.2).
- */
-export function originForm(target: string): string {
-  if (target.startsWith('/')) return target
-  const [, rest = target] = /^https?:\/\/[^/?#]+(.*)$/i.exec(target) ?? []
-  return rest === target || rest.startsWith('/') ? rest : `/${rest}`
-}
-
 /** Node's parser of a connection, which calls its functions by number. */
 interface ParsedSocket extends Socket {
   readonly parser?: { [call: number]: unknown } | null
@@ -152,4 +142,14 @@ function skipChunks(socket: ParsedSocket): void {
 /** Makes the parser of a connection call for chunks again: another request follows. */
 function readChunks({ parser }: ParsedSocket): void {
   if (parser?.[onBody] === undefined && callOnBody !== undefined && parser) parser[onBody] = callOnBody
+}
+
+/**
+ * Returns path and query of a request target: the absolute form for proxies has a host before them, and servers must
+ * accept it too (RFC 9112, section 3.2.2).
+ */
+export function originForm(target: string): string {
+  if (target.startsWith('/')) return target
+  const [, rest = target] = /^https?:\/\/[^/?#]+(.*)$/i.exec(target) ?? []
+  return rest === target || rest.startsWith('/') ? rest : `/${rest}`
 }

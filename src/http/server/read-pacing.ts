@@ -20,9 +20,13 @@ export interface ReadPacing {
  * New connections wait for their turn too. libuv accepts one in each iteration. After a long iteration the next ones only
  * accept, for twice as long as that one took (`restsUntil`), or until none comes. This empties the kernel's queue, which
  * is first in, first out.
+ *
+ * Where too many connections of an address wait, a new one replaces the oldest of them, which is closed: its client has
+ * probably gone, which is not seen before it is read.
  * @param milliseconds of one iteration in which connections are read
+ * @param mostWaiting maximum number of connections of one address that wait to be read
  */
-export function createReadPacing(milliseconds: number): ReadPacing {
+export function createReadPacing(milliseconds: number, mostWaiting: number): ReadPacing {
   /** Connections that may be read. */
   const reading = new Set<Socket>()
   /** Paused connections whose reads took little time, or those of their address. */
@@ -136,6 +140,11 @@ export function createReadPacing(milliseconds: number): ReadPacing {
 
   return {
     add(socket) {
+      const oldest = others.oldestOf(senderOf(socket))
+      if (oldest !== undefined && others.sizeOf(senderOf(socket)) >= mostWaiting) {
+        others.delete(senderOf(socket), oldest)
+        oldest.destroy()
+      }
       wait(socket, others)
       accepted++
       // Others resume a socket too: Node after each message that it has parsed.
@@ -165,7 +174,7 @@ export function createReadPacing(milliseconds: number): ReadPacing {
   }
 }
 
-/** What the reads of one connection take on average: the newest ones count, and at first an assumed one. */
+/** Average time that the reads of one connection take: the newest ones count, and at first an assumed one. */
 class ReadCost {
   #reads = 1
   #milliseconds = assumedMilliseconds

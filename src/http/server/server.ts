@@ -1,7 +1,8 @@
 import { createServer, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
-import { connectionLimits, defaultHttpLimits, type HttpLimits, liveLimits } from '../../limits.ts'
+import { connectionLimits, defaultHttpLimits, type HttpLimits } from '../../limits.ts'
+import { liveLimits } from '../../limits/live.ts'
 import { problem, type ProblemCode } from '../../rest/problem.ts'
 import { BoundedRequest } from './bounded-request.ts'
 import { Connection } from './connection.ts'
@@ -68,7 +69,9 @@ export async function listen(options: ServerOptions): Promise<HttpServer> {
     onOpen: options.onConnections,
     onRefused: options.onRefused,
   })
-  const pacing = createReadPacing(connectionLimits.readMilliseconds)
+  // A proxy's connections are those of many clients.
+  const mostWaiting = (options.isBehindProxies ?? false) ? Infinity : connectionLimits.waitingConnections
+  const pacing = createReadPacing(connectionLimits.readMilliseconds, mostWaiting)
   let isClosing = false
 
   function run(response: ServerResponse<BoundedRequest>): void {

@@ -11,6 +11,8 @@ export interface Artifact {
 
 const require = createRequire(import.meta.url)
 const published = (file: string): Artifact => read(require.resolve(`@uniswap/${file}.json`))
+const ofPancake = (name: string): Artifact =>
+  read(require.resolve(`@pancakeswap/v3-core/artifacts/contracts/${name}.sol/${name}.json`))
 const own = (name: string): Artifact => read(path.join(import.meta.dirname, '../contracts', `${name}.json`))
 
 export const factory = published('v3-core/artifacts/contracts/UniswapV3Factory.sol/UniswapV3Factory')
@@ -19,6 +21,15 @@ export const manager = published(
   'v3-periphery/artifacts/contracts/NonfungiblePositionManager.sol/NonfungiblePositionManager',
 )
 export const router = published('v3-periphery/artifacts/contracts/SwapRouter.sol/SwapRouter')
+export const pancakeFactory = ofPancake('PancakeV3Factory')
+export const pancakePool = ofPancake('PancakeV3Pool')
+export const poolDeployer = own('PoolDeployer')
+export const pancakeTrader = own('PancakeTrader')
+export const slipstreamFactory = own('SlipstreamFactory')
+export const slipstreamPool = own('SlipstreamPool')
+export const clManager = own('ClManager')
+export const clGauge = own('ClGauge')
+export const clPayout = own('ClPayout')
 export const token = own('Token')
 export const vault = own('Vault')
 export const feeVault = own('FeeVault')

@@ -1,6 +1,6 @@
 import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { AppOptions } from '../../../src/http/app.ts'
-import { liveLimits } from '../../../src/limits.ts'
+import { liveLimits } from '../../../src/limits/live.ts'
 import { createMetrics } from '../../../src/http/ops/metrics.ts'
 import { emptyDatabase, type TestDatabase } from '../../support/database.ts'
 import { type LiveClient, liveGateway, type LiveGateway, openStream } from '../../support/live.ts'

@@ -1,14 +1,14 @@
 import { connect, type Socket } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import { afterEach, expect, test, vi } from 'vitest'
-import { liveLimits } from '../../../src/limits.ts'
+import { liveLimits } from '../../../src/limits/live.ts'
 import { DataVersions } from '../../../src/http/cache/data-versions.ts'
 import { EncodedResponse } from '../../../src/http/cache/encoded-response.ts'
 import { createFanOut } from '../../../src/http/live/delivery/fan-out.ts'
 import { type LiveObserver, LiveConnections } from '../../../src/http/live/delivery/live-connections.ts'
 import { eventFrame } from '../../../src/http/live/delivery/server-sent-events.ts'
 import { LiveKeys } from '../../../src/http/live/keys/live-keys.ts'
-import type { LiveSource } from '../../../src/http/live/keys/live-key.ts'
+import type { LiveSource } from '../../../src/http/live/keys/live-source.ts'
 import { beginStream } from '../../../src/http/server/byte-sink.ts'
 import { heapBytes } from '../../support/heap.ts'
 import { serverOf, type TestServer } from '../../support/server.ts'
@@ -34,7 +34,7 @@ async function streaming(limits: Partial<typeof liveLimits | Record<keyof typeof
     onStreamClosed: (reason) => void closed.push(reason),
   }
   const all = { ...liveLimits, pushMilliseconds: 0, ...limits }
-  const fanOut = createFanOut(all.slice)
+  const fanOut = createFanOut(all.slice, all.sliceMilliseconds)
   const connections = new LiveConnections({ limits: all, fanOut, observer, most: 1_000 })
   const data = new DataVersions()
   data.listening(true)

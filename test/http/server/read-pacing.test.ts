@@ -10,8 +10,8 @@ afterEach(() => server?.close())
 const milliseconds = connectionLimits.readMilliseconds
 
 /** Starts a server that calls back for each read of a connection. */
-async function pacedServer(onRead: (socket: Socket) => void): Promise<number> {
-  const pacing = createReadPacing(milliseconds)
+async function pacedServer(onRead: (socket: Socket) => void, mostWaiting = Infinity): Promise<number> {
+  const pacing = createReadPacing(milliseconds, mostWaiting)
   server = createServer({ pauseOnConnect: true }, (socket) => {
     pacing.add(socket)
     socket.on('data', () => {
@@ -64,6 +64,21 @@ test('new connections are all read, also where some leave before their turn', as
   for (const each of leaving) each.once('connect', () => each.destroy())
   for (const each of clients) if (!each.destroyed) await once(each, 'close')
   expect(readCount).toBeGreaterThanOrEqual(clients.length - leaving.length)
+})
+
+test('where too many connections of an address wait, the oldest is closed', async () => {
+  const mostWaiting = 10
+  const read = new Set<number | undefined>()
+  const port = await pacedServer((socket) => {
+    read.add(socket.remotePort)
+    busy(20)
+    socket.end()
+  }, mostWaiting)
+  const clients = Array.from({ length: 60 }, () => client(port))
+  // Those that are closed unread are reset.
+  await Promise.all(clients.map((each) => new Promise((resolve) => each.once('close', resolve))))
+  expect(read.size).toBeLessThan(clients.length / 2)
+  expect(read.size).toBeGreaterThanOrEqual(mostWaiting)
 })
 
 /**

@@ -16,6 +16,11 @@ export class FairQueue<Entry> {
     return this.#bySender.get(sender)?.size ?? 0
   }
 
+  /** Returns the entry that a sender has queued the longest; undefined if it has none. */
+  oldestOf(sender: string): Entry | undefined {
+    return this.#bySender.get(sender)?.values().next().value
+  }
+
   add(sender: string, entry: Entry): void {
     const entries = this.#bySender.get(sender) ?? new Set()
     this.#bySender.set(sender, entries.add(entry))

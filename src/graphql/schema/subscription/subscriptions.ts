@@ -1,4 +1,4 @@
-import { liveLimits } from '../../../limits.ts'
+import { liveLimits } from '../../../limits/live.ts'
 import type { StreamedRow } from '../../ledger-log.ts'
 import { builder } from '../builder.ts'
 import { EventTypeEnum, LedgerRowType } from '../ledger.ts'

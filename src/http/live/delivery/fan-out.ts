@@ -2,18 +2,23 @@
 interface Job {
   readonly targets: readonly unknown[]
   readonly deliver: (target: unknown) => void
+  readonly onEnd: () => void
   next: number
 }
 
-/** Calls `deliver` for each target, in slices that other work comes between. */
-export type FanOut = <Target>(targets: readonly Target[], deliver: (target: Target) => void) => void
+/** Calls `deliver` for each target, in slices that other work comes between; then `onEnd`. */
+export type FanOut = <Target>(targets: readonly Target[], deliver: (target: Target) => void, onEnd?: () => void) => void
+
+/** Number of deliveries between two looks at the clock. */
+const perLook = 16
 
 /**
  * Creates a fan-out. Writing to 10,000 sockets at once would block the event loop for a tenth of a second: each of its
  * iterations makes a slice of deliveries, those of several calls one after the other.
- * @param perSlice number of deliveries in one iteration
+ * @param perSlice maximum number of deliveries in one iteration
+ * @param milliseconds time after which an iteration makes no more of them
  */
-export function createFanOut(perSlice: number): FanOut {
+export function createFanOut(perSlice: number, milliseconds: number): FanOut {
   const jobs: Job[] = []
   let isScheduled = false
 
@@ -25,19 +30,22 @@ export function createFanOut(perSlice: number): FanOut {
 
   function runSlice(): void {
     isScheduled = false
+    const until = performance.now() + milliseconds
     let left = perSlice
-    for (let job = jobs[0]; job !== undefined && left > 0; job = jobs[0]) {
-      const end = Math.min(job.targets.length, job.next + left)
+    for (let job = jobs[0]; job !== undefined && left > 0 && performance.now() < until; job = jobs[0]) {
+      const end = Math.min(job.targets.length, job.next + left, job.next + perLook)
       left -= end - job.next
       while (job.next < end) job.deliver(job.targets[job.next++])
-      if (job.next >= job.targets.length) jobs.shift()
+      if (job.next < job.targets.length) continue
+      jobs.shift()
+      job.onEnd()
     }
     schedule()
   }
 
-  return (targets, deliver) => {
-    if (targets.length === 0) return
-    jobs.push({ targets, deliver: deliver as (target: unknown) => void, next: 0 })
+  return (targets, deliver, onEnd = () => undefined) => {
+    if (targets.length === 0) return onEnd()
+    jobs.push({ targets, deliver: deliver as (target: unknown) => void, onEnd, next: 0 })
     schedule()
   }
 }

@@ -1,4 +1,4 @@
-import type { LiveLimits } from '../../../limits.ts'
+import type { LiveLimits } from '../../../limits/live.ts'
 import type { ByteSink } from '../../server/byte-sink.ts'
 
 /**
@@ -24,12 +24,17 @@ export class LiveConnection {
   readonly #endsAt: number
   #stalledAt: number | null = null
   #reason: CloseReason = 'end'
+  /** Callbacks of its end: one of the socket's listeners for all, because a stream may follow many vaults. */
+  #closed: ((reason: CloseReason) => void)[] = []
   /** Work that continues when the client has read everything; null if there is none. */
   #waiting: Set<Resumable> | null = null
 
   constructor(sink: ByteSink, limits: LiveLimits) {
     this.#sink = sink
     this.#limits = limits
+    sink.onClose(() => {
+      for (const closed of this.#closed.splice(0)) closed(this.#reason)
+    })
     this.#endsAt = performance.now() + limits.lifeSeconds * 1000 * (0.9 + 0.2 * Math.random())
   }
 
@@ -79,7 +84,7 @@ export class LiveConnection {
   }
 
   onClose(closed: (reason: CloseReason) => void): void {
-    this.#sink.onClose(() => closed(this.#reason))
+    this.#closed.push(closed)
   }
 
   /** Ends the stream after a last frame. */

@@ -1,4 +1,4 @@
-import type { LiveLimits } from '../../../limits.ts'
+import type { LiveLimits } from '../../../limits/live.ts'
 import { type Answer, problem, retryLater } from '../../../rest/problem.ts'
 import type { ByteSink } from '../../server/byte-sink.ts'
 import type { FanOut } from './fan-out.ts'

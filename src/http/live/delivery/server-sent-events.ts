@@ -24,6 +24,12 @@ export function eventFrame({ event, id, data, retry }: ServerSentEvent): Buffer 
   return Buffer.concat([Buffer.from(`${fields}data: `), Buffer.from(data), Buffer.from('\n\n')])
 }
 
+/** Returns the data in the frame of an event, without a copy. */
+export function dataIn(frame: Buffer, length: number): Buffer {
+  const end = frame.length - '\n\n'.length
+  return frame.subarray(end - length, end)
+}
+
 /** Formats a comment, which clients ignore. */
 export function commentFrame(text = ''): Buffer {
   return Buffer.from(`:${text === '' ? '' : ` ${text}`}\n\n`)

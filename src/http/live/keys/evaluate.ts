@@ -4,7 +4,7 @@ import type { DataVersions } from '../../cache/data-versions.ts'
 import type { Made, OnLeave, ResponseCache } from '../../cache/response-cache.ts'
 import type { IncomingRequest } from '../../incoming-request.ts'
 import type { Exchange } from '../../middleware.ts'
-import { type Evaluation, laterVersion } from './live-key.ts'
+import { type Evaluation, laterVersion } from './live-source.ts'
 
 /** Sender of all evaluations of streams: together they have the share of one client. */
 export const liveSender = 'live'

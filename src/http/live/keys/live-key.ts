@@ -1,27 +1,9 @@
-import type { LiveLimits } from '../../../limits.ts'
+import type { LiveLimits } from '../../../limits/live.ts'
 import type { EncodedResponse } from '../../cache/encoded-response.ts'
 import type { FanOut } from '../delivery/fan-out.ts'
 import type { LiveConnection, Resumable } from '../delivery/live-connection.ts'
-
-/** A response, and the version of the data that it shows; null if that is unknown. */
-export interface Evaluation {
-  readonly response: EncodedResponse
-  readonly version: string | null
-}
-
-/** A response that can be followed: how it is made, and how it is written to a stream. */
-export interface LiveSource {
-  /** Equal for sources with equal responses in equal frames. */
-  readonly name: string
-  /** Makes the response. */
-  readonly evaluate: () => Promise<Evaluation>
-  /** Formats a response of status 200. */
-  readonly frame: (body: Buffer, version: string | null) => Buffer
-  /** Formats any other response, and tells whether the stream ends with it. */
-  readonly refusal: (response: EncodedResponse) => { readonly frame: Buffer; readonly isEnd: boolean }
-  /** Tells a client that its data may be out of date. */
-  readonly staleFrame: Buffer
-}
+import { dataIn } from '../delivery/server-sent-events.ts'
+import { type Evaluation, laterVersion, type LiveSource } from './live-source.ts'
 
 /** The services that all keys of a process share. */
 export interface LiveKeyHost {
@@ -34,6 +16,8 @@ export interface LiveKeyHost {
   /** Makes the response of a key when its turn has come, and calls its `begin` and `change`. */
   evaluate(key: LiveKey): Promise<Evaluation>
   readonly onDelivery: () => void
+  /** Called with the change of the bytes that a key keeps. */
+  readonly onBytes: (bytes: number) => void
 }
 
 /** A response as it was pushed last. */
@@ -64,7 +48,10 @@ export class LiveKey {
   #isDirty = true
   /** Whether commits were not heard of since the last push, so that the next one tells clients that all is well. */
   #isUncertain = false
+  /** Whether a response is being made, or written to the streams: the next one waits until all have this one. */
   #isRunning = false
+  /** When the last evaluation began, in milliseconds of the monotonic clock. */
+  #begunAt = 0
   #timer: NodeJS.Timeout | undefined
   /** The earliest time of the next evaluation, in milliseconds of the monotonic clock. */
   #nextAt = 0
@@ -74,6 +61,11 @@ export class LiveKey {
     host: LiveKeyHost,
   ) {
     this.#host = host
+  }
+
+  /** Whether there is a response that is up to date. */
+  get isServed(): boolean {
+    return this.#pushed !== null && !this.#isDirty && !this.#isUncertain
   }
 
   get isUnused(): boolean {
@@ -87,17 +79,18 @@ export class LiveKey {
   add(connection: LiveConnection): () => void {
     const subscription = new Subscription(connection, this)
     this.#subscriptions.add(subscription)
-    if (this.#pushed !== null && !this.#isDirty && !this.#isUncertain) this.deliver(subscription)
+    if (this.isServed) this.deliver(subscription)
     else this.#schedule()
     return () => {
       this.#subscriptions.delete(subscription)
-      if (this.isUnused) this.#cancelTimer()
+      if (this.isUnused) this.#end()
     }
   }
 
   /** Notes that an evaluation begins: it shows all changes until now. */
   begin(): void {
     this.#isDirty = false
+    this.#begunAt = performance.now()
   }
 
   /** Notes that the data may have changed. */
@@ -135,34 +128,46 @@ export class LiveKey {
     }, milliseconds)
   }
 
-  #cancelTimer(): void {
+  #end(): void {
     clearTimeout(this.#timer)
     this.#timer = undefined
+    this.#keep(null)
+  }
+
+  #keep(pushed: Pushed | null): void {
+    this.#host.onBytes((pushed?.frame.length ?? 0) - (this.#pushed?.frame.length ?? 0))
+    this.#pushed = pushed
   }
 
   async #run(): Promise<void> {
     this.#isRunning = true
     const evaluation = await this.#host.evaluate(this).catch(() => null)
-    this.#isRunning = false
     const status = evaluation?.response.status ?? 503
+    const end = (): void => {
+      this.#isRunning = false
+      if (this.#isDirty) this.#schedule()
+    }
+    if (this.isUnused) return end()
     if (evaluation === null || status === 503) this.#fail()
-    else if (status === 200) this.#take(evaluation)
+    else if (status === 200) return this.#take(evaluation, end)
     else this.#refuse(evaluation.response)
-    if (this.#isDirty) this.#schedule()
+    end()
   }
 
-  #take({ response, version }: Evaluation): void {
+  #take({ response, version }: Evaluation, delivered: () => void): void {
     const { etagDigest: digest, bytes: body } = response
     const isSame = this.#pushed !== null && digest !== null && this.#pushed.digest === digest
     const { isListening } = this.#host
     if (!isSame || (this.#isUncertain && isListening)) {
       this.#revision++
-      this.#nextAt = performance.now() + this.#host.limits.pushMilliseconds
+      const { pushMilliseconds, pushFactor } = this.#host.limits
+      const now = performance.now()
+      this.#nextAt = now + Math.max(pushMilliseconds, pushFactor * (now - this.#begunAt))
     }
     if (isListening) this.#isUncertain = false
-    this.#pushed = { digest, body, version, frame: this.source.frame(body, version) }
+    this.#keep(this.#framed(digest, body, version))
     const behind = [...this.#subscriptions].filter(({ written }) => written !== this.#revision)
-    this.#host.fanOut(behind, (subscription) => this.deliver(subscription))
+    this.#host.fanOut(behind, (subscription) => this.deliver(subscription), delivered)
   }
 
   #fail(): void {
@@ -173,7 +178,7 @@ export class LiveKey {
 
   #refuse(response: EncodedResponse): void {
     const { frame, isEnd } = this.source.refusal(response)
-    this.#pushed = null
+    this.#keep(null)
     this.#nextAt = performance.now() + retryMilliseconds
     this.#host.fanOut([...this.#subscriptions], ({ connection }) => {
       if (isEnd) connection.end(frame)
@@ -182,13 +187,19 @@ export class LiveKey {
   }
 
   /** Returns the frame, with the newest version at which the response is known to be the same. */
-  #frameNow({ body, version, frame }: Pushed): Buffer {
+  #frameNow({ digest, body, version, frame }: Pushed): Buffer {
     const { versionNow } = this.#host
     const newest = this.#isDirty ? version : laterVersion(version, versionNow)
     if (newest === version) return frame
-    const renewed = this.source.frame(body, newest)
-    if (this.#pushed !== null) this.#pushed = { ...this.#pushed, version: newest, frame: renewed }
-    return renewed
+    const renewed = this.#framed(digest, body, newest)
+    this.#keep(renewed)
+    return renewed.frame
+  }
+
+  /** Makes a frame, which also holds the body. */
+  #framed(digest: string | null, body: Buffer, version: string | null): Pushed {
+    const frame = this.source.frame(body, version)
+    return { digest, body: dataIn(frame, body.length), version, frame }
   }
 }
 
@@ -205,10 +216,4 @@ class Subscription implements Resumable {
   resume(): void {
     this.key.deliver(this)
   }
-}
-
-/** Returns the later one of two data versions of one history. */
-export function laterVersion(first: string | null, second: string | null): string | null {
-  if (first === null || second === null) return first ?? second
-  return Number.parseInt(second, 10) > Number.parseInt(first, 10) ? second : first
 }

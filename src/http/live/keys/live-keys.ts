@@ -1,10 +1,11 @@
-import type { LiveLimits } from '../../../limits.ts'
-import { limitConcurrency, type LimitConcurrency } from '../../async/limit-concurrency.ts'
+import type { LiveLimits } from '../../../limits/live.ts'
 import type { DataVersions } from '../../cache/data-versions.ts'
 import { TagHistory } from '../../cache/tag-history.ts'
 import type { FanOut } from '../delivery/fan-out.ts'
 import type { LiveConnection } from '../delivery/live-connection.ts'
-import { type Evaluation, LiveKey, type LiveKeyHost, type LiveSource } from './live-key.ts'
+import { EvaluationQueue } from './evaluation-queue.ts'
+import { LiveKey, type LiveKeyHost } from './live-key.ts'
+import { type Evaluation, type LiveSource } from './live-source.ts'
 
 export interface LiveKeysOptions {
   readonly limits: LiveLimits
@@ -24,10 +25,12 @@ export class LiveKeys implements LiveKeyHost {
   readonly onDelivery: () => void
   readonly #data: DataVersions
   readonly #onEvaluation: () => void
-  readonly #limit: LimitConcurrency
+  readonly #queue: EvaluationQueue
   readonly #keys = new Map<string, LiveKey>()
   readonly #byTag = new Map<string, Set<LiveKey>>()
   readonly #history = new TagHistory()
+  #follows = 0
+  #bytes = 0
 
   constructor({ limits, fanOut, data, onEvaluation, onDelivery }: LiveKeysOptions) {
     this.limits = limits
@@ -35,7 +38,7 @@ export class LiveKeys implements LiveKeyHost {
     this.onDelivery = onDelivery
     this.#data = data
     this.#onEvaluation = onEvaluation
-    this.#limit = limitConcurrency(limits.evaluations)
+    this.#queue = new EvaluationQueue(limits)
   }
 
   get versionNow(): string | null {
@@ -46,15 +49,36 @@ export class LiveKeys implements LiveKeyHost {
     return this.#data.isListening
   }
 
-  /** Makes a response with the limit on those that are made at once, such as the first one of a stream. */
-  limited(evaluate: () => Promise<Evaluation>): Promise<Evaluation> {
-    this.#onEvaluation()
-    return this.#limit(evaluate)
+  /** Returns whether a stream may follow so many responses more. */
+  hasRoom(follows: number): boolean {
+    return this.#follows + follows <= this.limits.follows && this.#bytes < this.limits.keyBytes
+  }
+
+  /** Returns whether a response is followed and up to date, so that another stream gets it at once. */
+  isServed(name: string): boolean {
+    return this.#keys.get(name)?.isServed ?? false
+  }
+
+  onBytes(bytes: number): void {
+    this.#bytes += bytes
+  }
+
+  /**
+   * Makes the first response of a stream, with the limit on those that are made at once.
+   * @param isWanted returns whether its client is still there
+   * @throws {EvaluationRefused}
+   */
+  open<Result>(sender: string, isWanted: () => boolean, evaluate: () => Promise<Result>): Promise<Result> {
+    return this.#queue.forOpening(sender, isWanted, () => {
+      this.#onEvaluation()
+      return evaluate()
+    })
   }
 
   async evaluate(key: LiveKey): Promise<Evaluation> {
     let begunAt = 0
-    const evaluation = await this.limited(() => {
+    const evaluation = await this.#queue.forKey(() => {
+      this.#onEvaluation()
       begunAt = this.#history.count
       key.begin()
       return key.source.evaluate()
@@ -69,9 +93,11 @@ export class LiveKeys implements LiveKeyHost {
     const key = this.#keys.get(source.name) ?? new LiveKey(source, this)
     this.#keys.set(source.name, key)
     const remove = key.add(connection)
+    this.#follows++
     if (!this.isListening) connection.tellStale(source.staleFrame)
     connection.onClose(() => {
       remove()
+      this.#follows--
       if (!key.isUnused) return
       this.#keys.delete(source.name)
       this.#untag(key)

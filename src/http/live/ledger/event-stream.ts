@@ -7,12 +7,15 @@ import { EncodedResponse } from '../../cache/encoded-response.ts'
 import type { Handler } from '../../middleware.ts'
 import { refuse } from '../../refuse.ts'
 import { eventFrame } from '../delivery/server-sent-events.ts'
+import type { LiveConnections } from '../delivery/live-connections.ts'
+import { openAt } from '../keys/opening.ts'
 import type { LiveOperations } from '../operations/live-operations.ts'
 import type { RowFormat } from './ledger-follower.ts'
 import type { BeginLedgerStream, LedgerRequest } from './ledger-stream.ts'
 
 export interface EventStreamOptions {
   readonly operations: LiveOperations
+  readonly connections: LiveConnections
   readonly beginLedgerStream: BeginLedgerStream
 }
 
@@ -27,7 +30,7 @@ const resetData = problem(
 ).body
 
 /** Serves `/live/events`: the rows of ledgers, in the order of commits. */
-export function eventStream({ operations, beginLedgerStream }: EventStreamOptions): Handler {
+export function eventStream({ operations, connections, beginLedgerStream }: EventStreamOptions): Handler {
   const format: RowFormat = {
     name: liveEvents.path,
     frame: async (row) => {
@@ -43,17 +46,19 @@ export function eventStream({ operations, beginLedgerStream }: EventStreamOption
     freshFrame: eventFrame({ event: 'fresh', data: '{}' }),
   }
 
-  return async (exchange) => {
-    const { request } = exchange
+  return (exchange) => {
+    const { request, sender } = exchange
     const unread = answerUnread(request.method)
     if (unread !== null) return new EncodedResponse(unread)
     const asked = parametersOf(request.query)
     if ('refusal' in asked) return refuse(request, asked.refusal)
     const { variables, after } = asked
-    const checked = await operations.subscribe(liveEventOperation.document.toString(), { variables }, exchange)
-    if (checked === null) throw new Error('The document of rows is not valid.')
-    if ('status' in checked) return refuse(request, inWordsOfParameters(checked))
-    return beginLedgerStream(exchange, { args: checked.args, after, format })
+    return openAt(exchange, connections.admit(sender), async (opening) => {
+      const checked = await operations.subscribe(liveEventOperation.document.toString(), { variables }, exchange)
+      if (checked === null) throw new Error('The document of rows is not valid.')
+      if ('status' in checked) return inWordsOfParameters(checked)
+      return beginLedgerStream(exchange, { args: checked.args, after, format }, opening)
+    })
   }
 }
 

@@ -1,9 +1,11 @@
+import { setImmediate } from 'node:timers/promises'
 import {
   formatLedgerPosition,
   type LedgerPosition,
   type StreamedCommit,
   type StreamedRow,
 } from '../../../graphql/ledger-log.ts'
+import { liveLimits } from '../../../limits/live.ts'
 import type { LiveConnection, Resumable } from '../delivery/live-connection.ts'
 import { eventFrame } from '../delivery/server-sent-events.ts'
 import { accepts, type Follower, type LedgerTail, type RowFilter } from './ledger-tail.ts'
@@ -118,19 +120,24 @@ export class LedgerFollower implements Follower, Resumable {
 
   async #write(commits: readonly StreamedCommit[]): Promise<boolean> {
     const { connection, filter, format, onDelivery } = this.#options
-    for (const { seq, version, rows } of commits) {
-      for (const row of rows) {
-        if (!accepts(filter, row)) continue
-        const frame = frameOf(row, format)
-        const ready = frame instanceof Promise ? await frame : frame
-        if (this.#isClosed) return false
+    const wanted = commits.flatMap((commit) =>
+      commit.rows.filter((row) => accepts(filter, row)).map((row) => ({ ...commit, row })),
+    )
+    for (let at = 0; at < wanted.length; at += liveLimits.rowsAtOnce) {
+      // Other streams take their turn in between.
+      if (at > 0) await setImmediate()
+      const some = wanted.slice(at, at + liveLimits.rowsAtOnce)
+      const framed = await Promise.all(some.map(async (each) => ({ ...each, frame: await frameOf(each.row, format) })))
+      if (this.#isClosed) return false
+      for (const { seq, version, row, frame } of framed) {
         if (connection.isFull) return true
-        connection.write(ready)
+        connection.write(frame)
         onDelivery()
         this.#position = { seq, version, rows: Number(row.cursor.slice(version.length + 1)) }
       }
-      this.#position = { seq, version, rows: null }
     }
+    const last = commits.at(-1)
+    if (last !== undefined) this.#position = { seq: last.seq, version: last.version, rows: null }
     return true
   }
 

@@ -1,12 +1,12 @@
 import { formatLedgerPosition, type LedgerPosition, parseLedgerPosition } from '../../../graphql/ledger-log.ts'
-import { liveLimits } from '../../../limits.ts'
-import { problem, retryLater } from '../../../rest/problem.ts'
+import { liveLimits } from '../../../limits/live.ts'
+import { type Answer, problem, retryLater } from '../../../rest/problem.ts'
 import type { DataVersions } from '../../cache/data-versions.ts'
 import type { Exchange, Reply } from '../../middleware.ts'
-import { refuse } from '../../refuse.ts'
 import type { LiveConnections } from '../delivery/live-connections.ts'
 import { eventFrame } from '../delivery/server-sent-events.ts'
 import { StreamedResponse } from '../delivery/streamed-response.ts'
+import type { Opening } from '../keys/opening.ts'
 import { LedgerFollower, type RowFormat } from './ledger-follower.ts'
 import type { LedgerTail } from './ledger-tail.ts'
 
@@ -27,24 +27,23 @@ export interface LedgerRequest {
 }
 
 /** Begins a stream of ledger rows, or refuses it. */
-export type BeginLedgerStream = (exchange: Exchange, request: LedgerRequest) => Promise<Reply>
+export type BeginLedgerStream = (
+  exchange: Exchange,
+  request: LedgerRequest,
+  opening: Opening,
+) => Promise<Reply | Answer>
 
 /** Creates the beginning of streams of ledger rows, in any protocol. */
 export function ledgerStreams({ connections, tail, data, onDelivery }: LedgerStreamOptions): BeginLedgerStream {
-  return async (exchange, { args, after, format }) => {
-    const { request, sender, onLeave } = exchange
+  return async (exchange, { args, after, format }, { place }) => {
     const { vaults, types } = args as { readonly vaults?: readonly string[]; readonly types?: readonly string[] }
     if ((vaults?.length ?? 0) > liveLimits.vaults) {
-      return refuse(request, problem('BAD_PARAMETER', `vaults has more than ${liveLimits.vaults} values`, 'vaults'))
+      return problem('BAD_PARAMETER', `vaults has more than ${liveLimits.vaults} values`, 'vaults')
     }
-    const place = connections.admit(sender)
-    if ('status' in place) return refuse(request, place)
-    onLeave(() => place.release())
     const resumed = resumedPosition(exchange, after)
     const position = resumed === undefined ? await tail.now().catch(() => undefined) : resumed
     if (position === undefined) {
-      place.release()
-      return refuse(request, retryLater('DATABASE_UNAVAILABLE', 'The database does not answer now. Ask again later.'))
+      return retryLater('DATABASE_UNAVAILABLE', 'The database does not answer now. Ask again later.')
     }
     return new StreamedResponse((sink) => {
       if (sink === null) return place.release()

@@ -1,5 +1,5 @@
 import type { LedgerLog, LedgerPosition, StreamedCommit, StreamedRow } from '../../../graphql/ledger-log.ts'
-import type { LiveLimits } from '../../../limits.ts'
+import type { LiveLimits } from '../../../limits/live.ts'
 import { limitConcurrency, type LimitConcurrency } from '../../async/limit-concurrency.ts'
 import type { FanOut } from '../delivery/fan-out.ts'
 

@@ -1,19 +1,19 @@
 import { hash } from 'node:crypto'
 import type { OperationParams } from '../../../graphql/execution/executor.ts'
 import { parseLedgerPosition } from '../../../graphql/ledger-log.ts'
-import { liveLimits } from '../../../limits.ts'
-import { problem } from '../../../rest/problem.ts'
+import { liveLimits } from '../../../limits/live.ts'
+import { type Answer, problem } from '../../../rest/problem.ts'
 import { EncodedResponse } from '../../cache/encoded-response.ts'
 import { acceptedMediaType, objectIn } from '../../graphql/json-post.ts'
 import { graphqlPath } from '../../graphql/path.ts'
 import type { Exchange, Handler, Middleware, Reply } from '../../middleware.ts'
-import { refuse } from '../../refuse.ts'
 import type { LiveConnections } from '../delivery/live-connections.ts'
 import { commentFrame, eventFrame, eventStreamHeaders, eventStreamType } from '../delivery/server-sent-events.ts'
 import { StreamedResponse } from '../delivery/streamed-response.ts'
 import type { Evaluate } from '../keys/evaluate.ts'
-import type { LiveSource } from '../keys/live-key.ts'
+import type { LiveSource } from '../keys/live-source.ts'
 import type { LiveKeys } from '../keys/live-keys.ts'
+import { noRoom, openAt, type Opening } from '../keys/opening.ts'
 import type { RowFormat } from '../ledger/ledger-follower.ts'
 import type { BeginLedgerStream } from '../ledger/ledger-stream.ts'
 import type { CheckedSubscription, LiveOperations } from './live-operations.ts'
@@ -44,42 +44,53 @@ export function graphqlStream(options: GraphqlStreamOptions): Middleware {
   const { operations, beginLedgerStream } = options
   const follow = stateStreams(options)
 
-  return async (exchange, next) => {
-    const { request } = exchange
-    const accept = request.header('accept')
-    if (accept?.includes(eventStreamType) !== true) return next(exchange)
-    const sent = sentOperation(exchange)
-    const checked = sent === null ? null : await operations.subscribe(sent.query, sent, exchange)
-    if (sent === null || checked === null) {
-      return acceptedMediaType(accept) === null ? asEvents(exchange, next) : next(exchange)
-    }
+  /** @param pass answers an operation that is no subscription */
+  async function begin(
+    exchange: Exchange,
+    sent: SentOperation,
+    opening: Opening,
+    pass: () => Reply | Promise<Reply>,
+  ): Promise<Reply | Answer> {
+    const checked = await operations.subscribe(sent.query, sent, exchange)
+    if (checked === null) return pass()
     if ('status' in checked) return new EncodedResponse(checked)
     if (sent.query.length + JSON.stringify(sent.variables ?? {}).length > liveLimits.characters) {
-      return refuse(
-        request,
-        problem('BODY_TOO_LARGE', `A subscription has at most ${liveLimits.characters} characters.`),
-      )
+      return problem('BODY_TOO_LARGE', `A subscription has at most ${liveLimits.characters} characters.`)
     }
-    if (checked.name !== 'ledger') return follow(exchange, sent, checked)
+    if (checked.name !== 'ledger') return follow(exchange, sent, checked, opening)
     const { after } = checked.args as { readonly after?: string | null }
     const position = after == null ? null : parseLedgerPosition(after)
     if (after != null && position === null) {
-      return refuse(request, problem('BAD_PARAMETER', 'after is neither a cursor nor a data version', 'after'))
+      return problem('BAD_PARAMETER', 'after is neither a cursor nor a data version', 'after')
     }
-    return beginLedgerStream(exchange, {
-      args: checked.args,
-      after: position,
-      format: rowFormat(operations, sent, checked),
-    })
+    const format = rowFormat(operations, sent, checked)
+    return beginLedgerStream(exchange, { args: checked.args, after: position, format }, opening)
+  }
+
+  return async (exchange, next) => {
+    const { request, sender } = exchange
+    const accept = request.header('accept')
+    if (accept?.includes(eventStreamType) !== true) return next(exchange)
+    const sent = sentOperation(exchange)
+    const pass = (): Reply | Promise<Reply> =>
+      acceptedMediaType(accept) === null ? asEvents(exchange, next) : next(exchange)
+    if (sent === null || !subscriptionWord.test(sent.query)) return pass()
+    const place = options.connections.admit(sender)
+    return openAt(exchange, place, (opening) => begin(exchange, sent, opening, pass))
   }
 }
 
+/** A document without this word has no subscription: it needs no place among the streams. */
+const subscriptionWord = /\bsubscription\b/
+
 /** Creates the streams of state: results that are made again when their data changes. */
 function stateStreams({ operations, connections, keys, evaluate }: GraphqlStreamOptions) {
-  return async (exchange: Exchange, sent: SentOperation, checked: CheckedSubscription): Promise<Reply> => {
-    const place = connections.admit(exchange.sender)
-    if ('status' in place) return refuse(exchange.request, place)
-    exchange.onLeave(() => place.release())
+  return async (
+    { sender }: Exchange,
+    sent: SentOperation,
+    checked: CheckedSubscription,
+    { place, isWanted }: Opening,
+  ): Promise<Reply | Answer> => {
     const key = keyOf(sent, checked)
     const source: LiveSource = {
       name: key,
@@ -93,11 +104,11 @@ function stateStreams({ operations, connections, keys, evaluate }: GraphqlStream
       refusal: ({ bytes }) => ({ frame: ending(bytes), isEnd: true }),
       staleFrame,
     }
-    const first = await keys.limited(source.evaluate)
-    if (first.response.status !== 200) {
-      place.release()
-      return first.response
+    if (!keys.isServed(key)) {
+      const { response } = await keys.open(sender, isWanted, source.evaluate)
+      if (response.status !== 200) return response
     }
+    if (!keys.hasRoom(1)) return noRoom()
     return new StreamedResponse((sink) => {
       if (sink === null) return place.release()
       const connection = connections.open(sink, place)

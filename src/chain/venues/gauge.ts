@@ -1,0 +1,33 @@
+import { parseAbi } from 'viem'
+import { type BlockState, contractCall } from '../rpc/multicall.ts'
+import type { Custody, TokenUnits } from './venue.ts'
+
+const gaugeAbi = parseAbi([
+  'function earned(address account, uint256 tokenId) view returns (uint256)',
+  'function rewards(uint256 tokenId) view returns (uint256)',
+  'function rewardToken() view returns (address)',
+  'function stakedContains(address depositor, uint256 tokenId) view returns (bool)',
+])
+
+/** Tells whether a gauge holds a position for an account. */
+export async function isStaked(state: BlockState, { custodian, account }: Custody, tokenId: bigint): Promise<boolean> {
+  return (await state.read(contractCall(gaugeAbi, custodian, 'stakedContains', [account, tokenId]))) === true
+}
+
+/**
+ * Reads the emissions that claiming would pay for a staked position: those since its last change, which `earned` tells,
+ * and those up to it.
+ * @see Slipstream, CLGauge.sol `earned`, `rewards`, `getReward`
+ */
+export async function readEmissions(
+  state: BlockState,
+  { custodian, account }: Custody,
+  tokenId: bigint,
+): Promise<TokenUnits> {
+  const [token, earned, stored] = await Promise.all([
+    state.readRequired(contractCall(gaugeAbi, custodian, 'rewardToken', [])),
+    state.readRequired(contractCall(gaugeAbi, custodian, 'earned', [account, tokenId])),
+    state.read(contractCall(gaugeAbi, custodian, 'rewards', [tokenId])),
+  ])
+  return { token, units: earned + (stored ?? 0n) }
+}

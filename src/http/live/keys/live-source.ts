@@ -1,0 +1,27 @@
+import type { EncodedResponse } from '../../cache/encoded-response.ts'
+
+/** A response, and the version of the data that it shows; null if that is unknown. */
+export interface Evaluation {
+  readonly response: EncodedResponse
+  readonly version: string | null
+}
+
+/** A response that can be followed: how it is made, and how it is written to a stream. */
+export interface LiveSource {
+  /** Equal for sources with equal responses in equal frames. */
+  readonly name: string
+  /** Makes the response. */
+  readonly evaluate: () => Promise<Evaluation>
+  /** Formats a response of status 200. */
+  readonly frame: (body: Buffer, version: string | null) => Buffer
+  /** Formats any other response, and tells whether the stream ends with it. */
+  readonly refusal: (response: EncodedResponse) => { readonly frame: Buffer; readonly isEnd: boolean }
+  /** Tells a client that its data may be out of date. */
+  readonly staleFrame: Buffer
+}
+
+/** Returns the later one of two data versions of one history. */
+export function laterVersion(first: string | null, second: string | null): string | null {
+  if (first === null || second === null) return first ?? second
+  return Number.parseInt(second, 10) > Number.parseInt(first, 10) ? second : first
+}

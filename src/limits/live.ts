@@ -1,0 +1,26 @@
+/** Limits of streams of server-sent events (`http/live`). */
+export const liveLimits = {
+  connections: 10_000, // Open streams of a process besides its other connections: 10 KB of memory each.
+  connectionsOfSender: 20, // Open streams of a key or address: the tabs of one person.
+  vaults: 100, // Vaults of one stream: a page of them, each evaluated by itself.
+  cost: 3_000, // Cost of a subscription, which runs again at each change: that of a cheap query.
+  evaluations: 32, // Evaluations that run at once: a commit may change thousands of vaults.
+  evaluationMilliseconds: 5, // Time of one event-loop iteration in which they begin: cached ones take 50 us each.
+  openings: 20_000, // Evaluations of streams that begin and wait for theirs: twice as many as there are streams.
+  follows: 50_000, // Responses that all streams follow together: five for each stream, 500 bytes of memory each.
+  keyBytes: 64 * 1024 * 1024, // Responses that are kept for streams: 700 of the largest subscription.
+  pushFactor: 10, // Minimum time between two pushes, in times of the last evaluation: slow ones take a tenth of it.
+  pushMilliseconds: 250, // Minimum time between two pushes of one state: four a second are a smooth display.
+  unsentBytes: 65_536, // Bytes that a client has not read, beyond which nothing is written: one read of a socket.
+  stallSeconds: 30, // Time to read them: a client that takes longer has gone, or should poll.
+  heartbeatSeconds: 15, // Proxies close connections that are silent for 30 to 60 s.
+  lifeSeconds: 3_600, // Then a client reconnects, so that load spreads over the gateways; plus or minus a tenth.
+  retrySeconds: 4, // Mean time after which clients reconnect, at random: not all at once.
+  characters: 8_192, // A subscription with its variables, which is kept as long as its stream.
+  ledgerRows: 500, // Rows of the ledger in one read: about 150 KB.
+  ledgerWindow: 2_000, // Newest commits and rows that are in memory: most streams read no others.
+  slice: 500, // Sockets that are written in one event-loop iteration: 10 ms.
+  sliceMilliseconds: 10, // Time of one iteration for that, if fewer take as long.
+  rowsAtOnce: 32, // Rows of one stream that are made at once, so that their reads share statements.
+} as const
+export type LiveLimits = Readonly<Record<keyof typeof liveLimits, number>>

@@ -1,0 +1,195 @@
+import { connect, type Socket } from 'node:net'
+import { setTimeout as wait } from 'node:timers/promises'
+import { afterEach, beforeAll, expect, test, vi } from 'vitest'
+import type { AppOptions } from '../../../src/http/app.ts'
+import { createFanOut } from '../../../src/http/live/delivery/fan-out.ts'
+import { EvaluationQueue, EvaluationRefused } from '../../../src/http/live/keys/evaluation-queue.ts'
+import { createMetrics } from '../../../src/http/ops/metrics.ts'
+import { liveLimits } from '../../../src/limits/live.ts'
+import { emptyDatabase, readingBy, type TestDatabase } from '../../support/database.ts'
+import { type LiveClient, liveGateway, type LiveGateway, openStream } from '../../support/live.ts'
+import { parseMetrics } from '../../support/prometheus.ts'
+import { addressOf, apply, deposit, event, midnight, opened, strategy } from '../../support/world.ts'
+
+/* Many streams at once, and streams of much: what they share is made once, and what nobody waits for is not made. */
+
+const vaults = Array.from({ length: 100 }, (_, at) => addressOf(at + 1))
+const ofAll = `/live/vaults?vault=${vaults.join()}`
+
+let database: TestDatabase
+let gateway: LiveGateway | undefined
+let metrics: ReturnType<typeof createMetrics>
+let now = midnight
+const clients: LiveClient[] = []
+const sockets: Socket[] = []
+
+beforeAll(async () => {
+  database = await emptyDatabase()
+  await apply(database, [strategy('calm'), ...vaults.map((vault) => opened(vault, 'calm', ++now))])
+  await apply(
+    database,
+    vaults.map((vault) => deposit(vault, ++now, '100')),
+  )
+})
+
+afterEach(async () => {
+  for (const client of clients.splice(0)) client.close()
+  for (const socket of sockets.splice(0)) socket.destroy()
+  await gateway?.close()
+  gateway = undefined
+})
+
+async function begin(liveBounds: AppOptions['liveBounds'] = {}): Promise<LiveGateway> {
+  metrics = createMetrics()
+  gateway = await liveGateway(database, { onLive: metrics.onLive, liveBounds, trustedProxies: 1 })
+  return gateway
+}
+
+async function follow(path: string, sender = '10.0.0.1'): Promise<LiveClient> {
+  const client = await openStream(gateway?.server.origin ?? '', path, { headers: { 'x-forwarded-for': sender } })
+  clients.push(client)
+  return client
+}
+
+async function evaluations(): Promise<number> {
+  const family = parseMetrics(await metrics.text()).get('vault_gateway_live_evaluations_total')
+  return family?.samples[0]?.value ?? NaN
+}
+
+test('a stream of 100 vaults is none that Node warns of', async () => {
+  await begin()
+  const warned = vi.fn()
+  process.on('warning', warned)
+  await (await follow(ofAll)).until('snapshot', 100)
+  await wait(10)
+  process.off('warning', warned)
+  expect(warned).not.toHaveBeenCalled()
+})
+
+test('streams of the same vaults make each snapshot once for a stream that begins, and once to follow it', async () => {
+  await begin()
+  for (let streams = 0; streams < 10; streams++) await (await follow(ofAll)).until('snapshot', 100)
+  expect(await evaluations()).toBeLessThanOrEqual(2 * vaults.length)
+})
+
+test('a client that opens streams and leaves has no more under way than it may have streams', async () => {
+  const { server } = await begin({ connectionsOfSender: 2 })
+  for (let requests = 0; requests < 30; requests++) {
+    const socket = connect(server.port, '127.0.0.1')
+    sockets.push(socket)
+    socket.on('error', () => undefined)
+    socket.write(`GET ${ofAll} HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 10.0.0.1\r\n\r\n`)
+    setTimeout(() => socket.destroy(), 2)
+  }
+  await wait(100)
+  const other = await follow(`/live/vaults?vault=${vaults[0]}`, '10.0.0.2')
+  await other.until('snapshot', 1)
+  expect(await evaluations()).toBeLessThan(1_000)
+})
+
+test('of what all streams follow together there is a limit', async () => {
+  await begin({ follows: 150 })
+  expect((await follow(ofAll)).status).toBe(200)
+  const refused = await follow(ofAll)
+  expect([refused.status, refused.headers['retry-after']]).toEqual([503, expect.any(String)])
+  clients[0]?.close()
+  await vi.waitFor(async () => expect((await follow(ofAll)).status).toBe(200), 10_000)
+})
+
+test('of the responses that are kept for streams there is a limit', async () => {
+  await begin({ keyBytes: 1_000 })
+  await (await follow(`/live/vaults?vault=${vaults.slice(0, 3).join()}`)).until('snapshot', 3)
+  expect((await follow(`/live/vaults?vault=${vaults[9]}`)).status).toBe(503)
+})
+
+test('rows that a subscription has missed are read together', async () => {
+  const reading = { now: 0, most: 0 }
+  const watched = readingBy(database, async (statement, values, signal, reader) => {
+    reading.most = Math.max(reading.most, ++reading.now)
+    try {
+      return await reader.read(statement, values, signal)
+    } finally {
+      reading.now--
+    }
+  })
+  gateway = await liveGateway(watched)
+  const version = await currentVersion()
+  const rows = Array.from({ length: 100 }, (_, at) =>
+    event(vaults[at] ?? '', ++now, { type: 'plant' as const, positionId: 'p' }),
+  )
+  await apply(database, rows)
+  const query = `subscription { ledger(after: "${version}") { vault { owner } event { ts } } }`
+  const stream = await openStream(gateway.server.origin, `/graphql?${new URLSearchParams({ query }).toString()}`, {
+    headers: { accept: 'text/event-stream' },
+  })
+  clients.push(stream)
+  const received = await stream.until('next', rows.length)
+  expect(received.map(({ data }) => Number(/"ts":(\d+)/.exec(data ?? '')?.[1]))).toEqual(rows.map(({ ts }) => ts))
+  expect(reading.most).toBeGreaterThan(10)
+})
+
+async function currentVersion(): Promise<string> {
+  const [newest] = await database.query<{ version: string }>(
+    { name: 'newest_version', text: 'select version from commit_log order by seq desc limit 1' },
+    [],
+  )
+  return newest?.version ?? ''
+}
+
+test('evaluations begin in several iterations of the event loop, in which other work has its turn', async () => {
+  const queue = new EvaluationQueue(liveLimits)
+  const busy = (): Promise<void> => {
+    for (const until = performance.now() + 1; performance.now() < until;);
+    return Promise.resolve()
+  }
+  let iterations = 0
+  const counting = setInterval(() => iterations++, 0)
+  await Promise.all(Array.from({ length: 200 }, () => queue.forKey(busy)))
+  clearInterval(counting)
+  expect(iterations).toBeGreaterThan(10)
+})
+
+test('evaluations of streams that begin take turns by sender, and those that nobody waits for are left out', async () => {
+  const queue = new EvaluationQueue({ ...liveLimits, evaluations: 1, openings: 10 })
+  const order: string[] = []
+  const open = (sender: string, isWanted = true): Promise<void> =>
+    queue.forOpening(
+      sender,
+      () => isWanted,
+      async () => {
+        await wait(1)
+        order.push(sender)
+      },
+    )
+  const crowd = Array.from({ length: 6 }, () => open('crowd'))
+  const gone = expect(open('gone', false)).rejects.toThrow(EvaluationRefused)
+  await Promise.all([...crowd, open('one'), gone])
+  expect(order.indexOf('one')).toBeLessThanOrEqual(2)
+  expect(order).toHaveLength(7)
+  const many = Array.from({ length: 12 }, () =>
+    open('crowd').then(
+      () => true,
+      () => false,
+    ),
+  )
+  expect((await Promise.all(many)).filter((isMade) => !isMade)).toHaveLength(1)
+})
+
+test('a fan-out whose deliveries take long leaves the rest to later iterations', async () => {
+  const fanOut = createFanOut(500, 5)
+  let delivered = 0
+  const deliver = (): void => {
+    for (const until = performance.now() + 1; performance.now() < until;);
+    delivered++
+  }
+  const atOnce: number[] = []
+  await new Promise<void>((resolve) => {
+    const look = setInterval(() => atOnce.push(delivered), 0)
+    fanOut(Array.from({ length: 200 }), deliver, () => {
+      clearInterval(look)
+      resolve()
+    })
+  })
+  expect(delivered).toBe(200)
+  expect(Math.max(...atOnce.map((count, at) => count - (atOnce[at - 1] ?? 0)))).toBeLessThan(100)
+})

@@ -1,0 +1,97 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { demoFacts } from '../../../src/feed/demo/demo.ts'
+import { emptyDatabase, type TestDatabase } from '../../support/database.ts'
+import { gatewayOn, type TestGateway } from '../../support/gateway.ts'
+import { type LiveClient, liveGateway, type LiveGateway, openStream } from '../../support/live.ts'
+import { apply, midnight } from '../../support/world.ts'
+
+/* A feed that is applied in steps, under streams: each text that is pushed with a version is that of this version. */
+
+const selection = `{ address status valueUsd netUsd strategyDeltaUsd marketDeltaUsd updatedAt strategy { name liveApr }
+  positions { positionId inRange } suspension { reason } events(first: 3) { nodes { type ts } } equity(points: 5) { ts netUsd } }`
+const steps = 25
+
+let database: TestDatabase
+let live: LiveGateway
+/** Without a response cache: it reads each answer from the database. */
+let uncached: TestGateway
+const clients: LiveClient[] = []
+
+beforeEach(async () => {
+  database = await emptyDatabase()
+  live = await liveGateway(database, { liveBounds: { pushMilliseconds: 0, pushFactor: 0 } })
+  uncached = gatewayOn(database)
+})
+
+afterEach(async () => {
+  for (const client of clients.splice(0)) client.close()
+  await live.close()
+})
+
+test('each snapshot, result and row over a feed is that of its version, byte for byte', async () => {
+  const facts = demoFacts(midnight)
+  const size = Math.ceil(facts.length / steps)
+  const isFirst = (fact: (typeof facts)[number]): boolean => fact.kind === 'vault' || fact.kind === 'strategy'
+  const vaults = facts.flatMap((fact) => (fact.kind === 'vault' ? [fact.vault] : []))
+  const beginning = facts.findLastIndex(isFirst) + 1
+  await apply(database, facts.slice(0, beginning))
+  const open = async (path: string): Promise<LiveClient> => {
+    const client = await openStream(live.server.origin, path, { headers: { accept: 'text/event-stream' } })
+    clients.push(client)
+    return client
+  }
+  const snapshots = await open(`/live/vaults?vault=${vaults.join()}`)
+  const query = (vault: string, kind: string): string => `${kind} { vault(address: "${vault}") ${selection} }`
+  const results = await Promise.all(
+    vaults.map((vault) => open(`/graphql?${new URLSearchParams({ query: query(vault, 'subscription') }).toString()}`)),
+  )
+  const rows = await open('/live/events')
+  const expected = new Map<string, string>()
+  let rowsBefore = -1
+  for (let from = beginning; from <= facts.length + size; from += size) {
+    const version = await newestVersion()
+    for (const vault of vaults) {
+      expected.set(`${version} ${vault}`, await (await uncached.get(`/vault/${vault}/snapshot`)).text())
+      expected.set(`${version} ${query(vault, '')}`, await (await uncached.post(query(vault, 'query'))).text())
+    }
+    if (rowsBefore < 0) rowsBefore = (await ledgers(vaults)).length
+    await apply(database, facts.slice(from, from + size))
+  }
+  const all = await ledgers(vaults)
+  const received = await rows.until('event', all.length - rowsBefore)
+  expect(received.map(({ data }) => data).sort()).toEqual(
+    all.filter((row) => received.some(({ data }) => data === row)).sort(),
+  )
+  expect(received).toHaveLength(all.length - rowsBefore)
+  const pushed = await snapshots.until('snapshot', vaults.length + steps / 2)
+  for (const { id, data } of pushed) {
+    const { vault } = JSON.parse(data ?? '') as { vault: string }
+    expect(data).toBe(expected.get(`${id} ${vaults.find((each) => each.toLowerCase() === vault.toLowerCase())}`))
+  }
+  for (const [at, client] of results.entries()) {
+    for (const { id, data } of await client.until('next', 2)) {
+      expect(data).toBe(expected.get(`${id} ${query(vaults[at] ?? '', '')}`))
+    }
+  }
+})
+
+async function newestVersion(): Promise<string> {
+  const [newest] = await database.query<{ version: string }>(
+    { name: 'newest_version', text: 'select version from commit_log order by seq desc limit 1' },
+    [],
+  )
+  return newest?.version ?? ''
+}
+
+/** The rows of all vaults as their paths tell them, each with its vault. */
+async function ledgers(vaults: readonly string[]): Promise<string[]> {
+  const texts = vaults.map(async (vault) => {
+    const { vault: address } = JSON.parse(await (await uncached.get(`/vault/${vault}/snapshot`)).text()) as {
+      vault: string
+    }
+    const text = await (await uncached.get(`/vault/${vault}/events?limit=1000`)).text()
+    const rows = text === '[]' ? [] : text.slice(1, -1).split(/,(?=\{"txHash")/)
+    return rows.map((row) => `{"vault":"${address}",${row.slice(1)}`)
+  })
+  return (await Promise.all(texts)).flat()
+}

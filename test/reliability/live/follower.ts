@@ -1,0 +1,159 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { type OpenedStream, openEventStream, type StreamEvent, type StreamRequest } from './stream.ts'
+
+/** Rows that a client wants. */
+export interface RowsWanted {
+  readonly vaults: readonly string[] | null
+  readonly type: 'harvest' | 'plant' | null
+}
+
+/** A row as it came: its id, and a text that is equal for equal rows. */
+export interface ReceivedRow {
+  readonly id: string
+  readonly row: string
+}
+
+/** Rows that came without a reset between them. */
+export interface Segment {
+  /** Id before the first row. */
+  readonly start: string
+  readonly rows: ReceivedRow[]
+  /** The newest id, of a row or of a heartbeat. */
+  end: string
+}
+
+/** A client of ledger rows that is cut at random, and resumes where it was. */
+export interface Follower {
+  readonly wanted: RowsWanted
+  readonly segments: readonly Segment[]
+  /** Numbers of connections by the status of their responses; 0 where there was none. */
+  readonly statuses: ReadonlyMap<number, number>
+  /** Events and statuses that no client expects. */
+  readonly surprises: readonly string[]
+  /** Cuts no more connections. */
+  settle(): void
+  stop(): Promise<void>
+}
+
+export interface FollowerOptions {
+  readonly wanted: RowsWanted
+  readonly isGraphql: boolean
+  /** Ports of gateways; each connection is made to any of them. */
+  readonly ports: readonly number[]
+  readonly localAddress: string
+  /** Mean time between two cuts, in milliseconds. */
+  readonly cutMilliseconds: number
+}
+
+/** Delay before the next connection, shorter than that of browsers, in milliseconds. */
+const mostReconnectMilliseconds = 300
+/** Answers of a gateway that starts, stops, or has no database. */
+const expectedStatuses: readonly number[] = [0, 200, 503]
+
+export function startFollower({ wanted, isGraphql, ports, localAddress, cutMilliseconds }: FollowerOptions): Follower {
+  const segments: Segment[] = []
+  const surprises: string[] = []
+  const statuses = new Map<number, number>()
+  const state = { isStopped: false, isSettled: false }
+  let stream: OpenedStream | undefined
+
+  function begin(start: string): void {
+    segments.push({ start, rows: [], end: start })
+  }
+
+  function receive(event: StreamEvent): void {
+    const { id } = event
+    const segment = segments.at(-1)
+    const told = readEvent(event)
+    if (told === 'surprise') return void surprises.push(JSON.stringify(event).slice(0, 300))
+    if (told !== null && 'reset' in told) return begin(told.reset)
+    if (id === null) return
+    if (segment === undefined) begin(id)
+    else segment.end = id
+    if (told !== null) segments.at(-1)?.rows.push({ id, row: told.row })
+  }
+
+  async function connectOnce(): Promise<void> {
+    const port = ports[Math.floor(Math.random() * ports.length)] ?? 0
+    const position = segments.at(-1)?.end
+    const asked = isGraphql ? overGraphql(wanted, position) : overRest(wanted, position)
+    const opened = openEventStream({ ...asked, port, localAddress }, receive)
+    stream = opened
+    const cut = state.isSettled ? undefined : setTimeout(() => opened.cut(), 2 * Math.random() * cutMilliseconds)
+    const status = await opened.ended
+    clearTimeout(cut)
+    statuses.set(status, (statuses.get(status) ?? 0) + 1)
+    if (!expectedStatuses.includes(status)) surprises.push(`status ${status}`)
+  }
+
+  const running = (async () => {
+    while (!state.isStopped) {
+      await connectOnce()
+      await wait(Math.random() * mostReconnectMilliseconds)
+    }
+  })()
+
+  return {
+    wanted,
+    segments,
+    surprises,
+    statuses,
+    settle() {
+      state.isSettled = true
+      stream?.cut()
+    },
+    async stop() {
+      state.isStopped = true
+      stream?.cut()
+      await running
+    },
+  }
+}
+
+interface SentRow {
+  readonly txHash: string
+  readonly logIndex: number
+}
+
+/** Returns a text that is equal for equal rows. */
+export function rowText(vault: string, { txHash, logIndex }: SentRow): string {
+  return `${vault} ${txHash} ${logIndex}`
+}
+
+type GraphqlResult =
+  | { readonly data: { readonly ledger: { readonly vault: { readonly address: string }; readonly event: SentRow } } }
+  | { readonly errors: readonly [{ readonly extensions: { readonly code: string; readonly version: string } }] }
+
+/** Returns a row, the id of a reset, null for anything else that a client expects. */
+function readEvent({ event, data, id }: StreamEvent): { row: string } | { reset: string } | 'surprise' | null {
+  if (event === 'event') {
+    const row = JSON.parse(data) as SentRow & { readonly vault: string }
+    return { row: rowText(row.vault, row) }
+  }
+  if (event === 'reset') return { reset: id ?? '' }
+  if (event !== 'next') return ['', 'stale', 'fresh', 'complete'].includes(event) ? null : 'surprise'
+  const result = JSON.parse(data) as GraphqlResult
+  if ('data' in result) return { row: rowText(result.data.ledger.vault.address, result.data.ledger.event) }
+  const [{ extensions }] = result.errors
+  return extensions.code === 'HISTORY_CHANGED' ? { reset: extensions.version } : 'surprise'
+}
+
+type Asked = Omit<StreamRequest, 'port' | 'localAddress'>
+
+function overRest({ vaults, type }: RowsWanted, position: string | undefined): Asked {
+  const query = new URLSearchParams({ ...(vaults && { vault: vaults.join() }), ...(type && { type }) }).toString()
+  return { path: `/live/events?${query}`, headers: position === undefined ? {} : { 'last-event-id': position } }
+}
+
+const subscription = `subscription ($vaults: [Address!], $types: [EventType!], $after: String) {
+  ledger(vaults: $vaults, types: $types, after: $after) { vault { address } event { txHash logIndex } }
+}`
+
+function overGraphql({ vaults, type }: RowsWanted, after: string | undefined): Asked {
+  const variables = { vaults, types: type && [type.toUpperCase()], ...(after !== undefined && { after }) }
+  return {
+    path: '/graphql',
+    headers: { accept: 'text/event-stream', 'content-type': 'application/json' },
+    body: JSON.stringify({ query: subscription, variables }),
+  }
+}

@@ -1,0 +1,80 @@
+import { connect, type Socket } from 'node:net'
+
+/** A stream that an attacker has asked for. */
+export interface AttackStream {
+  /** Resolves when the request was written. */
+  readonly sent: Promise<void>
+  /** Resolves with the first bytes of the response, or the end. */
+  readonly received: Promise<void>
+  readonly ended: Promise<void>
+  cut(): void
+}
+
+interface HowToAsk {
+  readonly isReading: boolean
+  readonly lastEventId?: string
+}
+
+/** A client of one address. */
+export interface StreamAttacker {
+  readonly vaults: readonly string[]
+  /** The data version of the first commit. */
+  readonly oldest: string
+  /** Resolves when the time of the attack is over. */
+  readonly over: Promise<void>
+  get(path: string, how: HowToAsk): AttackStream
+  post(query: string, how: HowToAsk): AttackStream
+  raw(text: string): AttackStream
+  close(): void
+}
+
+export interface AttackerOptions {
+  readonly port: number
+  readonly localAddress: string
+  readonly vaults: readonly string[]
+  readonly oldest: string
+  readonly over: Promise<void>
+  /** Counts the responses by status. */
+  readonly statuses: Map<string, number>
+}
+
+export function createStreamAttacker({ port, localAddress, statuses, ...rest }: AttackerOptions): StreamAttacker {
+  const sockets = new Set<Socket>()
+
+  function ask(text: string, isReading: boolean): AttackStream {
+    const socket = connect({ port, host: '127.0.0.1', localAddress })
+    sockets.add(socket)
+    const sent = new Promise<void>((resolve) => socket.write(text, () => resolve()))
+    const ended = new Promise<void>((resolve) => socket.once('close', () => resolve()))
+    const received = new Promise<void>((resolve) => {
+      socket.once('data', (bytes: Buffer) => {
+        const status = bytes.toString('latin1', 9, 12)
+        statuses.set(status, (statuses.get(status) ?? 0) + 1)
+        if (!isReading) socket.pause()
+        resolve()
+      })
+      socket.once('close', () => resolve())
+    })
+    socket.on('error', () => undefined)
+    socket.on('close', () => sockets.delete(socket))
+    if (isReading) socket.on('data', () => undefined)
+    return { sent, received, ended, cut: () => void socket.destroy() }
+  }
+
+  return {
+    ...rest,
+    get(path, { isReading, lastEventId }) {
+      const id = lastEventId === undefined ? '' : `last-event-id: ${lastEventId}\r\n`
+      return ask(`GET ${path} HTTP/1.1\r\nhost: x\r\n${id}\r\n`, isReading)
+    },
+    post(query, { isReading }) {
+      const body = JSON.stringify({ query })
+      const headers = `content-type: application/json\r\naccept: text/event-stream\r\ncontent-length: ${body.length}`
+      return ask(`POST /graphql HTTP/1.1\r\nhost: x\r\n${headers}\r\n\r\n${body}`, isReading)
+    },
+    raw: (text) => ask(text, true),
+    close() {
+      for (const socket of sockets) socket.destroy()
+    },
+  }
+}
