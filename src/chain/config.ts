@@ -117,7 +117,8 @@ const schema = z
     finality: z.union([z.literal('finalized'), z.number().int().min(1).max(100_000)]).default('finalized'),
     pollSeconds: z.number().min(0.01).max(3_600).default(4),
     multicall: address.default(multicall3),
-    positionManager: z.union([address, z.array(address).min(1).max(8)]).transform((managers) => [managers].flat()),
+    positionManager: address,
+    otherPositionManagers: z.array(address).min(1).max(8).optional(),
     markEveryBlocks: z.number().int().min(1).max(10_000_000),
     tokens: z
       .array(

@@ -96,17 +96,11 @@ export function chainFeed(options: ChainOptions, applied: ChainPosition | null):
  * not matter.
  */
 export function chainName(config: ChainConfig): string {
-  const { positionManager, markEveryBlocks, tokens, strategies, vaults } = config
+  const { positionManager, otherPositionManagers, markEveryBlocks, tokens, strategies, vaults } = config
   // Spot prices of pools are told by a list of these, as in the file.
   const told = tokens.map((token) => ({ ...token, price: isSpot(token.price) ? token.price.pools : token.price }))
-  const [manager, ...others] = positionManager
-  const configured = JSON.stringify([
-    others.length === 0 ? manager : positionManager,
-    markEveryBlocks,
-    told,
-    strategies,
-    vaults,
-  ])
+  const others = otherPositionManagers === undefined ? [] : [otherPositionManagers]
+  const configured = JSON.stringify([positionManager, markEveryBlocks, told, strategies, vaults, ...others])
   const digest = createHash('sha256').update(configured).digest('hex').slice(0, 12)
   return `chain ${config.chainId} (${digest})`
 }

@@ -29,7 +29,7 @@ export interface LogSourceOptions extends TracesOptions {
 }
 
 /** Maximum number of addresses in a filter that providers accept. */
-const maxAddresses = 200
+const maxAddresses = 500
 
 /** Creates a source for the logs of vaults and of their positions. */
 export function createLogSource(options: LogSourceOptions, vaults: readonly Address[], holdings: Holdings): LogSource {
@@ -38,7 +38,10 @@ export function createLogSource(options: LogSourceOptions, vaults: readonly Addr
     const minting = some.filter((address) => mintsFees(feeTerms.get(address)))
     return [
       ...[...groupBy(some, (vault) => kinds.of(vault).adapter)].flatMap(([{ topics }, ofKind]) =>
-        inChunks(ofKind, maxAddresses).map((address) => ({ address, topics: [topics] })),
+        inChunks(
+          ofKind.flatMap((vault) => kinds.emittersOf(vault)),
+          maxAddresses,
+        ).map((address) => ({ address, topics: [topics] })),
       ),
       ...inChunks(minting, maxAddresses).map((address) => ({ address, topics: mintTopics })),
     ]
@@ -63,14 +66,15 @@ export function createLogSource(options: LogSourceOptions, vaults: readonly Addr
       const hasBloom = /[1-9a-f]/.test(block.logsBloom.slice(2))
       const ids = idsAt(block)
       const suspects = hasBloom ? suspectsIn(block, ids) : { vaults, contracts: venues.contracts }
-      const addresses = [...suspects.vaults, ...suspects.contracts]
+      const emitters = suspects.vaults.flatMap((vault) => kinds.emittersOf(vault))
+      const addresses = [...new Set([...emitters, ...suspects.contracts])]
       if (addresses.length === 0) return { logs: [], isWhole: true }
       const found = (await rpc.ask((node) => readLogsOf(node, block, addresses))).filter(isOfVaults)
       found.forEach((log) => addTo(newest.ids, log))
       if (found.length > 0 || !hasBloom) return { logs: sortLogs(found), isWhole: false }
       const positions = suspects.contracts.length > 0 ? { owners: holdings.accounts, ids } : undefined
       const accounts = suspects.vaults.flatMap((vault) => kinds.of(vault).accounts)
-      const traced = { vaults: suspects.vaults, accounts, tokens: [...tokens.keys()], positions }
+      const traced = { vaults: suspects.vaults, emitters, accounts, tokens: [...tokens.keys()], positions }
       if (await leftNoTraces(block, traced, options)) return { logs: [], isWhole: true }
       const all = await rpc.ask((node) => allLogs(node, block))
       const isAsked = (log: ChainLog): boolean => addresses.includes(getAddress(log.address)) && isOfTopics(log)

@@ -54,10 +54,11 @@ export async function connectChain(
   const impatientRpc = connectRpc(config, { report, signal, retry, onLastingFault: () => undefined, givesUp: true })
   const multicall = new Multicall(config.multicall)
   const block = await finalBlock(rpc, config.finality)
+  const managers = [config.positionManager, ...(config.otherPositionManagers ?? [])]
   const missing = await Promise.all(
-    [config.multicall, ...config.positionManager].map(async (address, index) => {
+    [config.multicall, ...managers].map(async (address, index) => {
       const isThere = await contractExists(rpc, address, block.hash)
-      const key = index === 0 ? 'multicall' : 'positionManager'
+      const key = ['multicall', 'positionManager'][index] ?? 'otherPositionManagers'
       return isThere ? [] : [`${key} ${address} has no code at block ${block.number}`]
     }),
   )
@@ -70,13 +71,13 @@ export async function connectChain(
   const kinds = new VaultKinds(config.vaults)
   await kinds.resolve(newest)
   const pools = new Pools()
-  const managers = await Promise.all(
-    config.positionManager.map(async (address, index): Promise<NftManager> => {
+  const nfts = await Promise.all(
+    managers.map(async (address, index): Promise<NftManager> => {
       const isSlipstream = await readIsSlipstream(newest, address)
       return { address, pools, isSlipstream, prefix: index === 0 ? '' : `${address}:` }
     }),
   )
-  const venues = new Venues([...managers.map(nftPositions), poolPositions(() => kinds.pools, pools)])
+  const venues = new Venues([...nfts.map(nftPositions), poolPositions(() => kinds.pools, pools)])
   const feeTerms = await readFeeTerms(newest, kinds)
   const onPriceRefused = reportSeldom(report)
   return { rpc, impatientRpc, multicall, venues, kinds, tokens, feeTerms, onPriceRefused, config, report, signal, once }

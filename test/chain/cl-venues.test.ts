@@ -57,7 +57,7 @@ describeOnChain('positions of PancakeSwap v3 and Slipstream', () => {
     json = {
       ...base,
       markEveryBlocks: 3,
-      positionManager: [protocol.manager, pancake.manager, slipstream.manager],
+      otherPositionManagers: [pancake.manager, slipstream.manager],
       tokens: [...(base['tokens'] as object[]), { address: aero.address, symbol: 'AERO', price: 'stable' }],
     }
     await live()

@@ -172,7 +172,9 @@ describeOnChain('prices', () => {
     expect(marks[blocks.indexOf(first)]?.valueUsd).toBe('20000')
     expect(said.filter(({ level }) => level === 'error')).toEqual([])
     expect(said.map(({ message }) => message)).toContainEqual(
-      expect.stringMatching(/^Capital and fees are valued at an earlier price: WETH has no price at block \d+: the feed/),
+      expect.stringMatching(
+        /^Capital and fees are valued at an earlier price: WETH has no price at block \d+: the feed/,
+      ),
     )
     expect(lines.slice(0, told.length)).toEqual(told)
   })

@@ -8,8 +8,9 @@ import { ingest } from '../../src/feed/ingest.ts'
 import { emptyDatabase, type TestDatabase } from '../support/database.ts'
 import { dumpReadModel } from '../support/dump.ts'
 import { gatewayOn } from '../support/gateway.ts'
-import { type Call, describeOnChain, patienceMilliseconds, startChain, type TestChain } from './support/anvil.ts'
+import { type Call, callOf, describeOnChain, patienceMilliseconds, startChain, type TestChain } from './support/anvil.ts'
 import * as artifacts from './support/artifacts.ts'
+import { callsOf, deploySlipstream, pairOf } from './support/cl-venues.ts'
 import { observe } from './support/observer.ts'
 import { openVault, type Operator } from './support/operator.ts'
 import { deployProtocol, type Protocol } from './support/protocol.ts'
@@ -26,6 +27,7 @@ const usdc = (amount: number): bigint => BigInt(amount) * 10n ** 6n
 describeOnChain('a chain that is reorganised', () => {
   let chain: TestChain
   let protocol: Protocol
+  let slipstream: Awaited<ReturnType<typeof deploySlipstream>> | undefined
 
   beforeAll(async () => {
     chain = await startChain()
@@ -38,6 +40,7 @@ describeOnChain('a chain that is reorganised', () => {
     chainJson(chain.url, protocol, [{ address: vault.address, firstBlock: vault.firstBlock }], {
       finality,
       pollSeconds: 0.01,
+      ...(slipstream === undefined ? {} : { otherPositionManagers: [slipstream.manager] }),
       ...more,
     })
 
@@ -82,6 +85,76 @@ describeOnChain('a chain that is reorganised', () => {
     return { ...vault, chance: (random) => (random() < 0.3 ? accrue(random) : chance(vault, random)) }
   }
 
+  /** A vault of Beefy, whose strategy moves its positions at each flow and harvest. */
+  async function openClm(): Promise<Subject> {
+    const [deployer, owner, alice, bob] = chain.accounts as [Address, Address, Address, Address]
+    const { ethPool, usdc: one, weth: other } = protocol
+    const data = artifacts.creationOf(artifacts.beefyVault, ethPool, owner, deployer, other.address)
+    const address = await chain.deploy(deployer, data)
+    const firstBlock = await chain.head()
+    const { abi } = artifacts.beefyVault
+    const strategy = (await chain.client.readContract({ address, abi, functionName: 'strategy' })) as Address
+    await chain.block(
+      ...[alice, bob].flatMap((account) =>
+        [one, other].flatMap((token) => [
+          protocol.mint(account, token, 10n ** 6n * 10n ** BigInt(token.decimals)),
+          protocol.approve(account, token, address),
+        ]),
+      ),
+    )
+    const deposit = (from: Address, dollars: number) =>
+      callOf(from, address, abi, 'deposit', pairOf(protocol, usdc(dollars), usdc(dollars) * 5n * 10n ** 8n).amounts)
+    await chain.block(deposit(alice, 4_000))
+    return {
+      address,
+      firstBlock,
+      chance(random) {
+        const depositor = random() < 0.5 ? alice : bob
+        const kind = random()
+        if (kind < 0.3) return deposit(depositor, Math.ceil(random() * 900))
+        if (kind < 0.5) return callOf(depositor, address, abi, 'withdraw', [BigInt(Math.ceil(random() * 9)) * 10n ** 17n])
+        if (kind < 0.7) return callOf(bob, strategy, artifacts.beefyStrategy.abi, 'harvest', [])
+        return protocol.swap(one, other, usdc(Math.ceil(random() * 9_000)))
+      },
+    }
+  }
+
+  /** A vault that stakes and takes back a position of Slipstream, as others trade. */
+  async function openStaked(): Promise<Subject> {
+    const vault = await openVault(chain, protocol, protocol.usdc)
+    slipstream ??= await deploySlipstream(chain, protocol, protocol.wbtc)
+    const venue = slipstream
+    const calls = callsOf(protocol, venue, vault)
+    const tick = Math.round((await observe(chain, protocol).tickOf(await chain.head())) / 10) * 10
+    const id = await nextIdOf(venue.manager)
+    await chain.block(
+      protocol.mint(vault.address, protocol.weth, 10n ** 20n),
+      protocol.mint(vault.address, protocol.usdc, usdc(100_000)),
+      vault.run(
+        ...calls.allow(protocol.usdc, protocol.weth),
+        calls.mint([tick - 600, tick + 600], usdc(20_000), 10n ** 19n),
+      ),
+    )
+    return {
+      ...vault,
+      chance(random) {
+        const kind = random()
+        if (kind < 0.2) return vault.run(...calls.stake(venue, id))
+        if (kind < 0.4) return vault.run(calls.atGauge(venue, 'withdraw', id))
+        if (kind < 0.5) return vault.run(calls.collect(id))
+        if (kind < 0.7) return venue.swap(protocol.usdc, usdc(Math.ceil(random() * 9_000)))
+        return chance(vault, random)
+      },
+    }
+  }
+
+  const nextIdOf = async (manager: Address): Promise<bigint> =>
+    (await chain.client.readContract({
+      address: manager,
+      abi: artifacts.clManager.abi,
+      functionName: 'totalSupply',
+    })) as bigint + 1n
+
   /** Something that may happen to a vault. Some of it fails, such as pausing twice, and leaves no log. */
   function chance(vault: Operator, random: () => number): Call {
     const [, , alice, bob] = chain.accounts as [Address, Address, Address, Address]
@@ -125,6 +198,8 @@ describeOnChain('a chain that is reorganised', () => {
     // One in three.
     ...seeds.filter((seed) => seed % 3 === 1).map((seed) => ({ kind: 'two-token shares', seed, open: openShares })),
     ...seeds.filter((seed) => seed % 3 === 2).map((seed) => ({ kind: 'fees in shares', seed, open: openFees })),
+    ...seeds.filter((seed) => seed % 3 === 0).map((seed) => ({ kind: 'Beefy CLM', seed, open: openClm })),
+    ...seeds.filter((seed) => seed % 3 === 0).map((seed) => ({ kind: 'Slipstream', seed, open: openStaked })),
   ]
 
   test.each(subjects)(
@@ -212,6 +287,8 @@ const types = new Map(
       ['Unpaused(address)', 'resume'],
       ['Deposit(address,address,uint256,uint256,uint256)', 'deposit'],
       ['Withdraw(address,address,uint256,uint256,uint256)', 'withdraw'],
+      ['Deposit(address,uint256,uint256,uint256,uint256,uint256)', 'deposit'],
+      ['Withdraw(address,uint256,uint256,uint256)', 'withdraw'],
     ] as const
   ).map(([signature, type]) => [toEventSelector(signature) as string, type]),
 )

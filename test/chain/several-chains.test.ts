@@ -61,6 +61,12 @@ describeOnChain('several chains in one gateway', () => {
         },
         { timeout: patienceMilliseconds / 4, interval: 200 },
       )
+      const response = await fetch(`http://127.0.0.1:${port}/graphql`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ query: `{ vault(address: "${vault.address}") { chainId } }` }),
+      })
+      expect(await response.json()).toMatchObject({ data: { vault: { chainId } } })
     }
     gateway.kill('SIGTERM')
     await gateway.ended

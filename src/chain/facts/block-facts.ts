@@ -90,9 +90,10 @@ export class BlockFacts {
   async #open(vault: VaultConfig): Promise<VaultFact> {
     const { address, strategy, firstBlock } = vault
     await requireCreation(this.#values.state, this.block.parentHash, vault)
-    const { assets, owner } = await this.options.kinds.of(address).adapter.readTerms(this.#values.state, address)
-    for (const asset of assets) requireToken(this.options.tokens, asset, address, firstBlock)
-    return { kind: 'vault', ts: this.block.ts, vault: address, owner, strategy }
+    const { adapter } = this.options.kinds.of(address)
+    const { assets, owner, feeTokens = [] } = await adapter.readTerms(this.#values.state, address)
+    for (const asset of [...assets, ...feeTokens]) requireToken(this.options.tokens, asset, address, firstBlock)
+    return { kind: 'vault', ts: this.block.ts, vault: address, owner, strategy, chainId: this.options.config.chainId }
   }
 
   /** Returns the deposits and withdrawals of a vault, with their log events. */

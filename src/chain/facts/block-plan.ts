@@ -111,17 +111,24 @@ function readLogsOf(
   { holdings, feeTerms }: Pick<BlockPlanOptions, 'holdings' | 'feeTerms'>,
 ) {
   const there = new Set(vaults.map(({ address }) => address))
+  const emitters = new Map(
+    vaults.flatMap(({ address }) =>
+      holdings.kinds.emittersOf(address).map((one): [Address, Address] => [one, address]),
+    ),
+  )
   const faults = new VaultFaults()
   const changes = logs.flatMap((log): VaultEvent[] => {
-    const vault = getAddress(log.address)
-    const change = there.has(vault) ? faults.in(vault, () => holdings.kinds.of(vault).adapter.readLog(log)) : null
+    const vault = emitters.get(getAddress(log.address))
+    if (vault === undefined) return []
+    const change = faults.in(vault, () => holdings.kinds.of(vault).adapter.readLog(log))
     const isOther = change === null || (change.kind === 'minted' && !mintsFees(feeTerms.get(vault)))
     return isOther ? [] : [{ vault, change, log }]
   })
   const owners = changes.flatMap(({ vault, change }): [Address, Address][] =>
     change.kind === 'owned' ? [[vault, change.owner]] : [],
   )
-  const rest = changes.filter(({ change }) => change.kind !== 'owned')
+  for (const { vault, change } of changes) if (change.kind === 'requested') holdings.addRequest(vault, change.request)
+  const rest = changes.filter(({ change }) => change.kind !== 'owned' && change.kind !== 'requested')
   const ofVaults = [...groupBy(rest, ({ vault }) => vault).values()].flatMap(withoutDepositMints)
   const ofPositions = holdings.applyLogs(logs)
   // An address can hold positions before its vault is created.

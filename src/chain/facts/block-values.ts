@@ -1,5 +1,6 @@
 import type { Address } from 'viem'
 import { type Decimal, roundUsd, zero } from '../../domain/decimal.ts'
+import type { ChainConfig } from '../config.ts'
 import { ChainUnreadable, PriceRefused } from '../errors.ts'
 import type { VaultHoldings } from '../positions/holdings.ts'
 import type { Header } from '../rpc/block.ts'
@@ -13,6 +14,7 @@ import type { Venues } from '../venues/venues.ts'
 
 /** Options of {@link BlockValues}. */
 export interface BlockFactsOptions {
+  readonly config: Pick<ChainConfig, 'chainId'>
   readonly rpc: Rpc
   readonly multicall: Multicall
   readonly venues: Venues

@@ -1,10 +1,12 @@
+import type { Address } from 'viem'
 import { roundUsd } from '../../domain/decimal.ts'
 import type { FactInput } from '../../feed/fact/fact.ts'
 import { PriceRefused } from '../errors.ts'
 import type { PositionEvent } from '../positions/holdings.ts'
 import type { Header } from '../rpc/block.ts'
 import { ValueSum } from '../valuation/valuation.ts'
-import type { VaultChange } from '../vaults/vault-adapter.ts'
+import { requireToken } from '../valuation/tokens.ts'
+import type { TokenAmount, VaultChange } from '../vaults/vault-adapter.ts'
 import { feeAssets } from '../vaults/vault-fees.ts'
 import type { StoredPosition } from '../venues/venue.ts'
 import type { VaultEvent } from './block-plan.ts'
@@ -63,7 +65,7 @@ async function readMintedFee(
   const terms = values.options.feeTerms.get(vault)
   const units = terms && (await feeAssets(values.state, values.before(), vault, terms, mint))
   if (units == null) return null
-  return feeFact(values, event, [units])
+  return feeFact(values, event, await inAssets(values, vault, [units]))
 }
 
 /** Returns the fee that a vault pays in its assets; null where it pays none. */
@@ -74,14 +76,21 @@ async function readChargedFee(
 ): Promise<LedgerFact | null> {
   const { vault } = event
   const { adapter } = values.options.kinds.of(vault)
-  const paid = kind === 'charged' ? amounts : await adapter.readFeePart(values.state, vault, amounts)
+  if (kind === 'charged') return feeFact(values, event, await inAssets(values, vault, amounts))
+  const paid = await adapter.readFees(values.state, vault, amounts)
   return paid === null ? null : feeFact(values, event, paid)
 }
 
-async function feeFact(values: BlockValues, event: VaultEvent, amounts: readonly bigint[]): Promise<LedgerFact> {
-  const worth = await values.withEarlierPrices(async (prices) =>
-    values.worthOf(await values.assets(event.vault), amounts, prices),
-  )
+async function inAssets(values: BlockValues, vault: Address, units: readonly bigint[]): Promise<TokenAmount[]> {
+  const assets = await values.assets(vault)
+  return assets.map(({ address: token }, index) => ({ token, units: units[index] ?? 0n }))
+}
+
+async function feeFact(values: BlockValues, event: VaultEvent, amounts: readonly TokenAmount[]): Promise<LedgerFact> {
+  const { vault, log } = event
+  const tokens = amounts.map(({ token }) => requireToken(values.options.tokens, token, vault, log.block))
+  const units = amounts.map((amount) => amount.units)
+  const worth = await values.withEarlierPrices((prices) => Promise.resolve(values.worthOf(tokens, units, prices)))
   return eventFact(values.block, event, { type: 'fee', amountUsd: worth.toFixed() })
 }
 

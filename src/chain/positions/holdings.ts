@@ -2,9 +2,10 @@ import type { Address } from 'viem'
 import type { ChainLog } from '../rpc/block.ts'
 import { groupBy } from '../rpc/arrays.ts'
 import type { Amounts } from '../venues/liquidity-math.ts'
-import { afterChange, newPosition, type PositionState, subtractToZero } from './position-state.ts'
+import { afterChange, feesIn, newPosition, type PositionState } from './position-state.ts'
 import type { Custody, FixedAccount, PositionChange } from '../venues/venue.ts'
 import type { Venues } from '../venues/venues.ts'
+import type { DepositRequest } from '../vaults/vault-adapter.ts'
 import type { VaultKinds } from '../vaults/vault-kinds.ts'
 
 /** A position of a vault according to the logs. */
@@ -28,6 +29,8 @@ export interface VaultHoldings {
   readonly strays: number
   /** Positions that somebody else has made in its name. */
   readonly foreign: readonly Holding[]
+  /** All requests to deposit that were made of it. */
+  readonly requests: readonly DepositRequest[]
 }
 
 /** A position before it arrives at a vault: its state, or `stray` for one in unknown tokens. */
@@ -52,6 +55,7 @@ export class Holdings {
   /** Positions that no vault holds now, and that arrive at one in the current segment. */
   #arrivals = new Map<string, Arrival>()
   /** The contracts that may take positions into custody. */
+  readonly #requests = new Map<Address, readonly DepositRequest[]>()
   readonly #custodians = new Map<string, Address>()
 
   /**
@@ -80,10 +84,15 @@ export class Holdings {
     const [foreign, positions] = [true, false].map((isForeign) =>
       held.filter((holding) => (holding.isForeign ?? false) === isForeign),
     ) as [Holding[], Holding[]]
-    return { positions, strays: this.#strays.get(vault) ?? 0, foreign }
+    return { positions, strays: this.#strays.get(vault) ?? 0, foreign, requests: this.#requests.get(vault) ?? [] }
   }
 
-  /** Returns the accounts that hold positions for the vaults. */
+  /** Notes a request to deposit that a vault has logged. */
+  addRequest(vault: Address, request: DepositRequest): void {
+    this.#requests.set(vault, [...(this.#requests.get(vault) ?? []), request])
+  }
+
+  /** The accounts that hold positions for the vaults. */
   get accounts(): Address[] {
     return [...this.vaults].flatMap((vault) => this.kinds.of(vault).accounts)
   }
@@ -136,7 +145,7 @@ export class Holdings {
     this.#held.set(holding.id, next)
     if (isForeign) return []
     const type = typeOf(holding, change, next)
-    const amounts = change.kind === 'collected' ? rewardsIn(holding, change.amounts) : change.amounts
+    const amounts = change.kind === 'collected' ? feesIn(change.amounts, holding) : change.amounts
     if (change.kind === 'collected' && amounts.every((amount) => amount === 0n)) return []
     // A change by nothing only credits fees, which count already.
     if (change.kind !== 'collected' && change.liquidity === 0n) return []
@@ -205,9 +214,4 @@ function typeOf(before: Holding, change: PositionChange, after: PositionState): 
   const isNew = before.liquidity === 0n || before.isForeign === true
   if (change.kind === 'increased') return isNew ? 'plant' : 'rebalance'
   return after.liquidity === 0n ? 'exit' : 'rebalance'
-}
-
-/** Returns the fees in a collected amount: principal is paid first. */
-function rewardsIn({ freed }: PositionState, [amount0, amount1]: Amounts): Amounts {
-  return [subtractToZero(amount0, freed[0]), subtractToZero(amount1, freed[1])]
 }

@@ -9,6 +9,7 @@ import { isInTokens, type Tokens } from '../valuation/tokens.ts'
 import type { VaultConfig } from '../config.ts'
 import { applyHistory } from './unlisted-positions.ts'
 import type { VaultKinds } from '../vaults/vault-kinds.ts'
+import { applyRequests } from './requests.ts'
 import { listStaked } from './custody.ts'
 import type { PositionList, StoredPosition } from '../venues/venue.ts'
 import type { Venues } from '../venues/venues.ts'
@@ -60,6 +61,7 @@ export async function initialPositions(
   })
   const all = new Holdings(venues, kinds, new Set(vaults), holdings, strays)
   await applyHistory(all, block, options)
+  await applyRequests(all, block, options)
   return all
 }
 

@@ -43,6 +43,11 @@ export function verifyState(
   )
 }
 
+/** Returns the fees in a collected amount: principal is paid first. */
+export function feesIn([amount0, amount1]: Amounts, { freed }: PositionState): Amounts {
+  return [subtractToZero(amount0, freed[0]), subtractToZero(amount1, freed[1])]
+}
+
 /** Subtracts amounts, with 0 as the minimum. */
 export function subtractToZero(from: bigint, amount: bigint): bigint {
   return from > amount ? from - amount : 0n

@@ -15,6 +15,8 @@ const traceAbi = parseAbi([
 export interface Traced {
   /** Vaults whose own logs are in question. */
   readonly vaults: readonly Address[]
+  /** These, and the contracts that emit logs about them. */
+  readonly emitters: readonly Address[]
   /** The accounts that hold tokens for them. */
   readonly accounts: readonly Address[]
   /** Tokens that vaults hold. */
@@ -50,10 +52,10 @@ export async function leftNoTraces(
 
 /** Reads the state as a text; null where a vault has no shares to count. */
 async function readTraces(state: BlockState, venues: Venues, traced: Traced): Promise<string | null> {
-  const { vaults, accounts, tokens, positions = { owners: [], ids: [] } } = traced
+  const { vaults, emitters, accounts, tokens, positions = { owners: [], ids: [] } } = traced
   const [supplies, ...rest] = await Promise.all([
     Promise.all(vaults.map((vault) => state.read(contractCall(traceAbi, vault, 'totalSupply', [])))),
-    Promise.all(vaults.map((vault) => state.read(contractCall(traceAbi, vault, 'paused', [])))),
+    Promise.all(emitters.map((emitter) => state.read(contractCall(traceAbi, emitter, 'paused', [])))),
     Promise.all(vaults.map((vault) => state.read(contractCall(traceAbi, vault, 'owner', [])))),
     Promise.all(
       accounts.flatMap((account) =>

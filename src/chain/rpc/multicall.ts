@@ -16,8 +16,8 @@ import { isRevert } from './faults.ts'
 import type { Node } from './node.ts'
 import type { Rpc } from './rpc.ts'
 
-/** Maximum calls in one request: they must fit the gas limit of providers, at some 30,000 gas for a position. */
-const maxCalls = 500
+/** Maximum calls in one request: they must fit the gas limit of providers, at some 30,000 gas for a position at most. */
+const maxCalls = 1_000
 
 /** An encoded call of a contract's view function. */
 export interface ContractCall<Value> {

@@ -53,7 +53,7 @@ export async function valueVault(
   const [balances, own, statement, pricesNow] = await Promise.all([
     Promise.all([...tokens.values()].map((token) => balanceOf(state, token, accounts))),
     Promise.all(held.positions.map((holding) => positionAt(state, venues, holding))),
-    adapter.readStatement(state, vault),
+    adapter.readStatement(state, vault, held.requests),
     prices,
     checkCount(state, venues, { vault, accounts }, held),
     Promise.all(listed.map(({ id }) => requireOwn(state, vault, id))),

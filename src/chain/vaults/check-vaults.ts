@@ -55,12 +55,17 @@ async function checkVault(connection: ChainConnection, vault: VaultConfig, block
   }
   await attempt(() => checkCreation(connection, vault))
   const state = new BlockState(connection.rpc, connection.multicall, block)
+  const feeTokens: Address[] = []
   const fits = await attempt(async () => {
-    const { owner, assets } = await adapter.readTerms(state, address)
+    const { owner, assets, feeTokens: tokens = [] } = await adapter.readTerms(state, address)
+    feeTokens.push(...tokens)
     const symbols = assets.map((asset) => connection.tokens.get(asset)?.symbol ?? asset)
     read.push(['owner', owner], [assets.length === 1 ? 'asset' : 'assets', symbols.join(', ')])
   })
   if (fits) {
+    for (const token of feeTokens) {
+      await attempt(() => Promise.resolve(void requireToken(connection.tokens, token, address, block.number)))
+    }
     await attempt(async () => void read.push(...(await readValue(connection, state, block.ts, vault))))
     read.push(...(await readOptional(connection, state, address)))
   }

@@ -44,5 +44,5 @@ export const erc4626: VaultAdapter = {
   readAssets: async (state, vault) => [await state.readRequired(contractCall(assetAbi, vault, 'asset', []))],
   readPlaces: (_, vault) => Promise.resolve({ accounts: [vault], pools: [] }),
   readStatement: () => Promise.resolve(noStatement),
-  readFeePart: () => Promise.resolve(null),
+  readFees: () => Promise.resolve(null),
 }

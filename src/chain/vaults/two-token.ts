@@ -92,11 +92,12 @@ export const twoTokenShares: VaultAdapter = {
     return { accounts: [vault], pools: [await state.readRequired(contractCall(shareAbi, vault, 'pool', []))] }
   },
   readStatement,
-  async readFeePart(state, vault, earned) {
+  async readFees(state, vault, [earned0 = 0n, earned1 = 0n]) {
     const factory = await state.read(contractCall(shareAbi, vault, 'ichiVaultFactory', []))
     if (factory === null) return null
     const part = await state.readRequired(contractCall(shareAbi, factory, 'baseFee', []))
-    return part === 0n ? null : earned.map((units) => (units * part) / ichiWhole)
+    if (part === 0n) return null
+    return pairAmounts(await readPair(state, vault), [(earned0 * part) / ichiWhole, (earned1 * part) / ichiWhole])
   },
 }
 

@@ -16,15 +16,28 @@ export type VaultChange =
   | { readonly kind: 'charged'; readonly amounts: readonly bigint[] }
   /** Earnings of which the vault pays a part as fees; the log doesn't say which. */
   | { readonly kind: 'earned'; readonly amounts: readonly bigint[] }
+  /** Assets that somebody has asked the vault to take as capital, which it has not yet. */
+  | { readonly kind: 'requested'; readonly request: DepositRequest }
   | { readonly kind: 'minted'; readonly to: Address; readonly shares: bigint }
   | { readonly kind: 'owned'; readonly owner: Address }
   | { readonly kind: 'paused'; readonly by: string }
   | { readonly kind: 'unpaused' }
 
+/** A request of ERC-7540 to deposit assets, whose state the vault tells by these two. */
+export interface DepositRequest {
+  readonly requestId: bigint
+  readonly controller: Address
+  readonly assets: bigint
+  /** Hash of the block of the request. */
+  readonly blockHash: Hex
+}
+
 /** The owner of a vault, and the tokens that come and go as its capital. */
 export interface VaultTerms {
   readonly owner: Address
   readonly assets: readonly Address[]
+  /** Other tokens in which it pays fees. */
+  readonly feeTokens?: readonly Address[]
 }
 
 /** Where a vault holds its funds. */
@@ -33,6 +46,8 @@ export interface VaultPlaces {
   readonly accounts: readonly Address[]
   /** The pools in which these accounts hold positions themselves. */
   readonly pools: readonly Address[]
+  /** The contracts beside the vault that emit logs about it. */
+  readonly emitters?: readonly Address[]
 }
 
 /** An amount of a token in its smallest units. */
@@ -82,9 +97,10 @@ export interface VaultAdapter {
   readAssets(state: BlockState, vault: Address): Promise<readonly Address[]>
   /** Reads where it holds its funds, which never changes. */
   readPlaces(state: BlockState, vault: Address): Promise<VaultPlaces>
-  readStatement(state: BlockState, vault: Address): Promise<VaultStatement>
-  /** Returns the part of earnings that the vault pays as fees; null where it pays none. */
-  readFeePart(state: BlockState, vault: Address, earned: readonly bigint[]): Promise<readonly bigint[] | null>
+  /** @param requests all requests to deposit up to the block */
+  readStatement(state: BlockState, vault: Address, requests: readonly DepositRequest[]): Promise<VaultStatement>
+  /** Returns the fees that the vault pays of earnings, as its log tells these; null where it pays none. */
+  readFees(state: BlockState, vault: Address, earned: readonly bigint[]): Promise<readonly TokenAmount[] | null>
 }
 
 /** A statement of a vault that says nothing. */

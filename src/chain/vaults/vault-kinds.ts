@@ -2,11 +2,11 @@ import type { Address } from 'viem'
 import type { VaultConfig } from '../config.ts'
 import { confirmations } from '../rpc/contract-existence.ts'
 import { BlockState } from '../rpc/multicall.ts'
+import { beefyClm } from './beefy-clm.ts'
 import { erc4626 } from './erc4626.ts'
+import { createErc7540 } from './erc7540.ts'
 import { twoTokenShares } from './two-token.ts'
 import type { VaultAdapter, VaultPlaces } from './vault-adapter.ts'
-
-const adapters: readonly VaultAdapter[] = [erc4626, twoTokenShares]
 
 /** A vault's adapter, and where the vault holds its funds. */
 export interface VaultKind extends VaultPlaces {
@@ -15,6 +15,8 @@ export interface VaultKind extends VaultPlaces {
 
 /** The kinds of the configured vaults. One that fits none, or is not there yet, counts as ERC-4626. */
 export class VaultKinds {
+  /** The first one that fits counts. */
+  readonly #adapters: readonly VaultAdapter[] = [createErc7540(), erc4626, twoTokenShares, beefyClm]
   readonly #known = new Map<Address, VaultKind>()
 
   constructor(readonly vaults: readonly VaultConfig[]) {}
@@ -24,12 +26,19 @@ export class VaultKinds {
     const unknown = this.vaults.filter(
       ({ address, firstBlock }) => firstBlock <= state.block.number && !this.#known.has(address),
     )
-    await Promise.all(unknown.map(async (vault) => this.#known.set(vault.address, await kindOf(state, vault))))
+    await Promise.all(
+      unknown.map(async (vault) => this.#known.set(vault.address, await kindOf(state, vault, this.#adapters))),
+    )
   }
 
   of(vault: Address): VaultKind {
     const configured = this.vaults.find(({ address }) => address === vault)
     return this.#known.get(vault) ?? { adapter: erc4626, accounts: [vault], pools: configured?.pools ?? [] }
+  }
+
+  /** Returns the contracts that emit logs about a vault. */
+  emittersOf(vault: Address): Address[] {
+    return [vault, ...(this.of(vault).emitters ?? [])]
   }
 
   /** Returns the pools in which vaults hold positions themselves. */
@@ -38,7 +47,11 @@ export class VaultKinds {
   }
 }
 
-async function kindOf({ rpc, multicall, block }: BlockState, { address, pools = [] }: VaultConfig): Promise<VaultKind> {
+async function kindOf(
+  { rpc, multicall, block }: BlockState,
+  { address, pools = [] }: VaultConfig,
+  adapters: readonly VaultAdapter[],
+): Promise<VaultKind> {
   // A node that is out of sync may say that there is no contract.
   for (let told = 0; told < confirmations; told++) {
     const state = new BlockState(rpc, multicall, block)
@@ -46,7 +59,7 @@ async function kindOf({ rpc, multicall, block }: BlockState, { address, pools = 
     const adapter = adapters[fitting.indexOf(true)]
     if (adapter === undefined) continue
     const places = await adapter.readPlaces(state, address)
-    return { adapter, accounts: places.accounts, pools: [...new Set([...places.pools, ...pools])] }
+    return { adapter, ...places, pools: [...new Set([...places.pools, ...pools])] }
   }
   return { adapter: erc4626, accounts: [address], pools }
 }

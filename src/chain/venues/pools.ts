@@ -5,7 +5,7 @@ import type { PoolProtocol } from './venue.ts'
 
 const protocolAbi = parseAbi(['function lmPool() view returns (address)', 'function gauge() view returns (address)'])
 
-/** The part of a pool that never changes. */
+/** Traits of a pool, which never change. */
 export interface PoolTraits {
   readonly protocol: PoolProtocol
   /** The contract that takes positions of the pool into custody and pays emissions for them; null where there is none. */

@@ -8,6 +8,7 @@ import type { PositionRow, VaultRow } from './rows.ts'
 export const vaultOf = (c: Columns): VaultRow => ({
   address: c.raw('vault.address'),
   owner: c.raw('vault.owner'),
+  chainId: c.numberOrNull('vault.chain_id'),
   strategyId: c.text('vault.strategy_id'),
   status: c.raw('vault.status') as VaultStatus,
   valueUsd: c.raw('vault.value_usd'),

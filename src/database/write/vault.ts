@@ -13,6 +13,7 @@ export interface VaultRecord {
   readonly id: number
   readonly address: Address
   readonly owner: string
+  readonly chainId: number | null
   readonly strategyId: string
   readonly openedAt: number
   readonly digest: string
@@ -35,6 +36,7 @@ const vaultColumns = {
   id: 'integer',
   address: 'text',
   owner: 'text',
+  chain_id: 'bigint',
   strategy_id: 'text',
   opened_at: 'bigint',
   digest: 'bytea',
@@ -122,6 +124,7 @@ function toRecord(row: VaultColumns, holdings: Holdings, day: StoredDay | undefi
     id: row.id,
     address: row.address,
     owner: row.owner,
+    chainId: row.chain_id,
     strategyId: row.strategy_id,
     openedAt: row.opened_at,
     digest: row.digest,
@@ -178,6 +181,7 @@ function vaultRow({ state, fees, ...vault }: VaultRecord) {
     id: vault.id,
     address: vault.address,
     owner: vault.owner,
+    chain_id: vault.chainId,
     strategy_id: vault.strategyId,
     opened_at: vault.openedAt,
     digest: bytesOrNull(vault.digest),

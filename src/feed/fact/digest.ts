@@ -12,7 +12,9 @@ const digestDigits = 16
  * @returns 16 hexadecimal digits: the first 64 bits of SHA-256
  */
 export function digestOf(fact: Fact): string {
-  return hash('sha256', canonical(fact), 'hex').slice(0, digestDigits)
+  // The chain of a vault, which its feed may say later, is no part of what is known of it.
+  const known = fact.kind === 'vault' ? { ...fact, chainId: undefined } : fact
+  return hash('sha256', canonical(known), 'hex').slice(0, digestDigits)
 }
 
 /**

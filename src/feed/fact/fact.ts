@@ -91,7 +91,14 @@ const screen = z.strictObject({
   strategies: z.record(name, z.array(z.strictObject(pair))),
 })
 
-const vault = z.strictObject({ kind: z.literal('vault'), ts: seconds, vault: address, owner: address, strategy: name })
+const vault = z.strictObject({
+  kind: z.literal('vault'),
+  ts: seconds,
+  vault: address,
+  owner: address,
+  strategy: name,
+  chainId: integer(1, Number.MAX_SAFE_INTEGER).optional(),
+})
 
 const owner = z.strictObject({ kind: z.literal('owner'), ts: seconds, vault: address, owner: address })
 

@@ -70,7 +70,7 @@ export class Projection {
     this.changes.screens.push({ ...screen, digest })
   }
 
-  #open({ vault: address, owner, strategy, ts }: VaultFact, digest: string): void {
+  #open({ vault: address, owner, strategy, ts, chainId }: VaultFact, digest: string): void {
     if (!this.known.strategies.has(strategy)) throw new UnknownStrategy('strategy', strategy)
     const id = this.known.newIds.get(address)
     // Known vaults were read before the numbers were reserved.
@@ -82,6 +82,7 @@ export class Projection {
       id,
       address,
       owner,
+      chainId: chainId ?? null,
       strategyId: strategy,
       openedAt: ts,
       digest,

@@ -129,6 +129,11 @@ export const VaultType = builder.prismaObject('Vault', {
     id: t.exposeID('address', { description: 'Identifier of the vault, unique over all types: its address.' }),
     address: t.expose('address', { type: 'Address', description: 'Address of the vault.' }),
     owner: t.expose('owner', { type: 'Address', description: "Address of the vault's owner." }),
+    chainId: t.expose('chainId', {
+      type: 'Float',
+      nullable: true,
+      description: 'Identifier of its chain (EIP-155), an integer; null where its feed does not say it.',
+    }),
     strategyId: t.exposeID('strategyId', { description: 'Identifier of the strategy it runs.' }),
     status: t.expose('status', { type: VaultStatusEnum, description: 'Its state, derived from its facts.' }),
     valueUsd: t.expose('valueUsd', { type: 'Usd', description: 'Its value now, in USD.' }),

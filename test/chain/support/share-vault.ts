@@ -74,7 +74,11 @@ export async function observePayouts(chain: TestChain, observer: ReturnType<type
   const code = (await chain.client.getCode({ address: helper })) as Hex
 
   /** All that the vault would have after it took everything out, range by range. */
-  const payoutAt = async (vault: ShareVault, ranges: readonly (readonly [number, number])[], block: number) => {
+  const payoutAt = async (
+    vault: Pick<ShareVault, 'address' | 'pool'>,
+    ranges: readonly (readonly [number, number])[],
+    block: number,
+  ) => {
     const { data = '0x' } = await chain.client.call({
       to: vault.address,
       data: encodeFunctionData({ abi, functionName: 'takeAll', args: [vault.pool, ranges] }),

@@ -1,0 +1,36 @@
+import type { VaultConfig } from '../config.ts'
+import type { Header } from '../rpc/block.ts'
+import { readHistory } from '../rpc/log-ranges.ts'
+import type { Rpc } from '../rpc/rpc.ts'
+import { requestTopics } from '../vaults/erc7540.ts'
+import type { VaultKinds } from '../vaults/vault-kinds.ts'
+import type { Holdings } from './holdings.ts'
+
+/** Options of {@link applyRequests}. */
+export interface RequestsOptions {
+  readonly rpc: Rpc
+  readonly kinds: VaultKinds
+  readonly vaults: readonly Pick<VaultConfig, 'address' | 'firstBlock'>[]
+}
+
+/** Notes the requests to deposit that were made of vaults up to the end of a block: only their logs tell them. */
+export async function applyRequests(
+  holdings: Holdings,
+  block: Pick<Header, 'number'>,
+  { rpc, kinds, vaults }: RequestsOptions,
+): Promise<void> {
+  const asked = vaults.filter(({ address, firstBlock }) => {
+    const { adapter } = kinds.of(address)
+    return firstBlock <= block.number && requestTopics.some((topic) => adapter.topics.includes(topic))
+  })
+  await Promise.all(
+    asked.map(async ({ address, firstBlock }) => {
+      const filter = { address, topics: [requestTopics] }
+      const { adapter } = kinds.of(address)
+      for (const log of await readHistory(rpc, [filter], firstBlock, block.number)) {
+        const change = adapter.readLog(log)
+        if (change?.kind === 'requested') holdings.addRequest(address, change.request)
+      }
+    }),
+  )
+}

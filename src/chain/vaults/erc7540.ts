@@ -1,0 +1,100 @@
+import { type Address, type Hex, padHex, parseAbi, parseAbiItem, toEventSelector } from 'viem'
+import { ContractMismatch } from '../errors.ts'
+import { groupBy } from '../rpc/arrays.ts'
+import { type BlockState, contractCall } from '../rpc/multicall.ts'
+import { erc4626 } from './erc4626.ts'
+import { type DepositRequest, noStatement, type VaultAdapter } from './vault-adapter.ts'
+import { decodeStandardLog } from './vault-events.ts'
+
+const requestEvents = parseAbi([
+  'event DepositRequest(address indexed controller, address indexed owner, uint256 indexed requestId, address sender, uint256 assets)',
+])
+/** First topics of requests to deposit. */
+export const requestTopics: readonly Hex[] = requestEvents.map(toEventSelector)
+const transferTopic = toEventSelector(parseAbiItem('event Transfer(address indexed, address indexed, uint256)'))
+
+const requestAbi = parseAbi([
+  'function supportsInterface(bytes4 interfaceId) view returns (bool)',
+  'function pendingDepositRequest(uint256 requestId, address controller) view returns (uint256 assets)',
+  'function claimableDepositRequest(uint256 requestId, address controller) view returns (uint256 assets)',
+])
+/** ERC-165 identifier of vaults that take deposits by request. */
+const asynchronousDeposits = '0xce3bbe50'
+
+/**
+ * Creates the adapter of vaults of ERC-7540 that take deposits by request. The assets of a request are no capital until
+ * they are claimed, which the Deposit of ERC-4626 tells: until then they count as a debt of the vault where they were
+ * transferred to it. Requests to redeem change nothing until the Withdraw of their claim.
+ * @see ERC-7540, https://eips.ethereum.org/EIPS/eip-7540, DepositRequest, pendingDepositRequest, claimableDepositRequest
+ */
+export function createErc7540(): VaultAdapter {
+  /** Whether a vault keeps the assets of requests itself. */
+  const keepers = new Map<Address, Promise<boolean>>()
+  const isKeeper = (state: BlockState, vault: Address, asset: Address, request: DepositRequest): Promise<boolean> => {
+    const known = keepers.get(vault) ?? readIsKeeper(state, vault, asset, request)
+    keepers.set(vault, known)
+    known.catch(() => keepers.delete(vault))
+    return known
+  }
+  return {
+    ...erc4626,
+    name: 'ERC-7540',
+    topics: [...erc4626.topics, ...requestTopics],
+    async fits(state, vault) {
+      const [isAsynchronous, isVault] = await Promise.all([
+        state.read(contractCall(requestAbi, vault, 'supportsInterface', [asynchronousDeposits])),
+        erc4626.fits(state, vault),
+      ])
+      return isVault && isAsynchronous === true
+    },
+    readLog(log) {
+      if (!requestTopics.includes(log.topics[0] ?? '0x')) return erc4626.readLog(log)
+      const { controller, requestId, assets } = decodeStandardLog(requestEvents, log).args
+      return { kind: 'requested', request: { controller, requestId, assets, blockHash: log.blockHash } }
+    },
+    async readStatement(state, vault, requests) {
+      const different = groupBy(requests, ({ requestId, controller }) => `${requestId} ${controller}`)
+      const units = await Promise.all(Array.from(different.values(), ([one]) => readOpen(state, vault, one)))
+      const open = units.reduce((sum, one) => sum + one, 0n)
+      const [token] = await erc4626.readAssets(state, vault)
+      const [first] = requests
+      if (open === 0n || token === undefined || first === undefined) return noStatement
+      return (await isKeeper(state, vault, token, first))
+        ? { debts: [{ token, units: open }], totals: null }
+        : noStatement
+    },
+  }
+}
+
+/**
+ * Reads the assets of a request that were not claimed.
+ * @throws {ContractMismatch} when the vault does not answer
+ */
+async function readOpen(state: BlockState, vault: Address, request: DepositRequest | undefined): Promise<bigint> {
+  if (request === undefined) return 0n
+  const { requestId, controller } = request
+  const [pending, claimable] = await Promise.all([
+    state.readRequired(contractCall(requestAbi, vault, 'pendingDepositRequest', [requestId, controller])),
+    state.readRequired(contractCall(requestAbi, vault, 'claimableDepositRequest', [requestId, controller])),
+  ])
+  return pending + claimable
+}
+
+/**
+ * Tells whether a vault keeps the assets of requests itself, by the transfers in the block of the first one: others keep
+ * them in a contract of its own, from which they come when they are claimed.
+ * @throws {ContractMismatch} when there is no transfer of as much
+ */
+async function readIsKeeper(
+  { rpc, block }: BlockState,
+  vault: Address,
+  asset: Address,
+  { assets, blockHash }: DepositRequest,
+): Promise<boolean> {
+  const logs = await rpc.ask((node) => node.logsOf({ address: asset, topics: [transferTopic] }, blockHash))
+  const moved = logs.filter(({ topics, data }) => topics.length === 3 && BigInt(data) === assets)
+  if (moved.length === 0)
+    throw new ContractMismatch(vault, block.number, 'has a request whose assets were not transferred')
+  const own = padHex(vault, { size: 32 }).toLowerCase()
+  return moved.some(({ topics }) => topics[2] === own)
+}
