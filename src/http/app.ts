@@ -100,7 +100,11 @@ export function createApp({ database, apiKeys, trustedProxies, ...options }: App
   const respond: Respond = (exchange, context) => {
     const { request } = exchange
     if (isGraphql(request)) return graphql(exchange, context)
-    const answer = rest(request, (wanted, variables) => runDocument(executor, wanted, variables, context))
+    const answer = rest(
+      request,
+      (wanted, variables) => runDocument(executor, wanted, variables, context),
+      isOpen ? 'public' : 'private',
+    )
     return answer ?? problem('PATH_NOT_FOUND', `${request.path} is none of the paths of this interface`)
   }
 

@@ -89,10 +89,12 @@ export type LiveEventsSubscription = { readonly ledger: { readonly event: { read
 
 export type SnapshotQueryVariables = Exact<{
   address: string;
+  at?: number | null | undefined;
+  isPast?: boolean;
 }>;
 
 
-export type SnapshotQuery = { readonly vault: { readonly owner: string, readonly status: VaultStatus, readonly valueUsd: number, readonly capitalInUsd: number, readonly capitalOutUsd: number, readonly netUsd: number, readonly strategyDeltaUsd: number, readonly marketDeltaUsd: number, readonly updatedAt: number, readonly vault: string, readonly strategy: string, readonly positions: ReadonlyArray<{ readonly inRange: boolean, readonly pendingRewardsUsd: number, readonly id: string, readonly pool: { readonly a: string, readonly b: string, readonly venue: string, readonly feeTier: number }, readonly range: { readonly lower: number, readonly upper: number, readonly current: number } }>, readonly fees: { readonly contributedUsd: number, readonly withdrawnUsd: number, readonly taxedUsd: number, readonly highWaterUsd: number }, readonly suspension: { readonly reason: string, readonly since: number, readonly exitsAvailable: boolean } | null } | null };
+export type SnapshotQuery = { readonly now?: { readonly updatedAt: number } | null, readonly vault: { readonly owner: string, readonly status: VaultStatus, readonly valueUsd: number, readonly capitalInUsd: number, readonly capitalOutUsd: number, readonly netUsd: number, readonly strategyDeltaUsd: number, readonly marketDeltaUsd: number, readonly updatedAt: number, readonly vault: string, readonly strategy: string, readonly positions: ReadonlyArray<{ readonly inRange: boolean, readonly pendingRewardsUsd: number, readonly id: string, readonly pool: { readonly a: string, readonly b: string, readonly venue: string, readonly feeTier: number }, readonly range: { readonly lower: number, readonly upper: number, readonly current: number } }>, readonly fees: { readonly contributedUsd: number, readonly withdrawnUsd: number, readonly taxedUsd: number, readonly highWaterUsd: number }, readonly suspension: { readonly reason: string, readonly since: number, readonly exitsAvailable: boolean } | null } | null };
 
 export type StrategiesQueryVariables = Exact<{ [key: string]: never; }>;
 
@@ -179,8 +181,11 @@ export const LiveEventsDocument = new TypedDocumentString(`
 }
     `) as unknown as TypedDocumentString<LiveEventsSubscription, LiveEventsSubscriptionVariables>;
 export const SnapshotDocument = new TypedDocumentString(`
-    query Snapshot($address: Address!) {
-  vault(address: $address) {
+    query Snapshot($address: Address!, $at: UnixTime, $isPast: Boolean! = false) {
+  now: vault(address: $address) @include(if: $isPast) {
+    updatedAt
+  }
+  vault(address: $address, at: $at) {
     vault: address
     owner
     status

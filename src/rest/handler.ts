@@ -30,7 +30,13 @@ export interface Execution {
 export type Execute = (requested: RequestedOperation, variables: Record<string, unknown>) => Promise<Execution>
 
 /** Answers a request of the REST interface; null where the path is none of its paths. */
-export type Rest = (request: RestRequest, execute: Execute) => Promise<Answer> | null
+export type Rest = (request: RestRequest, execute: Execute, keptBy: KeptBy) => Promise<Answer> | null
+
+/** Caches that may keep an answer that can never change: only the client's own where API keys are configured. */
+export type KeptBy = 'public' | 'private'
+
+/** How long such an answer is kept, in seconds: a day, since a mended deployment may serve it in another form. */
+const keptSeconds = 86_400
 
 /** Value of the Allow header. */
 export const allowedMethods = 'GET, HEAD, OPTIONS'
@@ -38,10 +44,10 @@ export const allowedMethods = 'GET, HEAD, OPTIONS'
 const matchers = routes.map((route) => ({ route, match: matcher(route) }))
 
 /** Answers a request by its route; null where no route matches. */
-export const rest: Rest = (request, execute) => {
+export const rest: Rest = (request, execute, keptBy) => {
   for (const { route, match } of matchers) {
     const segments = match(request.path)
-    if (segments !== null) return onlyRead(request.method, () => run(execute, route, segments, request))
+    if (segments !== null) return onlyRead(request.method, () => run(execute, route, segments, request, keptBy))
   }
   return null
 }
@@ -80,16 +86,29 @@ export function notAllowed(method: string, allow = allowedMethods): Answer {
   return { ...refusal, headers: { ...refusal.headers, allow } }
 }
 
-async function run(execute: Execute, route: Route, segments: Segments, request: RestRequest): Promise<Answer> {
+async function run(
+  execute: Execute,
+  route: Route,
+  segments: Segments,
+  request: RestRequest,
+  keptBy: KeptBy,
+): Promise<Answer> {
   try {
-    const variables = { ...decoded(segments), ...readParameters(route.parameters, request.query) }
+    const given = { ...decoded(segments), ...readParameters(route.parameters, request.query) }
+    const ofPast = route.past?.variables(given) ?? {}
+    const variables = { ...given, ...ofPast }
     const { part, rest, errors } = await execute(route.requested, variables)
     const [error] = errors ?? []
     if (error !== undefined) return failure(route, error)
     if (part === null || part === 'null') {
-      return problem('VAULT_NOT_FOUND', `no vault is known at ${String(variables['address'])}`)
+      const moment = 'at' in given ? `, or it had not begun at ${String(given['at'])}` : ''
+      return problem('VAULT_NOT_FOUND', `no vault is known at ${String(variables['address'])}${moment}`)
     }
-    return { status: 200, headers: headersOf(request, route, route.next?.(JSON.parse(rest) as never)), body: part }
+    const isPast = Object.keys(ofPast).length > 0
+    const isFinal = isPast && route.past?.isFinal(JSON.parse(rest) as never, given) === true
+    const headers = headersOf(request, route, route.next?.(JSON.parse(rest) as never))
+    const cacheControl = isFinal ? { cacheControl: `${keptBy}, max-age=${keptSeconds}` } : {}
+    return { status: 200, headers, body: part, ...cacheControl }
   } catch (error) {
     if (error instanceof BadParameter) return problem('BAD_PARAMETER', error.message, error.parameter)
     throw error
@@ -139,6 +158,9 @@ function failure({ parameters }: Route, { message, extensions }: ExecutionError)
   const { argument, code } = extensions ?? {}
   if (code === 'DATABASE_UNAVAILABLE' || code === 'DEADLINE_EXCEEDED' || code === 'OVERLOADED')
     return retryLater(code, message)
+  if (code === 'HISTORY_NOT_KEPT') {
+    return problem(code, message, 'at', { historySince: extensions?.['historySince'] })
+  }
   if (code !== 'BAD_USER_INPUT') return problem('INTERNAL', message)
   if (typeof argument !== 'string') return problem('BAD_PARAMETER', message)
   const [name = argument] = Object.entries(parameters).find(([, { variable }]) => variable === argument) ?? []

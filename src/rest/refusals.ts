@@ -91,6 +91,20 @@ export const refusals: Readonly<Record<ProblemCode, Refusal>> = {
       "Version 1842.7301934470216482113 is none of the data's history: read anew what is held.",
     ),
   },
+  HISTORY_NOT_KEPT: {
+    when: 'The state of the vault at that time is not kept, only from historySince on.',
+    isOf: ({ path }) => path === '/vault/:address/snapshot',
+    by: 'path',
+    headers: {},
+    example: JSON.parse(
+      problem(
+        'HISTORY_NOT_KEPT',
+        'The state of 0xF7bF36DFf1b98C50De0dA7DA76f94a4A8d06741A at 1763424000 is not kept, only from 1763427600 on.',
+        'at',
+        { historySince: 1763427600 },
+      ).body,
+    ) as unknown,
+  },
   BODY_TOO_LARGE: {
     when: 'The body has more bytes than are read; these paths read none.',
     isOf: none,

@@ -45,6 +45,15 @@ export interface Route {
   readonly requested: RequestedOperation
   /** Returns the cursor of the next page from the rest of the result; null where there is none. */
   readonly next?: (data: never) => string | null | undefined
+  readonly past?: PastRoute<never>
+}
+
+/** What a route that serves moments in the past has more. */
+export interface PastRoute<Data> {
+  /** Returns variables besides those of the parameters. */
+  readonly variables: (given: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>
+  /** Tells whether an answer can never change, by the rest of the result; called where there are such variables. */
+  readonly isFinal: (data: Data, given: Readonly<Record<string, unknown>>) => boolean
 }
 
 /** Paths through the objects of a result, up to the first list. */
@@ -59,6 +68,7 @@ type ResultPath<Data> = Data extends readonly unknown[]
  * Creates a route; the types ensure that `body` is a path of the document's result.
  * @param body keys that lead to the body
  * @param next returns the cursor of the next page
+ * @param past for a route that serves moments in the past
  */
 export function route<Data>(
   path: string,
@@ -67,7 +77,8 @@ export function route<Data>(
   parameters: Readonly<Record<string, Parameter>>,
   body: ResultPath<Data>,
   next?: (data: Data) => string | null | undefined,
+  past?: PastRoute<Data>,
 ): Route {
   const requested = { document, path: body as readonly string[], wordOf: word }
-  return { path, documentation, parameters, requested, ...(next && { next }) }
+  return { path, documentation, parameters, requested, ...(next && { next }), ...(past && { past }) }
 }

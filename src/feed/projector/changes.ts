@@ -6,6 +6,7 @@ import type { RecordedStrategy } from '../../database/write/strategy.ts'
 import type { RecordedScreen } from '../../database/write/universe.ts'
 import type { CountedVault } from '../../database/write/vaults/vault-tally.ts'
 import type { VaultRecord } from '../../database/write/vault.ts'
+import type { RecordedChange, RecordedLayout } from '../../database/write/vaults/history.ts'
 import type { NewestTallies } from '../../domain/ledger.ts'
 import { statusOf } from '../../domain/vault.ts'
 
@@ -42,6 +43,9 @@ export interface Changes {
   readonly events: RecordedEvent[]
   /** Positions by the number of their vault. */
   readonly positions: Map<number, readonly RecordedPosition[]>
+  readonly layouts: RecordedLayout[]
+  /** Changes of the seldom changed state of vaults, by vault and time. */
+  readonly vaultChanges: Map<string, RecordedChange>
 }
 
 /** Returns no changes. */
@@ -58,6 +62,8 @@ export function noChanges(): Changes {
     days: new Map(),
     events: [],
     positions: new Map(),
+    layouts: [],
+    vaultChanges: new Map(),
   }
 }
 

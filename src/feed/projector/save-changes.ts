@@ -14,6 +14,7 @@ import {
 } from '../../database/write/strategy.ts'
 import { saveScreens } from '../../database/write/universe.ts'
 import { saveVaults, type VaultRecord } from '../../database/write/vault.ts'
+import { saveLayouts, saveVaultChanges } from '../../database/write/vaults/history.ts'
 import { replaceHoldings } from '../../database/write/vaults/holding.ts'
 import { saveOwners } from '../../database/write/vaults/owner.ts'
 import type { CountChange } from '../../database/write/vaults/vault-tally.ts'
@@ -54,6 +55,8 @@ export async function saveChanges(
     }),
   )
   saveDays(transaction, [...changes.days.values()])
+  saveLayouts(transaction, changes.layouts)
+  saveVaultChanges(transaction, [...changes.vaultChanges.values()])
   saveEvents(transaction, changes.events, nonce)
   saveTallies(transaction, tallies.added())
   replacePositions(transaction, changes.positions)
