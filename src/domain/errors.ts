@@ -38,7 +38,7 @@ export class HistoryNotKept extends Error {
     readonly at: number,
     readonly historySince: number,
   ) {
-    super(`The state of ${vault} at ${at} is not kept, only from ${historySince} on.`)
+    super(`The state of ${vault} is kept from ${historySince} on, and not that of ${at}.`)
     this.name = new.target.name
   }
 }

@@ -94,18 +94,17 @@ async function run(
   keptBy: KeptBy,
 ): Promise<Answer> {
   try {
-    const given = { ...decoded(segments), ...readParameters(route.parameters, request.query) }
-    const ofPast = route.past?.variables(given) ?? {}
-    const variables = { ...given, ...ofPast }
-    const { part, rest, errors } = await execute(route.requested, variables)
+    const variables = { ...decoded(segments), ...readParameters(route.parameters, request.query) }
+    const past = route.past !== undefined && route.past.parameter in variables ? route.past : null
+    const requested = past === null ? route.requested : { ...route.requested, document: past.document }
+    const { part, rest, errors } = await execute(requested, variables)
     const [error] = errors ?? []
     if (error !== undefined) return failure(route, error)
     if (part === null || part === 'null') {
-      const moment = 'at' in given ? `, or it had not begun at ${String(given['at'])}` : ''
+      const moment = past === null ? '' : `, or it had not begun at ${String(variables[past.parameter])}`
       return problem('VAULT_NOT_FOUND', `no vault is known at ${String(variables['address'])}${moment}`)
     }
-    const isPast = Object.keys(ofPast).length > 0
-    const isFinal = isPast && route.past?.isFinal(JSON.parse(rest) as never, given) === true
+    const isFinal = past?.isFinal(JSON.parse(rest) as never, variables) === true
     const headers = headersOf(request, route, route.next?.(JSON.parse(rest) as never))
     const cacheControl = isFinal ? { cacheControl: `${keptBy}, max-age=${keptSeconds}` } : {}
     return { status: 200, headers, body: part, ...cacheControl }

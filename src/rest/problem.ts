@@ -9,7 +9,7 @@ export const problems = {
   METHOD_NOT_ALLOWED: { status: 405, title: 'The interface is read-only' },
   REQUEST_TIMEOUT: { status: 408, title: 'The request took too long' },
   HISTORY_CHANGED: { status: 409, title: 'The version is of another history' },
-  HISTORY_NOT_KEPT: { status: 410, title: 'The state at that time is not kept' },
+  HISTORY_NOT_KEPT: { status: 410, title: 'The state of that time is not kept' },
   BODY_TOO_LARGE: { status: 413, title: 'The body is too large' },
   TARGET_TOO_LONG: { status: 414, title: 'Path and query are too long' },
   TOO_MANY_STREAMS: { status: 429, title: 'Too many streams' },

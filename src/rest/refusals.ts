@@ -92,14 +92,14 @@ export const refusals: Readonly<Record<ProblemCode, Refusal>> = {
     ),
   },
   HISTORY_NOT_KEPT: {
-    when: 'The state of the vault at that time is not kept, only from historySince on.',
+    when: 'The state of the vault is kept from historySince on, and not that of this moment.',
     isOf: ({ path }) => path === '/vault/:address/snapshot',
     by: 'path',
     headers: {},
     example: JSON.parse(
       problem(
         'HISTORY_NOT_KEPT',
-        'The state of 0xF7bF36DFf1b98C50De0dA7DA76f94a4A8d06741A at 1763424000 is not kept, only from 1763427600 on.',
+        'The state of 0xF7bF36DFf1b98C50De0dA7DA76f94a4A8d06741A is kept from 1763427600 on, and not that of 1763424000.',
         'at',
         { historySince: 1763427600 },
       ).body,

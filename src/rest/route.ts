@@ -48,12 +48,13 @@ export interface Route {
   readonly past?: PastRoute<never>
 }
 
-/** What a route that serves moments in the past has more. */
+/** How a route serves a moment in the past. */
 export interface PastRoute<Data> {
-  /** Returns variables besides those of the parameters. */
-  readonly variables: (given: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>
-  /** Tells whether an answer can never change, by the rest of the result; called where there are such variables. */
-  readonly isFinal: (data: Data, given: Readonly<Record<string, unknown>>) => boolean
+  /** The parameter that asks for it. */
+  readonly parameter: string
+  readonly document: TypedDocumentString<Data, never>
+  /** Tells by the rest of the result whether the answer can never change. */
+  readonly isFinal: (data: Data, variables: Readonly<Record<string, unknown>>) => boolean
 }
 
 /** Paths through the objects of a result, up to the first list. */
@@ -70,14 +71,14 @@ type ResultPath<Data> = Data extends readonly unknown[]
  * @param next returns the cursor of the next page
  * @param past for a route that serves moments in the past
  */
-export function route<Data>(
+export function route<Data, PastData = Data>(
   path: string,
   document: TypedDocumentString<Data, never>,
   documentation: RouteDocumentation,
   parameters: Readonly<Record<string, Parameter>>,
   body: ResultPath<Data>,
   next?: (data: Data) => string | null | undefined,
-  past?: PastRoute<Data>,
+  past?: PastRoute<PastData>,
 ): Route {
   const requested = { document, path: body as readonly string[], wordOf: word }
   return { path, documentation, parameters, requested, ...(next && { next }), ...(past && { past }) }

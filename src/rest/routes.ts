@@ -1,6 +1,7 @@
 import {
   EquityDocument,
   EventsDocument,
+  SnapshotAtDocument,
   SnapshotDocument,
   StrategiesDocument,
   UniverseDocument,
@@ -56,7 +57,8 @@ export const routes: readonly Route[] = [
     ['vault'],
     undefined,
     {
-      variables: ({ at }) => (at === undefined ? {} : { isPast: true }),
+      parameter: 'at',
+      document: SnapshotAtDocument,
       isFinal: ({ now }, { at }) => now != null && Number(at) < now.updatedAt,
     },
   ),

@@ -45,7 +45,18 @@ CREATE TABLE "equity_curve_page" (
     CONSTRAINT "equity_curve_page_pkey" PRIMARY KEY ("vault_id","level","ordinal")
 );
 
+-- CreateTable
+CREATE TABLE "strategy_day" (
+    "strategy_id" TEXT NOT NULL,
+    "day" INTEGER NOT NULL,
+    "change_usd" DECIMAL(40,6) NOT NULL,
+    "gain_usd" DECIMAL(100,46) NOT NULL,
+
+    CONSTRAINT "strategy_day_pkey" PRIMARY KEY ("strategy_id","day")
+);
+
 -- AddForeignKey
+ALTER TABLE "strategy_day" ADD CONSTRAINT "strategy_day_strategy_id_fkey" FOREIGN KEY ("strategy_id") REFERENCES "strategy"("id") ON DELETE RESTRICT ON UPDATE CASCADE;
 ALTER TABLE "position_layout" ADD CONSTRAINT "position_layout_vault_id_fkey" FOREIGN KEY ("vault_id") REFERENCES "vault"("id") ON DELETE RESTRICT ON UPDATE CASCADE;
 ALTER TABLE "vault_change" ADD CONSTRAINT "vault_change_vault_id_fkey" FOREIGN KEY ("vault_id") REFERENCES "vault"("id") ON DELETE RESTRICT ON UPDATE CASCADE;
 ALTER TABLE "equity_curve_page" ADD CONSTRAINT "equity_curve_page_vault_id_fkey" FOREIGN KEY ("vault_id") REFERENCES "vault"("id") ON DELETE RESTRICT ON UPDATE CASCADE;
@@ -72,6 +83,13 @@ ALTER TABLE "equity_curve_page" ADD CONSTRAINT "equity_curve_page_place" CHECK (
 -- They are read seldom, and compressed to half
 ALTER TABLE "equity_curve_page" ALTER COLUMN "candidates" SET STORAGE MAIN;
 ALTER TABLE "equity_curve_page" SET (toast_tuple_target = 256);
+
+ALTER TABLE "strategy_day" ADD CONSTRAINT "strategy_day_times" CHECK ("day" >= -1);
+
+-- The days of vaults have always been kept
+INSERT INTO "strategy_day" ("strategy_id", "day", "change_usd", "gain_usd")
+  SELECT "strategy_id", "day", sum("end_usd" - "start_usd"), sum("start_usd" * ("growth" - 1))
+  FROM "vault_day" JOIN "vault" ON "id" = "vault_id" GROUP BY "strategy_id", "day";
 
 -- A line of a page was: time, net of flows, value, capital in, capital out. Value follows from the others, and its place goes
 -- to the market's part, which is not known. The table is written anew, so that it does not grow.

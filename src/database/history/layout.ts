@@ -33,19 +33,17 @@ export type LayoutRow = readonly [
 
 /** Returns the layout of a mark's positions. */
 export function layoutOf(positions: readonly StayingPart[]): Layout {
-  const rows = positions.map(
-    ({ id, pool, range, ticks }): LayoutRow => [
-      id,
-      pool.a,
-      pool.b,
-      pool.venue,
-      pool.feeTier,
-      range.lower.toFixed(),
-      range.upper.toFixed(),
-      ticks?.lower ?? null,
-      ticks?.upper ?? null,
-    ],
-  )
+  const rows = positions.map(({ id, pool, range, ticks }): LayoutRow => [
+    id,
+    pool.a,
+    pool.b,
+    pool.venue,
+    pool.feeTier,
+    range.lower.toFixed(),
+    range.upper.toFixed(),
+    ticks?.lower ?? null,
+    ticks?.upper ?? null,
+  ])
   const text = JSON.stringify(rows)
   return { positions: text, digest: hash('sha256', text, 'hex').slice(0, 16) }
 }

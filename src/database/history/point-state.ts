@@ -108,7 +108,11 @@ function headOf(hex: string) {
   const bytes = Buffer.from(hex, 'hex')
   const first = bytes[0] ?? 0
   const reader = new VarintReader(bytes, first < longLength * lengthWeight ? 1 : 2)
-  return { reader, flags: first % lengthWeight, aboveUsd: first < lengthWeight ? '0' : inUnits(reader.next(), usdScale) }
+  return {
+    reader,
+    flags: first % lengthWeight,
+    aboveUsd: first < lengthWeight ? '0' : inUnits(reader.next(), usdScale),
+  }
 }
 
 /** The changing part of a position, as exact text. */

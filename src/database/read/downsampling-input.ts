@@ -1,6 +1,6 @@
 import { type Curve, type CurveName, extremePoints, type KeptEnds } from '../../domain/equity.ts'
 import type { EquityRow } from './rows.ts'
-import { valueUsdOf } from './usd-sum.ts'
+import { valueUsdOf } from './series/usd-sum.ts'
 
 /** Usual minimum length of a line in characters, for the initial capacity; the arrays grow where lines are shorter. */
 const minLineLength = 32

@@ -9,7 +9,7 @@ import {
 } from '../../domain/equity.ts'
 import { encodedPoint } from './expressions.ts'
 import type { Read, Reader } from '../database.ts'
-import { mergedPages } from './curve-pages.ts'
+import { mergedPages } from './series/curve-pages.ts'
 import { DownsamplingInput } from './downsampling-input.ts'
 import { dataVersion } from './commit-log.ts'
 import type { EquityRow } from './rows.ts'
@@ -90,7 +90,7 @@ const netPages: CurvePages = { name: 'equity_candidates', finest: 1, text: 'cand
 const curvePages: CurvePages = {
   name: 'equity_curve_candidates',
   finest: firstCurveLevel,
-  text: `candidates || E'\\v' || coalesce((select curve.candidates from equity_curve_page curve where curve.vault_id = vault
+  text: `candidates || E'\\x0b' || coalesce((select curve.candidates from equity_curve_page curve where curve.vault_id = vault
     and curve.level = equity_page.level and curve.ordinal = equity_page.ordinal), '')`,
   separator: `E'\\x1e'`,
 }

@@ -61,7 +61,9 @@ export type PositionRow = OfVault<Served<Omit<Position, 'ordinal' | 'vaultId'>>>
   /** Moment in the past that it is served at, in Unix seconds; null for a position as it is now. */
   readonly at: number | null
 }
-export type EquityRow = OfVault<Served<Omit<EquityPoint, 'markDigest' | 'vaultId' | 'state'>>> & { readonly netUsd: string }
+export type EquityRow = OfVault<Served<Omit<EquityPoint, 'markDigest' | 'vaultId' | 'state'>>> & {
+  readonly netUsd: string
+}
 export type LedgerRow = OfVault<Served<Omit<StoredLedgerRow, 'digest' | 'vaultId' | 'commitNonce'>>>
 export type StrategyRow = Served<Omit<Strategy, 'publishedAt' | 'figuresDay'>>
 export type StrategyPairRow = Served<Omit<StrategyPair, 'ordinal'>>

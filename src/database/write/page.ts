@@ -40,7 +40,8 @@ export function savePages(transaction: Transaction, series: readonly GrownSeries
       growing.map(({ high }) => high),
     ]
     transaction.send(level === 1 ? fromPoints : fromPages, values)
-    if (level >= firstCurveLevel) transaction.send(level === firstCurveLevel ? curvesFromPoints : curvesFromPages, values)
+    if (level >= firstCurveLevel)
+      transaction.send(level === firstCurveLevel ? curvesFromPoints : curvesFromPages, values)
   }
 }
 

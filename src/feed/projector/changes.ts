@@ -2,6 +2,7 @@ import type { RecordedDay, RecordedPoint } from '../../database/write/equity.ts'
 import type { RecordedEvent } from '../../database/write/ledger.ts'
 import type { RecordedOwner } from '../../database/write/vaults/owner.ts'
 import type { RecordedPosition } from '../../database/write/position.ts'
+import type { DayEnd } from '../../database/write/strategy-day.ts'
 import type { RecordedStrategy } from '../../database/write/strategy.ts'
 import type { RecordedScreen } from '../../database/write/universe.ts'
 import type { CountedVault } from '../../database/write/vaults/vault-tally.ts'
@@ -40,6 +41,8 @@ export interface Changes {
   /** Number of points before the batch, for vaults with new ones. */
   readonly pointsBefore: Map<string, number>
   readonly days: Map<string, RecordedDay>
+  /** Each vault's newest day before the batch, by address; null where it had none. */
+  readonly daysBefore: Map<string, DayEnd | null>
   readonly events: RecordedEvent[]
   /** Positions by the number of their vault. */
   readonly positions: Map<number, readonly RecordedPosition[]>
@@ -60,6 +63,7 @@ export function noChanges(): Changes {
     points: new Map(),
     pointsBefore: new Map(),
     days: new Map(),
+    daysBefore: new Map(),
     events: [],
     positions: new Map(),
     layouts: [],

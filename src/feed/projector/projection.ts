@@ -11,7 +11,7 @@ import type { EventFact, Fact, MarkFact, OwnerFact, ScreenFact, StrategyFact, Va
 import { identityOf } from '../fact/identity.ts'
 import { afterEvent, valuation } from './after-event.ts'
 import { type Changes, countedBy, identifyingKey, type KnownState, noChanges } from './changes.ts'
-import { historyAfterFact, historyAfterMark } from './history.ts'
+import { dayEndOf, historyAfterFact, historyAfterMark } from './history.ts'
 import { LedgerTallies } from './ledger-tallies.ts'
 
 /** Applies facts in order by the rules of the domain. A rejected fact changes nothing. */
@@ -180,8 +180,11 @@ export class Projection {
    */
   #record(vault: VaultRecord, mark: RecordedMark | null): void {
     const { id, address, state, fees, history, pointCount, updatedAt: ts } = vault
-    const { points, pointsBefore, days } = this.changes
-    if (!pointsBefore.has(address)) pointsBefore.set(address, pointCount)
+    const { points, pointsBefore, days, daysBefore } = this.changes
+    if (!pointsBefore.has(address)) {
+      pointsBefore.set(address, pointCount)
+      daysBefore.set(address, dayEndOf(this.known.vaults.get(address)))
+    }
     this.#keep({ ...vault, equityAt: ts, pointCount: vault.equityAt === ts ? pointCount : pointCount + 1 })
     const key = `${address} ${ts}`
     const before = points.get(key)

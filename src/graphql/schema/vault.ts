@@ -1,4 +1,4 @@
-import { readHistoryStarts } from '../../database/read/vault-history.ts'
+import { readHistoryStarts } from '../../database/read/past/vault-at.ts'
 import type { VaultRow } from '../../database/read/rows.ts'
 import { vaultGlobalId } from '../../domain/identity/global-id.ts'
 import { builder } from './builder.ts'

@@ -7,7 +7,14 @@ import { createWithoutTables, emptyDatabase } from '../../support/database.ts'
 import { type Dump, dumpReadModel } from '../../support/dump.ts'
 import { everything, vaultThatIs } from '../../support/everything.ts'
 import { gatewayOn } from '../../support/gateway.ts'
-import { fillTables, migrateUpTo, migrationNames, readTables, type TableRows, withoutHistory } from '../../support/older-database.ts'
+import {
+  fillTables,
+  migrateUpTo,
+  migrationNames,
+  readTables,
+  type TableRows,
+  withoutHistory,
+} from '../../support/older-database.ts'
 import { addressOf, apply, deposit, event, mark, midnight, opened, position, strategy } from '../../support/world.ts'
 
 /** A vault with enough points for a page of buckets, and one whose blocks go back. */

@@ -33,7 +33,9 @@ const candidate: fc.Arbitrary<EquityRow> = fc
 const candidates = fc.array(candidate, { maxLength: 30 }).map((rows) => rows.sort((one, other) => one.ts - other.ts))
 
 function textOf(rows: readonly EquityRow[]): string {
-  return rows.map((row) => [row.ts, row.netUsd, row.capitalInUsd, row.capitalOutUsd, row.marketDeltaUsd].join(' ')).join('\n')
+  return rows
+    .map((row) => [row.ts, row.netUsd, row.capitalInUsd, row.capitalOutUsd, row.marketDeltaUsd].join(' '))
+    .join('\n')
 }
 
 function rowsOf(read: DownsamplingInput): EquityRow[] {

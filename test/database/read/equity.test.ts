@@ -210,7 +210,9 @@ function pagesOf(buckets: readonly Bucket[]): Page[] {
     return Array.from({ length: Math.floor(all.length / 16) }, (_, ordinal) => {
       const held = all.slice(16 * ordinal, 16 * (ordinal + 1))
       const ends = held.flatMap(({ least, greatest }) => [least, greatest].sort((one, other) => one.ts - other.ts))
-      const lines = ends.map((row) => [row.ts, row.netUsd, row.capitalInUsd, row.capitalOutUsd, row.marketDeltaUsd].join(' '))
+      const lines = ends.map((row) =>
+        [row.ts, row.netUsd, row.capitalInUsd, row.capitalOutUsd, row.marketDeltaUsd].join(' '),
+      )
       return { level, ordinal, first: held[0]?.first ?? NaN, last: held.at(-1)?.last ?? NaN, lines }
     })
   })

@@ -1,6 +1,6 @@
 import type { VaultRow } from '../../../database/read/rows.ts'
 import { readVaults } from '../../../database/read/vault.ts'
-import { readVaultsAt } from '../../../database/read/vault-history.ts'
+import { readVaultsAt } from '../../../database/read/past/vault-at.ts'
 import { HistoryNotKept } from '../../../domain/errors.ts'
 import type { Context } from '../../execution/context.ts'
 import { createLoader } from '../../execution/data-loaders.ts'

@@ -1,6 +1,6 @@
 import type { PositionRow, VaultRow } from '../../../database/read/rows.ts'
 import { readPositions } from '../../../database/read/vault.ts'
-import { readPositionsAt } from '../../../database/read/vault-history.ts'
+import { readPositionsAt } from '../../../database/read/past/vault-at.ts'
 import { positionGlobalId } from '../../../domain/identity/global-id.ts'
 import type { Context } from '../../execution/context.ts'
 import { groupRowsByKey, createLoader } from '../../execution/data-loaders.ts'
@@ -18,7 +18,10 @@ const loadPositionsAt = createLoader(
 )
 
 /** Loads the positions of a vault at its moment, in the order of its newest mark then. */
-export async function loadPositionsOf({ address, moment }: VaultRow, context: Context): Promise<readonly PositionRow[]> {
+export async function loadPositionsOf(
+  { address, moment }: VaultRow,
+  context: Context,
+): Promise<readonly PositionRow[]> {
   if (moment === null) return (await loadPositions(context, address, null)) ?? []
   const { at, markedAt } = moment
   if (moment.isNewest) {

@@ -1,4 +1,4 @@
-import { Decimal } from '../../domain/decimal.ts'
+import { Decimal } from '../../../domain/decimal.ts'
 
 /** Micro-dollars up to which a float gives them exactly: the product with a million errs by less than a tenth of one. */
 const exactMicros = 1e14
