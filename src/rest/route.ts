@@ -45,7 +45,7 @@ export interface Route {
   readonly requested: RequestedOperation
   /** Returns the cursor of the next page from the rest of the result; null where there is none. */
   readonly next?: (data: never) => string | null | undefined
-  readonly past?: PastRoute<never>
+  readonly past?: Omit<PastRoute<never>, 'document'> & Pick<RequestedOperation, 'document'>
 }
 
 /** How a route serves a moment in the past. */

@@ -785,7 +785,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The state of the vault at that time is not kept, only from historySince on. */
+        /** @description The state of the vault is kept from historySince on, and not that of this moment. */
         HistoryNotKept: {
             headers: {
                 /**

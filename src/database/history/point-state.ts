@@ -14,7 +14,7 @@ import { pushVarint, VarintReader, zigzag } from './varint.ts'
 
 const phases: readonly (VaultPhase | null)[] = [null, 'planting', 'exiting']
 const calmStatuses = ['idle', 'planting', 'attention', 'earning'] as const
-/** What a mark and each byte of the next part add to the first byte. */
+/** Amounts that a mark, and each byte of the next part, add to the first byte. */
 const markWeight = phases.length * calmStatuses.length
 const lengthWeight = 2 * markWeight
 const longLength = 9
@@ -26,7 +26,7 @@ export interface ChangingPart {
   readonly pendingRewardsUsd: Decimal
 }
 
-/** What the state of a point is made from. */
+/** Input of the state of a point. */
 export interface PointState {
   readonly state: VaultState
   readonly fees: VaultFees

@@ -1,4 +1,4 @@
-import { type DayGrowth, type DayWindow, maxPerformanceDays } from '../../../domain/performance.ts'
+import { type DayGrowth, type DayWindow, maxPerformanceDays } from '../../../domain/figures/performance.ts'
 import type { Read, Reader } from '../../database.ts'
 import { dataVersion } from '../commit-log.ts'
 

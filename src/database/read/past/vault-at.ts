@@ -1,21 +1,20 @@
 import { Decimal } from '../../../domain/decimal.ts'
 import { usdText } from '../../../domain/flows.ts'
-import { isInRange } from '../../../domain/position.ts'
 import type { VaultPhase, VaultStatus } from '../../../domain/vault.ts'
 import type { Read, Reader } from '../../database.ts'
-import { layoutRows } from '../../history/layout.ts'
-import { decodePointState, decodePositions } from '../../history/point-state.ts'
+import { decodePointState } from '../../history/point-state.ts'
 import { dataVersion } from '../commit-log.ts'
 import { type Columns, rowCodec } from '../row-codec.ts'
-import type { PositionRow, VaultRow } from '../rows.ts'
+import type { VaultRow } from '../rows.ts'
 import { vaultOf } from '../vault.ts'
+import { newestUpTo } from './newest.ts'
 
-/** What is stored of a vault at a moment: its newest rows of each kind at that time. */
+/** The newest rows of each kind of a vault at a moment. */
 interface StoredMoment {
   readonly address: string
   /** The vault as it is now. */
   readonly now: VaultRow
-  /** From when on its state is kept, in Unix seconds; null before its first mark of which it is. */
+  /** From when on its state is kept, in Unix seconds; null until the first mark with which it begins. */
   readonly since: number | null
   readonly openedAt: number
   readonly owner: string | null
@@ -61,10 +60,6 @@ const momentCodec = rowCodec<StoredMoment>((c: Columns) => ({
   highWaterUsd: c.rawOrNull('change.fees_high_water_usd'),
 }))
 
-/** Selects the newest row of a vault at or before the moment, by one scan of the index that its table has for time. */
-const newest = (table: string, columns = '*'): string => `(
-  select ${columns} from ${table} where vault_id = vault.id and ts <= $2::bigint order by ts desc limit 1)`
-
 const vaultsAt: Read = {
   name: 'vaults_at',
   source: 'named vaults',
@@ -72,10 +67,10 @@ const vaultsAt: Read = {
   text: `select list.vault as key, found.encoded, ${dataVersion} from unnest($1::text[]) as list(vault)
     cross join lateral (select ${momentCodec.aggregate} as encoded
       from (select * from vault where address = list.vault offset 0) vault
-        left join lateral ${newest('vault_owner')} owned on true
-        left join lateral ${newest('equity_point')} point on true
-        left join lateral ${newest('vault_change')} change on true
-        left join lateral ${newest('ledger_row', 'ts')} ledger on true
+        left join lateral ${newestUpTo('vault_owner')} owned on true
+        left join lateral ${newestUpTo('equity_point')} point on true
+        left join lateral ${newestUpTo('vault_change')} change on true
+        left join lateral ${newestUpTo('ledger_row', 'ts')} ledger on true
       where opened_at <= $2::bigint) found`,
   decode: momentCodec.decode,
 }
@@ -137,81 +132,6 @@ function stateAt(stored: StoredMoment, at: number): VaultRow | NotKept {
 }
 
 const none = '0.000000'
-
-interface StoredPositions {
-  readonly address: string
-  readonly layout: string
-  readonly state: string
-}
-
-const positionsCodec = rowCodec<StoredPositions>((c: Columns) => ({
-  address: c.key(),
-  layout: c.text('layout.positions'),
-  state: c.raw(`encode(point.state, 'hex')`),
-}))
-
-const positionsAt: Read = {
-  name: 'positions_at',
-  source: 'named vaults',
-  batching: { kind: 'keyed', keyColumn: 'address' },
-  text: `select list.vault as key, found.encoded, ${dataVersion} from unnest($1::text[]) as list(vault)
-    cross join lateral (select ${positionsCodec.aggregate} as encoded
-      from (select id from vault where address = list.vault offset 0) vault
-        cross join lateral (select state from equity_point where vault_id = vault.id and ts = $2::bigint) point
-        cross join lateral ${newest('position_layout', 'positions')} layout) found`,
-  decode: positionsCodec.decode,
-}
-
-/**
- * Reads the positions that marks have shown, in their order for each vault.
- * @param markedAt time of the marks, in Unix seconds
- * @param at moment that the rows are served for: part of their global ids
- */
-export async function readPositionsAt(
-  database: Reader,
-  addresses: readonly string[],
-  { markedAt, at }: { readonly markedAt: number; readonly at: number },
-): Promise<PositionRow[]> {
-  const found = await database.query<StoredPositions>(positionsAt, [addresses, markedAt])
-  return found.flatMap((stored) => positionRows(stored, at))
-}
-
-function positionRows({ address, layout, state }: StoredPositions, at: number): PositionRow[] {
-  const rows = layoutRows(layout)
-  const changing = decodePositions(
-    state,
-    rows.map(([, , , , , , , tickLower]) => tickLower),
-  )
-  return rows.map(([id, a, b, venue, feeTier, priceLower, priceUpper, tickLower, tickUpper], index) => {
-    const { priceCurrent = '0', tickCurrent = null, pendingRewardsUsd = none } = changing[index] ?? {}
-    const prices = {
-      lower: new Decimal(priceLower),
-      upper: new Decimal(priceUpper),
-      current: new Decimal(priceCurrent),
-    }
-    const ticks =
-      tickLower === null || tickUpper === null || tickCurrent === null
-        ? null
-        : { lower: tickLower, upper: tickUpper, current: tickCurrent }
-    return {
-      vaultAddress: address,
-      at,
-      id,
-      a,
-      b,
-      venue,
-      feeTier,
-      priceLower,
-      priceUpper,
-      priceCurrent,
-      tickLower,
-      tickUpper,
-      tickCurrent,
-      inRange: isInRange(prices, ticks),
-      pendingRewardsUsd,
-    }
-  })
-}
 
 const historyStarts: Read = {
   name: 'history_since',

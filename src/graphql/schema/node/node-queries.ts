@@ -1,6 +1,6 @@
 import { mostIds } from '../../../limits.ts'
 import { parseGlobalId } from '../../../domain/identity/global-id.ts'
-import type { VaultRow } from '../../../database/read/rows.ts'
+import type { PositionRow, VaultRow } from '../../../database/read/rows.ts'
 import { HistoryNotKept } from '../../../domain/errors.ts'
 import type { Context } from '../../execution/context.ts'
 import { requireAtMost } from '../arguments.ts'
@@ -9,7 +9,7 @@ import { loadLedgerRow } from '../ledger.ts'
 import { NodeInterface, type NodeRow } from './node-interface.ts'
 import { loadStrategy } from '../strategy.ts'
 import { loadVaultAt } from '../vault-state/load-vault.ts'
-import { loadPositionsOf } from '../vault-state/position.ts'
+import { loadPositions, loadPositionsOf } from '../vault-state/position.ts'
 
 /**
  * Returns the row with a global id; null if none has it, including ids of an invalid format: ids are opaque to clients.
@@ -24,8 +24,7 @@ async function loadNode(context: Context, id: string): Promise<NodeRow | null> {
     case 'Strategy':
       return (await loadStrategy(context, object.id, null)) ?? null
     case 'Position': {
-      const vault = await vaultOfId(context, object)
-      const positions = vault === undefined ? [] : await loadPositionsOf(vault, context)
+      const positions = await positionsOfId(context, object)
       return positions.find((position) => position.id === object.positionId) ?? null
     }
     case 'LedgerRow':
@@ -33,17 +32,26 @@ async function loadNode(context: Context, id: string): Promise<NodeRow | null> {
   }
 }
 
+interface VaultId {
+  readonly vault: string
+  readonly at: number | null
+}
+
 /** Returns the vault of an id; undefined also where its state at the moment of the id is not kept. */
-async function vaultOfId(
-  context: Context,
-  { vault, at }: { readonly vault: string; readonly at: number | null },
-): Promise<VaultRow | undefined> {
+async function vaultOfId(context: Context, { vault, at }: VaultId): Promise<VaultRow | undefined> {
   try {
     return await loadVaultAt(context, vault, at)
   } catch (error) {
     if (error instanceof HistoryNotKept) return undefined
     throw error
   }
+}
+
+/** Returns the positions of the vault of an id; those of now by one read, without the vault. */
+async function positionsOfId(context: Context, object: VaultId): Promise<readonly PositionRow[]> {
+  if (object.at === null) return (await loadPositions(context, object.vault, null)) ?? []
+  const vault = await vaultOfId(context, object)
+  return vault === undefined ? [] : loadPositionsOf(vault, context)
 }
 
 builder.queryFields((t) => ({

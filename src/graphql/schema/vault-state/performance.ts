@@ -1,5 +1,5 @@
 import { type GrowthSeries, readStrategyGrowth, readVaultGrowth } from '../../../database/read/past/performance.ts'
-import { type DayWindow, type Performance, performanceOf, wholeDays } from '../../../domain/performance.ts'
+import { type DayWindow, type Performance, performanceOf, wholeDays } from '../../../domain/figures/performance.ts'
 import { secondsPerDay } from '../../../domain/returns.ts'
 import { maxUnixTime } from '../../../limits.ts'
 import { createLoader } from '../../execution/data-loaders.ts'

@@ -1,13 +1,13 @@
 import type { PositionRow, VaultRow } from '../../../database/read/rows.ts'
 import { readPositions } from '../../../database/read/vault.ts'
-import { readPositionsAt } from '../../../database/read/past/vault-at.ts'
+import { readPositionsAt } from '../../../database/read/past/positions-at.ts'
 import { positionGlobalId } from '../../../domain/identity/global-id.ts'
 import type { Context } from '../../execution/context.ts'
 import { groupRowsByKey, createLoader } from '../../execution/data-loaders.ts'
 import { builder } from '../builder.ts'
 import { NodeInterface } from '../node/node-interface.ts'
 
-const loadPositions = createLoader('positions', async (database, addresses: readonly string[]) =>
+export const loadPositions = createLoader('positions', async (database, addresses: readonly string[]) =>
   groupRowsByKey(addresses, await readPositions(database, addresses), (position) => position.vaultAddress),
 )
 

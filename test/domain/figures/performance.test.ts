@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type DayGrowth, performanceOf, wholeDays } from '../../src/domain/performance.ts'
+import { type DayGrowth, performanceOf, wholeDays } from '../../../src/domain/figures/performance.ts'
 
 const all = { firstDay: -1, lastDay: 100_000 }
 

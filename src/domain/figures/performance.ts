@@ -1,4 +1,4 @@
-import { secondsPerDay } from './returns.ts'
+import { secondsPerDay } from '../returns.ts'
 
 /** Growth of a vault's or a strategy's value over one UTC day, without flows. */
 export interface DayGrowth {
