@@ -11,6 +11,9 @@ export const pagePoints = pageBuckets * bucketFan
 /** Maximum level of a page: one has a billion points. */
 export const maxPageLevels = 13
 
+/** The first level with pages for other curves than net of flows: for fewer points, all of them are read. */
+export const firstCurveLevel = 2
+
 /**
  * Returns how many pages of a level are complete, that is final. A page is complete once a point after its own exists,
  * because the newest point may still be replaced by another of the same second.
@@ -20,6 +23,9 @@ export const maxPageLevels = 13
 export function completePages(points: number, level: number): number {
   return Math.floor(Math.max(0, points - 1) / (pageBuckets * bucketFan ** level))
 }
+
+/** Names of the curves that can be drawn of a vault's equity points: gain net of flows, its two parts, and value. */
+export type CurveName = 'net' | 'strategy' | 'market' | 'value'
 
 /** A curve over time: points by index, ascending by time. */
 export interface Curve {

@@ -30,6 +30,19 @@ export class InvalidTime extends DomainError {
   }
 }
 
+/** A moment of a vault from before its state was kept. */
+export class HistoryNotKept extends Error {
+  /** @param historySince from when on it is, in Unix seconds */
+  constructor(
+    readonly vault: string,
+    readonly at: number,
+    readonly historySince: number,
+  ) {
+    super(`The state of ${vault} is kept from ${historySince} on, and not that of ${at}.`)
+    this.name = new.target.name
+  }
+}
+
 /** A query argument that is out of range or contradicts another argument. */
 export class InvalidArgument extends DomainError {
   constructor(argument: string, flaw: string) {

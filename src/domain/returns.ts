@@ -1,6 +1,7 @@
 import { Decimal, one, roundFine } from './decimal.ts'
 
-const secondsPerDay = 86_400
+/** Length of a UTC day. */
+export const secondsPerDay = 86_400
 const windowDays = 30
 const daysPerYear = 365
 

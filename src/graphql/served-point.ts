@@ -7,8 +7,8 @@ export interface ServedPoint extends EquityRow {
 
 /** Adds to each point the one before it; null for the first. */
 export function withBefore(rows: readonly EquityRow[]): ServedPoint[] {
-  return rows.map(({ vaultAddress, ts, valueUsd, capitalInUsd, capitalOutUsd, netUsd }, order) => {
+  return rows.map(({ vaultAddress, ts, valueUsd, capitalInUsd, capitalOutUsd, netUsd, marketDeltaUsd }, order) => {
     const before = rows[order - 1] ?? null
-    return { vaultAddress, ts, valueUsd, capitalInUsd, capitalOutUsd, netUsd, before }
+    return { vaultAddress, ts, valueUsd, capitalInUsd, capitalOutUsd, netUsd, marketDeltaUsd, before }
   })
 }

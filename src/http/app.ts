@@ -96,10 +96,11 @@ export function createApp({ database, apiKeys, trustedProxies, ...options }: App
   const graphql = createGraphql({ executor, schema, admission, plugins, isOpen })
   const capacity = createSharedCapacity(limits)
 
+  const keptBy = isOpen ? 'public' : 'private'
   const respond: Respond = (exchange, context) =>
     exchange.request.path === graphqlPath
       ? graphql(exchange, context)
-      : rest(exchange.request, (wanted, variables) => executor.runOwn(wanted, variables, context))
+      : rest(exchange.request, (wanted, variables) => executor.runOwn(wanted, variables, context), keptBy)
 
   const findAddress = (context: RequestContext): Promise<string | null> => exampleAddress(executor, context)
   const pages = new Map([...staticPages, ...rootLinks({ findAddress, isOpen, report: options.report })])

@@ -94,6 +94,16 @@ export type SnapshotQueryVariables = Exact<{
 
 export type SnapshotQuery = { readonly vault: { readonly owner: string, readonly status: VaultStatus, readonly valueUsd: number, readonly capitalInUsd: number, readonly capitalOutUsd: number, readonly netUsd: number, readonly strategyDeltaUsd: number, readonly marketDeltaUsd: number, readonly updatedAt: number, readonly vault: string, readonly strategy: string, readonly positions: ReadonlyArray<{ readonly inRange: boolean, readonly pendingRewardsUsd: number, readonly id: string, readonly pool: { readonly a: string, readonly b: string, readonly venue: string, readonly feeTier: number }, readonly range: { readonly lower: number, readonly upper: number, readonly current: number } }>, readonly fees: { readonly contributedUsd: number, readonly withdrawnUsd: number, readonly taxedUsd: number, readonly highWaterUsd: number }, readonly suspension: { readonly reason: string, readonly since: number, readonly exitsAvailable: boolean } | null } | null };
 
+export type SnapshotAtQueryVariables = Exact<{
+  address: string;
+  at: number;
+}>;
+
+
+export type SnapshotAtQuery = { readonly now: { readonly updatedAt: number } | null, readonly vault: { readonly owner: string, readonly status: VaultStatus, readonly valueUsd: number, readonly capitalInUsd: number, readonly capitalOutUsd: number, readonly netUsd: number, readonly strategyDeltaUsd: number, readonly marketDeltaUsd: number, readonly updatedAt: number, readonly vault: string, readonly strategy: string, readonly positions: ReadonlyArray<{ readonly inRange: boolean, readonly pendingRewardsUsd: number, readonly id: string, readonly pool: { readonly a: string, readonly b: string, readonly venue: string, readonly feeTier: number }, readonly range: { readonly lower: number, readonly upper: number, readonly current: number } }>, readonly fees: { readonly contributedUsd: number, readonly withdrawnUsd: number, readonly taxedUsd: number, readonly highWaterUsd: number }, readonly suspension: { readonly reason: string, readonly since: number, readonly exitsAvailable: boolean } | null } | null };
+
+export type SnapshotFieldsFragment = { readonly owner: string, readonly status: VaultStatus, readonly valueUsd: number, readonly capitalInUsd: number, readonly capitalOutUsd: number, readonly netUsd: number, readonly strategyDeltaUsd: number, readonly marketDeltaUsd: number, readonly updatedAt: number, readonly vault: string, readonly strategy: string, readonly positions: ReadonlyArray<{ readonly inRange: boolean, readonly pendingRewardsUsd: number, readonly id: string, readonly pool: { readonly a: string, readonly b: string, readonly venue: string, readonly feeTier: number }, readonly range: { readonly lower: number, readonly upper: number, readonly current: number } }>, readonly fees: { readonly contributedUsd: number, readonly withdrawnUsd: number, readonly taxedUsd: number, readonly highWaterUsd: number }, readonly suspension: { readonly reason: string, readonly since: number, readonly exitsAvailable: boolean } | null };
+
 export type StrategiesQueryVariables = Exact<{ [key: string]: never; }>;
 
 
@@ -127,7 +137,48 @@ export class TypedDocumentString<TResult, TVariables>
     return this.value;
   }
 }
-
+export const SnapshotFieldsFragmentDoc = new TypedDocumentString(`
+    fragment SnapshotFields on Vault {
+  vault: address
+  owner
+  status
+  strategy: strategyId
+  valueUsd
+  capitalInUsd
+  capitalOutUsd
+  netUsd
+  strategyDeltaUsd
+  marketDeltaUsd
+  positions {
+    id: positionId
+    pool {
+      a
+      b
+      venue
+      feeTier
+    }
+    range {
+      lower
+      upper
+      current
+    }
+    inRange
+    pendingRewardsUsd
+  }
+  fees {
+    contributedUsd
+    withdrawnUsd
+    taxedUsd
+    highWaterUsd
+  }
+  suspension {
+    reason
+    since
+    exitsAvailable
+  }
+  updatedAt
+}
+    `, {"fragmentName":"SnapshotFields"}) as unknown as TypedDocumentString<SnapshotFieldsFragment, unknown>;
 export const EquityDocument = new TypedDocumentString(`
     query Equity($address: Address!, $since: UnixTime, $until: UnixTime, $points: Int! = 500) {
   vault(address: $address) {
@@ -181,47 +232,98 @@ export const LiveEventsDocument = new TypedDocumentString(`
 export const SnapshotDocument = new TypedDocumentString(`
     query Snapshot($address: Address!) {
   vault(address: $address) {
-    vault: address
-    owner
-    status
-    strategy: strategyId
-    valueUsd
-    capitalInUsd
-    capitalOutUsd
-    netUsd
-    strategyDeltaUsd
-    marketDeltaUsd
-    positions {
-      id: positionId
-      pool {
-        a
-        b
-        venue
-        feeTier
-      }
-      range {
-        lower
-        upper
-        current
-      }
-      inRange
-      pendingRewardsUsd
-    }
-    fees {
-      contributedUsd
-      withdrawnUsd
-      taxedUsd
-      highWaterUsd
-    }
-    suspension {
-      reason
-      since
-      exitsAvailable
-    }
-    updatedAt
+    ...SnapshotFields
   }
 }
-    `) as unknown as TypedDocumentString<SnapshotQuery, SnapshotQueryVariables>;
+    fragment SnapshotFields on Vault {
+  vault: address
+  owner
+  status
+  strategy: strategyId
+  valueUsd
+  capitalInUsd
+  capitalOutUsd
+  netUsd
+  strategyDeltaUsd
+  marketDeltaUsd
+  positions {
+    id: positionId
+    pool {
+      a
+      b
+      venue
+      feeTier
+    }
+    range {
+      lower
+      upper
+      current
+    }
+    inRange
+    pendingRewardsUsd
+  }
+  fees {
+    contributedUsd
+    withdrawnUsd
+    taxedUsd
+    highWaterUsd
+  }
+  suspension {
+    reason
+    since
+    exitsAvailable
+  }
+  updatedAt
+}`) as unknown as TypedDocumentString<SnapshotQuery, SnapshotQueryVariables>;
+export const SnapshotAtDocument = new TypedDocumentString(`
+    query SnapshotAt($address: Address!, $at: UnixTime!) {
+  now: vault(address: $address) {
+    updatedAt
+  }
+  vault(address: $address, at: $at) {
+    ...SnapshotFields
+  }
+}
+    fragment SnapshotFields on Vault {
+  vault: address
+  owner
+  status
+  strategy: strategyId
+  valueUsd
+  capitalInUsd
+  capitalOutUsd
+  netUsd
+  strategyDeltaUsd
+  marketDeltaUsd
+  positions {
+    id: positionId
+    pool {
+      a
+      b
+      venue
+      feeTier
+    }
+    range {
+      lower
+      upper
+      current
+    }
+    inRange
+    pendingRewardsUsd
+  }
+  fees {
+    contributedUsd
+    withdrawnUsd
+    taxedUsd
+    highWaterUsd
+  }
+  suspension {
+    reason
+    since
+    exitsAvailable
+  }
+  updatedAt
+}`) as unknown as TypedDocumentString<SnapshotAtQuery, SnapshotAtQueryVariables>;
 export const StrategiesDocument = new TypedDocumentString(`
     query Strategies {
   strategies {

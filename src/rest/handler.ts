@@ -29,6 +29,12 @@ export interface Execution {
 /** Runs a document through the gateway's schema. */
 export type Execute = (requested: RequestedOperation, variables: Record<string, unknown>) => Promise<Execution>
 
+/** Caches that may keep an answer that can never change: only the client's own where API keys are configured. */
+export type KeptBy = 'public' | 'private'
+
+/** How long such an answer is kept, in seconds: a day, since a mended deployment may serve it in another form. */
+const keptSeconds = 86_400
+
 /** Value of the Allow header. */
 const allowedMethods = 'GET, HEAD, OPTIONS'
 
@@ -58,13 +64,13 @@ export function findRoute(path: string): MatchedRoute | null {
 }
 
 /** Answers a request of the REST interface. */
-export async function rest(request: RestRequest, execute: Execute): Promise<Answer> {
+export async function rest(request: RestRequest, execute: Execute, keptBy: KeptBy): Promise<Answer> {
   const matched = findRoute(request.path)
   if (matched === null) return problem('PATH_NOT_FOUND', `${request.path} is none of the paths of this interface`)
   const unread = answerUnread(request.method)
   if (unread !== null) return unread
   try {
-    return await run(execute, matched, request)
+    return await run(execute, matched, request, keptBy)
   } catch (error) {
     if (error instanceof BadParameter) return problem('BAD_PARAMETER', error.message, error.parameter)
     throw error
@@ -89,18 +95,29 @@ export function notAllowed(method: string, allow = allowedMethods): Answer {
   return { ...refusal, headers: { ...refusal.headers, allow } }
 }
 
-async function run(execute: Execute, { route, segments }: MatchedRoute, request: RestRequest): Promise<Answer> {
+async function run(
+  execute: Execute,
+  { route, segments }: MatchedRoute,
+  request: RestRequest,
+  keptBy: KeptBy,
+): Promise<Answer> {
   const variables: Record<string, unknown> = {}
   for (const name in segments) variables[name] = decoded(name, segments[name] as string)
   Object.assign(variables, readParameters(route.parameters, request.query))
-  const { part, rest, errors } = await execute(route.requested, variables)
+  const past = route.past !== undefined && route.past.parameter in variables ? route.past : null
+  const requested = past === null ? route.requested : { ...route.requested, document: past.document }
+  const { part, rest, errors } = await execute(requested, variables)
   const [error] = errors ?? []
   if (error !== undefined) return failure(route, error)
   if (part === null || part === 'null') {
-    return problem('VAULT_NOT_FOUND', `no vault is known at ${String(variables['address'])}`)
+    const moment = past === null ? '' : `, or it had not begun at ${String(variables[past.parameter])}`
+    return problem('VAULT_NOT_FOUND', `no vault is known at ${String(variables['address'])}${moment}`)
   }
   const next = route.next?.(JSON.parse(rest) as never) ?? null
-  return { status: 200, headers: next === null ? jsonHeaders : linked(request, route, next), body: part }
+  const isFinal = past?.isFinal(JSON.parse(rest) as never, variables) === true
+  const headers = next === null ? jsonHeaders : linked(request, route, next)
+  const cacheControl = isFinal ? { cacheControl: `${keptBy}, max-age=${keptSeconds}` } : {}
+  return { status: 200, headers, body: part, ...cacheControl }
 }
 
 function decoded(name: string, segment: string): string {

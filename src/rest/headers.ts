@@ -13,6 +13,17 @@ export const contentHeaders: Headers = {
   'Cache-Control': { ...text('Never used unasked: ask again with If-None-Match.', 'no-cache'), const: 'no-cache' },
 }
 
+/** Headers of responses about a moment in the past, which may never change. */
+export const pastHeaders: Headers = {
+  'Cache-Control': {
+    ...text(
+      'Never used unasked; but what can never change may be kept for a day, where API keys are configured by the client alone.',
+      'no-cache',
+    ),
+    enum: ['no-cache', 'public, max-age=86400', 'private, max-age=86400'],
+  },
+}
+
 const dataVersion = '1842.7301934470216482113'
 
 /**

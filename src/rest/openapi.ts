@@ -5,6 +5,7 @@ import {
   contentHeaders,
   dataHeaders,
   paginationHeaders,
+  pastHeaders,
   lastEventIdSchema,
   rateLimitHeaders,
   streamHeaders,
@@ -23,6 +24,7 @@ const problemSchema: Schema = {
     status: { ...integer('The HTTP status.', 500), minimum: 400, maximum: 599 },
     detail: text('The fault of this request.', 'Something went wrong here.'),
     parameter: text('The parameter at fault, where there is one.', 'points'),
+    historySince: integer('From when on the state of the vault is kept, in Unix seconds.', 1763427600),
   }),
   required: ['type', 'title', 'status', 'detail'],
 }
@@ -135,10 +137,10 @@ function described({ description, examples, ...schema }: Schema): object {
   return { description, schema, example: examples?.[0] }
 }
 
-function successes({ documentation, parameters }: Route): object {
+function successes({ documentation, parameters, past }: Route): object {
   const headers = headersOf([
     {
-      always: contentHeaders,
+      always: past === undefined ? contentHeaders : { ...contentHeaders, ...pastHeaders },
       maybe: { ...dataHeaders, ...rateLimitHeaders, ...('cursor' in parameters ? paginationHeaders : {}) },
     },
   ])

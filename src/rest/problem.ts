@@ -9,6 +9,7 @@ export const problems = {
   METHOD_NOT_ALLOWED: { status: 405, title: 'The interface is read-only' },
   REQUEST_TIMEOUT: { status: 408, title: 'The request took too long' },
   HISTORY_CHANGED: { status: 409, title: 'The version is of another history' },
+  HISTORY_NOT_KEPT: { status: 410, title: 'The state of that time is not kept' },
   BODY_TOO_LARGE: { status: 413, title: 'The body is too large' },
   TARGET_TOO_LONG: { status: 414, title: 'Path and query are too long' },
   TOO_MANY_STREAMS: { status: 429, title: 'Too many streams' },
@@ -29,20 +30,28 @@ export interface Answer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
+  /** Value of Cache-Control in place of `no-cache`. */
+  readonly cacheControl?: string
 }
 
 /**
  * Creates a problem response.
  * @param parameter name of the invalid parameter
+ * @param more further members
  * @see RFC 9457, Problem Details for HTTP APIs
  */
-export function problem(code: ProblemCode, detail: string, parameter?: string): Answer {
+export function problem(
+  code: ProblemCode,
+  detail: string,
+  parameter?: string,
+  more: Readonly<Record<string, unknown>> = {},
+): Answer {
   const { status, title } = problems[code]
   const type = `urn:vault-gateway:problem:${code.toLowerCase().replaceAll('_', '-')}`
   return {
     status,
     headers: { 'content-type': 'application/problem+json; charset=utf-8' },
-    body: JSON.stringify({ type, title, status, detail, ...(parameter === undefined ? {} : { parameter }) }),
+    body: JSON.stringify({ type, title, status, detail, ...(parameter === undefined ? {} : { parameter }), ...more }),
   }
 }
 

@@ -91,6 +91,20 @@ export const refusals: Readonly<Record<ProblemCode, Refusal>> = {
       "Version 1842.7301934470216482113 is none of the data's history: read anew what is held.",
     ),
   },
+  HISTORY_NOT_KEPT: {
+    when: 'The state of the vault is kept from historySince on, and not that of this moment.',
+    isOf: ({ path }) => path === '/vault/:address/snapshot',
+    by: 'path',
+    headers: {},
+    example: JSON.parse(
+      problem(
+        'HISTORY_NOT_KEPT',
+        'The state of 0xF7bF36DFf1b98C50De0dA7DA76f94a4A8d06741A is kept from 1763427600 on, and not that of 1763424000.',
+        'at',
+        { historySince: 1763427600 },
+      ).body,
+    ) as unknown,
+  },
   BODY_TOO_LARGE: {
     when: 'The body has more bytes than are read; these paths read none.',
     isOf: none,

@@ -45,6 +45,16 @@ export interface Route {
   readonly requested: RequestedOperation
   /** Returns the cursor of the next page from the rest of the result; null where there is none. */
   readonly next?: (data: never) => string | null | undefined
+  readonly past?: Omit<PastRoute<never>, 'document'> & Pick<RequestedOperation, 'document'>
+}
+
+/** How a route serves a moment in the past. */
+export interface PastRoute<Data> {
+  /** The parameter that asks for it. */
+  readonly parameter: string
+  readonly document: TypedDocumentString<Data, never>
+  /** Tells by the rest of the result whether the answer can never change. */
+  readonly isFinal: (data: Data, variables: Readonly<Record<string, unknown>>) => boolean
 }
 
 /** Paths through the objects of a result, up to the first list. */
@@ -59,15 +69,17 @@ type ResultPath<Data> = Data extends readonly unknown[]
  * Creates a route; the types ensure that `body` is a path of the document's result.
  * @param body keys that lead to the body
  * @param next returns the cursor of the next page
+ * @param past for a route that serves moments in the past
  */
-export function route<Data>(
+export function route<Data, PastData = Data>(
   path: string,
   document: TypedDocumentString<Data, never>,
   documentation: RouteDocumentation,
   parameters: Readonly<Record<string, Parameter>>,
   body: ResultPath<Data>,
   next?: (data: Data) => string | null | undefined,
+  past?: PastRoute<PastData>,
 ): Route {
   const requested = { document, path: body as readonly string[], wordOf: word }
-  return { path, documentation, parameters, requested, ...(next && { next }) }
+  return { path, documentation, parameters, requested, ...(next && { next }), ...(past && { past }) }
 }

@@ -1,6 +1,7 @@
 import {
   EquityDocument,
   EventsDocument,
+  SnapshotAtDocument,
   SnapshotDocument,
   StrategiesDocument,
   UniverseDocument,
@@ -45,13 +46,21 @@ export const routes: readonly Route[] = [
       operation: 'getSnapshot',
       tag: 'vault',
       summary: "A vault's snapshot",
-      description: "Its value, flows, gain and the gain's causes, positions, fees and suspension.",
+      description:
+        "Its value, flows, gain and the gain's causes, positions, fees and suspension: now, or as they were at the end of a " +
+        'second. An answer about a time before the newest fact of the vault never changes, and may be kept for a day.',
       schema: snapshot,
       name: 'Snapshot',
       isList: false,
     },
-    {},
+    { at: timeParameter('at', 'The moment, in Unix seconds; without it, now.', 1763431200) },
     ['vault'],
+    undefined,
+    {
+      parameter: 'at',
+      document: SnapshotAtDocument,
+      isFinal: ({ now }, { at }) => now != null && Number(at) < now.updatedAt,
+    },
   ),
 
   route(

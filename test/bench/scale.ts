@@ -43,7 +43,7 @@ const numbers = (text: string): [number, number] => {
   return [small, large]
 }
 const ledgers = numbers(values['long-ledger'])
-const ofPoint = ['equity_point', 'equity_page', 'equity_bucket']
+const ofPoint = ['equity_point', 'equity_page', 'equity_curve_page', 'position_layout', 'vault_change']
 
 const server = process.env['BENCH_DATABASE_URL']
 if (server === undefined) console.log('PostgreSQL is left out: BENCH_DATABASE_URL is not set')

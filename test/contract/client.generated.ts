@@ -9,7 +9,7 @@ export interface paths {
         };
         /**
          * A vault's snapshot
-         * @description Its value, flows, gain and the gain's causes, positions, fees and suspension.
+         * @description Its value, flows, gain and the gain's causes, positions, fees and suspension: now, or as they were at the end of a second. An answer about a time before the newest fact of the vault never changes, and may be kept for a day.
          */
         get: operations["getSnapshot"];
         put?: never;
@@ -583,6 +583,11 @@ export interface components {
              * @example points
              */
             parameter?: string;
+            /**
+             * @description From when on the state of the vault is kept, in Unix seconds.
+             * @example 1763427600
+             */
+            historySince?: number;
         };
     };
     responses: {
@@ -748,6 +753,40 @@ export interface components {
         };
         /** @description Min-Data-Version is none of the history of the data: it was lost by a failover, or is older than what is kept. */
         HistoryChanged: {
+            headers: {
+                /**
+                 * @description The strong tag of the content.
+                 * @example "GvMTLpTmVBWWV25tJ9tWZgCzJKe"
+                 */
+                ETag: string;
+                /**
+                 * @description Id of the request in the logs: its own where that is a valid one.
+                 * @example 3f0c1d9e-5b7a-4c86-9a2f-0d4be1c86a57
+                 */
+                "X-Request-Id": string;
+                /**
+                 * @description Never used unasked: ask again with If-None-Match.
+                 * @example no-cache
+                 */
+                "Cache-Control": "no-cache";
+                /**
+                 * @description How many requests are left, and in how many seconds there are more again.
+                 * @example "default";r=99;t=60
+                 */
+                RateLimit?: string;
+                /**
+                 * @description How many requests a sender has in how many seconds.
+                 * @example "default";q=100;w=60
+                 */
+                "RateLimit-Policy"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The state of the vault is kept from historySince on, and not that of this moment. */
+        HistoryNotKept: {
             headers: {
                 /**
                  * @description The strong tag of the content.
@@ -1023,7 +1062,10 @@ export type $defs = Record<string, never>;
 export interface operations {
     getSnapshot: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The moment, in Unix seconds; without it, now. */
+                at?: number;
+            };
             header?: {
                 /** @description The ETag of an answer that is held already: 304 where it still stands. */
                 "If-None-Match"?: string;
@@ -1055,10 +1097,10 @@ export interface operations {
                      */
                     "X-Request-Id": string;
                     /**
-                     * @description Never used unasked: ask again with If-None-Match.
+                     * @description Never used unasked; but what can never change may be kept for a day, where API keys are configured by the client alone.
                      * @example no-cache
                      */
-                    "Cache-Control": "no-cache";
+                    "Cache-Control": "no-cache" | "public, max-age=86400" | "private, max-age=86400";
                     /**
                      * @description A version that the content is not older than: the number of a commit, and a random nonce.
                      * @example 1842.7301934470216482113
@@ -1148,10 +1190,10 @@ export interface operations {
                      */
                     "X-Request-Id": string;
                     /**
-                     * @description Never used unasked: ask again with If-None-Match.
+                     * @description Never used unasked; but what can never change may be kept for a day, where API keys are configured by the client alone.
                      * @example no-cache
                      */
-                    "Cache-Control": "no-cache";
+                    "Cache-Control": "no-cache" | "public, max-age=86400" | "private, max-age=86400";
                     /**
                      * @description A version that the content is not older than: the number of a commit, and a random nonce.
                      * @example 1842.7301934470216482113
@@ -1187,6 +1229,7 @@ export interface operations {
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             409: components["responses"]["HistoryChanged"];
+            410: components["responses"]["HistoryNotKept"];
             414: components["responses"]["TargetTooLong"];
             429: components["responses"]["RateLimited"];
             431: components["responses"]["HeadersTooLarge"];

@@ -48,6 +48,7 @@ const refused: Readonly<Record<string, readonly string[]>> = {
   ],
   strategy_times: [`update strategy set published_at = -1`, `update strategy set figures_day = -2`],
   strategy_place: [`update strategy set ordinal = -1 where id = 'one'`],
+  strategy_day_times: [`update strategy_day set day = -2`],
   strategy_revision_times: [`update strategy_revision set ts = -1`],
   strategy_pair_place: [`update strategy_pair set ordinal = -1`],
   strategy_pair_venues: venuesOf('strategy_pair'),
@@ -93,6 +94,44 @@ const refused: Readonly<Record<string, readonly string[]>> = {
     `update equity_point set value_usd = 'NaN'`,
     `update equity_point set capital_in_usd = -1`,
     `update equity_point set capital_out_usd = -1`,
+  ],
+  equity_point_history: [
+    `update equity_point set market_delta_usd = null where ts = (select max(ts) from equity_point)`,
+    `update equity_point set state = null`,
+    `update equity_point set state = ''`,
+    `update equity_point set market_delta_usd = 'NaN'`,
+  ],
+  vault_traced: [
+    `update vault set history_since = -1`,
+    `update vault set history_since = null`,
+    `update vault set history_since = updated_at + 1`,
+    `update vault set marked_at = equity_at + 1`,
+    `update vault set marked_at = null`,
+    `update vault set changed_at = updated_at + 1`,
+    `update vault set layout_digest = '\\x00'`,
+  ],
+  position_layout_form: [`update position_layout set ts = -1`, `update position_layout set positions = 'none'`],
+  vault_change_times: [
+    `insert into vault_change ${changeWith('-1', 'null', 'null', '0', 'null', 'null', 'null')}`,
+    `insert into vault_change ${changeWith('1', `'why'`, '2', '0', 'null', 'null', 'null')}`,
+  ],
+  vault_change_suspension_whole: [
+    `insert into vault_change ${changeWith('1', `'why'`, 'null', '0', 'null', 'null', 'null')}`,
+    `insert into vault_change ${changeWith('1', 'null', '1', '0', 'null', 'null', 'null')}`,
+  ],
+  vault_change_fees: [
+    `insert into vault_change ${changeWith('1', 'null', 'null', '-1', 'null', 'null', 'null')}`,
+    `insert into vault_change ${changeWith('1', 'null', 'null', `'NaN'`, 'null', 'null', 'null')}`,
+    `insert into vault_change ${changeWith('1', 'null', 'null', '0', '1', 'null', '1')}`,
+    `insert into vault_change ${changeWith('1', 'null', 'null', '0', '1', '1', 'null')}`,
+    `insert into vault_change ${changeWith('1', 'null', 'null', '0', '-1', '0', '0')}`,
+    `insert into vault_change ${changeWith('1', 'null', 'null', '0', '0', '-1', '0')}`,
+    `insert into vault_change ${changeWith('1', 'null', 'null', '0', 'null', 'null', '-1')}`,
+  ],
+  equity_curve_page_place: [
+    `insert into equity_curve_page select id, 1, 0, '' from vault`,
+    `insert into equity_curve_page select id, 14, 0, '' from vault`,
+    `insert into equity_curve_page select id, 2, -1, '' from vault`,
   ],
   vault_point_count: [
     `update vault set point_count = -1`,
@@ -215,6 +254,10 @@ const doubled: Readonly<Record<string, string>> = {
   equity_point_pkey: `insert into equity_point select * from equity_point limit 1`,
   equity_page_pkey: `${pageWith({})}, ${pageValues({ last_ts: 65 })}`,
   equity_page_vault_id_level_last_ts_key: `${pageWith({})}, ${pageValues({ ordinal: 1 })}`,
+  strategy_day_pkey: `insert into strategy_day select * from strategy_day limit 1`,
+  position_layout_pkey: `insert into position_layout select * from position_layout`,
+  vault_change_pkey: `insert into vault_change select * from vault_change`,
+  equity_curve_page_pkey: `insert into equity_curve_page select id, 2, 0, '' from vault, generate_series(1, 2)`,
   vault_day_pkey: `insert into vault_day select * from vault_day limit 1`,
   vault_owner_pkey: `insert into vault_owner select * from vault_owner`,
   vault_pkey: `insert into vault select * from vault`,
@@ -252,6 +295,10 @@ const missing: Readonly<Record<string, string>> = {
   position_vault_id_fkey: `update position set vault_id = 0`,
   equity_point_vault_id_fkey: `update equity_point set vault_id = 0`,
   equity_page_vault_id_fkey: pageWith({ vault_id: 0 }),
+  strategy_day_strategy_id_fkey: `update strategy_day set strategy_id = 'unknown'`,
+  position_layout_vault_id_fkey: `update position_layout set vault_id = 0`,
+  vault_change_vault_id_fkey: `update vault_change set vault_id = 0`,
+  equity_curve_page_vault_id_fkey: `insert into equity_curve_page values (0, 2, 0, '')`,
   vault_day_vault_id_fkey: `update vault_day set vault_id = 0`,
   ledger_row_vault_id_fkey: `update ledger_row set vault_id = 0`,
 }
@@ -371,6 +418,13 @@ interface PageColumns {
   readonly first_ts: number
   readonly last_ts: number
   readonly candidates: string
+}
+
+/** Time, suspension and fees of a change of the vault. */
+function changeWith(...values: readonly string[]): string {
+  const columns = ['ts', 'suspension_reason', 'suspended_at', 'fees_taxed_usd']
+  const told = ['fees_contributed_usd', 'fees_withdrawn_usd', 'fees_high_water_usd']
+  return `(vault_id, ${[...columns, ...told].join(', ')}) select id, ${values.join(', ')} from vault`
 }
 
 /** Inserts an equity page of the vault, whose number is 1: the test has a database with no other before. */

@@ -89,8 +89,17 @@ describe('the description', () => {
 
   test('of each return names its unit', () => {
     const returns = fields.filter(({ type, at }) => type === 'Float' && at !== 'Feed.line')
-    expect(returns.map(({ at }) => at)).toEqual(['Strategy.liveApr', 'Strategy.sigma'])
-    expect(offenders(returns, ({ description }) => description.includes('annualised fraction'))).toEqual([])
+    expect(returns.map(({ at }) => at)).toEqual([
+      'Performance.maxDrawdown',
+      'Performance.timeWeightedReturn',
+      'Performance.volatility',
+      'Strategy.liveApr',
+      'Strategy.sigma',
+    ])
+    // Return and drawdown are of their whole window.
+    const ofWindow = ['Performance.maxDrawdown', 'Performance.timeWeightedReturn']
+    const unit = (at: string): string => (ofWindow.includes(at) ? 'fraction (0.12 is 12 %)' : 'annualised fraction')
+    expect(offenders(returns, ({ at, description }) => description.includes(unit(at)))).toEqual([])
   })
 
   test('of each time and fee names its unit', () => {
@@ -101,6 +110,9 @@ describe('the description', () => {
   })
 })
 
+/** A return that is weighted by time: neither a time nor a weight. */
+const timeWeighted = 'timeWeightedReturn'
+
 describe('the schema', () => {
   test('is only read', () => {
     expect(schema.getMutationType()).toBeUndefined()
@@ -108,7 +120,7 @@ describe('the schema', () => {
   })
 
   test('has no Int for a time or a block, which 32 bits do not hold', () => {
-    const times = members.filter(({ name }) => /^ts$|at$|since|until|time/i.test(name) && name !== 'format')
+    const times = members.filter(({ name }) => /^ts$|at$|since|until|time/i.test(name) && !['format', timeWeighted].includes(name))
     expect(offenders(times, ({ type }) => type === 'UnixTime')).toEqual([])
     const blocks = members.filter(({ name }) => /block/i.test(name))
     expect(offenders(blocks, ({ type }) => type === 'BlockNumber' || type === 'Block')).toEqual([])
@@ -132,7 +144,7 @@ describe('the schema', () => {
   test("names nothing after the screen's model", () => {
     const named = [...members, ...enumValues, ...types.map(({ name }) => ({ at: name, name }))]
     const ofModel = /scor|rank|weight|model|signal|factor|rating|confiden|priorit|ordinal/i
-    expect(offenders(named, ({ name }) => !ofModel.test(name))).toEqual([])
+    expect(offenders(named, ({ name }) => name === timeWeighted || !ofModel.test(name))).toEqual([])
   })
 
   test('gives of the universe what the screen let pass, and no more', () => {

@@ -2,7 +2,9 @@ import { readdir, readFile } from 'node:fs/promises'
 import path from 'node:path'
 import type { Database } from '../../src/database/database.ts'
 import { startSchemaEngine } from '../../src/database/prisma/schema-engine.ts'
+import { Decimal } from '../../src/domain/decimal.ts'
 import { runScript } from './database.ts'
+import type { Dump } from './dump.ts'
 
 const prismaFolder = path.resolve(import.meta.dirname, '../../prisma')
 const migrationsFolder = path.join(prismaFolder, 'migrations')
@@ -70,7 +72,9 @@ export async function fillTables(database: Database, rows: TableRows): Promise<v
     const list = columns.map((column) => `"${column.name}"`).join(', ')
     const insert = `insert into "${name}" (${list}) select ${columns.map(olderValue).join(', ')}
       from jsonb_populate_recordset(null::"${name}", $1::jsonb)`
-    await database.prisma.$executeRawUnsafe(insert, rows.get(name) ?? '[]')
+    const given = rows.get(name) ?? '[]'
+    const isOlderPage = name === 'equity_page' && !tables.includes('vault_change')
+    await database.prisma.$executeRawUnsafe(insert, isOlderPage ? olderPages(given) : given)
   }
   await fillBuckets(database, tables)
   for (const [table, column] of [
@@ -83,6 +87,39 @@ export async function fillTables(database: Database, rows: TableRows): Promise<v
         exception when undefined_column then null; end $$`,
     )
   }
+}
+
+/** Pages whose lines have the value of a point in place of the market's part. */
+function olderPages(rows: string): string {
+  const pages = JSON.parse(rows) as { candidates: string }[]
+  const older = (line: string): string => {
+    const [ts, netUsd = '', capitalInUsd = '', capitalOutUsd = ''] = line.split(' ')
+    const valueUsd = new Decimal(netUsd).plus(capitalInUsd).minus(capitalOutUsd).toFixed()
+    return [ts, netUsd, valueUsd, capitalInUsd, capitalOutUsd].join(' ')
+  }
+  return JSON.stringify(
+    pages.map((page) => ({ ...page, candidates: page.candidates.split('\n').map(older).join('\n') })),
+  )
+}
+
+/** Tables and columns that are filled from the migration to history on. */
+const historyTables = ['position_layout', 'vault_change', 'equity_curve_page']
+const historyColumns = ['history_since', 'marked_at', 'changed_at', 'layout_digest', 'market_delta_usd', 'state']
+
+/** What a dump has without history, which a database lacks for the time before it was migrated. */
+export function withoutHistory(dump: Dump): Dump {
+  const others = Object.entries(dump).filter(([table]) => !historyTables.includes(table))
+  return Object.fromEntries(
+    others.map(([table, rows]) => [table, rows.map((row) => JSON.stringify(rowWithoutHistory(table, row))).sort()]),
+  )
+}
+
+function rowWithoutHistory(table: string, text: string): object {
+  const row = JSON.parse(text) as Record<string, unknown>
+  if (table === 'equity_page') return { ...row, candidates: String(row['candidates']).replace(/ [^ \n]*$/gm, '') }
+  // A vault's own market delta is its newest one.
+  const left = historyColumns.filter((column) => !(table === 'vault' && column === 'market_delta_usd'))
+  return Object.fromEntries(Object.entries(row).filter(([column]) => !left.includes(column)))
 }
 
 /** SQL of a value that is bytes in the newest version, and was a text of digits in older ones. */

@@ -9,6 +9,7 @@ export interface Problem {
   readonly status: number
   readonly detail: string
   readonly parameter?: string
+  readonly historySince?: number
 }
 
 /** Contents that no refusal may have: stacks, SQL, paths, and messages of the failing database. */
@@ -26,7 +27,8 @@ export async function problemOf(response: Response, status: number): Promise<Pro
   expect(problem.type).toMatch(/^urn:vault-gateway:problem:[a-z-]+$/)
   expect(problem.title).not.toBe('')
   expect(problem.detail).not.toBe('')
-  const keys = ['type', 'title', 'status', 'detail', ...('parameter' in problem ? ['parameter'] : [])]
+  const optional = ['parameter', 'historySince'].filter((key) => key in problem)
+  const keys = ['type', 'title', 'status', 'detail', ...optional]
   expect(Object.keys(problem)).toEqual(keys)
   return problem
 }

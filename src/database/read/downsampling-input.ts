@@ -1,13 +1,14 @@
-import { type Curve, extremePoints, type KeptEnds } from '../../domain/equity.ts'
+import { type Curve, type CurveName, extremePoints, type KeptEnds } from '../../domain/equity.ts'
 import type { EquityRow } from './rows.ts'
+import { valueUsdOf } from './series/usd-sum.ts'
 
 /** Usual minimum length of a line in characters, for the initial capacity; the arrays grow where lines are shorter. */
 const minLineLength = 32
 
 /**
  * The equity curve of a vault as input of `downsample`, parsed from text with one point a line, ascending by time:
- * time, net of flows, value, capital in and capital out, separated by spaces. Only the first two are parsed for every
- * point; the rest is parsed for the points that are selected.
+ * time, net of flows, capital in and out, and the market's part or nothing, separated by spaces. Only what the curve is drawn
+ * from is parsed for every point; the rest is parsed for the points that are selected.
  */
 export class DownsamplingInput implements Curve {
   readonly #texts: { readonly text: string; readonly first: number }[] = []
@@ -17,8 +18,14 @@ export class DownsamplingInput implements Curve {
   /** Offset of each point's line in its text. */
   #begins: Float64Array
 
-  /** @param characters total length of the texts that will be added */
-  constructor(characters: number) {
+  /**
+   * @param characters total length of the texts that will be added
+   * @param by the curve that is drawn
+   */
+  constructor(
+    characters: number,
+    readonly by: CurveName = 'net',
+  ) {
     const capacity = Math.ceil(characters / minLineLength)
     this.x = new Float64Array(capacity)
     this.y = new Float64Array(capacity)
@@ -36,13 +43,13 @@ export class DownsamplingInput implements Curve {
 
   /**
    * Adds the extremes of each bucket of a text's points.
-   * @param linesEach number of lines of a bucket
+   * @param linesOf returns the number of lines of a bucket by its index
    * @param end of all the text's points the end that is added too
    */
-  addBuckets(text: string, linesEach: number, end: KeptEnds): void {
+  addBuckets(text: string, linesOf: (bucket: number) => number, end: KeptEnds): void {
     this.#texts.push({ text, first: this.length })
-    for (let at = 0; at < text.length;) {
-      const next = afterLines(text, at, linesEach)
+    for (let at = 0, bucket = 0; at < text.length; bucket++) {
+      const next = afterLines(text, at, linesOf(bucket))
       const first = this.length
       this.#addLines(text, at, next)
       const isAtEnd = end === 'first' ? at === 0 : next === text.length
@@ -57,7 +64,10 @@ export class DownsamplingInput implements Curve {
       const netAt = text.indexOf(' ', at) + 1
       const netEnd = text.indexOf(' ', netAt)
       const ts = numberIn(text, at, netAt - 1)
-      if (ts > newest) this.#push((newest = ts), numberIn(text, netAt, netEnd), at)
+      if (ts > newest) {
+        const netUsd = numberIn(text, netAt, netEnd)
+        this.#push((newest = ts), this.by === 'net' ? netUsd : heightIn(text, netEnd, netUsd, this.by), at)
+      }
       at = afterLines(text, netEnd, 1)
     }
   }
@@ -81,17 +91,22 @@ export class DownsamplingInput implements Curve {
   row(vaultAddress: string, index: number): EquityRow {
     const text = this.#texts.findLast(({ first }) => first <= index)?.text ?? ''
     const netAt = text.indexOf(' ', this.#begins[index]) + 1
-    const valueAt = text.indexOf(' ', netAt) + 1
-    const inAt = text.indexOf(' ', valueAt) + 1
+    const inAt = text.indexOf(' ', netAt) + 1
     const outAt = text.indexOf(' ', inAt) + 1
-    const end = text.indexOf('\n', outAt)
+    const marketAt = text.indexOf(' ', outAt) + 1
+    const end = text.indexOf('\n', marketAt)
+    const netUsd = text.slice(netAt, inAt - 1)
+    const capitalInUsd = text.slice(inAt, outAt - 1)
+    const capitalOutUsd = text.slice(outAt, marketAt - 1)
+    const marketDeltaUsd = text.slice(marketAt, end < 0 ? text.length : end)
     return {
       vaultAddress,
       ts: this.x[index] ?? NaN,
-      netUsd: text.slice(netAt, valueAt - 1),
-      valueUsd: text.slice(valueAt, inAt - 1),
-      capitalInUsd: text.slice(inAt, outAt - 1),
-      capitalOutUsd: text.slice(outAt, end < 0 ? text.length : end),
+      netUsd,
+      valueUsd: valueUsdOf(netUsd, capitalInUsd, capitalOutUsd),
+      capitalInUsd,
+      capitalOutUsd,
+      marketDeltaUsd: marketDeltaUsd === '' ? null : marketDeltaUsd,
     }
   }
 
@@ -105,6 +120,21 @@ export class DownsamplingInput implements Curve {
     this.y[this.length] = netUsd
     this.#begins[this.length++] = begin
   }
+}
+
+/**
+ * Returns the height of a curve at a point; net of flows where the market's part is not known.
+ * @param netEnd where the text of net of flows ends
+ */
+function heightIn(text: string, netEnd: number, netUsd: number, by: Exclude<CurveName, 'net'>): number {
+  const inEnd = text.indexOf(' ', netEnd + 1)
+  const outEnd = text.indexOf(' ', inEnd + 1)
+  if (by === 'value') return netUsd + numberIn(text, netEnd + 1, inEnd) - numberIn(text, inEnd + 1, outEnd)
+  const end = afterLines(text, outEnd, 1)
+  const marketEnd = text.charCodeAt(end - 1) === newline ? end - 1 : end
+  if (marketEnd === outEnd + 1) return netUsd
+  const marketUsd = numberIn(text, outEnd + 1, marketEnd)
+  return by === 'market' ? marketUsd : netUsd - marketUsd
 }
 
 /** Returns where a text goes on after a number of lines. */
@@ -129,7 +159,7 @@ function grown(array: Float64Array): Float64Array {
  * @see Clinger, "How to Read Floating Point Numbers Accurately", PLDI 1990 (the fast path)
  */
 const exactDigits = 15
-const [zero, minus, point] = [48, 45, 46]
+const [zero, minus, point, newline] = [48, 45, 46, 10]
 
 /** Parses a decimal in a text, as `Number(text.slice(begin, end))` would, without allocating a string. */
 function numberIn(text: string, begin: number, end: number): number {

@@ -1,12 +1,14 @@
 /**
- * Returns the SQL expression that encodes an equity point as downsampling input: time, net of flows, value, capital in and
- * capital out, separated by spaces.
+ * Returns the SQL expression that encodes an equity point as downsampling input: time, net of flows, capital in and out, and
+ * the market's part of the gain or nothing, separated by spaces. Its value follows from them.
  * @param netUsd SQL expression of net of flows
  */
 export function encodedPoint(netUsd = 'value_usd + capital_out_usd - capital_in_usd'): string {
-  const amounts = [netUsd, 'value_usd', 'capital_in_usd', 'capital_out_usd']
-  return `concat_ws(' ', ts, ${amounts.map((amount) => `trim_scale(${amount})`).join(', ')})`
+  const amounts = [netUsd, 'capital_in_usd', 'capital_out_usd']
+  const known = amounts.map((amount) => `trim_scale(${amount})`).join(', ')
+  return `concat_ws(' ', ts, ${known}, coalesce(trim_scale(market_delta_usd)::text, ''))`
 }
+
 /** Returns the SQL expression of bytes as `0x` and hexadecimal digits in lower case. */
 export function hexOf(bytes: string): string {
   return `'0x' || encode(${bytes}, 'hex')`

@@ -18,6 +18,16 @@ type ServedValue<Value> = Value extends bigint
     ? Value
     : string
 
+/** The moment in the past that a vault is served at. */
+export interface VaultMoment {
+  /** Unix seconds. */
+  readonly at: number
+  /** Time of the newest mark then; null where there was none. */
+  readonly markedAt: number | null
+  /** Whether no later fact is known, so that the vault's own rows are those of the moment. */
+  readonly isNewest: boolean
+}
+
 /** A row that is served with the address of its vault. */
 type OfVault<Row> = Row & { readonly vaultAddress: string }
 
@@ -38,10 +48,22 @@ export type VaultRow = Served<
     | 'feesTold'
     | 'highWaterTold'
     | 'ownerIsLarge'
+    | 'historySince'
+    | 'markedAt'
+    | 'changedAt'
+    | 'layoutDigest'
   >
->
-export type PositionRow = OfVault<Served<Omit<Position, 'ordinal' | 'vaultId'>>>
-export type EquityRow = OfVault<Served<Omit<EquityPoint, 'markDigest' | 'vaultId'>>> & { readonly netUsd: string }
+> & {
+  /** Null for the vault as it is now. */
+  readonly moment: VaultMoment | null
+}
+export type PositionRow = OfVault<Served<Omit<Position, 'ordinal' | 'vaultId'>>> & {
+  /** Moment in the past that it is served at, in Unix seconds; null for a position as it is now. */
+  readonly at: number | null
+}
+export type EquityRow = OfVault<Served<Omit<EquityPoint, 'markDigest' | 'vaultId' | 'state'>>> & {
+  readonly netUsd: string
+}
 export type LedgerRow = OfVault<Served<Omit<StoredLedgerRow, 'digest' | 'vaultId' | 'commitNonce'>>>
 export type StrategyRow = Served<Omit<Strategy, 'publishedAt' | 'figuresDay'>>
 export type StrategyPairRow = Served<Omit<StrategyPair, 'ordinal'>>

@@ -24,6 +24,7 @@ export const vaultOf = (c: Columns): VaultRow => ({
   suspensionReason: c.textOrNull('vault.suspension_reason'),
   suspendedAt: c.numberOrNull('vault.suspended_at'),
   updatedAt: c.number('vault.updated_at'),
+  moment: null,
 })
 
 const vaultCodec = rowCodec(vaultOf)
@@ -39,6 +40,7 @@ const vaultsByAddress: Read = {
 const positionCodec = rowCodec<PositionRow>(
   (c) => ({
     vaultAddress: c.key(),
+    at: null,
     id: c.text('id'),
     a: c.text('a'),
     b: c.text('b'),

@@ -1,15 +1,13 @@
 import type { Decimal } from '../../domain/decimal.ts'
 import { usdText } from '../../domain/flows.ts'
 import type { VaultDay } from '../../domain/returns.ts'
-import type { VaultState } from '../../domain/vault.ts'
 import type { Statement, Transaction } from '../database.ts'
+import { encodePointState, mergedState, type PointState } from '../history/point-state.ts'
 import { bytesOrNull, insertSet } from './sets.ts'
 
 /** An equity point: the vault's state after a flow or mark. */
-export interface RecordedPoint {
+export interface RecordedPoint extends PointState {
   readonly vaultId: number
-  readonly ts: number
-  readonly state: Pick<VaultState, 'valueUsd' | 'capitalInUsd' | 'capitalOutUsd'>
   /** Digest of the mark at this second; null where there was none. */
   readonly markDigest: string | null
 }
@@ -30,10 +28,13 @@ const upsertPoints = insertSet(
     capital_in_usd: 'numeric',
     capital_out_usd: 'numeric',
     mark_digest: 'bytea',
+    market_delta_usd: 'numeric',
+    state: 'bytea',
   },
   `on conflict (vault_id, ts) do update set value_usd = excluded.value_usd,
     capital_in_usd = excluded.capital_in_usd, capital_out_usd = excluded.capital_out_usd,
-    mark_digest = coalesce(excluded.mark_digest, equity_point.mark_digest)`,
+    mark_digest = coalesce(excluded.mark_digest, equity_point.mark_digest),
+    market_delta_usd = excluded.market_delta_usd, state = ${mergedState}`,
 )
 
 const upsertDays = insertSet(
@@ -46,13 +47,15 @@ const upsertDays = insertSet(
 export function savePoints(transaction: Transaction, points: readonly RecordedPoint[]): void {
   upsertPoints(
     transaction,
-    points.map(({ vaultId, ts, state, markDigest }) => ({
-      vault_id: vaultId,
-      ts,
-      value_usd: usdText(state.valueUsd),
-      capital_in_usd: usdText(state.capitalInUsd),
-      capital_out_usd: usdText(state.capitalOutUsd),
-      mark_digest: bytesOrNull(markDigest),
+    points.map((point) => ({
+      vault_id: point.vaultId,
+      ts: point.ts,
+      value_usd: usdText(point.state.valueUsd),
+      capital_in_usd: usdText(point.state.capitalInUsd),
+      capital_out_usd: usdText(point.state.capitalOutUsd),
+      mark_digest: bytesOrNull(point.markDigest),
+      market_delta_usd: usdText(point.state.marketDeltaUsd),
+      state: bytesOrNull(encodePointState(point).toString('hex')),
     })),
   )
 }

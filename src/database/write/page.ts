@@ -1,6 +1,14 @@
-import { bucketFan, completePages, maxPageLevels, pageBuckets, pagePoints } from '../../domain/equity.ts'
+import {
+  bucketFan,
+  completePages,
+  firstCurveLevel,
+  maxPageLevels,
+  pageBuckets,
+  pagePoints,
+} from '../../domain/equity.ts'
 import type { Statement, Transaction } from '../database.ts'
 import { encodedPoint } from '../read/expressions.ts'
+import { curvePagesFromPages, curvePagesFromPoints } from './curve-page.ts'
 
 /** Number of equity points of a vault before and after a batch. */
 export interface GrownSeries {
@@ -24,13 +32,16 @@ export function savePages(transaction: Transaction, series: readonly GrownSeries
       }))
       .filter(({ low, high }) => low < high)
     if (growing.length === 0) return
-    transaction.send(level === 1 ? fromPoints : fromPages, [
+    const values = [
       level,
       growing.map(({ vaultId }) => vaultId),
       growing.map(({ points }) => points),
       growing.map(({ low }) => low),
       growing.map(({ high }) => high),
-    ])
+    ]
+    transaction.send(level === 1 ? fromPoints : fromPages, values)
+    if (level >= firstCurveLevel)
+      transaction.send(level === firstCurveLevel ? curvesFromPoints : curvesFromPages, values)
   }
 }
 
@@ -49,7 +60,7 @@ const insert = (level: string, points: string): string => `
       from ${points} group by vault, bucket) bucket
     cross join lateral (values (least[2], least[1], least[3], least[4], least[5]),
       (-greatest[2], greatest[1], greatest[3], greatest[4], greatest[5])
-    ) as point(ts, net_usd, value_usd, capital_in_usd, capital_out_usd)
+    ) as point(ts, net_usd, capital_in_usd, capital_out_usd, market_delta_usd)
   group by vault, bucket / ${pageBuckets}`
 
 /**
@@ -62,8 +73,8 @@ export const pagesFromPoints = (level: string, series: string): string =>
   insert(
     level,
     `(select vault, place / ${bucketFan} as bucket, ts as first_ts, ts as last_ts,
-      array[net_usd, ts, value_usd, capital_in_usd, capital_out_usd] as least,
-      array[net_usd, -ts, value_usd, capital_in_usd, capital_out_usd] as greatest
+      array[net_usd, ts, capital_in_usd, capital_out_usd, market_delta_usd] as least,
+      array[net_usd, -ts, capital_in_usd, capital_out_usd, market_delta_usd] as greatest
     from ${series} cross join lateral (
       select *, points - row_number() over (order by ts desc) as place, value_usd + capital_out_usd - capital_in_usd as net_usd
       from equity_point where vault_id = vault order by ts desc limit points - ${pagePoints} * low) point
@@ -85,8 +96,13 @@ export const pagesFromPages = (level: string, series: string): string =>
         select * from equity_page where vault_id = vault and level = ${level} - 1
           and ordinal >= ${bucketFan} * low and ordinal < ${bucketFan} * high order by ordinal) page
       cross join lateral unnest(string_to_array(candidates, E'\\n')) with ordinality as split(text, line)
-      cross join lateral (select string_to_array(text, ' ')::numeric[] as part offset 0) parts) point`,
+      cross join lateral (select string_to_array(text, ' ', '')::numeric[] as part offset 0) parts) point`,
   )
 
 const fromPoints: Statement = { name: 'pages_from_points', text: pagesFromPoints('$1::integer', growing) }
 const fromPages: Statement = { name: 'pages_from_pages', text: pagesFromPages('$1::integer', growing) }
+const curvesFromPoints: Statement = {
+  name: 'curve_pages_from_points',
+  text: curvePagesFromPoints('$1::integer', growing),
+}
+const curvesFromPages: Statement = { name: 'curve_pages_from_pages', text: curvePagesFromPages('$1::integer', growing) }

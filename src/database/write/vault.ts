@@ -6,6 +6,7 @@ import type { Address } from '../../domain/address.ts'
 import { netUsd, statusOf, strategyDeltaUsd, type VaultState } from '../../domain/vault.ts'
 import type { Statement, Transaction } from '../database.ts'
 import { bytesOrNull, insertSet, selectList, updateSet } from './sets.ts'
+import { type HistoryProgress, progressColumns, progressRow, toProgress } from './vaults/history-progress.ts'
 
 /** A vault as it is stored. */
 export interface VaultRecord {
@@ -30,6 +31,7 @@ export interface VaultRecord {
   readonly updatedAt: number
   /** Whether its owner had many vaults when it was opened. */
   readonly ownerIsLarge: boolean
+  readonly history: HistoryProgress
 }
 
 const vaultColumns = {
@@ -65,6 +67,7 @@ const vaultColumns = {
   ledger_in_order: 'boolean',
   updated_at: 'bigint',
   owner_is_large: 'boolean',
+  ...progressColumns,
 } as const
 
 const locked: Statement = {
@@ -143,6 +146,7 @@ function toRecord(row: VaultColumns, holdings: Holdings, day: StoredDay | undefi
     ledgerInOrder: row.ledger_in_order,
     updatedAt: row.updated_at,
     ownerIsLarge: row.owner_is_large,
+    history: toProgress(row),
   }
 }
 
@@ -210,5 +214,6 @@ function vaultRow({ state, fees, ...vault }: VaultRecord) {
     ledger_in_order: vault.ledgerInOrder,
     updated_at: vault.updatedAt,
     owner_is_large: vault.ownerIsLarge,
+    ...progressRow(vault.history),
   }
 }

@@ -2,10 +2,12 @@ import type { RecordedDay, RecordedPoint } from '../../database/write/equity.ts'
 import type { RecordedEvent } from '../../database/write/ledger.ts'
 import type { RecordedOwner } from '../../database/write/vaults/owner.ts'
 import type { RecordedPosition } from '../../database/write/position.ts'
+import type { DayEnd } from '../../database/write/strategy-day.ts'
 import type { RecordedStrategy } from '../../database/write/strategy.ts'
 import type { RecordedScreen } from '../../database/write/universe.ts'
 import type { CountedVault } from '../../database/write/vaults/vault-tally.ts'
 import type { VaultRecord } from '../../database/write/vault.ts'
+import type { RecordedChange, RecordedLayout } from '../../database/write/vaults/history.ts'
 import type { NewestTallies } from '../../domain/ledger.ts'
 import { statusOf } from '../../domain/vault.ts'
 
@@ -39,9 +41,14 @@ export interface Changes {
   /** Number of points before the batch, for vaults with new ones. */
   readonly pointsBefore: Map<string, number>
   readonly days: Map<string, RecordedDay>
+  /** Each vault's newest day before the batch, by address; null where it had none. */
+  readonly daysBefore: Map<string, DayEnd | null>
   readonly events: RecordedEvent[]
   /** Positions by the number of their vault. */
   readonly positions: Map<number, readonly RecordedPosition[]>
+  readonly layouts: RecordedLayout[]
+  /** Changes of the seldom changed state of vaults, by vault and time. */
+  readonly vaultChanges: Map<string, RecordedChange>
 }
 
 /** Returns no changes. */
@@ -56,8 +63,11 @@ export function noChanges(): Changes {
     points: new Map(),
     pointsBefore: new Map(),
     days: new Map(),
+    daysBefore: new Map(),
     events: [],
     positions: new Map(),
+    layouts: [],
+    vaultChanges: new Map(),
   }
 }
 

@@ -1,4 +1,5 @@
 import { largeOwnerVaults } from '../../database/write/vaults/vault-tally.ts'
+import type { RecordedPosition } from '../../database/write/position.ts'
 import type { VaultRecord } from '../../database/write/vault.ts'
 import { WriteConflict } from '../../database/errors.ts'
 import { chargeFee, feesAfter, noFees, tellFees, tellHighWater, type VaultFees } from '../../domain/fees.ts'
@@ -10,6 +11,7 @@ import type { EventFact, Fact, MarkFact, OwnerFact, ScreenFact, StrategyFact, Va
 import { identityOf } from '../fact/identity.ts'
 import { afterEvent, valuation } from './after-event.ts'
 import { type Changes, countedBy, identifyingKey, type KnownState, noChanges } from './changes.ts'
+import { dayEndOf, historyAfterFact, historyAfterMark } from './history.ts'
 import { LedgerTallies } from './ledger-tallies.ts'
 
 /** Applies facts in order by the rules of the domain. A rejected fact changes nothing. */
@@ -94,6 +96,7 @@ export class Projection {
       ledgerInOrder: true,
       updatedAt: ts,
       ownerIsLarge,
+      history: { since: ts, markedAt: null, changedAt: null, layoutDigest: null },
     })
   }
 
@@ -121,7 +124,8 @@ export class Projection {
     const state = requireStorable(setPositions(valued, { open: positions.length, outOfRange }), 'valueUsd')
     const fees = feesAfterMark(vault.fees, state, fact)
     this.changes.positions.set(vault.id, positions)
-    this.#record({ ...vault, state, fees, updatedAt: fact.ts }, digest)
+    const marked = historyAfterMark({ ...vault, state, fees, updatedAt: fact.ts }, positions, this.changes)
+    this.#record(historyAfterFact(vault, marked, true, this.changes), { digest, positions })
   }
 
   #event(fact: EventFact, digest: string): void {
@@ -139,8 +143,9 @@ export class Projection {
       updatedAt: fact.ts,
     }
     if (isFlow) this.changes.benchmarkChanged.add(vault.address)
-    if (isFlow) this.#record(after, null)
-    else this.#keep(after)
+    const kept = historyAfterFact(vault, after, isFlow, this.changes)
+    if (isFlow) this.#record(kept, null)
+    else this.#keep(kept)
     this.tallies.add(vault, fact.ts, fact.type)
     this.changes.events.push({
       vaultId: vault.id,
@@ -174,23 +179,35 @@ export class Projection {
    * Keeps the state of a vault after a flow or mark, with its equity point. The last point of a second replaces the
    * others.
    */
-  #record(vault: VaultRecord, markDigest: string | null): void {
-    const { id, address, state, pointCount, updatedAt: ts } = vault
-    const { points, pointsBefore, days } = this.changes
-    if (!pointsBefore.has(address)) pointsBefore.set(address, pointCount)
+  #record(vault: VaultRecord, mark: RecordedMark | null): void {
+    const { id, address, state, fees, history, pointCount, updatedAt: ts } = vault
+    const { points, pointsBefore, days, daysBefore } = this.changes
+    if (!pointsBefore.has(address)) {
+      pointsBefore.set(address, pointCount)
+      daysBefore.set(address, dayEndOf(this.known.vaults.get(address)))
+    }
     this.#keep({ ...vault, equityAt: ts, pointCount: vault.equityAt === ts ? pointCount : pointCount + 1 })
     const key = `${address} ${ts}`
+    const before = points.get(key)
     points.set(key, {
       vault: address,
       vaultId: id,
       ts,
       state,
-      markDigest: markDigest ?? points.get(key)?.markDigest ?? null,
+      fees,
+      markedAt: history.markedAt,
+      positions: mark?.positions ?? before?.positions ?? null,
+      markDigest: mark?.digest ?? before?.markDigest ?? null,
     })
     if (state.day !== null) {
       days.set(`${address} ${state.day.day}`, { vaultId: id, day: state.day, endUsd: state.valueUsd })
     }
   }
+}
+
+interface RecordedMark {
+  readonly digest: string
+  readonly positions: readonly RecordedPosition[]
 }
 
 function feesAfterMark(fees: VaultFees, state: VaultState, { fees: told, highWaterValueUsd }: MarkFact): VaultFees {

@@ -12,13 +12,16 @@ import {
   refreshFigures,
   saveStrategies,
 } from '../../database/write/strategy.ts'
+import { addToStrategyDays } from '../../database/write/strategy-day.ts'
 import { saveScreens } from '../../database/write/universe.ts'
 import { saveVaults, type VaultRecord } from '../../database/write/vault.ts'
+import { saveLayouts, saveVaultChanges } from '../../database/write/vaults/history.ts'
 import { replaceHoldings } from '../../database/write/vaults/holding.ts'
 import { saveOwners } from '../../database/write/vaults/owner.ts'
 import type { CountChange } from '../../database/write/vaults/vault-tally.ts'
 import { dayOf } from '../../domain/returns.ts'
 import { type Changes, countedBy, type KnownState } from './changes.ts'
+import { changedStrategyDays } from './history.ts'
 import type { Projection } from './projection.ts'
 
 /**
@@ -54,6 +57,9 @@ export async function saveChanges(
     }),
   )
   saveDays(transaction, [...changes.days.values()])
+  addToStrategyDays(transaction, changedStrategyDays(known.vaults, changes))
+  saveLayouts(transaction, changes.layouts)
+  saveVaultChanges(transaction, [...changes.vaultChanges.values()])
   saveEvents(transaction, changes.events, nonce)
   saveTallies(transaction, tallies.added())
   replacePositions(transaction, changes.positions)

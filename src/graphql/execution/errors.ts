@@ -2,7 +2,7 @@ import { GraphQLError, Kind } from 'graphql'
 import { mostMessageCharacters } from '../../limits.ts'
 import { ReadCancelled } from '../../database/errors.ts'
 import { DatabaseUnavailable } from '../../database/errors.ts'
-import { DomainError } from '../../domain/errors.ts'
+import { DomainError, HistoryNotKept } from '../../domain/errors.ts'
 import { AdmissionQueueFull } from './admission/admission-control.ts'
 
 /**
@@ -43,6 +43,10 @@ export function publicError(error: unknown, report: ReportUnexpected): GraphQLEr
       ...(at?.path === undefined ? {} : { path: at.path }),
       extensions: { code: 'BAD_USER_INPUT', argument: variable ?? broken.key, ...(variable && badRequest) },
     })
+  }
+  if (broken instanceof HistoryNotKept) {
+    const extensions = { code: 'HISTORY_NOT_KEPT', historySince: broken.historySince }
+    return new GraphQLError(broken.message, { path: at?.path ?? null, extensions })
   }
   const passing = passingCode(broken)
   if (passing !== null) {

@@ -2,6 +2,13 @@ import type { Window } from '../../database/read/equity.ts'
 import { InvalidArgument } from '../../domain/errors.ts'
 import { maxUnixTime } from '../../limits.ts'
 
+/** Returns the part of a window that ends with a moment in the past; the window itself where there is no moment. */
+export function upTo(window: Window, moment: { readonly at: number } | null): Window {
+  if (moment === null) return window
+  const until = Math.min(window.until, moment.at + 1)
+  return { since: Math.min(window.since, until), until }
+}
+
 interface Bound {
   readonly least: number
   readonly most: number

@@ -1,16 +1,23 @@
 import { listLimits } from '../../limits.ts'
 import { readEquity, type Window } from '../../database/read/equity.ts'
+import type { CurveName } from '../../domain/equity.ts'
 import { Decimal } from '../../domain/decimal.ts'
 import { usdText } from '../../domain/flows.ts'
-import { requireWithin, windowOf } from './arguments.ts'
+import { requireWithin, upTo, windowOf } from './arguments.ts'
 import { builder } from './builder.ts'
 import { type ServedPoint, withBefore } from '../served-point.ts'
 import { groupRowsByKey, createLoader } from '../execution/data-loaders.ts'
 
+interface SeriesArguments extends Window {
+  readonly points: number
+  readonly by: CurveName
+}
+
 const loadEquity = createLoader(
   'equity',
-  async (database, vaults: readonly string[], { points, ...window }: Window & { points: number }) => {
-    const rows = groupRowsByKey(vaults, await readEquity(database, vaults, window, points), (row) => row.vaultAddress)
+  async (database, vaults: readonly string[], { points, by, ...window }: SeriesArguments) => {
+    const series = await readEquity(database, vaults, window, points, by)
+    const rows = groupRowsByKey(vaults, series, (row) => row.vaultAddress)
     return new Map<string, ServedPoint[]>(Array.from(rows, ([vault, series]) => [vault, withBefore(series)]))
   },
 )
@@ -26,6 +33,20 @@ const EquityPoint = builder.prismaObject('EquityPoint', {
       type: 'Usd',
       description: 'Gain net of flows until then, in USD: valueUsd + capitalOutUsd - capitalInUsd.',
     }),
+    strategyDeltaUsd: t.field({
+      type: 'Usd',
+      nullable: true,
+      description:
+        "The strategy's part of netUsd until then, in USD: the two parts sum to it exactly. Null where marketDeltaUsd is.",
+      resolve: ({ netUsd, marketDeltaUsd }) =>
+        marketDeltaUsd === null ? null : usdText(new Decimal(netUsd).minus(marketDeltaUsd)),
+    }),
+    marketDeltaUsd: t.expose('marketDeltaUsd', {
+      type: 'Usd',
+      nullable: true,
+      description:
+        "The market's part of netUsd until then, in USD; null on points that were recorded before this was kept.",
+    }),
     changeUsd: t.field({
       type: 'Usd',
       nullable: true,
@@ -36,11 +57,21 @@ const EquityPoint = builder.prismaObject('EquityPoint', {
   }),
 })
 
+const EquityCurve = builder.enumType('EquityCurve', {
+  description: "Curves that can be drawn of a vault's equity.",
+  values: {
+    NET: { value: 'net', description: 'The gain net of flows, netUsd.' },
+    STRATEGY: { value: 'strategy', description: "The strategy's part of it, strategyDeltaUsd." },
+    MARKET: { value: 'market', description: "The market's part of it, marketDeltaUsd." },
+    VALUE: { value: 'value', description: 'The value, valueUsd, in which a deposit is a rise.' },
+  } as const,
+})
+
 builder.prismaObjectField('Vault', 'equity', (t) =>
   t.field({
     type: [EquityPoint],
     description:
-      "The vault's equity over time, oldest first. A longer series is thinned to the points that keep the shape of its net-of-flows curve.",
+      "The vault's equity over time, oldest first. A longer series is thinned to the points that keep the shape of a curve. Of a vault at a moment in the past it ends with that second.",
     args: {
       since: t.arg({ type: 'UnixTime', description: 'From this time on, included.' }),
       until: t.arg({ type: 'UnixTime', description: 'Up to this time, not included.' }),
@@ -49,9 +80,16 @@ builder.prismaObjectField('Vault', 'equity', (t) =>
         defaultValue: listLimits.points.default,
         description: `How many points at most, ${listLimits.points.least} to ${listLimits.points.most}.`,
       }),
+      by: t.arg({
+        type: EquityCurve,
+        required: true,
+        defaultValue: 'net',
+        description: "The curve whose shape is kept; where a part of the gain is not known, it's netUsd.",
+      }),
     },
-    resolve: async (vault, { since, until, points }, context) => {
-      const args = { ...windowOf(since, until), points: requireWithin('points', points, listLimits.points) }
+    resolve: async (vault, { since, until, points, by }, context) => {
+      const window = upTo(windowOf(since, until), vault.moment)
+      const args = { ...window, points: requireWithin('points', points, listLimits.points), by }
       return (await loadEquity(context, vault.address, args)) ?? []
     },
   }),

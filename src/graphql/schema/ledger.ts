@@ -10,7 +10,7 @@ import {
 import type { LedgerRow } from '../../database/read/rows.ts'
 import { ledgerRowGlobalId } from '../../domain/identity/global-id.ts'
 import { eventTypes, type LedgerKey } from '../../domain/ledger.ts'
-import { distinct, requireWithin, windowOf } from './arguments.ts'
+import { distinct, requireWithin, upTo, windowOf } from './arguments.ts'
 import { builder } from './builder.ts'
 import { connectionType, decodeCursor, encodeCursor, pageOf } from './connection.ts'
 import { groupRowsByKey, createLoader } from '../execution/data-loaders.ts'
@@ -105,7 +105,8 @@ builder.prismaObjectField('Vault', 'events', (t) =>
       }),
     },
     resolve: async (vault, { type, since, until, ...args }, context) => {
-      const filter = { types: distinct('type', type, eventTypes.length), ...windowOf(since, until) }
+      const window = upTo(windowOf(since, until), vault.moment)
+      const filter = { types: distinct('type', type, eventTypes.length), ...window }
       const first = requireWithin('first', args.first, listLimits.events)
       const page = { ...filter, first, after: args.after == null ? null : readCursor(args.after) }
       return pageOf({

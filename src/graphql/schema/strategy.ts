@@ -53,7 +53,7 @@ const StrategyType = builder.prismaObject('Strategy', {
 builder.prismaObjectField('Vault', 'strategy', (t) =>
   t.field({
     type: StrategyType,
-    description: 'The strategy it runs.',
+    description: 'The strategy it runs, as the catalogue has it now, also of a vault at a moment in the past.',
     resolve: async (vault, _, context) => {
       const strategy = await loadStrategy(context, vault.strategyId, null)
       if (strategy === undefined) throw new Error(`vault ${vault.address} runs ${vault.strategyId}, which is not there`)

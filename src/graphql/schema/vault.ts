@@ -1,18 +1,16 @@
-import type { PositionRow, VaultRow } from '../../database/read/rows.ts'
-import { readPositions, readVaults } from '../../database/read/vault.ts'
-import { positionGlobalId } from '../../domain/identity/global-id.ts'
+import { readHistoryStarts } from '../../database/read/past/vault-at.ts'
+import type { VaultRow } from '../../database/read/rows.ts'
+import { vaultGlobalId } from '../../domain/identity/global-id.ts'
 import { builder } from './builder.ts'
-import { groupRowsByKey, createLoader } from '../execution/data-loaders.ts'
+import { createLoader } from '../execution/data-loaders.ts'
 import { NodeInterface } from './node/node-interface.ts'
+import { loadVaultAt } from './vault-state/load-vault.ts'
+import { loadPositionsOf, PositionType } from './vault-state/position.ts'
 
-export const loadVault = createLoader('vaults', async (database, addresses: readonly string[]) => {
-  const vaults = await readVaults(database, addresses)
-  return new Map(vaults.map((vault) => [vault.address, vault]))
+const loadHistoryStart = createLoader('history starts', async (database, addresses: readonly string[]) => {
+  const starts = await readHistoryStarts(database, addresses)
+  return new Map(starts.map(({ vault, since }) => [vault, since]))
 })
-
-export const loadPositions = createLoader('positions', async (database, addresses: readonly string[]) =>
-  groupRowsByKey(addresses, await readPositions(database, addresses), (position) => position.vaultAddress),
-)
 
 export const VaultStatusEnum = builder.enumType('VaultStatus', {
   description:
@@ -56,77 +54,15 @@ const Suspension = builder.objectRef<{ reason: string; since: number }>('Suspens
   }),
 })
 
-const Pool = builder.objectRef<PositionRow>('Pool').implement({
-  description: 'The pool a position provides liquidity to.',
-  fields: (t) => ({
-    a: t.exposeString('a', { description: 'Symbol of the base asset.' }),
-    b: t.exposeString('b', { description: 'Symbol of the quote asset.' }),
-    venue: t.exposeString('venue', { description: 'Where the pool is.' }),
-    feeTier: t.exposeInt('feeTier', { description: "The pool's fee in hundredths of a basis point: 500 is 0.05 %." }),
-  }),
-})
-
-const PriceRange = builder.objectRef<PositionRow>('PriceRange').implement({
-  description: 'Bounds of a position and where the market stands, as prices: units of b for one a.',
-  fields: (t) => ({
-    lower: t.expose('priceLower', { type: 'Price', description: 'Lower bound, in units of b for one a.' }),
-    upper: t.expose('priceUpper', { type: 'Price', description: 'Upper bound, in units of b for one a.' }),
-    current: t.expose('priceCurrent', {
-      type: 'Price',
-      description: "The pool's price at the newest mark, in units of b for one a.",
-    }),
-  }),
-})
-
-const TickRange = builder.objectRef<{ lower: number; upper: number; current: number }>('TickRange').implement({
-  description: "Bounds of a position and where the market stands, as the pool's ticks.",
-  fields: (t) => ({
-    lower: t.exposeInt('lower', { description: 'Lower bound, a tick: in range from it on.' }),
-    upper: t.exposeInt('upper', { description: 'Upper bound, a tick: in range below it.' }),
-    current: t.exposeInt('current', { description: "The pool's tick at the newest mark." }),
-  }),
-})
-
-const PositionType = builder.prismaObject('Position', {
-  description: 'An open position of a vault, as its newest mark shows it.',
-  interfaces: [NodeInterface],
-  fields: (t) => ({
-    id: t.id({
-      description:
-        "Identifier of the position, unique over all types: its vault's address, `/position/` and its positionId.",
-      resolve: ({ vaultAddress, id }) => positionGlobalId(vaultAddress, id),
-    }),
-    positionId: t.exposeString('id', {
-      description: "Identifier that the vault's marks and events give the position, unique within the vault only.",
-    }),
-    pool: t.field({ type: Pool, description: 'Where it provides liquidity.', resolve: (position) => position }),
-    range: t.field({
-      type: PriceRange,
-      description: 'Its bounds and the market, in prices.',
-      resolve: (position) => position,
-    }),
-    ticks: t.field({
-      type: TickRange,
-      nullable: true,
-      description: 'Its bounds and the market, in ticks; null where the mark gave none.',
-      resolve: ({ tickLower: lower, tickUpper: upper, tickCurrent: current }) =>
-        lower === null || upper === null || current === null ? null : { lower, upper, current },
-    }),
-    inRange: t.exposeBoolean('inRange', {
-      description: 'Whether lower <= current < upper, by ticks where they are known, else by prices.',
-    }),
-    pendingRewardsUsd: t.expose('pendingRewardsUsd', {
-      type: 'Usd',
-      description: 'Rewards not collected yet, in USD.',
-    }),
-  }),
-})
-
 export const VaultType = builder.prismaObject('Vault', {
   description: 'A capital vault that runs an automated liquidity-provision strategy.',
   interfaces: [NodeInterface],
   fields: (t) => ({
-    id: t.exposeID('address', { description: 'Identifier of the vault, unique over all types: its address.' }),
+    id: t.id({
+      description:
+        'Identifier of the vault, unique over all types: its address; at a moment in the past also `@` and that moment, so that it is another object than the vault as it is now.',
+      resolve: ({ address, moment }) => vaultGlobalId(address, moment === null ? null : moment.at),
+    }),
     address: t.expose('address', { type: 'Address', description: 'Address of the vault.' }),
     owner: t.expose('owner', { type: 'Address', description: "Address of the vault's owner." }),
     chainId: t.expose('chainId', {
@@ -155,7 +91,7 @@ export const VaultType = builder.prismaObject('Vault', {
     positions: t.field({
       type: [PositionType],
       description: "Its open positions, in the newest mark's order.",
-      resolve: async (vault, _, context) => (await loadPositions(context, vault.address, null)) ?? [],
+      resolve: (vault, _, context) => loadPositionsOf(vault, context),
     }),
     fees: t.field({
       type: FeeSummary,
@@ -170,6 +106,11 @@ export const VaultType = builder.prismaObject('Vault', {
         reason === null || since === null ? null : { reason, since },
     }),
     updatedAt: t.expose('updatedAt', { type: 'UnixTime', description: 'Time of its newest fact, in Unix seconds.' }),
+    historySince: t.field({
+      type: 'UnixTime',
+      description: 'From when on its state is kept, in Unix seconds: any moment from then on can be asked for.',
+      resolve: async (vault, _, context) => (await loadHistoryStart(context, vault.address, null)) ?? vault.updatedAt,
+    }),
   }),
 })
 
@@ -177,8 +118,15 @@ builder.queryField('vault', (t) =>
   t.field({
     type: VaultType,
     nullable: true,
-    description: 'The vault at an address; null where none is known.',
-    args: { address: t.arg({ type: 'Address', required: true, description: 'Address of the vault.' }) },
-    resolve: (_, { address }, context) => loadVault(context, address, null),
+    description: 'The vault at an address; null where none is known, or had not begun at the moment asked for.',
+    args: {
+      address: t.arg({ type: 'Address', required: true, description: 'Address of the vault.' }),
+      at: t.arg({
+        type: 'UnixTime',
+        description:
+          'The moment, in Unix seconds: the vault is as all of its facts up to and in this second left it. Without it, and after its newest fact, it is as it is now. An error with the code HISTORY_NOT_KEPT and historySince where that is not kept. Its strategy is the entry that the catalogue has now.',
+      }),
+    },
+    resolve: (_, { address, at }, context) => loadVaultAt(context, address, at),
   }),
 )

@@ -44,7 +44,7 @@ export class EncodedResponse {
   readonly #packed: Partial<Record<Encoding, Promise<Buffer>>> = {}
 
   constructor(
-    { status, headers, body }: Omit<Answer, 'body'> & { readonly body: string | Buffer },
+    { status, headers, body, cacheControl = 'no-cache' }: Omit<Answer, 'body'> & { readonly body: string | Buffer },
     origin: DataOrigin = noOrigin,
   ) {
     const isTagged = status !== 204 && !('cache-control' in headers)
@@ -52,7 +52,7 @@ export class EncodedResponse {
     this.origin = origin
     const { vary } = headers
     const varies = vary === undefined ? 'accept-encoding' : `${vary}, accept-encoding`
-    this.headers = isTagged ? { ...headers, 'cache-control': 'no-cache', vary: varies } : headers
+    this.headers = isTagged ? { ...headers, 'cache-control': cacheControl, vary: varies } : headers
     this.bytes = typeof body === 'string' ? Buffer.from(body) : body
     this.etagDigest = isTagged
       ? digestOf(this.bytes, vary === undefined ? null : (headers['content-type'] ?? null))

@@ -1,7 +1,12 @@
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { pagesFromPages, pagesFromPoints } from '../../../src/database/write/page.ts'
-import { bucketFan, maxPageLevels, pageBuckets } from '../../../src/domain/equity.ts'
+import { encodePointState } from '../../../src/database/history/point-state.ts'
+import { curvePagesFromPages, curvePagesFromPoints } from '../../../src/database/write/curve-page.ts'
+import { Decimal } from '../../../src/domain/decimal.ts'
+import { bucketFan, firstCurveLevel, maxPageLevels, pageBuckets } from '../../../src/domain/equity.ts'
+import { noFees } from '../../../src/domain/fees.ts'
+import { newVault } from '../../../src/domain/vault.ts'
 import { eventTypes } from '../../../src/domain/ledger.ts'
 
 /** How large a world is; each number says what there is of something. */
@@ -61,6 +66,7 @@ export async function buildWorld(run: RunSql, size: WorldSize): Promise<void> {
     for (let first = from; first <= to; first += together)
       await run(equity(first, Math.min(to, first + together - 1), points))
   }
+  await run(history)
   await run(ledger(size))
   await fillPages(run)
   await fillVaultTallies(run)
@@ -89,6 +95,10 @@ async function fillPages(run: RunSql): Promise<void> {
     const pages = `(point_count - 1) / ${pageBuckets * bucketFan ** level}`
     const series = `(select id as vault, point_count as points, 0 as low, ${pages} as high from vault where ${pages} > 0) growing`
     await run(level === 1 ? pagesFromPoints('1', series) : pagesFromPages(String(level), series))
+    if (level >= firstCurveLevel) {
+      const curves = level === firstCurveLevel ? curvePagesFromPoints : curvePagesFromPages
+      await run(curves(String(level), series))
+    }
   }
 }
 
@@ -173,9 +183,31 @@ const days = `
   insert into vault_day (vault_id, day, start_usd, end_usd, growth)
     select vault.id, ${worldEnd / 86_400} - d, value_usd, value_usd, 1 + (d % 7) / 1000.0 from vault, ${numbers(0, historyDays - 1, 'd')}`
 
+/** The state of a mark that shows positions of this length: what differs from mark to mark is stored in as many bytes. */
+const pointState = encodePointState({
+  ts: worldEnd,
+  markedAt: worldEnd,
+  state: { ...newVault, valueUsd: new Decimal(100_000), positions: { open: positionsEach, outOfRange: 0 } },
+  fees: { ...noFees, highWaterUsd: new Decimal('101234.567891') },
+  positions: Array.from({ length: positionsEach }, () => ({
+    range: { current: new Decimal('2500.5') },
+    ticks: { lower: -201_240, current: -198_000 },
+    pendingRewardsUsd: new Decimal('12.345678'),
+  })),
+}).toString('hex')
+
+/** The layout that the positions above have, and what tells that all of a vault's history is kept. */
+const history = `
+  insert into position_layout (vault_id, ts, positions)
+    select vault.id, opened_at, json_agg(json_build_array(held.id, a, b, venue, fee_tier, price_lower::text, price_upper::text,
+      tick_lower, tick_upper) order by ordinal)::text
+    from vault join position held on held.vault_id = vault.id group by vault.id;
+  update vault set history_since = opened_at, marked_at = equity_at, layout_digest = decode(left(md5('layout'), 16), 'hex')`
+
 const equity = (from: number, to: number, points: number): string => `
-  insert into equity_point (vault_id, ts, value_usd, capital_in_usd, capital_out_usd, mark_digest)
-    select v, ${worldEnd} - ago * ${minutesApart * 60}, worth, ${capital('v')}, 0, decode(left(md5(ago::text), 16), 'hex')
+  insert into equity_point (vault_id, ts, value_usd, capital_in_usd, capital_out_usd, mark_digest, market_delta_usd, state)
+    select v, ${worldEnd} - ago * ${minutesApart * 60}, worth, ${capital('v')}, 0, decode(left(md5(ago::text), 16), 'hex'),
+      round((worth - ${capital('v')}) / 3, 6) + 1234.567891, '\\x${pointState}'
     from ${numbers(from, to, 'v')}, generate_series(${points - 1}, 0, -1) ago,
       lateral (select ${value('v', 'ago')} as worth) valued`
 

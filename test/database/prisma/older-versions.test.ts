@@ -7,7 +7,14 @@ import { createWithoutTables, emptyDatabase } from '../../support/database.ts'
 import { type Dump, dumpReadModel } from '../../support/dump.ts'
 import { everything, vaultThatIs } from '../../support/everything.ts'
 import { gatewayOn } from '../../support/gateway.ts'
-import { fillTables, migrateUpTo, migrationNames, readTables, type TableRows } from '../../support/older-database.ts'
+import {
+  fillTables,
+  migrateUpTo,
+  migrationNames,
+  readTables,
+  type TableRows,
+  withoutHistory,
+} from '../../support/older-database.ts'
 import { addressOf, apply, deposit, event, mark, midnight, opened, position, strategy } from '../../support/world.ts'
 
 /** A vault with enough points for a page of buckets, and one whose blocks go back. */
@@ -78,12 +85,12 @@ describe('a database of an older version', () => {
   /** @param from the newest migration that the database had */
   async function becomesWhole(from: string): Promise<void> {
     const [wanted] = expected
-    expect(await dumpReadModel(database)).toEqual(wanted?.dump)
+    expect(withoutHistory(await dumpReadModel(database))).toEqual(withoutHistory(wanted?.dump ?? {}))
     expect(await served(database)).toEqual(wanted?.served)
     // The migration to the commit log makes the first version.
     if (!from.endsWith('_commit_log')) expect(await readVersionAt(database, 1)).toMatch(/^1\.\d+$/)
     await apply(database, after)
-    expect(await dumpReadModel(database)).toEqual(wanted?.dumpAfter)
+    expect(withoutHistory(await dumpReadModel(database))).toEqual(withoutHistory(wanted?.dumpAfter ?? {}))
     expect(await served(database)).toEqual(wanted?.servedAfter)
   }
 

@@ -2,24 +2,40 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { DownsamplingInput } from '../../../src/database/read/downsampling-input.ts'
 import type { EquityRow } from '../../../src/database/read/rows.ts'
+import { Decimal } from '../../../src/domain/decimal.ts'
 
 const vaultAddress = '0x1'
 const decimal = fc
   .tuple(fc.boolean(), fc.bigInt({ min: 0n, max: 10n ** 20n }), fc.option(fc.stringMatching(/^\d{1,6}$/)))
   .map(([isNegative, whole, fraction]) => `${isNegative ? '-' : ''}${whole}${fraction === null ? '' : `.${fraction}`}`)
-const candidate: fc.Arbitrary<EquityRow> = fc.record({
-  vaultAddress: fc.constant(vaultAddress),
-  ts: fc.oneof(fc.nat(60), fc.nat(2 ** 40)),
-  netUsd: decimal,
-  valueUsd: decimal,
-  capitalInUsd: decimal,
-  capitalOutUsd: decimal,
-})
+const micros = (min: number, max: number): fc.Arbitrary<string> =>
+  fc.integer({ min, max }).map((amount) => new Decimal(amount).div(1e6).toFixed())
+const amount = fc.oneof(decimal, micros(-(10 ** 15), 10 ** 15))
+const capital = fc.oneof(
+  micros(0, 10 ** 15),
+  decimal.map((text) => text.replace('-', '')),
+)
+/** The value follows from the other amounts. */
+const candidate: fc.Arbitrary<EquityRow> = fc
+  .record({
+    vaultAddress: fc.constant(vaultAddress),
+    ts: fc.oneof(fc.nat(60), fc.nat(2 ** 40)),
+    netUsd: amount,
+    capitalInUsd: capital,
+    capitalOutUsd: capital,
+    marketDeltaUsd: fc.option(amount),
+  })
+  .map((row) => {
+    const value = new Decimal(row.netUsd).plus(row.capitalInUsd).minus(row.capitalOutUsd)
+    return { ...row, valueUsd: value.isZero() ? '0' : value.toFixed() }
+  })
 /** In order of time; there may be several of the same. */
 const candidates = fc.array(candidate, { maxLength: 30 }).map((rows) => rows.sort((one, other) => one.ts - other.ts))
 
 function textOf(rows: readonly EquityRow[]): string {
-  return rows.map((row) => [row.ts, row.netUsd, row.valueUsd, row.capitalInUsd, row.capitalOutUsd].join(' ')).join('\n')
+  return rows
+    .map((row) => [row.ts, row.netUsd, row.capitalInUsd, row.capitalOutUsd, row.marketDeltaUsd].join(' '))
+    .join('\n')
 }
 
 function rowsOf(read: DownsamplingInput): EquityRow[] {
@@ -53,9 +69,9 @@ describe('downsampling input', () => {
         const points = eachOnce(rows)
         const [from, to] = [Math.min(one, other), Math.max(one, other)]
         const read = new DownsamplingInput(0)
-        read.addBuckets(textOf(points.slice(0, from)), each, 'first')
+        read.addBuckets(textOf(points.slice(0, from)), () => each, 'first')
         read.add(textOf(points.slice(from, to)))
-        read.addBuckets(textOf(points.slice(to)), each, 'last')
+        read.addBuckets(textOf(points.slice(to)), () => each, 'last')
         expect(rowsOf(read)).toEqual([
           ...extremes(points.slice(0, from), each, 0),
           ...points.slice(from, to),

@@ -20,7 +20,8 @@ const shortPoints = 2_000
 function recordedPoints(database: Database, vault: string): Promise<EquityRow[]> {
   const text = `select address as "vaultAddress", ts::float8 as ts, trim_scale(point.value_usd)::text as "valueUsd",
       trim_scale(point.capital_in_usd)::text as "capitalInUsd", trim_scale(point.capital_out_usd)::text as "capitalOutUsd",
-      trim_scale(point.value_usd + point.capital_out_usd - point.capital_in_usd)::text as "netUsd"
+      trim_scale(point.value_usd + point.capital_out_usd - point.capital_in_usd)::text as "netUsd",
+      trim_scale(point.market_delta_usd)::text as "marketDeltaUsd"
     from equity_point point join vault on id = vault_id where address = $1 order by ts`
   return database.query({ name: 'recorded_points', text }, [vault])
 }
@@ -209,7 +210,9 @@ function pagesOf(buckets: readonly Bucket[]): Page[] {
     return Array.from({ length: Math.floor(all.length / 16) }, (_, ordinal) => {
       const held = all.slice(16 * ordinal, 16 * (ordinal + 1))
       const ends = held.flatMap(({ least, greatest }) => [least, greatest].sort((one, other) => one.ts - other.ts))
-      const lines = ends.map((row) => [row.ts, row.netUsd, row.valueUsd, row.capitalInUsd, row.capitalOutUsd].join(' '))
+      const lines = ends.map((row) =>
+        [row.ts, row.netUsd, row.capitalInUsd, row.capitalOutUsd, row.marketDeltaUsd].join(' '),
+      )
       return { level, ordinal, first: held[0]?.first ?? NaN, last: held.at(-1)?.last ?? NaN, lines }
     })
   })

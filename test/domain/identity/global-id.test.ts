@@ -7,6 +7,7 @@ import {
   ledgerRowGlobalId,
   parseGlobalId,
   positionGlobalId,
+  vaultGlobalId,
 } from '../../../src/domain/identity/global-id.ts'
 
 const hex = (digits: number): fc.Arbitrary<string> =>
@@ -21,9 +22,11 @@ const identifier = fc
   )
   .filter((text) => !text.includes('\0'))
 
+const moment = fc.option(fc.nat({ max: 253_402_300_799 }))
+
 const object: fc.Arbitrary<IdentifiedObject> = fc.oneof(
-  fc.record({ type: fc.constant('Vault'), vault }),
-  fc.record({ type: fc.constant('Position'), vault, positionId: identifier }),
+  fc.record({ type: fc.constant('Vault'), vault, at: moment }),
+  fc.record({ type: fc.constant('Position'), vault, at: moment, positionId: identifier }),
   fc.record({
     type: fc.constant('LedgerRow'),
     vault,
@@ -45,9 +48,9 @@ const object: fc.Arbitrary<IdentifiedObject> = fc.oneof(
 function idOf(identified: IdentifiedObject): string {
   switch (identified.type) {
     case 'Vault':
-      return identified.vault
+      return vaultGlobalId(identified.vault, identified.at)
     case 'Position':
-      return positionGlobalId(identified.vault, identified.positionId)
+      return positionGlobalId(identified.vault, identified.positionId, identified.at)
     case 'LedgerRow':
       return ledgerRowGlobalId(identified.vault, identified.txHash, identified.logIndex)
     case 'Strategy':
@@ -91,8 +94,8 @@ describe('a global id', () => {
   test.each([address.toLowerCase(), `0x${address.slice(2).toUpperCase()}`])(
     'is read with the address as %s',
     (text) => {
-      expect(parseGlobalId(text)).toEqual({ type: 'Vault', vault: address })
-      expect(parseGlobalId(`${text}/position/p`)).toEqual({ type: 'Position', vault: address, positionId: 'p' })
+      expect(parseGlobalId(text)).toEqual({ type: 'Vault', at: null, vault: address })
+      expect(parseGlobalId(`${text}/position/p`)).toEqual({ type: 'Position', at: null, vault: address, positionId: 'p' })
       expect(parseGlobalId(`${text}/event/${hash.toUpperCase().replace('X', 'x')}/0`)).toEqual({
         type: 'LedgerRow',
         vault: address,

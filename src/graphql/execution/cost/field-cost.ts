@@ -56,9 +56,25 @@ export function elementsIn(value: unknown): number {
 export function ownCost(field: GraphQLField<unknown, unknown>): number {
   if (field === SchemaMetaFieldDef || field === TypeMetaFieldDef) return admissionLimits.cheapCost
   if (field.name === 'totalCount') return readCost
+  if (field.name === 'performance') return performanceReads * readCost
   if (field.args.some(({ name }) => lookupArguments.includes(name))) return lookupCost
   return field.args.some(({ name }) => lengthArguments.includes(name)) ? readCost : 1
 }
+
+/** Cost of a performance, in reads: it goes through up to ten years of days. */
+const performanceReads = 5
+
+/**
+ * Returns the cost that an argument adds to a series whose shape is that of another curve than net of flows: of a series that
+ * isn't long enough for pages, all points are read.
+ */
+export function curveCost(given: Readonly<Record<string, unknown>>): number {
+  const { by = 'net', points } = given
+  return by === 'net' || typeof points !== 'number' ? 0 : pointsOfCurve * points
+}
+
+/** Cost of reading the points beside each one that is served. */
+const pointsOfCurve = 2
 
 /** How many times as long as the assumed lengths the lists of the largest types are. */
 const largestType = 3

@@ -18,6 +18,7 @@ import {
 import { countNodes, usesVariables } from '../operation.ts'
 import {
   askedLength,
+  curveCost,
   elementsIn,
   hasPricedArguments,
   isListField,
@@ -174,7 +175,7 @@ class Pricer {
       const length = lengthOf(field, asked, page)
       const label = asked === null ? [] : [`${field.name}(${asked.argument}: ${asked.length})`]
       return {
-        cost: own + elementsIn(given) + length * each.cost,
+        cost: own + elementsIn(given) + curveCost(given) + length * each.cost,
         mostExpensive: [...label, ...each.mostExpensive],
       }
     }

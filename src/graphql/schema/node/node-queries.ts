@@ -1,12 +1,15 @@
 import { mostIds } from '../../../limits.ts'
 import { parseGlobalId } from '../../../domain/identity/global-id.ts'
+import type { PositionRow, VaultRow } from '../../../database/read/rows.ts'
+import { HistoryNotKept } from '../../../domain/errors.ts'
 import type { Context } from '../../execution/context.ts'
 import { requireAtMost } from '../arguments.ts'
 import { builder } from '../builder.ts'
 import { loadLedgerRow } from '../ledger.ts'
 import { NodeInterface, type NodeRow } from './node-interface.ts'
 import { loadStrategy } from '../strategy.ts'
-import { loadPositions, loadVault } from '../vault.ts'
+import { loadVaultAt } from '../vault-state/load-vault.ts'
+import { loadPositions, loadPositionsOf } from '../vault-state/position.ts'
 
 /**
  * Returns the row with a global id; null if none has it, including ids of an invalid format: ids are opaque to clients.
@@ -17,16 +20,38 @@ async function loadNode(context: Context, id: string): Promise<NodeRow | null> {
     case undefined:
       return null
     case 'Vault':
-      return (await loadVault(context, object.vault, null)) ?? null
+      return (await vaultOfId(context, object)) ?? null
     case 'Strategy':
       return (await loadStrategy(context, object.id, null)) ?? null
     case 'Position': {
-      const positions = await loadPositions(context, object.vault, null)
-      return positions?.find((position) => position.id === object.positionId) ?? null
+      const positions = await positionsOfId(context, object)
+      return positions.find((position) => position.id === object.positionId) ?? null
     }
     case 'LedgerRow':
       return (await loadLedgerRow(context, object, null)) ?? null
   }
+}
+
+interface VaultId {
+  readonly vault: string
+  readonly at: number | null
+}
+
+/** Returns the vault of an id; undefined also where its state at the moment of the id is not kept. */
+async function vaultOfId(context: Context, { vault, at }: VaultId): Promise<VaultRow | undefined> {
+  try {
+    return await loadVaultAt(context, vault, at)
+  } catch (error) {
+    if (error instanceof HistoryNotKept) return undefined
+    throw error
+  }
+}
+
+/** Returns the positions of the vault of an id; those of now by one read, without the vault. */
+async function positionsOfId(context: Context, object: VaultId): Promise<readonly PositionRow[]> {
+  if (object.at === null) return (await loadPositions(context, object.vault, null)) ?? []
+  const vault = await vaultOfId(context, object)
+  return vault === undefined ? [] : loadPositionsOf(vault, context)
 }
 
 builder.queryFields((t) => ({

@@ -1,0 +1,54 @@
+import { hash } from 'node:crypto'
+import type { Decimal } from '../../domain/decimal.ts'
+import type { Range } from '../../domain/position.ts'
+
+/** The part of a position that stays from mark to mark. */
+export interface StayingPart {
+  readonly id: string
+  readonly pool: { readonly a: string; readonly b: string; readonly venue: string; readonly feeTier: number }
+  readonly range: Pick<Range<Decimal>, 'lower' | 'upper'>
+  readonly ticks: Pick<Range<number>, 'lower' | 'upper'> | null
+}
+
+/** The positions of a mark but for what changes from mark to mark, and a digest to tell whether that has changed. */
+export interface Layout {
+  /** JSON text of rows. */
+  readonly positions: string
+  /** 16 hexadecimal digits: the first 64 bits of SHA-256. */
+  readonly digest: string
+}
+
+/** A row of a layout: id, pool, prices and ticks of the range. */
+export type LayoutRow = readonly [
+  id: string,
+  a: string,
+  b: string,
+  venue: string,
+  feeTier: number,
+  priceLower: string,
+  priceUpper: string,
+  tickLower: number | null,
+  tickUpper: number | null,
+]
+
+/** Returns the layout of a mark's positions. */
+export function layoutOf(positions: readonly StayingPart[]): Layout {
+  const rows = positions.map(({ id, pool, range, ticks }): LayoutRow => [
+    id,
+    pool.a,
+    pool.b,
+    pool.venue,
+    pool.feeTier,
+    range.lower.toFixed(),
+    range.upper.toFixed(),
+    ticks?.lower ?? null,
+    ticks?.upper ?? null,
+  ])
+  const text = JSON.stringify(rows)
+  return { positions: text, digest: hash('sha256', text, 'hex').slice(0, 16) }
+}
+
+/** Reads the rows of a layout's text. */
+export function layoutRows(text: string): LayoutRow[] {
+  return JSON.parse(text) as LayoutRow[]
+}

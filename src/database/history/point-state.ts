@@ -1,0 +1,144 @@
+import { Decimal, usdScale } from '../../domain/decimal.ts'
+import type { VaultFees } from '../../domain/fees.ts'
+import type { Range } from '../../domain/position.ts'
+import { netUsd, statusOf, type VaultPhase, type VaultState, type VaultStatus } from '../../domain/vault.ts'
+import { pushVarint, VarintReader, zigzag } from './varint.ts'
+
+/*
+ * The state of an equity point as bytes. The first byte is a number: the phase (3), the status without phase and suspension (4),
+ * whether there was a mark in this second (2), and the length of the next part in bytes, 9 where the second byte is that length.
+ * The next part is what the high-water mark exceeds net of flows by, nothing for 0 or where a mark has told it. Then follows, with
+ * a mark in this second, the changing part of each position; else how many seconds before the newest mark was, nothing where
+ * there was none.
+ */
+
+const phases: readonly (VaultPhase | null)[] = [null, 'planting', 'exiting']
+const calmStatuses = ['idle', 'planting', 'attention', 'earning'] as const
+/** Amounts that a mark, and each byte of the next part, add to the first byte. */
+const markWeight = phases.length * calmStatuses.length
+const lengthWeight = 2 * markWeight
+const longLength = 9
+
+/** The part of a position that changes from mark to mark. */
+export interface ChangingPart {
+  readonly range: Pick<Range<Decimal>, 'current'>
+  readonly ticks: Pick<Range<number>, 'lower' | 'current'> | null
+  readonly pendingRewardsUsd: Decimal
+}
+
+/** Input of the state of a point. */
+export interface PointState {
+  readonly state: VaultState
+  readonly fees: VaultFees
+  readonly ts: number
+  /** Time of the newest mark; null where there was none. */
+  readonly markedAt: number | null
+  /** Positions of a mark of this second; null where the point has none of them, or an older batch has brought it. */
+  readonly positions: readonly ChangingPart[] | null
+}
+
+/** Encodes the state of a point. */
+export function encodePointState({ state, fees, ts, markedAt, positions }: PointState): Buffer {
+  const above: number[] = []
+  const aboveUsd = fees.isHighWaterTold ? null : fees.highWaterUsd.minus(netUsd(state))
+  if (aboveUsd !== null && !aboveUsd.isZero()) pushVarint(above, units(aboveUsd, usdScale))
+  const isMarked = markedAt === ts
+  const calm = calmStatuses.findIndex((status) => status === statusOf({ ...state, phase: null, suspension: null }))
+  const flags = phases.indexOf(state.phase) + phases.length * calm + (isMarked ? markWeight : 0)
+  const length = above.length < longLength ? [] : [above.length]
+  const bytes = [flags + lengthWeight * Math.min(above.length, longLength), ...length, ...above]
+  if (!isMarked && markedAt !== null) pushVarint(bytes, BigInt(ts - markedAt))
+  for (const position of positions ?? []) pushPosition(bytes, position)
+  return Buffer.from(bytes)
+}
+
+function pushPosition(bytes: number[], { range, ticks, pendingRewardsUsd }: ChangingPart): void {
+  const decimals = range.current.decimalPlaces()
+  bytes.push(decimals)
+  pushVarint(bytes, units(range.current, decimals))
+  if (ticks !== null) pushVarint(bytes, zigzag(ticks.current - ticks.lower))
+  pushVarint(bytes, units(pendingRewardsUsd, usdScale))
+}
+
+/** Returns an amount as an integer number of its least digits. */
+function units(amount: Decimal, decimals: number): bigint {
+  return BigInt(amount.toFixed(decimals).replace('.', ''))
+}
+
+/** SQL of the length of a state but for what follows its high-water mark. */
+const headLength = (state: string): string => `(case when get_byte(${state}, 0) < ${longLength * lengthWeight}
+    then 1 + get_byte(${state}, 0) / ${lengthWeight} else 2 + get_byte(${state}, 1) end)`
+
+/** SQL that gives the state of a stored point the positions of its mark, where a flow of the same second follows it. */
+export const mergedState = `case
+    when excluded.mark_digest is null and equity_point.mark_digest is not null and equity_point.state is not null
+    then substr(excluded.state, 1, ${headLength('excluded.state')})
+      || substr(equity_point.state, 1 + ${headLength('equity_point.state')})
+    else excluded.state end`
+
+/** A decoded state. */
+export interface DecodedState {
+  readonly phase: VaultPhase | null
+  /** Status where there is neither a phase nor a suspension. */
+  readonly calmStatus: VaultStatus
+  /** USD by which the high-water mark exceeds net of flows, where no mark has told it. */
+  readonly aboveUsd: Decimal
+  /** Time of the newest mark; null where there was none. */
+  readonly markedAt: number | null
+}
+
+/**
+ * Decodes the state of a point, but for its positions.
+ * @param hex its bytes as hexadecimal digits
+ * @param ts time of the point
+ */
+export function decodePointState(hex: string, ts: number): DecodedState {
+  const { reader, flags, aboveUsd } = headOf(hex)
+  const ago = flags >= markWeight ? 0n : reader.isAtEnd ? null : reader.next()
+  return {
+    phase: phases[flags % phases.length] ?? null,
+    calmStatus: calmStatuses[Math.floor(flags / phases.length) % calmStatuses.length] ?? 'idle',
+    aboveUsd: new Decimal(aboveUsd),
+    markedAt: ago === null ? null : ts - Number(ago),
+  }
+}
+
+/** Reads the part of a state before its positions. */
+function headOf(hex: string) {
+  const bytes = Buffer.from(hex, 'hex')
+  const first = bytes[0] ?? 0
+  const reader = new VarintReader(bytes, first < longLength * lengthWeight ? 1 : 2)
+  return {
+    reader,
+    flags: first % lengthWeight,
+    aboveUsd: first < lengthWeight ? '0' : inUnits(reader.next(), usdScale),
+  }
+}
+
+/** The changing part of a position, as exact text. */
+export interface DecodedPosition {
+  readonly priceCurrent: string
+  readonly tickCurrent: number | null
+  readonly pendingRewardsUsd: string
+}
+
+/**
+ * Decodes the positions of a mark's point.
+ * @param hex bytes of its state as hexadecimal digits
+ * @param lowerTicks the lower tick of each position, null where it has none
+ */
+export function decodePositions(hex: string, lowerTicks: readonly (number | null)[]): DecodedPosition[] {
+  const { reader } = headOf(hex)
+  return lowerTicks.map((lower) => {
+    const decimals = Number(reader.next())
+    const priceCurrent = inUnits(reader.next(), decimals)
+    const tickCurrent = lower === null ? null : lower + reader.nextSigned()
+    return { priceCurrent, tickCurrent, pendingRewardsUsd: inUnits(reader.next(), usdScale) }
+  })
+}
+
+/** Returns an integer number of least digits as a decimal text. */
+function inUnits(value: bigint, decimals: number): string {
+  const digits = value.toString().padStart(decimals + 1, '0')
+  return decimals === 0 ? digits : `${digits.slice(0, -decimals)}.${digits.slice(-decimals)}`
+}

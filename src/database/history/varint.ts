@@ -1,0 +1,51 @@
+/* Integers of any length as bytes: 7 bits a byte, the least significant first, with the eighth set but on the last (LEB128). */
+
+/** Appends a non-negative integer. */
+export function pushVarint(bytes: number[], value: bigint): void {
+  let rest = value
+  while (rest > BigInt(Number.MAX_SAFE_INTEGER)) {
+    bytes.push(Number(rest & 127n) | 128)
+    rest >>= 7n
+  }
+  let small = Number(rest)
+  while (small > 127) {
+    bytes.push((small % 128) | 128)
+    small = Math.floor(small / 128)
+  }
+  bytes.push(small)
+}
+
+/** Returns a signed integer as a non-negative one, small for one near 0 (zigzag). */
+export function zigzag(value: number): bigint {
+  return BigInt(value < 0 ? -2 * value - 1 : 2 * value)
+}
+
+/** Reads integers one after the other. */
+export class VarintReader {
+  constructor(
+    readonly bytes: Uint8Array,
+    public at: number,
+  ) {}
+
+  /** Whether all of the bytes were read. */
+  get isAtEnd(): boolean {
+    return this.at >= this.bytes.length
+  }
+
+  /** @throws if the bytes end before the integer does */
+  next(): bigint {
+    let value = 0n
+    for (let shift = 0n; ; shift += 7n) {
+      const byte = this.bytes[this.at++]
+      if (byte === undefined) throw new Error('The stored state of a point ends too early')
+      value |= BigInt(byte & 127) << shift
+      if (byte < 128) return value
+    }
+  }
+
+  /** Reads an integer that `zigzag` has made non-negative. */
+  nextSigned(): number {
+    const value = Number(this.next())
+    return value % 2 === 0 ? value / 2 : -(value + 1) / 2
+  }
+}

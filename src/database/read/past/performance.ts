@@ -1,0 +1,94 @@
+import { type DayGrowth, type DayWindow, maxPerformanceDays } from '../../../domain/figures/performance.ts'
+import type { Read, Reader } from '../../database.ts'
+import { dataVersion } from '../commit-log.ts'
+
+/** The days of a vault or a strategy, for its performance. */
+export interface GrowthSeries {
+  /** Address of the vault, or id of the strategy. */
+  readonly key: string
+  readonly days: readonly DayGrowth[]
+  /** The newest day that is over, in days since 1970-01-01. */
+  readonly newestComplete: number
+}
+
+interface SeriesRow {
+  readonly key: string
+  /** A day a line: its number, value at its start and its end, and growth; null where there is none. */
+  readonly days: string | null
+  readonly newestComplete: number
+}
+
+/** SQL aggregate of days; the order is that of the days. */
+const lines = `string_agg(concat_ws(' ', day, start_usd::float8, end_usd::float8, growth::float8), E'\\n' order by day)`
+
+/** SQL that leaves the newest days, and one before them. */
+const newestDays = `order by day desc limit ${maxPerformanceDays + 1}`
+
+/*
+ * The newest day before the window tells what value it begins with. A day is over when the newest point is of its end or later.
+ */
+const daysOfVaults: Read = {
+  name: 'days_of_vaults',
+  source: 'named vaults',
+  batching: { kind: 'keyed', keyColumn: 'key' },
+  text: `select address as key, (coalesce(equity_at, 0) / 86400 - 1)::integer as "newestComplete", found.days, ${dataVersion}
+    from unnest($1::text[]) as list(vault)
+      cross join lateral (select id, address, equity_at
+        from vault where address = list.vault offset 0) vault
+      cross join lateral (select ${lines} as days from (
+        select * from vault_day where vault_id = vault.id and day <= $3::integer and day >= coalesce(
+          (select max(day) from vault_day where vault_id = vault.id and day < $2::integer), $2::integer) ${newestDays}) held) found`,
+}
+
+/*
+ * A strategy's value at the start of a day is the sum of all changes before it. Only complete days count: an answer goes with
+ * the strategy's other figures, and is not made again for each mark of one of its vaults.
+ */
+const daysOfStrategies: Read = {
+  name: 'days_of_strategies',
+  source: 'catalogue',
+  batching: { kind: 'keyed', keyColumn: 'key' },
+  text: `select strategy.id as key, coalesce(figures_day, -1) as "newestComplete", found.days, ${dataVersion}
+    from strategy cross join lateral (
+      select ${lines} as days from (
+        select day, before_usd as start_usd, before_usd + change_usd as end_usd,
+          case when before_usd > 0 then 1 + gain_usd / before_usd else 1 end as growth
+        from (select *, sum(change_usd) over (order by day) - change_usd as before_usd from strategy_day
+          where strategy_id = strategy.id and day <= least($3::integer, figures_day)) summed
+        where day >= coalesce((select max(day) from strategy_day
+          where strategy_id = strategy.id and day < $2::integer), $2::integer) ${newestDays}) held) found
+    where strategy.id = any($1::text[])`,
+}
+
+/** Reads the days of vaults in a window, and the newest before it. */
+export function readVaultGrowth(
+  database: Reader,
+  addresses: readonly string[],
+  days: DayWindow,
+): Promise<GrowthSeries[]> {
+  return readGrowth(database, daysOfVaults, addresses, days)
+}
+
+/** Reads the days of strategies in a window, and the newest before it. */
+export function readStrategyGrowth(database: Reader, ids: readonly string[], days: DayWindow): Promise<GrowthSeries[]> {
+  return readGrowth(database, daysOfStrategies, ids, days)
+}
+
+async function readGrowth(
+  database: Reader,
+  read: Read,
+  keys: readonly string[],
+  { firstDay, lastDay }: DayWindow,
+): Promise<GrowthSeries[]> {
+  const rows = await database.query<SeriesRow>(read, [keys, firstDay, lastDay])
+  return rows.map(({ key, days, newestComplete }) => ({
+    key,
+    newestComplete,
+    days: days === null ? [] : days.split('\n').map(dayOf),
+  }))
+}
+
+function dayOf(line: string): DayGrowth {
+  const [day, startUsd, endUsd, growth] = line.split(' ').map(Number)
+  return { day: day ?? NaN, hasStart: startUsd !== 0, hasEnd: endUsd !== 0, growth: growth ?? NaN }
+}

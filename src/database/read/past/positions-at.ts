@@ -1,0 +1,84 @@
+import { Decimal } from '../../../domain/decimal.ts'
+import { isInRange } from '../../../domain/position.ts'
+import type { Read, Reader } from '../../database.ts'
+import { layoutRows } from '../../history/layout.ts'
+import { decodePositions } from '../../history/point-state.ts'
+import { dataVersion } from '../commit-log.ts'
+import { type Columns, rowCodec } from '../row-codec.ts'
+import type { PositionRow } from '../rows.ts'
+import { newestUpTo } from './newest.ts'
+
+interface StoredPositions {
+  readonly address: string
+  readonly layout: string
+  readonly state: string
+}
+
+const positionsCodec = rowCodec<StoredPositions>((c: Columns) => ({
+  address: c.key(),
+  layout: c.text('layout.positions'),
+  state: c.raw(`encode(point.state, 'hex')`),
+}))
+
+const positionsAt: Read = {
+  name: 'positions_at',
+  source: 'named vaults',
+  batching: { kind: 'keyed', keyColumn: 'address' },
+  text: `select list.vault as key, found.encoded, ${dataVersion} from unnest($1::text[]) as list(vault)
+    cross join lateral (select ${positionsCodec.aggregate} as encoded
+      from (select id from vault where address = list.vault offset 0) vault
+        cross join lateral (select state from equity_point where vault_id = vault.id and ts = $2::bigint) point
+        cross join lateral ${newestUpTo('position_layout', 'positions')} layout) found`,
+  decode: positionsCodec.decode,
+}
+
+/**
+ * Reads the positions that marks have shown, in their order for each vault.
+ * @param markedAt time of the marks, in Unix seconds
+ * @param at moment that the rows are served for: part of their global ids
+ */
+export async function readPositionsAt(
+  database: Reader,
+  addresses: readonly string[],
+  { markedAt, at }: { readonly markedAt: number; readonly at: number },
+): Promise<PositionRow[]> {
+  const found = await database.query<StoredPositions>(positionsAt, [addresses, markedAt])
+  return found.flatMap((stored) => positionRows(stored, at))
+}
+
+function positionRows({ address, layout, state }: StoredPositions, at: number): PositionRow[] {
+  const rows = layoutRows(layout)
+  const changing = decodePositions(
+    state,
+    rows.map(([, , , , , , , tickLower]) => tickLower),
+  )
+  return rows.map(([id, a, b, venue, feeTier, priceLower, priceUpper, tickLower, tickUpper], index) => {
+    const { priceCurrent = '0', tickCurrent = null, pendingRewardsUsd = '0' } = changing[index] ?? {}
+    const prices = {
+      lower: new Decimal(priceLower),
+      upper: new Decimal(priceUpper),
+      current: new Decimal(priceCurrent),
+    }
+    const ticks =
+      tickLower === null || tickUpper === null || tickCurrent === null
+        ? null
+        : { lower: tickLower, upper: tickUpper, current: tickCurrent }
+    return {
+      vaultAddress: address,
+      at,
+      id,
+      a,
+      b,
+      venue,
+      feeTier,
+      priceLower,
+      priceUpper,
+      priceCurrent,
+      tickLower,
+      tickUpper,
+      tickCurrent,
+      inRange: isInRange(prices, ticks),
+      pendingRewardsUsd,
+    }
+  })
+}

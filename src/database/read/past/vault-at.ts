@@ -1,0 +1,151 @@
+import { Decimal } from '../../../domain/decimal.ts'
+import { usdText } from '../../../domain/flows.ts'
+import type { VaultPhase, VaultStatus } from '../../../domain/vault.ts'
+import type { Read, Reader } from '../../database.ts'
+import { decodePointState } from '../../history/point-state.ts'
+import { dataVersion } from '../commit-log.ts'
+import { type Columns, rowCodec } from '../row-codec.ts'
+import type { VaultRow } from '../rows.ts'
+import { vaultOf } from '../vault.ts'
+import { newestUpTo } from './newest.ts'
+
+/** The newest rows of each kind of a vault at a moment. */
+interface StoredMoment {
+  readonly address: string
+  /** The vault as it is now. */
+  readonly now: VaultRow
+  /** From when on its state is kept, in Unix seconds; null until the first mark with which it begins. */
+  readonly since: number | null
+  readonly openedAt: number
+  readonly owner: string | null
+  readonly ownerTs: number | null
+  readonly rowTs: number | null
+  readonly pointTs: number | null
+  readonly valueUsd: string | null
+  readonly capitalInUsd: string | null
+  readonly capitalOutUsd: string | null
+  readonly marketDeltaUsd: string | null
+  readonly state: string | null
+  readonly changeTs: number | null
+  readonly phase: VaultPhase | null
+  readonly suspensionReason: string | null
+  readonly suspendedAt: number | null
+  readonly taxedUsd: string | null
+  readonly contributedUsd: string | null
+  readonly withdrawnUsd: string | null
+  readonly highWaterUsd: string | null
+}
+
+const momentCodec = rowCodec<StoredMoment>((c: Columns) => ({
+  address: c.key(),
+  now: vaultOf(c),
+  since: c.numberOrNull('vault.history_since'),
+  openedAt: c.number('vault.opened_at'),
+  owner: c.rawOrNull('owned.owner'),
+  ownerTs: c.numberOrNull('owned.ts'),
+  rowTs: c.numberOrNull('ledger.ts'),
+  pointTs: c.numberOrNull('point.ts'),
+  valueUsd: c.rawOrNull('point.value_usd'),
+  capitalInUsd: c.rawOrNull('point.capital_in_usd'),
+  capitalOutUsd: c.rawOrNull('point.capital_out_usd'),
+  marketDeltaUsd: c.rawOrNull('point.market_delta_usd'),
+  state: c.rawOrNull(`encode(point.state, 'hex')`),
+  changeTs: c.numberOrNull('change.ts'),
+  phase: c.rawOrNull('change.phase') as VaultPhase | null,
+  suspensionReason: c.textOrNull('change.suspension_reason'),
+  suspendedAt: c.numberOrNull('change.suspended_at'),
+  taxedUsd: c.rawOrNull('change.fees_taxed_usd'),
+  contributedUsd: c.rawOrNull('change.fees_contributed_usd'),
+  withdrawnUsd: c.rawOrNull('change.fees_withdrawn_usd'),
+  highWaterUsd: c.rawOrNull('change.fees_high_water_usd'),
+}))
+
+const vaultsAt: Read = {
+  name: 'vaults_at',
+  source: 'named vaults',
+  batching: { kind: 'keyed', keyColumn: 'address' },
+  text: `select list.vault as key, found.encoded, ${dataVersion} from unnest($1::text[]) as list(vault)
+    cross join lateral (select ${momentCodec.aggregate} as encoded
+      from (select * from vault where address = list.vault offset 0) vault
+        left join lateral ${newestUpTo('vault_owner')} owned on true
+        left join lateral ${newestUpTo('equity_point')} point on true
+        left join lateral ${newestUpTo('vault_change')} change on true
+        left join lateral ${newestUpTo('ledger_row', 'ts')} ledger on true
+      where opened_at <= $2::bigint) found`,
+  decode: momentCodec.decode,
+}
+
+/** Tells that the state of a vault is not kept for a time. */
+export interface NotKept {
+  /** From when on it is, in Unix seconds. */
+  readonly historySince: number
+}
+
+/**
+ * Reads the state of vaults at the end of a second, by address; those that did not exist then are left out.
+ * @param at Unix seconds; a time after a vault's newest fact gives its newest state
+ */
+export async function readVaultsAt(
+  database: Reader,
+  addresses: readonly string[],
+  at: number,
+): Promise<Map<string, VaultRow | NotKept>> {
+  const found = await database.query<StoredMoment>(vaultsAt, [addresses, at])
+  return new Map(found.map((stored) => [stored.address, stateAt(stored, at)]))
+}
+
+function stateAt(stored: StoredMoment, at: number): VaultRow | NotKept {
+  const { now, since } = stored
+  if (at >= now.updatedAt) return { ...now, moment: { at, markedAt: null, isNewest: true } }
+  if (since === null || at < since) return { historySince: since ?? now.updatedAt }
+  const point = stored.state === null ? null : decodePointState(stored.state, stored.pointTs ?? 0)
+  // A change of the second of a point is the state at the end of that second.
+  const isPhaseOfChange = (stored.changeTs ?? -1) >= (stored.pointTs ?? -1)
+  const phase = isPhaseOfChange ? stored.phase : (point?.phase ?? null)
+  const isSuspended = stored.suspensionReason !== null
+  const status: VaultStatus = isSuspended ? 'suspended' : (phase ?? point?.calmStatus ?? 'idle')
+  const capitalInUsd = stored.capitalInUsd ?? none
+  const capitalOutUsd = stored.capitalOutUsd ?? none
+  const valueUsd = stored.valueUsd ?? none
+  const marketDeltaUsd = stored.marketDeltaUsd ?? none
+  const netUsd = new Decimal(valueUsd).plus(capitalOutUsd).minus(capitalInUsd)
+  return {
+    address: now.address,
+    chainId: now.chainId,
+    owner: stored.owner ?? now.owner,
+    strategyId: now.strategyId,
+    status,
+    valueUsd,
+    capitalInUsd,
+    capitalOutUsd,
+    netUsd: usdText(netUsd),
+    strategyDeltaUsd: usdText(netUsd.minus(marketDeltaUsd)),
+    marketDeltaUsd,
+    feesContributedUsd: stored.contributedUsd ?? capitalInUsd,
+    feesWithdrawnUsd: stored.withdrawnUsd ?? capitalOutUsd,
+    feesTaxedUsd: stored.taxedUsd ?? none,
+    feesHighWaterUsd: stored.highWaterUsd ?? usdText(point === null ? new Decimal(0) : netUsd.plus(point.aboveUsd)),
+    suspensionReason: stored.suspensionReason,
+    suspendedAt: stored.suspendedAt,
+    updatedAt: Math.max(stored.openedAt, stored.ownerTs ?? 0, stored.rowTs ?? 0, stored.pointTs ?? 0),
+    moment: { at, markedAt: point?.markedAt ?? null, isNewest: false },
+  }
+}
+
+const none = '0.000000'
+
+const historyStarts: Read = {
+  name: 'history_since',
+  source: 'named vaults',
+  batching: { kind: 'keyed', keyColumn: 'vault' },
+  text: `select address as vault, coalesce(history_since, updated_at)::float8 as "since", ${dataVersion}
+    from vault where address = any($1::text[])`,
+}
+
+/** Reads from when on the state of vaults is kept, in Unix seconds. */
+export function readHistoryStarts(
+  database: Reader,
+  addresses: readonly string[],
+): Promise<{ vault: string; since: number }[]> {
+  return database.query(historyStarts, [addresses])
+}

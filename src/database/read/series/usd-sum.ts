@@ -1,0 +1,23 @@
+import { Decimal } from '../../../domain/decimal.ts'
+
+/** Micro-dollars up to which a float gives them exactly: the product with a million errs by less than a tenth of one. */
+const exactMicros = 1e14
+
+/**
+ * Returns the value of a vault, net of flows plus capital in minus capital out, as exact text without trailing zeros. Most
+ * amounts fit into integers of a float, which are many times as fast as decimals.
+ */
+export function valueUsdOf(netUsd: string, capitalInUsd: string, capitalOutUsd: string): string {
+  const [net, capitalIn, capitalOut] = [Number(netUsd) * 1e6, Number(capitalInUsd) * 1e6, Number(capitalOutUsd) * 1e6]
+  const micros = Math.round(net) + Math.round(capitalIn) - Math.round(capitalOut)
+  if (micros < 0 || Math.abs(net) > exactMicros || capitalIn > exactMicros || capitalOut > exactMicros) {
+    return new Decimal(netUsd).plus(capitalInUsd).minus(capitalOutUsd).toFixed()
+  }
+  const whole = Math.floor(micros / 1e6)
+  const rest = micros - whole * 1e6
+  if (rest === 0) return String(whole)
+  let end = 7
+  const digits = String(1e6 + rest)
+  while (digits.charCodeAt(end - 1) === 48) end--
+  return `${whole}.${digits.slice(1, end)}`
+}

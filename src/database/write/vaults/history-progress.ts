@@ -1,0 +1,36 @@
+import { bytesOrNull } from '../sets.ts'
+
+/** How far the history of a vault is kept. Times are Unix seconds. */
+export interface HistoryProgress {
+  /** From when on its state is kept; null until the first mark of a vault that is older than history is kept. */
+  readonly since: number | null
+  /** Time of the newest mark of `since` or later. */
+  readonly markedAt: number | null
+  /** Time of the newest stored change. */
+  readonly changedAt: number | null
+  /** Digest of the newest stored layout. */
+  readonly layoutDigest: string | null
+}
+
+/** Columns of a vault with the progress of its history. */
+export const progressColumns = {
+  history_since: 'bigint',
+  marked_at: 'bigint',
+  changed_at: 'bigint',
+  layout_digest: 'bytea',
+} as const
+
+/** Returns the progress of a vault's history as columns. */
+export function progressRow({ since, markedAt, changedAt, layoutDigest }: HistoryProgress) {
+  return { history_since: since, marked_at: markedAt, changed_at: changedAt, layout_digest: bytesOrNull(layoutDigest) }
+}
+
+/** Returns the progress of a vault's history from its columns, digests as hexadecimal digits. */
+export function toProgress(row: ReturnType<typeof progressRow>): HistoryProgress {
+  return {
+    since: row.history_since,
+    markedAt: row.marked_at,
+    changedAt: row.changed_at,
+    layoutDigest: row.layout_digest,
+  }
+}

@@ -1,0 +1,131 @@
+import { secondsPerDay } from '../returns.ts'
+
+/** Growth of a vault's or a strategy's value over one UTC day, without flows. */
+export interface DayGrowth {
+  /** Days since 1970-01-01. */
+  readonly day: number
+  /** Whether there was value at the start of the day. */
+  readonly hasStart: boolean
+  /** Whether there was value at its end. */
+  readonly hasEnd: boolean
+  /** Growth factor: 1 for a day that ended with what it began with. */
+  readonly growth: number
+}
+
+/** What investors compare by, over the whole days of a window. All are fractions: 0.12 is 12 %. */
+export interface Performance {
+  /** First and last day that count, in days since 1970-01-01; null where there was no value. */
+  readonly firstDay: number | null
+  readonly lastDay: number | null
+  /** Compounded growth minus 1, not annualised; null where there was no value. */
+  readonly timeWeightedReturn: number | null
+  /** Greatest loss from an earlier end of a day; null where there was no value. */
+  readonly maxDrawdown: number | null
+  /** Annualised; null with fewer than 30 daily returns, and where a day lost everything. */
+  readonly volatility: number | null
+}
+
+/** The whole UTC days of a window. */
+export interface DayWindow {
+  readonly firstDay: number
+  readonly lastDay: number
+}
+
+/** Minimum number of daily returns for a volatility, as for a strategy's sigma. */
+const minReturns = 30
+const daysPerYear = 365
+/** Maximum number of days with a valuation that count, the newest ones: ten years. */
+export const maxPerformanceDays = 3_660
+
+const none: Performance = {
+  firstDay: null,
+  lastDay: null,
+  timeWeightedReturn: null,
+  maxDrawdown: null,
+  volatility: null,
+}
+
+/**
+ * Returns the UTC days that begin at or after a time and end at or before another.
+ * @param since Unix seconds
+ * @param until Unix seconds
+ */
+export function wholeDays(since: number, until: number): DayWindow {
+  return { firstDay: Math.ceil(since / secondsPerDay), lastDay: Math.floor(until / secondsPerDay) - 1 }
+}
+
+/**
+ * Computes the performance over days.
+ * @param days the newest day before the window, if any, and those in it, ascending, but of more than `maxPerformanceDays` the
+ *   newest and one before; a day that is left out ended as it began
+ * @param newestComplete the newest day that is over: a later one counts for all but the volatility
+ * @see GIPS Standards for Firms, "time-weighted return"; Hull, Options, Futures, and Other Derivatives, "Estimating
+ *   volatility from historical data"; Magdon-Ismail and Atiya, "Maximum Drawdown", Risk 17(10), 2004
+ */
+export function performanceOf(days: readonly DayGrowth[], asked: DayWindow, newestComplete: number): Performance {
+  const isCut = days.length > maxPerformanceDays
+  const window = isCut ? { ...asked, firstDay: Math.max(asked.firstDay, days[1]?.day ?? 0) } : asked
+  const { index, firstDay, lastDay, maxDrawdown } = walk(days, window, newestComplete)
+  if (firstDay === null || !Number.isFinite(index)) return none
+  return {
+    firstDay,
+    lastDay,
+    timeWeightedReturn: index - 1,
+    maxDrawdown,
+    volatility: volatilityOf(dailyReturns(days, { ...window, lastDay: Math.min(window.lastDay, newestComplete) })),
+  }
+}
+
+/** Multiplies the growth of the days in a window, and finds the greatest loss. */
+function walk(days: readonly DayGrowth[], { firstDay: from, lastDay: to }: DayWindow, newestComplete: number) {
+  const before = days.findLast(({ day }) => day < from)
+  let firstDay = before?.hasEnd === true && from <= Math.min(to, newestComplete) ? from : null
+  let lastDay = firstDay
+  let [index, peak, maxDrawdown] = [1, 1, 0]
+  let hasEnd = before?.hasEnd === true
+  for (const day of days) {
+    if (day.day < from || day.day > to) continue
+    if (day.hasStart || day.hasEnd) firstDay ??= day.day
+    lastDay = day.day
+    index *= day.growth
+    peak = Math.max(peak, index)
+    maxDrawdown = Math.max(maxDrawdown, peak === 0 ? 0 : 1 - index / peak)
+    hasEnd = day.hasEnd
+  }
+  // Value without a valuation is carried to the end of the window.
+  if (hasEnd && lastDay !== null) lastDay = Math.max(lastDay, Math.min(to, newestComplete))
+  return { index, firstDay, lastDay: firstDay === null ? null : lastDay, maxDrawdown }
+}
+
+/** Returns the growth of each day of a window that began with value; 1 for a day that is left out. */
+function dailyReturns(days: readonly DayGrowth[], { firstDay, lastDay }: DayWindow): number[] {
+  const growths: number[] = []
+  let hasValue = false
+  let next = firstDay
+  const carryTo = (day: number): void => {
+    for (; next < day; next++) if (hasValue) growths.push(1)
+  }
+  for (const { day, hasStart, hasEnd, growth } of days) {
+    if (day > lastDay) break
+    if (day >= firstDay) {
+      carryTo(day)
+      if (hasStart) growths.push(growth)
+      next = day + 1
+    }
+    hasValue = hasEnd
+  }
+  carryTo(lastDay + 1)
+  return growths
+}
+
+function volatilityOf(growths: readonly number[]): number | null {
+  if (growths.length < minReturns || growths.some((growth) => growth === 0)) return null
+  const logarithms = growths.map((growth) => Math.log(growth))
+  const mean = sum(logarithms) / logarithms.length
+  const variance = sum(logarithms.map((value) => (value - mean) ** 2)) / (logarithms.length - 1)
+  return Math.sqrt(variance * daysPerYear)
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0)
+}

@@ -1,0 +1,76 @@
+import { type Layout, layoutOf } from '../../database/history/layout.ts'
+import type { RecordedPosition } from '../../database/write/position.ts'
+import type { ChangedDay, DayEnd } from '../../database/write/strategy-day.ts'
+import type { VaultRecord } from '../../database/write/vault.ts'
+import type { VaultFees } from '../../domain/fees.ts'
+import type { Changes } from './changes.ts'
+
+/**
+ * Returns a vault with its history after a mark, and keeps the layout of the mark's positions where it is a new one. History
+ * that is not kept yet begins with the mark, since from then on everything is known.
+ */
+export function historyAfterMark(
+  vault: VaultRecord,
+  positions: readonly RecordedPosition[],
+  { layouts }: Pick<Changes, 'layouts'>,
+): VaultRecord {
+  const { id: vaultId, updatedAt: ts, history } = vault
+  const layout: Layout = layoutOf(positions)
+  if (layout.digest !== history.layoutDigest) layouts.push({ vaultId, ts, positions: layout.positions })
+  return { ...vault, history: { ...history, since: history.since ?? ts, markedAt: ts, layoutDigest: layout.digest } }
+}
+
+/**
+ * Returns a vault with its history after a fact, and keeps the change of its seldom changed state where the fact has made one.
+ * An equity point has its phase, so that a flow or a mark need not be kept for that; but a change of the same second would hide it.
+ * @param hasPoint whether the fact leaves an equity point
+ */
+export function historyAfterFact(
+  before: VaultRecord,
+  after: VaultRecord,
+  hasPoint: boolean,
+  { vaultChanges }: Pick<Changes, 'vaultChanges'>,
+): VaultRecord {
+  const { id: vaultId, updatedAt: ts, history, state, fees } = after
+  if (history.since === null) return after
+  const isChanged =
+    before.history.since === null ||
+    history.changedAt === ts ||
+    before.state.suspension !== state.suspension ||
+    (!hasPoint && before.state.phase !== state.phase) ||
+    !isSameOfFees(before.fees, fees)
+  if (!isChanged) return after
+  vaultChanges.set(`${after.address} ${ts}`, { vaultId, ts, state, fees })
+  return { ...after, history: { ...history, changedAt: ts } }
+}
+
+/** Compares what a stored change holds of fees: what points tell is left out. */
+function isSameOfFees(one: VaultFees, other: VaultFees): boolean {
+  return (
+    one.isTold === other.isTold &&
+    one.isHighWaterTold === other.isHighWaterTold &&
+    one.taxedUsd.equals(other.taxedUsd) &&
+    (!other.isHighWaterTold || one.highWaterUsd.equals(other.highWaterUsd)) &&
+    (!other.isTold || (one.contributedUsd.equals(other.contributedUsd) && one.withdrawnUsd.equals(other.withdrawnUsd)))
+  )
+}
+
+/** Returns the newest day of a vault, and its value at the end; null before its first valuation. */
+export function dayEndOf(vault: VaultRecord | undefined): DayEnd | null {
+  const day = vault?.state.day ?? null
+  return vault === undefined || day === null ? null : { day, endUsd: vault.state.valueUsd }
+}
+
+/** Returns the changes of the days of strategies that a batch makes: only a vault's newest day may have been stored before. */
+export function changedStrategyDays(
+  vaults: ReadonlyMap<string, VaultRecord>,
+  { days, daysBefore }: Pick<Changes, 'days' | 'daysBefore'>,
+): ChangedDay[] {
+  return Array.from(days, ([key, after]): ChangedDay[] => {
+    const address = key.slice(0, key.indexOf(' '))
+    const strategyId = vaults.get(address)?.strategyId
+    if (strategyId === undefined) return []
+    const stored = daysBefore.get(address) ?? null
+    return [{ strategyId, before: stored?.day.day === after.day.day ? stored : null, after }]
+  }).flat()
+}

@@ -1,0 +1,94 @@
+import { type GrowthSeries, readStrategyGrowth, readVaultGrowth } from '../../../database/read/past/performance.ts'
+import { type DayWindow, type Performance, performanceOf, wholeDays } from '../../../domain/figures/performance.ts'
+import { secondsPerDay } from '../../../domain/returns.ts'
+import { maxUnixTime } from '../../../limits.ts'
+import { createLoader } from '../../execution/data-loaders.ts'
+import { windowOf } from '../arguments.ts'
+import { builder } from '../builder.ts'
+
+const loadVaultGrowth = createLoader('vault growth', async (database, vaults: readonly string[], days: DayWindow) =>
+  byKey(await readVaultGrowth(database, vaults, days)),
+)
+
+const loadStrategyGrowth = createLoader('strategy growth', async (database, ids: readonly string[], days: DayWindow) =>
+  byKey(await readStrategyGrowth(database, ids, days)),
+)
+
+function byKey(series: readonly GrowthSeries[]): Map<string, GrowthSeries> {
+  return new Map(series.map((one) => [one.key, one]))
+}
+
+const PerformanceType = builder.objectRef<Performance>('Performance').implement({
+  description:
+    'What investors compare by, over the whole UTC days of a window, by daily values net of flows. Realised, never a projection.',
+  fields: (t) => ({
+    since: t.field({
+      type: 'UnixTime',
+      nullable: true,
+      description: 'Start of the first day that counts, in Unix seconds; null where there was no value.',
+      resolve: ({ firstDay }) => (firstDay === null ? null : Math.max(0, firstDay * secondsPerDay)),
+    }),
+    until: t.field({
+      type: 'UnixTime',
+      nullable: true,
+      description: 'End of the last day that counts, in Unix seconds; null where there was no value.',
+      resolve: ({ lastDay }) => (lastDay === null ? null : (lastDay + 1) * secondsPerDay),
+    }),
+    timeWeightedReturn: t.exposeFloat('timeWeightedReturn', {
+      nullable: true,
+      description:
+        'Compounded return as a fraction (0.12 is 12 %), valued at each flow, not annualised; null where there was no value.',
+    }),
+    maxDrawdown: t.exposeFloat('maxDrawdown', {
+      nullable: true,
+      description:
+        'Greatest loss from the end of one day to that of a later one, as a fraction (0.12 is 12 %); null where there was no value.',
+    }),
+    volatility: t.exposeFloat('volatility', {
+      nullable: true,
+      description:
+        'Standard deviation of daily logarithmic returns as an annualised fraction; null with fewer than 30 of them, and where a day lost everything.',
+    }),
+  }),
+})
+
+const windowArguments = {
+  since: { type: 'UnixTime', description: 'Only days that begin at this time or later, in Unix seconds.' },
+  until: { type: 'UnixTime', description: 'Only days that end at this time or before, in Unix seconds.' },
+} as const
+
+/** Returns the days of a window; without a beginning all, and without an end also the newest, which is not over. */
+function daysOf(since: number | null | undefined, until: number | null | undefined): DayWindow {
+  const window = windowOf(since, until)
+  const { firstDay, lastDay } = wholeDays(window.since, Math.min(window.until, maxUnixTime))
+  return { firstDay: since == null ? -1 : firstDay, lastDay }
+}
+
+builder.prismaObjectField('Vault', 'performance', (t) =>
+  t.field({
+    type: PerformanceType,
+    description:
+      'Its performance over a window, at most its 3,660 newest days. Without until the newest day counts, which is not over; of a vault at a moment in the past only days that were over.',
+    args: { since: t.arg(windowArguments.since), until: t.arg(windowArguments.until) },
+    resolve: async ({ address, moment }, { since, until }, context) => {
+      const days = daysOf(since, until)
+      const lastDay = moment === null ? days.lastDay : Math.min(days.lastDay, wholeDays(0, moment.at).lastDay)
+      const growth = await loadVaultGrowth(context, address, { ...days, lastDay })
+      return performanceOf(growth?.days ?? [], { ...days, lastDay }, growth?.newestComplete ?? -1)
+    },
+  }),
+)
+
+builder.prismaObjectField('Strategy', 'performance', (t) =>
+  t.field({
+    type: PerformanceType,
+    description:
+      'Its performance over a window, at most its 3,660 newest days: of all of its vaults, weighted by their value at the start of each day. Only complete days count.',
+    args: { since: t.arg(windowArguments.since), until: t.arg(windowArguments.until) },
+    resolve: async ({ id }, { since, until }, context) => {
+      const days = daysOf(since, until)
+      const growth = await loadStrategyGrowth(context, id, days)
+      return performanceOf(growth?.days ?? [], days, growth?.newestComplete ?? -1)
+    },
+  }),
+)

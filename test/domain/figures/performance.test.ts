@@ -1,0 +1,87 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { type DayGrowth, performanceOf, wholeDays } from '../../../src/domain/figures/performance.ts'
+
+const all = { firstDay: -1, lastDay: 100_000 }
+
+/** Values at the ends of days, null where there was no fact; the first day starts with nothing. */
+function daysOf(ends: readonly (number | null)[]): DayGrowth[] {
+  let value = 0
+  return ends.flatMap((end, day): DayGrowth[] => {
+    if (end === null) return []
+    const one = { day, hasStart: value !== 0, hasEnd: end !== 0, growth: value === 0 ? 1 : end / value }
+    value = end
+    return [one]
+  })
+}
+
+/** The same figures, straight from the values at the ends of all days. */
+function expected(ends: readonly (number | null)[]) {
+  const values: number[] = []
+  for (const end of ends) values.push(end ?? values.at(-1) ?? 0)
+  const funded = values.slice(values.findIndex((value) => value > 0))
+  let worst = 0
+  for (let from = 0; from < funded.length; from++)
+    for (let to = from; to < funded.length; to++) worst = Math.max(worst, 1 - (funded[to] ?? 0) / (funded[from] ?? 1))
+  const logs = funded.slice(1).map((value, index) => Math.log(value / (funded[index] ?? 1)))
+  const mean = logs.reduce((sum, log) => sum + log, 0) / logs.length
+  const squares = logs.reduce((sum, log) => sum + (log - mean) ** 2, 0)
+  return {
+    timeWeightedReturn: (funded.at(-1) ?? 0) / (funded[0] ?? 1) - 1,
+    maxDrawdown: worst,
+    volatility: logs.length < 30 ? null : Math.sqrt((squares / (logs.length - 1)) * 365),
+  }
+}
+
+describe('performance', () => {
+  test('is that of the values at the ends of all days', () => {
+    const value = fc.option(fc.double({ min: 0.5, max: 2_000, noNaN: true }), { freq: 4 })
+    fc.assert(
+      fc.property(fc.array(value, { minLength: 1, maxLength: 90, size: 'max' }), (ends) => {
+        const found = performanceOf(daysOf(ends), { ...all, lastDay: ends.length - 1 }, ends.length - 1)
+        if (ends.every((end) => end === null)) {
+          expect(found.timeWeightedReturn).toBeNull()
+          return
+        }
+        const wanted = expected(ends)
+        expect(found.timeWeightedReturn).toBeCloseTo(wanted.timeWeightedReturn, 9)
+        expect(found.maxDrawdown).toBeCloseTo(wanted.maxDrawdown, 9)
+        if (wanted.volatility === null) expect(found.volatility).toBeNull()
+        else
+          expect((found.volatility ?? NaN) / (wanted.volatility || 1)).toBeCloseTo(wanted.volatility === 0 ? 0 : 1, 9)
+      }),
+    )
+  })
+
+  test('of a window begins with the value carried into it', () => {
+    const ends = [100, 110, null, 99, 121, null]
+    const window = { firstDay: 2, lastDay: 3 }
+    const days = daysOf(ends).filter(({ day }) => day >= 1 && day <= 3)
+    expect(performanceOf(days, window, 5)).toMatchObject({ firstDay: 2, lastDay: 3, volatility: null })
+    expect(performanceOf(days, window, 5).timeWeightedReturn).toBeCloseTo(-0.1, 12)
+    expect(performanceOf(days, window, 5).maxDrawdown).toBeCloseTo(0.1, 12)
+  })
+
+  test('is null where there was no value, and where too few days are over', () => {
+    const none = { firstDay: null, lastDay: null, timeWeightedReturn: null, maxDrawdown: null, volatility: null }
+    expect(performanceOf([], all, 10)).toEqual(none)
+    expect(performanceOf(daysOf([100, 0]), { firstDay: 5, lastDay: 9 }, 10)).toEqual(none)
+    const month = Array.from({ length: 31 }, (_, day) => 100 + (day % 3))
+    expect(performanceOf(daysOf(month), all, 30).volatility).toBeGreaterThan(0)
+    expect(performanceOf(daysOf(month), all, 29).volatility).toBeNull()
+  })
+
+  test('of a loss of everything has no volatility, and a drawdown of 1', () => {
+    const ends = [...Array.from({ length: 40 }, (_, day) => 100 + day), 0]
+    expect(performanceOf(daysOf(ends), all, 40)).toMatchObject({
+      timeWeightedReturn: -1,
+      maxDrawdown: 1,
+      volatility: null,
+    })
+  })
+
+  test('counts the days that lie whole in the window', () => {
+    expect(wholeDays(0, 86_400)).toEqual({ firstDay: 0, lastDay: 0 })
+    expect(wholeDays(1, 2 * 86_400 - 1)).toEqual({ firstDay: 1, lastDay: 0 })
+  })
+})
