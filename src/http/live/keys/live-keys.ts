@@ -54,6 +54,11 @@ export class LiveKeys implements LiveKeyHost {
     return this.#follows + follows <= this.limits.follows
   }
 
+  /** Returns whether a stream may begin that needs so many responses. */
+  canOpen(responses: number): boolean {
+    return this.#queue.hasRoom(responses)
+  }
+
   /** Returns whether a result that clients choose may be kept: it is followed already, or there is memory for one more. */
   hasRoomFor(name: string): boolean {
     return this.#keys.has(name) || this.#bytes < this.limits.keyBytes
