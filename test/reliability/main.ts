@@ -1,6 +1,6 @@
 /**
  * The shows of what the gateway bears, at any size:
- *   npm run reliability -- fuzz|kill|faults|failover|soak|abuse|versions|torn|live|streams [--size N] [--seed N] [--engine pglite|postgresql]
+ *   npm run reliability -- fuzz|kill|faults|failover|soak|abuse|versions|torn|live|streams|unread [--size N] [--seed N] [--engine pglite|postgresql]
  *   npm run reliability -- abuse [--ledger ROWS] [--seconds N] [--only NAME] [--list] [--verbose]
  * `--only` carries out the attacks whose name holds NAME, and may be given several times; `--list` names them all. Each prints its figures on each engine that it is about, and ends with 1 where its claim doesn't hold.
  */
@@ -19,6 +19,7 @@ import { soak } from './soak.ts'
 import { stepMilliseconds, torn } from './torn.ts'
 import { type Finding, inLines, type Say } from './show.ts'
 import { streams } from './streams.ts'
+import { unread } from './unread.ts'
 import { versions } from './versions.ts'
 
 interface Run {
@@ -109,6 +110,12 @@ const shows: Readonly<Record<string, Show>> = {
         ledgerRows: 20_000,
         bounds: { health: 250, snapshots: 250, pushes: 1_000, memory: 250e6 },
       }),
+  },
+  unread: {
+    unit: 'clients',
+    size: 100,
+    engines: ['postgresql'],
+    run: ({ homes, size, say }) => unread({ homes, say, clients: size, mostBytes: 20e6 * Math.max(1, size / 100) }),
   },
   torn: {
     unit: 'answers, cached and as many not cached',

@@ -1,14 +1,12 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import type { Database } from '../../src/database/database.ts'
-import type { FactInput } from '../../src/feed/fact/fact.ts'
 import { startSubscribers, type SubscriberProcess } from '../bench/live/subscriber-process.ts'
 import type { Homes } from '../support/home.ts'
-import { addressOf, apply, deposit, event, mark, midnight, opened, position, strategy } from '../support/world.ts'
 import { type Samples, startWitness, type Witness } from './attacks/witness.ts'
 import { failuresIn, type GatewayProcess, startGateway } from './gateway.ts'
 import { type Finding, quantile, type Say } from './show.ts'
 import { createStreamAttacker } from './streams/attacker.ts'
 import { type StreamAttack, streamAttacks } from './streams/attacks.ts'
+import { createWorld, type StreamWorld } from './streams/world.ts'
 
 /** Limits on the effects of an attack. */
 export interface StreamBounds {
@@ -34,10 +32,6 @@ interface StreamsOptions {
   readonly say: Say
 }
 
-const vaults = Array.from({ length: 150 }, (_, index) => addressOf(index + 1))
-/** Vaults that attackers follow too, and those of honest clients alone. */
-const attacked = vaults.slice(0, 130)
-const honest = vaults.slice(130)
 const honestStreams = 40
 const commitMilliseconds = 100
 
@@ -72,44 +66,8 @@ export async function streams(options: StreamsOptions): Promise<Finding> {
   }
 }
 
-interface World {
-  readonly oldest: string
-  /** Writes one commit; returns the value of each honest vault that it marks. */
-  commit(): Promise<number>
-}
-
-async function createWorld(database: Database, ledgerRows: number): Promise<World> {
-  let ts = midnight
-  await apply(database, [strategy('one'), ...vaults.flatMap((vault) => [opened(vault, 'one', ++ts)])])
-  await apply(
-    database,
-    vaults.map((vault) => deposit(vault, ++ts, '1000')),
-  )
-  const [first] = await database.query<{ version: string }>(
-    { name: 'first_commit', text: 'select version from commit_log order by seq limit 1' },
-    [],
-  )
-  const plant = (at: number): FactInput =>
-    event(attacked[at % attacked.length] ?? '', ++ts, { type: 'plant', positionId: 'p' })
-  for (let rows = 0; rows < ledgerRows; rows += 1_000)
-    await apply(
-      database,
-      Array.from({ length: 1_000 }, (_, at) => plant(at)),
-    )
-  let commits = 0
-  return {
-    oldest: first?.version ?? '',
-    async commit() {
-      const valueUsd = 2_000 + ++commits / 100
-      const facts = vaults.map((vault) => mark(vault, ++ts, valueUsd.toFixed(2), { positions: [position('p')] }))
-      await apply(database, [...facts, plant(commits), plant(commits + 1)])
-      return Number(valueUsd.toFixed(2))
-    },
-  }
-}
-
 /** Commits again and again. */
-function startCommits(world: World) {
+function startCommits(world: StreamWorld) {
   const committed = new Map<number, number>()
   const state = { isOver: false }
   const running = (async () => {
@@ -133,15 +91,15 @@ async function attackedOnce(
   attack: StreamAttack,
   addresses: number,
   gateway: GatewayProcess,
-  world: World,
+  world: StreamWorld,
 ) {
-  const witness = startWitness(gateway.port, honest)
+  const witness = startWitness(gateway.port, world.honest)
   const clients = startSubscribers()
   const commits = startCommits(world)
   try {
     await clients.open(
       gateway.port,
-      honest.map((vault) => `/live/vaults?vault=${vault}`),
+      world.honest.map((vault) => `/live/vaults?vault=${vault}`),
       honestStreams,
     )
     await wait(1_500)
@@ -178,14 +136,14 @@ async function underAttack(
   addresses: number,
   gateway: GatewayProcess,
   witness: Witness,
-  { oldest }: World,
+  { oldest, vaults }: StreamWorld,
 ) {
   const over = wait(seconds * 1000)
   const statuses = new Map<string, number>()
   const state = { isOver: false }
   const attackers = Array.from({ length: Math.min(addresses, most) }, (_, at) => {
     const localAddress = process.platform === 'linux' ? `127.3.${at >> 7}.${(at & 127) + 1}` : '127.0.0.1'
-    return createStreamAttacker({ port: gateway.port, localAddress, vaults: attacked, oldest, over, statuses })
+    return createStreamAttacker({ port: gateway.port, localAddress, vaults, oldest, over, statuses })
   })
   witness.begin()
   const carried = attackers.map(async (attacker) => {

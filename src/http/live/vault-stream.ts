@@ -6,7 +6,7 @@ import { type Answer, problem } from '../../rest/problem.ts'
 import { EncodedResponse } from '../cache/encoded-response.ts'
 import type { Exchange, Handler, Reply } from '../middleware.ts'
 import type { AwaitVersion } from '../middleware/min-data-version.ts'
-import { refuse } from '../refuse.ts'
+import { overloaded, refuse } from '../refuse.ts'
 import type { Respond } from '../produce.ts'
 import type { Evaluate } from './keys/evaluate.ts'
 import type { LiveConnections } from './delivery/live-connections.ts'
@@ -68,6 +68,7 @@ export function vaultStream(options: VaultStreamOptions): Handler {
     { place, isWanted }: Opening,
   ): Promise<Reply | Answer> {
     const { sender } = exchange
+    if (!keys.canOpen(vaults.length)) return overloaded()
     const opening = vaults.map((vault) => firstOf(vault, sender, isWanted))
     const [beginning, firsts] = await Promise.all([resumption(exchange), Promise.all(opening)])
     const refused = firsts.find((first) => first.refused !== null)?.refused

@@ -1,10 +1,12 @@
-import { connect, type Socket } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import { afterEach, beforeAll, expect, test, vi } from 'vitest'
 import type { AppOptions } from '../../../src/http/app.ts'
 import { createFanOut } from '../../../src/http/live/delivery/fan-out.ts'
 import { EvaluationQueue, EvaluationRefused } from '../../../src/http/live/keys/evaluation-queue.ts'
+import { StreamedResponse } from '../../../src/http/live/delivery/streamed-response.ts'
+import { openAt } from '../../../src/http/live/keys/opening.ts'
 import { createMetrics } from '../../../src/http/ops/metrics.ts'
+import { fromFetch } from '../../../src/http/server/request-adapter.ts'
 import { liveLimits } from '../../../src/limits/live.ts'
 import { emptyDatabase, readingBy, type TestDatabase } from '../../support/database.ts'
 import { type LiveClient, liveGateway, type LiveGateway, openStream } from '../../support/live.ts'
@@ -21,7 +23,6 @@ let gateway: LiveGateway | undefined
 let metrics: ReturnType<typeof createMetrics>
 let now = midnight
 const clients: LiveClient[] = []
-const sockets: Socket[] = []
 
 beforeAll(async () => {
   database = await emptyDatabase()
@@ -34,7 +35,6 @@ beforeAll(async () => {
 
 afterEach(async () => {
   for (const client of clients.splice(0)) client.close()
-  for (const socket of sockets.splice(0)) socket.destroy()
   await gateway?.close()
   gateway = undefined
 })
@@ -46,7 +46,9 @@ async function begin(liveBounds: AppOptions['liveBounds'] = {}): Promise<LiveGat
 }
 
 async function follow(path: string, sender = '10.0.0.1'): Promise<LiveClient> {
-  const client = await openStream(gateway?.server.origin ?? '', path, { headers: { 'x-forwarded-for': sender } })
+  const client = await openStream(gateway?.server.origin ?? '', path, {
+    headers: { 'x-forwarded-for': sender, accept: 'text/event-stream' },
+  })
   clients.push(client)
   return client
 }
@@ -72,19 +74,26 @@ test('streams of the same vaults make each snapshot once for a stream that begin
   expect(await evaluations()).toBeLessThanOrEqual(2 * vaults.length)
 })
 
-test('a client that opens streams and leaves has no more under way than it may have streams', async () => {
-  const { server } = await begin({ connectionsOfSender: 2 })
-  for (let requests = 0; requests < 30; requests++) {
-    const socket = connect(server.port, '127.0.0.1')
-    sockets.push(socket)
-    socket.on('error', () => undefined)
-    socket.write(`GET ${ofAll} HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 10.0.0.1\r\n\r\n`)
-    setTimeout(() => socket.destroy(), 2)
+test('a place is taken until the work for its stream has ended, also where the client has left', async () => {
+  const release = vi.fn()
+  let leave = (): void => undefined
+  let end = (): void => undefined
+  let isWanted = (): boolean => true
+  const exchange = {
+    request: fromFetch(new Request('http://gateway.test/live/vaults')),
+    onLeave: (giveUp: () => void) => void (leave = giveUp),
   }
-  await wait(100)
-  const other = await follow(`/live/vaults?vault=${vaults[0]}`, '10.0.0.2')
-  await other.until('snapshot', 1)
-  expect(await evaluations()).toBeLessThan(1_000)
+  const reply = openAt(exchange, { sender: 'one', release }, (opening) => {
+    isWanted = () => opening.isWanted()
+    return new Promise((resolve) => (end = () => resolve(new StreamedResponse(() => undefined))))
+  })
+  leave()
+  await wait(1)
+  expect([isWanted(), release.mock.calls.length]).toEqual([false, 0])
+  end()
+  await reply
+  await wait(1)
+  expect(release).toHaveBeenCalled()
 })
 
 test('of what all streams follow together there is a limit', async () => {
@@ -96,10 +105,21 @@ test('of what all streams follow together there is a limit', async () => {
   await vi.waitFor(async () => expect((await follow(ofAll)).status).toBe(200), 10_000)
 })
 
+test('a stream whose responses would wait too long is refused', async () => {
+  await begin({ openings: 50 })
+  expect((await follow(ofAll)).status).toBe(503)
+  expect((await follow(`/live/vaults?vault=${vaults.slice(0, 10).join()}`)).status).toBe(200)
+})
+
 test('of the responses that are kept for streams there is a limit', async () => {
   await begin({ keyBytes: 1_000 })
+  const subscribe = (field: string): Promise<LiveClient> => {
+    const query = `subscription { vault(address: "${vaults[0]}") { ${field} } }`
+    return follow(`/graphql?${new URLSearchParams({ query }).toString()}`)
+  }
   await (await follow(`/live/vaults?vault=${vaults.slice(0, 3).join()}`)).until('snapshot', 3)
-  expect((await follow(`/live/vaults?vault=${vaults[9]}`)).status).toBe(503)
+  expect((await subscribe('owner')).status).toBe(503)
+  expect((await follow(`/live/vaults?vault=${vaults[9]}`)).status).toBe(200)
 })
 
 test('rows that a subscription has missed are read together', async () => {

@@ -9,7 +9,7 @@ import { apply, midnight } from '../../support/world.ts'
 
 const selection = `{ address status valueUsd netUsd strategyDeltaUsd marketDeltaUsd updatedAt strategy { name liveApr }
   positions { positionId inRange } suspension { reason } events(first: 3) { nodes { type ts } } equity(points: 5) { ts netUsd } }`
-const steps = 25
+const steps = 12
 
 let database: TestDatabase
 let live: LiveGateway
@@ -30,10 +30,11 @@ afterEach(async () => {
 
 test('each snapshot, result and row over a feed is that of its version, byte for byte', async () => {
   const facts = demoFacts(midnight)
-  const size = Math.ceil(facts.length / steps)
-  const isFirst = (fact: (typeof facts)[number]): boolean => fact.kind === 'vault' || fact.kind === 'strategy'
-  const vaults = facts.flatMap((fact) => (fact.kind === 'vault' ? [fact.vault] : []))
-  const beginning = facts.findLastIndex(isFirst) + 1
+  // Two vaults are followed from the beginning; the others are opened while the streams are.
+  const openings = facts.flatMap((fact, at) => (fact.kind === 'vault' ? [{ at, vault: fact.vault }] : [])).slice(0, 2)
+  const vaults = openings.map(({ vault }) => vault)
+  const beginning = (openings.at(-1)?.at ?? 0) + 1
+  const size = Math.ceil((facts.length - beginning) / steps)
   await apply(database, facts.slice(0, beginning))
   const open = async (path: string): Promise<LiveClient> => {
     const client = await openStream(live.server.origin, path, { headers: { accept: 'text/event-stream' } })
@@ -58,12 +59,16 @@ test('each snapshot, result and row over a feed is that of its version, byte for
     await apply(database, facts.slice(from, from + size))
   }
   const all = await ledgers(vaults)
-  const received = await rows.until('event', all.length - rowsBefore)
-  expect(received.map(({ data }) => data).sort()).toEqual(
-    all.filter((row) => received.some(({ data }) => data === row)).sort(),
+  const received = (await rows.until('event', all.length - rowsBefore)).flatMap(({ data }) => data ?? [])
+  const ofVaults = received.filter((row) => vaults.some((vault) => row.toLowerCase().includes(vault.toLowerCase())))
+  expect(ofVaults.sort()).toEqual(
+    all
+      .slice()
+      .sort()
+      .filter((row) => ofVaults.includes(row)),
   )
-  expect(received).toHaveLength(all.length - rowsBefore)
-  const pushed = await snapshots.until('snapshot', vaults.length + steps / 2)
+  expect(ofVaults).toHaveLength(all.length - rowsBefore)
+  const pushed = await snapshots.until('snapshot', vaults.length + 6)
   for (const { id, data } of pushed) {
     const { vault } = JSON.parse(data ?? '') as { vault: string }
     expect(data).toBe(expected.get(`${id} ${vaults.find((each) => each.toLowerCase() === vault.toLowerCase())}`))

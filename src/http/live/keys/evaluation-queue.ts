@@ -34,6 +34,11 @@ export class EvaluationQueue {
     this.#limits = limits
   }
 
+  /** Returns whether so many evaluations more of streams that begin may wait. */
+  hasRoom(openings: number): boolean {
+    return this.#waitingOpenings + openings <= this.#limits.openings
+  }
+
   /** Runs an evaluation for a key that streams follow. */
   forKey<Result>(work: () => Promise<Result>): Promise<Result> {
     return new Promise((resolve, reject) => {
@@ -48,7 +53,7 @@ export class EvaluationQueue {
    * @throws {EvaluationRefused}
    */
   forOpening<Result>(sender: string, isWanted: () => boolean, work: () => Promise<Result>): Promise<Result> {
-    if (this.#waitingOpenings >= this.#limits.openings) {
+    if (!this.hasRoom(1)) {
       return Promise.reject(new EvaluationRefused('Too many streams begin.'))
     }
     return new Promise((resolve, reject) => {

@@ -51,7 +51,17 @@ export class LiveKeys implements LiveKeyHost {
 
   /** Returns whether a stream may follow so many responses more. */
   hasRoom(follows: number): boolean {
-    return this.#follows + follows <= this.limits.follows && this.#bytes < this.limits.keyBytes
+    return this.#follows + follows <= this.limits.follows
+  }
+
+  /** Returns whether a stream may begin that needs so many responses. */
+  canOpen(responses: number): boolean {
+    return this.#queue.hasRoom(responses)
+  }
+
+  /** Returns whether a result that clients choose may be kept: it is followed already, or there is memory for one more. */
+  hasRoomFor(name: string): boolean {
+    return this.#keys.has(name) || this.#bytes < this.limits.keyBytes
   }
 
   /** Returns whether a response is followed and up to date, so that another stream gets it at once. */

@@ -17,7 +17,7 @@ export interface Opening {
  * @param begin returns the stream, or refuses it
  */
 export async function openAt(
-  exchange: Exchange,
+  exchange: Pick<Exchange, 'request' | 'onLeave'>,
   place: Place | Answer,
   begin: (opening: Opening) => Promise<Reply | Answer>,
 ): Promise<Reply> {

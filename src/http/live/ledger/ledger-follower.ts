@@ -8,7 +8,7 @@ import {
 import { liveLimits } from '../../../limits/live.ts'
 import type { LiveConnection, Resumable } from '../delivery/live-connection.ts'
 import { eventFrame } from '../delivery/server-sent-events.ts'
-import { accepts, type Follower, type LedgerTail, type RowFilter } from './ledger-tail.ts'
+import { accepts, type Follower, type Following, type LedgerTail, type RowFilter } from './ledger-tail.ts'
 
 /** How rows are written to a stream, in its protocol. */
 export interface RowFormat {
@@ -107,13 +107,20 @@ export class LedgerFollower implements Follower, Resumable {
       return false
     }
     const position = this.#position
-    const following = position === null ? 'lost' : tail.after(position, filter.vaults && [...filter.vaults])
-    const next = following instanceof Promise ? await following : following
-    if (next === 'lost') return this.#reset()
-    if (next !== null) return this.#write(next.commits)
-    if (connection.isToldStale && this.#options.isListening()) {
+    if (position === null) return this.#reset()
+    const following = tail.after(position)
+    if (following !== 'old') return this.#take(following)
+    return tail.read(position, filter.vaults && [...filter.vaults], (read) => this.#take(read))
+  }
+
+  async #take(following: Following | null): Promise<boolean> {
+    const { connection, format, isListening } = this.#options
+    if (this.#isClosed) return false
+    if (following === 'lost') return this.#reset()
+    if (following !== null) return this.#write(following.commits)
+    if (connection.isToldStale && isListening()) {
       connection.isToldStale = false
-      connection.write(this.#options.format.freshFrame)
+      connection.write(format.freshFrame)
     }
     return false
   }

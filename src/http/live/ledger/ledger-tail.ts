@@ -33,6 +33,8 @@ export class LedgerTail {
   readonly #limits: LiveLimits
   readonly #fanOut: FanOut
   readonly #limit: LimitConcurrency = limitConcurrency(readsAtOnce)
+  /** New streams, and those that a reset sends on, do not wait behind pages. */
+  readonly #limitEnds: LimitConcurrency = limitConcurrency(readsAtOnce)
   readonly #followers = new Set<Follower>()
   /** The newest commits, with consecutive numbers. */
   #window: StreamedCommit[] = []
@@ -68,7 +70,7 @@ export class LedgerTail {
 
   /** Returns the position behind all rows, for a stream that begins now. */
   async now(): Promise<LedgerPosition> {
-    return this.#limit(() => this.#log.end())
+    return this.#limitEnds(() => this.#log.end())
   }
 
   /** Reads new commits, and then lets all streams read on. */
@@ -84,16 +86,15 @@ export class LedgerTail {
   }
 
   /**
-   * Returns the commits behind a position: those in memory at once, older ones from the database.
-   * @param vaults that the stream is about; null for all
-   * @returns null if there are none yet; `wake` then lets the stream read on
+   * Returns the commits behind a position that are in memory.
+   * @returns null if there are none yet, and `wake` then lets the stream read on; `old` if they are in the database
    */
-  after(position: LedgerPosition, vaults: readonly string[] | null): Following | null | Promise<Following | null> {
+  after(position: LedgerPosition): Following | null | 'old' {
     if (isSame(position, this.#end)) return null
     const place = position.seq - (this.#window[0]?.seq ?? Infinity)
     const last = this.#window[place]
     // It is older than those in memory, or was read from the database before this process heard of its commit.
-    if (last === undefined) return this.#readAfter(position, vaults)
+    if (last === undefined) return 'old'
     if (last.version !== position.version) return 'lost'
     const behind = this.#window.slice(position.rows === null ? place + 1 : place)
     if (behind.length === 0) return null
@@ -102,10 +103,22 @@ export class LedgerTail {
     return { commits: [{ ...first, rows: first.rows.slice(position.rows) }, ...others] }
   }
 
-  async #readAfter(position: LedgerPosition, vaults: readonly string[] | null): Promise<Following | null> {
-    const page = await this.#limit(() => this.#log.after(position, vaults))
-    if (page === null) return 'lost'
-    return page.commits.length === 0 ? null : page
+  /**
+   * Reads the commits behind a position from the database, and passes them on. A few streams do so at once, and the rows of
+   * the others are not in memory.
+   * @param vaults that the stream is about; null for all
+   * @param take writes them; called with null if there are none yet
+   */
+  read<Result>(
+    position: LedgerPosition,
+    vaults: readonly string[] | null,
+    take: (following: Following | null) => Promise<Result>,
+  ): Promise<Result> {
+    return this.#limit(async () => {
+      const page = await this.#log.after(position, vaults)
+      if (page === null) return take('lost')
+      return take(page.commits.length === 0 ? null : page)
+    })
   }
 
   async #read(): Promise<void> {

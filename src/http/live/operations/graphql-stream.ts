@@ -108,7 +108,7 @@ function stateStreams({ operations, connections, keys, evaluate }: GraphqlStream
       const { response } = await keys.open(sender, isWanted, source.evaluate)
       if (response.status !== 200) return response
     }
-    if (!keys.hasRoom(1)) return noRoom()
+    if (!keys.hasRoom(1) || !keys.hasRoomFor(key)) return noRoom()
     return new StreamedResponse((sink) => {
       if (sink === null) return place.release()
       const connection = connections.open(sink, place)
