@@ -1,0 +1,23 @@
+-- CreateTable
+CREATE TABLE "vault_pool" (
+    "vault_id" INTEGER NOT NULL,
+    "a" TEXT NOT NULL,
+    "b" TEXT NOT NULL,
+    "venue" TEXT NOT NULL,
+
+    CONSTRAINT "vault_pool_pkey" PRIMARY KEY ("vault_id","a","b","venue")
+);
+
+-- CreateIndex
+CREATE INDEX "vault_pool_a_b_venue_vault_id_idx" ON "vault_pool"("a", "b", "venue", "vault_id");
+
+-- CreateIndex
+CREATE INDEX "vault_pool_venue_vault_id_idx" ON "vault_pool"("venue", "vault_id");
+
+-- AddForeignKey
+ALTER TABLE "vault_pool" ADD CONSTRAINT "vault_pool_vault_id_fkey" FOREIGN KEY ("vault_id") REFERENCES "vault"("id") ON DELETE RESTRICT ON UPDATE CASCADE;
+
+
+-- The positions that are stored already
+
+INSERT INTO "vault_pool" ("vault_id", "a", "b", "venue") SELECT DISTINCT "vault_id", "a", "b", "venue" FROM "position";
