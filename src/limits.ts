@@ -12,10 +12,12 @@ export const listLimits = {
 
 /** Maximum length of filter lists, such as owners or strategies: the size of the largest page of vaults. */
 export const mostFilterValues = 200
-
+/** Maximum number of pairs and of venues of a filter, which are compared with the positions of each vault. */
+export const mostPools = 20
+/** Maximum number of vaults that are counted by a filter by value, pair or venue: they take 0.1 s. */
+export const mostCountedVaults = 100_000
 /** Maximum length of the list of ids that `nodes` takes: the size of the largest page of vaults. */
 export const mostIds = 200
-
 /** Maximum length of a cursor; the gateway's own have at most 160 characters. */
 export const mostCursorCharacters = 300
 
@@ -47,16 +49,15 @@ export type QueryLimits = Readonly<Record<keyof typeof defaultQueryLimits, numbe
 
 /** Cost of a list besides its items, and of a count: each alias is a separate read. */
 export const readCost = 100
-
+/** Costs of a list and of a count by value, pair or venue: by the vaults that are looked at, 3,000 and 100,000 at most. */
+export const filterCosts = { list: 300, count: 2_000 } as const
 /** Cost of looking up one object by its address or id: a statement, which all lookups of one type share. */
 export const lookupCost = 20
-
 /** Costs of preparation by CPU time: 1,000 tokens take 15 to 30 ms, 64 KB of JSON 2 ms, 1,000 addresses 1,000 hashes. */
 export const preparationCosts = { token: 10, bodyByte: 1 / 64, variableValue: 10 } as const
 
 /** Maximum number of reported validation errors: each takes time to find and to format. */
 export const mostValidationErrors = 10
-
 /** Maximum length of an error message in a response, because it may quote the request. */
 export const mostMessageCharacters = 1_000
 
@@ -163,7 +164,6 @@ export type HttpLimits = Readonly<Record<keyof typeof defaultHttpLimits, number>
 
 /** Maximum number of media ranges in an Accept header that are considered: browsers send about eight. */
 export const acceptedTypes = 50
-
 /** Maximum number of clients that a rate limit counts: each takes about 600 bytes. */
 export const countedSenders = 50_000
 

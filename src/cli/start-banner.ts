@@ -2,7 +2,7 @@ import { isIPv6 } from 'node:net'
 import type { Config } from '../config.ts'
 import type { Reader } from '../database/database.ts'
 import { isOutage } from '../database/errors.ts'
-import { allStrategies } from '../database/read/vault-lists/filter.ts'
+import { allStrategies, anyVault } from '../database/read/vault-lists/filter.ts'
 import { readVaultPages } from '../database/read/vault-lists/page.ts'
 
 /** Wildcard addresses, which no client can connect to. */
@@ -31,7 +31,7 @@ export async function startBanner(
 /** Returns the address of a vault; undefined where there is none or the database is not available. */
 async function anyVaultAddress(database: Reader): Promise<string | undefined> {
   const page = {
-    filter: { status: null, strategy: null, owner: null },
+    filter: anyVault,
     orderBy: 'VALUE_USD',
     direction: 'DESC',
   } as const

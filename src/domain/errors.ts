@@ -43,6 +43,16 @@ export class HistoryNotKept extends Error {
   }
 }
 
+/** A value that is not an amount in USD. */
+export class InvalidAmount extends DomainError {
+  constructor(value: unknown) {
+    super(
+      'amount',
+      `${JSON.stringify(value).slice(0, 80)} is not an amount in USD, with up to 6 decimals and 32 digits before them`,
+    )
+  }
+}
+
 /** A query argument that is out of range or contradicts another argument. */
 export class InvalidArgument extends DomainError {
   constructor(argument: string, flaw: string) {

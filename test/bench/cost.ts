@@ -40,6 +40,13 @@ const filters: Readonly<Record<string, string>> = {
   'all strategies': `strategy: [${strategies.join(', ')}]`,
   'strategy, status': 'strategy: ["strategy-1"], status: [ATTENTION]',
   owner: `owner: [${owners[0] ?? ''}]`,
+  value: 'valueUsd: { gte: 100500, lte: 600000 }',
+  'rare value': 'valueUsd: { gte: 100500, lte: 100600 }',
+  pair: 'pair: { a: "WETH", b: "USDC" }',
+  venue: 'venue: "uniswap-v3"',
+  'venue of none': 'venue: "nowhere"',
+  'pair, venue, value, strategy, status':
+    'pair: { a: "WETH", b: "USDC" }, venue: "uniswap-v3", valueUsd: { gte: 110000 }, strategy: ["strategy-1"], status: [ATTENTION]',
   '200 owners': `owner: [${owners.join(', ')}]`,
 }
 

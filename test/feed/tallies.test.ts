@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { countLedger } from '../../src/database/read/ledger.ts'
 import { countVaults } from '../../src/database/read/vault-lists/count.ts'
+import { anyVault } from '../../src/database/read/vault-lists/filter.ts'
 import type { Database } from '../../src/database/database.ts'
 import { type EventType, eventTypes } from '../../src/domain/ledger.ts'
 import { vaultStatuses } from '../../src/domain/vault.ts'
@@ -143,8 +144,7 @@ async function agreesInWindows(database: Database): Promise<void> {
     }
   }
   const [{ count } = { count: 0 }] = await countVaults(database, [''], {
-    status: null,
-    strategy: null,
+    ...anyVault,
     owner: [owners[0] ?? ''],
   })
   const owned = await database.query<{ count: number }>(

@@ -4,7 +4,7 @@ import { ann, bob, fleet, fleetFacts, type Listed } from '../support/fleet.ts'
 import { gatewayOn, type TestGateway } from '../support/gateway.ts'
 import { type Connection, connectionPages, pageInfo } from '../support/pages.ts'
 import { errorOf } from '../support/problem.ts'
-import { addressOf, apply, mark, midnight } from '../support/world.ts'
+import { addressOf, apply, mark, midnight, position } from '../support/world.ts'
 
 type Vaults = Connection<{ readonly address: string }> & { readonly totalCount: number }
 
@@ -47,6 +47,22 @@ describe('where', () => {
       ({ status, strategy, owner }) => ['EARNING', 'IDLE'].includes(status) && strategy === 'one' && owner === ann,
     ],
     ['what no vault is at once', { status: ['EXITING'], strategy: ['one'] }, () => false],
+    ['a least value', { valueUsd: { gte: 150 } }, ({ valueUsd }) => valueUsd >= 150],
+    [
+      'bounds of a value as text',
+      { valueUsd: { gte: '50', lte: '150.000000' } },
+      ({ valueUsd }) => valueUsd >= 50 && valueUsd <= 150,
+    ],
+    ['a range without bounds', { valueUsd: {} }, () => true],
+    ['a pair', { pair: { a: 'WETH', b: 'USDC' } }, ({ status }) => !['IDLE', 'PLANTING'].includes(status)],
+    ['a pair the other way round', { pair: [{ a: 'USDC', b: 'WETH' }] }, () => false],
+    ['a venue', { venue: 'uniswap-v3' }, ({ status }) => !['IDLE', 'PLANTING'].includes(status)],
+    ['no venue', { venue: [] }, () => false],
+    [
+      'value, venue, pair and strategy',
+      { valueUsd: { lte: 200 }, venue: ['aerodrome', 'uniswap-v3'], pair: { a: 'WETH', b: 'USDC' }, strategy: 'one' },
+      ({ valueUsd, status, strategy }) => valueUsd <= 200 && status === 'EARNING' && strategy === 'one',
+    ],
   ])('with %s leaves the vaults that match, and counts them', async (_, where, matches) => {
     const { totalCount, nodes } = await ask({ where })
     const expected = addresses(fleet.filter(matches))
@@ -177,6 +193,43 @@ describe('pages', () => {
   })
 })
 
+describe('positions', () => {
+  const vault = addressOf(1)
+  const at = (pool: object) => ({
+    ...position('p'),
+    pool: { a: 'WBTC', b: 'USDC', venue: 'aerodrome', feeTier: 500, ...pool },
+  })
+  const found = async (where: object): Promise<boolean> => addresses((await ask({ where })).nodes).includes(vault)
+  const wbtc = { a: 'WBTC', b: 'USDC' }
+
+  test('that a mark shows are those that the vault is found by', async () => {
+    const both = [at({}), { ...at({ a: 'WETH', venue: 'uniswap-v3' }), id: 'q' }]
+    await apply(database, [mark(vault, midnight + 100, '150', { positions: both })])
+    expect(await found({ pair: wbtc })).toBe(true)
+    expect(await found({ pair: { a: 'WETH', b: 'USDC' } })).toBe(true)
+    expect(await found({ pair: wbtc, venue: 'aerodrome' })).toBe(true)
+    // No one position is of the pair and at the venue.
+    expect(await found({ pair: wbtc, venue: 'uniswap-v3' })).toBe(false)
+    const [, second] = both
+    await apply(database, [mark(vault, midnight + 200, '150', { positions: second === undefined ? [] : [second] })])
+    expect(await found({ pair: wbtc })).toBe(false)
+    expect(await found({ venue: ['aerodrome'] })).toBe(false)
+    expect(await found({ venue: ['uniswap-v3'] })).toBe(true)
+    await apply(database, [mark(vault, midnight + 300, '150', { positions: [] })])
+    expect(await found({ venue: ['aerodrome', 'uniswap-v3'] })).toBe(false)
+  })
+
+  test('restrict the vaults of each strategy too', async () => {
+    const query = `{ strategies { id vaults(where: { venue: "uniswap-v3" }, orderBy: { field: NET_USD }) { totalCount nodes { address } } } }`
+    const { strategies } = await gateway.query<{ strategies: { id: string; vaults: Vaults }[] }>(query)
+    for (const { id, vaults } of strategies) {
+      const { nodes, totalCount } = await ask({ where: { venue: 'uniswap-v3', strategy: id } })
+      expect(addresses(vaults.nodes).sort()).toEqual(addresses(nodes).sort())
+      expect(vaults.totalCount).toBe(totalCount)
+    }
+  })
+})
+
 describe('bad arguments', () => {
   const forged = (parts: unknown): string => Buffer.from(JSON.stringify(parts)).toString('base64url')
 
@@ -201,6 +254,15 @@ describe('bad arguments', () => {
     ['after', { after: forged(['NET_USD', 'NaN', addressOf(1)]), orderBy: { field: 'NET_USD' } }],
     ['after', { after: forged(['NET_USD', 1, addressOf(1)]), orderBy: { field: 'NET_USD' } }],
     ['strategy', { where: { strategy: ['\0'] } }],
+    ['venue', { where: { venue: '\0' } }],
+    ['venue', { where: { venue: Array.from({ length: 21 }, () => 'x') } }],
+    ['pair', { where: { pair: [{ a: '\0', b: 'x' }] } }],
+    ['pair', { where: { pair: Array.from({ length: 21 }, () => ({ a: 'x', b: 'y' })) } }],
+    ['valueUsd', { where: { valueUsd: { gte: 2, lte: 1 } } }],
+    ['where', { where: { valueUsd: { gte: '0.0000001' } } }],
+    ['where', { where: { valueUsd: { gte: 'NaN' } } }],
+    ['where', { where: { valueUsd: { gte: '1e40' } } }],
+    ['where', { where: { pair: [{ a: 'x' }] } }],
     ['where', { where: { owner: ['0x12'] } }],
     ['where', { where: { status: ['RICH'] } }],
     ['orderBy', { orderBy: { field: 'APR' } }],

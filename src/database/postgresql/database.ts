@@ -64,6 +64,8 @@ export async function openPostgreSql(
     pipeline: true,
     statement_timeout: readTimeoutMilliseconds,
     idle_in_transaction_session_timeout: idleTimeoutMilliseconds,
+    // Compiling a plan takes a hundred times as long as a hot read, and is repeated at each execution.
+    options: '-c jit=off',
   }
   const reads = pool({ max: connections - forUnbounded, ...reading })
   const unboundedReads = pool({ max: forUnbounded, ...reading })

@@ -27,30 +27,40 @@ export interface LedgerRowKey {
 /** Sorts before every row in "newest first": no block or log index is greater, and no hash is as long. */
 const newest: LedgerKey = { block: Number.MAX_SAFE_INTEGER, logIndex: 2_147_483_647, txHash: `0x${'ff'.repeat(33)}` }
 
+/**
+ * Returns the SQL of the place of a row in the order of its ledger: the number by which the indexes are ordered, in the same form.
+ * It has 42 bits of the block and 21 of the log index; rows beyond those share the last place, and are sorted as they are read.
+ */
+const placeOf = (block: string, logIndex: string): string =>
+  `(least(${block}, ${2 ** 42 - 1}) * ${2 ** 21} + least(${logIndex}, ${2 ** 21 - 1}))`
+const place = placeOf('block', 'log_index')
+
 /*
- * The indexes are in the order of blocks, so that a page is read from its cursor on. Where a ledger arrived in order, a window of time is a range of blocks, and is read from its newest block or the cursor down to its oldest.
+ * The indexes are in the order of blocks and log indexes, so that a page is read from its cursor on. Where a ledger arrived in order, a window of time that begins or ends within it is a range of blocks, and is read from its newest block or the cursor down to its oldest.
  */
 const bounds = `
-  cross join lateral (select id, ledger_in_order from vault where address = list.vault) ledger
+  cross join lateral (select id, ledger_in_order, updated_at from vault where address = list.vault) ledger
   cross join lateral (select
-    case when ledger_in_order then (select block from ledger_row where vault_id = ledger.id and ts >= $2::bigint
+    case when ledger_in_order and $2::bigint > 0 then (select block from ledger_row where vault_id = ledger.id and ts >= $2::bigint
       order by ts, block limit 1) else 0 end as oldest_block,
-    case when ledger_in_order then (select block from ledger_row where vault_id = ledger.id and ts < $3::bigint
+    case when ledger_in_order and $3::bigint <= updated_at then (select block from ledger_row where vault_id = ledger.id and ts < $3::bigint
       order by ts desc, block desc limit 1) else $5::bigint end as newest_block offset 0) span
   cross join lateral (select case when $5::bigint < newest_block then $5::bigint else newest_block end as from_block,
     case when newest_block < $5::bigint then ${newest.logIndex} else $6::integer end as from_log_index,
     case when newest_block < $5::bigint then ${bytesOf(`'${newest.txHash}'`)}
-      else ${bytesOf('$7::text')} end as from_tx_hash offset 0) start`
+      else ${bytesOf('$7::text')} end as from_tx_hash offset 0) start
+  cross join lateral (select case when from_block is not null then ${placeOf('from_block', 'from_log_index')} end as from_place,
+    case when oldest_block is not null then ${placeOf('oldest_block', '0')} end as oldest_place offset 0) ends`
 
 /*
  * The planner must scan the index in order, and must not sort all matching rows, whose number it cannot estimate: so the
- * limit is hidden in a subquery, and the bounds have a form that it does not take for a selective condition. The indexes end
- * with the block: all rows of the last block of a page are read, and sorted by log index and hash.
+ * limit is hidden in a subquery, and the bounds have a form that it does not take for a selective condition. The indexes
+ * leave hashes out: all rows of the last log index of a page are read, and sorted by hash.
  */
 const limit = '(select $8::integer)'
 const newestFirst = `order by block desc, log_index desc, tx_hash desc limit ${limit}`
-const inOrder = `order by block desc fetch first ${limit} rows with ties`
-const onPage = `vault_id = ledger.id
+const inOrder = `order by ${place} desc fetch first ${limit} rows with ties`
+const onPage = `vault_id = ledger.id and (${place}, 0) <= (from_place, 0) and (${place}, 0) >= (oldest_place, 0)
   and (block, log_index, tx_hash) < (from_block, from_log_index, from_tx_hash) and (block, log_index) >= (oldest_block, 0)
   and case when ts >= $2::bigint and ts < $3::bigint then true else false end`
 

@@ -3,6 +3,7 @@ import { usdText } from '../../domain/flows.ts'
 import { isInRange, type Range } from '../../domain/position.ts'
 import type { Transaction } from '../database.ts'
 import { deleteSet, insertSet } from './sets.ts'
+import { replacePools } from './vaults/vault-pool.ts'
 
 /** An open position of a mark. */
 export interface RecordedPosition {
@@ -40,6 +41,7 @@ export function replacePositions(
   transaction: Transaction,
   shown: ReadonlyMap<number, readonly RecordedPosition[]>,
 ): void {
+  replacePools(transaction, shown)
   deletePositions(transaction, [...shown.keys()])
   insertPositions(
     transaction,

@@ -38,7 +38,7 @@ type Scalars = {
   TxHash: { Input: never; Output: string }
   UnixTime: { Input: number; Output: number }
   BlockNumber: { Input: never; Output: number }
-  Usd: { Input: never; Output: string }
+  Usd: { Input: string; Output: string }
   Price: { Input: never; Output: string }
 }
 

@@ -13,6 +13,8 @@ export interface Page<Node> {
   cursorOf(node: Node): string
   readonly hasNextPage: boolean
   readonly hasPreviousPage: boolean
+  /** The last item that was looked at, where the page ends with it, or begins if it is backward, though it is not full. */
+  readonly lookedUpTo?: { readonly node: Node; readonly isBackward: boolean } | undefined
   /** Returns the number of items on all pages; called only if it is requested. */
   readonly totalCount: () => Promise<number>
 }
@@ -20,6 +22,8 @@ export interface Page<Node> {
 interface PageSource<Node> {
   /** The page's rows, and one more if there is a next page; of a backward page in reverse order, if there is a previous. */
   readonly rows: readonly Node[]
+  /** The last item that was looked at, if the rows end there before the page is full: there may be more. */
+  readonly lookedUpTo?: Node | undefined
   /** Maximum length of the page. */
   readonly length: number
   readonly isBackward?: boolean
@@ -30,13 +34,21 @@ interface PageSource<Node> {
 }
 
 /** Creates a page from its rows; one row beyond its size shows that there is a further page. */
-export function pageOf<Node>({ rows, length, isBackward = false, cursor, ...page }: PageSource<Node>): Page<Node> {
-  const [isFurther, isBehind] = [rows.length > length, cursor != null]
+export function pageOf<Node>({
+  rows,
+  lookedUpTo,
+  length,
+  isBackward = false,
+  cursor,
+  ...page
+}: PageSource<Node>): Page<Node> {
+  const [isFurther, isBehind] = [rows.length > length || lookedUpTo !== undefined, cursor != null]
   const nodes = rows.slice(0, length)
   return {
     nodes: isBackward ? nodes.reverse() : nodes,
     hasNextPage: isBackward ? isBehind : isFurther,
     hasPreviousPage: isBackward ? isFurther : isBehind,
+    lookedUpTo: lookedUpTo && { node: lookedUpTo, isBackward },
     ...page,
   }
 }
@@ -67,9 +79,10 @@ export function decodeCursor<Parts extends unknown[]>(
   throw new InvalidArgument(argument, 'is not a cursor of this list')
 }
 
-/** Returns the cursor of a page's node by its index, counted from the end if negative; null if there is none. */
-function cursorAt<Node>(page: Page<Node>, place: number): string | null {
-  const node = page.nodes.at(place)
+/** Returns the cursor of the start or the end of a page; null if it is empty, unless it ends where no more was looked at. */
+function cursorAt<Node>({ lookedUpTo, ...page }: Page<Node>, end: 'start' | 'end'): string | null {
+  const isLimit = lookedUpTo !== undefined && lookedUpTo.isBackward === (end === 'start')
+  const node = isLimit ? lookedUpTo.node : page.nodes.at(end === 'start' ? 0 : -1)
   return node === undefined ? null : page.cursorOf(node)
 }
 
@@ -87,12 +100,12 @@ const PageInfo = builder.objectRef<Page<unknown>>('PageInfo').implement({
     startCursor: t.string({
       nullable: true,
       description: 'Cursor of the first edge; null on an empty page.',
-      resolve: (page) => cursorAt(page, 0),
+      resolve: (page) => cursorAt(page, 'start'),
     }),
     endCursor: t.string({
       nullable: true,
       description: 'Cursor of the last edge: give it as `after` for the next page. Null on an empty page.',
-      resolve: (page) => cursorAt(page, -1),
+      resolve: (page) => cursorAt(page, 'end'),
     }),
   }),
 })

@@ -1,9 +1,12 @@
 import { GraphQLError, Kind, print } from 'graphql'
 import { toAddress } from '../../domain/address.ts'
-import { InvalidAddress, InvalidTime } from '../../domain/errors.ts'
+import { Decimal, usdDigits, usdScale } from '../../domain/decimal.ts'
+import { InvalidAddress, InvalidAmount, InvalidTime } from '../../domain/errors.ts'
 import { maxUnixTime } from '../../limits.ts'
 import { builder } from './builder.ts'
 import { exactNumber, type ExactNumber, exactText } from '../execution/compiler/json-text.ts'
+
+const mostUsd = new Decimal(10).pow(usdDigits)
 
 /* The extension `jsonText` writes the JSON text of a value directly, without the intermediate result of `serialize`. */
 
@@ -42,10 +45,12 @@ builder.scalarType('BlockNumber', {
 })
 
 builder.scalarType('Usd', {
-  description: 'An amount in USD: a JSON number of at most 6 decimals, whose text is exact.',
+  description:
+    'An amount in USD: a JSON number of at most 6 decimals, whose text is exact. Accepted as a number or as its text, which keeps all digits.',
   serialize: (text): number | ExactNumber => exactNumber(text),
   extensions: { jsonText: exactText },
-  parseValue: onlyServed('Usd'),
+  parseValue: toUsdText,
+  parseLiteral: (node) => toUsdText('value' in node ? node.value : print(node)),
 })
 
 builder.scalarType('Price', {
@@ -63,6 +68,18 @@ function unescaped(text: string): string {
 function toUnixTime(value: unknown): number {
   if (typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= maxUnixTime) return value
   throw new InvalidTime(value, maxUnixTime)
+}
+
+/** A number as JSON and its text may be written, of not so many digits that it takes long to read. */
+const amount = /^-?\d{1,40}(\.\d{1,40})?([eE][+-]?\d{1,2})?$/
+
+function toUsdText(value: unknown): string {
+  const text = typeof value === 'number' ? String(value) : value
+  if (typeof text === 'string' && amount.test(text)) {
+    const usd = new Decimal(text)
+    if (usd.decimalPlaces() <= usdScale && usd.abs().lessThan(mostUsd)) return usd.toFixed()
+  }
+  throw new InvalidAmount(value)
 }
 
 /** Returns a parser that rejects every value, for a type that no argument has. */

@@ -1,17 +1,17 @@
-import { listLimits, mostFilterValues } from '../../limits.ts'
+import { listLimits } from '../../limits.ts'
 import { countVaults } from '../../database/read/vault-lists/count.ts'
 import { allStrategies, type VaultFilter } from '../../database/read/vault-lists/filter.ts'
 import type { Direction as OrderDirection, VaultCursor, VaultOrder } from '../../database/read/vault-lists/order.ts'
 import { type PagedVaultRow, readVaultPages, type VaultPage } from '../../database/read/vault-lists/page.ts'
 import type { VaultRow } from '../../database/read/rows.ts'
 import { InvalidArgument } from '../../domain/errors.ts'
-import { vaultStatuses } from '../../domain/vault.ts'
-import { distinct, searchable, requireWithin } from './arguments.ts'
+import { requireWithin } from './arguments.ts'
 import { builder } from './builder.ts'
 import { connectionType, decodeCursor, encodeCursor, type Page, pageOf } from './connection.ts'
 import type { Context } from '../execution/context.ts'
 import { groupRowsByKey, createLoader } from '../execution/data-loaders.ts'
-import { VaultStatusEnum, VaultType } from './vault.ts'
+import { VaultType } from './vault.ts'
+import { filterOf, VaultWhere, type WhereArgument } from './vault-where.ts'
 
 const loadPage = createLoader('vault pages', async (database, lists: readonly string[], page: VaultPage) =>
   groupRowsByKey(lists, await readVaultPages(database, lists, page), (vault) => vault.list),
@@ -23,15 +23,6 @@ const loadCount = createLoader('vault counts', async (database, lists: readonly 
 })
 
 const VaultConnection = connectionType<VaultRow>('Vault', VaultType, 'vaults')
-
-const VaultWhere = builder.inputType('VaultWhere', {
-  description: 'Which vaults: those that match every key given, by any of its values.',
-  fields: (t) => ({
-    status: t.field({ type: [VaultStatusEnum], description: 'Vaults in one of these states.' }),
-    strategy: t.idList({ description: 'Vaults that run one of these strategies, by id.' }),
-    owner: t.field({ type: ['Address'], description: 'Vaults of one of these owners.' }),
-  }),
-})
 
 const VaultOrderField = builder.enumType('VaultOrderField', {
   description: 'Fields by which vaults can be ordered.',
@@ -83,23 +74,22 @@ interface PageArguments {
   after?: string | null | undefined
   last?: number | null | undefined
   before?: string | null | undefined
-  where?: { [Key in keyof VaultFilter]?: VaultFilter[Key] | undefined } | null | undefined
+  where?: WhereArgument | null | undefined
   orderBy: { field: VaultOrder; direction: OrderDirection }
 }
 
 async function vaultPage(context: Context, list: string, args: PageArguments): Promise<Page<VaultRow>> {
   const { field: orderBy, direction } = args.orderBy
-  const filter: VaultFilter = {
-    status: distinct('status', args.where?.status, vaultStatuses.length),
-    strategy:
-      distinct('strategy', args.where?.strategy, mostFilterValues)?.map((id) => searchable('strategy', id)) ?? null,
-    owner: distinct('owner', args.where?.owner, mostFilterValues),
-  }
+  const filter = filterOf(args.where)
   const { length, isBackward, cursor } = rangeOf(args)
   const after = cursor == null ? null : readCursor(isBackward ? 'before' : 'after', cursor, orderBy)
   const page = { filter, orderBy, direction: isBackward ? opposite[direction] : direction, first: length, after }
+  const rows = (await loadPage(context, list, page)) ?? []
+  // Vaults after the last one of a part of the list that was looked at are of other parts alone.
+  const seen = rows.slice(0, rows.findIndex(({ isLast }) => isLast) + 1 || undefined)
   return pageOf<PagedVaultRow>({
-    rows: (await loadPage(context, list, page)) ?? [],
+    rows: seen.filter(({ isMatch }) => isMatch),
+    lookedUpTo: seen.find(({ isLast }) => isLast),
     length,
     isBackward,
     cursor,

@@ -1,14 +1,14 @@
 import type { Database } from '../../../src/database/database.ts'
 import { countLedger } from '../../../src/database/read/ledger.ts'
 import { countVaults } from '../../../src/database/read/vault-lists/count.ts'
-import { allStrategies, type VaultFilter } from '../../../src/database/read/vault-lists/filter.ts'
+import { allStrategies, anyVault, type VaultFilter } from '../../../src/database/read/vault-lists/filter.ts'
 import { type VaultOrder, vaultOrders } from '../../../src/database/read/vault-lists/order.ts'
 import { readVaultPages } from '../../../src/database/read/vault-lists/page.ts'
 import { vaultAddress, worldEnd } from '../speed/world.ts'
 
 const rounds = 15
 const pageLength = 50
-const any: VaultFilter = { status: null, strategy: null, owner: null }
+const any = anyVault
 
 const filters: Readonly<Record<string, VaultFilter>> = {
   'no filter': any,
@@ -16,6 +16,11 @@ const filters: Readonly<Record<string, VaultFilter>> = {
   'status of none': { ...any, status: ['exiting'] },
   strategy: { ...any, strategy: ['strategy-1'] },
   'strategy, status': { ...any, strategy: ['strategy-1'], status: ['attention'] },
+  value: { ...any, valueUsd: { gte: '100500', lte: '600000' } },
+  'rare value': { ...any, valueUsd: { gte: '100500', lte: '100600' } },
+  venue: { ...any, venue: ['uniswap-v3'] },
+  'pair of none': { ...any, pair: [{ a: 'USDC', b: 'WETH' }] },
+  'pair, strategy': { ...any, pair: [{ a: 'WETH', b: 'USDC' }], strategy: ['strategy-1'] },
   owner: { ...any, owner: [vaultAddress(900_001)] },
 }
 

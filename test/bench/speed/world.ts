@@ -173,7 +173,8 @@ const positions = `
       case when is_in then -198000 else -190000 end, is_in, 12.345678 + p
     from vault, ${numbers(0, positionsEach - 1, 'p')},
       lateral (select p = 0 or out_of_range_count = 0 as is_in) placed,
-      lateral (select case when is_in then 2500.5 else 3100.25 end as price) priced`
+      lateral (select case when is_in then 2500.5 else 3100.25 end as price) priced;
+  insert into vault_pool (vault_id, a, b, venue) select distinct vault_id, a, b, venue from position`
 
 const benchmark = `
   insert into benchmark_holding (vault_id, symbol, quantity)

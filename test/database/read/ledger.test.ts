@@ -19,6 +19,8 @@ import { addressOf, apply, event, midnight, opened, strategy } from '../../suppo
 
 const long = addressOf(1)
 const disordered = addressOf(2)
+/** Has many rows in each of two blocks. */
+const crowded = addressOf(3)
 const rowCount = 200_000
 const first = 100
 const everything: LedgerPage = { types: null, since: 0, until: 253_402_300_800, first, after: null }
@@ -42,6 +44,16 @@ async function lengthenLedger(database: Database): Promise<void> {
     blockOf(rowCount - 1),
   )
   await fillLedgerTallies((sql) => runScript(database, sql))
+}
+
+async function crowdLedger(database: Database): Promise<void> {
+  await runScript(
+    database,
+    `insert into ledger_row (vault_id, tx_hash, log_index, block, ts, type, amount_usd, digest)
+      select (select id from vault where address = '${crowded}'), decode(lpad(to_hex(index * 7919 % 6000), 64, '0'), 'hex'), index % 3000,
+        index / 3000, ${midnight} + index / 3000, 'fee', 1, '' from generate_series(0, 5999) as index;
+    update vault set updated_at = ${midnight + 1} where address = '${crowded}'; analyze`,
+  )
 }
 
 const blockOf = (index: number): number => Math.floor(index / 3)
@@ -140,6 +152,32 @@ describe('a page of a long ledger', () => {
       expect(oldest.rows).toBeLessThanOrEqual(newest.rows + 8)
       expect(oldest.pages).toBeLessThanOrEqual(newest.pages + 20)
     })
+  })
+})
+
+describe('a page of a ledger with thousands of rows in each of two blocks', () => {
+  let database: TestDatabase
+
+  beforeAll(async () => {
+    database = await createDatabase()
+    await apply(database, [strategy('one'), opened(crowded, 'one')])
+    await crowdLedger(database)
+  })
+
+  afterAll(() => database.close())
+
+  test.each<[name: string, page: Partial<LedgerPage>, newest: number]>([
+    ['the newest', {}, 2_999],
+    ['of a type', { types: ['fee'], after: { block: 1, logIndex: 1_500, txHash: `0x${'00'.repeat(32)}` } }, 1_499],
+    ['after a cursor', { after: { block: 0, logIndex: 700, txHash: `0x${'ff'.repeat(32)}` } }, 700],
+  ])('%s, touches no more than it is long', async (_name, page, newest) => {
+    const read = (counted: Database) => readLedger(counted, [crowded], { ...everything, ...page })
+    const { rows, scans } = await touched(database, read)
+    expect(rows, scans.join(', ')).toBeLessThanOrEqual(first + 10)
+    const found = await read(database)
+    expect(found.map(({ logIndex }) => logIndex)).toEqual(
+      Array.from({ length: first + 1 }, (_, index) => newest - index),
+    )
   })
 })
 

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Database } from '../../../src/database/database.ts'
 import { countVaults } from '../../../src/database/read/vault-lists/count.ts'
-import { allStrategies, type VaultFilter } from '../../../src/database/read/vault-lists/filter.ts'
+import { allStrategies, anyVault, type Pair, type VaultFilter } from '../../../src/database/read/vault-lists/filter.ts'
 import { type Direction, vaultOrders, type VaultOrder } from '../../../src/database/read/vault-lists/order.ts'
 import { type PagedVaultRow, readVaultPages, type VaultPage } from '../../../src/database/read/vault-lists/page.ts'
 import { type VaultStatus, vaultStatuses } from '../../../src/domain/vault.ts'
@@ -35,16 +35,26 @@ async function addVaults(database: Database): Promise<void> {
           when number % 10 = 0 then 'planting' when number % 3 = 0 then 'attention' else 'earning' end as status) state
         cross join lateral (select case when number <= 5 then 0 else number / 3 end as worth, number * 31 % 997 as paid) worth`,
   )
+  // Positions of common pairs and of rare ones; every third vault has none, and some have several.
+  await runScript(
+    database,
+    `insert into vault_pool (vault_id, a, b, venue)
+      select id, a, b, venue from vault cross join (values ('WETH', 'USDC', 'here', 3, 1), ('WBTC', 'USDC', 'here', 7, 2),
+        ('WBTC', 'USDC', 'there', 5, 0), ('PEPE', 'WETH', 'there', 1999, 6)) as pool(a, b, venue, each, rest)
+      where case each when 3 then id % 3 > 0 else id % each = rest end`,
+  )
   await runScript(database, 'delete from strategy_tally; delete from owner_tally')
   await fillVaultTallies((sql) => runScript(database, sql))
 }
 
 const orders = Object.keys(vaultOrders) as VaultOrder[]
 const directions: readonly Direction[] = ['ASC', 'DESC']
-const everything: VaultFilter = { status: null, strategy: null, owner: null }
+const everything = anyVault
 
 let database: TestDatabase
 let vaults: PagedVaultRow[]
+/** By address. */
+const pools = new Map<string, (Pair & { readonly venue: string })[]>()
 
 beforeAll(async () => {
   database = await createDatabase()
@@ -54,6 +64,12 @@ beforeAll(async () => {
   await database.prisma.$executeRawUnsafe('analyze')
   await addVaults(database)
   vaults = await allVaults()
+  const text = 'select address, a, b, venue from vault_pool join vault on vault.id = vault_id'
+  for (const { address, ...pool } of await database.query<Pair & { address: string; venue: string }>(
+    { name: 'pools', text },
+    [],
+  ))
+    pools.set(address, [...(pools.get(address) ?? []), pool])
 })
 
 afterAll(() => database.close())
@@ -81,7 +97,7 @@ const sortKeys: Record<VaultOrder, (vault: PagedVaultRow) => number> = {
 
 /** The vaults of a list that match a filter, in order. */
 function expected(list: string, { filter, orderBy, direction }: VaultPage): PagedVaultRow[] {
-  const { status, strategy: ids, owner } = filter
+  const { status, strategy: ids, owner, valueUsd } = filter
   const sign = direction === 'ASC' ? 1 : -1
   const key = sortKeys[orderBy]
   return vaults
@@ -89,16 +105,46 @@ function expected(list: string, { filter, orderBy, direction }: VaultPage): Page
     .filter((vault) => status === null || status.includes(vault.status))
     .filter((vault) => ids === null || ids.includes(vault.strategyId))
     .filter((vault) => owner === null || owner.includes(vault.owner))
+    .filter(({ valueUsd: value }) => Number(value) >= Number(valueUsd?.gte ?? 0))
+    .filter(({ valueUsd: value }) => Number(value) <= Number(valueUsd?.lte ?? Infinity))
+    .filter((vault) => isAtPool(vault, filter))
     .sort((a, b) => sign * (key(a) - key(b) || (a.address.toLowerCase() < b.address.toLowerCase() ? -1 : 1)))
+}
+
+function isAtPool({ address }: PagedVaultRow, { pair, venue }: VaultFilter): boolean {
+  if (pair === null && venue === null) return true
+  return (pools.get(address) ?? []).some(
+    (pool) =>
+      (pair === null || pair.some(({ a, b }) => a === pool.a && b === pool.b)) &&
+      (venue === null || venue.includes(pool.venue)),
+  )
 }
 
 const identity = ({ list, address }: Pick<PagedVaultRow, 'list' | 'address'>): string => `${list} ${address}`
 
 const optional = <Value>(values: readonly Value[]) => fc.option(fc.subarray([...values]))
-const filters = fc.record({
+const indexed = {
   status: optional<VaultStatus>(vaultStatuses),
   strategy: optional([...strategies, 'unknown']),
   owner: optional([large, ...smallOwners, addressOf(7)]),
+}
+const filters = fc.record({
+  ...indexed,
+  valueUsd: fc.constant(null),
+  pair: fc.constant(null),
+  venue: fc.constant(null),
+})
+const bound = fc.option(fc.constantFrom('0', '0.5', '3', '700', '1400', '1990', '9000'))
+const anyFilters = fc.record({
+  ...indexed,
+  valueUsd: fc.option(fc.record({ gte: bound, lte: bound })),
+  pair: optional<Pair>([
+    { a: 'WETH', b: 'USDC' },
+    { a: 'WBTC', b: 'USDC' },
+    { a: 'PEPE', b: 'WETH' },
+    { a: 'USDC', b: 'WETH' },
+  ]),
+  venue: optional(['here', 'there', 'nowhere']),
 })
 
 describe('a page', () => {
@@ -130,6 +176,76 @@ describe('a page', () => {
       }),
       { numRuns: 80 },
     )
+  })
+})
+
+/** Reads a list to its end, page by page, by cursors as clients do. */
+async function readToEnd(list: string, page: VaultPage): Promise<{ readonly found: string[]; readonly pages: number }> {
+  const found: string[] = []
+  let pages = 0
+  for (let { after } = page; ;) {
+    const rows = await readVaultPages(database, [list], { ...page, after })
+    pages++
+    const end = rows.findIndex(({ isLast }) => isLast)
+    const matching = (end < 0 ? rows : rows.slice(0, end + 1)).filter(({ isMatch }) => isMatch)
+    const nodes = matching.slice(0, page.first)
+    found.push(...nodes.map(({ address }) => address))
+    const last = matching.length > page.first ? nodes.at(-1) : rows[end]
+    if (last === undefined) return { found, pages }
+    after = { value: last.orderValue, address: last.address }
+  }
+}
+
+describe('a list by value, pair or venue', () => {
+  test('has the vaults that match on its pages, in order, and the count tells how many there are', async () => {
+    const asked = fc.record({
+      list: fc.constantFrom(allStrategies, 'two', 'unknown'),
+      filter: anyFilters,
+      orderBy: fc.constantFrom(...orders),
+      direction: fc.constantFrom(...directions),
+      first: fc.constantFrom(100, 200),
+      after: fc.constant(null),
+    })
+    await fc.assert(
+      fc.asyncProperty(asked, async ({ list, ...page }) => {
+        const wanted = expected(list, page).map(({ address }) => address)
+        expect((await readToEnd(list, page)).found).toEqual(wanted)
+        expect(await countVaults(database, [list], page.filter)).toMatchObject([{ list, count: wanted.length }])
+      }),
+      { numRuns: 60 },
+    )
+  })
+
+  test('of each strategy has its own vaults and number', async () => {
+    for (const filter of [
+      { ...anyVault, venue: ['there'], status: ['earning'] as const },
+      { ...anyVault, valueUsd: { gte: '1500', lte: null } },
+    ]) {
+      const page = { filter, orderBy: 'NET_USD', direction: 'DESC', first: 20, after: null } as const
+      const rows = (await readVaultPages(database, strategies, page)).filter(({ isMatch }) => isMatch)
+      const wanted = strategies.map((list) => expected(list, page))
+      expect(rows.map(identity)).toEqual(
+        wanted.flatMap((all, at) => all.slice(0, 21).map(({ address }) => `${strategies[at] ?? ''} ${address}`)),
+      )
+      expect(await countVaults(database, strategies, filter)).toMatchObject(
+        wanted.map((all, at) => ({ list: strategies[at], count: all.length })),
+      )
+    }
+  })
+
+  test('ends a page where it has looked at many vaults that do not match, and goes on there', async () => {
+    // More than are sorted have such a position, none of them among the first 3,000 in order.
+    await runScript(
+      database,
+      `insert into vault_pool select id, 'LATE', 'USDC', 'late' from vault order by value_usd, id limit 1200`,
+    )
+    const filter = { ...anyVault, venue: ['late'] }
+    const page = { filter, orderBy: 'VALUE_USD', direction: 'DESC', first: 200, after: null } as const
+    const rows = await readVaultPages(database, [allStrategies], page)
+    expect(rows.map(({ isMatch, isLast }) => ({ isMatch, isLast }))).toEqual([{ isMatch: false, isLast: true }])
+    const { found } = await readToEnd(allStrategies, page)
+    expect(new Set(found).size).toBe(1_200)
+    await runScript(database, `delete from vault_pool where venue = 'late'`)
   })
 })
 

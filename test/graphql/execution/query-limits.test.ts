@@ -40,6 +40,13 @@ describe('the figures of a query', () => {
       { cost: 1 + 20 * 3 },
     ],
     ['{ vaults(first: 1, last: 7) { nodes { address } } }', { depth: 3, cost: 100 + 1 + 7 }],
+    ['{ vaults(where: { venue: "x" }) { totalCount } }', { depth: 2, cost: 100 + 300 + 1 + 2_000 }],
+    ['{ vaults(where: { valueUsd: { gte: 1 } }) { totalCount } }', { depth: 2, cost: 100 + 2_000 }],
+    [
+      '{ vaults(first: 7, where: { valueUsd: { gte: 1 } }, orderBy: { field: NET_USD }) { nodes { address } } }',
+      { depth: 3, cost: 100 + 300 + 1 + 7 },
+    ],
+    ['{ vaults(where: { venue: null, valueUsd: null }) { totalCount } }', { depth: 2, cost: 100 + 100 }],
     ['{ __typename }', { depth: 1, cost: 1 }],
     [`{ vault(address: "${address}") { events { totalCount } } }`, { depth: 3, cost: 20 + 100 + 100 }],
     ['{ node(id: "one") { id ... on Strategy { name sigma } } }', { depth: 2, cost: 20 + 3 }],

@@ -6,7 +6,7 @@ import { EvaluationQueue, EvaluationRefused } from '../../../src/http/live/keys/
 import { StreamedResponse } from '../../../src/http/live/delivery/streamed-response.ts'
 import { openAt } from '../../../src/http/live/keys/opening.ts'
 import { createMetrics } from '../../../src/http/ops/metrics.ts'
-import { fromFetch } from '../../../src/http/server/request-adapter.ts'
+import { fromFetch } from '../../../src/http/server/fetch-adapter.ts'
 import { liveLimits } from '../../../src/limits/live.ts'
 import { emptyDatabase, readingBy, type TestDatabase } from '../../support/database.ts'
 import { type LiveClient, liveGateway, type LiveGateway, openStream } from '../../support/live.ts'

@@ -2,6 +2,8 @@ import { vaultStatuses } from '../../../domain/vault.ts'
 import type { Read, Reader } from '../../database.ts'
 import { dataVersion } from '../commit-log.ts'
 import { type Scope, scopeOf, statusesOf, strategiesOfList, type VaultFilter } from './filter.ts'
+import { isFiltered } from './filtered.ts'
+import { countFiltered } from './filtered-count.ts'
 
 /** SQL of the number of vaults of the wanted statuses that a row of tallies tells. */
 const ofStatuses = vaultStatuses
@@ -37,13 +39,18 @@ const statements: Record<Scope, Read> = {
   owner: countStatement('owner'),
 }
 
-/** Counts the vaults of each list that match a filter, by the tallies that the projector keeps. */
+/**
+ * Counts the vaults of each list that match a filter: by the tallies that the projector keeps, or by visiting those that
+ * match a filter by value or position.
+ * @throws {InvalidArgument} if there are too many to visit
+ */
 export function countVaults(
   database: Reader,
   lists: readonly string[],
   filter: VaultFilter,
 ): Promise<{ list: string; count: number }[]> {
   const scope = scopeOf(lists, filter)
+  if (isFiltered(filter)) return countFiltered(database, lists, scope, filter)
   const values = [lists, statusesOf(filter), filter.strategy, filter.owner]
   return database.query(statements[scope], values.slice(0, talliesOf[scope].parameters))
 }

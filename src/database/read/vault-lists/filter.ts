@@ -5,6 +5,32 @@ export interface VaultFilter {
   readonly status: readonly VaultStatus[] | null
   readonly strategy: readonly string[] | null
   readonly owner: readonly string[] | null
+  readonly valueUsd: ValueRange | null
+  /** With `venue` too, one open position is of one of the pairs and at one of the venues. */
+  readonly pair: readonly Pair[] | null
+  readonly venue: readonly string[] | null
+}
+
+/** Bounds of a value in USD, both included; null for none. */
+export interface ValueRange {
+  readonly gte: string | null
+  readonly lte: string | null
+}
+
+/** A pair of assets, by their symbols as the pools of positions have them. */
+export interface Pair {
+  readonly a: string
+  readonly b: string
+}
+
+/** Matches all vaults. */
+export const anyVault: VaultFilter = {
+  status: null,
+  strategy: null,
+  owner: null,
+  valueUsd: null,
+  pair: null,
+  venue: null,
 }
 
 /** Name of the list of all vaults, among the lists of one strategy each: no strategy has an empty id. */
@@ -25,6 +51,11 @@ export function scopeOf(lists: readonly string[], { strategy, owner }: VaultFilt
 /** Returns the wanted statuses. */
 export function statusesOf({ status }: VaultFilter): readonly VaultStatus[] {
   return status ?? vaultStatuses
+}
+
+/** Returns whether vaults are restricted by their positions. */
+export function isByPool({ pair, venue }: VaultFilter): boolean {
+  return pair !== null || venue !== null
 }
 
 /**

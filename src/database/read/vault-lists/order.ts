@@ -1,3 +1,5 @@
+import { Decimal } from '../../../domain/decimal.ts'
+
 /** Direction of an order. */
 export type Direction = 'ASC' | 'DESC'
 
@@ -76,4 +78,10 @@ export function cursorSql(order: VaultOrder, value: string, address: string): st
 /** Returns the cursor that comes before all vaults. */
 export function beforeAll(order: VaultOrder, direction: Direction): VaultCursor {
   return { value: vaultOrders[order].before[direction], address: direction === 'ASC' ? '0x' : `0x${'ff'.repeat(21)}` }
+}
+
+/** Returns the later of two places in the order by an amount. */
+export function laterCursor(one: VaultCursor, other: VaultCursor, direction: Direction): VaultCursor {
+  const difference = new Decimal(one.value).comparedTo(other.value)
+  return (direction === 'ASC' ? difference : -difference) >= 0 ? one : other
 }

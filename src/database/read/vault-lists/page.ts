@@ -1,18 +1,20 @@
-import { vaultStatuses, type VaultStatus } from '../../../domain/vault.ts'
-import type { Read, Reader } from '../../database.ts'
+import type { Read, Reader, Value } from '../../database.ts'
 import { rowCodec } from '../row-codec.ts'
 import type { VaultRow } from '../rows.ts'
 import { vaultOf } from '../vault.ts'
-import { type Scope, scopeOf, statusesOf, strategiesOfList, type VaultFilter } from './filter.ts'
+import { isByPool, type Scope, scopeOf, statusesOf, type VaultFilter } from './filter.ts'
+import { filterColumns, filteredInScope, filterValues } from './filtered.ts'
 import {
   beforeAll,
   cursorSql,
   type Direction,
+  laterCursor,
   orderSql,
   type OrderSql,
   type VaultCursor,
   type VaultOrder,
 } from './order.ts'
+import { inScope, mostPageRows, pageExtent, parameters } from './ranges.ts'
 
 /** A page of a list of vaults. */
 export interface VaultPage {
@@ -28,64 +30,40 @@ export interface PagedVaultRow extends VaultRow {
   /** The strategy of the list, or `allStrategies`. */
   readonly list: string
   readonly orderValue: string
+  readonly isMatch: boolean
+  /** Whether no vault after it was looked at: the page ends with it, though it may not be full. */
+  readonly isLast: boolean
 }
 
 /** Maximum number of lists in one statement: each may have a page of many vaults. */
 const maxLists = 8
 
-/** Those that not all scopes have are the last. */
-const parameters = { status: '$2', value: '$3', address: '$4', limit: '$5', strategy: '$6', owner: '$7' } as const
+/**
+ * How a page is read: in the order of an index whose first columns are the filter; so, and up to a value, where the order is
+ * by value; or by a filter of which no index is ordered.
+ */
+type Way = 'indexed' | 'ranged' | 'filtered'
+
+function wayOf({ filter, orderBy }: VaultPage): Way {
+  if (isByPool(filter)) return 'filtered'
+  if (filter.valueUsd === null) return 'indexed'
+  return orderBy === 'VALUE_USD' ? 'ranged' : 'filtered'
+}
+
 const parametersOf: Record<Scope, number> = { all: 5, strategy: 6, owner: 7 }
-/** Maximum number of rows of a page, with the one that tells of a next page. */
-const mostPageRows = 256
-const limit = `limit (select ${parameters.limit}::integer)`
-/** A number that the planner knows: it then reads an index in order, and does not sort all vaults of a status. */
-const knownLimit = `limit ${mostPageRows}`
-const strategies = strategiesOfList(parameters.strategy)
-const owners = `unnest((select ${parameters.owner}::text[])) as wanted(owner)`
 
-/**
- * Selects vaults in order from one index, whose columns are some that are equal, the status and the order. The ranges of
- * its statuses are merged lazily (Merge Append): as many rows are read as are returned, and one more for each status.
- */
-function inOrder(equal: string, { addressBytes, afterCursor, orderBy, orderByIndex }: OrderSql): string {
-  const rangeOf = (status: VaultStatus): string => `(
-    select vault.*, ${addressBytes} as address_bytes from vault
-    where ${equal} status = '${status}' and '${status}' = any(asked.statuses) and ${afterCursor}
-    order by ${orderByIndex} ${knownLimit})`
-  return `select * from (${vaultStatuses.map(rangeOf).join(' union all ')}) vault order by ${orderBy} ${limit}`
+const statusColumn = `${parameters.status}::text[]::vault_status[] as statuses`
+/** The columns of the row `asked`, besides the cursor. All parameters before the last one must be named. */
+const columnsOf: Record<Way, string> = {
+  indexed: statusColumn,
+  ranged: `${statusColumn}, ${parameters.strategy}::text[], ${parameters.owner}::text[], ${parameters.gte}::numeric as bound`,
+  filtered: filterColumns,
 }
 
-/**
- * Selects the vaults of owners in order. Those of a small owner are few, and sorted; those of a large owner have indexes
- * for each of its strategies.
- */
-function ofOwners(sql: OrderSql): string {
-  const { addressBytes, afterCursor, orderBy } = sql
-  const among = (table: string): string => `and (${strategies} is null or ${table}.strategy_id = any(${strategies}))`
-  const equal = `owner_is_large and owner = tally.owner and strategy_id = tally.strategy_id and`
-  return `select vault.* from (
-    (select few.* from ${owners} cross join lateral (
-      select vault.*, ${addressBytes} as address_bytes from vault
-      where not owner_is_large and owner = wanted.owner and status = any(asked.statuses) ${among('vault')} and ${afterCursor}
-      offset 0) few order by ${orderBy} ${limit})
-    union all
-    (select many.* from ${owners} cross join lateral (
-      select * from owner_tally tally where owner = wanted.owner and large > 0 ${among('tally')} offset 0) tally
-      cross join lateral (${inOrder(equal, sql)}) many order by ${orderBy} ${limit})
-  ) vault order by ${orderBy} ${limit}`
-}
-
-function inScope(scope: Scope, sql: OrderSql): string {
-  switch (scope) {
-    case 'all':
-      return inOrder('', sql)
-    case 'strategy':
-      return `select vault.* from unnest(${strategies}) as wanted(strategy)
-        cross join lateral (${inOrder('strategy_id = wanted.strategy and', sql)}) vault order by ${sql.orderBy} ${limit}`
-    case 'owner':
-      return ofOwners(sql)
-  }
+function vaultsOf(way: Way, scope: Scope, sql: OrderSql, direction: Direction): string {
+  if (way === 'filtered') return filteredInScope(scope, sql)
+  const bounds = `and vault.value_usd ${direction === 'ASC' ? '<=' : '>='} asked.bound`
+  return inScope(scope, sql, way === 'ranged' ? { ...pageExtent, bounds } : pageExtent)
 }
 
 /**
@@ -93,31 +71,44 @@ function inScope(scope: Scope, sql: OrderSql): string {
  * planner would prefer a plan for each execution to one that it keeps.
  * @see PostgreSQL documentation, PREPARE, "Notes" on generic and custom plans
  */
-function pageStatement(scope: Scope, orderBy: VaultOrder, direction: Direction): Read {
+function pageStatement(name: string, { way, scope, orderBy, direction }: PageKind): Read {
   const sql = orderSql(orderBy, direction, 'asked')
+  const isFiltered = way === 'filtered'
   const { select, decode } = rowCodec<PagedVaultRow>((c) =>
     // Object spread would create objects in dictionary mode, which are slow to read.
-    Object.assign(vaultOf(c), { list: c.text('list.strategy'), orderValue: c.raw(`vault.${sql.column}`) }),
+    Object.assign(vaultOf(c), {
+      list: c.text('list.strategy'),
+      orderValue: c.raw(`vault.${sql.column}`),
+      isMatch: isFiltered ? c.boolean('vault.is_match') : true,
+      isLast: isFiltered ? c.boolean('vault.is_last') : false,
+    }),
   )
   return {
-    name: `vault_page_${orderBy}_${direction}${scope === 'all' ? '' : `_of_${scope}`}`,
+    name,
     source: 'all vaults',
     batching: { kind: 'keyed', keyColumn: 'list', maxKeys: maxLists },
     text: `${select} from unnest((select $1::text[])) as list(strategy)
-      cross join (select ${parameters.status}::text[]::vault_status[] as statuses,
-        ${cursorSql(orderBy, parameters.value, parameters.address)} offset 0) asked
-      cross join lateral (${inScope(scope, sql)}) vault`,
+      cross join lateral (select ${columnsOf[way]}, ${cursorSql(orderBy, parameters.value, parameters.address)} offset 0) asked
+      cross join lateral (${vaultsOf(way, scope, sql, direction)}) vault`,
     decode,
   }
+}
+
+interface PageKind {
+  readonly way: Way
+  readonly scope: Scope
+  readonly orderBy: VaultOrder
+  readonly direction: Direction
 }
 
 /** Statements by name, created when they are first used: few of the combinations ever are. */
 const statements = new Map<string, Read>()
 
-function statementFor(scope: Scope, orderBy: VaultOrder, direction: Direction): Read {
-  const key = `${scope} ${orderBy} ${direction}`
-  const known = statements.get(key) ?? pageStatement(scope, orderBy, direction)
-  statements.set(key, known)
+function statementFor(kind: PageKind): Read {
+  const { way, scope, orderBy, direction } = kind
+  const name = `vault_page_${orderBy}_${direction}${scope === 'all' ? '' : `_of_${scope}`}${way === 'indexed' ? '' : `_${way}`}`
+  const known = statements.get(name) ?? pageStatement(name, kind)
+  statements.set(name, known)
   return known
 }
 
@@ -130,8 +121,28 @@ function statementFor(scope: Scope, orderBy: VaultOrder, direction: Direction): 
 export function readVaultPages(database: Reader, lists: readonly string[], page: VaultPage): Promise<PagedVaultRow[]> {
   const { filter, orderBy, direction, first } = page
   if (first >= mostPageRows) throw new RangeError(`a page of ${first} vaults is longer than ${mostPageRows - 1}`)
+  const way = wayOf(page)
   const scope = scopeOf(lists, filter)
-  const { value, address } = page.after ?? beforeAll(orderBy, direction)
+  const { value, address } = firstPlace(page)
   const values = [lists, statusesOf(filter), value, address, first + 1, filter.strategy, filter.owner]
-  return database.query(statementFor(scope, orderBy, direction), values.slice(0, parametersOf[scope]))
+  return database.query(statementFor({ way, scope, orderBy, direction }), [
+    ...(way === 'indexed' ? values.slice(0, parametersOf[scope]) : values),
+    ...restOf(way, page),
+  ])
+}
+
+/** Returns the position before the page: its cursor, or where the values begin that are wanted. */
+function firstPlace({ filter: { valueUsd }, orderBy, direction, after }: VaultPage): VaultCursor {
+  const start = after ?? beforeAll(orderBy, direction)
+  if (orderBy !== 'VALUE_USD' || valueUsd === null) return start
+  const value = direction === 'ASC' ? valueUsd.gte : valueUsd.lte
+  return value === null ? start : laterCursor(start, { ...beforeAll(orderBy, direction), value }, direction)
+}
+
+/** Returns the values of the parameters that follow the owners. */
+function restOf(way: Way, { filter, orderBy, direction }: VaultPage): Value[] {
+  if (way === 'indexed') return []
+  if (way === 'filtered') return filterValues(filter)
+  const end = direction === 'ASC' ? filter.valueUsd?.lte : filter.valueUsd?.gte
+  return [end ?? beforeAll(orderBy, direction === 'ASC' ? 'DESC' : 'ASC').value]
 }

@@ -6,7 +6,18 @@ import {
   SchemaMetaFieldDef,
   TypeMetaFieldDef,
 } from 'graphql'
-import { admissionLimits, assumedLengths, lookupCost, readCost } from '../../../limits.ts'
+import { admissionLimits, assumedLengths, filterCosts, lookupCost, readCost } from '../../../limits.ts'
+
+/** What a list costs besides its items, and its items' number. */
+export interface PricedPage {
+  /** Number of items of a connection's page; 1 for any other field. */
+  readonly length: number
+  /** Cost of a connection's count. */
+  readonly countCost: number
+}
+
+/** The page of fields that are of no connection. */
+export const noPage: PricedPage = { length: 1, countCost: readCost }
 
 /** Length of a list that an argument requests: by a number, or by the ids of its items. */
 export interface AskedLength {
@@ -37,6 +48,11 @@ export function lengthOf(field: GraphQLField<unknown, unknown>, asked: AskedLeng
   return isPageField(field) ? page : (asked?.length ?? assumedLengths[field.name] ?? 10)
 }
 
+/** Returns whether the cost of a field goes by the page that it is of. */
+export function isOfPage(field: GraphQLField<unknown, unknown>): boolean {
+  return field.name === countField || (isListField(field) && isPageField(field))
+}
+
 /** Returns whether a field lists the items of a connection's page; a field with arguments, such as ids, does not. */
 export function isPageField({ name, args }: GraphQLField<unknown, unknown>): boolean {
   return (name === 'nodes' || name === 'edges') && args.length === 0
@@ -49,13 +65,26 @@ export function elementsIn(value: unknown): number {
   return parts.reduce((sum: number, part) => sum + elementsIn(part), Array.isArray(value) ? value.length : 0)
 }
 
+/** Costs of a list of vaults and of its count by filters for which no index is in order, and no tally is kept. */
+export function filterCost(given: Readonly<Record<string, unknown>>): {
+  readonly list: number
+  readonly count: number
+} {
+  const where = given['where'] as Readonly<Record<string, unknown>> | null | undefined
+  const isByPool = where?.['pair'] != null || where?.['venue'] != null
+  if (!isByPool && where?.['valueUsd'] == null) return { list: 0, count: readCost }
+  const order = given['orderBy'] as { readonly field?: unknown } | null | undefined
+  const isInOrder = !isByPool && order?.field === 'VALUE_USD'
+  return { list: isInOrder ? 0 : filterCosts.list, count: filterCosts.count }
+}
+
 /**
  * Returns the cost of a field without its selection. A list with a length argument, and a count of one, is a read of
  * its own. Introspection is never cheap: it is rare, and its result is large.
  */
-export function ownCost(field: GraphQLField<unknown, unknown>): number {
+export function ownCost(field: GraphQLField<unknown, unknown>, { countCost }: PricedPage): number {
   if (field === SchemaMetaFieldDef || field === TypeMetaFieldDef) return admissionLimits.cheapCost
-  if (field.name === 'totalCount') return readCost
+  if (field.name === countField) return countCost
   if (field.name === 'performance') return performanceReads * readCost
   if (field.args.some(({ name }) => lookupArguments.includes(name))) return lookupCost
   return field.args.some(({ name }) => lengthArguments.includes(name)) ? readCost : 1
@@ -79,6 +108,7 @@ const pointsOfCurve = 2
 /** How many times as long as the assumed lengths the lists of the largest types are. */
 const largestType = 3
 
+const countField = 'totalCount'
 const lookupArguments: readonly string[] = ['address', 'id']
 /** With `last`, `first` has no effect. */
 const lengthArguments: readonly string[] = ['last', 'first', 'points', 'ids']

@@ -20,11 +20,13 @@ import {
   askedLength,
   curveCost,
   elementsIn,
+  filterCost,
   hasPricedArguments,
-  isListField,
-  isPageField,
+  isOfPage,
   lengthOf,
+  noPage,
   ownCost,
+  type PricedPage,
 } from './field-cost.ts'
 
 /** Size of an operation, independent of its variables. */
@@ -66,22 +68,22 @@ export function priceOperation(
   const selection = root == null ? nothing : pricer.selection(operation.selectionSet, root)
   return {
     size: { depth: selection.depth, ...countNodes(document, operation) },
-    costOf: (variables) => costAt(selection, { variables, known: new Map() }, 1),
+    costOf: (variables) => costAt(selection, { variables, known: new Map() }, noPage),
   }
 }
 
 /** One computation of a cost. */
 interface Computation {
   readonly variables: Readonly<Record<string, unknown>>
-  /** Costs of fragments by page length, memoized so that nested fragments take time linear in their text. */
-  readonly known: Map<PricedSelection, Map<number, QueryCost>>
+  /** Costs of fragments by page, memoized so that nested fragments take time linear in their text. */
+  readonly known: Map<PricedSelection, Map<string, QueryCost>>
 }
 
 /**
  * Computes the cost of a selection.
- * @param page items of a connection's page, if the selection is of a connection
+ * @param page a connection's page, if the selection is of a connection
  */
-type CostFunction = (computation: Computation, page: number) => QueryCost
+type CostFunction = (computation: Computation, page: PricedPage) => QueryCost
 
 /** A priced selection or field: a constant cost, or a function of variables and of the page that contains it. */
 interface PricedSelection {
@@ -93,7 +95,7 @@ interface PricedSelection {
 const free: QueryCost = { cost: 0, mostExpensive: [] }
 const nothing: PricedSelection = { depth: 0, cost: free, usesVariables: false }
 
-function costAt({ cost }: PricedSelection, computation: Computation, page: number): QueryCost {
+function costAt({ cost }: PricedSelection, computation: Computation, page: PricedPage): QueryCost {
   return typeof cost === 'function' ? cost(computation, page) : cost
 }
 
@@ -140,15 +142,16 @@ class Pricer {
     return priced
   }
 
-  /** Prices a fragment, whose cost is computed once for each page length. */
+  /** Prices a fragment, whose cost is computed once for each page. */
   #once({ selectionSet, typeCondition }: FragmentDefinitionNode): PricedSelection {
     const priced = this.#conditional(selectionSet, typeCondition.name.value)
     if (isConstant(priced)) return priced
     const cost: CostFunction = (computation, page) => {
-      const byPage = computation.known.get(priced) ?? new Map<number, QueryCost>()
+      const byPage = computation.known.get(priced) ?? new Map<string, QueryCost>()
       computation.known.set(priced, byPage)
-      const known = byPage.get(page) ?? costAt(priced, computation, page)
-      byPage.set(page, known)
+      const key = `${page.length} ${page.countCost}`
+      const known = byPage.get(key) ?? costAt(priced, computation, page)
+      byPage.set(key, known)
       return known
     }
     return { ...priced, cost }
@@ -164,26 +167,25 @@ class Pricer {
     if (field === undefined) return { depth: 1, cost: { cost: 1, mostExpensive: [] }, usesVariables: false }
     const type = getNamedType(field.type)
     const inner = node.selectionSet && isCompositeType(type) ? this.selection(node.selectionSet, type) : nothing
-    const own = ownCost(field)
     const isPriced = hasPricedArguments(field)
     const usesOwnVariables = isPriced && usesVariables(node.arguments ?? [])
-    const isPage = isListField(field) && isPageField(field)
     const cost: CostFunction = (computation, page) => {
       const given = isPriced ? argumentsOf(field, node, computation.variables) : {}
       const asked = askedLength(given)
-      const each = costAt(inner, computation, asked?.length ?? 1)
-      const length = lengthOf(field, asked, page)
+      const filter = filterCost(given)
+      const each = costAt(inner, computation, { length: asked?.length ?? 1, countCost: filter.count })
+      const length = lengthOf(field, asked, page.length)
       const label = asked === null ? [] : [`${field.name}(${asked.argument}: ${asked.length})`]
       return {
-        cost: own + elementsIn(given) + curveCost(given) + length * each.cost,
+        cost: ownCost(field, page) + filter.list + curveCost(given) + elementsIn(given) + length * each.cost,
         mostExpensive: [...label, ...each.mostExpensive],
       }
     }
     const depth = 1 + inner.depth
     const dependsOnVariables = usesOwnVariables || inner.usesVariables
-    return dependsOnVariables || isPage
+    return dependsOnVariables || isOfPage(field)
       ? { depth, cost, usesVariables: dependsOnVariables }
-      : { depth, cost: cost(this.#constants, 1), usesVariables: false }
+      : { depth, cost: cost(this.#constants, noPage), usesVariables: false }
   }
 }
 

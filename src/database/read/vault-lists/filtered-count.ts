@@ -1,0 +1,118 @@
+import { InvalidArgument } from '../../../domain/errors.ts'
+import { vaultStatuses } from '../../../domain/vault.ts'
+import { mostCountedVaults } from '../../../limits.ts'
+import type { Read, Reader } from '../../database.ts'
+import { dataVersion } from '../commit-log.ts'
+import { isByPool, type Scope, statusesOf, strategiesOfList, type VaultFilter } from './filter.ts'
+import {
+  askedColumns,
+  filterColumns,
+  filterValues,
+  idsByPool,
+  inRange,
+  isOfStatusAndValue,
+  matchesAll,
+} from './filtered.ts'
+import { parameters, partsOf } from './ranges.ts'
+
+/** By what the vaults that are counted are looked up, all of which are visited. */
+type Way = 'owner' | 'pool' | 'pool alone' | 'value of all' | 'value of a strategy'
+
+const most = mostCountedVaults + 1
+
+const ofValue = (scope: Scope): string => {
+  const { from, equal } = partsOf[scope]
+  const counts = vaultStatuses.map(
+    (status) => `(select count(*) from (select from vault where ${equal} status = '${status}'
+      and '${status}' = any(asked.statuses) and ${inRange} limit ${most}) ranged)`,
+  )
+  return `select sum(count) as count, sum(count) as visited
+    from ${from} cross join lateral (select ${counts.join(' + ')} as count offset 0) ranges`
+}
+
+const countsOf: Record<Exclude<Way, 'pool'>, string> = {
+  owner: `select count(*) filter (where ${matchesAll}) as count, count(*) as visited from (
+    select vault.* from unnest(asked.owners) as wanted(owner) cross join lateral (
+      (select * from vault where not owner_is_large and owner = wanted.owner limit ${most})
+      union all
+      (select * from vault where owner_is_large and owner = wanted.owner limit ${most})) vault limit ${most}) vault`,
+  'pool alone': `select count(distinct id) as count, count(*) as visited from (${idsByPool(most)}) found`,
+  'value of all': ofValue('all'),
+  'value of a strategy': ofValue('strategy'),
+}
+
+/** Parameters of pages that a count does not have. */
+const unused = '($3::text, $4::text, $5::integer)'
+const counted = `coalesce(counted.count, 0)::integer as count, counted.visited >= ${most} as "isCut", ${dataVersion}`
+
+/** Each list is counted by itself. */
+const listByList = (
+  counts: string,
+): string => `select list.strategy as list, ${counted} from unnest($1::text[]) as list(strategy)
+  cross join lateral (select ${filterColumns}, ${unused} offset 0) asked cross join lateral (${counts}) counted`
+
+const byStrategy = `select vault.strategy_id, count(*) as count`
+
+/**
+ * The vaults with a wanted position are counted once for all lists: looked up one by one, or joined with all vaults where
+ * they are a quarter of these or more, which takes less for each. A full join cannot become a join of another kind.
+ */
+const byPool = `with asked as materialized (select ${askedColumns}, ${unused}),
+    repeated as materialized (select found.id from asked cross join lateral (${idsByPool(most)}) found),
+    chosen as materialized (select 4 * count(*) > (select sum(${vaultStatuses.join(' + ')}) from strategy_tally) as are_many from repeated),
+    counts as materialized (
+      select counts.* from (select from chosen where not are_many) one cross join lateral (
+        ${byStrategy} from asked cross join (select distinct id from repeated) found
+          cross join lateral (select * from vault where vault.id = found.id offset 0) vault
+        where ${isOfStatusAndValue} group by vault.strategy_id offset 0) counts
+      union all
+      select counts.* from (select from chosen where are_many) one cross join lateral (
+        ${byStrategy} from asked cross join ((select distinct id from repeated) found full join vault on vault.id = found.id)
+        where coalesce(found.id, 0) > 0 and ${isOfStatusAndValue} group by vault.strategy_id offset 0) counts)
+  select list.strategy as list, ${counted} from unnest($1::text[]) as list(strategy) cross join lateral (
+    select (select count(*) from repeated) as visited, sum(counts.count) as count
+    from (select ${strategiesOfList(parameters.strategy)} as strategies offset 0) wanted
+      join counts on wanted.strategies is null or counts.strategy_id = any(wanted.strategies)) counted`
+
+function countStatement(way: Way): Read {
+  return {
+    name: `vault_count_by_${way.replaceAll(' ', '_')}`,
+    source: 'all vaults',
+    batching: { kind: 'keyed', keyColumn: 'list' },
+    text: way === 'pool' ? byPool : listByList(countsOf[way]),
+  }
+}
+
+const statements: Record<Way, Read> = {
+  owner: countStatement('owner'),
+  pool: countStatement('pool'),
+  'pool alone': countStatement('pool alone'),
+  'value of all': countStatement('value of all'),
+  'value of a strategy': countStatement('value of a strategy'),
+}
+
+function wayOf(scope: Scope, filter: VaultFilter): Way {
+  if (scope === 'owner') return 'owner'
+  if (!isByPool(filter)) return scope === 'all' ? 'value of all' : 'value of a strategy'
+  return scope === 'all' && filter.status === null && filter.valueUsd === null ? 'pool alone' : 'pool'
+}
+
+/**
+ * Counts the vaults of each list that match a filter by value or by position. All that the most selective index knows are
+ * visited, up to a number.
+ * @throws {InvalidArgument} if there are more
+ */
+export async function countFiltered(
+  database: Reader,
+  lists: readonly string[],
+  scope: Scope,
+  filter: VaultFilter,
+): Promise<{ list: string; count: number }[]> {
+  const counts = await database.query<{ list: string; count: number; isCut: boolean }>(
+    statements[wayOf(scope, filter)],
+    [lists, statusesOf(filter), '', '', 0, filter.strategy, filter.owner, ...filterValues(filter)],
+  )
+  if (!counts.some(({ isCut }) => isCut)) return counts
+  const flaw = `is by value, pair or venue, which more than ${mostCountedVaults} vaults have: they are listed, but not counted`
+  throw new InvalidArgument('where', flaw)
+}

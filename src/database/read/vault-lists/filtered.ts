@@ -1,0 +1,127 @@
+import { vaultStatuses } from '../../../domain/vault.ts'
+import type { Value } from '../../database.ts'
+import { isByPool, type Scope, strategiesOfList, type VaultFilter } from './filter.ts'
+import { bytesOf } from '../expressions.ts'
+import type { OrderSql } from './order.ts'
+import { inOrder, ofSmallOwners, pageExtent, parameters, partsOf } from './ranges.ts'
+
+/** Maximum number of vaults that match a filter by which no index is ordered, to sort them: they take a few milliseconds. */
+export const mostSorted = 1_000
+/** Maximum number of vaults that are looked at in the order of an index, for those among them that match. */
+export const mostScanned = 3_000
+/** Minimum number of them for each strategy and owner, of which lists may be. */
+const leastScannedEach = 10
+
+/** SQL of a pair as one text, by which pairs are equal only if both symbols are. */
+const pairText = (of: string): string => `length(${of}.a) || ' ' || ${of}.a || ${of}.b`
+
+/** The filter, strategies aside, as columns of the row `asked`. */
+export const askedColumns = `
+  ${parameters.status}::text[]::vault_status[] as statuses, ${parameters.owner}::text[] as owners,
+  ${parameters.gte}::numeric as gte, ${parameters.lte}::numeric as lte,
+  ${parameters.pairA}::text[] as pair_a, ${parameters.pairB}::text[] as pair_b, ${parameters.venue}::text[] as venues,
+  (select array_agg(${pairText('pair')}) from unnest(${parameters.pairA}::text[], ${parameters.pairB}::text[]) as pair(a, b)) as pairs,
+  ${parameters.pairA}::text[] is not null or ${parameters.venue}::text[] is not null as is_by_pool,
+  ${parameters.gte}::numeric > '-Infinity' or ${parameters.lte}::numeric < 'Infinity' as is_by_value`
+/** The same with the strategies of the row `list`. */
+export const filterColumns = `${strategiesOfList(parameters.strategy)} as strategies, ${askedColumns}`
+
+/** Values of the parameters from `gte` on. */
+export function filterValues({ valueUsd, pair, venue }: VaultFilter): Value[] {
+  const [gte, lte] = [valueUsd?.gte ?? '-Infinity', valueUsd?.lte ?? 'Infinity']
+  return [gte, lte, pair?.map(({ a }) => a) ?? null, pair?.map(({ b }) => b) ?? null, venue]
+}
+
+/** Returns whether a list has a filter that is not a prefix of the indexes. */
+export function isFiltered(filter: VaultFilter): boolean {
+  return isByPool(filter) || filter.valueUsd !== null
+}
+
+const isOfValue = 'vault.value_usd between asked.gte and asked.lte'
+/** SQL condition of the vaults that have a wanted value and position. */
+const isOfValueAndPool = `${isOfValue} and (not asked.is_by_pool or exists (
+  select from vault_pool pool where pool.vault_id = vault.id and (asked.venues is null or pool.venue = any(asked.venues))
+    and (asked.pair_a is null or ${pairText('pool')} = any(asked.pairs))))`
+/** SQL condition of the vaults in a wanted status, of a wanted value. */
+export const isOfStatusAndValue = `vault.status = any(asked.statuses) and ${isOfValue}`
+const isOfStrategyAndOwner = `(asked.strategies is null or vault.strategy_id = any(asked.strategies))
+  and (asked.owners is null or vault.owner = any(asked.owners))`
+/** SQL condition of the vaults that match the whole filter. */
+export const matchesAll = `vault.status = any(asked.statuses) and ${isOfStrategyAndOwner} and ${isOfValueAndPool}`
+
+const pairs = 'unnest(asked.pair_a, asked.pair_b) as pair(a, b)'
+const venues = 'unnest(asked.venues) as place(venue)'
+
+/**
+ * Selects the numbers of vaults by their positions, some of them repeatedly. The order makes the planner read an index, whatever
+ * it knows of how frequent a pair is.
+ */
+export function idsByPool(most: number): string {
+  const pools = (condition: string, order: string): string => `cross join lateral (
+    select vault_id from vault_pool where ${condition} order by ${order} limit ${most}) pool`
+  return `select vault_id as id from (
+      select vault_id from ${pairs} ${pools('a = pair.a and b = pair.b', 'a, b, venue, vault_id')} where asked.venues is null
+      union all
+      select vault_id from ${venues} ${pools('venue = place.venue', 'venue, vault_id')} where asked.pair_a is null
+      union all
+      select vault_id from ${pairs} cross join ${venues}
+        ${pools('a = pair.a and b = pair.b and venue = place.venue', 'a, b, venue, vault_id')}) found limit ${most}`
+}
+
+const bytes = bytesOf('vault.address')
+/**
+ * SQL condition of a range of values, in the form of the indexes: the planner takes a range of one column for so few rows that it
+ * would sort them.
+ */
+export const inRange = `(vault.value_usd, ${bytes}) >= (asked.gte, ''::bytea)
+  and (vault.value_usd, ${bytes}) <= (asked.lte, '\\x${'ff'.repeat(21)}'::bytea)`
+
+/** Selects the numbers of vaults by their value, of the strategies of a list where it has any. */
+function idsByValue(scope: Scope, most: number): string {
+  const { from, equal } = partsOf[scope === 'strategy' ? 'strategy' : 'all']
+  const ranges = vaultStatuses.map(
+    (status) => `(select id from vault where ${equal} status = '${status}' and '${status}' = any(asked.statuses)
+      and ${inRange} order by value_usd, ${bytes} limit ${most})`,
+  )
+  return `select found.id from ${from} cross join lateral (${ranges.join(' union all ')}) found limit ${most}`
+}
+
+/**
+ * Selects the page of a list by filters of which no index is ordered. Where few vaults match the filter by position or
+ * value, those are sorted. Else vaults are looked at in order, up to a number: the last one of each part of the list has
+ * `is_last`, whether it matches or not, and the page ends with the first of those.
+ */
+export function filteredInScope(scope: Scope, sql: OrderSql): string {
+  const end = `order by ${sql.orderBy} ${pageExtent.limit}`
+  const few = (ids: string, way: string, condition: string): string => `
+    select vault.*, ${sql.addressBytes} as address_bytes, 0::bigint as place, false as is_last, true as is_match
+    from (select distinct id from ${ids} where (select way from chosen) = '${way}') found
+      cross join lateral (select * from vault where vault.id = found.id offset 0) vault
+    where ${condition} and ${sql.afterCursor} ${end}`
+  // Those that were found by their positions need not be looked up there again.
+  const byPool = few('by_pool', 'pool', `${isOfStatusAndValue} and ${isOfStrategyAndOwner}`)
+  const byValue = few('by_value', 'value', matchesAll)
+  return `with by_pool as materialized (${idsByPool(mostSorted + 1)}),
+      by_value as materialized (${idsByValue(scope, mostSorted + 1)}),
+      chosen as materialized (select case
+        when asked.is_by_pool and (select count(*) from by_pool) <= ${mostSorted} then 'pool'
+        when asked.is_by_value and (select count(*) from by_value) <= ${mostSorted} then 'value' else 'order' end as way)
+    select * from ((${byPool}) union all (${byValue}) union all (${scanned(scope, sql, end)})) vault ${end}`
+}
+
+function scanned(scope: Scope, sql: OrderSql, end: string): string {
+  const { from, equal } = partsOf[scope]
+  const each = scope === 'all' ? String(mostScanned) : `greatest(${mostScanned} / part.parts, ${leastScannedEach})`
+  const tested = (vaults: string): string =>
+    `select vault.*, test.is_match from (${vaults}) vault cross join lateral (select ${isOfValueAndPool} as is_match offset 0) test
+      where is_match or is_last ${end}`
+  const ordered = inOrder(equal, sql, { most: mostScanned, limit: `limit ${each}` })
+  const ranked = `select ranked.*, place = ${each} as is_last from (
+    select vault.*, row_number() over (order by ${sql.orderBy}) as place from (${ordered}) vault) ranked`
+  const parts = `select vault.* from (select from chosen where way = 'order') one cross join ${from}
+    cross join lateral (${tested(ranked)}) vault ${end}`
+  if (scope !== 'owner') return parts
+  const few = tested(`select vault.*, 0::bigint as place, false as is_last from (${ofSmallOwners(sql)}) vault`)
+  return `select * from ((${parts}) union all (
+    select vault.* from (select from chosen where way = 'order') one cross join lateral (${few}) vault)) vault ${end}`
+}

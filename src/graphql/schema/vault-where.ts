@@ -1,0 +1,80 @@
+import type { Pair, ValueRange, VaultFilter } from '../../database/read/vault-lists/filter.ts'
+import { Decimal } from '../../domain/decimal.ts'
+import { InvalidArgument } from '../../domain/errors.ts'
+import { type VaultStatus, vaultStatuses } from '../../domain/vault.ts'
+import { mostFilterValues, mostPools } from '../../limits.ts'
+import { distinct, requireAtMost, searchable } from './arguments.ts'
+import { builder } from './builder.ts'
+import { VaultStatusEnum } from './vault.ts'
+
+const UsdRange = builder.inputType('UsdRange', {
+  description: 'Amounts in USD from one bound to the other, both included.',
+  fields: (t) => ({
+    gte: t.field({ type: 'Usd', description: 'The least, in USD; none if it is left out.' }),
+    lte: t.field({ type: 'Usd', description: 'The greatest, in USD; none if it is left out.' }),
+  }),
+})
+
+const PairWhere = builder.inputType('PairWhere', {
+  description: 'A pair of assets, as the pools of positions have them.',
+  fields: (t) => ({
+    a: t.string({ required: true, description: 'Symbol of the base asset.' }),
+    b: t.string({ required: true, description: 'Symbol of the quote asset.' }),
+  }),
+})
+
+export const VaultWhere = builder.inputType('VaultWhere', {
+  description:
+    'Which vaults: those that match every key given, by any of its values. With both pair and venue, one position matches both.',
+  fields: (t) => ({
+    status: t.field({ type: [VaultStatusEnum], description: 'Vaults in one of these states.' }),
+    strategy: t.idList({ description: 'Vaults that run one of these strategies, by id.' }),
+    owner: t.field({ type: ['Address'], description: 'Vaults of one of these owners.' }),
+    valueUsd: t.field({ type: UsdRange, description: 'Vaults of such a value now, in USD.' }),
+    pair: t.field({ type: [PairWhere], description: 'Vaults with an open position of one of these pairs.' }),
+    venue: t.stringList({ description: 'Vaults with an open position at one of these venues.' }),
+  }),
+})
+
+interface Bounds {
+  gte?: string | null | undefined
+  lte?: string | null | undefined
+}
+
+/** A value of `VaultWhere`. */
+export interface WhereArgument {
+  status?: VaultStatus[] | null | undefined
+  strategy?: string[] | null | undefined
+  owner?: string[] | null | undefined
+  valueUsd?: Bounds | null | undefined
+  pair?: Pair[] | null | undefined
+  venue?: string[] | null | undefined
+}
+
+/**
+ * Returns the filter that an argument means.
+ * @throws {InvalidArgument} if it has too many values, or a range without any
+ */
+export function filterOf(where: WhereArgument | null | undefined): VaultFilter {
+  const texts = (argument: 'strategy' | 'venue', most: number): string[] | null =>
+    distinct(argument, where?.[argument], most)?.map((text) => searchable(argument, text)) ?? null
+  return {
+    status: distinct('status', where?.status, vaultStatuses.length),
+    strategy: texts('strategy', mostFilterValues),
+    owner: distinct('owner', where?.owner, mostFilterValues),
+    valueUsd: rangeOf(where?.valueUsd),
+    pair: where?.pair == null ? null : requireAtMost('pair', where.pair, mostPools).map(searchablePair),
+    venue: texts('venue', mostPools),
+  }
+}
+
+function rangeOf(bounds: Bounds | null | undefined): ValueRange | null {
+  const { gte = null, lte = null } = bounds ?? {}
+  if (gte === null && lte === null) return null
+  if (gte === null || lte === null || new Decimal(gte).lessThanOrEqualTo(lte)) return { gte, lte }
+  throw new InvalidArgument('valueUsd', `is from ${gte} to ${lte}, which no value is`)
+}
+
+function searchablePair({ a, b }: Pair): Pair {
+  return { a: searchable('pair', a), b: searchable('pair', b) }
+}
