@@ -11,7 +11,13 @@ import { type FromWriter, packPart, type ToWriter, unpackOutcomes } from './mess
  */
 export async function startWriterThreads(file: URL, url: string, count: number): Promise<Writer[]> {
   const workers = Array.from({ length: count }, () => new Worker(file, { workerData: { url } }))
-  await Promise.all(workers.map((worker) => once(worker, 'message')))
+  try {
+    // The first message of a thread is that it is ready.
+    await Promise.all(workers.map((worker) => once(worker, 'message')))
+  } catch (error) {
+    await Promise.all(workers.map((worker) => worker.terminate()))
+    throw error
+  }
   return workers.map((worker) => new WriterThread(worker))
 }
 
