@@ -3,9 +3,9 @@ import type { FeedPosition } from '../database/write/feed.ts'
 import { readVaultProgress, type VaultProgress } from '../database/write/vaults/vault-progress.ts'
 import { createAttempt, rejectedLines } from './attempt.ts'
 import { type Batch, maxBatchLines, parseBatch } from './batch.ts'
-import { Checkpoints, emptySummary, type Summary } from './checkpoints.ts'
+import { Checkpoints, countOutcomes, emptySummary, type Summary } from './checkpoints.ts'
 import { BadFact, UnrepeatableFeed } from './errors.ts'
-import { type AppliedRound, applyRound } from './jobs/round.ts'
+import { applyRound } from './jobs/round.ts'
 import { type Segment, segmentsIn } from './jobs/segments.ts'
 import type { Writer } from './jobs/writer.ts'
 import type { LineOutcome } from './projector/line-outcome.ts'
@@ -134,6 +134,7 @@ async function applySource(options: IngestOptions, run: Run, checkpoints: Checkp
     }
   }
   for await (const { lines, parts } of segmentsIn(readSource(source), writers.length)) {
+    if (signal?.aborted === true) return
     const committed = parts === null ? [] : await checkpointed(applyByParts(options, run, lines, parts, onHandled))
     if (committed === null) continue
     let next = parseBatch(source, nowSeconds, lines, 0)
@@ -152,22 +153,18 @@ async function applySource(options: IngestOptions, run: Run, checkpoints: Checkp
  * @returns null where all are committed; else the outcomes of those that are, by line, with which all are applied again
  */
 async function applyByParts(
-  { database, rejects, nowSeconds, writers = [] }: IngestOptions,
+  options: IngestOptions,
   run: Run,
   lines: readonly Line[],
   parts: NonNullable<Segment['parts']>,
   onHandled: (last: Line) => void,
 ): Promise<readonly (LineOutcome | undefined)[] | null> {
-  const { source, expected, countedAfter } = run
-  const clockSeconds = source.hasOwnTime === true ? undefined : nowSeconds?.()
-  const round = { database, writers, source, rejects, expected, countedAfter, clockSeconds }
-  const applied = await applyRound(round, lines, parts)
+  const applied = await applyRound({ ...options, ...run }, lines, parts)
   if (applied.expected === null) return applied.outcomes
-  rejects?.keep()
+  options.rejects?.keep()
   run.expected = applied.expected
-  count(run, lines, applied.outcomes)
-  const last = lines.at(-1)
-  if (last !== undefined) onHandled(last)
+  countOutcomes(run, lines, applied.outcomes)
+  onHandled(lines.at(-1) as Line)
   return null
 }
 
@@ -213,20 +210,11 @@ async function applyLines(
   const { outcomes, seen } = result
   rejects?.keep()
   run.expected = advanceState(run.expected, seen, parsed, outcomes)
-  count(run, lines, outcomes)
+  countOutcomes(run, lines, outcomes)
   const last = lines[outcomes.length - 1]
   if (last !== undefined) onHandled(last)
   const [bad] = rejectedLines(lines, outcomes)
   if (bad !== undefined && rejects === undefined) {
     throw new BadFact(run.source.name, bad.line.number, bad.issue.key, bad.issue.reason)
-  }
-}
-
-function count({ summary, countedAfter }: Run, lines: readonly Line[], outcomes: AppliedRound['outcomes']): void {
-  for (const [at, outcome] of outcomes.entries()) {
-    if (outcome === undefined || (lines[at]?.number ?? 0) <= countedAfter) continue
-    const tally = summary[outcome.status]
-    const kind = outcome.kind ?? 'unreadable'
-    tally[kind] = (tally[kind] ?? 0) + 1
   }
 }

@@ -20,7 +20,7 @@ import { fileSource } from '../../src/feed/reading/source.ts'
 import { rejectsFile } from '../../src/feed/rejects.ts'
 import { createOnServer, empty, postgresUrl } from '../support/database.ts'
 import { type Dump, dumpReadModel } from '../support/dump.ts'
-import { feedText, manyDemoFacts } from '../support/feeds.ts'
+import { feedText, manyDemoFacts, realFeed } from '../support/feeds.ts'
 import { addressOf, deposit, feedOf, mark, midnight, opened, position, strategy, vaultA } from '../support/world.ts'
 
 const demo = manyDemoFacts(4)
@@ -162,6 +162,16 @@ describe.skipIf(postgresUrl === undefined)('several writers', () => {
     const counting = failing(() => (parts++, null))
     expect(await applied(demo, { writers: counting })).toEqual(whole)
     expect(parts).toBe(4)
+  })
+
+  test.skipIf(realFeed === null)('leave the same of real-market facts', async () => {
+    const dumps: Dump[] = []
+    for (const each of [[], writers]) {
+      await empty(database)
+      await ingest({ database, source: await fileSource(realFeed ?? ''), writers: each })
+      dumps.push(await dumpReadModel(database))
+    }
+    expect(dumps[1]).toEqual(dumps[0])
   })
 
   test('skip a feed that is applied', async () => {

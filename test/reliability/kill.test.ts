@@ -11,7 +11,7 @@ const feed = realFeed === null ? {} : { feed: realFeed }
 const homes = prepareHomes()
 
 /** Fewer with several writers, which wait for the start of their threads too. */
-const killsOfJobs = 6
+const killsOfJobs = 4
 
 test.skipIf(postgresUrl === undefined)(
   `a run of several writers killed at ${killsOfJobs} random moments ends as one of a single writer`,

@@ -11,14 +11,20 @@ const pauseMilliseconds = 20
  */
 export async function* gathered(lists: AsyncIterable<Line[]>, maxLines: number): AsyncGenerator<Line[]> {
   const iterator = lists[Symbol.asyncIterator]()
-  const read = (): Promise<Read> => iterator.next().then(readOf, (error: unknown) => ({ error }))
+  const read = (): Promise<Read> => {
+    const next = iterator.next()
+    return next.then(
+      ({ done, value }) => (done === true ? { end: next } : { lines: value as Line[] }),
+      () => ({ end: next }),
+    )
+  }
   let reading = read()
   const gather = async (): Promise<Gathered> => {
     const lines: Line[] = []
     for (;;) {
       const result = lines.length === 0 ? await reading : await Promise.race([reading, pause()])
       if (result === 'pause') return { lines, end: null }
-      if (!('lines' in result)) return { lines, end: result }
+      if ('end' in result) return { lines, end: result.end }
       for (const line of result.lines) lines.push(line)
       reading = read()
       if (lines.length >= maxLines) return { lines, end: null }
@@ -29,22 +35,19 @@ export async function* gathered(lists: AsyncIterable<Line[]>, maxLines: number):
     if (end === null) next = gather()
     if (lines.length > 0) yield lines
     if (end === null) continue
-    if ('error' in end) throw end.error
+    // Rejects where the source has failed.
+    await end
     return
   }
 }
 
-type Read = { readonly lines: Line[] } | End
-type End = { readonly error: unknown } | { readonly isOver: true }
+/** Lines that a source brought, or the promise with which it ended. */
+type Read = { readonly lines: Line[] } | { readonly end: Promise<unknown> }
 
 interface Gathered {
   readonly lines: Line[]
   /** Null where the source goes on. */
-  readonly end: End | null
-}
-
-function readOf(result: IteratorResult<Line[]>): Read {
-  return result.done === true ? { isOver: true } : { lines: result.value }
+  readonly end: Promise<unknown> | null
 }
 
 async function pause(): Promise<'pause'> {

@@ -14,13 +14,14 @@ import { type AppliedPart, RoundAbandoned, type Writer } from './writer.ts'
 /** Options of {@link applyRound}. */
 export interface RoundOptions {
   readonly database: Pick<Database, 'transaction'>
-  readonly writers: readonly Writer[]
+  readonly writers?: readonly Writer[]
   readonly source: Source
-  readonly rejects: Rejects | undefined
+  readonly rejects?: Rejects
   readonly expected: ExpectedState
   /** The last line that was counted, and written where it was rejected, before the source was reopened. */
   readonly countedAfter: number
-  readonly clockSeconds: number | undefined
+  /** Clock in Unix seconds; without it the times of facts are not compared with a clock. */
+  readonly nowSeconds?: () => number
 }
 
 /** Result of a round. */
@@ -88,7 +89,8 @@ class Round {
   }
 
   async #applyParts(base: string | null): Promise<readonly AppliedPart[]> {
-    const { writers, rejects, clockSeconds } = this.options
+    const { writers = [], source, rejects, nowSeconds } = this.options
+    const clockSeconds = source.hasOwnTime === true ? undefined : nowSeconds?.()
     this.#running = this.parts.map(async (places, at) => {
       const lines = places.map((place) => this.lines[place] as Line)
       const part = { lines, skipBad: rejects !== undefined, clockSeconds, base }
