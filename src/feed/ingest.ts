@@ -6,7 +6,7 @@ import { type Batch, maxBatchLines, parseBatch } from './batch.ts'
 import { Checkpoints, countOutcomes, emptySummary, type Summary } from './checkpoints.ts'
 import { BadFact, UnrepeatableFeed } from './errors.ts'
 import { applyRound } from './jobs/round.ts'
-import { type Segment, segmentsIn } from './jobs/segments.ts'
+import { type LineSegment, segmentsIn } from './jobs/segments.ts'
 import type { Writer } from './jobs/writer.ts'
 import type { LineOutcome } from './projector/line-outcome.ts'
 import type { Line } from './reading/lines.ts'
@@ -156,7 +156,7 @@ async function applyByParts(
   options: IngestOptions,
   run: Run,
   lines: readonly Line[],
-  parts: NonNullable<Segment['parts']>,
+  parts: NonNullable<LineSegment['parts']>,
   onHandled: (last: Line) => void,
 ): Promise<readonly (LineOutcome | undefined)[] | null> {
   const applied = await applyRound({ ...options, ...run }, lines, parts)

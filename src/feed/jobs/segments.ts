@@ -4,7 +4,7 @@ import { gathered } from './gather.ts'
 import { type Subjects, subjectsOf } from './subjects.ts'
 
 /** Lines that are applied together: each part by a writer of its own; without parts, by one, in their order. */
-export interface Segment {
+export interface LineSegment {
   readonly lines: readonly Line[]
   /** Indexes of the lines of each part, ascending; null where the lines are too few or depend on each other. */
   readonly parts: readonly (readonly number[])[] | null
@@ -17,7 +17,7 @@ const minRoundLines = 400
  * Returns the lines of a source as segments, in their order.
  * @param jobs number of writers; with fewer than two, each list is a segment without parts
  */
-export async function* segmentsIn(lists: AsyncIterable<Line[]>, jobs: number): AsyncGenerator<Segment> {
+export async function* segmentsIn(lists: AsyncIterable<Line[]>, jobs: number): AsyncGenerator<LineSegment> {
   if (jobs < 2) for await (const lines of lists) yield { lines, parts: null }
   else for await (const lines of gathered(lists, jobs * maxBatchLines)) yield* segmentsOf(lines, jobs)
 }
@@ -27,8 +27,8 @@ export async function* segmentsIn(lists: AsyncIterable<Line[]>, jobs: number): A
  * and lines about the same vault, or about vaults of the same owner that the lines open, are in one part.
  * @param jobs maximum number of parts
  */
-export function segmentsOf(lines: readonly Line[], jobs: number): Segment[] {
-  const segments: Segment[] = []
+export function segmentsOf(lines: readonly Line[], jobs: number): LineSegment[] {
+  const segments: LineSegment[] = []
   let serial: Line[] = []
   const endSerial = (): void => {
     if (serial.length > 0) segments.push({ lines: serial, parts: null })

@@ -3,7 +3,7 @@ import { parseFact } from '../fact/parse.ts'
 import type { Line } from '../reading/lines.ts'
 
 /**
- * What a line is about: keys of vaults and owners, which one writer must have for itself, and `universe` for screens; empty
+ * The subjects of a line: keys of vaults and owners, which one writer must have for itself, and `universe` for screens; none
  * for a line that changes nothing, and null for one that all others depend on.
  */
 export type Subjects = readonly string[] | null
