@@ -14,7 +14,7 @@ export async function* gathered(lists: AsyncIterable<Line[]>, maxLines: number):
   const read = (): Promise<Read> => {
     const next = iterator.next()
     return next.then(
-      ({ done, value }) => (done === true ? { end: next } : { lines: value as Line[] }),
+      ({ done, value }) => (done === true ? { end: next } : { lines: value }),
       () => ({ end: next }),
     )
   }
