@@ -27,7 +27,10 @@ async function compile(folder) {
   const { build } = await import('esbuild')
   const unfinished = `${folder}.${process.pid}`
   await build({
-    entryPoints: [path.join(root, 'src/main.ts')],
+    entryPoints: {
+      main: path.join(root, 'src/main.ts'),
+      'writer-thread': path.join(root, 'src/cli/writers/thread.ts'),
+    },
     outdir: unfinished,
     bundle: true,
     splitting: true,

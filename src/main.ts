@@ -118,7 +118,13 @@ async function ingestFeed(config: Config, command: Extract<Command, { name: 'ing
   const database = await openDatabase(config.database, (message) => console.error(message))
   try {
     const { stdin: input, stderr: output } = process
-    return await runIngest({ ...command, database, input, output, signal: stopping.signal, nowSeconds })
+    const run = { ...command, database, input, output, signal: stopping.signal, nowSeconds }
+    // The embedded database has one writer.
+    if (command.jobs === 1 || config.database.engine === 'pglite') return await runIngest(run)
+    const { url } = config.database
+    const { startWriterThreads } = await import('./cli/writers/writer-threads.ts')
+    const thread = new URL('./writer-thread.js', import.meta.url)
+    return await runIngest({ ...run, startWriters: () => startWriterThreads(thread, url, command.jobs) })
   } finally {
     await database.close()
   }

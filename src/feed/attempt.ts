@@ -15,6 +15,8 @@ export interface AttemptOptions {
   readonly expected: ExpectedState
   /** The last line that was counted, and written where it was rejected, before the source was reopened. */
   readonly countedAfter: number
+  /** Outcomes of lines that another writer of this run has committed, by index. */
+  readonly committed: readonly (LineOutcome | undefined)[]
 }
 
 /**
@@ -22,7 +24,7 @@ export interface AttemptOptions {
  * next attempt.
  */
 export function createAttempt(
-  { database, rejects, feed, expected, countedAfter }: AttemptOptions,
+  { database, rejects, feed, expected, countedAfter, committed }: AttemptOptions,
   { lines, parsed }: Batch,
 ): () => Promise<AppliedBatch> {
   let earlier: readonly LineOutcome[] | undefined
@@ -35,7 +37,8 @@ export function createAttempt(
     try {
       const skipBad = rejects !== undefined
       const result = await applyBatch(database, feed, parsed, { skipBad, beforeCommit, expected })
-      return { ...result, outcomes: committedOutcomes(result.outcomes, earlier) }
+      const outcomes = committedOutcomes(result.outcomes, earlier)
+      return { ...result, outcomes: outcomes.map((outcome, at) => ofThisRun(outcome, committed[at])) }
     } catch (error) {
       earlier = reached ?? earlier
       throw error
@@ -55,6 +58,11 @@ function committedOutcomes(
     ({ status }, index) => status !== 'applied' || outcomes[index]?.status === 'skipped',
   )
   return earlier !== undefined && wasCommitted === true ? earlier : outcomes
+}
+
+/** Returns the outcome of a line: what another writer of the run has applied is known now. */
+function ofThisRun(outcome: LineOutcome, committed: LineOutcome | undefined): LineOutcome {
+  return outcome.status === 'skipped' && committed?.status === 'applied' ? committed : outcome
 }
 
 /** Returns the lines that a batch rejected, with the problems. */

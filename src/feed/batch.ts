@@ -42,12 +42,34 @@ export async function parseBatch(
 }
 
 function parseLine(line: Line, source: Source, nowSeconds: (() => number) | undefined): BatchLine {
-  const position = source.positionAfter?.(line) ?? positionOf(line)
+  return { ...parseLineBytes(line, nowSeconds?.()), position: positionAfter(source, line) }
+}
+
+/** Returns the position of a feed after a line. */
+export function positionAfter(source: Source, line: Line): FeedPosition {
+  return source.positionAfter?.(line) ?? positionOf(line)
+}
+
+/** The content of a line. */
+export type LineBytes = Pick<Line, 'bytes' | 'length' | 'fact'>
+
+/** A line without its place in the feed. */
+export type ParsedLine = BatchLine extends infer Kind
+  ? Kind extends BatchLine
+    ? Omit<Kind, 'position'>
+    : never
+  : never
+
+/**
+ * Parses and validates a line, or validates the fact in its place.
+ * @param clockSeconds clock in Unix seconds: a new fact more than a day ahead of it is rejected; undefined to accept all
+ */
+export function parseLineBytes(line: LineBytes, clockSeconds: number | undefined): ParsedLine {
   const parsed = line.fact === undefined ? parseBytes(line) : checkFact(line.fact)
-  if (!parsed.ok) return { position, kind: parsed.kind, issue: parsed.issue }
+  if (!parsed.ok) return { kind: parsed.kind, issue: parsed.issue }
   const { fact } = parsed
-  const issueIfNew = nowSeconds === undefined ? null : aheadOfClock(fact, nowSeconds())
-  return issueIfNew === null ? { position, fact } : { position, fact, issueIfNew }
+  const issueIfNew = clockSeconds === undefined ? null : aheadOfClock(fact, clockSeconds)
+  return issueIfNew === null ? { fact } : { fact, issueIfNew }
 }
 
 function positionOf(line: Line): FeedPosition {
@@ -62,7 +84,7 @@ function positionOf(line: Line): FeedPosition {
   }
 }
 
-function parseBytes({ bytes, length }: Line): Parsed {
+function parseBytes({ bytes, length }: LineBytes): Parsed {
   if (length <= maxLineBytes) return parseFact(bytes)
   return {
     ok: false,

@@ -1,5 +1,7 @@
 import { type FeedPosition, isSamePosition } from '../database/write/feed.ts'
 import type { FactKind } from './fact/fact.ts'
+import type { LineOutcome } from './projector/line-outcome.ts'
+import type { Line } from './reading/lines.ts'
 
 /** Number of lines by kind of fact; lines that are not facts have no kind. */
 export type Tally = Partial<Record<FactKind | 'unreadable', number>>
@@ -29,6 +31,24 @@ const maxCheckpoints = 10_000
 /** Returns a summary without any lines. */
 export function emptySummary(): Summary {
   return { applied: {}, skipped: {}, rejected: {} }
+}
+
+/**
+ * Counts outcomes of lines.
+ * @param countedAfter the last line that was counted before
+ * @param outcomes by index of the line; undefined for a line without one
+ */
+export function countOutcomes(
+  { summary, countedAfter }: { readonly summary: Summary; readonly countedAfter: number },
+  lines: readonly Pick<Line, 'number'>[],
+  outcomes: readonly (LineOutcome | undefined)[],
+): void {
+  for (const [at, outcome] of outcomes.entries()) {
+    if (outcome === undefined || (lines[at]?.number ?? 0) <= countedAfter) continue
+    const tally = summary[outcome.status]
+    const kind = outcome.kind ?? 'unreadable'
+    tally[kind] = (tally[kind] ?? 0) + 1
+  }
 }
 
 /** The newest checkpoints of a run, to which a failover may reset it. */

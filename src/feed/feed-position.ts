@@ -24,6 +24,16 @@ export interface ExpectedState {
    * present.
    */
   readonly newest: readonly Fact[]
+  /**
+   * Version of a commit that proves by itself that all facts processed before it are present; absent where the facts
+   * themselves are compared.
+   */
+  readonly version?: string
+}
+
+/** Tells whether a run has processed facts that a loss could affect. */
+export function hasHandled({ handled, version }: ExpectedState): boolean {
+  return handled.length > 0 || version !== undefined
 }
 
 /**
@@ -56,6 +66,8 @@ interface StoredState {
   readonly position: FeedPosition | undefined
   /** Tells whether the read model contains all of these facts. */
   readonly areKnown: (facts: readonly Fact[]) => Promise<boolean>
+  /** Tells whether the history of the database contains a commit. */
+  readonly hasCommit: (version: string) => Promise<boolean>
 }
 
 /**
@@ -66,16 +78,17 @@ interface StoredState {
  */
 export async function requireExpectedState(
   expected: ExpectedState | undefined,
-  { stored, position, areKnown }: StoredState,
+  { stored, position, areKnown, hasCommit }: StoredState,
 ): Promise<void> {
   if (expected === undefined) return
-  const { seen } = expected
+  const { seen, version } = expected
   const handled = [...new Set([...expected.newest, ...expected.handled])]
-  if (seen === undefined && handled.length === 0) return
+  if (seen === undefined && !hasHandled(expected)) return
   const reached = [seen, position].filter((one) => one !== undefined)
   // Where no position covers the facts processed last, several batches have one position, which proves none of them.
   if (seen !== undefined && reached.some((one) => isSamePosition(stored, one))) return
   if (handled.length > 0 && (await areKnown(handled))) return
+  if (handled.length === 0 && version !== undefined && (await hasCommit(version))) return
   throw new CommitsLost(stored)
 }
 

@@ -3,11 +3,15 @@ import type { FeedPosition } from '../database/write/feed.ts'
 import { readVaultProgress, type VaultProgress } from '../database/write/vaults/vault-progress.ts'
 import { createAttempt, rejectedLines } from './attempt.ts'
 import { type Batch, maxBatchLines, parseBatch } from './batch.ts'
-import { Checkpoints, emptySummary, type Summary } from './checkpoints.ts'
+import { Checkpoints, countOutcomes, emptySummary, type Summary } from './checkpoints.ts'
 import { BadFact, UnrepeatableFeed } from './errors.ts'
+import { applyRound } from './jobs/round.ts'
+import { type LineSegment, segmentsIn } from './jobs/segments.ts'
+import type { Writer } from './jobs/writer.ts'
+import type { LineOutcome } from './projector/line-outcome.ts'
 import type { Line } from './reading/lines.ts'
 import { type OutageObserver, retryDuringOutage } from './retry.ts'
-import { advanceState, type ExpectedState, CommitsLost } from './feed-position.ts'
+import { advanceState, type ExpectedState, CommitsLost, hasHandled } from './feed-position.ts'
 import { requireApplied } from './projector/projector.ts'
 import { createReachRecorder } from './reach.ts'
 import type { Rejects } from './rejects.ts'
@@ -31,6 +35,8 @@ export interface IngestOptions {
    * Without it neither happens.
    */
   readonly nowSeconds?: () => number
+  /** Apply the parts of long lists of lines side by side; without them the run applies all lines itself. */
+  readonly writers?: readonly Writer[]
   /** Called when another file has replaced the one that was read. */
   readonly onNextFile?: () => void
   /** Called when the database has lost what was committed after a position, which is applied again. */
@@ -112,31 +118,54 @@ function beginningOf(source: Source): Pick<Run, 'source' | 'expected' | 'handled
 
 async function applySource(options: IngestOptions, run: Run, checkpoints: Checkpoints): Promise<void> {
   const { source, summary } = run
-  const { nowSeconds, signal, onProgress } = options
+  const { nowSeconds, signal, onProgress, rejects, writers = [] } = options
   let bytesHandled = source.start.byte
   const onHandled = ({ number, endByte }: Line): void => {
     run.handledLine = number
     bytesHandled = endByte
   }
-  for await (const lines of readSource(source)) {
+  const checkpointed = async <Result>(apply: Promise<Result>): Promise<Result> => {
+    try {
+      const result = await apply
+      checkpoints.add(run.expected.seen, { line: run.handledLine, summary, rejectBytes: rejects?.keptBytes ?? 0 })
+      return result
+    } finally {
+      onProgress?.(summary, bytesHandled)
+    }
+  }
+  for await (const { lines, parts } of segmentsIn(readSource(source), writers.length)) {
+    if (signal?.aborted === true) return
+    const committed = parts === null ? [] : await checkpointed(applyByParts(options, run, lines, parts, onHandled))
+    if (committed === null) continue
     let next = parseBatch(source, nowSeconds, lines, 0)
     for (let from = 0; from < lines.length; from += maxBatchLines) {
       const batch = await next
       if (signal?.aborted === true) return
       // Parses the next batch while the database processes this one.
       next = parseBatch(source, nowSeconds, lines, from + maxBatchLines)
-      try {
-        await applyLines(options, run, batch, onHandled)
-        checkpoints.add(run.expected.seen, {
-          line: run.handledLine,
-          summary,
-          rejectBytes: options.rejects?.keptBytes ?? 0,
-        })
-      } finally {
-        onProgress?.(summary, bytesHandled)
-      }
+      await checkpointed(applyLines(options, run, batch, committed.slice(from, from + maxBatchLines), onHandled))
     }
   }
+}
+
+/**
+ * Applies lines by several writers.
+ * @returns null where all are committed; else the outcomes of those that are, by line, with which all are applied again
+ */
+async function applyByParts(
+  options: IngestOptions,
+  run: Run,
+  lines: readonly Line[],
+  parts: NonNullable<LineSegment['parts']>,
+  onHandled: (last: Line) => void,
+): Promise<readonly (LineOutcome | undefined)[] | null> {
+  const applied = await applyRound({ ...options, ...run }, lines, parts)
+  if (applied.expected === null) return applied.outcomes
+  options.rejects?.keep()
+  run.expected = applied.expected
+  countOutcomes(run, lines, applied.outcomes)
+  onHandled(lines.at(-1) as Line)
+  return null
 }
 
 /**
@@ -152,7 +181,7 @@ async function reopened(
   if (source.reopen === undefined) throw new UnrepeatableFeed(source.name)
   onReopen?.(stored)
   // A run that has processed nothing may start at a position ahead of it, which another run has stored.
-  const reopenedSource = await source.reopen(stored, expected.handled.length === 0 ? Infinity : handledLine)
+  const reopenedSource = await source.reopen(stored, hasHandled(expected) ? handledLine : Infinity)
   const fresh =
     isFirstFile && reopenedSource.start.line === 0 ? { line: 0, rejectBytes: 0, summary: emptySummary() } : null
   const checkpoint = checkpoints.backTo(stored) ?? fresh
@@ -169,22 +198,19 @@ async function applyLines(
   options: IngestOptions,
   run: Run,
   batch: Batch,
+  committed: readonly (LineOutcome | undefined)[],
   onHandled: (last: Line) => void,
 ): Promise<void> {
   const { lines, parsed } = batch
   const { database, rejects, outageObserver, signal } = options
   const { source, expected, countedAfter } = run
-  const attempt = createAttempt({ database, rejects, feed: source.name, expected, countedAfter }, batch)
+  const attempt = createAttempt({ database, rejects, feed: source.name, expected, countedAfter, committed }, batch)
   const result = await retryDuringOutage(attempt, outageObserver, signal)
   if (result === null) return
   const { outcomes, seen } = result
   rejects?.keep()
   run.expected = advanceState(run.expected, seen, parsed, outcomes)
-  for (const [at, { status, kind }] of outcomes.entries()) {
-    if ((lines[at]?.number ?? 0) <= run.countedAfter) continue
-    const tally = run.summary[status]
-    tally[kind ?? 'unreadable'] = (tally[kind ?? 'unreadable'] ?? 0) + 1
-  }
+  countOutcomes(run, lines, outcomes)
   const last = lines[outcomes.length - 1]
   if (last !== undefined) onHandled(last)
   const [bad] = rejectedLines(lines, outcomes)

@@ -8,21 +8,29 @@ import { existsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { startWriterThreads } from '../../src/cli/writers/writer-threads.ts'
 import type { Database, Value } from '../../src/database/database.ts'
 import { openDatabase } from '../../src/database/open.ts'
 import type { FactInput } from '../../src/feed/fact/fact.ts'
 import { ingest } from '../../src/feed/ingest.ts'
+import type { Writer } from '../../src/feed/jobs/writer.ts'
 import { fileSource, type Source } from '../../src/feed/reading/source.ts'
 import { createOnServer, empty, postgresUrl } from '../support/database.ts'
 import { deposit, feedOf, mark, midnight, opened, position, strategy } from '../support/world.ts'
 
 const rounds = 5
+/** Writers that are compared with one. */
+const jobs = 4
 const vaults = 40
 const marksEach = 250
 const hour = 3_600
 const insertRows = 1_000
 /** Tables that marks and flows write, parents first. */
-const tables = ['vault', 'benchmark_holding', 'position', 'vault_day', 'ledger_row', 'equity_page', 'equity_point']
+const tables = [
+  ...['vault', 'vault_owner', 'benchmark_holding', 'position', 'vault_day', 'ledger_row', 'ledger_tally'],
+  ...['equity_page', 'equity_point'],
+]
 
 interface Feed {
   readonly name: string
@@ -32,6 +40,8 @@ interface Feed {
 interface Measurement {
   readonly facts: number
   readonly seconds: number
+  /** Of several writers; null where there are none. */
+  readonly jobsSeconds: number | null
   readonly rows: number
   /** Of all rows, and of the equity points alone. */
   readonly insertSeconds: number
@@ -48,9 +58,13 @@ try {
 
 async function run(): Promise<void> {
   const databases = [await openDatabase({ engine: 'pglite', dataDir: path.join(folder, 'data') })]
+  let writers: readonly Writer[] = []
   if (postgresUrl === undefined) console.log('PostgreSQL is left out: TEST_DATABASE_URL is not set')
-  else
-    databases.push(await openDatabase({ engine: 'postgresql', url: await createOnServer(postgresUrl), connections: 5 }))
+  else {
+    const url = await createOnServer(postgresUrl)
+    databases.push(await openDatabase({ engine: 'postgresql', url, connections: 5 }))
+    writers = await startWriterThreads(await compiledThread(), url, jobs)
+  }
   const feeds: Feed[] = [{ name: 'hourly marks', open: () => Promise.resolve(feedOf(hourlyMarks())) }]
   if (existsSync(polygon)) feeds.push({ name: 'polygon-weth-usdc', open: () => fileSource(polygon) })
   else console.log(`A feed is left out: there is no ${polygon}`)
@@ -59,21 +73,40 @@ async function run(): Promise<void> {
     databases.map((database) => ({ feed, database, measured: [] as Measurement[] })),
   )
   for (let round = 0; round < rounds; round++) {
-    for (const { feed, database, measured } of cases) measured.push(await measure(database, feed))
+    for (const { feed, database, measured } of cases) {
+      measured.push(await measure(database, feed, database.engine === 'postgresql' ? writers : []))
+    }
   }
   console.table(cases.map(({ feed, database, measured }) => tableRow(database.engine, feed.name, measured)))
+  await Promise.all(writers.map((writer) => writer.close()))
   for (const database of databases) await database.close()
 }
 
-async function measure(database: Database, feed: Feed): Promise<Measurement> {
+/** Returns the writer's thread as `npm run ingest` runs it. */
+async function compiledThread(): Promise<URL> {
+  const file = pathToFileURL(path.resolve(import.meta.dirname, '../../src/compile.mjs'))
+  const { compiled } = (await import(file.href)) as { compiled: () => Promise<string> }
+  return new URL('writer-thread.js', pathToFileURL(await compiled()))
+}
+
+async function measure(database: Database, feed: Feed, writers: readonly Writer[]): Promise<Measurement> {
+  const jobsSeconds = writers.length === 0 ? null : (await ingested(database, feed, writers)).seconds
+  return { ...(await ingested(database, feed, [])), jobsSeconds, ...(await measureInserts(database)) }
+}
+
+async function ingested(
+  database: Database,
+  feed: Feed,
+  writers: readonly Writer[],
+): Promise<Pick<Measurement, 'facts' | 'seconds'>> {
   await empty(database)
   const source = await feed.open()
   const begun = performance.now()
-  const { applied, skipped, rejected } = await ingest({ database, source })
+  const { applied, skipped, rejected } = await ingest({ database, source, writers })
   const seconds = secondsSince(begun)
   if (Object.keys({ ...skipped, ...rejected }).length > 0) throw new Error(`Not all of ${feed.name} was applied`)
   const facts = Object.values(applied).reduce((sum, count) => sum + count, 0)
-  return { facts, seconds, ...(await measureInserts(database)) }
+  return { facts, seconds }
 }
 
 interface Rows {
@@ -83,10 +116,10 @@ interface Rows {
 }
 
 /** Takes the rows out, and times how they go in again. */
-async function measureInserts(database: Database): Promise<Omit<Measurement, 'facts' | 'seconds'>> {
+async function measureInserts(database: Database): Promise<Omit<Measurement, 'facts' | 'seconds' | 'jobsSeconds'>> {
   const all: Rows[] = []
   for (const table of tables) all.push(await rowsOf(database, table))
-  await database.prisma.$executeRawUnsafe(`truncate ${tables.join(', ')}`)
+  await database.prisma.$executeRawUnsafe(`truncate ${tables.join(', ')} cascade`)
   let insertSeconds = 0
   let pointSeconds = 0
   for (const rows of all) {
@@ -163,6 +196,7 @@ function tableRow(engine: string, feed: string, measured: readonly Measurement[]
     'facts/s': Math.round(facts / seconds),
     'of all rows': share((one) => one.insertSeconds / one.seconds),
     'of the points': share((one) => one.pointSeconds / one.seconds),
+    [`${jobs} jobs of 1`]: share((one) => (one.jobsSeconds === null ? NaN : one.seconds / one.jobsSeconds)),
   }
 }
 

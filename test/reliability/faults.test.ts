@@ -10,7 +10,7 @@ const times = 3
 test.skipIf(postgresUrl === undefined || noOwnPostgreSql !== null)(
   `PostgreSQL goes away ${times} times, in three ways: answers are right or a 503, and nothing is lost`,
   async () => {
-    const { figures, flaws } = await faults({ faults: times, frozenSeconds: 2, say: silent })
+    const { figures, flaws } = await faults({ faults: times, frozenSeconds: 2, jobs: 4, say: silent })
     expect(flaws).toEqual([])
     expect(figures['answers of the feeds']).toBeGreaterThan(0)
     expect(figures['answers 503']).toBeGreaterThan(0)

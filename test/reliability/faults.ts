@@ -30,6 +30,8 @@ interface FaultsOptions {
   readonly faults: number
   /** How long a frozen server stays so: longer than the deadline shows that too. */
   readonly frozenSeconds: number
+  /** Writers of the ingest. */
+  readonly jobs?: number
   readonly say: Say
 }
 
@@ -87,7 +89,7 @@ async function underFaults(
   const feed = path.join(folder, 'followed.ndjson')
   await writeFile(feed, '')
   const gateway = await startGateway(['--feed', feed], home.env)
-  const ingest = startProcess(['ingest', '-'], home.env)
+  const ingest = startProcess(['ingest', '-', '--jobs', String(options.jobs ?? 1)], home.env)
   const history = new History(feeds.flat())
   const reading = startReaders(gateway.port, history, readers, true)
   const poured = Promise.all([

@@ -15,6 +15,8 @@ interface KillOptions {
   /** A file; without one, many vaults of the demo world. */
   readonly feed?: string
   readonly kills: number
+  /** Writers side by side; those of one run are compared with what one writer leaves. */
+  readonly jobs?: number
   /** Where the moments begin, from 0 to 1. */
   readonly offset: number
   readonly say: Say
@@ -24,7 +26,7 @@ interface KillOptions {
  * Kills an ingest with SIGKILL at so many moments, each time starting it again, and compares what is there at the end of
  * the feed with what one run without kills ends in.
  */
-export async function kill({ homes, feed: given, kills, offset, say }: KillOptions): Promise<Finding> {
+export async function kill({ homes, feed: given, kills, jobs = 1, offset, say }: KillOptions): Promise<Finding> {
   const feed = given ?? (await writeDemoFeed(homes.folder))
   const unharmed = await runWhole(homes, feed)
   const flaws: string[] = []
@@ -37,14 +39,14 @@ export async function kill({ homes, feed: given, kills, offset, say }: KillOptio
   for (let killed = 0; killed < kills; killed++) {
     let milliseconds = ((offset + killed * golden) % 1) * unharmed.milliseconds
     // A run resumes, and so may end before its moment: that counts for none, and a new home begins.
-    while (!(await isKilled(home, feed, milliseconds))) {
+    while (!(await isKilled(home, argsOf(feed, jobs), milliseconds))) {
       await compare()
       home = await homes.create()
       milliseconds *= Math.random()
     }
     say(`${killed + 1} kills`)
   }
-  await runToEnd(home, feed)
+  await runToEnd(home, argsOf(feed, jobs))
   await compare()
   return { figures: { kills, 'feeds applied to their end': feeds, 'read models that differ': flaws.length }, flaws }
 }
@@ -58,18 +60,22 @@ async function writeDemoFeed(folder: string): Promise<string> {
 async function runWhole(homes: Homes, feed: string): Promise<{ dump: Dump; milliseconds: number }> {
   const home = await homes.create()
   const started = performance.now()
-  await runToEnd(home, feed)
+  await runToEnd(home, argsOf(feed, 1))
   return { milliseconds: performance.now() - started, dump: await dumpOf(home) }
 }
 
-async function runToEnd(home: Home, feed: string): Promise<void> {
-  const { status, stderr } = await startProcess(['ingest', feed], home.env).ended
+function argsOf(feed: string, jobs: number): readonly string[] {
+  return ['ingest', feed, '--jobs', String(jobs)]
+}
+
+async function runToEnd(home: Home, args: readonly string[]): Promise<void> {
+  const { status, stderr } = await startProcess([...args], home.env).ended
   if (status !== 0) throw new Error(`An ingest that nobody killed ended with ${status}: ${stderr}`)
 }
 
 /** Runs the feed, and kills the run after a while; false where it came to its end first. */
-async function isKilled(home: Home, feed: string, milliseconds: number): Promise<boolean> {
-  const running = startProcess(['ingest', feed], home.env)
+async function isKilled(home: Home, args: readonly string[], milliseconds: number): Promise<boolean> {
+  const running = startProcess([...args], home.env)
   await Promise.race([wait(milliseconds), running.ended])
   running.kill('SIGKILL')
   const { status, signal, stderr } = await running.ended

@@ -1,6 +1,7 @@
 /**
  * The shows of what the gateway bears, at any size:
  *   npm run reliability -- fuzz|kill|faults|failover|soak|abuse|versions|torn|live|streams|unread [--size N] [--seed N] [--engine pglite|postgresql]
+ *   npm run reliability -- kill|faults [--jobs N]
  *   npm run reliability -- abuse [--ledger ROWS] [--seconds N] [--only NAME] [--list] [--verbose]
  * `--only` carries out the attacks whose name holds NAME, and may be given several times; `--list` names them all. Each prints its figures on each engine that it is about, and ends with 1 where its claim doesn't hold.
  */
@@ -53,13 +54,13 @@ const shows: Readonly<Record<string, Show>> = {
     unit: 'kills',
     size: 100,
     engines,
-    run: ({ size, seed, ...rest }) => kill({ ...rest, kills: size, offset: (seed % 1_000) / 1_000 }),
+    run: ({ size, seed, ...rest }) => kill({ ...rest, jobs, kills: size, offset: (seed % 1_000) / 1_000 }),
   },
   faults: {
     unit: 'faults',
     size: 10,
     engines: ['postgresql'],
-    run: ({ size, say }) => faults({ say, faults: size, frozenSeconds: 12 }),
+    run: ({ size, say }) => faults({ say, jobs, faults: size, frozenSeconds: 12 }),
   },
   failover: {
     unit: 'failovers',
@@ -132,6 +133,7 @@ const { values, positionals } = parseArgs({
     size: { type: 'string' },
     seed: { type: 'string' },
     engine: { type: 'string' },
+    jobs: { type: 'string', default: '1' },
     ledger: { type: 'string', default: '300000' },
     seconds: { type: 'string', default: '10' },
     'same-address': { type: 'boolean', default: false },
@@ -141,6 +143,7 @@ const { values, positionals } = parseArgs({
   },
 })
 const chosen = values.only
+const jobs = Number(values.jobs)
 const show = shows[positionals[0] ?? '']
 if (values.list) {
   for (const { name, fault } of attacks) console.log(`${name.padEnd(34)} ${fault}`)

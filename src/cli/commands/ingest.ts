@@ -5,6 +5,7 @@ import type { Database } from '../../database/database.ts'
 import type { FeedPosition } from '../../database/write/feed.ts'
 import type { Summary, Tally } from '../../feed/checkpoints.ts'
 import { ingest } from '../../feed/ingest.ts'
+import type { Writer } from '../../feed/jobs/writer.ts'
 import { rejectsFile } from '../../feed/rejects.ts'
 import { fileSource, inputSource, type ByteSource } from '../../feed/reading/source.ts'
 import { factsPerSecond, type ProgressSample, progressSample, timeLeft, total } from '../progress.ts'
@@ -18,6 +19,8 @@ export interface IngestCommand {
   readonly output: NodeJS.WriteStream
   readonly signal: AbortSignal
   readonly nowSeconds: () => number
+  /** Starts writers that apply the feed side by side; without it this thread applies it. */
+  readonly startWriters?: () => Promise<readonly Writer[]>
 }
 
 /**
@@ -31,6 +34,7 @@ export async function runIngest(command: IngestCommand): Promise<0 | 1> {
   const rejects = skipBad
     ? rejectsFile(`${feed === '-' ? 'stdin' : path.resolve(feed)}.rejects.ndjson`, 'w')
     : undefined
+  const writers = (await command.startWriters?.()) ?? []
   const progress = showProgress(source, output)
   let summary: Summary = { applied: {}, skipped: {}, rejected: {} }
   try {
@@ -44,10 +48,11 @@ export async function runIngest(command: IngestCommand): Promise<0 | 1> {
     }
     const onReopen = (stored: FeedPosition | null): void =>
       void output.write(`The database has lost facts that were applied. ${describeResume(stored)}\n`)
-    const options = { database, source, onProgress, signal, outageObserver, nowSeconds, onReopen }
+    const options = { database, source, onProgress, signal, outageObserver, nowSeconds, onReopen, writers }
     await ingest({ ...options, ...(rejects === undefined ? {} : { rejects }) })
   } finally {
     progress.stop()
+    await Promise.all(writers.map((writer) => writer.close()))
     await rejects?.close()
     output.write(`${summarize(summary)}\n`)
   }

@@ -13,6 +13,7 @@ import { pooledReader } from './pooled-reads.ts'
 import { batchReads } from '../batching/batch-scheduler.ts'
 import { pooledSnapshots } from './pooled-snapshots.ts'
 import { pooledTransactions } from './transactions.ts'
+import { writeTimeouts } from './writer.ts'
 import { lockSession } from './session-lock.ts'
 import { migrationWaitSeconds } from '../../limits.ts'
 import { withQuery } from '../decode-rows.ts'
@@ -31,8 +32,6 @@ const rareConnections = 1
 const connectionsForOneUnbounded = 5
 /** Timeout for getting a connection for a read: about the timeout of a whole request. */
 const connectMilliseconds = 5_000
-/** Timeout of a write's response, which may have to wait for another writer's transaction. */
-const writeMilliseconds = 60_000
 /** Statement timeout of reads on the server, longer than any request may take. */
 const readTimeoutMilliseconds = 60_000
 /** Limit for a snapshot that is idle in its transaction: responses are computed between its reads in far less time. */
@@ -72,7 +71,7 @@ export async function openPostgreSql(
   await connectOnce(reads, url)
   const lender = reads
   const control = pool({ max: 1, lender })
-  const writeOptions = { connectionTimeoutMillis: 6 * connectMilliseconds, query_timeout: writeMilliseconds, lender }
+  const writeOptions = { ...writeTimeouts, lender }
   const writes = pool({ max: writeConnections, pipeline: true, ...writeOptions })
   const rare = pool({ max: rareConnections, ...writeOptions })
   const readPools = { short: reads, unbounded: unboundedReads, control }

@@ -59,3 +59,50 @@ export function appendCommit(transaction: Transaction, { nonce, newestTs, tags, 
 export function commitNonce(): string {
   return (randomBytes(8).readBigUInt64BE() >> 1n).toString()
 }
+
+/** The newest commit. */
+export interface LogHead {
+  readonly seq: number
+  readonly version: string
+}
+
+const readHead: Statement = {
+  name: 'read_head',
+  text: 'select seq::float8 as seq, version from data_head',
+  prepare: 'once',
+}
+
+/** Reads the newest commit; null before the first. */
+export async function readLogHead(transaction: Transaction): Promise<LogHead | null> {
+  const [head = null] = await transaction.query<LogHead>(readHead, [])
+  return head
+}
+
+const versionsAmong: Statement = {
+  name: 'versions_among',
+  text: `select version from commit_log where seq = any($1::bigint[]) and version = any($2::text[])
+    union select version from data_head where version = any($2::text[])`,
+}
+
+/**
+ * Tells whether the history of the database contains a commit, and so all that were before it: a failover loses the newest
+ * commits. One that was pruned from the log counts as lost.
+ */
+export async function hasCommit(transaction: Transaction, version: string): Promise<boolean> {
+  const seq = version.slice(0, version.indexOf('.'))
+  return (await transaction.query(versionsAmong, [[seq], [version]])).length > 0
+}
+
+const noncesAmong: Statement = {
+  name: 'nonces_among',
+  text: `select seq::float8 as seq, version from commit_log
+    where seq > $1::bigint and split_part(version, '.', 2) = any($2::text[]) order by seq`,
+}
+
+/**
+ * Returns the commits with these nonces, in their order.
+ * @param seq number of a commit that is older than all of them
+ */
+export function commitsOf(transaction: Transaction, seq: number, nonces: readonly string[]): Promise<LogHead[]> {
+  return transaction.query(noncesAmong, [seq, nonces])
+}

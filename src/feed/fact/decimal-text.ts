@@ -21,16 +21,19 @@ export interface DecimalBounds {
 
 /** Creates a schema for a non-negative decimal, written as a string or as a JSON number. */
 export function decimal(bounds: DecimalBounds): z.ZodType<Decimal> {
-  const { integerDigits, decimals } = bounds
-  const simple = new RegExp(`^(?:0|[1-9]\\d{0,${integerDigits - 1}})(?:\\.\\d{1,${decimals}})?$`)
+  const readPlain = plainDecimal(bounds)
   return z.unknown().transform((value, context) => {
-    // The fast path of nearly all values.
-    if (typeof value === 'string' && simple.test(value)) return cachedDecimal(value)
-    const result = readDecimal(value, bounds)
+    const result = readPlain(value) ?? readDecimal(value, bounds)
     if (typeof result !== 'string') return result
     context.addIssue({ code: 'custom', message: result })
     return z.NEVER
   })
+}
+
+/** Returns a function that reads a decimal in its usual form, as nearly all are; null for any other value, which may be bad. */
+export function plainDecimal({ integerDigits, decimals }: DecimalBounds): (value: unknown) => Decimal | null {
+  const plain = new RegExp(`^(?:0|[1-9]\\d{0,${integerDigits - 1}})(?:\\.\\d{1,${decimals}})?$`)
+  return (value) => (typeof value === 'string' && plain.test(value) ? cachedDecimal(value) : null)
 }
 
 const maxCached = 4_096

@@ -7,13 +7,18 @@ import { maxUnixTime } from '../../limits.ts'
 import { decimal } from './decimal-text.ts'
 import { formatValue } from './format-value.ts'
 
-const maxInt32 = 2_147_483_647
+export const maxInt32 = 2_147_483_647
 /** 100 %, in hundredths of a basis point. */
-const maxFeeTier = 1_000_000
+export const maxFeeTier = 1_000_000
+export const maxNameCharacters = 200
 
-const usd = decimal({ integerDigits: usdDigits, decimals: usdScale })
+/** Digits of USD amounts, and of prices. */
+export const usdBounds = { integerDigits: usdDigits, decimals: usdScale }
+export const priceBounds = { integerDigits: 60, decimals: 18 }
+
+const usd = decimal(usdBounds)
 const fine = decimal({ integerDigits: fineDigits, decimals: 18 })
-const price = decimal({ integerDigits: 60, decimals: 18 })
+const price = decimal(priceBounds)
 
 const integer = (min: number, max: number) => z.number().int().min(min).max(max)
 const seconds = integer(0, maxUnixTime)
@@ -27,7 +32,7 @@ const text = (min: number, max: number) =>
     .max(max)
     .refine((value) => value.isWellFormed() && !value.includes('\0'), 'holds a NUL or half a surrogate pair')
 
-const name = text(1, 200)
+const name = text(1, maxNameCharacters)
 const prose = text(0, 10_000)
 const address = z.string().transform((value, context) => {
   try {

@@ -4,6 +4,7 @@ import { NumberText, readNumber } from './decimal-text.ts'
 import type { ValidationIssue } from '../errors.ts'
 import { type Fact, type FactKind, factKinds, factSchema } from './fact.ts'
 import { formatValue } from './format-value.ts'
+import { readUsualMark } from './usual-mark.ts'
 
 /** Maximum length of a line: longer than any real screen fact, and small enough for memory. */
 export const maxLineBytes = 4 * 1024 * 1024
@@ -34,6 +35,8 @@ export function parseFact(bytes: Uint8Array): Parsed {
 
 /** Validates a fact that is a value: parsed JSON, or an object of a producer in this process. */
 export function checkFact(value: unknown): Parsed {
+  const usual = readUsualMark(value)
+  if (usual !== null) return { ok: true, fact: usual }
   const checked = factSchema.safeParse(value, { error: describe })
   if (checked.success) return { ok: true, fact: checked.data }
   const [issue] = checked.error.issues

@@ -1,15 +1,18 @@
 import type { Database, Transaction } from '../../database/database.ts'
 import { isConflict } from '../../database/errors.ts'
-import { appendCommit, commitNonce } from '../../database/write/commit-log.ts'
+import { appendCommit, commitNonce, hasCommit, type LoggedBatch } from '../../database/write/commit-log.ts'
 import { type FeedPosition, lockFeedPosition, saveFeedPosition, saveNewestFact } from '../../database/write/feed.ts'
+import type { Figures } from '../../database/write/strategy.ts'
 import { saveVaultTallies } from '../../database/write/vaults/vault-tally.ts'
 import { DomainError } from '../../domain/errors.ts'
 import type { BatchLine, LineOutcome } from './line-outcome.ts'
+import type { Fact } from '../fact/fact.ts'
 import { digestOf } from '../fact/digest.ts'
-import { type ExpectedState, movesPosition, requireExpectedState } from '../feed-position.ts'
+import { type ExpectedState, hasHandled, movesPosition, requireExpectedState } from '../feed-position.ts'
+import type { KnownState } from './changes.ts'
 import { areKnown, loadKnownState } from './known-state.ts'
 import { Projection } from './projection.ts'
-import { countChanges, saveChanges } from './save-changes.ts'
+import { countChanges, saveChanges, saveFigures } from './save-changes.ts'
 
 /** Options of {@link applyBatch}. */
 export interface BatchOptions {
@@ -62,15 +65,16 @@ export async function requireApplied(
   feed: string,
   expected: ExpectedState,
 ): Promise<void> {
-  if (expected.seen === undefined && expected.handled.length === 0) return
+  if (expected.seen === undefined && !hasHandled(expected)) return
   await database.transaction(async (transaction) => {
     const stored = await lockFeedPosition(transaction, feed)
     // A run that has applied nothing yet has lost nothing where another run is ahead of it.
-    if (expected.handled.length === 0 && (stored?.line ?? 0) > (expected.seen?.line ?? 0)) return
+    if (!hasHandled(expected) && (stored?.line ?? 0) > (expected.seen?.line ?? 0)) return
     await requireExpectedState(expected, {
       stored,
       position: undefined,
       areKnown: (some) => areKnown(transaction, some),
+      hasCommit: (version) => hasCommit(transaction, version),
     })
   })
 }
@@ -81,11 +85,45 @@ async function applyOnce(
   batch: readonly BatchLine[],
   { skipBad, beforeCommit, expected }: BatchOptions,
 ): Promise<AppliedBatch> {
-  const facts = batch.flatMap((line) => ('fact' in line ? [line.fact] : []))
   const [stored, { known, figures }] = await Promise.all([
     lockFeedPosition(transaction, feed),
-    loadKnownState(transaction, facts),
+    loadKnownState(transaction, factsOf(batch)),
   ])
+  const { projection, outcomes, position } = project(known, batch, skipBad)
+  await requireExpectedState(expected, {
+    stored,
+    position,
+    areKnown: (some) => areKnown(transaction, some),
+    hasCommit: (version) => hasCommit(transaction, version),
+  })
+  const nonce = commitNonce()
+  await saveChanges(transaction, projection, nonce)
+  const hasApplied = outcomes.some(({ status }) => status === 'applied')
+  const moved = position !== undefined && movesPosition(stored, position, hasApplied) ? position : null
+  if (moved !== null) saveFeedPosition(transaction, feed, stored, moved)
+  const newestSeen = newestFact(batch, outcomes, ['applied', 'skipped'])
+  if (newestSeen !== null) saveNewestFact(transaction, feed, newestSeen)
+  await beforeCommit?.(outcomes)
+  await saveCommit(transaction, projection, figures, { nonce, newestTs: newestFact(batch, outcomes, ['applied']) })
+  return { outcomes, seen: moved ?? (hasApplied ? undefined : stored) }
+}
+
+/** Returns the facts among the lines of a batch. */
+export function factsOf(batch: readonly BatchLine[]): Fact[] {
+  return batch.flatMap((line) => ('fact' in line ? [line.fact] : []))
+}
+
+/** Lines folded into changes. */
+export interface ProjectedLines {
+  readonly projection: Projection
+  /** Outcome of each processed line, in order. */
+  readonly outcomes: readonly LineOutcome[]
+  /** Position after the last line that counts; undefined where there is none. */
+  readonly position: FeedPosition | undefined
+}
+
+/** Folds lines into changes of the known state, up to the first bad one unless these are skipped. */
+export function project(known: KnownState, batch: readonly BatchLine[], skipBad: boolean): ProjectedLines {
   const projection = new Projection(known)
   const outcomes: LineOutcome[] = []
   let position: FeedPosition | undefined
@@ -95,26 +133,28 @@ async function applyOnce(
     if (outcome.status === 'rejected' && !skipBad) break
     position = line.position
   }
-  await requireExpectedState(expected, { stored, position, areKnown: (some) => areKnown(transaction, some) })
-  const nonce = commitNonce()
-  const tags = await saveChanges(transaction, projection, figures, nonce)
-  const hasApplied = outcomes.some(({ status }) => status === 'applied')
-  const moved = position !== undefined && movesPosition(stored, position, hasApplied) ? position : null
-  if (moved !== null) saveFeedPosition(transaction, feed, stored, moved)
-  const newestSeen = newestFact(batch, outcomes, ['applied', 'skipped'])
-  if (newestSeen !== null) saveNewestFact(transaction, feed, newestSeen)
-  await beforeCommit?.(outcomes)
-  // Serialises writers from here to the end of the transaction: only what all of them change may follow.
-  if (tags.length > 0) {
-    const newestTs = newestFact(batch, outcomes, ['applied'])
-    appendCommit(transaction, { nonce, newestTs, tags, ledgerRows: projection.changes.events.length })
-  }
+  return { projection, outcomes, position }
+}
+
+/**
+ * Writes what all writers change, last in a transaction: figures of strategies, the commit log, and tallies of vaults. It
+ * serialises writers until the transaction ends.
+ * @returns whether anything was changed, and so a commit logged
+ */
+export async function saveCommit(
+  transaction: Transaction,
+  projection: Projection,
+  figures: readonly Figures[],
+  commit: Pick<LoggedBatch, 'nonce' | 'newestTs'>,
+): Promise<boolean> {
+  const tags = await saveFigures(transaction, projection, figures)
+  if (tags.length > 0) appendCommit(transaction, { ...commit, tags, ledgerRows: projection.changes.events.length })
   saveVaultTallies(transaction, countChanges(projection))
-  return { outcomes, seen: moved ?? (hasApplied ? undefined : stored) }
+  return tags.length > 0
 }
 
 /** Returns the time of the newest fact with one of these outcomes, in Unix seconds; null where there is none. */
-function newestFact(
+export function newestFact(
   batch: readonly BatchLine[],
   outcomes: readonly LineOutcome[],
   among: readonly LineOutcome['status'][],

@@ -24,20 +24,15 @@ import { type Changes, countedBy, type KnownState } from './changes.ts'
 import { changedStrategyDays } from './history.ts'
 import type { Projection } from './projection.ts'
 
-/**
- * Writes the changes of a batch.
- * @returns cache tags of everything that changed
- */
+/** Writes the rows that a batch changes, without the figures of strategies. */
 export async function saveChanges(
   transaction: Transaction,
   { known, changes, tallies }: Projection,
-  figures: readonly Figures[],
   nonce: string,
-): Promise<CacheTag[]> {
+): Promise<void> {
   const touched = [...changes.touched.keys()].map((address) => known.vaults.get(address) as VaultRecord)
   saveStrategies(transaction, changes.strategies)
   await saveScreens(transaction, changes.screens)
-  const stale = await lockStrategies(transaction, figures, changedDays(known, changes))
   saveVaults(
     transaction,
     touched.filter(({ address }) => changes.opened.has(address)),
@@ -63,6 +58,19 @@ export async function saveChanges(
   saveEvents(transaction, changes.events, nonce)
   saveTallies(transaction, tallies.added())
   replacePositions(transaction, changes.positions)
+}
+
+/**
+ * Refreshes the figures of strategies that the rows of a batch have changed. It locks strategies against other writers, so
+ * it follows all other rows.
+ * @returns cache tags of everything that the batch has changed
+ */
+export async function saveFigures(
+  transaction: Transaction,
+  { known, changes }: Projection,
+  figures: readonly Figures[],
+): Promise<CacheTag[]> {
+  const stale = await lockStrategies(transaction, figures, changedDays(known, changes))
   await refreshFigures(transaction, stale)
   const isScreened = changes.screens.length > 0
   return changedTags([...changes.touched.keys()], {

@@ -120,7 +120,9 @@ export function inputSource(input: Readable, signal?: AbortSignal): ByteSource {
   const name = 'standard input'
   const progress = noProgress(null)
   const chunks = signal === undefined ? input : abortable(signal, input)
-  return { name, ...atBeginning(), chunks: decompress(chunks, name, progress), progress }
+  // A read that waits for more would keep the process alive.
+  const close = (): Promise<void> => Promise.resolve(void input.destroy())
+  return { name, ...atBeginning(), chunks: decompress(chunks, name, progress), progress, close }
 }
 
 async function* abortable(signal: AbortSignal, input: Readable): AsyncGenerator<Buffer> {

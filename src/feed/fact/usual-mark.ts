@@ -1,0 +1,108 @@
+import { type Address, toAddress } from '../../domain/address.ts'
+import type { Decimal } from '../../domain/decimal.ts'
+import { maxUnixTime } from '../../limits.ts'
+import { plainDecimal } from './decimal-text.ts'
+import { type MarkFact, maxFeeTier, maxInt32, maxNameCharacters, priceBounds, usdBounds } from './fact.ts'
+
+type Entries = Readonly<Record<string, unknown>>
+type MarkPosition = MarkFact['positions'][number]
+
+/**
+ * Reads a mark in its usual form, with decimals as plain texts and without a fee summary, as nearly all facts are: several
+ * times as fast as by the schema. A test compares the two.
+ * @returns null for any other value, good or bad, which the schema decides about
+ */
+export function readUsualMark(value: unknown): MarkFact | null {
+  if (!hasKeys(value, markKeys) || value['kind'] !== 'mark') return null
+  const ts = integer(value['ts'], 0, maxUnixTime)
+  const vault = address(value['vault'])
+  const valueUsd = usd(value['valueUsd'])
+  if (ts === null || vault === null || valueUsd === null) return null
+  const [prices, positions] = [pricesOf(value['prices']), positionsOf(value['positions'])]
+  return prices === null || positions === null ? null : { kind: 'mark', ts, vault, valueUsd, prices, positions }
+}
+
+const usd = plainDecimal(usdBounds)
+const price = plainDecimal(priceBounds)
+const markKeys = ['kind', 'ts', 'vault', 'valueUsd', 'prices', 'positions']
+const poolKeys = ['a', 'b', 'venue', 'feeTier']
+const rangeKeys = ['lower', 'upper', 'current']
+const positionKeys = ['id', 'pool', 'range', 'pendingRewardsUsd']
+const positionKeysWithTicks = [...positionKeys, 'ticks']
+
+/** Tells whether a value is an object with exactly these keys. */
+function hasKeys(value: unknown, keys: readonly string[]): value is Entries {
+  if (!isPlainObject(value)) return false
+  return Object.keys(value).length === keys.length && keys.every((key) => Object.hasOwn(value, key))
+}
+
+function isPlainObject(value: unknown): value is Entries {
+  return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype
+}
+
+function integer(value: unknown, min: number, max: number): number | null {
+  return typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max ? value : null
+}
+
+function name(value: unknown): string | null {
+  if (typeof value !== 'string' || value.length < 1 || value.length > maxNameCharacters) return null
+  return /^[\x20-\x7e]*$/.test(value) ? value : null
+}
+
+function address(value: unknown): Address | null {
+  if (typeof value !== 'string') return null
+  try {
+    return toAddress(value)
+  } catch {
+    return null
+  }
+}
+
+function pricesOf(value: unknown): Record<string, Decimal> | null {
+  if (!isPlainObject(value)) return null
+  const prices: Record<string, Decimal> = {}
+  for (const symbol of Object.keys(value)) {
+    const read = name(symbol) === null || symbol === '__proto__' ? null : price(value[symbol])
+    if (read === null) return null
+    prices[symbol] = read
+  }
+  return prices
+}
+
+function positionsOf(value: unknown): MarkPosition[] | null {
+  if (!Array.isArray(value)) return null
+  const positions: MarkPosition[] = []
+  for (const each of value) {
+    const position = positionOf(each)
+    if (position === null || positions.some(({ id }) => id === position.id)) return null
+    positions.push(position)
+  }
+  return positions
+}
+
+function positionOf(value: unknown): MarkPosition | null {
+  const hasTicks = hasKeys(value, positionKeysWithTicks)
+  if (!hasTicks && !hasKeys(value, positionKeys)) return null
+  const [id, pool, range] = [name(value['id']), poolOf(value['pool']), rangeOf(value['range'], price)]
+  const ticks = hasTicks ? rangeOf(value['ticks'], (tick) => integer(tick, -maxInt32, maxInt32)) : undefined
+  const pendingRewardsUsd = usd(value['pendingRewardsUsd'])
+  if (id === null || pool === null || range === null || ticks === null || pendingRewardsUsd === null) return null
+  if (range.lower.greaterThan(range.upper) || (ticks !== undefined && ticks.lower > ticks.upper)) return null
+  return { id, pool, range, ...(ticks !== undefined && { ticks }), pendingRewardsUsd }
+}
+
+function poolOf(value: unknown): MarkPosition['pool'] | null {
+  if (!hasKeys(value, poolKeys)) return null
+  const [a, b, venue] = [name(value['a']), name(value['b']), name(value['venue'])]
+  const feeTier = integer(value['feeTier'], 0, maxFeeTier)
+  return a === null || b === null || venue === null || feeTier === null ? null : { a, b, venue, feeTier }
+}
+
+function rangeOf<Value>(
+  value: unknown,
+  read: (value: unknown) => Value | null,
+): { lower: Value; upper: Value; current: Value } | null {
+  if (!hasKeys(value, rangeKeys)) return null
+  const [lower, upper, current] = [read(value['lower']), read(value['upper']), read(value['current'])]
+  return lower === null || upper === null || current === null ? null : { lower, upper, current }
+}

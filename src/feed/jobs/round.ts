@@ -1,0 +1,184 @@
+import type { Database, Transaction } from '../../database/database.ts'
+import { commitsOf, hasCommit, readLogHead } from '../../database/write/commit-log.ts'
+import { type FeedPosition, lockFeedPosition, saveFeedPosition, saveNewestFact } from '../../database/write/feed.ts'
+import { rejectedLines } from '../attempt.ts'
+import { positionAfter } from '../batch.ts'
+import { CommitsLost, type ExpectedState, movesPosition, requireExpectedState } from '../feed-position.ts'
+import { areKnown } from '../projector/known-state.ts'
+import type { LineOutcome } from '../projector/line-outcome.ts'
+import type { Line } from '../reading/lines.ts'
+import type { Source } from '../reading/source.ts'
+import type { Rejects } from '../rejects.ts'
+import { type AppliedPart, RoundAbandoned, type Writer } from './writer.ts'
+
+/** Options of {@link applyRound}. */
+export interface RoundOptions {
+  readonly database: Pick<Database, 'transaction'>
+  readonly writers?: readonly Writer[]
+  readonly source: Source
+  readonly rejects?: Rejects
+  readonly expected: ExpectedState
+  /** The last line that was counted, and written where it was rejected, before the source was reopened. */
+  readonly countedAfter: number
+  /** Clock in Unix seconds; without it the times of facts are not compared with a clock. */
+  readonly nowSeconds?: () => number
+}
+
+/** Result of a round. */
+export interface AppliedRound {
+  /** Outcome of each line that is committed; undefined for the others. */
+  readonly outcomes: readonly (LineOutcome | undefined)[]
+  /** State of the run after the round; null where not all lines are committed, and the position has not moved. */
+  readonly expected: ExpectedState | null
+}
+
+/**
+ * Applies lines by several writers, each in a transaction of its own, while another transaction has the position of the feed
+ * locked, compares it with that which the run has seen, and moves it when all have committed. No writer commits before all have
+ * written their lines without finding a bad one, or bad ones are set aside.
+ *
+ * A round that fails leaves the position where it was: what some writers have committed by then is known when the lines are
+ * applied again.
+ * @param parts indexes of the lines of each part, at most as many as there are writers
+ */
+export async function applyRound(
+  options: RoundOptions,
+  lines: readonly Line[],
+  parts: readonly (readonly number[])[],
+): Promise<AppliedRound> {
+  const round = new Round(options, lines, parts)
+  try {
+    const expected = await options.database.transaction((transaction) => round.run(transaction))
+    return { outcomes: round.outcomes, expected }
+  } catch {
+    // The lines that are not committed are applied again, one after the other: an error that lasts shows itself there.
+    await round.ended()
+    return { outcomes: round.outcomes, expected: null }
+  }
+}
+
+class Round {
+  readonly outcomes: (LineOutcome | undefined)[]
+  #running: Promise<AppliedPart>[] = []
+  readonly #written = new Map<number, readonly LineOutcome[]>()
+  readonly #gate = new RoundGate()
+
+  constructor(
+    readonly options: RoundOptions,
+    readonly lines: readonly Line[],
+    readonly parts: readonly (readonly number[])[],
+  ) {
+    this.outcomes = lines.map(() => undefined)
+  }
+
+  async run(transaction: Transaction): Promise<ExpectedState> {
+    const { source, expected } = this.options
+    const last = this.lines.at(-1) as Line
+    const position = positionAfter(source, last)
+    const stored = await lockFeedPosition(transaction, source.name)
+    await requireExpectedState(expected, {
+      ...{ stored, position },
+      areKnown: (some) => areKnown(transaction, some),
+      hasCommit: (version) => hasCommit(transaction, version),
+    })
+    const head = await readLogHead(transaction)
+    const applied = await this.#applyParts(head?.version ?? null)
+    const version = await newestVersion(transaction, head?.seq ?? 0, applied)
+    const seen = this.#savePosition(transaction, stored, position, applied)
+    return { seen, handled: [], newest: [], ...(version !== null && { version }) }
+  }
+
+  async #applyParts(base: string | null): Promise<readonly AppliedPart[]> {
+    const { writers = [], source, rejects, nowSeconds } = this.options
+    const clockSeconds = source.hasOwnTime === true ? undefined : nowSeconds?.()
+    this.#running = this.parts.map(async (places, at) => {
+      const lines = places.map((place) => this.lines[place] as Line)
+      const part = { lines, skipBad: rejects !== undefined, clockSeconds, base }
+      const applied = await (writers[at] as Writer).apply(part, (outcomes) => this.#hasWritten(at, outcomes))
+      places.forEach((place, index) => (this.outcomes[place] = applied.outcomes[index]))
+      return applied
+    })
+    for (const each of this.#running) each.catch((error: unknown) => this.#gate.shut(error))
+    return Promise.all(this.#running)
+  }
+
+  async #hasWritten(at: number, outcomes: readonly LineOutcome[]): Promise<void> {
+    this.#written.set(at, outcomes)
+    const isBad = outcomes.some(({ status }) => status === 'rejected')
+    if (isBad && this.options.rejects === undefined) this.#gate.shut(new RoundAbandoned())
+    else if (this.#written.size === this.parts.length) this.#openGate()
+    await this.#gate.opened
+  }
+
+  #openGate(): void {
+    const { rejects, countedAfter } = this.options
+    const outcomes: LineOutcome[] = []
+    this.parts.forEach((places, at) =>
+      places.forEach((place, index) => (outcomes[place] = this.#written.get(at)?.[index] as LineOutcome)),
+    )
+    const rejected = rejectedLines(this.lines, outcomes).filter(({ line }) => line.number > countedAfter)
+    const kept = rejects?.write(rejected) ?? Promise.resolve()
+    kept.then(
+      () => this.#gate.open(),
+      (error: unknown) => this.#gate.shut(error),
+    )
+  }
+
+  #savePosition(
+    transaction: Transaction,
+    stored: FeedPosition | null,
+    position: FeedPosition,
+    applied: readonly AppliedPart[],
+  ): ExpectedState['seen'] {
+    const { name } = this.options.source
+    const hasApplied = this.outcomes.some((outcome) => outcome?.status === 'applied')
+    const isMoved = movesPosition(stored, position, hasApplied)
+    if (isMoved) saveFeedPosition(transaction, name, stored, position)
+    const newest = applied.flatMap(({ newestTs }) => newestTs ?? [])
+    if (newest.length > 0) saveNewestFact(transaction, name, Math.max(...newest))
+    return isMoved ? position : hasApplied ? undefined : stored
+  }
+
+  /** Waits until no part is being applied any more. */
+  async ended(): Promise<void> {
+    this.#gate.shut(new RoundAbandoned())
+    await Promise.allSettled(this.#running)
+  }
+}
+
+/** Holds back the commits of a round. */
+class RoundGate {
+  open: () => void = () => undefined
+  shut: (error: unknown) => void = () => undefined
+  /** Resolves when the parts may commit, and rejects when they must not. */
+  readonly opened = new Promise<void>((resolve, reject) => {
+    this.open = resolve
+    this.shut = reject
+  })
+
+  constructor() {
+    // Parts that have not come to the gate need not hear of it.
+    this.opened.catch(() => undefined)
+  }
+}
+
+/**
+ * Returns the newest of the commits that a round has seen and made, which proves all of its facts.
+ * @throws {CommitsLost} when the database does not contain all of them
+ */
+async function newestVersion(
+  transaction: Transaction,
+  base: number,
+  applied: readonly AppliedPart[],
+): Promise<string | null> {
+  const nonces = [...new Set(applied.flatMap(({ nonce, version }) => [nonce, nonceOf(version)]))]
+  const wanted = nonces.filter((nonce) => nonce !== null)
+  const found = await commitsOf(transaction, Math.max(0, base - 1), wanted)
+  const known = new Set(found.map(({ version }) => nonceOf(version)))
+  if (wanted.some((nonce) => !known.has(nonce))) throw new CommitsLost(null)
+  return found.at(-1)?.version ?? null
+}
+
+function nonceOf(version: string | null): string | null {
+  return version === null ? null : version.slice(version.indexOf('.') + 1)
+}

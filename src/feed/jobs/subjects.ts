@@ -1,0 +1,50 @@
+import type { Fact } from '../fact/fact.ts'
+import { parseFact } from '../fact/parse.ts'
+import type { Line } from '../reading/lines.ts'
+
+/**
+ * The subjects of a line: keys of vaults and owners, which one writer must have for itself, and `universe` for screens; none
+ * for a line that changes nothing, and null for one that all others depend on.
+ */
+export type Subjects = readonly string[] | null
+
+/**
+ * Finds what a line is about. Marks and events, nearly all lines of a feed, are not parsed: a text with one `"kind"` and one
+ * `"vault"` in it, and nothing escaped, is either a fact of that vault, or none at all.
+ */
+export function subjectsOf(line: Line): Subjects {
+  const address = line.fact === undefined ? vaultOfText(line.bytes.toString('latin1')) : null
+  if (address !== null) return [address]
+  const parsed = line.fact === undefined ? parseFact(line.bytes) : null
+  if (parsed === null) return null
+  return parsed.ok ? subjectsOfFact(parsed.fact) : []
+}
+
+function subjectsOfFact(fact: Fact): Subjects {
+  switch (fact.kind) {
+    case 'strategy':
+      return null
+    case 'screen':
+      return ['universe']
+    case 'vault':
+    case 'owner':
+      // Vaults of one owner are counted in the order of the feed.
+      return [fact.vault.toLowerCase(), `owner ${fact.owner}`]
+    case 'mark':
+    case 'event':
+      return [fact.vault.toLowerCase()]
+  }
+}
+
+const markOrEvent = /"kind"\s*:\s*"(?:mark|event)"/
+const vaultKey = /"vault"\s*:\s*"(0x[0-9a-f]{40})"/i
+
+function vaultOfText(text: string): string | null {
+  if (text.includes('\\') || !isOnce(text, '"vault"') || !isOnce(text, '"kind"') || !markOrEvent.test(text)) return null
+  return vaultKey.exec(text)?.[1]?.toLowerCase() ?? null
+}
+
+function isOnce(text: string, token: string): boolean {
+  const at = text.indexOf(token)
+  return at !== -1 && !text.includes(token, at + token.length)
+}

@@ -1,0 +1,120 @@
+import type { Database, Transaction } from '../../database/database.ts'
+import { isConflict } from '../../database/errors.ts'
+import { commitNonce, hasCommit, readLogHead } from '../../database/write/commit-log.ts'
+import { type LineBytes, parseLineBytes } from '../batch.ts'
+import { CommitsLost } from '../feed-position.ts'
+import { loadKnownState } from '../projector/known-state.ts'
+import type { BatchLine, LineOutcome } from '../projector/line-outcome.ts'
+import { factsOf, newestFact, project, saveCommit } from '../projector/projector.ts'
+import { saveChanges } from '../projector/save-changes.ts'
+
+/** The lines of a round that one writer applies: all those about their vaults, in the order of the feed. */
+export interface Part {
+  readonly lines: readonly LineBytes[]
+  readonly skipBad: boolean
+  /** Clock in Unix seconds: a new fact more than a day ahead of it is rejected; undefined to accept all. */
+  readonly clockSeconds: number | undefined
+  /** Version of a commit that the database must still contain; null where none was made yet. */
+  readonly base: string | null
+}
+
+/** Result of a committed part. */
+export interface AppliedPart {
+  /** Outcome of each line. */
+  readonly outcomes: readonly LineOutcome[]
+  /** Nonce of the commit in the log; null where nothing was new. */
+  readonly nonce: string | null
+  /** The newest version of the data that it was compared with; null where there was none. */
+  readonly version: string | null
+  /** Time of its newest fact that is new or known, in Unix seconds; null where there is none. */
+  readonly newestTs: number | null
+}
+
+/**
+ * Waits until all parts of a round may commit.
+ * @param outcomes of the lines of a part, of which all are written, and nothing is committed
+ * @throws {RoundAbandoned} when the part must be rolled back
+ */
+export type Gate = (outcomes: readonly LineOutcome[]) => Promise<void>
+
+/** Applies parts, one at a time, on a connection of its own. */
+export interface Writer {
+  apply(part: Part, gate: Gate): Promise<AppliedPart>
+  close(): Promise<void>
+}
+
+/** A round whose parts are not all committed: what lacks is applied line by line. */
+export class RoundAbandoned extends Error {
+  override readonly name = 'RoundAbandoned'
+}
+
+/** Transactions on a connection that no other writer uses. */
+export type WriterConnection = Pick<Database, 'transaction' | 'close'>
+
+/** Returns a writer that parses, projects and stores its lines in this thread. */
+export function createWriter(connection: WriterConnection): Writer {
+  return {
+    apply(part, gate) {
+      const batch = part.lines.map((line) => ({ ...parseLineBytes(line, part.clockSeconds), position: noPosition }))
+      return applyPart(connection, batch, part, onceOpen(gate))
+    },
+    close: () => connection.close(),
+  }
+}
+
+/** No position is stored with a part. */
+const noPosition = { line: 0, byte: 0, fingerprint: '' }
+
+/** Opens a gate only once: a later attempt of the same part passes where its outcomes are the same. */
+function onceOpen(gate: Gate): Gate {
+  let passed: readonly LineOutcome[] | undefined
+  return async (outcomes) => {
+    if (passed === undefined) await gate(outcomes)
+    else if (!outcomes.every(({ status }, at) => status === passed?.[at]?.status)) throw new RoundAbandoned()
+    passed = outcomes
+  }
+}
+
+const maxAttempts = 5
+
+async function applyPart(
+  connection: WriterConnection,
+  batch: readonly BatchLine[],
+  part: Part,
+  gate: Gate,
+): Promise<AppliedPart> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await connection.transaction((transaction) => applyInTransaction(transaction, batch, part, gate))
+    } catch (error) {
+      if (attempt === maxAttempts || !isConflict(error)) throw error
+    }
+  }
+}
+
+async function applyInTransaction(
+  transaction: Transaction,
+  batch: readonly BatchLine[],
+  { skipBad, base }: Part,
+  gate: Gate,
+): Promise<AppliedPart> {
+  // The newest commit is read behind all else, so that nothing is newer that the lines are compared with.
+  const [isThere, { known, figures }, head] = await Promise.all([
+    base === null || hasCommit(transaction, base),
+    loadKnownState(transaction, factsOf(batch)),
+    readLogHead(transaction),
+  ])
+  if (!isThere) throw new CommitsLost(null)
+  const { projection, outcomes } = project(known, batch, skipBad)
+  const nonce = commitNonce()
+  if (outcomes.length === batch.length) await saveChanges(transaction, projection, nonce)
+  await gate(outcomes)
+  const newestTs = newestFact(batch, outcomes, ['applied'])
+  const isLogged = await saveCommit(transaction, projection, figures, { nonce, newestTs })
+  return {
+    outcomes,
+    nonce: isLogged ? nonce : null,
+    version: head?.version ?? null,
+    newestTs: newestFact(batch, outcomes, ['applied', 'skipped']),
+  }
+}

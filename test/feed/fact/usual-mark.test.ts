@@ -1,0 +1,108 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { digestOf } from '../../../src/feed/fact/digest.ts'
+import { factSchema } from '../../../src/feed/fact/fact.ts'
+import { NumberText } from '../../../src/feed/fact/decimal-text.ts'
+import { readUsualMark } from '../../../src/feed/fact/usual-mark.ts'
+import { mark, midnight, position, vaultA } from '../../support/world.ts'
+
+const usual = mark(vaultA, midnight, '1234.567891', {
+  prices: { USDC: '1', WETH: '2000.5' },
+  positions: [position('one'), { ...position('two', '95.25'), ticks: { lower: -10, upper: 20, current: 3 } }],
+})
+
+/** Values that a place of a mark may have, good and bad. */
+const strange = fc.oneof(
+  fc.constantFrom<unknown>(
+    ...[
+      '0',
+      '1',
+      '1.5',
+      '01',
+      '-1',
+      '1.1234567',
+      '1e3',
+      '',
+      ' 1',
+      '1.',
+      'x'.repeat(200),
+      'x'.repeat(201),
+      '\0',
+      '\ud800',
+    ],
+    ...[
+      0,
+      -1,
+      1.5,
+      2 ** 31,
+      1_000_001,
+      NaN,
+      null,
+      undefined,
+      true,
+      [],
+      {},
+      new NumberText('1.5'),
+      vaultA.toUpperCase(),
+    ],
+    ...['é', `0x${'Ab'.repeat(20)}`, [position('same'), position('same')], { lower: '2', upper: '1', current: '1' }],
+    ...[{ lower: 2, upper: 1, current: 1 }, { lower: 1, upper: 1, current: 5 }, JSON.parse('{"__proto__":"1"}')],
+  ),
+  fc.string({ maxLength: 4 }),
+  fc.nat(),
+)
+
+interface Change {
+  /** Which of all places of the mark. */
+  readonly place: number
+  readonly way: 'replace' | 'remove' | 'add'
+  readonly value: unknown
+  readonly key: string
+}
+
+const change: fc.Arbitrary<Change> = fc.record({
+  place: fc.nat(),
+  way: fc.constantFrom('replace', 'remove', 'add'),
+  value: strange,
+  key: fc.constantFrom('fees', 'highWaterValueUsd', 'ticks', 'kind', 'x'),
+})
+
+/** All objects within a value. */
+function objectsIn(value: unknown): Record<string, unknown>[] {
+  if (typeof value !== 'object' || value === null) return []
+  return [value as Record<string, unknown>, ...Object.values(value).flatMap(objectsIn)]
+}
+
+function changed({ place, way, value, key }: Change, fact: unknown): void {
+  const objects = objectsIn(fact)
+  const places = objects.flatMap((object) => Object.keys(object).map((name) => ({ object, name })))
+  const found = places[place % places.length]
+  if (way === 'add') Object.assign(objects[place % objects.length] ?? {}, { [key]: value })
+  else if (found !== undefined && way === 'replace') found.object[found.name] = value
+  else if (found !== undefined) Reflect.deleteProperty(found.object, found.name)
+}
+
+test('a mark in its usual form is read as by the schema', () => {
+  const read = readUsualMark(usual)
+  expect(read).not.toBeNull()
+  expect(read).toEqual(factSchema.parse(usual))
+  expect(Object.keys(read ?? {})).toEqual(Object.keys(factSchema.parse(usual)))
+})
+
+test('whatever is read without the schema is read by it alike', () => {
+  let taken = 0
+  fc.assert(
+    fc.property(fc.array(change, { maxLength: 2 }), (changes) => {
+      const fact: unknown = structuredClone(usual)
+      for (const each of changes) changed(each, fact)
+      const read = readUsualMark(fact)
+      if (read === null) return
+      taken++
+      const bySchema = factSchema.parse(fact)
+      expect(read).toEqual(bySchema)
+      expect(digestOf(read)).toBe(digestOf(bySchema))
+    }),
+    { numRuns: 2_000 },
+  )
+  expect(taken).toBeGreaterThan(300)
+})

@@ -1,0 +1,242 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openPostgreSqlWriter } from '../../src/database/postgresql/writer.ts'
+import { openPostgreSql } from '../../src/database/postgresql/database.ts'
+import { migrate } from '../../src/database/prisma/migrations.ts'
+import type { Database } from '../../src/database/database.ts'
+import type { Summary } from '../../src/feed/checkpoints.ts'
+import { BadFact } from '../../src/feed/errors.ts'
+import { CommitsLost } from '../../src/feed/feed-position.ts'
+import type { FactInput } from '../../src/feed/fact/fact.ts'
+import { ingest, type IngestOptions } from '../../src/feed/ingest.ts'
+import { gathered } from '../../src/feed/jobs/gather.ts'
+import { segmentsOf } from '../../src/feed/jobs/segments.ts'
+import { subjectsOf } from '../../src/feed/jobs/subjects.ts'
+import { createWriter, type Writer } from '../../src/feed/jobs/writer.ts'
+import { type Line, readLines } from '../../src/feed/reading/lines.ts'
+import { fileSource } from '../../src/feed/reading/source.ts'
+import { rejectsFile } from '../../src/feed/rejects.ts'
+import { createOnServer, empty, postgresUrl } from '../support/database.ts'
+import { type Dump, dumpReadModel } from '../support/dump.ts'
+import { feedText, manyDemoFacts, realFeed } from '../support/feeds.ts'
+import { addressOf, deposit, feedOf, mark, midnight, opened, position, strategy, vaultA } from '../support/world.ts'
+
+const demo = manyDemoFacts(4)
+
+async function linesOf(facts: readonly (FactInput | string)[]): Promise<Line[]> {
+  const text = facts.map((fact) => `${typeof fact === 'string' ? fact : JSON.stringify(fact)}\n`).join('')
+  const lists = readLines(chunks([Buffer.from(text)]), { line: 0, byte: 0 })
+  const lines: Line[] = []
+  for await (const list of lists) lines.push(...list)
+  return lines
+}
+
+async function* chunks<Item>(items: readonly Item[]): AsyncGenerator<Item> {
+  for (const item of items) yield await Promise.resolve(item)
+}
+
+describe('the subjects of a line', () => {
+  const a = vaultA.toLowerCase()
+  const marked = JSON.stringify(mark(vaultA, midnight, '1'))
+  test.each<[string, string, readonly string[] | null]>([
+    ['a mark', marked, [a]],
+    ['a mark with spaces', marked.replaceAll('":', '" : '), [a]],
+    ['an address in capitals', marked.replace(vaultA, vaultA.toUpperCase().replace('0X', '0x')), [a]],
+    ['an escaped key', marked.replace('"vault"', '"v\\u0061ult"'), [a]],
+    ['a deposit', JSON.stringify(deposit(vaultA, midnight, '1')), [a]],
+    [
+      'a text that is a key',
+      marked.replace('"positions":[]', `"positions":[${JSON.stringify(position('vault'))}]`),
+      [a],
+    ],
+    ['two vaults', marked.replace('{', `{"vault":"${addressOf(7)}",`), []],
+    ['a strategy', JSON.stringify(strategy('one')), null],
+    ['a line that is no fact', '{', []],
+  ])('%s', async (_what, text, subjects) => {
+    const [line] = await linesOf([text])
+    expect(subjectsOf(line as Line)).toEqual(subjects)
+  })
+
+  test('a vault belongs to its owner too', async () => {
+    const [line] = await linesOf([opened(vaultA, 'one')])
+    expect(subjectsOf(line as Line)).toHaveLength(2)
+  })
+})
+
+describe('segments', () => {
+  const vaults = Array.from({ length: 12 }, (_, at) => addressOf(at + 1))
+  const marks = Array.from({ length: 100 }, (_, at) => vaults.map((vault) => mark(vault, midnight + at, '1'))).flat()
+
+  test('hold each line once, each vault in one part, in the order of the feed', async () => {
+    const lines = await linesOf(marks)
+    const [segment, ...others] = segmentsOf(lines, 4)
+    expect(others).toEqual([])
+    expect(segment?.parts?.map((part) => part.length)).toEqual([300, 300, 300, 300])
+    expect(segment?.parts?.flat().sort((x, y) => x - y)).toEqual(lines.map((_, at) => at))
+    const vaultsOf = segment?.parts?.map((part) => new Set(part.map((at) => marks[at]?.['vault' as 'kind'])))
+    expect(vaultsOf?.map(({ size }) => size)).toEqual([3, 3, 3, 3])
+    for (const part of segment?.parts ?? []) expect(part).toEqual(part.toSorted((x, y) => x - y))
+  })
+
+  test('a strategy stands between rounds, a screen does not', async () => {
+    const screen: FactInput = { kind: 'screen', ts: midnight, assets: [], pairs: [], strategies: {} }
+    const lines = await linesOf([...marks, strategy('one'), ...marks.slice(0, 600), screen, ...marks.slice(600)])
+    const segments = segmentsOf(lines, 4)
+    expect(segments.map((each) => [each.lines.length, each.parts?.length ?? 1])).toEqual([
+      [1_200, 4],
+      [1, 1],
+      [1_201, 4],
+    ])
+  })
+
+  test('vaults that an owner gets are in one part', async () => {
+    const lines = await linesOf([...marks, ...vaults.map((vault) => opened(vault, 'one'))])
+    expect(segmentsOf(lines, 4).map(({ parts }) => parts)).toEqual([null])
+  })
+})
+
+describe('gathered lines', () => {
+  test('are joined while they come without a pause, and an error follows them', async () => {
+    async function* source(): AsyncGenerator<Line[]> {
+      const lines = await linesOf(['1', '2', '3', '4', '5', '6'])
+      for (const line of lines.slice(0, 5)) yield [line]
+      await new Promise((resolve) => setTimeout(resolve, 60))
+      yield lines.slice(5)
+      throw new Error('cut')
+    }
+    const lengths: number[] = []
+    const read = async (): Promise<void> => {
+      for await (const lines of gathered(source(), 3)) lengths.push(lines.length)
+    }
+    await expect(read()).rejects.toThrow('cut')
+    expect(lengths).toEqual([3, 2, 1])
+  })
+})
+
+describe.skipIf(postgresUrl === undefined)('several writers', () => {
+  let folder: string
+  let database: Database
+  let writers: Writer[] = []
+  let whole: { dump: Dump; summary: Summary }
+
+  beforeAll(async () => {
+    folder = await mkdtemp(path.join(tmpdir(), 'jobs-'))
+    const url = await createOnServer(postgresUrl ?? '')
+    database = await openPostgreSql(url, 5)
+    await migrate(database)
+    writers = Array.from({ length: 4 }, () => createWriter(openPostgreSqlWriter(url)))
+    whole = await applied(demo, { writers: [] })
+  })
+  afterAll(async () => {
+    await Promise.all(writers.map((writer) => writer.close()))
+    await database.close()
+    await rm(folder, { recursive: true })
+  })
+
+  /** Applies facts to the empty database. */
+  async function applied(facts: readonly (FactInput | string)[], options: Partial<IngestOptions> = {}) {
+    await empty(database)
+    const summary = await ingest({ database, source: feedOf(facts, 5_000), writers, ...options })
+    return { dump: await dumpReadModel(database), summary }
+  }
+
+  /** Writers of which some fail, each at its own part. */
+  function failing(fails: (part: number) => 'before' | 'after' | null): Writer[] {
+    let parts = 0
+    return writers.map((writer) => ({
+      ...writer,
+      async apply(part, gate) {
+        const way = fails(parts++)
+        if (way === 'before') throw new Error('The writer has failed')
+        const result = await writer.apply(part, gate)
+        if (way === 'after') throw new Error('The answer of the writer was lost')
+        return result
+      },
+    }))
+  }
+
+  test('leave the same as one', async () => {
+    let parts = 0
+    const counting = failing(() => (parts++, null))
+    expect(await applied(demo, { writers: counting })).toEqual(whole)
+    expect(parts).toBe(4)
+  })
+
+  test.skipIf(realFeed === null)('leave the same of real-market facts', async () => {
+    const dumps: Dump[] = []
+    for (const each of [[], writers]) {
+      await empty(database)
+      await ingest({ database, source: await fileSource(realFeed ?? ''), writers: each })
+      dumps.push(await dumpReadModel(database))
+    }
+    expect(dumps[1]).toEqual(dumps[0])
+  })
+
+  test('skip a feed that is applied', async () => {
+    await applied(demo)
+    const again = await ingest({ database, source: feedOf(demo, 5_000), writers })
+    expect(again).toEqual({ applied: {}, skipped: whole.summary.applied, rejected: {} })
+    expect(await dumpReadModel(database)).toEqual(whole.dump)
+  })
+
+  test.each(['before', 'after'] as const)('that fail %s their commit leave the same', async (way) => {
+    const found = await applied(demo, { writers: failing((part) => (part % 3 === 1 ? way : null)) })
+    expect(found.dump).toEqual(whole.dump)
+    if (way === 'before') expect(found.summary).toEqual(whole.summary)
+  })
+
+  test('commit nothing behind a bad line, and all before it', async () => {
+    const at = demo.length - 300
+    const bad = mark(addressOf(99), midnight, '1')
+    const facts = [...demo.slice(0, at), bad, ...demo.slice(at)]
+    await expect(applied(facts)).rejects.toBeInstanceOf(BadFact)
+    const found = await dumpReadModel(database)
+    expect(found).toEqual((await applied(demo.slice(0, at), { writers: [] })).dump)
+  })
+
+  test('set bad lines aside in their order', async () => {
+    const facts = demo.flatMap((fact, at): (FactInput | string)[] => [
+      fact,
+      ...(at % 100 === 50 ? ['{', mark(addressOf(99), midnight + at, '1')] : []),
+    ])
+    const found: unknown[] = []
+    for (const each of [[], writers]) {
+      const rejects = rejectsFile(path.join(folder, `${each.length}.ndjson`), 'w')
+      found.push({ ...(await applied(facts, { rejects, writers: each })), text: await readFile(rejects.file, 'utf8') })
+      await rejects.close()
+    }
+    expect(found[1]).toEqual(found[0])
+  })
+
+  test('apply again what the database has lost, also where it was all', async () => {
+    const file = path.join(folder, 'feed.ndjson')
+    const middle = Math.floor(demo.length / 2)
+    await writeFile(file, feedText([...demo.slice(0, middle), strategy('late'), ...demo.slice(middle)]))
+    const reopened: unknown[] = []
+    const onReopen = (stored: unknown): void => void reopened.push(stored)
+    let rounds = 0
+    const losing: Database = {
+      ...database,
+      async transaction(work) {
+        // Like a failover to a replica that has nothing yet.
+        if (++rounds === 4) await empty(database)
+        return database.transaction(work)
+      },
+    }
+    await empty(database)
+    await ingest({ database: losing, source: await fileSource(file), writers, onReopen })
+    const found = await dumpReadModel(database)
+    await empty(database)
+    await ingest({ database, source: await fileSource(file) })
+    expect(reopened).toEqual([null])
+    expect(found).toEqual(await dumpReadModel(database))
+  })
+
+  test('apply nothing to a database without the commits before', async () => {
+    await empty(database)
+    const part = { lines: [], skipBad: false, clockSeconds: undefined, base: '7.1234' }
+    await expect(writers[0]?.apply(part, () => Promise.resolve())).rejects.toBeInstanceOf(CommitsLost)
+  })
+})
