@@ -2,11 +2,13 @@ import type { Database, Transaction } from '../../database/database.ts'
 import { isConflict } from '../../database/errors.ts'
 import { appendCommit, commitNonce } from '../../database/write/commit-log.ts'
 import { type FeedPosition, lockFeedPosition, saveFeedPosition, saveNewestFact } from '../../database/write/feed.ts'
+import { addToStrategyDays } from '../../database/write/strategy-day.ts'
 import { saveVaultTallies } from '../../database/write/vaults/vault-tally.ts'
 import { DomainError } from '../../domain/errors.ts'
 import type { BatchLine, LineOutcome } from './line-outcome.ts'
 import { digestOf } from '../fact/digest.ts'
 import { type ExpectedState, movesPosition, requireExpectedState } from '../feed-position.ts'
+import { changedStrategyDays } from './history.ts'
 import { areKnown, loadKnownState } from './known-state.ts'
 import { Projection } from './projection.ts'
 import { countChanges, saveChanges } from './save-changes.ts'
@@ -110,6 +112,7 @@ async function applyOnce(
     appendCommit(transaction, { nonce, newestTs, tags, ledgerRows: projection.changes.events.length })
   }
   saveVaultTallies(transaction, countChanges(projection))
+  addToStrategyDays(transaction, changedStrategyDays(known.vaults, projection.changes))
   return { outcomes, seen: moved ?? (hasApplied ? undefined : stored) }
 }
 
