@@ -104,7 +104,7 @@ async function run(
       const moment = past === null ? '' : `, or it had not begun at ${String(variables[past.parameter])}`
       return problem('VAULT_NOT_FOUND', `no vault is known at ${String(variables['address'])}${moment}`)
     }
-    const isFinal = past?.isFinal(JSON.parse(rest) as never, variables) === true
+    const isFinal = past?.isFinal(JSON.parse(rest) as never) === true
     const headers = headersOf(request, route, route.next?.(JSON.parse(rest) as never))
     const cacheControl = isFinal ? { cacheControl: `${keptBy}, max-age=${keptSeconds}` } : {}
     return { status: 200, headers, body: part, ...cacheControl }
