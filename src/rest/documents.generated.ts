@@ -100,7 +100,7 @@ export type SnapshotAtQueryVariables = Exact<{
 }>;
 
 
-export type SnapshotAtQuery = { readonly now: { readonly updatedAt: number } | null, readonly vault: { readonly owner: string, readonly status: VaultStatus, readonly valueUsd: number, readonly capitalInUsd: number, readonly capitalOutUsd: number, readonly netUsd: number, readonly strategyDeltaUsd: number, readonly marketDeltaUsd: number, readonly updatedAt: number, readonly vault: string, readonly strategy: string, readonly positions: ReadonlyArray<{ readonly inRange: boolean, readonly pendingRewardsUsd: number, readonly id: string, readonly pool: { readonly a: string, readonly b: string, readonly venue: string, readonly feeTier: number }, readonly range: { readonly lower: number, readonly upper: number, readonly current: number } }>, readonly fees: { readonly contributedUsd: number, readonly withdrawnUsd: number, readonly taxedUsd: number, readonly highWaterUsd: number }, readonly suspension: { readonly reason: string, readonly since: number, readonly exitsAvailable: boolean } | null } | null };
+export type SnapshotAtQuery = { readonly moment: { readonly isFinal: boolean } | null, readonly vault: { readonly owner: string, readonly status: VaultStatus, readonly valueUsd: number, readonly capitalInUsd: number, readonly capitalOutUsd: number, readonly netUsd: number, readonly strategyDeltaUsd: number, readonly marketDeltaUsd: number, readonly updatedAt: number, readonly vault: string, readonly strategy: string, readonly positions: ReadonlyArray<{ readonly inRange: boolean, readonly pendingRewardsUsd: number, readonly id: string, readonly pool: { readonly a: string, readonly b: string, readonly venue: string, readonly feeTier: number }, readonly range: { readonly lower: number, readonly upper: number, readonly current: number } }>, readonly fees: { readonly contributedUsd: number, readonly withdrawnUsd: number, readonly taxedUsd: number, readonly highWaterUsd: number }, readonly suspension: { readonly reason: string, readonly since: number, readonly exitsAvailable: boolean } | null } | null };
 
 export type SnapshotFieldsFragment = { readonly owner: string, readonly status: VaultStatus, readonly valueUsd: number, readonly capitalInUsd: number, readonly capitalOutUsd: number, readonly netUsd: number, readonly strategyDeltaUsd: number, readonly marketDeltaUsd: number, readonly updatedAt: number, readonly vault: string, readonly strategy: string, readonly positions: ReadonlyArray<{ readonly inRange: boolean, readonly pendingRewardsUsd: number, readonly id: string, readonly pool: { readonly a: string, readonly b: string, readonly venue: string, readonly feeTier: number }, readonly range: { readonly lower: number, readonly upper: number, readonly current: number } }>, readonly fees: { readonly contributedUsd: number, readonly withdrawnUsd: number, readonly taxedUsd: number, readonly highWaterUsd: number }, readonly suspension: { readonly reason: string, readonly since: number, readonly exitsAvailable: boolean } | null };
 
@@ -277,8 +277,8 @@ export const SnapshotDocument = new TypedDocumentString(`
 }`) as unknown as TypedDocumentString<SnapshotQuery, SnapshotQueryVariables>;
 export const SnapshotAtDocument = new TypedDocumentString(`
     query SnapshotAt($address: Address!, $at: UnixTime!) {
-  now: vault(address: $address) {
-    updatedAt
+  moment: vault(address: $address, at: $at) {
+    isFinal
   }
   vault(address: $address, at: $at) {
     ...SnapshotFields

@@ -114,7 +114,7 @@ async function run(
     return problem('VAULT_NOT_FOUND', `no vault is known at ${String(variables['address'])}${moment}`)
   }
   const next = route.next?.(JSON.parse(rest) as never) ?? null
-  const isFinal = past?.isFinal(JSON.parse(rest) as never, variables) === true
+  const isFinal = past?.isFinal(JSON.parse(rest) as never) === true
   const headers = next === null ? jsonHeaders : linked(request, route, next)
   const cacheControl = isFinal ? { cacheControl: `${keptBy}, max-age=${keptSeconds}` } : {}
   return { status: 200, headers, body: part, ...cacheControl }

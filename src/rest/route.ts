@@ -54,7 +54,7 @@ export interface PastRoute<Data> {
   readonly parameter: string
   readonly document: TypedDocumentString<Data, never>
   /** Tells by the rest of the result whether the answer can never change. */
-  readonly isFinal: (data: Data, variables: Readonly<Record<string, unknown>>) => boolean
+  readonly isFinal: (data: Data) => boolean
 }
 
 /** Paths through the objects of a result, up to the first list. */

@@ -59,7 +59,7 @@ export const routes: readonly Route[] = [
     {
       parameter: 'at',
       document: SnapshotAtDocument,
-      isFinal: ({ now }, { at }) => now != null && Number(at) < now.updatedAt,
+      isFinal: ({ moment }) => moment?.isFinal === true,
     },
   ),
 

@@ -25,12 +25,15 @@ const addDays = insertSet(
     gain_usd = strategy_day.gain_usd + excluded.gain_usd`,
 )
 
-/** Adds the changes of vaults' days to those of their strategies, in the order of their key, in which writers lock them. */
+/**
+ * Adds the changes of vaults' days to those of their strategies. All writers change the same rows: it must follow `appendCommit`,
+ * whose lock puts them in turn.
+ */
 export function addToStrategyDays(transaction: Transaction, changes: readonly ChangedDay[]): void {
   const sums = new Map<string, { strategyId: string; day: number; changeUsd: Decimal; gainUsd: Decimal }>()
   for (const { strategyId, before, after } of changes) {
     const { day } = after.day
-    const key = `${String(day).padStart(8, '0')} ${strategyId}`
+    const key = `${day} ${strategyId}`
     const changeUsd = changeOf(after).minus(before === null ? 0 : changeOf(before))
     const gainUsd = gainOf(after).minus(before === null ? 0 : gainOf(before))
     const sum = sums.get(key)
@@ -41,10 +44,9 @@ export function addToStrategyDays(transaction: Transaction, changes: readonly Ch
       gainUsd: sum?.gainUsd.plus(gainUsd) ?? gainUsd,
     })
   }
-  const sorted = [...sums].sort(([one], [other]) => (one < other ? -1 : 1))
   addDays(
     transaction,
-    sorted.map(([, { strategyId, day, changeUsd, gainUsd }]) => ({
+    Array.from(sums.values(), ({ strategyId, day, changeUsd, gainUsd }) => ({
       strategy_id: strategyId,
       day,
       change_usd: usdText(changeUsd),

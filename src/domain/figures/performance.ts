@@ -12,7 +12,7 @@ export interface DayGrowth {
   readonly growth: number
 }
 
-/** What investors compare by, over the whole days of a window. All are fractions: 0.12 is 12 %. */
+/** Figures that investors compare by, over the whole days of a window. All are fractions: 0.12 is 12 %. */
 export interface Performance {
   /** First and last day that count, in days since 1970-01-01; null where there was no value. */
   readonly firstDay: number | null

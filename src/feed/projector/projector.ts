@@ -3,6 +3,7 @@ import { isConflict } from '../../database/errors.ts'
 import { appendCommit, commitNonce, hasCommit, type LoggedBatch } from '../../database/write/commit-log.ts'
 import { type FeedPosition, lockFeedPosition, saveFeedPosition, saveNewestFact } from '../../database/write/feed.ts'
 import type { Figures } from '../../database/write/strategy.ts'
+import { addToStrategyDays } from '../../database/write/strategy-day.ts'
 import { saveVaultTallies } from '../../database/write/vaults/vault-tally.ts'
 import { DomainError } from '../../domain/errors.ts'
 import type { BatchLine, LineOutcome } from './line-outcome.ts'
@@ -10,6 +11,7 @@ import type { Fact } from '../fact/fact.ts'
 import { digestOf } from '../fact/digest.ts'
 import { type ExpectedState, hasHandled, movesPosition, requireExpectedState } from '../feed-position.ts'
 import type { KnownState } from './changes.ts'
+import { changedStrategyDays } from './history.ts'
 import { areKnown, loadKnownState } from './known-state.ts'
 import { Projection } from './projection.ts'
 import { countChanges, saveChanges, saveFigures } from './save-changes.ts'
@@ -150,6 +152,7 @@ export async function saveCommit(
   const tags = await saveFigures(transaction, projection, figures)
   if (tags.length > 0) appendCommit(transaction, { ...commit, tags, ledgerRows: projection.changes.events.length })
   saveVaultTallies(transaction, countChanges(projection))
+  addToStrategyDays(transaction, changedStrategyDays(projection.known.vaults, projection.changes))
   return tags.length > 0
 }
 

@@ -12,7 +12,6 @@ import {
   refreshFigures,
   saveStrategies,
 } from '../../database/write/strategy.ts'
-import { addToStrategyDays } from '../../database/write/strategy-day.ts'
 import { saveScreens } from '../../database/write/universe.ts'
 import { saveVaults, type VaultRecord } from '../../database/write/vault.ts'
 import { saveLayouts, saveVaultChanges } from '../../database/write/vaults/history.ts'
@@ -21,7 +20,6 @@ import { saveOwners } from '../../database/write/vaults/owner.ts'
 import type { CountChange } from '../../database/write/vaults/vault-tally.ts'
 import { dayOf } from '../../domain/returns.ts'
 import { type Changes, countedBy, type KnownState } from './changes.ts'
-import { changedStrategyDays } from './history.ts'
 import type { Projection } from './projection.ts'
 
 /** Writes the rows that a batch changes, without the figures of strategies. */
@@ -52,7 +50,6 @@ export async function saveChanges(
     }),
   )
   saveDays(transaction, [...changes.days.values()])
-  addToStrategyDays(transaction, changedStrategyDays(known.vaults, changes))
   saveLayouts(transaction, changes.layouts)
   saveVaultChanges(transaction, [...changes.vaultChanges.values()])
   saveEvents(transaction, changes.events, nonce)

@@ -106,6 +106,11 @@ export const VaultType = builder.prismaObject('Vault', {
         reason === null || since === null ? null : { reason, since },
     }),
     updatedAt: t.expose('updatedAt', { type: 'UnixTime', description: 'Time of its newest fact, in Unix seconds.' }),
+    isFinal: t.boolean({
+      description:
+        'Whether this state can never change: of a moment before its newest fact, since older facts are refused. False for the vault as it is now.',
+      resolve: ({ moment }) => moment !== null && !moment.isNewest,
+    }),
     historySince: t.field({
       type: 'UnixTime',
       description: 'From when on its state is kept, in Unix seconds: any moment from then on can be asked for.',

@@ -3,12 +3,24 @@ import { Decimal } from '../../../domain/decimal.ts'
 /** Micro-dollars up to which a float gives them exactly: the product with a million errs by less than a tenth of one. */
 const exactMicros = 1e14
 
+/** The capital of the last point: most points have that of the one before. */
+const lastIn = { text: '0', micros: 0 }
+const lastOut = { text: '0', micros: 0 }
+
+function remember(last: typeof lastIn, text: string): number {
+  last.text = text
+  last.micros = Number(text) * 1e6
+  return last.micros
+}
+
 /**
  * Returns the value of a vault, net of flows plus capital in minus capital out, as exact text without trailing zeros. Most
  * amounts fit into integers of a float, which are many times as fast as decimals.
  */
 export function valueUsdOf(netUsd: string, capitalInUsd: string, capitalOutUsd: string): string {
-  const [net, capitalIn, capitalOut] = [Number(netUsd) * 1e6, Number(capitalInUsd) * 1e6, Number(capitalOutUsd) * 1e6]
+  const net = Number(netUsd) * 1e6
+  const capitalIn = capitalInUsd === lastIn.text ? lastIn.micros : remember(lastIn, capitalInUsd)
+  const capitalOut = capitalOutUsd === lastOut.text ? lastOut.micros : remember(lastOut, capitalOutUsd)
   const micros = Math.round(net) + Math.round(capitalIn) - Math.round(capitalOut)
   if (micros < 0 || Math.abs(net) > exactMicros || capitalIn > exactMicros || capitalOut > exactMicros) {
     return new Decimal(netUsd).plus(capitalInUsd).minus(capitalOutUsd).toFixed()
