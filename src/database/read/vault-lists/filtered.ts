@@ -6,9 +6,9 @@ import type { OrderSql } from './order.ts'
 import { inOrder, ofSmallOwners, pageExtent, parameters, partsOf } from './ranges.ts'
 
 /** Maximum number of vaults that match a filter by which no index is ordered, to sort them: they take a few milliseconds. */
-export const mostSorted = 1_000
+const mostSorted = 1_000
 /** Maximum number of vaults that are looked at in the order of an index, for those among them that match. */
-export const mostScanned = 3_000
+const mostScanned = 3_000
 /** Minimum number of them for each strategy and owner, of which lists may be. */
 const leastScannedEach = 10
 
