@@ -8,7 +8,14 @@ import { ingest } from '../../src/feed/ingest.ts'
 import { emptyDatabase, type TestDatabase } from '../support/database.ts'
 import { dumpReadModel } from '../support/dump.ts'
 import { gatewayOn } from '../support/gateway.ts'
-import { type Call, callOf, describeOnChain, patienceMilliseconds, startChain, type TestChain } from './support/anvil.ts'
+import {
+  type Call,
+  callOf,
+  describeOnChain,
+  patienceMilliseconds,
+  startChain,
+  type TestChain,
+} from './support/anvil.ts'
 import * as artifacts from './support/artifacts.ts'
 import { callsOf, deploySlipstream, pairOf } from './support/cl-venues.ts'
 import { observe } from './support/observer.ts'
@@ -112,7 +119,8 @@ describeOnChain('a chain that is reorganised', () => {
         const depositor = random() < 0.5 ? alice : bob
         const kind = random()
         if (kind < 0.3) return deposit(depositor, Math.ceil(random() * 900))
-        if (kind < 0.5) return callOf(depositor, address, abi, 'withdraw', [BigInt(Math.ceil(random() * 9)) * 10n ** 17n])
+        if (kind < 0.5)
+          return callOf(depositor, address, abi, 'withdraw', [BigInt(Math.ceil(random() * 9)) * 10n ** 17n])
         if (kind < 0.7) return callOf(bob, strategy, artifacts.beefyStrategy.abi, 'harvest', [])
         return protocol.swap(one, other, usdc(Math.ceil(random() * 9_000)))
       },
@@ -149,11 +157,11 @@ describeOnChain('a chain that is reorganised', () => {
   }
 
   const nextIdOf = async (manager: Address): Promise<bigint> =>
-    (await chain.client.readContract({
+    ((await chain.client.readContract({
       address: manager,
       abi: artifacts.clManager.abi,
       functionName: 'totalSupply',
-    })) as bigint + 1n
+    })) as bigint) + 1n
 
   /** Something that may happen to a vault. Some of it fails, such as pausing twice, and leaves no log. */
   function chance(vault: Operator, random: () => number): Call {
