@@ -23,10 +23,7 @@ export interface IngestOptions {
   readonly source: Source
   /** Receives rejected lines; without it the first one ends the run. */
   readonly rejects?: Rejects
-  /**
-   * Called after each batch, also after one that ends with a bad line, with the end of its lines in bytes of the
-   * decompressed feed.
-   */
+  /** Called after each batch, also one that ends with a bad line, with its end in bytes of the decompressed feed. */
   readonly onProgress?: (summary: Summary, bytesHandled: number) => void
   /** Observes outages of the database, which are waited for; without it an outage ends the run. */
   readonly outageObserver?: OutageObserver
@@ -118,7 +115,8 @@ function beginningOf(source: Source): Pick<Run, 'source' | 'expected' | 'handled
 
 async function applySource(options: IngestOptions, run: Run, checkpoints: Checkpoints): Promise<void> {
   const { source, summary } = run
-  const { nowSeconds, signal, onProgress, rejects, writers = [] } = options
+  const { nowSeconds, onProgress, rejects, writers = [] } = options
+  const isAborted = (): boolean => options.signal?.aborted === true
   let bytesHandled = source.start.byte
   const onHandled = ({ number, endByte }: Line): void => {
     run.handledLine = number
@@ -134,13 +132,13 @@ async function applySource(options: IngestOptions, run: Run, checkpoints: Checkp
     }
   }
   for await (const { lines, parts } of segmentsIn(readSource(source), writers.length)) {
-    if (signal?.aborted === true) return
+    if (isAborted()) return
     const committed = parts === null ? [] : await checkpointed(applyByParts(options, run, lines, parts, onHandled))
     if (committed === null) continue
     let next = parseBatch(source, nowSeconds, lines, 0)
     for (let from = 0; from < lines.length; from += maxBatchLines) {
       const batch = await next
-      if (signal?.aborted === true) return
+      if (isAborted()) return
       // Parses the next batch while the database processes this one.
       next = parseBatch(source, nowSeconds, lines, from + maxBatchLines)
       await checkpointed(applyLines(options, run, batch, committed.slice(from, from + maxBatchLines), onHandled))

@@ -157,6 +157,9 @@ function failure({ parameters }: Route, { message, extensions }: ExecutionError)
   const { argument, code } = extensions ?? {}
   if (code === 'DATABASE_UNAVAILABLE' || code === 'DEADLINE_EXCEEDED' || code === 'OVERLOADED')
     return retryLater(code, message)
+  if (code === 'HISTORY_NOT_KEPT') {
+    return problem(code, message, 'at', { historySince: extensions?.['historySince'] })
+  }
   if (code !== 'BAD_USER_INPUT') return problem('INTERNAL', message)
   if (typeof argument !== 'string') return problem('BAD_PARAMETER', message)
   const [name = argument] = Object.entries(parameters).find(([, { variable }]) => variable === argument) ?? []

@@ -106,7 +106,8 @@ describe('a parameter', () => {
     const { minimum = NaN, maximum = NaN } = schema
     const ask = (value: number): Promise<Response> => gateway.get(`${path.replace(':address', vault)}?${name}=${value}`)
     // There was no vault at the beginning of time.
-    for (const value of [minimum, maximum]) expect((await ask(value)).status).toBe(name === 'at' && value === 0 ? 404 : 200)
+    for (const value of [minimum, maximum])
+      expect((await ask(value)).status).toBe(name === 'at' && value === 0 ? 404 : 200)
     for (const value of [minimum - 1, maximum + 1]) {
       const refused = await ask(value)
       expect([refused.status, await refused.json()]).toEqual([400, expect.objectContaining({ parameter: name })])

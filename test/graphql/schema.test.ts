@@ -120,7 +120,9 @@ describe('the schema', () => {
   })
 
   test('has no Int for a time or a block, which 32 bits do not hold', () => {
-    const times = members.filter(({ name }) => /^ts$|at$|since|until|time/i.test(name) && !['format', timeWeighted].includes(name))
+    const times = members.filter(
+      ({ name }) => /^ts$|at$|since|until|time/i.test(name) && !['format', timeWeighted].includes(name),
+    )
     expect(offenders(times, ({ type }) => type === 'UnixTime')).toEqual([])
     const blocks = members.filter(({ name }) => /block/i.test(name))
     expect(offenders(blocks, ({ type }) => type === 'BlockNumber' || type === 'Block')).toEqual([])

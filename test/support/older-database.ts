@@ -106,7 +106,7 @@ function olderPages(rows: string): string {
 const historyTables = ['position_layout', 'vault_change', 'equity_curve_page']
 const historyColumns = ['history_since', 'marked_at', 'changed_at', 'layout_digest', 'market_delta_usd', 'state']
 
-/** What a dump has without history, which a database lacks for the time before it was migrated. */
+/** A dump without history, which a database lacks for the time before it was migrated. */
 export function withoutHistory(dump: Dump): Dump {
   const others = Object.entries(dump).filter(([table]) => !historyTables.includes(table))
   return Object.fromEntries(

@@ -121,10 +121,8 @@ export function createExecutor({ schema, limits, admission, runConsistently, onF
       }
     }
     onFallback?.(compiled === null ? 'not compiled' : 'error')
-    const operationName = definition.name?.value
-    const rootValue = event?.value
-    const args = { schema, document, operationName, variableValues: variables, contextValue, rootValue }
-    const result = await execute(args)
+    const args = { schema, document, operationName: definition.name?.value, rootValue: event?.value }
+    const result = await execute({ ...args, variableValues: variables, contextValue })
     // graphql-js cannot write the separate part of a REST document; only its errors are of use there.
     if (compiled !== null && part !== undefined && result.errors === undefined)
       throw new Error('An operation failed compiled, and succeeded in graphql-js.')

@@ -81,8 +81,8 @@ export function decodeCursor<Parts extends unknown[]>(
 
 /** Returns the cursor of the start or the end of a page; null if it is empty, unless it ends where no more was looked at. */
 function cursorAt<Node>({ lookedUpTo, ...page }: Page<Node>, end: 'start' | 'end'): string | null {
-  const isLimit = lookedUpTo !== undefined && lookedUpTo.isBackward === (end === 'start')
-  const node = isLimit ? lookedUpTo.node : page.nodes.at(end === 'start' ? 0 : -1)
+  const limit = lookedUpTo?.isBackward === (end === 'start') ? lookedUpTo : undefined
+  const node = limit !== undefined ? limit.node : page.nodes.at(end === 'start' ? 0 : -1)
   return node === undefined ? null : page.cursorOf(node)
 }
 

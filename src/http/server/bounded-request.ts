@@ -118,7 +118,7 @@ export class BoundedRequest extends IncomingMessage implements IncomingRequest {
 
 /** Node's parser of a connection, which calls its functions by number. */
 interface ParsedSocket extends Socket {
-  readonly parser?: { [call: number]: unknown } | null
+  readonly parser?: Record<number, unknown> | null
 }
 
 /** Number of the function that a parser calls for each chunk: HTTPParser.kOnBody of Node 20 to 26. */

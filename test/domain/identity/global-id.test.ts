@@ -95,7 +95,12 @@ describe('a global id', () => {
     'is read with the address as %s',
     (text) => {
       expect(parseGlobalId(text)).toEqual({ type: 'Vault', at: null, vault: address })
-      expect(parseGlobalId(`${text}/position/p`)).toEqual({ type: 'Position', at: null, vault: address, positionId: 'p' })
+      expect(parseGlobalId(`${text}/position/p`)).toEqual({
+        type: 'Position',
+        at: null,
+        vault: address,
+        positionId: 'p',
+      })
       expect(parseGlobalId(`${text}/event/${hash.toUpperCase().replace('X', 'x')}/0`)).toEqual({
         type: 'LedgerRow',
         vault: address,

@@ -8,7 +8,7 @@ import {
 } from 'graphql'
 import { admissionLimits, assumedLengths, filterCosts, lookupCost, readCost } from '../../../limits.ts'
 
-/** What a list costs besides its items, and its items' number. */
+/** Cost of a list besides its items. */
 export interface PricedPage {
   /** Number of items of a connection's page; 1 for any other field. */
   readonly length: number

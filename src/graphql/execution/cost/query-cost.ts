@@ -171,8 +171,7 @@ class Pricer {
     const usesOwnVariables = isPriced && usesVariables(node.arguments ?? [])
     const cost: CostFunction = (computation, page) => {
       const given = isPriced ? argumentsOf(field, node, computation.variables) : {}
-      const asked = askedLength(given)
-      const filter = filterCost(given)
+      const [asked, filter] = [askedLength(given), filterCost(given)]
       const each = costAt(inner, computation, { length: asked?.length ?? 1, countCost: filter.count })
       const length = lengthOf(field, asked, page.length)
       const label = asked === null ? [] : [`${field.name}(${asked.argument}: ${asked.length})`]

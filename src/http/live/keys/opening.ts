@@ -8,7 +8,7 @@ import { EvaluationRefused } from './evaluation-queue.ts'
 export interface Opening {
   readonly place: Place
   /** Whether its client is still there, and it was not refused. */
-  isWanted(): boolean
+  readonly isWanted: () => boolean
 }
 
 /**

@@ -1,11 +1,11 @@
-import type { Pair, ValueRange, VaultFilter } from '../../database/read/vault-lists/filter.ts'
-import { Decimal } from '../../domain/decimal.ts'
-import { InvalidArgument } from '../../domain/errors.ts'
-import { type VaultStatus, vaultStatuses } from '../../domain/vault.ts'
-import { mostFilterValues, mostPools } from '../../limits.ts'
-import { distinct, requireAtMost, searchable } from './arguments.ts'
-import { builder } from './builder.ts'
-import { VaultStatusEnum } from './vault.ts'
+import type { Pair, ValueRange, VaultFilter } from '../../../database/read/vault-lists/filter.ts'
+import { Decimal } from '../../../domain/decimal.ts'
+import { InvalidArgument } from '../../../domain/errors.ts'
+import { type VaultStatus, vaultStatuses } from '../../../domain/vault.ts'
+import { mostFilterValues, mostPools } from '../../../limits.ts'
+import { distinct, requireAtMost, searchable } from '../arguments.ts'
+import { builder } from '../builder.ts'
+import { VaultStatusEnum } from '../vault.ts'
 
 const UsdRange = builder.inputType('UsdRange', {
   description: 'Amounts in USD from one bound to the other, both included.',
