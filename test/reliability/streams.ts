@@ -56,7 +56,7 @@ export async function streams(options: StreamsOptions): Promise<Finding> {
       } finally {
         await gateway.kill()
         const failures = failuresIn(await gateway.ended)
-        for (const failure of failures.slice(0, 1)) flaws.push(`${name}: the log has ${failures.length} lines: ${failure}`)
+        flaws.push(...failures.slice(0, 1).map((first) => `${name}: the log has ${failures.length} lines: ${first}`))
       }
     }
     return { figures, flaws }
