@@ -14,8 +14,8 @@ export const listLimits = {
 export const mostFilterValues = 200
 /** Maximum number of pairs and of venues of a filter, which are compared with the positions of each vault. */
 export const mostPools = 20
-/** Maximum number of vaults that are counted by a filter by value, pair or venue: they take 0.1 s. */
-export const mostCountedVaults = 100_000
+/** Maximum number of vaults that are counted by a filter by value, pair or venue: each is visited. */
+export const mostCountedVaults = 10_000
 /** Maximum length of the list of ids that `nodes` takes: the size of the largest page of vaults. */
 export const mostIds = 200
 /** Maximum length of a cursor; the gateway's own have at most 160 characters. */
