@@ -138,6 +138,7 @@ const refused: Readonly<Record<string, readonly string[]>> = {
     `update vault set point_count = 0`,
     `update vault set equity_at = null`,
   ],
+  vault_chain_id: [`update vault set chain_id = 0`, `update vault set chain_id = -1`],
   vault_ledger: [`update vault set ledger_block = -1`, `update vault set ledger_block = null, ledger_in_order = false`],
   strategy_tally_counts: statuses.map((status) => `update strategy_tally set ${status} = -1`),
   ledger_tally_counts: [
