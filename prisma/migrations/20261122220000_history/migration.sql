@@ -50,7 +50,7 @@ CREATE TABLE "strategy_day" (
     "strategy_id" TEXT NOT NULL,
     "day" INTEGER NOT NULL,
     "change_usd" DECIMAL(40,6) NOT NULL,
-    "gain_usd" DECIMAL(100,46) NOT NULL,
+    "gain_usd" DECIMAL(140,46) NOT NULL,
 
     CONSTRAINT "strategy_day_pkey" PRIMARY KEY ("strategy_id","day")
 );

@@ -16,6 +16,11 @@ import { apply, event, mark, midnight, opened, position, strategy, vaultA } from
 const usd = [usdDigits, usdScale]
 const fine = [fineDigits, fineScale]
 const price = [60, 18]
+/** Sums over the vaults of a strategy, of amounts and of amounts times growth: room for 100 and for 10^22 of the greatest. */
+const sums: Readonly<Record<string, readonly number[]>> = {
+  'strategy_day.change_usd': [usdDigits + 2, usdScale],
+  'strategy_day.gain_usd': [usdDigits + fineDigits + 22, fineScale + usdScale],
+}
 
 test('every column of decimals has the room that its amounts are held to', async () => {
   const database = await emptyDatabase()
@@ -31,7 +36,7 @@ test('every column of decimals has the room that its amounts are held to', async
   expect(columns.length).toBeGreaterThan(20)
   for (const { name, before, behind } of columns) {
     const isFine = /benchmark_|growth/.test(name)
-    const wanted = name.includes('.price_') ? price : isFine ? fine : usd
+    const wanted = sums[name] ?? (name.includes('.price_') ? price : isFine ? fine : usd)
     expect([before, behind], name).toEqual(wanted)
   }
 })
