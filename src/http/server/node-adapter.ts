@@ -33,8 +33,11 @@ export function nodeAdapter({ limits, capacity, begin, handle, trustedProxies }:
     let share: BodyShare | undefined
     let hasLeft = false
     const leaving: (() => void)[] = []
+    // Without a spread, which would take 2 us for each request.
     const exchange: Exchange = {
-      ...initialExchange,
+      body: initialExchange.body,
+      headers: initialExchange.headers,
+      stamp: initialExchange.stamp,
       request,
       trace,
       sender: client !== null && trustedProxies === 0 ? client.place.sender : senderOf(request, trustedProxies),
