@@ -51,7 +51,7 @@ async function marked(received: () => readonly (number | undefined)[]): Promise<
   await vi.waitFor(() => expect(received().at(-1)).toBe(valueUsd), 20_000)
 }
 
-test('urql subscribes to a vault', async () => {
+test('urql subscribes to a vault, also after the gateway was started again', async () => {
   const client = new Client({
     url: `${gateway.server.origin}/graphql`,
     preferGetMethod: false,
@@ -76,6 +76,7 @@ test('urql subscribes to a vault', async () => {
   await gateway.close()
   values.length = 0
   gateway = await liveGateway(database, {}, port)
+  await marked(() => values)
   unsubscribe()
 })
 
