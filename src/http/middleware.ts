@@ -23,8 +23,8 @@ export interface Exchange {
   stamp: Stamp | null
 }
 
-/** The part of an exchange that its stages set, before the first one. */
-export const initialExchange = { body: Buffer.alloc(0), headers: [], stamp: null } satisfies Partial<Exchange>
+/** The body of an exchange that no stage has read. */
+export const unreadBody = Buffer.alloc(0)
 
 /** A response: whole, or a stream of server-sent events. */
 export type Reply = EncodedResponse | StreamedResponse

@@ -7,15 +7,13 @@ import { emptyDatabase } from '../support/database.ts'
 import { dumpReadModel } from '../support/dump.ts'
 import { gatewayOn } from '../support/gateway.ts'
 import { type Call, describeOnChain, patienceMilliseconds, startChain, type TestChain } from './support/anvil.ts'
+import { usdc, weth } from './support/amounts.ts'
 import { type Known, observe } from './support/observer.ts'
 import { logsOf, openVault, type Operator } from './support/operator.ts'
 import { deployProtocol, type Protocol } from './support/protocol.ts'
 import { startProxy } from './support/proxy.ts'
 import { applyChain, chainJson, type ChainJson, factsOf, linesOf, optionsOf, type Said } from './support/reading.ts'
 import { openStrays, transferData, transferOf } from './support/strays.ts'
-
-const usdc = (amount: number): bigint => BigInt(amount) * 10n ** 6n
-const weth = (amount: number): bigint => BigInt(amount) * 10n ** 18n
 
 type Mark = Extract<FactInput, { kind: 'mark' }>
 type Event = Extract<FactInput, { kind: 'event' }>

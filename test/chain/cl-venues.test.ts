@@ -7,17 +7,14 @@ import type { FactInput } from '../../src/feed/fact/fact.ts'
 import { emptyDatabase } from '../support/database.ts'
 import { dumpReadModel } from '../support/dump.ts'
 import { describeOnChain, patienceMilliseconds, startChain, type TestChain } from './support/anvil.ts'
+import { usdc, weth } from './support/amounts.ts'
 import * as artifacts from './support/artifacts.ts'
 import { callsOf, type ClVenue, deployPancake, deploySlipstream, pairOf } from './support/cl-venues.ts'
 import { observe } from './support/observer.ts'
 import { openVault, type Operator } from './support/operator.ts'
 import { deployProtocol, type Protocol, type TestToken } from './support/protocol.ts'
-import { applyChain, chainJson, type ChainJson, factsOf, optionsOf } from './support/reading.ts'
+import { applyChain, chainJson, type ChainJson, factsOf, optionsOf, type MarkFact } from './support/reading.ts'
 
-const usdc = (amount: number): bigint => BigInt(Math.round(amount * 1e6))
-const weth = (amount: number): bigint => usdc(amount) * 10n ** 12n
-
-type MarkFact = Extract<FactInput, { kind: 'mark' }>
 interface Paid {
   readonly rewards0: bigint
   readonly rewards1: bigint

@@ -9,13 +9,13 @@ import { dumpReadModel } from '../support/dump.ts'
 import { type Home, prepareHomes } from '../support/home.ts'
 import { commandLine, type Running } from '../support/process.ts'
 import { describeOnChain, patienceMilliseconds, startChain, type TestChain } from './support/anvil.ts'
+import { usdc } from './support/amounts.ts'
 import { localExample, readmeExample } from './support/example.ts'
 import { openVault, type Operator } from './support/operator.ts'
 import { deployProtocol, type Protocol } from './support/protocol.ts'
 import { startProxy } from './support/proxy.ts'
 import { type ChainJson, linesOf } from './support/reading.ts'
 
-const usdc = (amount: number): bigint => BigInt(amount) * 10n ** 6n
 const homes = prepareHomes()
 const { start, run } = commandLine()
 const root = path.resolve(import.meta.dirname, '../..')

@@ -1,14 +1,13 @@
 import { type Address, hexToNumber, numberToHex } from 'viem'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { describeOnChain, patienceMilliseconds, startChain, type TestChain } from './support/anvil.ts'
+import { usdc, weth } from './support/amounts.ts'
 import { openVault, type Operator } from './support/operator.ts'
 import { deployProtocol, type Protocol } from './support/protocol.ts'
 import { type Meddle, type RpcAnswer, type RpcRequest, startProxy } from './support/proxy.ts'
 import { randomOf } from './support/random.ts'
 import { chainJson, linesOf, type Said } from './support/reading.ts'
 
-const usdc = (amount: number): bigint => BigInt(amount) * 10n ** 6n
-const weth = (amount: number): bigint => BigInt(amount) * 10n ** 18n
 const error = (code: number, message: string): RpcAnswer => ({ error: { code, message } })
 
 describeOnChain('a reader of nodes that err', () => {

@@ -1,13 +1,13 @@
 import { type Address, type Hex, hexToNumber } from 'viem'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { describeOnChain, patienceMilliseconds, startChain, type TestChain } from './support/anvil.ts'
+import { usdc } from './support/amounts.ts'
 import * as artifacts from './support/artifacts.ts'
 import { openVault, type Operator } from './support/operator.ts'
 import { deployProtocol, type Protocol } from './support/protocol.ts'
 import { type Meddle, type RpcAnswer, startProxy } from './support/proxy.ts'
 import { chainJson, type ChainJson, linesOf, type Said, shortFaultTimes } from './support/reading.ts'
 
-const usdc = (amount: number): bigint => BigInt(amount) * 10n ** 6n
 const error = (code: number, message: string): RpcAnswer => ({ error: { code, message } })
 
 describeOnChain('a reader of old blocks', () => {

@@ -5,12 +5,11 @@ import type { FactInput } from '../../src/feed/fact/fact.ts'
 import { emptyDatabase } from '../support/database.ts'
 import { gatewayOn } from '../support/gateway.ts'
 import { describeOnChain, patienceMilliseconds, startChain, type TestChain } from './support/anvil.ts'
+import { usdc } from './support/amounts.ts'
 import * as artifacts from './support/artifacts.ts'
 import { openVault, type Operator } from './support/operator.ts'
 import { deployProtocol, type Protocol } from './support/protocol.ts'
 import { applyChain, chainJson, type ChainJson, factsOf } from './support/reading.ts'
-
-const usdc = (amount: number): bigint => BigInt(amount) * 10n ** 6n
 
 describeOnChain('a vault with new owners, and fees in shares', () => {
   let chain: TestChain

@@ -3,19 +3,16 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readChainConfig } from '../../src/chain/config.ts'
 import type { FactInput } from '../../src/feed/fact/fact.ts'
 import { callOf, describeOnChain, patienceMilliseconds, startChain, type TestChain } from './support/anvil.ts'
+import { usdc, weth } from './support/amounts.ts'
 import * as artifacts from './support/artifacts.ts'
 import { observe } from './support/observer.ts'
 import { openVault, type Operator } from './support/operator.ts'
 import { deployProtocol, type Protocol } from './support/protocol.ts'
-import { chainJson, type ChainJson, factsOf, linesOf, type Said } from './support/reading.ts'
+import { chainJson, type ChainJson, factsOf, linesOf, type Said, type MarkFact } from './support/reading.ts'
 
-const usdc = (amount: number): bigint => BigInt(Math.round(amount * 1e6))
-const weth = (amount: number): bigint => usdc(amount) * 10n ** 12n
 const dollars = (amount: number): bigint => BigInt(Math.round(amount * 1e8))
 const twapSeconds = 36
 const maxAgeSeconds = 100
-
-type MarkFact = Extract<FactInput, { kind: 'mark' }>
 
 describeOnChain('prices', () => {
   let chain: TestChain

@@ -16,6 +16,7 @@ import {
   startChain,
   type TestChain,
 } from './support/anvil.ts'
+import { usdc } from './support/amounts.ts'
 import * as artifacts from './support/artifacts.ts'
 import { callsOf, deploySlipstream, pairOf } from './support/cl-venues.ts'
 import { observe } from './support/observer.ts'
@@ -29,7 +30,6 @@ import { applyChain, chainJson, type ChainJson, optionsOf } from './support/read
 const seeds = Array.from({ length: Number(process.env['CHAIN_SEEDS'] ?? 3) }, (_, index) => index + 1)
 const rounds = 30
 const finality = 4
-const usdc = (amount: number): bigint => BigInt(amount) * 10n ** 6n
 
 describeOnChain('a chain that is reorganised', () => {
   let chain: TestChain

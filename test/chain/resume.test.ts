@@ -6,14 +6,12 @@ import type { FactInput } from '../../src/feed/fact/fact.ts'
 import { emptyDatabase } from '../support/database.ts'
 import { dumpReadModel } from '../support/dump.ts'
 import { callOf, describeOnChain, patienceMilliseconds, startChain, type TestChain } from './support/anvil.ts'
+import { usdc, weth } from './support/amounts.ts'
 import * as artifacts from './support/artifacts.ts'
 import { observe } from './support/observer.ts'
 import { openVault, type Operator } from './support/operator.ts'
 import { deployProtocol, feeTier, type Protocol, type TestToken } from './support/protocol.ts'
 import { applyChain, chainJson, type ChainJson, factsOf, linesOf, optionsOf } from './support/reading.ts'
-
-const usdc = (amount: number): bigint => BigInt(amount) * 10n ** 6n
-const weth = (amount: number): bigint => BigInt(amount) * 10n ** 18n
 
 describeOnChain('a vault with an odd history', () => {
   let chain: TestChain

@@ -17,14 +17,13 @@ import { readFeedPosition } from '../../src/database/write/feed.ts'
 import { emptyDatabase } from '../support/database.ts'
 import { dumpReadModel } from '../support/dump.ts'
 import { describeOnChain, patienceMilliseconds, startChain, type TestChain } from './support/anvil.ts'
+import { usdc, weth } from './support/amounts.ts'
 import * as artifacts from './support/artifacts.ts'
 import { openVault, type Operator } from './support/operator.ts'
 import { deployProtocol, type Protocol, type TestToken } from './support/protocol.ts'
 import { type Meddle, startProxy } from './support/proxy.ts'
 import { applyChain, chainJson, type ChainJson, linesOf, optionsOf, type Said } from './support/reading.ts'
 
-const usdc = (amount: number): bigint => BigInt(amount) * 10n ** 6n
-const weth = (amount: number): bigint => BigInt(amount) * 10n ** 18n
 /** PUSH0, PUSH0, REVERT. */
 const reverting = '0x5f5ffd'
 

@@ -13,19 +13,24 @@ import {
   startChain,
   type TestChain,
 } from './support/anvil.ts'
+import { usdc, weth } from './support/amounts.ts'
 import * as artifacts from './support/artifacts.ts'
 import { pairOf } from './support/cl-venues.ts'
 import { observe } from './support/observer.ts'
 import { openVault, type Operator } from './support/operator.ts'
 import { deployProtocol, type Protocol } from './support/protocol.ts'
-import { applyChain, chainJson, type ChainJson, factsOf, linesOf, optionsOf, type Said } from './support/reading.ts'
+import {
+  applyChain,
+  chainJson,
+  type ChainJson,
+  factsOf,
+  linesOf,
+  optionsOf,
+  type Said,
+  type EventFact,
+  type MarkFact,
+} from './support/reading.ts'
 import { observePayouts } from './support/share-vault.ts'
-
-const usdc = (amount: number): bigint => BigInt(Math.round(amount * 1e6))
-const weth = (amount: number): bigint => usdc(amount) * 10n ** 12n
-
-type EventFact = Extract<FactInput, { kind: 'event' }>
-type MarkFact = Extract<FactInput, { kind: 'mark' }>
 
 describeOnChain('vaults that act in steps', () => {
   let chain: TestChain

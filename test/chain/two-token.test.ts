@@ -14,17 +14,22 @@ import {
   startChain,
   type TestChain,
 } from './support/anvil.ts'
+import { usdc, weth } from './support/amounts.ts'
 import * as artifacts from './support/artifacts.ts'
 import { observe } from './support/observer.ts'
 import { deployProtocol, type Protocol } from './support/protocol.ts'
-import { applyChain, chainJson, type ChainJson, factsOf, linesOf, optionsOf, type Said } from './support/reading.ts'
+import {
+  applyChain,
+  chainJson,
+  type ChainJson,
+  factsOf,
+  linesOf,
+  optionsOf,
+  type Said,
+  type EventFact,
+  type MarkFact,
+} from './support/reading.ts'
 import { observePayouts, openShareVault, type ShareVault } from './support/share-vault.ts'
-
-const usdc = (amount: number): bigint => BigInt(Math.round(amount * 1e6))
-const weth = (amount: number): bigint => usdc(amount) * 10n ** 12n
-
-type EventFact = Extract<FactInput, { kind: 'event' }>
-type MarkFact = Extract<FactInput, { kind: 'mark' }>
 
 describeOnChain('vaults whose shares stand for two tokens', () => {
   let chain: TestChain

@@ -4,14 +4,13 @@ import { Decimal } from '../../src/domain/decimal.ts'
 import { emptyDatabase, type TestDatabase } from '../support/database.ts'
 import { gatewayOn, type TestGateway } from '../support/gateway.ts'
 import { describeOnChain, patienceMilliseconds, startChain, type TestChain } from './support/anvil.ts'
+import { usdc, weth } from './support/amounts.ts'
 import { keepDiary } from './support/diary.ts'
 import { observe } from './support/observer.ts'
 import { logsOf, openVault, type Operator } from './support/operator.ts'
 import { deployProtocol, type Protocol } from './support/protocol.ts'
 import { applyChain, chainJson, type ChainJson } from './support/reading.ts'
 
-const usdc = (amount: number): bigint => BigInt(Math.round(amount * 1e6))
-const weth = (amount: number): bigint => usdc(amount) * 10n ** 12n
 const markEveryBlocks = 7
 
 describeOnChain('two vaults on a chain', () => {

@@ -127,8 +127,8 @@ const onBody = 3
 let callOnBody: unknown
 
 /**
- * Makes Node's parser skip the chunks that follow in this read of the socket: up to 10,900, each of which is a buffer
- * and a call that together take 1 us, and 0.2 us without them.
+ * Makes Node's parser skip the chunks that follow in this read of the socket: up to 10,900, for each of which it would
+ * make a buffer and call this request. A connection with as many takes 3 ms without these, and 11 ms with them.
  */
 function skipChunks(socket: ParsedSocket): void {
   const { parser } = socket

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { discardedBytes, type HttpLimits, unsentBytes } from '../../limits.ts'
 import type { OutgoingResponse } from '../cache/encoded-response.ts'
-import { type Exchange, initialExchange } from '../middleware.ts'
+import { type Exchange, unreadBody } from '../middleware.ts'
 import type { Tracing } from '../middleware/tracing.ts'
 import { senderOf } from '../sender.ts'
 import type { BoundedRequest } from './bounded-request.ts'
@@ -33,11 +33,11 @@ export function nodeAdapter({ limits, capacity, begin, handle, trustedProxies }:
     let share: BodyShare | undefined
     let hasLeft = false
     const leaving: (() => void)[] = []
-    // Without a spread, which would take 2 us for each request.
+    // Spreading an object here took a third of the time of a cached response.
     const exchange: Exchange = {
-      body: initialExchange.body,
-      headers: initialExchange.headers,
-      stamp: initialExchange.stamp,
+      body: unreadBody,
+      headers: [],
+      stamp: null,
       request,
       trace,
       sender: client !== null && trustedProxies === 0 ? client.place.sender : senderOf(request, trustedProxies),

@@ -140,9 +140,10 @@ export function createReadPacing(milliseconds: number, mostWaiting: number): Rea
 
   return {
     add(socket) {
-      const oldest = others.oldestOf(senderOf(socket))
-      if (oldest !== undefined && others.sizeOf(senderOf(socket)) >= mostWaiting) {
-        others.delete(senderOf(socket), oldest)
+      const sender = senderOf(socket)
+      const oldest = others.oldestOf(sender)
+      if (oldest !== undefined && others.sizeOf(sender) >= mostWaiting) {
+        others.delete(sender, oldest)
         oldest.destroy()
       }
       wait(socket, others)
@@ -153,7 +154,7 @@ export function createReadPacing(milliseconds: number, mostWaiting: number): Rea
       })
       socket.once('close', () => {
         reading.delete(socket)
-        for (const queue of [light, others]) queue.delete(senderOf(socket), socket)
+        for (const queue of [light, others]) queue.delete(sender, socket)
       })
     },
 

@@ -8,20 +8,18 @@ import { vaultAddress, worldEnd } from '../speed/world.ts'
 
 const rounds = 15
 const pageLength = 50
-const any = anyVault
-
 const filters: Readonly<Record<string, VaultFilter>> = {
-  'no filter': any,
-  'rare status': { ...any, status: ['suspended'] },
-  'status of none': { ...any, status: ['exiting'] },
-  strategy: { ...any, strategy: ['strategy-1'] },
-  'strategy, status': { ...any, strategy: ['strategy-1'], status: ['attention'] },
-  value: { ...any, valueUsd: { gte: '100500', lte: '600000' } },
-  'rare value': { ...any, valueUsd: { gte: '100500', lte: '100600' } },
-  venue: { ...any, venue: ['uniswap-v3'] },
-  'pair of none': { ...any, pair: [{ a: 'USDC', b: 'WETH' }] },
-  'pair, strategy': { ...any, pair: [{ a: 'WETH', b: 'USDC' }], strategy: ['strategy-1'] },
-  owner: { ...any, owner: [vaultAddress(900_001)] },
+  'no filter': anyVault,
+  'rare status': { ...anyVault, status: ['suspended'] },
+  'status of none': { ...anyVault, status: ['exiting'] },
+  strategy: { ...anyVault, strategy: ['strategy-1'] },
+  'strategy, status': { ...anyVault, strategy: ['strategy-1'], status: ['attention'] },
+  value: { ...anyVault, valueUsd: { gte: '100500', lte: '600000' } },
+  'rare value': { ...anyVault, valueUsd: { gte: '100500', lte: '100600' } },
+  venue: { ...anyVault, venue: ['uniswap-v3'] },
+  'pair of none': { ...anyVault, pair: [{ a: 'USDC', b: 'WETH' }] },
+  'pair, strategy': { ...anyVault, pair: [{ a: 'WETH', b: 'USDC' }], strategy: ['strategy-1'] },
+  owner: { ...anyVault, owner: [vaultAddress(900_001)] },
 }
 
 /** Times of reads by what is read, in milliseconds. */

@@ -13,6 +13,10 @@ export interface TestVault {
   readonly firstBlock: number
 }
 
+/** Facts of two kinds, as a feed says them. */
+export type EventFact = Extract<FactInput, { kind: 'event' }>
+export type MarkFact = Extract<FactInput, { kind: 'mark' }>
+
 /** A chain.json, as its text says it. */
 export type ChainJson = Record<string, unknown>
 
