@@ -1,3 +1,13 @@
+/*
+ * The names that a read is for, one row each. They stand in a subquery: a plan for values that it can count looks cheaper to
+ * the planner than one that it keeps, and making one takes longer than most reads.
+ * See PostgreSQL documentation, PREPARE, "Notes" on generic and custom plans.
+ */
+/** SQL of the vaults that a read's first value names. */
+export const namedVaults = 'unnest((select $1::text[])) as list(vault)'
+/** SQL of the lists that a read's first value names by their strategies. */
+export const namedLists = 'unnest((select $1::text[])) as list(strategy)'
+
 /**
  * Returns the SQL expression that encodes an equity point as downsampling input: time, net of flows, capital in and out, and
  * the market's part of the gain or nothing, separated by spaces. Its value follows from them.

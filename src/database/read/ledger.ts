@@ -2,7 +2,7 @@ import { type EventType, eventTypes, type LedgerKey, tallyRows } from '../../dom
 import type { Read, Reader } from '../database.ts'
 import { dataVersion } from './commit-log.ts'
 import type { Window } from './equity.ts'
-import { bytesOf, hexOf } from './expressions.ts'
+import { bytesOf, hexOf, namedVaults } from './expressions.ts'
 import { rowCodec } from './row-codec.ts'
 import type { LedgerRow } from './rows.ts'
 
@@ -35,20 +35,31 @@ const placeOf = (block: string, logIndex: string): string =>
   `(least(${block}, ${2 ** 42 - 1}) * ${2 ** 21} + least(${logIndex}, ${2 ** 21 - 1}))`
 const place = placeOf('block', 'log_index')
 
+/** The values of a page, each in a subquery, so that the planner does not plan by them. */
+const asked = {
+  since: '(select $2::bigint)',
+  until: '(select $3::bigint)',
+  types: '(select $4::text[])',
+  block: '(select $5::bigint)',
+  logIndex: '(select $6::integer)',
+  txHash: '(select $7::text)',
+  limit: '(select $8::integer)',
+}
+
 /*
  * The indexes are in the order of blocks and log indexes, so that a page is read from its cursor on. Where a ledger arrived in order, a window of time that begins or ends within it is a range of blocks, and is read from its newest block or the cursor down to its oldest.
  */
 const bounds = `
   cross join lateral (select id, ledger_in_order, updated_at from vault where address = list.vault) ledger
   cross join lateral (select
-    case when ledger_in_order and $2::bigint > 0 then (select block from ledger_row where vault_id = ledger.id and ts >= $2::bigint
+    case when ledger_in_order and ${asked.since} > 0 then (select block from ledger_row where vault_id = ledger.id and ts >= ${asked.since}
       order by ts, block limit 1) else 0 end as oldest_block,
-    case when ledger_in_order and $3::bigint <= updated_at then (select block from ledger_row where vault_id = ledger.id and ts < $3::bigint
-      order by ts desc, block desc limit 1) else $5::bigint end as newest_block offset 0) span
-  cross join lateral (select case when $5::bigint < newest_block then $5::bigint else newest_block end as from_block,
-    case when newest_block < $5::bigint then ${newest.logIndex} else $6::integer end as from_log_index,
-    case when newest_block < $5::bigint then ${bytesOf(`'${newest.txHash}'`)}
-      else ${bytesOf('$7::text')} end as from_tx_hash offset 0) start
+    case when ledger_in_order and ${asked.until} <= updated_at then (select block from ledger_row where vault_id = ledger.id and ts < ${asked.until}
+      order by ts desc, block desc limit 1) else ${asked.block} end as newest_block offset 0) span
+  cross join lateral (select case when ${asked.block} < newest_block then ${asked.block} else newest_block end as from_block,
+    case when newest_block < ${asked.block} then ${newest.logIndex} else ${asked.logIndex} end as from_log_index,
+    case when newest_block < ${asked.block} then ${bytesOf(`'${newest.txHash}'`)}
+      else ${bytesOf(asked.txHash)} end as from_tx_hash offset 0) start
   cross join lateral (select case when from_block is not null then ${placeOf('from_block', 'from_log_index')} end as from_place,
     case when oldest_block is not null then ${placeOf('oldest_block', '0')} end as oldest_place offset 0) ends`
 
@@ -57,19 +68,18 @@ const bounds = `
  * limit is hidden in a subquery, and the bounds have a form that it does not take for a selective condition. The indexes
  * leave hashes out: all rows of the last log index of a page are read, and sorted by hash.
  */
-const limit = '(select $8::integer)'
-const newestFirst = `order by block desc, log_index desc, tx_hash desc limit ${limit}`
-const inOrder = `order by ${place} desc fetch first ${limit} rows with ties`
+const newestFirst = `order by block desc, log_index desc, tx_hash desc limit ${asked.limit}`
+const inOrder = `order by ${place} desc fetch first ${asked.limit} rows with ties`
 const onPage = `vault_id = ledger.id and (${place}, 0) <= (from_place, 0) and (${place}, 0) >= (oldest_place, 0)
   and (block, log_index, tx_hash) < (from_block, from_log_index, from_tx_hash) and (block, log_index) >= (oldest_block, 0)
-  and case when ts >= $2::bigint and ts < $3::bigint then true else false end`
+  and case when ts >= ${asked.since} and ts < ${asked.until} then true else false end`
 
 const rowsWhere = (condition: string): string =>
   `select * from (select * from ledger_row where ${onPage} and ${condition} ${inOrder}) tied ${newestFirst}`
-const rowsOfAnyType = rowsWhere('$4::text[] is null')
-const rowsOfOneType = rowsWhere('type = ($4::text[])[1]::event_type')
+const rowsOfAnyType = rowsWhere(`${asked.types} is null`)
+const rowsOfOneType = rowsWhere(`type = (${asked.types})[1]::event_type`)
 /** Reads each type in the order of its own index, and merges them. */
-const rowsOfTypes = `select found.* from unnest($4::text[]::event_type[]) as wanted(type) cross join lateral (
+const rowsOfTypes = `select found.* from unnest(${asked.types}::event_type[]) as wanted(type) cross join lateral (
     select * from ledger_row where ${onPage} and type = wanted.type ${inOrder}) found ${newestFirst}`
 
 const { aggregate, decode } = rowCodec<LedgerRow>((c) => ({
@@ -92,7 +102,7 @@ function pageStatement(name: string, rows: string): Read {
     name,
     source: 'named vaults',
     batching: { kind: 'keyed', keyColumn: 'vaultAddress', maxKeys: maxLedgers },
-    text: `select list.vault as key, page.encoded, ${dataVersion} from unnest($1::text[]) as list(vault) ${bounds}
+    text: `select list.vault as key, page.encoded, ${dataVersion} from ${namedVaults} ${bounds}
       cross join lateral (select ${aggregate} as encoded from (${rows}) found) page`,
     decode,
   }
@@ -119,7 +129,7 @@ const count: Read = {
   source: 'named vaults',
   batching: { kind: 'keyed', keyColumn: 'vault' },
   text: `select list.vault, greatest(upto.count - before.count, 0)::integer as count, ${dataVersion}
-    from unnest($1::text[]) as list(vault)
+    from ${namedVaults}
       cross join lateral (select (select id from vault where address = list.vault) as id offset 0) keyed
       cross join lateral (${rowsBefore('$3::bigint')}) upto cross join lateral (${rowsBefore('$2::bigint')}) before`,
 }
@@ -137,11 +147,11 @@ const rowsByKey: Read = {
   source: 'named vaults',
   batching: { kind: 'keyed', keyColumn: 'vaultAddress' },
   text: `select wanted.vault as key, found.encoded, ${dataVersion}
-    from unnest($2::text[], $3::text[], $4::integer[]) as wanted(vault, tx_hash, log_index)
+    from unnest((select $2::text[]), (select $3::text[]), (select $4::integer[])) as wanted(vault, tx_hash, log_index)
     cross join lateral (select ${aggregate} as encoded from ledger_row
       where vault_id = (select id from vault where address = wanted.vault)
         and tx_hash = ${bytesOf('wanted.tx_hash')} and log_index = wanted.log_index) found
-    where wanted.vault = any($1::text[])`,
+    where wanted.vault = any((select $1::text[])::text[])`,
   decode,
 }
 

@@ -1,6 +1,7 @@
 import type { VaultStatus } from '../../domain/vault.ts'
 import type { Read, Reader } from '../database.ts'
 import { dataVersion } from './commit-log.ts'
+import { namedVaults } from './expressions.ts'
 import { type Columns, rowCodec } from './row-codec.ts'
 import type { PositionRow, VaultRow } from './rows.ts'
 
@@ -65,7 +66,7 @@ const positionsByVault: Read = {
   batching: { kind: 'keyed', keyColumn: 'vaultAddress' },
   text: `select list.vault as key, (select ${positionCodec.aggregate} from position
       where vault_id = (select id from vault where address = list.vault)) as encoded, ${dataVersion}
-    from unnest($1::text[]) as list(vault)`,
+    from ${namedVaults}`,
   decode: positionCodec.decode,
 }
 

@@ -1,6 +1,7 @@
 import { type DayGrowth, type DayWindow, maxPerformanceDays } from '../../../domain/figures/performance.ts'
 import type { Read, Reader } from '../../database.ts'
 import { dataVersion } from '../commit-log.ts'
+import { namedVaults } from '../expressions.ts'
 
 /** The days of a vault or a strategy, for its performance. */
 export interface GrowthSeries {
@@ -32,7 +33,7 @@ const daysOfVaults: Read = {
   source: 'named vaults',
   batching: { kind: 'keyed', keyColumn: 'key' },
   text: `select address as key, (coalesce(equity_at, 0) / 86400 - 1)::integer as "newestComplete", found.days, ${dataVersion}
-    from unnest($1::text[]) as list(vault)
+    from ${namedVaults}
       cross join lateral (select id, address, equity_at
         from vault where address = list.vault offset 0) vault
       cross join lateral (select ${lines} as days from (

@@ -4,6 +4,7 @@ import type { Read, Reader } from '../../database.ts'
 import { layoutRows } from '../../history/layout.ts'
 import { decodePositions } from '../../history/point-state.ts'
 import { dataVersion } from '../commit-log.ts'
+import { namedVaults } from '../expressions.ts'
 import { type Columns, rowCodec } from '../row-codec.ts'
 import type { PositionRow } from '../rows.ts'
 import { newestUpTo } from './newest.ts'
@@ -24,7 +25,7 @@ const positionsAt: Read = {
   name: 'positions_at',
   source: 'named vaults',
   batching: { kind: 'keyed', keyColumn: 'address' },
-  text: `select list.vault as key, found.encoded, ${dataVersion} from unnest($1::text[]) as list(vault)
+  text: `select list.vault as key, found.encoded, ${dataVersion} from ${namedVaults}
     cross join lateral (select ${positionsCodec.aggregate} as encoded
       from (select id from vault where address = list.vault offset 0) vault
         cross join lateral (select state from equity_point where vault_id = vault.id and ts = $2::bigint) point

@@ -4,6 +4,7 @@ import type { VaultPhase, VaultStatus } from '../../../domain/vault.ts'
 import type { Read, Reader } from '../../database.ts'
 import { decodePointState } from '../../history/point-state.ts'
 import { dataVersion } from '../commit-log.ts'
+import { namedVaults } from '../expressions.ts'
 import { type Columns, rowCodec } from '../row-codec.ts'
 import type { VaultRow } from '../rows.ts'
 import { vaultOf } from '../vault.ts'
@@ -64,7 +65,7 @@ const vaultsAt: Read = {
   name: 'vaults_at',
   source: 'named vaults',
   batching: { kind: 'keyed', keyColumn: 'address' },
-  text: `select list.vault as key, found.encoded, ${dataVersion} from unnest($1::text[]) as list(vault)
+  text: `select list.vault as key, found.encoded, ${dataVersion} from ${namedVaults}
     cross join lateral (select ${momentCodec.aggregate} as encoded
       from (select * from vault where address = list.vault offset 0) vault
         left join lateral ${newestUpTo('vault_owner')} owned on true

@@ -1,13 +1,14 @@
 import { vaultStatuses } from '../../../domain/vault.ts'
 import type { Read, Reader } from '../../database.ts'
 import { dataVersion } from '../commit-log.ts'
+import { namedLists } from '../expressions.ts'
 import { type Scope, scopeOf, statusesOf, strategiesOfList, type VaultFilter } from './filter.ts'
 import { isFiltered } from './filtered.ts'
 import { countFiltered } from './filtered-count.ts'
 
 /** SQL of the number of vaults of the wanted statuses that a row of tallies tells. */
 const ofStatuses = vaultStatuses
-  .map((status) => `case when '${status}' = any($2::text[]) then ${status} else 0 end`)
+  .map((status) => `case when '${status}' = any((select $2::text[])::text[]) then ${status} else 0 end`)
   .join(' + ')
 
 const strategies = strategiesOfList('$3')
@@ -28,7 +29,7 @@ function countStatement(scope: Scope): Read {
     name: `vault_count${scope === 'all' ? '' : `_of_${scope}`}`,
     source: 'all vaults',
     batching: { kind: 'keyed', keyColumn: 'list' },
-    text: `select list.strategy as list, counted.count, ${dataVersion} from unnest($1::text[]) as list(strategy)
+    text: `select list.strategy as list, counted.count, ${dataVersion} from ${namedLists}
       cross join lateral (select coalesce(sum(${ofStatuses}), 0)::integer as count ${talliesOf[scope].from}) counted`,
   }
 }

@@ -3,6 +3,7 @@ import { vaultStatuses } from '../../../domain/vault.ts'
 import { mostCountedVaults } from '../../../limits.ts'
 import type { Read, Reader } from '../../database.ts'
 import { dataVersion } from '../commit-log.ts'
+import { namedLists } from '../expressions.ts'
 import { isByPool, type Scope, statusesOf, strategiesOfList, type VaultFilter } from './filter.ts'
 import {
   askedColumns,
@@ -46,9 +47,7 @@ const unused = '($3::text, $4::text, $5::integer)'
 const counted = `coalesce(counted.count, 0)::integer as count, counted.visited >= ${most} as "isCut", ${dataVersion}`
 
 /** Each list is counted by itself. */
-const listByList = (
-  counts: string,
-): string => `select list.strategy as list, ${counted} from unnest($1::text[]) as list(strategy)
+const listByList = (counts: string): string => `select list.strategy as list, ${counted} from ${namedLists}
   cross join lateral (select ${filterColumns}, ${unused} offset 0) asked cross join lateral (${counts}) counted`
 
 const byStrategy = `select vault.strategy_id, count(*) as count`
@@ -69,7 +68,7 @@ const byPool = `with asked as materialized (select ${askedColumns}, ${unused}),
       select counts.* from (select from chosen where are_many) one cross join lateral (
         ${byStrategy} from asked cross join ((select distinct id from repeated) found full join vault on vault.id = found.id)
         where coalesce(found.id, 0) > 0 and ${isOfStatusAndValue} group by vault.strategy_id offset 0) counts)
-  select list.strategy as list, ${counted} from unnest($1::text[]) as list(strategy) cross join lateral (
+  select list.strategy as list, ${counted} from ${namedLists} cross join lateral (
     select (select count(*) from repeated) as visited, sum(counts.count) as count
     from (select ${strategiesOfList(parameters.strategy)} as strategies offset 0) wanted
       join counts on wanted.strategies is null or counts.strategy_id = any(wanted.strategies)) counted`

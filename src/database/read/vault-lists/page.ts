@@ -1,4 +1,5 @@
 import type { Read, Reader, Value } from '../../database.ts'
+import { namedLists } from '../expressions.ts'
 import { rowCodec } from '../row-codec.ts'
 import type { VaultRow } from '../rows.ts'
 import { vaultOf } from '../vault.ts'
@@ -87,7 +88,7 @@ function pageStatement(name: string, { way, scope, orderBy, direction }: PageKin
     name,
     source: 'all vaults',
     batching: { kind: 'keyed', keyColumn: 'list', maxKeys: maxLists },
-    text: `${select} from unnest((select $1::text[])) as list(strategy)
+    text: `${select} from ${namedLists}
       cross join lateral (select ${columnsOf[way]}, ${cursorSql(orderBy, parameters.value, parameters.address)} offset 0) asked
       cross join lateral (${vaultsOf(way, scope, sql, direction)}) vault`,
     decode,
