@@ -105,8 +105,7 @@ async function run(
   for (const name in segments) variables[name] = decoded(name, segments[name] as string)
   Object.assign(variables, readParameters(route.parameters, request.query))
   const past = route.past !== undefined && route.past.parameter in variables ? route.past : null
-  const requested = past === null ? route.requested : { ...route.requested, document: past.document }
-  const { part, rest, errors } = await execute(requested, variables)
+  const { part, rest, errors } = await execute((past ?? route).requested, variables)
   const [error] = errors ?? []
   if (error !== undefined) return failure(route, error)
   if (part === null || part === 'null') {

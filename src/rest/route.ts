@@ -45,7 +45,7 @@ export interface Route {
   readonly requested: RequestedOperation
   /** Returns the cursor of the next page from the rest of the result; null where there is none. */
   readonly next?: (data: never) => string | null | undefined
-  readonly past?: Omit<PastRoute<never>, 'document'> & Pick<RequestedOperation, 'document'>
+  readonly past?: Omit<PastRoute<never>, 'document'> & { readonly requested: RequestedOperation }
 }
 
 /** How a route serves a moment in the past. */
@@ -80,6 +80,18 @@ export function route<Data, PastData = Data>(
   next?: (data: Data) => string | null | undefined,
   past?: PastRoute<PastData>,
 ): Route {
-  const requested = { document, path: body as readonly string[], wordOf: word }
-  return { path, documentation, parameters, requested, ...(next && { next }), ...(past && { past }) }
+  // An operation is compiled once for each of these objects.
+  const requestedBy = (asked: RequestedOperation['document']): RequestedOperation => ({
+    document: asked,
+    path: body,
+    wordOf: word,
+  })
+  return {
+    path,
+    documentation,
+    parameters,
+    requested: requestedBy(document),
+    ...(next && { next }),
+    ...(past && { past: { ...past, requested: requestedBy(past.document) } }),
+  }
 }

@@ -29,7 +29,7 @@ interface Contestant {
   prepare(query: string, variables: Readonly<Record<string, unknown>>): Run | null
 }
 
-const world = { points: 600, longVaults: 1, shortVaults: 60, ledgerRows: 600 }
+const world = { points: 600, longVaults: 1, shortVaults: 60, ledgerRows: 600, days: 0 }
 const roundMilliseconds = 300
 
 const own: Contestant = {

@@ -17,6 +17,7 @@ test(
     const { figures, flaws } = await abuse({
       ...small,
       ledgerRows: 500,
+      days: 40,
       flood: { shapes: 1, mostP99: 'half' },
       attacks: [],
       boundsOf: generously,
@@ -38,6 +39,7 @@ test.each([
     const { figures, flaws } = await abuse({
       ...small,
       ledgerRows: 20_000,
+      days: 40,
       flood: { shapes: 0, mostP99: 'half' },
       attacks: [attackOf(name)],
       boundsOf: generously,

@@ -11,10 +11,12 @@ export interface AbuseOptions {
   readonly points: number
   /** Rows of the long ledger. */
   readonly ledgerRows: number
+  /** Days of each vault and strategy before the first point. */
+  readonly days: number
   /** How long each shape is asked for. */
   readonly seconds: number
   /** How many of the dearest queries are asked for, and what is held of the snapshots meanwhile. */
-  readonly flood: Pick<FloodOptions, 'shapes' | 'mostP99'>
+  readonly flood: Pick<FloodOptions, 'shapes' | 'only' | 'mostP99'>
   readonly attacks: readonly Attack[]
   readonly boundsOf: AttackOptions['boundsOf']
   readonly isFromSameAddress?: boolean | undefined
@@ -23,8 +25,8 @@ export interface AbuseOptions {
 
 /** Asks for the dearest queries that the bounds let through, then carries out attacks, and times honest clients meanwhile. */
 export async function abuse(options: AbuseOptions): Promise<Finding> {
-  const { homes, points, ledgerRows, seconds, flood, attacks, boundsOf, isFromSameAddress, say } = options
-  const world = { points, longVaults: 10, shortVaults: 190, ledgerRows }
+  const { homes, points, ledgerRows, days, seconds, flood, attacks, boundsOf, isFromSameAddress, say } = options
+  const world = { points, longVaults: 10, shortVaults: 190, ledgerRows, days }
   const home = await homes.create()
   const database = await home.open()
   say('making the world')

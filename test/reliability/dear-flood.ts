@@ -17,6 +17,8 @@ export interface FloodOptions {
   readonly seconds: number
   /** How many shapes are asked for, the dearest first. */
   readonly shapes: number
+  /** Only shapes whose name holds one of these; all unless said. */
+  readonly only?: readonly string[] | undefined
   /** The snapshots' p99 at most, in milliseconds, or as half of what the dear queries take in the middle. */
   readonly mostP99: number | 'half'
   readonly say: Say
@@ -40,12 +42,13 @@ interface Flood {
 
 /** Asks for the dearest queries that the bounds let through, many at once, and times plain snapshots meanwhile. */
 export async function floodWithDearQueries(options: FloodOptions): Promise<Finding> {
-  const { env, long, short, seconds, shapes, mostP99, say } = options
+  const { env, long, short, seconds, shapes, only, mostP99, say } = options
   const gateway = await startGateway([], env)
   const client = clientOf(gateway.port, abusers)
   const witness = startWitness(gateway.port, short)
   const alone: Alone[] = []
-  for (const dear of dearQueries(long)) {
+  const chosen = dearQueries(long).filter(({ shape }) => only?.some((each) => shape.includes(each)) ?? true)
+  for (const dear of chosen) {
     alone.push(await measureAlone(gateway, client, dear))
     say(`alone: ${dear.shape}`)
   }

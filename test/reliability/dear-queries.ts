@@ -20,6 +20,10 @@ const openPosition = `id pool { a b venue feeTier } range { lower upper current 
 const snapshot = `address owner strategyId status valueUsd capitalInUsd capitalOutUsd netUsd strategyDeltaUsd marketDeltaUsd
   updatedAt fees { contributedUsd withdrawnUsd taxedUsd highWaterUsd } suspension { reason } positions { ${openPosition} }`
 
+const performance = 'since until timeWeightedReturn maxDrawdown volatility'
+/** A second that the long series have points before. */
+const historyEnd = 1_700_006_400 + 100_000
+
 const typeInFull = `kind name description enumValues { name description } inputFields { name defaultValue }
   fields { name description type { kind name ofType { kind name ofType { name } } } args { name type { name } } }`
 
@@ -42,6 +46,25 @@ export function dearQueries(long: readonly string[]): DearQuery[] {
       page(`${snapshot} strategy { id name pairs { a } } equity(points: ${times + 1}) { ts netUsd }`),
     'vaults in strategies in vaults': (times) =>
       `{ vaults(first: ${times}) { nodes { strategy { vaults(first: 20) { nodes { strategy { vaults(first: 5) { nodes { address } } } } } } } } }`,
+    'moments of a vault': (times) =>
+      `{ ${each(times, (at) => `a${at}: vault(address: "${long[0] ?? ''}", at: ${historyEnd - at * 60}) { ${snapshot} }`)} }`,
+    'series of a past vault': (times) =>
+      `{ ${each(times, (at) => `a${at}: vault(address: "${long[0] ?? ''}", at: ${historyEnd - at * 60}) { equity(points: 500) { ts } }`)} }`,
+    'performance of a page': (times) => `{ vaults(first: ${times}) { nodes { performance { ${performance} } } } }`,
+    'performance in many windows': (times) =>
+      `{ ${each(times, (at) => `a${at}: vault(address: "${long[at % long.length] ?? ''}") { performance(since: ${at * 86_400}) { ${performance} } }`)} }`,
+    'performance of strategies': (times) =>
+      `{ strategies { ${each(times, (at) => `a${at}: performance(since: ${at * 86_400}) { ${performance} }`)} } }`,
+    'series by other curves': (times) =>
+      `{ ${each(times, (at) => `a${at}: vault(address: "${long[at % long.length] ?? ''}") { equity(points: 2000, by: MARKET, since: ${at}) { ts marketDeltaUsd } }`)} }`,
+    'lists by a pair that none has': (times) =>
+      `{ ${each(times, (at) => `a${at}: vaults(first: 1, where: { pair: { a: "N${at}", b: "N" } }) { nodes { address } }`)} }`,
+    'totals by value': (times) =>
+      `{ ${each(times, (at) => `a${at}: vaults(first: 1, where: { valueUsd: { gte: "${at}" } }) { totalCount }`)} }`,
+    'totals of strategies by venue': (times) =>
+      `{ strategies { ${each(times, (at) => `a${at}: vaults(first: 1, where: { venue: ["v${at}"] }) { totalCount }`)} } }`,
+    'unknown nodes': (times) =>
+      `{ ${each(times, (at) => `a${at}: nodes(ids: [${Array.from({ length: 200 }, (_, id) => `"0x${String(at * 1_000 + id).padStart(40, '9')}:x"`).join(' ')}]) { id }`)} }`,
     introspection: (times) => `{ ${each(times, (at) => `a${at}: __schema { types { ${typeInFull} } }`)} }`,
     'a field again and again': (times) => `{ strategies { ${'id '.repeat(times)} } }`,
     'a selection again and again': (times) => `{ ${'strategies { id } '.repeat(times)} }`,

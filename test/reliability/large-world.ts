@@ -9,6 +9,8 @@ export interface LargeWorld {
   readonly shortVaults: number
   /** Rows of the long ledger, of a vault of its own. */
   readonly ledgerRows: number
+  /** Days of each vault and strategy before the first point. */
+  readonly days: number
 }
 
 const minute = 60
@@ -43,8 +45,10 @@ export async function fillLargeWorld(database: Database, world: LargeWorld): Pro
     const [first = '', ...others] = addresses
     const facts = lifeOf(first, points)
     for (let at = 0; at < facts.length; at += factsAtOnce) await apply(database, facts.slice(at, at + factsAtOnce))
+    await addDays(database, first, world.days)
     await copyVault(database, first, others)
   }
+  await addStrategyDays(database)
   await apply(database, lifeOf(ledger, Math.min(mostShort, world.points)))
   await lengthenLedger(database, ledger, world.ledgerRows)
   await database.prisma.$executeRawUnsafe('analyze')
@@ -84,6 +88,29 @@ function lifeOf(vault: string, points: number): FactInput[] {
       event(vault, end + at, { type: 'harvest', positionId: 'a', amountUsd: '1' }),
     ),
   ]
+}
+
+/** Adds days before the first one of a vault. */
+async function addDays(database: Database, vault: string, days: number): Promise<void> {
+  await database.prisma.$executeRawUnsafe(
+    `insert into vault_day (vault_id, day, start_usd, end_usd, growth)
+      select id, first.day - at, 1000, 1000, 1 + (at % 13 - 6) / 1000.0
+      from vault cross join lateral (select min(day) as day from vault_day where vault_id = vault.id) first
+        cross join generate_series(1, $2::integer) as at
+      where address = $1`,
+    vault,
+    days,
+  )
+}
+
+/** Adds the days of strategies that the days of their vaults make. */
+async function addStrategyDays(database: Database): Promise<void> {
+  await database.prisma.$executeRawUnsafe(
+    `insert into strategy_day (strategy_id, day, change_usd, gain_usd)
+      select strategy_id, day, 0, sum((growth - 1) * start_usd)
+      from vault join vault_day on vault_id = vault.id group by strategy_id, day
+      on conflict do nothing`,
+  )
 }
 
 /** Adds rows after the newest one of a ledger, one a second and block, until it has so many; the ledger stays in order. */

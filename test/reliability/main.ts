@@ -3,9 +3,10 @@
  *   npm run reliability -- fuzz|kill|faults|failover|soak|abuse|versions|torn|live|streams|unread [--size N] [--seed N] [--engine pglite|postgresql]
  *   npm run reliability -- kill|faults [--jobs N]
  *   npm run reliability -- abuse [--ledger ROWS] [--seconds N] [--only NAME] [--list] [--verbose]
- * `--only` carries out the attacks whose name holds NAME, and may be given several times; `--list` names them all. Each prints its figures on each engine that it is about, and ends with 1 where its claim doesn't hold.
+ * `--only` carries out the attacks whose name holds NAME, of expensive queries too, and may be given several times; `--list` names them all. Each prints its figures on each engine that it is about, and ends with 1 where its claim doesn't hold.
  */
 import { parseArgs } from 'node:util'
+import { maxPerformanceDays } from '../../src/domain/figures/performance.ts'
 import { type Homes, openHomes } from '../support/home.ts'
 import { startOwnPostgreSql } from '../support/own-postgresql.ts'
 import { abuse } from './abuse.ts'
@@ -86,8 +87,9 @@ const shows: Readonly<Record<string, Show>> = {
         say,
         points: size,
         ledgerRows: Number(values.ledger),
+        days: maxPerformanceDays,
         seconds: Number(values.seconds),
-        flood: { shapes: chosen === undefined ? Infinity : 0, mostP99: 250 },
+        flood: { shapes: Infinity, only: chosen, mostP99: 250 },
         attacks: attacks.filter(({ name }) => chosen?.some((each) => name.includes(each)) ?? true),
         boundsOf: () => attackBounds[engine],
         isFromSameAddress: values['same-address'],

@@ -41,6 +41,7 @@ export class PreparedOperation {
   /** Names of the variables of @skip and @include; null if graphql-js must evaluate a directive. */
   readonly #conditions: readonly string[] | null
   readonly #variants = new Map<SeparatePart | undefined, Map<string, CompiledOperation | null>>()
+  #variantCount = 0
   readonly #onCompiled: () => void
 
   /**
@@ -94,19 +95,20 @@ export class PreparedOperation {
    * Compiles the operation for these variables, or returns the variant compiled before.
    * @param variables coerced; those of @skip and @include select the variant
    * @param part is written separately from the rest of the data
-   * @returns null if graphql-js must execute the operation
+   * @returns null if graphql-js must execute the operation: it cannot be compiled, or has as many variants as it may have
    */
   compiledFor(variables: Variables, part?: SeparatePart): CompiledOperation | null {
     if (this.#conditions === null) return null
-    const variants = this.#variants.get(part) ?? new Map<string, CompiledOperation | null>()
-    this.#variants.set(part, variants)
+    const variants = this.#variants.get(part)
     const key = this.#conditions.map((name) => String(variables[name])).join()
-    const known = variants.get(key)
+    const known = variants?.get(key)
     if (known !== undefined) return known
-    if (variants.size >= operationCacheLimits.variants) return null
+    if (this.#variantCount >= operationCacheLimits.variants) return null
     const isIncluded = (node: Conditional): boolean => includes(node, variables)
     const compiled = compileOperation(this.#schema, this.document, this.definition, isIncluded, part)
-    variants.set(key, compiled)
+    if (variants === undefined) this.#variants.set(part, new Map([[key, compiled]]))
+    else variants.set(key, compiled)
+    this.#variantCount++
     this.#onCompiled()
     return compiled
   }

@@ -374,6 +374,11 @@ const byArguments: readonly Attack[] = [
     },
   },
   {
+    name: 'moments of a vault',
+    fault: 'state by arguments',
+    carryOut: ({ target, get }) => get(`/vault/${target.long[0] ?? ''}/snapshot?at=${anyTime()}`),
+  },
+  {
     name: 'unknown vaults',
     fault: 'state by arguments',
     carryOut: ({ get }) =>
