@@ -75,6 +75,8 @@ export const admissionLimits = {
   mostPreparation: 2_000,
   /** Total cost of cheap queries that run at once: enough to keep the database busy while responses are written. */
   mostCheap: 40_000,
+  /** Statements of one query that run at once: a nested query has five, and ten connections are for the reads of all. */
+  readsOfOperation: 5,
   /** How long expensive queries wait for a moment without cheap ones: the time of a few snapshots. */
   yieldMilliseconds: 50,
   /** Waiting queries: later ones would exceed their deadline, and each holds its request in memory. */

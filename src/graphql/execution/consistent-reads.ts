@@ -1,4 +1,5 @@
 import type { Reader, Snapshots, VersionedReader } from '../../database/database.ts'
+import { admissionLimits } from '../../limits.ts'
 import { type Context, type ContextOptions, type RequestContext, unknownData } from './context.ts'
 
 /** A database whose reads return their data version, and that can run several reads in one snapshot. */
@@ -89,6 +90,7 @@ export function createContext(
   versions: ReadVersions = { ...noVersions },
 ): Context {
   const { onStatement, isStopped = () => false, isWaiting = () => false, setAside = () => [] } = options
+  const slots = new ReadSlots()
   const database: Reader = {
     async query<Row>(...[read, values]: Parameters<Reader['query']>) {
       // These are the tags of which `changedTags` names those that a commit changes.
@@ -96,6 +98,8 @@ export function createContext(
       else for (const address of values[0] as readonly string[]) cacheTags?.add(address)
       const started = performance.now()
       let isDone = false
+      const turn = slots.take()
+      if (turn !== null) await turn
       try {
         const { rows, version } = await reader.read<Row>(read, values, signal)
         isDone = true
@@ -104,9 +108,30 @@ export function createContext(
         if (version === null || version !== versions.version) versions.isOne = false
         return rows
       } finally {
+        slots.release()
         onStatement?.(read.name, (performance.now() - started) / 1000, isDone)
       }
     },
   }
   return { database, data, doNotCache, isStopped, isWaiting, setAside, onBatch: options.onBatch, loaders: new Map() }
+}
+
+/** The statements of one run that are sent at once; others wait, so that the connections are not all taken by one operation. */
+class ReadSlots {
+  #taken = 0
+  readonly #waiting: (() => void)[] = []
+
+  /** Takes a slot: at once, or when the promise resolves. */
+  take(): Promise<void> | null {
+    if (this.#taken >= admissionLimits.readsOfOperation) return new Promise((resolve) => this.#waiting.push(resolve))
+    this.#taken++
+    return null
+  }
+
+  /** Frees a slot, or hands it on. */
+  release(): void {
+    const next = this.#waiting.shift()
+    if (next === undefined) this.#taken--
+    else next()
+  }
 }

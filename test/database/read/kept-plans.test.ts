@@ -69,7 +69,7 @@ test.each(Object.keys(reads))(
     const sent: [Statement, readonly Value[]][] = []
     const recording: Reader = { query: (read, values) => (sent.push([read, values]), Promise.resolve([])) }
     await reads[name]?.(recording)
-    expect(sent).toHaveLength(1)
+    expect(sent).not.toHaveLength(0)
     for (const [{ text }, values] of sent) expect(await keptPlans(text, values)).toBeGreaterThan(0)
   },
 )

@@ -14,13 +14,15 @@ export interface GrowthSeries {
 
 interface SeriesRow {
   readonly key: string
-  /** A day a line: its number, value at its start and its end, and growth; null where there is none. */
+  /** The number, a digit for its value and the growth of each day, all separated by spaces; null where there is none. */
   readonly days: string | null
   readonly newestComplete: number
 }
 
-/** SQL aggregate of days; the order is that of the days. */
-const lines = `string_agg(concat_ws(' ', day, start_usd::float8, end_usd::float8, growth::float8), E'\\n' order by day)`
+/** SQL aggregate of days in their order, with the sum of these digits for each: of one with value at its start, and at its end. */
+const [withStart, withEnd] = [1, 2]
+const numbers = `string_agg(concat_ws(' ', day, (start_usd <> 0)::integer * ${withStart} + (end_usd <> 0)::integer * ${withEnd},
+  growth::float8), ' ' order by day)`
 
 /** SQL that leaves the newest days, and one before them. */
 const newestDays = `order by day desc limit ${maxPerformanceDays + 1}`
@@ -36,7 +38,7 @@ const daysOfVaults: Read = {
     from ${namedVaults}
       cross join lateral (select id, address, equity_at
         from vault where address = list.vault offset 0) vault
-      cross join lateral (select ${lines} as days from (
+      cross join lateral (select ${numbers} as days from (
         select * from vault_day where vault_id = vault.id and day <= $3::integer and day >= coalesce(
           (select max(day) from vault_day where vault_id = vault.id and day < $2::integer), $2::integer) ${newestDays}) held) found`,
 }
@@ -51,7 +53,7 @@ const daysOfStrategies: Read = {
   batching: { kind: 'keyed', keyColumn: 'key' },
   text: `select strategy.id as key, coalesce(figures_day, -1) as "newestComplete", found.days, ${dataVersion}
     from strategy cross join lateral (
-      select ${lines} as days from (
+      select ${numbers} as days from (
         select day, before_usd as start_usd, before_usd + change_usd as end_usd,
           case when before_usd > 0 then 1 + gain_usd / before_usd else 1 end as growth
         from (select *, sum(change_usd) over (order by day) - change_usd as before_usd from strategy_day
@@ -81,15 +83,29 @@ async function readGrowth(
   keys: readonly string[],
   { firstDay, lastDay }: DayWindow,
 ): Promise<GrowthSeries[]> {
-  const rows = await database.query<SeriesRow>(read, [keys, firstDay, lastDay])
-  return rows.map(({ key, days, newestComplete }) => ({
-    key,
-    newestComplete,
-    days: days === null ? [] : days.split('\n').map(dayOf),
-  }))
+  const found: GrowthSeries[] = []
+  for (let from = 0; from < keys.length; from += maxSeries) {
+    const rows = await database.query<SeriesRow>(read, [keys.slice(from, from + maxSeries), firstDay, lastDay])
+    for (const { key, days, newestComplete } of rows) found.push({ key, newestComplete, days: daysOf(days) })
+  }
+  return found
 }
 
-function dayOf(line: string): DayGrowth {
-  const [day, startUsd, endUsd, growth] = line.split(' ').map(Number)
-  return { day: day ?? NaN, hasStart: startUsd !== 0, hasEnd: endUsd !== 0, growth: growth ?? NaN }
+/** Maximum number of series in one statement: ten years of each take the gateway some milliseconds, and others wait meanwhile. */
+const maxSeries = 5
+
+function daysOf(text: string | null): DayGrowth[] {
+  if (text === null) return []
+  const texts = text.split(' ')
+  const days: DayGrowth[] = []
+  for (let at = 0; at < texts.length; at += 3) {
+    const values = Number(texts[at + 1])
+    days.push({
+      day: Number(texts[at]),
+      hasStart: (values & withStart) !== 0,
+      hasEnd: (values & withEnd) !== 0,
+      growth: Number(texts[at + 2]),
+    })
+  }
+  return days
 }

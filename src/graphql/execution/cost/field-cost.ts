@@ -58,8 +58,13 @@ export function isPageField({ name, args }: GraphQLField<unknown, unknown>): boo
   return (name === 'nodes' || name === 'edges') && args.length === 0
 }
 
+/** Returns the cost that arguments add to a field, besides its length. */
+export function argumentCost(given: Readonly<Record<string, unknown>>): number {
+  return filterCost(given).list + curveCost(given) + momentCost(given) + elementsIn(given)
+}
+
 /** Returns the number of elements of all lists in an input value: each is compared with rows. */
-export function elementsIn(value: unknown): number {
+function elementsIn(value: unknown): number {
   if (typeof value !== 'object' || value === null) return 0
   const parts: unknown[] = Array.isArray(value) ? value : Object.values(value)
   return parts.reduce((sum: number, part) => sum + elementsIn(part), Array.isArray(value) ? value.length : 0)
@@ -97,7 +102,7 @@ const performanceReads = 5
  * Returns the cost that an argument adds to a series whose shape is that of another curve than net of flows: of a series that
  * isn't long enough for pages, all points are read.
  */
-export function curveCost(given: Readonly<Record<string, unknown>>): number {
+function curveCost(given: Readonly<Record<string, unknown>>): number {
   const { by = 'net', points } = given
   return by === 'net' || typeof points !== 'number' ? 0 : pointsOfCurve * points
 }
@@ -105,17 +110,24 @@ export function curveCost(given: Readonly<Record<string, unknown>>): number {
 /** Cost of reading the points beside each one that is served. */
 const pointsOfCurve = 2
 
+/** Returns the cost that a moment adds to a lookup: its vault and its positions are read by statements that no other moment shares. */
+function momentCost(given: Readonly<Record<string, unknown>>): number {
+  return given[momentArgument] == null ? 0 : 2 * readCost
+}
+
 /** How many times as long as the assumed lengths the lists of the largest types are. */
 const largestType = 3
 
 const countField = 'totalCount'
 const lookupArguments: readonly string[] = ['address', 'id']
+const momentArgument = 'at'
 /** With `last`, `first` has no effect. */
 const lengthArguments: readonly string[] = ['last', 'first', 'points', 'ids']
 
 /** Returns whether arguments can change the cost of a field: they select a length, or take lists. */
 export function hasPricedArguments({ args }: GraphQLField<unknown, unknown>): boolean {
-  return args.some(({ name, type }) => lengthArguments.includes(name) || !isLeafType(getNullableType(type)))
+  const priced = [...lengthArguments, momentArgument]
+  return args.some(({ name, type }) => priced.includes(name) || !isLeafType(getNullableType(type)))
 }
 
 /** Returns whether the type of a field is a list. */

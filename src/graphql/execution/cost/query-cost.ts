@@ -17,9 +17,8 @@ import {
 } from 'graphql'
 import { countNodes, usesVariables } from '../operation.ts'
 import {
+  argumentCost,
   askedLength,
-  curveCost,
-  elementsIn,
   filterCost,
   hasPricedArguments,
   isOfPage,
@@ -171,12 +170,12 @@ class Pricer {
     const usesOwnVariables = isPriced && usesVariables(node.arguments ?? [])
     const cost: CostFunction = (computation, page) => {
       const given = isPriced ? argumentsOf(field, node, computation.variables) : {}
-      const [asked, filter] = [askedLength(given), filterCost(given)]
-      const each = costAt(inner, computation, { length: asked?.length ?? 1, countCost: filter.count })
+      const asked = askedLength(given)
+      const each = costAt(inner, computation, { length: asked?.length ?? 1, countCost: filterCost(given).count })
       const length = lengthOf(field, asked, page.length)
       const label = asked === null ? [] : [`${field.name}(${asked.argument}: ${asked.length})`]
       return {
-        cost: ownCost(field, page) + filter.list + curveCost(given) + elementsIn(given) + length * each.cost,
+        cost: ownCost(field, page) + argumentCost(given) + length * each.cost,
         mostExpensive: [...label, ...each.mostExpensive],
       }
     }
