@@ -49,11 +49,13 @@ describe('the figures of a query', () => {
     ['{ vaults(where: { venue: null, valueUsd: null }) { totalCount } }', { depth: 2, cost: 100 + 100 }],
     ['{ __typename }', { depth: 1, cost: 1 }],
     [`{ vault(address: "${address}") { events { totalCount } } }`, { depth: 3, cost: 20 + 100 + 100 }],
+    [`{ vault(address: "${address}", at: 1700000000) { status } }`, { depth: 2, cost: 20 + 200 + 1 }],
+    [`{ vault(address: "${address}", at: null) { status } }`, { depth: 2, cost: 20 + 1 }],
     ['{ node(id: "one") { id ... on Strategy { name sigma } } }', { depth: 2, cost: 20 + 3 }],
-    ['{ nodes(ids: ["one", "two", "one"]) { id __typename } }', { depth: 2, cost: 100 + 3 + 3 * 2 }],
+    ['{ nodes(ids: ["one", "two", "one"]) { id __typename } }', { depth: 2, cost: 100 + 3 * 21 + 3 * 2 }],
     [
       '{ nodes(ids: ["one", "two"]) { ... on Vault { positions { id } } ... on Strategy { vaults(first: 3) { nodes { id } } } } }',
-      { depth: 4, cost: 100 + 2 + 2 * (1 + 5 + 100 + 1 + 3) },
+      { depth: 4, cost: 100 + 2 * 21 + 2 * (1 + 5 + 100 + 1 + 3) },
     ],
   ])('%s', (source, figures) => {
     expect(figuresOf(source)).toMatchObject(figures)
@@ -73,10 +75,10 @@ describe('the figures of a query', () => {
 
   test('read the number of ids from a variable, which may be one id', () => {
     const source = 'query ($ids: [ID!]! = ["one"]) { nodes(ids: $ids) { id } }'
-    expect(figuresOf(source).cost).toBe(100 + 1 + 1)
-    expect(figuresOf(source, { ids: 'one' }).cost).toBe(100 + 1 + 1)
+    expect(figuresOf(source).cost).toBe(100 + 21 + 1)
+    expect(figuresOf(source, { ids: 'one' }).cost).toBe(100 + 21 + 1)
     expect(figuresOf(source, { ids: [] }).cost).toBe(100)
-    expect(figuresOf(source, { ids: Array.from({ length: 200 }, () => 'one') }).cost).toBe(100 + 200 + 200)
+    expect(figuresOf(source, { ids: Array.from({ length: 200 }, () => 'one') }).cost).toBe(100 + 200 * 21 + 200)
   })
 
   test('are those of the operation that would run', () => {

@@ -60,7 +60,7 @@ export function isPageField({ name, args }: GraphQLField<unknown, unknown>): boo
 
 /** Returns the cost that arguments add to a field, besides its length. */
 export function argumentCost(given: Readonly<Record<string, unknown>>): number {
-  return filterCost(given).list + curveCost(given) + momentCost(given) + elementsIn(given)
+  return filterCost(given).list + curveCost(given) + momentCost(given) + idsCost(given) + elementsIn(given)
 }
 
 /** Returns the number of elements of all lists in an input value: each is compared with rows. */
@@ -113,6 +113,11 @@ const pointsOfCurve = 2
 /** Returns the cost that a moment adds to a lookup: its vault and its positions are read by statements that no other moment shares. */
 function momentCost(given: Readonly<Record<string, unknown>>): number {
   return given[momentArgument] == null ? 0 : 2 * readCost
+}
+
+/** Returns the cost of looking up objects by their ids: each may be of any type. */
+function idsCost({ ids }: Readonly<Record<string, unknown>>): number {
+  return Array.isArray(ids) ? ids.length * lookupCost : 0
 }
 
 /** How many times as long as the assumed lengths the lists of the largest types are. */
