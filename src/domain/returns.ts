@@ -1,4 +1,4 @@
-import { Decimal, one, roundFine } from './decimal.ts'
+import { Decimal, one, roundFine, zero } from './decimal.ts'
 
 /** Length of a UTC day. */
 export const secondsPerDay = 86_400
@@ -27,6 +27,15 @@ export interface StrategyDay {
   readonly day: number
   readonly startUsd: Decimal
   readonly grownUsd: Decimal
+}
+
+/** Changes of a strategy's vaults over one UTC day, summed over the vaults that were valued on it. */
+export interface StrategyChange {
+  readonly day: number
+  /** Value at the end of the day minus value at its start. */
+  readonly changeUsd: Decimal
+  /** Value at the start times growth minus 1. */
+  readonly gainUsd: Decimal
 }
 
 /**
@@ -72,6 +81,24 @@ export function dayAt(current: VaultDay | null, tsSeconds: number, carriedUsd: D
 export function applyGrowth(day: VaultDay, carriedUsd: Decimal, foundUsd: Decimal): VaultDay {
   if (carriedUsd.isZero()) return day
   return { ...day, growth: roundFine(day.growth.times(foundUsd).div(carriedUsd)) }
+}
+
+/**
+ * Returns the 30 days of a strategy that end with `lastDay`. The value at the start of a day is the sum of all changes before it,
+ * since a vault begins each day with the value that its last one ended with, and its first one with nothing.
+ * @param changes in any order, several of one day too; those before the window may be summed up as of any day before it
+ */
+export function strategyDays(changes: readonly StrategyChange[], lastDay: number): StrategyDay[] {
+  const first = windowStart(lastDay)
+  const total = (key: 'changeUsd' | 'gainUsd', isOf: (day: number) => boolean): Decimal =>
+    changes.reduce((usd, change) => (isOf(change.day) ? usd.plus(change[key]) : usd), zero)
+  let startUsd = total('changeUsd', (day) => day < first)
+  return Array.from({ length: windowDays }, (_, index) => {
+    const isDay = (day: number): boolean => day === first + index
+    const found = { day: first + index, startUsd, grownUsd: startUsd.plus(total('gainUsd', isDay)) }
+    startUsd = startUsd.plus(total('changeUsd', isDay))
+    return found
+  })
 }
 
 /**

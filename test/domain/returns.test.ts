@@ -8,6 +8,7 @@ import {
   newestCompleteDay,
   realisedFigures,
   type StrategyDay,
+  strategyDays,
   strategyReturn,
   windowStart,
 } from '../../src/domain/returns.ts'
@@ -177,6 +178,56 @@ describe("a strategy's return of a day", () => {
     const day = { day: 1, startUsd: new Decimal(startUsd), grownUsd: new Decimal(grownUsd) }
     expect(strategyReturn(day)?.toFixed()).toBe(expected)
   })
+})
+
+describe('the days of a strategy', () => {
+  /** Days on which a vault is valued: how many after the one before, by how much it grows, and its value at the end. */
+  const vaultDays = fc.array(
+    fc.record({ wait: fc.integer({ min: 1, max: 20 }), growth: decimals(1, 6), endUsd: usd }),
+    {
+      maxLength: 12,
+    },
+  )
+
+  test('are the sums over vaults that carry their value from day to day', () => {
+    fc.assert(
+      fc.property(fc.array(vaultDays, { maxLength: 4 }), fc.boolean(), (vaults, isSummedUp) => {
+        const wanted = new Map<number, StrategyDay>()
+        for (let day = windowStart(lastDay); day <= lastDay; day++) {
+          wanted.set(day, { day, startUsd: zero, grownUsd: zero })
+        }
+        const changes = vaults.flatMap((valuations) => {
+          let [at, startUsd] = [lastDay - 45, zero]
+          const add = (until: number, growth: Decimal): void => {
+            for (; at < until; at++) addTo(wanted, at, startUsd, one)
+            addTo(wanted, at++, startUsd, growth)
+          }
+          const changed = valuations.map(({ wait, growth, endUsd }) => {
+            const day = at + wait - 1
+            add(day, growth)
+            const change = { day, changeUsd: endUsd.minus(startUsd), gainUsd: startUsd.times(growth.minus(1)) }
+            startUsd = endUsd
+            return change
+          })
+          add(lastDay, one)
+          return changed
+        })
+        // Days before the window may stand as one.
+        const given = changes.map((change) => {
+          const day = isSummedUp ? Math.max(change.day, windowStart(lastDay) - 1) : change.day
+          return { ...change, day }
+        })
+        expect(strategyDays(given.reverse(), lastDay)).toEqual([...wanted.values()])
+      }),
+    )
+  })
+
+  function addTo(days: Map<number, StrategyDay>, day: number, startUsd: Decimal, growth: Decimal): void {
+    const known = days.get(day)
+    if (known === undefined) return
+    const grownUsd = known.grownUsd.plus(startUsd.times(growth))
+    days.set(day, { day, startUsd: known.startUsd.plus(startUsd), grownUsd })
+  }
 })
 
 describe('realised figures', () => {

@@ -1,4 +1,4 @@
-import type { Database, Statement, Value } from '../../src/database/database.ts'
+import type { Database, Statement, Transaction, Value } from '../../src/database/database.ts'
 import { readingBy } from './database.ts'
 
 interface Node {
@@ -13,7 +13,11 @@ interface Node {
   readonly Plans?: readonly Node[]
 }
 
-/** Work of a database for an answer. */
+interface Explained {
+  readonly 'QUERY PLAN': readonly { readonly Plan: Node }[]
+}
+
+/** Work of a database for an answer, or for a batch of facts. */
 export interface Touched {
   /** Rows of tables: those that are thrown away too. */
   readonly rows: number
@@ -31,22 +35,63 @@ export async function touched(database: Database, work: (database: Database) => 
       return reader.read(statement, values, signal)
     }),
   )
-  const scans: Node[] = []
-  let pages = 0
-  for (const [{ name, text }, values] of sent) {
-    const toDatabaseError = {
-      name: `explain_${name}`,
-      text: `explain (analyze, buffers, timing off, format json) ${text}`,
-    }
-    const [row] = await database.query<{ 'QUERY PLAN': readonly { Plan: Node }[] }>(toDatabaseError, values)
-    for (const { Plan: plan } of row?.['QUERY PLAN'] ?? []) {
-      scans.push(...scansOf(plan))
-      pages += (plan['Shared Hit Blocks'] ?? 0) + (plan['Shared Read Blocks'] ?? 0)
-    }
+  const plans: Node[] = []
+  for (const [statement, values] of sent) {
+    plans.push(...plansOf(await database.query<Explained>(explaining(statement), values)))
   }
+  return sumOf(plans)
+}
+
+const asIfLarge: Statement = {
+  name: 'as_if_large',
+  text: `select set_config('enable_' || way, 'off', true) from unnest('{seqscan,hashjoin,mergejoin}'::text[]) as way`,
+}
+
+/**
+ * Rows and buffers that the transactions of some work touch. Statements whose rows are used run twice. The planner reads a small
+ * table whole, where it looks up rows of a large one: it is told to look them up.
+ */
+export async function touchedByWrites(
+  database: Database,
+  work: (database: Database) => Promise<unknown>,
+): Promise<Touched> {
+  const plans: Node[] = []
+  const transaction: Database['transaction'] = (run) =>
+    database.transaction(async (inner) => {
+      inner.send(asIfLarge, [])
+      const explained: Promise<unknown>[] = []
+      const explain = (statement: Statement, values: readonly Value[]): void => {
+        const found = inner.query<Explained>(explaining(statement), values)
+        explained.push(found.then((rows) => plans.push(...plansOf(rows))))
+      }
+      const explainingAll: Transaction = {
+        send: explain,
+        query: (statement, values) => {
+          explain(statement, values)
+          return inner.query(statement, values)
+        },
+      }
+      const result = await run(explainingAll)
+      await Promise.all(explained)
+      return result
+    })
+  await work({ ...database, transaction })
+  return sumOf(plans)
+}
+
+function explaining({ name, text }: Statement): Statement {
+  return { name: `explain_${name}`, text: `explain (analyze, buffers, timing off, format json) ${text}` }
+}
+
+function plansOf(rows: readonly Explained[]): Node[] {
+  return rows.flatMap((row) => row['QUERY PLAN'].map(({ Plan: plan }) => plan))
+}
+
+function sumOf(plans: readonly Node[]): Touched {
+  const scans = plans.flatMap(scansOf)
   return {
     rows: scans.reduce((sum, scan) => sum + touchedBy(scan), 0),
-    pages,
+    pages: plans.reduce((sum, plan) => sum + (plan['Shared Hit Blocks'] ?? 0) + (plan['Shared Read Blocks'] ?? 0), 0),
     scans: scans.map((scan) => `${scan['Node Type']} on ${scan['Relation Name'] ?? ''}: ${touchedBy(scan)}`),
   }
 }

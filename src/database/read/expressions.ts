@@ -20,7 +20,7 @@ export function encodedPoint(netUsd = 'value_usd + capital_out_usd - capital_in_
 }
 
 /** Returns the SQL expression of bytes as `0x` and hexadecimal digits in lower case. */
-export function hexOf(bytes: string): string {
+export function hexOf<const Bytes extends string>(bytes: Bytes): `'0x' || encode(${Bytes}, 'hex')` {
   return `'0x' || encode(${bytes}, 'hex')`
 }
 

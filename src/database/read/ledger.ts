@@ -3,7 +3,8 @@ import type { Read, Reader } from '../database.ts'
 import { dataVersion } from './commit-log.ts'
 import type { Window } from './equity.ts'
 import { bytesOf, hexOf, namedVaults } from './expressions.ts'
-import { rowCodec } from './row-codec.ts'
+import type { Tables } from '../prisma/columns.ts'
+import { modelCodec } from '../prisma/model-codec.ts'
 import type { LedgerRow } from './rows.ts'
 
 /** Restricts ledger rows to a window and to event types; null for all types. */
@@ -82,13 +83,13 @@ const rowsOfOneType = rowsWhere(`type = (${asked.types})[1]::event_type`)
 const rowsOfTypes = `select found.* from unnest(${asked.types}::event_type[]) as wanted(type) cross join lateral (
     select * from ledger_row where ${onPage} and type = wanted.type ${inOrder}) found ${newestFirst}`
 
-const { aggregate, decode } = rowCodec<LedgerRow>((c) => ({
+const { aggregate, decode } = modelCodec<{ '': Tables['ledger_row'] }, LedgerRow>((c) => ({
   vaultAddress: c.key(),
   txHash: c.raw(hexOf('tx_hash')),
   logIndex: c.number('log_index'),
   block: c.number('block'),
   ts: c.number('ts'),
-  type: c.raw('type') as EventType,
+  type: c.raw('type'),
   amountUsd: c.rawOrNull('amount_usd'),
   positionId: c.textOrNull('position_id'),
   reason: c.textOrNull('reason'),

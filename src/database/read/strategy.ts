@@ -1,8 +1,9 @@
 import type { Read, Reader } from '../database.ts'
-import { rowCodec } from './row-codec.ts'
+import type { Tables } from '../prisma/columns.ts'
+import { modelCodec } from '../prisma/model-codec.ts'
 import type { StrategyPairRow, StrategyRow } from './rows.ts'
 
-const strategyCodec = rowCodec<StrategyRow>(
+const strategyCodec = modelCodec<{ '': Tables['strategy'] }, StrategyRow>(
   (c) => ({
     id: c.text('id'),
     ordinal: c.number('ordinal'),
@@ -31,7 +32,7 @@ const strategiesById: Read = {
   decode: strategyCodec.decode,
 }
 
-const pairCodec = rowCodec<StrategyPairRow>(
+const pairCodec = modelCodec<{ '': Tables['strategy_pair'] }, StrategyPairRow>(
   (c) => ({
     strategyId: c.text('strategy_id'),
     a: c.text('a'),

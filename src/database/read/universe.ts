@@ -1,14 +1,18 @@
 import type { AssetCategory } from '../../domain/universe.ts'
 import type { Read, Reader } from '../database.ts'
 import { dataVersion } from './commit-log.ts'
-import { rowCodec } from './row-codec.ts'
+import type { Tables } from '../prisma/columns.ts'
+import { modelCodec } from '../prisma/model-codec.ts'
 import type { AssetRow, PairRow } from './rows.ts'
 
-const assetCodec = rowCodec<AssetRow>(
+/** Prisma has another name for a category of two words than the database. */
+type AssetColumns = Omit<Tables['universe_asset'], 'category'> & { readonly category: AssetCategory }
+
+const assetCodec = modelCodec<{ '': AssetColumns }, AssetRow>(
   (c) => ({
     symbol: c.text('symbol'),
     name: c.text('name'),
-    category: c.raw('category') as AssetCategory,
+    category: c.raw('category'),
     venues: c.textList('venues'),
     liquidityUsd: c.raw('liquidity_usd'),
   }),
@@ -24,7 +28,7 @@ const assets: Read = {
   decode: assetCodec.decode,
 }
 
-const pairCodec = rowCodec<PairRow>(
+const pairCodec = modelCodec<{ '': Tables['universe_pair'] }, PairRow>(
   (c) => ({
     a: c.text('a'),
     b: c.text('b'),

@@ -1,17 +1,17 @@
-import type { VaultStatus } from '../../domain/vault.ts'
 import type { Read, Reader } from '../database.ts'
 import { dataVersion } from './commit-log.ts'
 import { namedVaults } from './expressions.ts'
-import { type Columns, rowCodec } from './row-codec.ts'
+import type { ModelColumns, Tables } from '../prisma/columns.ts'
+import { modelCodec } from '../prisma/model-codec.ts'
 import type { PositionRow, VaultRow } from './rows.ts'
 
 /** Reads the columns of a vault. */
-export const vaultOf = (c: Columns): VaultRow => ({
+export const vaultOf = (c: ModelColumns<{ vault: Tables['vault'] }>): VaultRow => ({
   address: c.raw('vault.address'),
   owner: c.raw('vault.owner'),
   chainId: c.numberOrNull('vault.chain_id'),
   strategyId: c.text('vault.strategy_id'),
-  status: c.raw('vault.status') as VaultStatus,
+  status: c.raw('vault.status'),
   valueUsd: c.raw('vault.value_usd'),
   capitalInUsd: c.raw('vault.capital_in_usd'),
   capitalOutUsd: c.raw('vault.capital_out_usd'),
@@ -28,7 +28,7 @@ export const vaultOf = (c: Columns): VaultRow => ({
   moment: null,
 })
 
-const vaultCodec = rowCodec(vaultOf)
+const vaultCodec = modelCodec(vaultOf)
 
 const vaultsByAddress: Read = {
   name: 'vaults_by_address',
@@ -38,7 +38,7 @@ const vaultsByAddress: Read = {
   decode: vaultCodec.decode,
 }
 
-const positionCodec = rowCodec<PositionRow>(
+const positionCodec = modelCodec<{ '': Tables['position'] }, PositionRow>(
   (c) => ({
     vaultAddress: c.key(),
     at: null,

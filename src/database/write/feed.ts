@@ -21,8 +21,8 @@ export async function readFeedPosition(prisma: Pick<PrismaClient, 'feed'>, name:
   return stored && { line: Number(stored.line), byte: Number(stored.byte), fingerprint: stored.fingerprint }
 }
 
-const columns = { name: 'text', line: 'bigint', byte: 'bigint', fingerprint: 'text' }
-const positionColumns = { line: 'bigint', byte: 'bigint', fingerprint: 'text' }
+const positionColumns = { line: 'bigint', byte: 'bigint', fingerprint: 'text' } as const
+const columns = { name: 'text', ...positionColumns } as const
 
 const lockPosition: Statement = {
   name: 'lock_feed',

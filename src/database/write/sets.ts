@@ -1,20 +1,28 @@
 import type { Statement, Transaction } from '../database.ts'
+import type { ColumnOf, ColumnTypes, Tables } from '../prisma/columns.ts'
 
 /** A row of a table, by column. */
 export type Row<Columns> = { readonly [Name in keyof Columns]: unknown }
 
 type Columns = Readonly<Record<string, string>>
 
+/** Columns of a table and no others: a type parameter alone would accept more. */
+type Only<Table extends keyof Tables, Names> = Names & Readonly<Record<Exclude<keyof Names, ColumnOf<Table>>, never>>
+
 /** Writes all rows by one statement; without effect for no rows. */
 export type SetWriter<Names> = (transaction: Transaction, rows: readonly Row<Names>[]) => void
 
 /**
  * Creates a statement that inserts any number of rows, sent as one JSON parameter.
- * @param columns SQL types by column
+ * @param columns SQL types by column, checked against the table's Prisma model
  * @param conflict ON CONFLICT clause; without it a duplicate key fails
  * @see PostgreSQL documentation, "JSON Functions and Operators", jsonb_to_recordset
  */
-export function insertSet<const Names extends Columns>(table: string, columns: Names, conflict = ''): SetWriter<Names> {
+export function insertSet<const Table extends keyof Tables, const Names extends ColumnTypes<Table>>(
+  table: Table,
+  columns: Only<Table, Names>,
+  conflict = '',
+): SetWriter<Names> {
   const names = Object.keys(columns).join(', ')
   return writer({
     name: `insert_${table}`,
@@ -25,11 +33,11 @@ export function insertSet<const Names extends Columns>(table: string, columns: N
 
 /**
  * Creates a statement that updates any number of rows by their key.
- * @param columns SQL types by column
+ * @param columns SQL types by column, checked against the table's Prisma model
  */
-export function updateSet<const Names extends Columns>(
-  table: string,
-  columns: Names,
+export function updateSet<const Table extends keyof Tables, const Names extends ColumnTypes<Table>>(
+  table: Table,
+  columns: Only<Table, Names>,
   key: keyof Names & string,
 ): SetWriter<Names> {
   const assignments = Object.keys(columns)
@@ -42,7 +50,7 @@ export function updateSet<const Names extends Columns>(
 }
 
 /** Creates a statement that deletes the rows of any number of vaults. */
-export function deleteSet(table: string): (transaction: Transaction, vaultIds: readonly number[]) => void {
+export function deleteSet(table: keyof Tables): (transaction: Transaction, vaultIds: readonly number[]) => void {
   const statement = { name: `delete_${table}`, text: `delete from ${table} where vault_id = any($1::integer[])` }
   return (transaction, vaultIds) => {
     if (vaultIds.length > 0) transaction.send(statement, [vaultIds])

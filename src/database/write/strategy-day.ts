@@ -1,7 +1,7 @@
-import type { Decimal } from '../../domain/decimal.ts'
+import { Decimal } from '../../domain/decimal.ts'
 import { usdText } from '../../domain/flows.ts'
-import type { VaultDay } from '../../domain/returns.ts'
-import type { Transaction } from '../database.ts'
+import { type StrategyChange, type VaultDay, windowStart } from '../../domain/returns.ts'
+import type { Statement, Transaction } from '../database.ts'
 import { insertSet } from './sets.ts'
 
 /** A change of a vault's day, for the sums of its strategy. */
@@ -25,12 +25,14 @@ const addDays = insertSet(
     gain_usd = strategy_day.gain_usd + excluded.gain_usd`,
 )
 
-/**
- * Adds the changes of vaults' days to those of their strategies. All writers change the same rows: it must follow `appendCommit`,
- * whose lock puts them in turn.
- */
-export function addToStrategyDays(transaction: Transaction, changes: readonly ChangedDay[]): void {
-  const sums = new Map<string, { strategyId: string; day: number; changeUsd: Decimal; gainUsd: Decimal }>()
+/** Changes of a strategy's vaults over a day. */
+export interface ChangedStrategyDay extends StrategyChange {
+  readonly strategyId: string
+}
+
+/** Sums the changes of vaults' days by strategy and day. */
+export function sumDays(changes: readonly ChangedDay[]): ChangedStrategyDay[] {
+  const sums = new Map<string, ChangedStrategyDay>()
   for (const { strategyId, before, after } of changes) {
     const { day } = after.day
     const key = `${day} ${strategyId}`
@@ -44,15 +46,51 @@ export function addToStrategyDays(transaction: Transaction, changes: readonly Ch
       gainUsd: sum?.gainUsd.plus(gainUsd) ?? gainUsd,
     })
   }
+  return [...sums.values()]
+}
+
+/**
+ * Adds changes to the days of strategies. All writers change the same rows: it must follow `appendCommit`, whose lock puts them
+ * in turn.
+ */
+export function addToStrategyDays(transaction: Transaction, changes: readonly ChangedStrategyDay[]): void {
   addDays(
     transaction,
-    Array.from(sums.values(), ({ strategyId, day, changeUsd, gainUsd }) => ({
+    changes.map(({ strategyId, day, changeUsd, gainUsd }) => ({
       strategy_id: strategyId,
       day,
       change_usd: usdText(changeUsd),
       gain_usd: gainUsd.toFixed(),
     })),
   )
+}
+
+/** The days before a window are one row, of the day before its first. */
+const storedChanges: Statement = {
+  name: 'changes_of_strategy',
+  text: `select greatest(day, $2::integer - 1) as day, sum(change_usd)::text as "changeUsd", sum(gain_usd)::text as "gainUsd"
+    from strategy_day where strategy_id = $1 and day <= $3::integer group by 1`,
+}
+
+/**
+ * Reads the changes of a strategy up to a day, as other transactions have stored them. Those before the window of its figures
+ * are summed up.
+ */
+export async function readStrategyChanges(
+  transaction: Transaction,
+  id: string,
+  lastDay: number,
+): Promise<StrategyChange[]> {
+  const rows = await transaction.query<{ day: number; changeUsd: string; gainUsd: string }>(storedChanges, [
+    id,
+    windowStart(lastDay),
+    lastDay,
+  ])
+  return rows.map(({ day, changeUsd, gainUsd }) => ({
+    day,
+    changeUsd: new Decimal(changeUsd),
+    gainUsd: new Decimal(gainUsd),
+  }))
 }
 
 function changeOf({ day, endUsd }: DayEnd): Decimal {

@@ -1,8 +1,8 @@
-import { Decimal } from '../../domain/decimal.ts'
-import { newestCompleteDay, realisedFigures, type StrategyDay, windowStart } from '../../domain/returns.ts'
+import { newestCompleteDay, realisedFigures, strategyDays } from '../../domain/returns.ts'
 import { WriteConflict } from '../errors.ts'
 import type { Statement, Transaction } from '../database.ts'
 import { bytesOrNull, insertSet } from './sets.ts'
+import { type ChangedStrategyDay, readStrategyChanges } from './strategy-day.ts'
 
 /** A strategy fact as it is stored. */
 export interface RecordedStrategy {
@@ -81,17 +81,13 @@ export interface ChangedDays {
 /** How current the APR and sigma of a strategy are. */
 export interface Figures {
   readonly id: string
-  /** Time of the newest equity point of its vaults, in Unix seconds; 0 where they have none. */
-  readonly newestSeconds: number
-  /** The last day of the window of the stored values. */
+  /** The newest complete day, which is the last one of the window of the stored values; null before there is one. */
   readonly figuresDay: number | null
 }
 
 const figuresAmong: Statement = {
   name: 'figures',
-  text: `select id, figures_day as "figuresDay",
-      (select coalesce(max(equity_at), 0) from vault where strategy_id = strategy.id)::float8 as "newestSeconds"
-    from strategy
+  text: `select id, figures_day as "figuresDay" from strategy
     where id = any($1::text[] || array(select strategy_id from vault where address = any($2::text[])))`,
 }
 
@@ -131,14 +127,17 @@ export async function lockStrategies(
   return new Map(stale.map((id) => [id, now.get(id)?.lastDay ?? 0]))
 }
 
-/** Returns the newest complete day of each changed strategy, and whether its APR and sigma are outdated. */
+/**
+ * Returns the newest complete day of each changed strategy, and whether its APR and sigma are outdated. A batch that completes a
+ * day refreshes them, so that the day of the stored ones is the newest that was complete before the batch.
+ */
 function completeDays(figures: readonly Figures[], changed: ReadonlyMap<string, ChangedDays>) {
-  const known = new Map(figures.map((each) => [each.id, each]))
+  const known = new Map(figures.map(({ id, figuresDay }) => [id, figuresDay]))
   const found = new Map<string, { lastDay: number; isStale: boolean }>()
   for (const [id, { oldestDay, newestSeconds }] of changed) {
-    const { newestSeconds: newestBefore = 0, figuresDay = null } = known.get(id) ?? {}
-    const lastDay = newestCompleteDay(Math.max(newestBefore, newestSeconds))
-    found.set(id, { lastDay, isStale: oldestDay <= lastDay || lastDay > (figuresDay ?? -1) })
+    const dayBefore = known.get(id) ?? -1
+    const lastDay = Math.max(dayBefore, newestCompleteDay(newestSeconds))
+    found.set(id, { lastDay, isStale: oldestDay <= lastDay || lastDay > dayBefore })
   }
   return found
 }
@@ -149,40 +148,21 @@ const updateFigures: Statement = {
 }
 
 /**
- * Recomputes APR and sigma of strategies from all days, including those of this transaction.
+ * Recomputes APR and sigma of strategies that {@link lockStrategies} has locked: all days that other transactions have changed
+ * are stored then.
  * @param stale the newest complete day of each strategy
+ * @param changes of days by this transaction, which are not stored yet
  */
-export async function refreshFigures(transaction: Transaction, stale: ReadonlyMap<string, number>): Promise<void> {
+export async function refreshFigures(
+  transaction: Transaction,
+  stale: ReadonlyMap<string, number>,
+  changes: readonly ChangedStrategyDay[],
+): Promise<void> {
   const refresh = async ([id, lastDay]: [string, number]): Promise<void> => {
-    const { liveApr, sigma } = realisedFigures(await strategyDays(transaction, id, lastDay), lastDay)
+    const own = changes.filter(({ strategyId }) => strategyId === id)
+    const days = strategyDays([...(await readStrategyChanges(transaction, id, lastDay)), ...own], lastDay)
+    const { liveApr, sigma } = realisedFigures(days, lastDay)
     transaction.send(updateFigures, [id, liveApr, sigma, lastDay])
   }
   await Promise.all(Array.from(stale, refresh))
-}
-
-/** A vault without facts on a day starts it with the end value of its last day before, and has no growth. */
-const daysOfVaults: Statement = {
-  name: 'days_of_strategy',
-  text: `
-  select days.day, sum(held.start_usd)::text as "startUsd", sum(held.start_usd * held.growth)::text as "grownUsd"
-  from generate_series($2::integer, $3::integer) as days(day) cross join vault cross join lateral (
-    select case when vault_day.day = days.day then start_usd else end_usd end as start_usd,
-      case when vault_day.day = days.day then growth else 1 end as growth
-    from vault_day where vault_id = vault.id and vault_day.day <= days.day
-    order by vault_day.day desc limit 1) held
-  where vault.strategy_id = $1 and held.start_usd > 0
-  group by days.day order by days.day`,
-}
-
-async function strategyDays(transaction: Transaction, id: string, lastDay: number): Promise<StrategyDay[]> {
-  const rows = await transaction.query<{ day: number; startUsd: string; grownUsd: string }>(daysOfVaults, [
-    id,
-    windowStart(lastDay),
-    lastDay,
-  ])
-  return rows.map(({ day, startUsd, grownUsd }) => ({
-    day,
-    startUsd: new Decimal(startUsd),
-    grownUsd: new Decimal(grownUsd),
-  }))
 }

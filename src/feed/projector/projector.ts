@@ -3,7 +3,7 @@ import { isConflict } from '../../database/errors.ts'
 import { appendCommit, commitNonce, hasCommit, type LoggedBatch } from '../../database/write/commit-log.ts'
 import { type FeedPosition, lockFeedPosition, saveFeedPosition, saveNewestFact } from '../../database/write/feed.ts'
 import type { Figures } from '../../database/write/strategy.ts'
-import { addToStrategyDays } from '../../database/write/strategy-day.ts'
+import { addToStrategyDays, sumDays } from '../../database/write/strategy-day.ts'
 import { saveVaultTallies } from '../../database/write/vaults/vault-tally.ts'
 import { DomainError } from '../../domain/errors.ts'
 import type { BatchLine, LineOutcome } from './line-outcome.ts'
@@ -149,10 +149,11 @@ export async function saveCommit(
   figures: readonly Figures[],
   commit: Pick<LoggedBatch, 'nonce' | 'newestTs'>,
 ): Promise<boolean> {
-  const tags = await saveFigures(transaction, projection, figures)
+  const days = sumDays(changedStrategyDays(projection.known.vaults, projection.changes))
+  const tags = await saveFigures(transaction, projection, figures, days)
   if (tags.length > 0) appendCommit(transaction, { ...commit, tags, ledgerRows: projection.changes.events.length })
   saveVaultTallies(transaction, countChanges(projection))
-  addToStrategyDays(transaction, changedStrategyDays(projection.known.vaults, projection.changes))
+  addToStrategyDays(transaction, days)
   return tags.length > 0
 }
 

@@ -12,6 +12,7 @@ import {
   refreshFigures,
   saveStrategies,
 } from '../../database/write/strategy.ts'
+import type { ChangedStrategyDay } from '../../database/write/strategy-day.ts'
 import { saveScreens } from '../../database/write/universe.ts'
 import { saveVaults, type VaultRecord } from '../../database/write/vault.ts'
 import { saveLayouts, saveVaultChanges } from '../../database/write/vaults/history.ts'
@@ -60,15 +61,17 @@ export async function saveChanges(
 /**
  * Refreshes the figures of strategies that the rows of a batch have changed. It locks strategies against other writers, so
  * it follows all other rows.
+ * @param days changes of days, which are not stored yet
  * @returns cache tags of everything that the batch has changed
  */
 export async function saveFigures(
   transaction: Transaction,
   { known, changes }: Projection,
   figures: readonly Figures[],
+  days: readonly ChangedStrategyDay[],
 ): Promise<CacheTag[]> {
   const stale = await lockStrategies(transaction, figures, changedDays(known, changes))
-  await refreshFigures(transaction, stale)
+  await refreshFigures(transaction, stale, days)
   const isScreened = changes.screens.length > 0
   return changedTags([...changes.touched.keys()], {
     catalogue: changes.strategies.length > 0 || isScreened || stale.size > 0,

@@ -60,6 +60,7 @@ export async function buildWorld(run: RunSql, size: WorldSize): Promise<void> {
   await run(positions)
   await run(benchmark)
   await run(days)
+  await fillStrategyDays(run)
   for (const [from, to, points] of series(size)) {
     // By a few vaults at a time, so that no transaction grows large.
     const together = Math.max(1, Math.floor(1_000_000 / points))
@@ -79,6 +80,13 @@ export async function buildWorld(run: RunSql, size: WorldSize): Promise<void> {
 export async function fillVaultTallies(run: RunSql): Promise<void> {
   const sql = await migration('20261122120000_vault_lists')
   await run(sql.slice(sql.indexOf('UPDATE "vault"'), sql.indexOf('DROP INDEX')))
+}
+
+/** Sums of the days of strategies, as the migration that brought them makes them of the days of vaults. */
+export async function fillStrategyDays(run: RunSql): Promise<void> {
+  const sql = await migration('20261122220000_history')
+  const from = sql.indexOf('INSERT INTO "strategy_day"')
+  await run(sql.slice(from, sql.indexOf(';', from)))
 }
 
 /** Tallies of the ledgers, as the migration that brought them counts what was stored. */
@@ -180,9 +188,13 @@ const benchmark = `
   insert into benchmark_holding (vault_id, symbol, quantity)
     select vault.id, symbol, quantity from vault, (values ('USDC', ${holdings.USDC}), ('WETH', ${holdings.WETH})) held (symbol, quantity)`
 
+/** The newest day that is over. A vault begins its oldest one with nothing. */
+const newestDay = worldEnd / 86_400 - 1
 const days = `
   insert into vault_day (vault_id, day, start_usd, end_usd, growth)
-    select vault.id, ${worldEnd / 86_400} - d, value_usd, value_usd, 1 + (d % 7) / 1000.0 from vault, ${numbers(0, historyDays - 1, 'd')}`
+    select vault.id, ${newestDay} - d, case when d < ${historyDays - 1} then value_usd else 0 end, value_usd, 1 + (d % 7) / 1000.0
+    from vault, ${numbers(0, historyDays - 1, 'd')};
+  update strategy set figures_day = ${newestDay}`
 
 /** The state of a mark that shows positions of this length: what differs from mark to mark is stored in as many bytes. */
 const pointState = encodePointState({

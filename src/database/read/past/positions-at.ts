@@ -5,7 +5,8 @@ import { layoutRows } from '../../history/layout.ts'
 import { decodePositions } from '../../history/point-state.ts'
 import { dataVersion } from '../commit-log.ts'
 import { namedVaults } from '../expressions.ts'
-import { type Columns, rowCodec } from '../row-codec.ts'
+import type { Tables } from '../../prisma/columns.ts'
+import { modelCodec } from '../../prisma/model-codec.ts'
 import type { PositionRow } from '../rows.ts'
 import { newestUpTo } from './newest.ts'
 
@@ -15,7 +16,13 @@ interface StoredPositions {
   readonly state: string
 }
 
-const positionsCodec = rowCodec<StoredPositions>((c: Columns) => ({
+/** Every mark has a state. */
+type PositionRows = {
+  readonly layout: Tables['position_layout']
+  readonly point: { readonly state: NonNullable<Tables['equity_point']['state']> }
+}
+
+const positionsCodec = modelCodec<PositionRows, StoredPositions>((c) => ({
   address: c.key(),
   layout: c.text('layout.positions'),
   state: c.raw(`encode(point.state, 'hex')`),

@@ -5,7 +5,8 @@ import type { Read, Reader } from '../../database.ts'
 import { decodePointState } from '../../history/point-state.ts'
 import { dataVersion } from '../commit-log.ts'
 import { namedVaults } from '../expressions.ts'
-import { type Columns, rowCodec } from '../row-codec.ts'
+import type { Missing, Tables } from '../../prisma/columns.ts'
+import { modelCodec } from '../../prisma/model-codec.ts'
 import type { VaultRow } from '../rows.ts'
 import { vaultOf } from '../vault.ts'
 import { newestUpTo } from './newest.ts'
@@ -37,7 +38,16 @@ interface StoredMoment {
   readonly highWaterUsd: string | null
 }
 
-const momentCodec = rowCodec<StoredMoment>((c: Columns) => ({
+/** A moment may be before the first row of each kind. */
+type MomentRows = {
+  readonly vault: Tables['vault']
+  readonly owned: Missing<Tables['vault_owner']>
+  readonly point: Missing<Tables['equity_point']>
+  readonly change: Missing<Tables['vault_change']>
+  readonly ledger: Missing<Tables['ledger_row']>
+}
+
+const momentCodec = modelCodec<MomentRows, StoredMoment>((c) => ({
   address: c.key(),
   now: vaultOf(c),
   since: c.numberOrNull('vault.history_since'),
@@ -52,7 +62,7 @@ const momentCodec = rowCodec<StoredMoment>((c: Columns) => ({
   marketDeltaUsd: c.rawOrNull('point.market_delta_usd'),
   state: c.rawOrNull(`encode(point.state, 'hex')`),
   changeTs: c.numberOrNull('change.ts'),
-  phase: c.rawOrNull('change.phase') as VaultPhase | null,
+  phase: c.rawOrNull('change.phase'),
   suspensionReason: c.textOrNull('change.suspension_reason'),
   suspendedAt: c.numberOrNull('change.suspended_at'),
   taxedUsd: c.rawOrNull('change.fees_taxed_usd'),

@@ -37,7 +37,7 @@ const bytesOf = (address: string): string => `decode(substr(${address}, 3), 'hex
 
 /** SQL of an order in one direction. */
 export interface OrderSql {
-  readonly column: string
+  readonly column: (typeof vaultOrders)[VaultOrder]['column']
   /** ORDER BY clause for the columns of a vault and its `address_bytes`. */
   readonly orderBy: string
   /** Expression for `address_bytes`. */

@@ -1,6 +1,7 @@
 import type { Read, Reader, Value } from '../../database.ts'
 import { namedLists } from '../expressions.ts'
-import { rowCodec } from '../row-codec.ts'
+import type { Tables } from '../../prisma/columns.ts'
+import { modelCodec } from '../../prisma/model-codec.ts'
 import type { VaultRow } from '../rows.ts'
 import { vaultOf } from '../vault.ts'
 import { isByPool, type Scope, scopeOf, statusesOf, type VaultFilter } from './filter.ts'
@@ -75,7 +76,7 @@ function vaultsOf(way: Way, scope: Scope, sql: OrderSql, direction: Direction): 
 function pageStatement(name: string, { way, scope, orderBy, direction }: PageKind): Read {
   const sql = orderSql(orderBy, direction, 'asked')
   const isFiltered = way === 'filtered'
-  const { select, decode } = rowCodec<PagedVaultRow>((c) =>
+  const { select, decode } = modelCodec<PageRows, PagedVaultRow>((c) =>
     // Object spread would create objects in dictionary mode, which are slow to read.
     Object.assign(vaultOf(c), {
       list: c.text('list.strategy'),
@@ -93,6 +94,12 @@ function pageStatement(name: string, { way, scope, orderBy, direction }: PageKin
       cross join lateral (${vaultsOf(way, scope, sql, direction)}) vault`,
     decode,
   }
+}
+
+/** The vaults of lists, with what tells of filtered ones where a page ends. */
+type PageRows = {
+  readonly vault: Tables['vault'] & { readonly isMatch: boolean; readonly isLast: boolean }
+  readonly list: { readonly strategy: string }
 }
 
 interface PageKind {

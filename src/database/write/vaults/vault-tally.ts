@@ -1,5 +1,6 @@
 import { type VaultStatus, vaultStatuses } from '../../../domain/vault.ts'
 import type { Statement, Transaction } from '../../database.ts'
+import type { ColumnOf, Tables } from '../../prisma/columns.ts'
 
 /** Number of vaults from which on an owner is large: lists of its later vaults are read from indexes, not sorted. */
 export const largeOwnerVaults = 16
@@ -42,7 +43,12 @@ type Counts = Record<VaultStatus | 'large', number>
  * with ON CONFLICT, the constraints would be checked on what is added, which may be negative.
  * @param keys columns that identify a tally
  */
-function addTo(table: string, keys: readonly string[], counts: readonly (keyof Counts)[]): Statement {
+function addTo<Table extends keyof Tables>(
+  table: Table,
+  keys: readonly ColumnOf<Table>[],
+  counted: readonly (keyof Counts & ColumnOf<Table>)[],
+): Statement {
+  const counts: readonly string[] = counted
   const columns = [...keys, ...counts].join(', ')
   const types = [...keys.map((key) => `${key} text`), ...counts.map((count) => `${count} integer`)]
   const isOf = (other: string): string => keys.map((key) => `${other}.${key} = added.${key}`).join(' and ')
