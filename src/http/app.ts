@@ -13,7 +13,7 @@ import { exampleAddress } from './graphql/graphiql.ts'
 import { createGraphql, type GraphqlPlugin } from './graphql/handler.ts'
 import { preflight } from './graphql/preflight.ts'
 import { graphqlPath } from './graphql/path.ts'
-import { createLive, type Live, liveStreams, type LiveOptions } from './live/live.ts'
+import { createLive, type Live, type LiveOptions } from './live/live.ts'
 import { StreamedResponse } from './live/delivery/streamed-response.ts'
 import { compose, type Exchange, type Reply } from './middleware.ts'
 import { apiKey } from './middleware/api-key.ts'
@@ -122,7 +122,7 @@ export function createApp({ database, apiKeys, trustedProxies, ...options }: App
     unexpectedErrors(),
     ownPaths(pages),
     minDataVersion(awaitVersion),
-    liveStreams(live),
+    live.stages,
   ]
   const handlers = compose(stages, cached({ cache, data, produce, respond }))
 
