@@ -40,7 +40,7 @@ const vaultsByAddress: Read = {
 
 const positionCodec = rowCodec<PositionRow>(
   (c) => ({
-    vaultAddress: c.key(),
+    vaultAddress: c.key,
     at: null,
     id: c.text('id'),
     a: c.text('a'),

@@ -16,7 +16,7 @@ interface StoredPositions {
 }
 
 const positionsCodec = rowCodec<StoredPositions>((c: Columns) => ({
-  address: c.key(),
+  address: c.key,
   layout: c.text('layout.positions'),
   state: c.raw(`encode(point.state, 'hex')`),
 }))

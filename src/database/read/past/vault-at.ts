@@ -38,7 +38,7 @@ interface StoredMoment {
 }
 
 const momentCodec = rowCodec<StoredMoment>((c: Columns) => ({
-  address: c.key(),
+  address: c.key,
   now: vaultOf(c),
   since: c.numberOrNull('vault.history_since'),
   openedAt: c.number('vault.opened_at'),
