@@ -100,7 +100,7 @@ export function createApp({ database, apiKeys, trustedProxies, ...options }: App
   const respond: Respond = (exchange, context) =>
     exchange.request.path === graphqlPath
       ? graphql(exchange, context)
-      : rest(exchange.request, (wanted, variables) => executor.runOwn(wanted, variables, context), keptBy)
+      : rest(exchange.request, executor, context, keptBy)
 
   const findAddress = (context: RequestContext): Promise<string | null> => exampleAddress(executor, context)
   const pages = new Map([...staticPages, ...rootLinks({ findAddress, isOpen, report: options.report })])

@@ -65,10 +65,10 @@ export function priceOperation(
 ): OperationPrice {
   const root = schema.getRootType(operation.operation)
   const pricer = new Pricer(schema, document)
-  const selection = root == null ? nothing : pricer.selection(operation.selectionSet, root)
+  const { depth, cost } = root == null ? nothing : pricer.selection(operation.selectionSet, root)
   return {
-    size: { depth: selection.depth, ...countNodes(document, operation) },
-    costOf: (variables) => costAt(selection, { variables, known: new Map() }, noPage),
+    size: { depth, ...countNodes(document, operation) },
+    costOf: typeof cost === 'function' ? (variables) => cost({ variables, known: new Map() }, noPage) : () => cost,
   }
 }
 
