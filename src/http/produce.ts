@@ -1,7 +1,7 @@
 import { Canceller } from '../database/cancellation.ts'
 import { withoutCovered } from '../database/commits/cache-tags.ts'
 import { AdmissionQueueFull } from '../graphql/execution/admission/admission-control.ts'
-import { emptyOrigin, type RequestContext, unknownData } from '../graphql/execution/context.ts'
+import { type CollectedOrigin, type RequestContext, unknownData } from '../graphql/execution/context.ts'
 import { masked } from '../graphql/execution/errors.ts'
 import type { HttpLimits } from '../limits.ts'
 import { sameAnswerKey } from '../rest/handler.ts'
@@ -75,7 +75,7 @@ export function producer({ answerSeconds }: Pick<HttpLimits, 'answerSeconds'>, c
     if (!capacity.answers.take(sender, 1)) {
       return { answer: refusalOf(request, overloaded()), origin: noOrigin }
     }
-    const origin = emptyOrigin()
+    const origin: CollectedOrigin = { tags: new Set(), version: null, isCacheable: true }
     const signal = new Canceller()
     onLeave(() => signal.abort())
     const context = { report: trace.report, sender, signal, origin, data: stamp ?? unknownData }

@@ -1,5 +1,5 @@
 import type { Reader, Snapshots, VersionedReader } from '../../database/database.ts'
-import { type Context, type ContextOptions, emptyOrigin, type RequestContext, unknownData } from './context.ts'
+import { type Context, type ContextOptions, type RequestContext, unknownData } from './context.ts'
 
 /** A database whose reads return their data version, and that can run several reads in one snapshot. */
 export type ConsistentDatabase = VersionedReader & Snapshots
@@ -84,7 +84,7 @@ const noVersions: ReadVersions = { version: null, isOne: true, isUnbounded: fals
  */
 export function createContext(
   reader: VersionedReader,
-  { signal, origin = emptyOrigin(), data = unknownData }: RequestContext,
+  { signal, origin = { tags: new Set(), version: null, isCacheable: true }, data = unknownData }: RequestContext,
   options: ContextOptions,
   versions: ReadVersions = { ...noVersions },
 ): Context {

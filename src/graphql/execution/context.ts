@@ -26,11 +26,6 @@ export interface CollectedOrigin {
   isCacheable: boolean
 }
 
-/** Returns the origin of a response before its first read. */
-export function emptyOrigin(): CollectedOrigin {
-  return { tags: new Set(), version: null, isCacheable: true }
-}
-
 /** The data version that a process was last notified of, and the age of that state. */
 export interface DataKnown {
   /** `seq.nonce` of the newest commit. */

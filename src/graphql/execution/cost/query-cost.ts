@@ -48,10 +48,10 @@ export interface QueryCost {
   readonly mostExpensive: readonly string[]
 }
 
-/** Price of one operation: its size, and its cost as a function of coerced variables. */
+/** Price of one operation: its size, and its cost, or a function of the coerced variables that it depends on. */
 export interface OperationPrice {
   readonly size: QuerySize
-  readonly costOf: (variables: Readonly<Record<string, unknown>>) => QueryCost
+  readonly cost: QueryCost | ((variables: Readonly<Record<string, unknown>>) => QueryCost)
 }
 
 /**
@@ -68,7 +68,7 @@ export function priceOperation(
   const { depth, cost } = root == null ? nothing : pricer.selection(operation.selectionSet, root)
   return {
     size: { depth, ...countNodes(document, operation) },
-    costOf: typeof cost === 'function' ? (variables) => cost({ variables, known: new Map() }, noPage) : () => cost,
+    cost: typeof cost === 'function' ? (variables) => cost({ variables, known: new Map() }, noPage) : cost,
   }
 }
 
