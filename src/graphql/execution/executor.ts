@@ -137,16 +137,13 @@ export function createExecutor({ schema, limits, admission, runConsistently, onF
     const refused = operation.sizeError ?? extent.error
     if (refused !== null) return { errors: [refused] }
     const { definition } = operation
-    const ticket = {
-      cost: extent.values * preparationCosts.variableValue,
-      sender: request.sender,
-      signal: request.signal,
-    }
+    const { sender, signal } = request
+    const cost = extent.values * preparationCosts.variableValue
     // Many variables are coerced only after admission, because each may take a hash.
     const { coerced, error } =
-      ticket.cost <= admissionLimits.shortPreparation
+      cost <= admissionLimits.shortPreparation
         ? coerceVariables(schema, definition, params.variables)
-        : await admission.prepare(() => coerceVariables(schema, definition, params.variables), ticket)
+        : await admission.prepare(() => coerceVariables(schema, definition, params.variables), { cost, sender, signal })
     if (error !== undefined) return { errors: [error] }
     const price = operation.costOf(coerced)
     const tooExpensive = checkCost(price, costLimits)
