@@ -26,7 +26,7 @@ export type ReadSource = 'named vaults' | 'all vaults' | 'catalogue' | 'universe
 /** How concurrent reads by the same statement are combined or split. */
 export type Batching =
   /** Reads with equal values are sent once, and each request gets all rows. */
-  | { readonly kind: 'deduplicated' }
+  | { readonly kind: 'deduplicated'; readonly maxKeys?: never }
   /**
    * Reads whose values differ only in their keys, the first value, are sent as one statement.
    * `keyColumn` is the column that contains a row's key, `maxKeys` the size of a batch, 100 by default.
@@ -34,13 +34,12 @@ export type Batching =
   | { readonly kind: 'keyed'; readonly keyColumn: string; readonly maxKeys?: number }
   /** A long read is not shared. An embedded database runs it in chunks of at most `maxKeys` keys, its first value. */
   | { readonly kind: 'chunked'; readonly maxKeys: number }
-  /** Each read is a statement of its own. */
-  | { readonly kind: 'none' }
 
 /** A statement that reads the read model for a response. */
 export interface Read extends Statement {
   readonly source: ReadSource
-  readonly batching: Batching
+  /** Without it, each read is a statement of its own. */
+  readonly batching?: Batching
   /** Whether it visits a number of rows without limit. Few of these run at once, so that short reads find a connection. */
   readonly isUnbounded?: boolean
 }
@@ -88,6 +87,15 @@ export interface VersionedReader {
   read<Row>(read: Read, values: readonly Value[], signal?: Cancellation): Promise<Versioned<Row>>
 }
 
+/** A statement of any kind: of the properties of a read it has those that it needs. */
+export type AnyStatement = Statement & Partial<Read>
+
+/** Runs statements of any kind, and returns their rows with the version of the data. */
+export interface StatementReader extends VersionedReader {
+  /** See {@link VersionedReader.read}. */
+  read<Row>(statement: AnyStatement, values: readonly Value[], signal?: Cancellation): Promise<Versioned<Row>>
+}
+
 /** Runs several reads on one snapshot of the database. */
 export interface Snapshots {
   /**
@@ -105,14 +113,12 @@ export interface Snapshots {
 }
 
 /** The database of the gateway: an embedded PGlite or a PostgreSQL server, which differ only below this interface. */
-export interface Database extends Reader, VersionedReader, Snapshots {
+export interface Database extends Reader, StatementReader, Snapshots {
   readonly engine: 'pglite' | 'postgresql'
   /** Prisma's client, for rare reads and writes. */
   readonly prisma: PrismaClient
   /** Runs any statement and resolves with its rows; see {@link Reader.query}. */
-  query<Row>(statement: Statement, values: readonly Value[], signal?: Cancellation): Promise<Row[]>
-  /** Runs any statement and resolves with its rows and their version; see {@link VersionedReader.read}. */
-  read<Row>(statement: Statement, values: readonly Value[], signal?: Cancellation): Promise<Versioned<Row>>
+  query<Row>(statement: AnyStatement, values: readonly Value[], signal?: Cancellation): Promise<Row[]>
   /** Notifies a listener of the commits of the server that is read from, until it is stopped. */
   listen(listener: ChangeListener): Promise<StopListening>
   /** Runs work in one transaction, and rolls it back when the work fails. */

@@ -1,4 +1,4 @@
-import type { Database, Read, Statement, Versioned, VersionedReader } from './database.ts'
+import type { Database, Statement, StatementReader, Versioned } from './database.ts'
 
 /** A row as the database sends it. Reads for responses include the version of the data in each row. */
 interface SentRow {
@@ -23,17 +23,10 @@ export function decodeRows<Row>({ decode }: Statement, sent: unknown[]): Version
   return { rows: only !== undefined && others.length === 0 ? only : ([] as Row[]).concat(...lists), version }
 }
 
-/** Adds reads by any statement, and `query`, which returns rows without a version, to a reader. */
-export function withQuery(reader: VersionedReader): Pick<Database, 'read' | 'query'> {
-  const read: Database['read'] = (statement: Statement | Read, values, signal) =>
-    reader.read('batching' in statement ? statement : unsharedRead(statement), values, signal)
+/** Adds `query`, which returns rows without a version, to a reader. */
+export function withQuery(reader: Pick<StatementReader, 'read'>): Pick<Database, 'read' | 'query'> {
   return {
-    read,
-    query: async <Row>(...query: Parameters<Database['query']>) => (await read<Row>(...query)).rows,
+    ...reader,
+    query: async <Row>(...query: Parameters<Database['query']>) => (await reader.read<Row>(...query)).rows,
   }
-}
-
-/** Returns a read that runs on its own; its source is never asked for, since nothing caches its rows. */
-function unsharedRead(statement: Statement): Read {
-  return { ...statement, source: 'feeds', batching: { kind: 'none' } }
 }

@@ -13,7 +13,7 @@ import { exampleAddress } from './graphql/graphiql.ts'
 import { createGraphql, type GraphqlPlugin } from './graphql/handler.ts'
 import { preflight } from './graphql/preflight.ts'
 import { graphqlPath } from './graphql/path.ts'
-import { createLive, type Live, liveStreams, type LiveOptions } from './live/live.ts'
+import { createLive, type Live, type LiveOptions } from './live/live.ts'
 import { StreamedResponse } from './live/delivery/streamed-response.ts'
 import { compose, type Exchange, type Reply } from './middleware.ts'
 import { apiKey } from './middleware/api-key.ts'
@@ -100,7 +100,7 @@ export function createApp({ database, apiKeys, trustedProxies, ...options }: App
   const respond: Respond = (exchange, context) =>
     exchange.request.path === graphqlPath
       ? graphql(exchange, context)
-      : rest(exchange.request, (wanted, variables) => executor.runOwn(wanted, variables, context), keptBy)
+      : rest(exchange.request, executor, context, keptBy)
 
   const findAddress = (context: RequestContext): Promise<string | null> => exampleAddress(executor, context)
   const pages = new Map([...staticPages, ...rootLinks({ findAddress, isOpen, report: options.report })])
@@ -122,7 +122,7 @@ export function createApp({ database, apiKeys, trustedProxies, ...options }: App
     unexpectedErrors(),
     ownPaths(pages),
     minDataVersion(awaitVersion),
-    liveStreams(live),
+    live.stages,
   ]
   const handlers = compose(stages, cached({ cache, data, produce, respond }))
 

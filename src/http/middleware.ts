@@ -32,16 +32,16 @@ export type Reply = EncodedResponse | StreamedResponse
 /** Produces the response of an exchange. */
 export type Handler = (exchange: Exchange) => Reply | Promise<Reply>
 
-/** Middleware stage: responds itself, or passes the exchange on. Stages that need no I/O respond synchronously. */
-export type Middleware = (exchange: Exchange, next: Handler) => Reply | Promise<Reply>
+/**
+ * Middleware stage: returns a handler that responds itself, or passes the exchange on to the next one. Handlers that need
+ * no I/O respond synchronously.
+ */
+export type Middleware = (next: Handler) => Handler
 
-/** A stage for some paths only: the requests for others do not pass it. */
-export interface PathStage {
-  readonly paths: readonly string[]
-  readonly stage: Middleware
-}
+/** Stages by path: the requests for other paths do not pass them. */
+export type PathStages = ReadonlyMap<string, Middleware>
 
-type Stage = Middleware | PathStage | null
+type Stage = Middleware | PathStages | null
 
 /**
  * Composes the stages of each path into one handler, once; the first in the list runs first.
@@ -52,16 +52,13 @@ export function compose(
   stages: readonly Stage[],
   handler: Handler,
 ): { readonly byPath: ReadonlyMap<string, Handler>; readonly others: Handler } {
-  const paths = stages.flatMap((stage) => (stage !== null && 'paths' in stage ? stage.paths : []))
+  const paths = stages.flatMap((stage) => (stage === null || typeof stage === 'function' ? [] : [...stage.keys()]))
   const composed = (path: string | null): Handler =>
-    stages.reduceRight<Handler>((next, entry) => {
-      const stage = stageFor(entry, path)
-      return stage === null ? next : (exchange) => stage(exchange, next)
-    }, handler)
-  return { byPath: new Map(paths.map((path) => [path, composed(path)])), others: composed(null) }
+    stages.reduceRight((next, stage) => stageFor(stage, path)?.(next) ?? next, handler)
+  return { byPath: new Map(Array.from(new Set(paths), (path) => [path, composed(path)])), others: composed(null) }
 }
 
-function stageFor(entry: Stage, path: string | null): Middleware | null {
-  if (entry === null || !('paths' in entry)) return entry
-  return path !== null && entry.paths.includes(path) ? entry.stage : null
+function stageFor(stage: Stage, path: string | null): Middleware | null {
+  if (stage === null || typeof stage === 'function') return stage
+  return path === null ? null : (stage.get(path) ?? null)
 }

@@ -1,13 +1,13 @@
 import { Canceller } from '../database/cancellation.ts'
 import { withoutCovered } from '../database/commits/cache-tags.ts'
 import { AdmissionQueueFull } from '../graphql/execution/admission/admission-control.ts'
-import type { RequestContext } from '../graphql/execution/context.ts'
+import { type CollectedOrigin, type RequestContext, unknownData } from '../graphql/execution/context.ts'
 import { masked } from '../graphql/execution/errors.ts'
 import type { HttpLimits } from '../limits.ts'
 import { sameAnswerKey } from '../rest/handler.ts'
 import { type Answer, problem } from '../rest/problem.ts'
 import type { DataVersions } from './cache/data-versions.ts'
-import type { EncodedResponse } from './cache/encoded-response.ts'
+import { type EncodedResponse, noOrigin } from './cache/encoded-response.ts'
 import type { Made, OnLeave, ResponseCache } from './cache/response-cache.ts'
 import { graphqlPath, isGraphiqlPage } from './graphql/path.ts'
 import type { Exchange } from './middleware.ts'
@@ -73,26 +73,18 @@ export function producer({ answerSeconds }: Pick<HttpLimits, 'answerSeconds'>, c
   return async (exchange, onLeave, respond) => {
     const { request, sender, stamp, trace } = exchange
     if (!capacity.answers.take(sender, 1)) {
-      return { answer: refusalOf(request, overloaded()), tags: null, version: null }
+      return { answer: refusalOf(request, overloaded()), origin: noOrigin }
     }
-    const origin = { tags: new Set<string>(), version: null as string | null, isCacheable: true }
+    const origin: CollectedOrigin = { tags: new Set(), version: null, isCacheable: true }
     const signal = new Canceller()
     onLeave(() => signal.abort())
-    const context: RequestContext = {
-      report: trace.report,
-      sender,
-      signal,
-      cacheTags: origin.tags,
-      doNotCache: () => void (origin.isCacheable = false),
-      onVersion: (version) => void (origin.version = version),
-      ...(stamp && { data: stamp }),
-    }
+    const context = { report: trace.report, sender, signal, origin, data: stamp ?? unknownData }
     const tooLate = (): Answer => refusalOf(request, lateAnswer(answerSeconds))
     const answer = await withinDeadline(attempt(exchange, context, respond), answerSeconds, signal, tooLate)
     const { version, isCacheable } = origin
     const tags = origin.tags.has('all vaults') ? withoutCovered(origin.tags) : origin.tags
     // A response without reads is introspection: large and rare, it would only evict other responses.
-    return { answer, tags: tags.size > 0 && isCacheable ? tags : null, version }
+    return { answer, origin: { tags: tags.size > 0 && isCacheable ? tags : null, version } }
   }
 }
 

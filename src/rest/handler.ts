@@ -26,8 +26,10 @@ export interface Execution {
   readonly errors?: readonly ExecutionError[]
 }
 
-/** Runs a document through the gateway's schema. */
-export type Execute = (requested: RequestedOperation, variables: Record<string, unknown>) => Promise<Execution>
+/** Runs documents through the gateway's schema. */
+export interface DocumentExecutor<Context> {
+  runOwn(requested: RequestedOperation, variables: Record<string, unknown>, context: Context): Promise<Execution>
+}
 
 /** Caches that may keep an answer that can never change: only the client's own where API keys are configured. */
 export type KeptBy = 'public' | 'private'
@@ -64,13 +66,18 @@ export function findRoute(path: string): MatchedRoute | null {
 }
 
 /** Answers a request of the REST interface. */
-export async function rest(request: RestRequest, execute: Execute, keptBy: KeptBy): Promise<Answer> {
+export async function rest<Context>(
+  request: RestRequest,
+  executor: DocumentExecutor<Context>,
+  context: Context,
+  keptBy: KeptBy,
+): Promise<Answer> {
   const matched = findRoute(request.path)
   if (matched === null) return problem('PATH_NOT_FOUND', `${request.path} is none of the paths of this interface`)
   const unread = answerUnread(request.method)
   if (unread !== null) return unread
   try {
-    return await run(execute, matched, request, keptBy)
+    return await run(matched, request, executor, context, keptBy)
   } catch (error) {
     if (error instanceof BadParameter) return problem('BAD_PARAMETER', error.message, error.parameter)
     throw error
@@ -95,17 +102,18 @@ export function notAllowed(method: string, allow = allowedMethods): Answer {
   return { ...refusal, headers: { ...refusal.headers, allow } }
 }
 
-async function run(
-  execute: Execute,
+async function run<Context>(
   { route, segments }: MatchedRoute,
   request: RestRequest,
+  executor: DocumentExecutor<Context>,
+  context: Context,
   keptBy: KeptBy,
 ): Promise<Answer> {
   const variables: Record<string, unknown> = {}
   for (const name in segments) variables[name] = decoded(name, segments[name] as string)
   Object.assign(variables, readParameters(route.parameters, request.query))
   const past = route.past !== undefined && route.past.parameter in variables ? route.past : null
-  const { part, rest, errors } = await execute((past ?? route).requested, variables)
+  const { part, rest, errors } = await executor.runOwn((past ?? route).requested, variables, context)
   const [error] = errors ?? []
   if (error !== undefined) return failure(route, error)
   if (part === null || part === 'null') {
@@ -115,8 +123,8 @@ async function run(
   const next = route.next?.(JSON.parse(rest) as never) ?? null
   const isFinal = past?.isFinal(JSON.parse(rest) as never) === true
   const headers = next === null ? jsonHeaders : linked(request, route, next)
-  const cacheControl = isFinal ? { cacheControl: `${keptBy}, max-age=${keptSeconds}` } : {}
-  return { status: 200, headers, body: part, ...cacheControl }
+  const answer = { status: 200, headers, body: part }
+  return isFinal ? { ...answer, cacheControl: `${keptBy}, max-age=${keptSeconds}` } : answer
 }
 
 function decoded(name: string, segment: string): string {

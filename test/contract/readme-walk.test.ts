@@ -49,7 +49,7 @@ describe.each([
 test("the walk of a request names the app's stages in their order", async () => {
   const app = await readFile(path.join(root, 'src/http/app.ts'), 'utf8')
   const [, list = ''] = /const stages = \[\n(.*?)\n {2}\]/s.exec(app) ?? []
-  const stages = Array.from(list.matchAll(/^ {4}(\w+)\(/gm), ([, name]) => name)
+  const stages = Array.from(list.matchAll(/^ {4}([\w.]+)[(,]/gm), ([, name]) => name)
   expect(stages.length).toBeGreaterThan(5)
   const [table] = tablesIn(sectionOf(readmeOf('src'), '## The walk of a request'))
   expect(table?.rows.map(([stage = '']) => codeIn(stage)[0])).toEqual(stages)

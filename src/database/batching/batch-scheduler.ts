@@ -1,6 +1,6 @@
 import { type Cancellation, Canceller } from '../cancellation.ts'
 import { ReadCancelled } from '../errors.ts'
-import type { Batching, Read, Value, Versioned, VersionedReader } from '../database.ts'
+import type { AnyStatement, Batching, StatementReader, Value, Versioned } from '../database.ts'
 
 /** Default number of keys in a batch: a longer statement would delay all of its requests. */
 const defaultMaxKeys = 100
@@ -10,7 +10,7 @@ const maxConcurrentBatches = 3
 /** A reader that can pipeline reads on one connection. */
 export interface PipelineSource {
   /** Returns a reader that sends each read while those before it still run. */
-  readonly pipelined: () => VersionedReader
+  readonly pipelined: () => StatementReader
 }
 
 /** The kinds of batching by which one statement serves several requests. */
@@ -22,13 +22,13 @@ type SharedBatching = Extract<Batching, { kind: 'deduplicated' | 'keyed' }>
  * the request. A cancelled request stops waiting; the statement is cancelled with the last of its requests.
  * @returns a reader for which `deduplicated` and `keyed` reads are batched, and others are passed through
  */
-export function batchReads(reader: VersionedReader & Partial<PipelineSource>): VersionedReader {
+export function batchReads(reader: StatementReader & Partial<PipelineSource>): StatementReader {
   /** The queues in use. An idle queue is removed, so that memory is bounded by the requests in flight. */
   const queues = new Map<string, BatchQueue>()
   return {
-    read<Row>(read: Read, values: readonly Value[], signal?: Cancellation) {
+    read<Row>(read: AnyStatement, values: readonly Value[], signal?: Cancellation) {
       const { batching } = read
-      if (batching.kind === 'chunked' || batching.kind === 'none') return reader.read<Row>(read, values, signal)
+      if (batching === undefined || batching.kind === 'chunked') return reader.read<Row>(read, values, signal)
       const isKeyed = batching.kind === 'keyed'
       const [keys, rest] = isKeyed ? [values[0] as readonly string[], values.slice(1)] : [[], values]
       const name = rest.length === 0 ? read.name : `${read.name} ${JSON.stringify(rest)}`
@@ -104,8 +104,8 @@ class BatchQueue {
   #isScheduled = false
 
   constructor(
-    readonly reader: VersionedReader,
-    readonly statement: Read,
+    readonly reader: StatementReader,
+    readonly statement: AnyStatement,
     readonly batching: SharedBatching,
     readonly rest: readonly Value[],
     readonly onIdle: () => void,
@@ -137,7 +137,7 @@ class BatchQueue {
 
   /** Removes the first requests that are not cancelled and together have at most `maxKeys` keys, but at least one. */
   #takeBatch(): BatchedRequest[] {
-    const maxKeys = (this.batching.kind === 'keyed' ? this.batching.maxKeys : undefined) ?? defaultMaxKeys
+    const maxKeys = this.batching.maxKeys ?? defaultMaxKeys
     const keys = new Set<string>()
     const all = this.#waiting
     const batch: BatchedRequest[] = []

@@ -9,7 +9,7 @@ import type { Cancellation } from '../cancellation.ts'
 import { untilCancelled } from '../cancellation.ts'
 import { type LogConnection, pollCommits } from '../commits/poll-commits.ts'
 import { commitChannel } from '../commits/commit-reader.ts'
-import type { Database, Read, Snapshots, Transaction, Value } from '../database.ts'
+import type { AnyStatement, Database, Snapshots, Transaction, Value } from '../database.ts'
 import { clusterFolderName, usableDataDirectory } from './data-directory.ts'
 import { PrismaClient } from '../prisma/generated/client/client.ts'
 import { chunkedReads, createTaskQueues, type TaskQueue } from './task-queue.ts'
@@ -77,8 +77,8 @@ export function onPGlite(pglite: PGlite, folder: string | null, release: () => P
     ...withQuery(
       batchReads(
         chunkedReads({
-          read: <Row>(read: Read, values: readonly Value[], signal?: Cancellation) =>
-            (read.batching.kind === 'chunked' ? long : short)(
+          read: <Row>(read: AnyStatement, values: readonly Value[], signal?: Cancellation) =>
+            (read.batching?.kind === 'chunked' ? long : short)(
               async () => decodeRows<Row>(read, (await pglite.query(read.text, [...values])).rows),
               signal,
             ),

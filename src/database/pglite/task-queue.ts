@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Cancellation } from '../cancellation.ts'
-import type { Read, Value, Versioned, VersionedReader } from '../database.ts'
+import type { AnyStatement, StatementReader, Value, Versioned } from '../database.ts'
 import { ReadCancelled } from '../errors.ts'
 
 /**
@@ -59,12 +59,13 @@ export function createTaskQueues(): { readonly short: TaskQueue; readonly long: 
  * @param reader runs a chunk
  * @returns a reader whose rows have no version where a batch of facts was committed between two chunks
  */
-export function chunkedReads(reader: VersionedReader): VersionedReader {
+export function chunkedReads(reader: StatementReader): StatementReader {
   return {
-    async read<Row>(read: Read, values: readonly Value[], signal?: Cancellation) {
+    async read<Row>(read: AnyStatement, values: readonly Value[], signal?: Cancellation) {
       const [keys, ...rest] = values
-      const size = chunkSize(read)
-      if (!Array.isArray(keys) || keys.length <= size) return reader.read<Row>(read, values, signal)
+      const size = read.source === 'named vaults' ? read.batching?.maxKeys : undefined
+      if (size === undefined || !Array.isArray(keys) || keys.length <= size)
+        return reader.read<Row>(read, values, signal)
       const chunks: Versioned<Row>[] = []
       for (let at = 0; at < keys.length; at += size) {
         const chunk = [(keys as string[]).slice(at, at + size), ...rest]
@@ -75,11 +76,4 @@ export function chunkedReads(reader: VersionedReader): VersionedReader {
       return { rows: chunks.flatMap(({ rows }) => rows), version: isOneSnapshot ? version : null }
     },
   }
-}
-
-/** Returns the maximum number of keys in a chunk. */
-function chunkSize({ source, batching }: Read): number {
-  if (source !== 'named vaults') return Infinity
-  if (batching.kind === 'chunked') return batching.maxKeys
-  return batching.kind === 'keyed' ? (batching.maxKeys ?? Infinity) : Infinity
 }

@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import { throwIfCancelled } from '../cancellation.ts'
 import type { Cancellation } from '../cancellation.ts'
-import type { Read, Statement, Value, VersionedReader } from '../database.ts'
+import type { AnyStatement, StatementReader, Value } from '../database.ts'
 import { Pipeline } from './pipeline.ts'
 import type { PipelineSource } from '../batching/batch-scheduler.ts'
 import { decodeRows } from '../decode-rows.ts'
@@ -16,7 +16,7 @@ export interface ReadPools {
 }
 
 /** Returns a reader on the connections of pools. Each read has its own connection; those of one pipeline share one. */
-export function pooledReader({ short, unbounded, control }: ReadPools): VersionedReader & PipelineSource {
+export function pooledReader({ short, unbounded, control }: ReadPools): StatementReader & PipelineSource {
   const pipeline = (): Pipeline => new Pipeline(short, control)
   return {
     ...readerOn(({ isUnbounded }) => new Pipeline(isUnbounded === true ? unbounded : short, control)),
@@ -27,9 +27,9 @@ export function pooledReader({ short, unbounded, control }: ReadPools): Versione
   }
 }
 
-function readerOn(pipelineOf: (statement: Partial<Read>) => Pipeline): VersionedReader {
+function readerOn(pipelineOf: (statement: AnyStatement) => Pipeline): StatementReader {
   return {
-    async read<Row>(statement: Statement, values: readonly Value[], signal?: Cancellation) {
+    async read<Row>(statement: AnyStatement, values: readonly Value[], signal?: Cancellation) {
       throwIfCancelled(signal)
       const { name, text } = statement
       return decodeRows<Row>(statement, await pipelineOf(statement).read({ name, text, values: [...values] }, signal))

@@ -58,7 +58,7 @@ export interface ModelColumns<From extends SelectedRows, Columns = ColumnsIn<Fro
   rawOrNull<Sql extends keyof Raw<Known<Columns>>>(sql: Sql): Raw<Known<Columns>>[Sql] | null
   numberOrNull(sql: keyof Having<Known<Columns>, number | bigint>): number | null
   textOrNull(sql: keyof Having<Known<Columns>, string>): string | null
-  key(): string
+  readonly key: string
 }
 
 /** Columns of a table. */

@@ -84,7 +84,7 @@ const rowsOfTypes = `select found.* from unnest(${asked.types}::event_type[]) as
     select * from ledger_row where ${onPage} and type = wanted.type ${inOrder}) found ${newestFirst}`
 
 const { aggregate, decode } = modelCodec<{ '': Tables['ledger_row'] }, LedgerRow>((c) => ({
-  vaultAddress: c.key(),
+  vaultAddress: c.key,
   txHash: c.raw(hexOf('tx_hash')),
   logIndex: c.number('log_index'),
   block: c.number('block'),

@@ -18,7 +18,7 @@ export interface Columns {
   numberOrNull(sql: string): number | null
   textOrNull(sql: string): string | null
   /** The key that all rows of one text share, which the text does not contain. */
-  key(): string
+  readonly key: string
 }
 
 /** Encodes rows of one shape as one text in SQL, and decodes them. */
@@ -47,9 +47,10 @@ export function rowCodec<Row>(rowOf: (columns: Columns) => Row, order?: string):
     aggregate,
     select: `select ${aggregate} as encoded, ${dataVersion}`,
     decode: (encoded, key = '') => {
-      const columns = new ColumnDecoder(encoded.split(tab), key)
+      const texts = encoded.split(tab)
+      const columns = new ColumnDecoder(texts, key)
       const rows: Row[] = []
-      while (columns.hasMore) rows.push(rowOf(columns))
+      while (columns.at < texts.length) rows.push(rowOf(columns))
       return rows
     },
   }
@@ -60,6 +61,7 @@ const orEmpty = (sql: string): string => `coalesce((${sql})::text, '')`
 
 /** Recording pass: collects the SQL of the columns, with null as an empty text. The returned values are placeholders. */
 class ColumnRecorder implements Columns {
+  readonly key = ''
   readonly sql: string[] = []
 
   raw(sql: string): string {
@@ -94,10 +96,6 @@ class ColumnRecorder implements Columns {
     return this.#record(orEmpty(asJson(sql)))
   }
 
-  key(): string {
-    return ''
-  }
-
   #record(sql: string): string {
     this.sql.push(sql)
     return ''
@@ -106,60 +104,47 @@ class ColumnRecorder implements Columns {
 
 /** Decoding pass: returns the values of an encoded text one after the other. */
 class ColumnDecoder implements Columns {
-  readonly #texts: readonly string[]
-  readonly #key: string
-  #at = 0
+  /** Place of the next text. */
+  at = 0
 
-  constructor(texts: readonly string[], key: string) {
-    this.#texts = texts
-    this.#key = key
-  }
-
-  get hasMore(): boolean {
-    return this.#at < this.#texts.length
-  }
+  constructor(
+    readonly texts: readonly string[],
+    readonly key: string,
+  ) {}
 
   raw(): string {
-    return this.#next()
+    return this.texts[this.at++] as string
   }
 
   number(): number {
-    return Number(this.#next())
+    return Number(this.raw())
   }
 
   boolean(): boolean {
-    return this.#next() === 't'
+    return this.raw() === 't'
   }
 
   text(): string {
-    return parseJsonString(this.#next())
+    return parseJsonString(this.raw())
   }
 
   textList(): string[] {
-    return JSON.parse(this.#next()) as string[]
+    return JSON.parse(this.raw()) as string[]
   }
 
   rawOrNull(): string | null {
-    const text = this.#next()
+    const text = this.raw()
     return text === '' ? null : text
   }
 
   numberOrNull(): number | null {
-    const text = this.#next()
+    const text = this.raw()
     return text === '' ? null : Number(text)
   }
 
   textOrNull(): string | null {
-    const text = this.#next()
+    const text = this.raw()
     return text === '' ? null : parseJsonString(text)
-  }
-
-  key(): string {
-    return this.#key
-  }
-
-  #next(): string {
-    return this.#texts[this.#at++] as string
   }
 }
 

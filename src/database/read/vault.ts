@@ -40,7 +40,7 @@ const vaultsByAddress: Read = {
 
 const positionCodec = modelCodec<{ '': Tables['position'] }, PositionRow>(
   (c) => ({
-    vaultAddress: c.key(),
+    vaultAddress: c.key,
     at: null,
     id: c.text('id'),
     a: c.text('a'),

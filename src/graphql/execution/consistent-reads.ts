@@ -59,7 +59,7 @@ export function createConsistentReads(
     try {
       const result = await runOn(database, request, run, versions)
       if (versions.isOne) {
-        request.onVersion?.(versions.version)
+        if (request.origin !== undefined) request.origin.version = versions.version
         return result
       }
     } catch (error) {
@@ -69,7 +69,7 @@ export function createConsistentReads(
     const inSnapshot = async (reader: VersionedReader): Promise<Awaited<ReturnType<typeof run>>> => {
       const ofSnapshot = { ...noVersions }
       const result = await runOn(reader, request, run, ofSnapshot)
-      request.onVersion?.(ofSnapshot.version)
+      if (request.origin !== undefined) request.origin.version = ofSnapshot.version
       return result
     }
     return await database.snapshot(inSnapshot, request.signal, versions.isUnbounded)
@@ -85,7 +85,7 @@ const noVersions: ReadVersions = { version: null, isOne: true, isUnbounded: fals
  */
 export function createContext(
   reader: VersionedReader,
-  { signal, cacheTags, doNotCache = () => undefined, data = unknownData }: RequestContext,
+  { signal, origin = { tags: new Set(), version: null, isCacheable: true }, data = unknownData }: RequestContext,
   options: ContextOptions,
   versions: ReadVersions = { ...noVersions },
 ): Context {
@@ -94,8 +94,8 @@ export function createContext(
   const database: Reader = {
     async query<Row>(...[read, values]: Parameters<Reader['query']>) {
       // These are the tags of which `changedTags` names those that a commit changes.
-      if (read.source !== 'named vaults') cacheTags?.add(read.source)
-      else for (const address of values[0] as readonly string[]) cacheTags?.add(address)
+      if (read.source !== 'named vaults') origin.tags.add(read.source)
+      else for (const address of values[0] as readonly string[]) origin.tags.add(address)
       const started = performance.now()
       let isDone = false
       const turn = slots.take()
@@ -113,7 +113,7 @@ export function createContext(
       }
     },
   }
-  return { database, data, doNotCache, isStopped, isWaiting, setAside, onBatch: options.onBatch, loaders: new Map() }
+  return { database, data, origin, isStopped, isWaiting, setAside, onBatch: options.onBatch, loaders: new Map() }
 }
 
 /** The statements of one run that are sent at once; others wait, so that the connections are not all taken by one operation. */

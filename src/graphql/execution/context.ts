@@ -10,17 +10,20 @@ export interface RequestContext {
   readonly sender: string
   /** Cancels the reads of the request. */
   readonly signal?: Cancellation
-  /** Collects the cache tags of the reads. */
-  readonly cacheTags?: Set<CacheTag>
-  /** Called if the response must not be cached: it has errors, or is valid for a moment only. */
-  readonly doNotCache?: () => void
-  /**
-   * Called with the one data version of all reads of a run, when it has succeeded; null if its reads returned none. The
-   * last call counts.
-   */
-  readonly onVersion?: (version: string | null) => void
+  /** Collects what the response is made from. */
+  readonly origin?: CollectedOrigin
   /** State of the data when the request begins. */
   readonly data?: DataKnown
+}
+
+/** The data that a response is made from, collected while it is made. */
+export interface CollectedOrigin {
+  /** Cache tags of the reads. */
+  readonly tags: Set<CacheTag>
+  /** The one data version of all reads of the run whose result is returned; null if they returned none. */
+  version: string | null
+  /** Whether the response may be cached: not if it has errors, or is valid for a moment only. */
+  isCacheable: boolean
 }
 
 /** The data version that a process was last notified of, and the age of that state. */
@@ -54,8 +57,7 @@ export interface Context {
   readonly isStopped: (feed: string) => boolean
   readonly isWaiting: (feed: string) => boolean
   readonly setAside: () => readonly LeftOutVault[]
-  /** Prevents caching of the response: it is valid for a moment only. */
-  readonly doNotCache: () => void
+  readonly origin: CollectedOrigin
   /**
    * DataLoaders of this request, by their batch function. A Map, not a WeakMap keyed by the context: entries of a
    * WeakMap live until a major garbage collection.

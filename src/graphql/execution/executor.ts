@@ -9,12 +9,7 @@ import type { RunConsistently } from './consistent-reads.ts'
 import type { Context, RequestContext } from './context.ts'
 import { noStream, publicError, unknownOperation } from './errors.ts'
 import { OperationCache, type PreparedDocument } from './operation-cache.ts'
-import {
-  type CoercedVariables,
-  coerceVariables,
-  type PreparedOperation,
-  type SubscribedField,
-} from './prepared-operation.ts'
+import { coerceVariables, type PreparedOperation, type SubscribedField } from './prepared-operation.ts'
 import { checkCost, checkVariables, countTokens } from './query-limits.ts'
 
 /** Reasons why graphql-js executes an operation in place of the compiled one. */
@@ -37,7 +32,7 @@ export interface OperationParams {
   /** A part of the data whose JSON text is returned separately. */
   readonly part?: SeparatePart
   /** The event of a subscription, which is run once for each; without it a subscription is refused. */
-  readonly event?: { readonly value: unknown }
+  readonly event?: { readonly value: unknown } | undefined
 }
 
 /** A subscription whose events may be run, or the errors for which it is refused. */
@@ -141,13 +136,14 @@ export function createExecutor({ schema, limits, admission, runConsistently, onF
     const extent = checkVariables(params.variables, limits)
     const refused = operation.sizeError ?? extent.error
     if (refused !== null) return { errors: [refused] }
-    const coercionCost = extent.values * preparationCosts.variableValue
-    const coerce = (): CoercedVariables => coerceVariables(schema, operation.definition, params.variables)
+    const { definition } = operation
+    const { sender, signal } = request
+    const cost = extent.values * preparationCosts.variableValue
     // Many variables are coerced only after admission, because each may take a hash.
     const { coerced, error } =
-      coercionCost <= admissionLimits.shortPreparation
-        ? coerce()
-        : await admission.prepare(coerce, { cost: coercionCost, sender: request.sender, signal: request.signal })
+      cost <= admissionLimits.shortPreparation
+        ? coerceVariables(schema, definition, params.variables)
+        : await admission.prepare(() => coerceVariables(schema, definition, params.variables), { cost, sender, signal })
     if (error !== undefined) return { errors: [error] }
     const price = operation.costOf(coerced)
     const tooExpensive = checkCost(price, costLimits)
@@ -173,8 +169,9 @@ export function createExecutor({ schema, limits, admission, runConsistently, onF
     const ticket = { cost, sender, signal }
     const isCheap = cost <= admissionLimits.cheapCost
     const result = await (isCheap ? admission.cheap(work, ticket) : admission.expensive(work, ticket))
-    if (result.errors !== undefined) request.doNotCache?.()
-    return { ...result, extensions: { cost: { figure: cost, most: limits.cost } } }
+    if (result.errors !== undefined && request.origin !== undefined) request.origin.isCacheable = false
+    result.extensions = { cost: { figure: cost, most: limits.cost } }
+    return result
   }
 
   return {
@@ -193,7 +190,7 @@ export function createExecutor({ schema, limits, admission, runConsistently, onF
       const prepared = cache.pinned(wanted.document.toString())
       const [invalid] = prepared.errors
       if (invalid !== undefined) throw invalid
-      const { data, errors } = await run(prepared, { variables, part: wanted, ...(event && { event }) }, request)
+      const { data, errors } = await run(prepared, { variables, part: wanted, event }, request)
       if (errors !== undefined) {
         return { part: null, rest: 'null', errors: errors.map((error) => publicError(error, request.report)) }
       }

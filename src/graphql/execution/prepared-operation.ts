@@ -17,7 +17,7 @@ import { operationCacheLimits, type QueryLimits } from '../../limits.ts'
 import { type Conditional, fieldCollector } from './compiler/collect-fields.ts'
 import { type CompiledOperation, compileOperation, type SeparatePart } from './compiler/compile-operation.ts'
 import { NotCompilable } from './compiler/compiled-field.ts'
-import { type OperationPrice, priceOperation, type QuerySize } from './cost/query-cost.ts'
+import { type OperationPrice, priceOperation, type QueryCost, type QuerySize } from './cost/query-cost.ts'
 import { checkSize } from './query-limits.ts'
 
 type Variables = Readonly<Record<string, unknown>>
@@ -36,8 +36,7 @@ export class PreparedOperation {
   readonly sizeError: GraphQLError | null
   readonly #schema: GraphQLSchema
   readonly size: QuerySize
-  /** Returns the cost of the operation, by its coerced variables. */
-  readonly costOf: OperationPrice['costOf']
+  readonly #cost: OperationPrice['cost']
   /** Names of the variables of @skip and @include; null if graphql-js must evaluate a directive. */
   readonly #conditions: readonly string[] | null
   readonly #variants = new Map<SeparatePart | undefined, Map<string, CompiledOperation | null>>()
@@ -60,9 +59,9 @@ export class PreparedOperation {
     this.#schema = schema
     this.document = document
     this.definition = definition
-    const { size, costOf } = priceOperation(schema, document, definition)
+    const { size, cost } = priceOperation(schema, document, definition)
     this.size = size
-    this.costOf = costOf
+    this.#cost = cost
     this.sizeError = checkSize(size, limits)
     this.#conditions = conditions
     this.#onCompiled = onCompiled
@@ -81,6 +80,11 @@ export class PreparedOperation {
     const [node] = [...collect(root, [selectionSet]).values()].flat()
     const field = node && root.getFields()[node.name.value]
     return node && field ? { name: field.name, args: getArgumentValues(field, node, variables) } : null
+  }
+
+  /** Returns the cost of the operation with these variables, which are coerced. */
+  costOf(variables: Variables): QueryCost {
+    return typeof this.#cost === 'function' ? this.#cost(variables) : this.#cost
   }
 
   /** Number of fields of all compiled variants. */

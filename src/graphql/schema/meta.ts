@@ -107,7 +107,7 @@ builder.queryField('_meta', (t) =>
     type: Meta,
     description: 'How new the data is that the answer is made of.',
     resolve: (_, __, context) => {
-      context.doNotCache()
+      context.origin.isCacheable = false
       return context.data
     },
   }),

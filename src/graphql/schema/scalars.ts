@@ -34,6 +34,7 @@ builder.scalarType('UnixTime', {
   description: 'A time in Unix seconds: an integer, which is not limited to 32 bits.',
   specifiedByURL: 'https://pubs.opengroup.org/onlinepubs/9799919799/basedefs/V1_chap04.html#tag_04_19',
   serialize: (seconds) => seconds,
+  extensions: { jsonText: String },
   parseValue: toUnixTime,
   parseLiteral: (node) => toUnixTime(node.kind === Kind.INT ? Number(node.value) : print(node)),
 })
@@ -41,6 +42,7 @@ builder.scalarType('UnixTime', {
 builder.scalarType('BlockNumber', {
   description: 'The number of a block: an integer, which is not limited to 32 bits.',
   serialize: (block) => block,
+  extensions: { jsonText: String },
   parseValue: onlyServed('BlockNumber'),
 })
 

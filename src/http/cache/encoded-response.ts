@@ -19,13 +19,14 @@ export function headerList(headers: Readonly<Record<string, string>>): HeaderLis
 
 /** The data that a content was produced from. */
 export interface DataOrigin {
-  /** Cache tags of the data; null if they are unknown. */
+  /** Cache tags of the data; null if the response must not be cached. */
   readonly tags: ReadonlySet<string> | null
   /** The one data version of all reads; null if there were none, or it is unknown. */
   readonly version: string | null
 }
 
-const noOrigin: DataOrigin = { tags: null, version: null }
+/** The origin of a response that was not made from data. */
+export const noOrigin: DataOrigin = { tags: null, version: null }
 
 /**
  * A response as bytes, cached or not, sent any number of times: uncompressed, and in each content encoding, compressed on
@@ -57,9 +58,10 @@ export class EncodedResponse {
     this.etagDigest = isTagged
       ? digestOf(this.bytes, vary === undefined ? null : (headers['content-type'] ?? null))
       : null
-    const length = status === 204 ? {} : { 'content-length': String(this.bytes.length) }
-    const etag = this.etagDigest === null ? {} : { etag: etagOf(this.etagDigest, null) }
-    this.plainHeaders = headerList({ ...this.headers, ...length, ...etag })
+    const plain: Record<string, string> = { ...this.headers }
+    if (status !== 204) plain['content-length'] = String(this.bytes.length)
+    if (this.etagDigest !== null) plain['etag'] = etagOf(this.etagDigest, null)
+    this.plainHeaders = headerList(plain)
   }
 
   /**

@@ -1,15 +1,12 @@
 import { LRUCache } from 'lru-cache'
 import type { Answer } from '../../rest/problem.ts'
-import { EncodedResponse } from './encoded-response.ts'
+import { type DataOrigin, EncodedResponse } from './encoded-response.ts'
 import { TagHistory } from './tag-history.ts'
 
 /** A response, and the data it was produced from. */
 export interface Made {
   readonly answer: Answer
-  /** Cache tags of the data; null if the response must not be cached. */
-  readonly tags: ReadonlySet<string> | null
-  /** The one data version of all reads; null if there were none, or it is unknown. */
-  readonly version: string | null
+  readonly origin: DataOrigin
 }
 
 /** Registers a callback that runs when the client disconnects before its response. */
@@ -91,7 +88,7 @@ export function createResponseCache(bytes: number): ResponseCache {
 
   async function finish(key: string, making: Promise<Made>): Promise<EncodedResponse> {
     const begunAt = history.count
-    const { answer, ...origin } = await making
+    const { answer, origin } = await making
     const finished = new EncodedResponse(answer, origin)
     const tags = origin.tags && [...origin.tags]
     const stands = tags !== null && isKeeping && history.isUnchanged(tags, begunAt)
@@ -128,7 +125,7 @@ export function createResponseCache(bytes: number): ResponseCache {
   return {
     answer(key, sender, onLeave, make) {
       if (key === null || !isKeeping) {
-        return make(onLeave).then(({ answer, ...origin }) => new EncodedResponse(answer, origin))
+        return make(onLeave).then(({ answer, origin }) => new EncodedResponse(answer, origin))
       }
       const entry = current(key)
       counts[entry === undefined ? 'misses' : 'hits']++

@@ -78,7 +78,7 @@ export async function runJsonPost<ServerContext>(
 /** Converts a result into its response, with errors in their public form. */
 export function graphqlAnswer(result: ExecutionResult, mediaType: MediaType, context: RequestContext): Answer {
   const errors = result.errors?.map((error) => publicError(error, context.report))
-  if (errors !== undefined) context.doNotCache?.()
+  if (errors !== undefined && context.origin !== undefined) context.origin.isCacheable = false
   const { status, headers } = statusOf(errors ?? [], 'data' in result, mediaType)
   return {
     status,

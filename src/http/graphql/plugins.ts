@@ -88,7 +88,7 @@ export const resultPlugin: Plugin<GatewayContext, GatewayContext> = {
     if (!isResult(result)) return
     const { context } = hook.serverContext
     const errors = result.errors?.map((error) => publicError(error, context.report))
-    if (errors !== undefined) context.doNotCache?.()
+    if (errors !== undefined && context.origin !== undefined) context.origin.isCacheable = false
     hook.setResult({ ...result, ...(errors && { errors }), stringify: resultText })
   },
 }

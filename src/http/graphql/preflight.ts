@@ -1,15 +1,13 @@
 import { EncodedResponse } from '../cache/encoded-response.ts'
-import type { PathStage } from '../middleware.ts'
+import type { Middleware, PathStages } from '../middleware.ts'
 import { graphqlPath } from './path.ts'
 import { graphqlMethods } from './refusals.ts'
 
 /** Responds to OPTIONS requests, including CORS preflights, of /graphql. */
-export function preflight(): PathStage {
-  return {
-    paths: [graphqlPath],
-    stage: (exchange, next) => {
-      if (exchange.request.method !== 'OPTIONS') return next(exchange)
-      return new EncodedResponse({ status: 204, headers: { allow: graphqlMethods }, body: '' })
-    },
+export function preflight(): PathStages {
+  const stage: Middleware = (next) => (exchange) => {
+    if (exchange.request.method !== 'OPTIONS') return next(exchange)
+    return new EncodedResponse({ status: 204, headers: { allow: graphqlMethods }, body: '' })
   }
+  return new Map([[graphqlPath, stage]])
 }

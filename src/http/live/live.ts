@@ -5,7 +5,7 @@ import { liveEvents, liveVaults } from '../../rest/live-routes.ts'
 import type { DataVersions } from '../cache/data-versions.ts'
 import type { ResponseCache } from '../cache/response-cache.ts'
 import { graphqlPath } from '../graphql/path.ts'
-import type { Middleware, PathStage } from '../middleware.ts'
+import type { PathStages } from '../middleware.ts'
 import type { AwaitVersion } from '../middleware/min-data-version.ts'
 import type { ProduceBy, Respond } from '../produce.ts'
 import { connectionsWithin } from '../server/connection-limits.ts'
@@ -38,8 +38,8 @@ export interface LiveOptions {
 
 /** The streams of a process. */
 export interface Live {
-  /** Answer the requests for streams, by path. */
-  readonly stages: ReadonlyMap<string, Middleware>
+  /** Begin streams; other requests pass. */
+  readonly stages: PathStages
   /** Notes a commit; it must have been noted by the response cache and the data versions before. */
   committed(commit: { readonly tags: readonly string[] }): void
   /** Notes whether commits are heard of. */
@@ -76,9 +76,9 @@ export function createLive(options: LiveOptions): Live {
   const operations = liveOperations(executor, report)
   const beginLedgerStream = ledgerStreams({ connections, tail, data, onDelivery })
   return {
-    stages: new Map<string, Middleware>([
-      [liveVaults.path, vaultStream({ connections, keys, evaluate, respond, awaitVersion, limits })],
-      [liveEvents.path, eventStream({ operations, connections, beginLedgerStream })],
+    stages: new Map([
+      [liveVaults.path, () => vaultStream({ connections, keys, evaluate, respond, awaitVersion, limits })],
+      [liveEvents.path, () => eventStream({ operations, connections, beginLedgerStream })],
       [graphqlPath, graphqlStream({ operations, connections, keys, evaluate, beginLedgerStream })],
     ]),
     committed({ tags }) {
@@ -91,13 +91,5 @@ export function createLive(options: LiveOptions): Live {
       else tail.loseTouch()
     },
     endAll: () => connections.endAll(),
-  }
-}
-
-/** Begins streams; other requests pass. */
-export function liveStreams({ stages }: Pick<Live, 'stages'>): PathStage {
-  return {
-    paths: [...stages.keys()],
-    stage: (exchange, next) => stages.get(exchange.request.path)?.(exchange, next) ?? next(exchange),
   }
 }

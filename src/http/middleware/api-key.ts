@@ -15,7 +15,7 @@ import { headerList } from '../cache/encoded-response.ts'
 export function apiKey(keys: readonly string[], openPaths: ReadonlySet<string>): Middleware | null {
   const known = keys.map(digest)
   if (known.length === 0) return null
-  return (exchange, next) => {
+  return (next) => (exchange) => {
     const { request } = exchange
     if (request.method === 'OPTIONS' || openPaths.has(request.path) || isGraphiqlPage(request)) return next(exchange)
     const given = keyIn(request)

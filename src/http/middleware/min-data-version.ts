@@ -125,7 +125,7 @@ function historyOf(
  * time.
  */
 export function minDataVersion(awaitVersion: AwaitVersion): Middleware {
-  return (exchange, next) => {
+  return (next) => (exchange) => {
     const { request, sender, onLeave } = exchange
     const wanted = request.header(minDataVersionHeader)
     if (wanted === null || request.method === 'OPTIONS') return next(exchange)

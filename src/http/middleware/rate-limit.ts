@@ -31,7 +31,7 @@ export type CountRequest = (sender: string) => Promise<Verdict>
 export function rateLimit(limit: RateLimit | null): Middleware | null {
   if (limit === null) return null
   const count = rateLimiter(limit)
-  return async (exchange, next) => {
+  return (next) => async (exchange) => {
     const { request, sender } = exchange
     if (request.method === 'OPTIONS') return next(exchange)
     const { headers, refusal } = await count(sender)

@@ -3,29 +3,27 @@ import { bodyChunks, type HttpLimits } from '../../limits.ts'
 import { type Answer, problem } from '../../rest/problem.ts'
 import { graphqlPath } from '../graphql/path.ts'
 import type { IncomingRequest } from '../incoming-request.ts'
-import type { Middleware, PathStage } from '../middleware.ts'
+import type { Middleware, PathStages } from '../middleware.ts'
 import type { Unread } from '../server/request-body.ts'
 import { overloaded, refuse } from '../refuse.ts'
 
 /** Refuses requests whose target or headers exceed a limit, or whose Host is invalid. */
 export function requestSize(limits: HttpLimits): Middleware {
-  return (exchange, next) => {
+  return (next) => (exchange) => {
     const problem = sizeProblem(exchange.request, limits)
     return problem === undefined ? next(exchange) : refuse(exchange.request, problem)
   }
 }
 
 /** Reads the body of requests to /graphql, up to its limit. */
-export function requestBody(limits: HttpLimits): PathStage {
-  return {
-    paths: [graphqlPath],
-    stage: async (exchange, next) => {
-      const body = await exchange.readBody()
-      if (typeof body === 'string') return refuse(exchange.request, unreadBody(body, limits))
-      exchange.body = body
-      return next(exchange)
-    },
+export function requestBody(limits: HttpLimits): PathStages {
+  const stage: Middleware = (next) => async (exchange) => {
+    const body = await exchange.readBody()
+    if (typeof body === 'string') return refuse(exchange.request, unreadBody(body, limits))
+    exchange.body = body
+    return next(exchange)
   }
+  return new Map([[graphqlPath, stage]])
 }
 
 function sizeProblem(request: IncomingRequest, limits: HttpLimits): Answer | undefined {

@@ -8,7 +8,7 @@ import { refuse } from '../refuse.ts'
  * above closes the connection.
  */
 export function unexpectedErrors(): Middleware {
-  return (exchange, next) => {
+  return (next) => (exchange) => {
     const failed = (error: unknown) =>
       refuse(exchange.request, problem('INTERNAL', masked(exchange.trace.report(error))))
     try {

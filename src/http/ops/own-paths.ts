@@ -1,14 +1,15 @@
 import type { EncodedResponse } from '../cache/encoded-response.ts'
 import type { IncomingRequest } from '../incoming-request.ts'
-import type { PathStage } from '../middleware.ts'
+import type { Middleware, PathStages } from '../middleware.ts'
 
 /** Responds to the requests for one path, with any method. */
 export type PathHandler = (request: IncomingRequest) => EncodedResponse | Promise<EncodedResponse>
 
 /** Responds to the gateway's own paths, whose responses take neither the response cache nor a query. */
-export function ownPaths(handlers: ReadonlyMap<string, PathHandler>): PathStage {
-  return {
-    paths: [...handlers.keys()],
-    stage: (exchange, next) => handlers.get(exchange.request.path)?.(exchange.request) ?? next(exchange),
-  }
+export function ownPaths(handlers: ReadonlyMap<string, PathHandler>): PathStages {
+  return new Map(Array.from(handlers, ([path, respond]) => [path, stageOf(respond)]))
+}
+
+function stageOf(respond: PathHandler): Middleware {
+  return () => (exchange) => respond(exchange.request)
 }

@@ -70,8 +70,8 @@ export function createReadPacing(milliseconds: number, mostWaiting: number): Rea
     const mayComeMore = accepted > 0
     accepted = 0
     readSince = null
-    resumeNext(light, turnsPerIteration)
-    if (now >= restsUntil) resumeNext(others, turns)
+    if (light.size > 0) resumeNext(light, turnsPerIteration)
+    if (others.size > 0 && now >= restsUntil) resumeNext(others, turns)
     if (light.size + others.size > 0 || now < restsUntil || mayComeMore) schedule()
     else {
       spent.clear()

@@ -25,14 +25,14 @@ const keyed: Read = {
 }
 const deduplicated: Read = { name: 'deduplicated', text: '', source: 'universe', batching: { kind: 'deduplicated' } }
 const chunked: Read = { name: 'chunked', text: '', source: 'named vaults', batching: { kind: 'chunked', maxKeys: 4 } }
-const unbatched: Read = { name: 'unbatched', text: '', source: 'all vaults', batching: { kind: 'none' } }
+const unbatched: Read = { name: 'unbatched', text: '', source: 'all vaults' }
 
 /** Each key has two rows; a read without keys has one. */
 function reader(): { begun: Begun[]; reads: Pick<Database, 'read' | 'query'> } {
   const begun: Begun[] = []
   const read = <Each>(read: Read, values: readonly Value[]): Promise<Versioned<Each>> =>
     new Promise((resolve, reject) => {
-      const [keys] = read.batching.kind === 'deduplicated' ? [['all']] : (values as [string[]])
+      const [keys] = read.batching?.kind === 'deduplicated' ? [['all']] : (values as [string[]])
       const rows = (value: string): Each[] =>
         keys.flatMap((vault) => [1, 2].map((at) => ({ vault, value: `${value}${at}` }) as Each))
       begun.push({ values, answer: (value) => resolve({ rows: rows(value), version: value }), fail: reject })

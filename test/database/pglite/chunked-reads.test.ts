@@ -13,7 +13,7 @@ interface Sent {
 
 /** Runs a read, and returns the chunks that were sent; `versions` are those of the chunks. */
 async function send(
-  batching: Batching,
+  batching: Batching | null,
   first: Value = keys,
   { source = 'named vaults', versions = [] }: { source?: ReadSource; versions?: string[] } = {},
 ): Promise<Sent> {
@@ -23,7 +23,7 @@ async function send(
     const rows = (Array.isArray(values[0]) ? values[0] : ['all']).map((key) => ({ key }) as Row)
     return Promise.resolve({ rows, version: versions.shift() ?? '1.a' })
   }
-  const whole: Read = { name: 'read', text: '', source, batching }
+  const whole: Read = { name: 'read', text: '', source, ...(batching && { batching }) }
   return { ...(await chunkedReads({ read }).read(whole, [first, 7])), chunks }
 }
 
@@ -47,11 +47,11 @@ describe('a read of many vaults', () => {
     expect((await send({ kind: 'keyed', keyColumn: 'key', maxKeys: 8 })).chunks).toHaveLength(2)
   })
 
-  test.each<[string, Batching, Value, ReadSource]>([
+  test.each<[string, Batching | null, Value, ReadSource]>([
     ['it is keyed with the default size', { kind: 'keyed', keyColumn: 'key' }, keys, 'named vaults'],
     ['it has few keys', chunked, keys.slice(0, 4), 'named vaults'],
     ['it is about all vaults', chunked, keys, 'all vaults'],
-    ['it has no keys', { kind: 'none' }, 'one', 'universe'],
+    ['it has no keys', null, 'one', 'universe'],
   ])('is sent whole where %s', async (_, batching, first, source) => {
     expect((await send(batching, first, { source })).chunks).toEqual([[first, 7]])
   })

@@ -18,7 +18,6 @@ const slow: Read = {
   name: 'slow',
   text: `select pg_sleep(20), (select version from data_head) as "dataVersion"`,
   source: 'universe',
-  batching: { kind: 'none' },
 }
 const graphql = `{ vault(address: "${vaultA}") { valueUsd positions { pendingRewardsUsd } } }`
 

@@ -14,8 +14,7 @@ function listening(bytes = plenty): ResponseCache {
 function made(body: string, tags: readonly string[] | null, status = 200): Promise<Made> {
   return Promise.resolve({
     answer: { status, headers: { 'content-type': 'text/plain' }, body },
-    tags: tags && new Set(tags),
-    version: null,
+    origin: { tags: tags && new Set(tags), version: null },
   })
 }
 

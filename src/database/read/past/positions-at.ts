@@ -23,7 +23,7 @@ type PositionRows = {
 }
 
 const positionsCodec = modelCodec<PositionRows, StoredPositions>((c) => ({
-  address: c.key(),
+  address: c.key,
   layout: c.text('layout.positions'),
   state: c.raw(`encode(point.state, 'hex')`),
 }))

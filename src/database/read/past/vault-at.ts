@@ -48,7 +48,7 @@ type MomentRows = {
 }
 
 const momentCodec = modelCodec<MomentRows, StoredMoment>((c) => ({
-  address: c.key(),
+  address: c.key,
   now: vaultOf(c),
   since: c.numberOrNull('vault.history_since'),
   openedAt: c.number('vault.opened_at'),

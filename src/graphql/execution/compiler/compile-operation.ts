@@ -74,20 +74,19 @@ export function compileOperation(
     const write = compiler.object(root, [operation.selectionSet], part.path)
     return {
       fields: compiler.fields,
-      run: (rootValue, context, variables) => run(write, rootValue, new CompiledRun(context, variables)),
+      run: async (rootValue, context, variables) => {
+        const run = new CompiledRun(context, variables)
+        const text = write(rootValue, run)
+        await run.settled()
+        const json = new JsonText(text.toString(), run.part?.toString() ?? null)
+        run.forget()
+        return json
+      },
     }
   } catch (error) {
     if (error instanceof NotCompilable) return null
     throw error
   }
-}
-
-async function run(write: OutputWriter, rootValue: unknown, run: CompiledRun): Promise<JsonText> {
-  const text = write(rootValue, run)
-  await run.settled()
-  const json = new JsonText(text.toString(), run.part?.toString() ?? null)
-  run.forget()
-  return json
 }
 
 class Compiler {

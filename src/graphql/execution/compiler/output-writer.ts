@@ -46,16 +46,11 @@ class Pieces {
     this.#pieces = pieces
   }
 
-  /** Returns the whole text; it is assembled once, even if it occurs in many places. */
+  /** Returns the whole text. It is assembled once, even if it occurs in many places; its pieces can be collected then. */
   toString(): string {
-    if (typeof this.#pieces !== 'string') this.#pieces = joined(this.#pieces, this.begin, this.separator, this.end)
+    if (typeof this.#pieces !== 'string') this.#pieces = this.begin + this.#pieces.join(this.separator) + this.end
     return this.#pieces
   }
-}
-
-/** Joins pieces into one string, so that they can be garbage-collected. */
-function joined(pieces: readonly OutputText[], begin: string, separator: string, end: string): string {
-  return begin + pieces.join(separator) + end
 }
 
 /** The state of one execution: context, variables, texts written so far and pending promises. */
@@ -170,7 +165,8 @@ export function listOf(writeItem: OutputWriter): OutputWriter {
       if (typeof text !== 'string') isWhole = false
       items.push(text)
     }
-    return isWhole ? joined(items, '[', ',', ']') : new Pieces(items, '[', ',', ']')
+    const list = new Pieces(items, '[', ',', ']')
+    return isWhole ? list.toString() : list
   }
 }
 

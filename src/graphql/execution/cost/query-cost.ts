@@ -47,10 +47,10 @@ export interface QueryCost {
   readonly mostExpensive: readonly string[]
 }
 
-/** Price of one operation: its size, and its cost as a function of coerced variables. */
+/** Price of one operation: its size, and its cost, or a function of the coerced variables that it depends on. */
 export interface OperationPrice {
   readonly size: QuerySize
-  readonly costOf: (variables: Readonly<Record<string, unknown>>) => QueryCost
+  readonly cost: QueryCost | ((variables: Readonly<Record<string, unknown>>) => QueryCost)
 }
 
 /**
@@ -64,10 +64,10 @@ export function priceOperation(
 ): OperationPrice {
   const root = schema.getRootType(operation.operation)
   const pricer = new Pricer(schema, document)
-  const selection = root == null ? nothing : pricer.selection(operation.selectionSet, root)
+  const { depth, cost } = root == null ? nothing : pricer.selection(operation.selectionSet, root)
   return {
-    size: { depth: selection.depth, ...countNodes(document, operation) },
-    costOf: (variables) => costAt(selection, { variables, known: new Map() }, noPage),
+    size: { depth, ...countNodes(document, operation) },
+    cost: typeof cost === 'function' ? (variables) => cost({ variables, known: new Map() }, noPage) : cost,
   }
 }
 

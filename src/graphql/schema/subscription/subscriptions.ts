@@ -69,7 +69,7 @@ builder.subscriptionFields((t) => ({
     description: 'How new the data is, at once and after each commit.',
     subscribe: noSource,
     resolve: (_, __, context) => {
-      context.doNotCache()
+      context.origin.isCacheable = false
       return context.data
     },
   }),

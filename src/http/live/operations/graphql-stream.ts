@@ -67,7 +67,7 @@ export function graphqlStream(options: GraphqlStreamOptions): Middleware {
     return beginLedgerStream(exchange, { args: checked.args, after: position, format }, opening)
   }
 
-  return async (exchange, next) => {
+  return (next) => async (exchange) => {
     const { request, sender } = exchange
     const accept = request.header('accept')
     if (accept?.includes(eventStreamType) !== true) return next(exchange)
