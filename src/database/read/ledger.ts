@@ -4,7 +4,7 @@ import { dataVersion } from './commit-log.ts'
 import type { Window } from './equity.ts'
 import { bytesOf, hexOf, namedVaults } from './expressions.ts'
 import type { Tables } from '../prisma/columns.ts'
-import { modelCodec } from '../prisma/model-codec.ts'
+import { modelCodec } from './row-codec.ts'
 import type { LedgerRow } from './rows.ts'
 
 /** Restricts ledger rows to a window and to event types; null for all types. */

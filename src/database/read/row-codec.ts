@@ -1,3 +1,4 @@
+import type { ColumnsIn, ModelColumns, SelectedRows } from '../prisma/columns.ts'
 import { dataVersion } from './commit-log.ts'
 
 /**
@@ -54,6 +55,20 @@ export function rowCodec<Row>(rowOf: (columns: Columns) => Row, order?: string):
       return rows
     },
   }
+}
+
+/**
+ * Creates a row codec whose columns are checked against the Prisma models at compile time: it runs as {@link rowCodec} does.
+ * @param rowOf creates a row from its columns
+ * @param order column to order the rows by; without it their order is undefined
+ * @example modelCodec<{ strategy: Tables['strategy'] }, { id: string }>((c) => ({ id: c.text('strategy.id') }))
+ */
+export function modelCodec<From extends SelectedRows, Row>(
+  rowOf: (columns: ModelColumns<From>) => Row,
+  order?: keyof ColumnsIn<From> & string,
+): RowCodec<Row> {
+  // The same methods, which take fewer texts, and return enums as such.
+  return rowCodec(rowOf as (columns: Columns) => Row, order)
 }
 
 const asJson = (sql: string): string => `to_json(${sql})::text`

@@ -1,6 +1,6 @@
 import type { Read, Reader } from '../database.ts'
 import type { Tables } from '../prisma/columns.ts'
-import { modelCodec } from '../prisma/model-codec.ts'
+import { modelCodec } from './row-codec.ts'
 import type { StrategyPairRow, StrategyRow } from './rows.ts'
 
 const strategyCodec = modelCodec<{ '': Tables['strategy'] }, StrategyRow>(

@@ -2,7 +2,7 @@ import type { AssetCategory } from '../../domain/universe.ts'
 import type { Read, Reader } from '../database.ts'
 import { dataVersion } from './commit-log.ts'
 import type { Tables } from '../prisma/columns.ts'
-import { modelCodec } from '../prisma/model-codec.ts'
+import { modelCodec } from './row-codec.ts'
 import type { AssetRow, PairRow } from './rows.ts'
 
 /** Prisma has another name for a category of two words than the database. */

@@ -2,7 +2,7 @@ import type { Read, Reader } from '../database.ts'
 import { dataVersion } from './commit-log.ts'
 import { namedVaults } from './expressions.ts'
 import type { ModelColumns, Tables } from '../prisma/columns.ts'
-import { modelCodec } from '../prisma/model-codec.ts'
+import { modelCodec } from './row-codec.ts'
 import type { PositionRow, VaultRow } from './rows.ts'
 
 /** Reads the columns of a vault. */

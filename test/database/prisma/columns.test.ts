@@ -1,7 +1,7 @@
 import { expect, expectTypeOf, test } from 'vitest'
 import type { ModelColumns, SnakeCase, SqlTypeOf, Tables } from '../../../src/database/prisma/columns.ts'
 import { getDatamodel } from '../../../src/database/prisma/generated/pothos.ts'
-import { modelCodec } from '../../../src/database/prisma/model-codec.ts'
+import { modelCodec } from '../../../src/database/read/row-codec.ts'
 import { insertSet } from '../../../src/database/write/sets.ts'
 import { emptyDatabase } from '../../support/database.ts'
 

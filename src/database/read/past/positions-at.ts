@@ -6,7 +6,7 @@ import { decodePositions } from '../../history/point-state.ts'
 import { dataVersion } from '../commit-log.ts'
 import { namedVaults } from '../expressions.ts'
 import type { Tables } from '../../prisma/columns.ts'
-import { modelCodec } from '../../prisma/model-codec.ts'
+import { modelCodec } from '../row-codec.ts'
 import type { PositionRow } from '../rows.ts'
 import { newestUpTo } from './newest.ts'
 

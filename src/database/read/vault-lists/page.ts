@@ -1,7 +1,7 @@
 import type { Read, Reader, Value } from '../../database.ts'
 import { namedLists } from '../expressions.ts'
 import type { Tables } from '../../prisma/columns.ts'
-import { modelCodec } from '../../prisma/model-codec.ts'
+import { modelCodec } from '../row-codec.ts'
 import type { VaultRow } from '../rows.ts'
 import { vaultOf } from '../vault.ts'
 import { isByPool, type Scope, scopeOf, statusesOf, type VaultFilter } from './filter.ts'
