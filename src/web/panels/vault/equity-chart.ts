@@ -11,6 +11,8 @@ export interface EquityChartOptions {
 
 const curves = Object.keys(curveNames) as ChartCurve[]
 const height = 320
+/** By its number: uPlot declares an enum for it that does not exist when it runs. */
+const right = 1 as unknown as uPlot.Axis.Side
 /** Shortest drag that is a zoom, in pixels. */
 const leastDrag = 6
 
@@ -31,8 +33,7 @@ export function drawEquity(element: HTMLElement, { onZoom, onPoint }: EquityChar
     grid: { stroke: () => colour('grid'), width: 1 },
     ticks: { show: false },
   }
-  // The side by its number: uPlot declares an enum for it that does not exist when it runs.
-  const gainAxis = Object.assign({ ...axis, scale: 'gain', values, size: 70, grid: { show: false } }, { side: 1 })
+  const gainAxis = { ...axis, scale: 'gain', side: right, values, size: 70, grid: { show: false } }
   const chart = new uPlot(
     {
       width: element.clientWidth || 600,
