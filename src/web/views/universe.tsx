@@ -5,6 +5,7 @@ import { words } from '../format/figures.ts'
 import type { UniversePageState } from '../page-state.ts'
 import { NavigateContext, PageLink } from '../panels/page-link.tsx'
 import { Panel } from '../panels/panel.tsx'
+import { TableFrame } from '../panels/table-frame.tsx'
 import { TimeAgo, Usd } from '../panels/values.tsx'
 
 /** The assets and pairs that pass the eligibility screen. */
@@ -59,33 +60,31 @@ function AssetsPanel({ state }: { readonly state: UniversePageState }) {
           ))}
         </select>
       </label>
-      <div class="scrolled">
-        <table aria-label="Assets">
-          <thead>
-            <tr>
-              <th scope="col">Asset</th>
-              <th scope="col">Category</th>
-              <th scope="col">Venues</th>
-              <th scope="col">Depth</th>
+      <TableFrame name="Assets">
+        <thead>
+          <tr>
+            <th scope="col">Asset</th>
+            <th scope="col">Category</th>
+            <th scope="col">Venues</th>
+            <th scope="col">Depth</th>
+          </tr>
+        </thead>
+        <tbody>
+          {universe?.assets.map(({ symbol, name, category, venues, liquidityUsd }) => (
+            <tr key={symbol}>
+              <th scope="row">
+                <PageLink to={{ ...state, asset: symbol }}>{symbol}</PageLink>
+                <span class="faint">{name}</span>
+              </th>
+              <td>{words(category)}</td>
+              <td>{venues.join(', ')}</td>
+              <td class="number">
+                <Usd amount={liquidityUsd} />
+              </td>
             </tr>
-          </thead>
-          <tbody>
-            {universe?.assets.map(({ symbol, name, category, venues, liquidityUsd }) => (
-              <tr key={symbol}>
-                <th scope="row">
-                  <PageLink to={{ ...state, asset: symbol }}>{symbol}</PageLink>
-                  <span class="faint">{name}</span>
-                </th>
-                <td>{words(category)}</td>
-                <td>{venues.join(', ')}</td>
-                <td class="number">
-                  <Usd amount={liquidityUsd} />
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+          ))}
+        </tbody>
+      </TableFrame>
     </Panel>
   )
 }
@@ -111,32 +110,30 @@ function PoolsPanel({ state }: { readonly state: UniversePageState }) {
           Pairs with {state.asset}. <PageLink to={{ ...state, asset: null }}>Show all pairs</PageLink>
         </p>
       )}
-      <div class="scrolled">
-        <table aria-label="Pairs">
-          <thead>
-            <tr>
-              <th scope="col">Pair</th>
-              <th scope="col">Venues</th>
-              <th scope="col">TVL</th>
-              <th scope="col">Emissions</th>
+      <TableFrame name="Pairs">
+        <thead>
+          <tr>
+            <th scope="col">Pair</th>
+            <th scope="col">Venues</th>
+            <th scope="col">TVL</th>
+            <th scope="col">Emissions</th>
+          </tr>
+        </thead>
+        <tbody>
+          {pairs?.map(({ a, b, venues, tvlUsd, emissions }) => (
+            <tr key={`${a}/${b}`}>
+              <th scope="row">
+                {a}/{b}
+              </th>
+              <td>{venues.join(', ')}</td>
+              <td class="number">
+                <Usd amount={tvlUsd} />
+              </td>
+              <td>{emissions ? 'yes' : 'no'}</td>
             </tr>
-          </thead>
-          <tbody>
-            {pairs?.map(({ a, b, venues, tvlUsd, emissions }) => (
-              <tr key={`${a}/${b}`}>
-                <th scope="row">
-                  {a}/{b}
-                </th>
-                <td>{venues.join(', ')}</td>
-                <td class="number">
-                  <Usd amount={tvlUsd} />
-                </td>
-                <td>{emissions ? 'yes' : 'no'}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+          ))}
+        </tbody>
+      </TableFrame>
     </Panel>
   )
 }

@@ -13,6 +13,7 @@ import type { VaultsPageState } from '../page-state.ts'
 import { NavigateContext } from '../panels/page-link.tsx'
 import { Panel } from '../panels/panel.tsx'
 import { VaultFilters } from '../panels/vault-filters.tsx'
+import { TableFrame } from '../panels/table-frame.tsx'
 import { VaultTableRow } from '../panels/vault-row.tsx'
 
 const pageSize = 25
@@ -61,20 +62,18 @@ export function VaultsView({ state }: { readonly state: VaultsPageState }) {
             ? ''
             : `${formatCount(vaults.totalCount)} ${vaults.totalCount === 1 ? 'vault' : 'vaults'}`}
         </p>
-        <div class="scrolled">
-          <table aria-label="Vaults">
-            <thead>
-              <tr>
-                {columns.map(([name, field, isWide]) => (
-                  <SortHeader key={name} {...{ name, field, state }} isWide={isWide === true} />
-                ))}
-              </tr>
-            </thead>
-            {vaults !== undefined && (
-              <PageRows key={key} page={first} variables={variables} pages={pages.current} depth={1} />
-            )}
-          </table>
-        </div>
+        <TableFrame name="Vaults">
+          <thead>
+            <tr>
+              {columns.map(([name, field, isWide]) => (
+                <SortHeader key={name} {...{ name, field, state }} isWide={isWide === true} />
+              ))}
+            </tr>
+          </thead>
+          {vaults !== undefined && (
+            <PageRows key={key} page={first} variables={variables} pages={pages.current} depth={1} />
+          )}
+        </TableFrame>
       </Panel>
     </>
   )

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
 import type { CsvTable } from '../../data/csv.ts'
 import { Time, Usd } from '../values.tsx'
+import { TableFrame } from '../table-frame.tsx'
 import type { EquityData } from './curves.ts'
 
 type Points = EquityData['equity']
@@ -12,36 +13,34 @@ export function EquityTable({ equity }: { readonly equity: Points }) {
     <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
       <summary>The points of the chart as a table</summary>
       {isOpen && (
-        <div class="scrolled">
-          <table aria-label="Equity">
-            <thead>
-              <tr>
-                <th scope="col">Time</th>
-                <th scope="col">Value</th>
-                <th scope="col">Gain</th>
-                <th scope="col">by the strategy</th>
-                <th scope="col">by the market</th>
+        <TableFrame name="Equity">
+          <thead>
+            <tr>
+              <th scope="col">Time</th>
+              <th scope="col">Value</th>
+              <th scope="col">Gain</th>
+              <th scope="col">by the strategy</th>
+              <th scope="col">by the market</th>
+            </tr>
+          </thead>
+          <tbody>
+            {equity.map(({ ts, valueUsd, netUsd, strategyDeltaUsd, marketDeltaUsd }, index) => (
+              <tr key={`${ts}-${index}`}>
+                <td>
+                  <Time seconds={ts} />
+                </td>
+                <td class="number">
+                  <Usd amount={valueUsd} />
+                </td>
+                <td class="number">
+                  <Usd amount={netUsd} isGain />
+                </td>
+                <td class="number">{strategyDeltaUsd !== null && <Usd amount={strategyDeltaUsd} isGain />}</td>
+                <td class="number">{marketDeltaUsd !== null && <Usd amount={marketDeltaUsd} isGain />}</td>
               </tr>
-            </thead>
-            <tbody>
-              {equity.map(({ ts, valueUsd, netUsd, strategyDeltaUsd, marketDeltaUsd }, index) => (
-                <tr key={`${ts}-${index}`}>
-                  <td>
-                    <Time seconds={ts} />
-                  </td>
-                  <td class="number">
-                    <Usd amount={valueUsd} />
-                  </td>
-                  <td class="number">
-                    <Usd amount={netUsd} isGain />
-                  </td>
-                  <td class="number">{strategyDeltaUsd !== null && <Usd amount={strategyDeltaUsd} isGain />}</td>
-                  <td class="number">{marketDeltaUsd !== null && <Usd amount={marketDeltaUsd} isGain />}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+            ))}
+          </tbody>
+        </TableFrame>
       )}
     </details>
   )

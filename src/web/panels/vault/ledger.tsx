@@ -6,6 +6,7 @@ import { formatCount, words } from '../../format/figures.ts'
 import type { VaultPageState } from '../../page-state.ts'
 import { NavigateContext } from '../page-link.tsx'
 import { Panel } from '../panel.tsx'
+import { TableFrame } from '../table-frame.tsx'
 import { shortAddress, Time, Usd } from '../values.tsx'
 
 const pageSize = 50
@@ -45,26 +46,24 @@ export function LedgerPanel({ state }: { readonly state: VaultPageState }) {
       <p role="status" class="faint">
         {events === undefined ? '' : `${formatCount(events.totalCount)} ${events.totalCount === 1 ? 'row' : 'rows'}`}
       </p>
-      <div class="scrolled">
-        <table aria-label="Ledger">
-          <thead>
-            <tr>
-              <th scope="col">Time</th>
-              <th scope="col">Type</th>
-              <th scope="col">Amount</th>
-              <th scope="col" class="wide">
-                Position or reason
-              </th>
-              <th scope="col">Transaction</th>
-            </tr>
-          </thead>
-          <tbody>
-            {events?.nodes.map((row) => (
-              <LedgerRowItem key={row.id} row={row} chainId={query.data?.vault?.chainId ?? null} />
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <TableFrame name="Ledger">
+        <thead>
+          <tr>
+            <th scope="col">Time</th>
+            <th scope="col">Type</th>
+            <th scope="col">Amount</th>
+            <th scope="col" class="wide">
+              Position or reason
+            </th>
+            <th scope="col">Transaction</th>
+          </tr>
+        </thead>
+        <tbody>
+          {events?.nodes.map((row) => (
+            <LedgerRowItem key={row.id} row={row} chainId={query.data?.vault?.chainId ?? null} />
+          ))}
+        </tbody>
+      </TableFrame>
       {events?.pageInfo.hasNextPage === true && pages < mostPages && (
         <button type="button" onClick={() => setPages(pages + 1)}>
           Load more rows
