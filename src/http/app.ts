@@ -17,6 +17,7 @@ import { createLive, type Live, liveStreams, type LiveOptions } from './live/liv
 import { StreamedResponse } from './live/delivery/streamed-response.ts'
 import { compose, type Exchange, type Reply } from './middleware.ts'
 import { apiKey } from './middleware/api-key.ts'
+import { prefersCsv } from './middleware/content-negotiation.ts'
 import { corsHeaders } from './middleware/cors.ts'
 import { minDataVersion, type VersionAt, versionWaiter } from './middleware/min-data-version.ts'
 import { type RateLimit, rateLimit } from './middleware/rate-limit.ts'
@@ -103,7 +104,10 @@ export function createApp({ database, apiKeys, trustedProxies, ...options }: App
   const respond: Respond = (exchange, context) =>
     exchange.request.path === graphqlPath
       ? graphql(exchange, context)
-      : rest(exchange.request, (wanted, variables) => executor.runOwn(wanted, variables, context), keptBy)
+      : rest(exchange.request, (wanted, variables) => executor.runOwn(wanted, variables, context), {
+          keptBy,
+          asCsv: prefersCsv(exchange.request.header('accept')),
+        })
 
   const findAddress = (context: RequestContext): Promise<string | null> => exampleAddress(executor, context)
   const explorer = options.explorer == null ? null : explorerContents(options.explorer, isOpen)
