@@ -75,7 +75,7 @@ describe.skipIf(noBrowser !== null)('the explorer', () => {
     const shown = await page
       .getByRole('table', { name: 'Vaults' })
       .getByRole('link')
-      .evaluateAll((links) => links.map(({ title }: { title: string }) => title))
+      .evaluateAll((links) => links.map((link) => link.getAttribute('title')))
     expect(shown).toEqual(vaults.map(({ address }) => address))
     await closeFaultless()
   })
