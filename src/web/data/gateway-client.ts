@@ -78,3 +78,9 @@ export function createGatewayClient(apiKey: string | null): GatewayClient {
 export function lacksApiKey(error: CombinedError | undefined): boolean {
   return error?.graphQLErrors.some(({ extensions }) => extensions['code'] === 'UNAUTHENTICATED') === true
 }
+
+/** Returns why a query has no result, in words. */
+export function queryProblem(error: CombinedError): string {
+  if (error.networkError !== undefined) return 'The gateway does not answer.'
+  return error.graphQLErrors[0]?.message ?? error.message
+}

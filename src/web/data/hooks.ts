@@ -7,7 +7,7 @@ import {
   type TypedDocumentString,
   VaultChangesDocument,
 } from '../documents.generated.ts'
-import { type GatewayClient, lacksApiKey, type QueryResult } from './gateway-client.ts'
+import { type GatewayClient, lacksApiKey, queryProblem, type QueryResult } from './gateway-client.ts'
 import { atMostEvery, type LiveQuery, openLiveQuery } from './live-query.ts'
 
 /** The parts that all views share. */
@@ -104,7 +104,8 @@ export function useChanges(client: GatewayClient | null, vault: string | null): 
 
 /** The state of the gateway and of its feeds; null before it is known. */
 export interface GatewayState {
-  readonly isReachable: boolean
+  /** Why the gateway does not tell its state; null where it does. */
+  readonly problem: string | null
   readonly meta: DataStatusQuery['_meta'] | null
 }
 
@@ -122,10 +123,10 @@ export function useDataState(client: GatewayClient | null, onReturn: () => void)
     let stop: () => void = () => undefined
     const ask = (): void => {
       stop = client.query(DataStatusDocument, {}, ({ data, error }) => {
-        const isReachable = error === undefined
-        if (isReachable && !wasReachable.current) onReturn()
-        wasReachable.current = isReachable
-        setState((last) => ({ isReachable, meta: data?._meta ?? last?.meta ?? null }))
+        const problem = error === undefined ? null : queryProblem(error)
+        if (problem === null && !wasReachable.current) onReturn()
+        wasReachable.current = problem === null
+        setState((last) => ({ problem, meta: data?._meta ?? last?.meta ?? null }))
         timer = setTimeout(ask, statusMilliseconds)
       })
     }

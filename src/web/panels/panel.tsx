@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { csvText, type CsvTable } from '../data/csv.ts'
 import { graphiqlLink } from '../data/graphiql-link.ts'
+import { queryProblem } from '../data/gateway-client.ts'
 import type { QueryState } from '../data/hooks.ts'
 
 export interface PanelProps {
@@ -44,12 +45,9 @@ export function Panel({ title, document: source, variables, state, csv, file, ch
 /** Says that data is loaded, or why it is not. */
 export function QueryNote({ state: { data, error, isPending } }: { readonly state: QueryState<unknown> }) {
   if (error !== undefined) {
-    const reason = error.networkError
-      ? 'The gateway cannot be reached.'
-      : (error.graphQLErrors[0]?.message ?? error.message)
     return (
       <p role="alert" class="problem">
-        {reason}
+        {queryProblem(error)}
       </p>
     )
   }

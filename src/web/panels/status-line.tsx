@@ -21,8 +21,8 @@ export function StatusLine({ state }: { readonly state: GatewayState | null }) {
   )
 }
 
-function problemsOf({ isReachable, meta }: GatewayState): string[] {
-  if (!isReachable) return ['The gateway does not answer: these figures may be out of date.']
+function problemsOf({ problem, meta }: GatewayState): string[] {
+  if (problem !== null) return [`${problem} These figures may be out of date.`]
   if (meta === null) return []
   const { ageSeconds, feeds, setAside } = meta
   const stopped = feeds.filter(({ isStopped }) => isStopped).map(({ name }) => `The feed ${name} has stopped.`)

@@ -1,5 +1,6 @@
 import { useContext, useState } from 'preact/hooks'
 import { SearchDocument, StrategyNamesDocument, VaultStatus } from '../documents.generated.ts'
+import { queryProblem } from '../data/gateway-client.ts'
 import { useQuery, useSurroundings } from '../data/hooks.ts'
 import { words } from '../format/figures.ts'
 import { allVaults, isAddressText, isAmountText, type VaultsPageState, vaultState } from '../page-state.ts'
@@ -75,11 +76,7 @@ function SearchForm() {
     if (!isAddressText(address)) return setNote('Enter a whole address: 0x and 40 hexadecimal digits.')
     setNote('Searching…')
     client.query(SearchDocument, { address }, ({ data, error }) => {
-      setNote(
-        error === undefined
-          ? 'No vault or owner has this address.'
-          : (error.graphQLErrors[0]?.message ?? error.message),
-      )
+      setNote(error === undefined ? 'No vault or owner has this address.' : queryProblem(error))
       if (data?.vault) navigate(vaultState(data.vault.address))
       else if (data !== undefined && data.vaults.totalCount > 0) {
         setNote('')

@@ -7,6 +7,7 @@ import {
   type VaultWhere,
 } from '../documents.generated.ts'
 import type { CsvTable } from '../data/csv.ts'
+import { queryProblem } from '../data/gateway-client.ts'
 import { type QueryState, useQuery } from '../data/hooks.ts'
 import { formatCount } from '../format/figures.ts'
 import type { VaultsPageState } from '../page-state.ts'
@@ -149,7 +150,7 @@ function NextPage({ variables, pages, end, depth }: Omit<PageRowsProps, 'page'> 
       <tbody ref={watch}>
         {page.data === undefined && (
           <tr>
-            <td colSpan={columns.length}>{page.error === undefined ? 'Loading…' : 'The gateway cannot be reached.'}</td>
+            <td colSpan={columns.length}>{page.error === undefined ? 'Loading…' : queryProblem(page.error)}</td>
           </tr>
         )}
       </tbody>
