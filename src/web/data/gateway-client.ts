@@ -61,8 +61,16 @@ export function createGatewayClient(apiKey: string | null): GatewayClient {
   return {
     query(document, variables, onResult) {
       const results = client.query<never>(document.toString(), variables as never)
-      const subscription = results.subscribe(({ data, error }) => onResult({ data, error }))
-      return () => subscription.unsubscribe()
+      const run = { hasEnded: false, end: (): void => undefined }
+      // An operation stays open for further results until it is ended, and would hand its last one to the next run.
+      const subscription = results.subscribe(({ data, error }) => {
+        run.hasEnded = true
+        run.end()
+        onResult({ data, error })
+      })
+      run.end = () => subscription.unsubscribe()
+      if (run.hasEnded) run.end()
+      return run.end
     },
     subscribe(document, variables, onEvent) {
       const results = client.subscription<object>(document.toString(), variables as never)
