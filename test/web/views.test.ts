@@ -68,10 +68,11 @@ describe.skipIf(noBrowser !== null)('the explorer', () => {
     const first = rowsOf(page, 'Vaults').nth(1)
     expect(await first.getByRole('link').getAttribute('title')).toBe(vaults[0]?.address)
     expect(await first.textContent()).toContain('$12,345,678,901.12')
-    for (let length = 0; length !== (length = await rowsOf(page, 'Vaults').count());) {
+    const scrolled = async (): Promise<number> => {
       await page.mouse.wheel(0, 5_000)
-      await page.waitForTimeout(500)
+      return rowsOf(page, 'Vaults').count()
     }
+    await expect.poll(scrolled, { timeout: 20_000 }).toBe(vaults.length + 1)
     const shown = await page
       .getByRole('table', { name: 'Vaults' })
       .getByRole('link')
@@ -144,7 +145,8 @@ describe.skipIf(noBrowser !== null)('the explorer', () => {
       expect(await shown.first().textContent(), name).toBe(`${isGain ? '+' : ''}$${digits}`)
       expect(text).toContain(`:${amount}`)
     }
-    expect(await values(region('Fees').locator('data'))).toEqual(Object.values(fees).map(String))
+    await expect.poll(() => values(region('Fees').locator('data'))).toEqual(Object.values(fees).map(String))
+    await region('Positions').getByRole('img').waitFor()
     const { lower, current, upper } = positions[0]?.range ?? {}
     expect((await values(region('Positions').locator('data'))).slice(0, 3)).toEqual([lower, current, upper].map(String))
     expect(await region('Positions').getByRole('img').getAttribute('aria-label')).toMatch(/^Range from .*, in range$/)
@@ -212,7 +214,7 @@ describe.skipIf(noBrowser !== null)('the explorer', () => {
     const { page, closeFaultless } = await openExplorer(browser, gateway.server.origin)
     await page.getByRole('link', { name: 'Strategies' }).click()
     const wide = page.getByRole('article', { name: 'Ether Wide' })
-    expect(await wide.getByText('not enough history yet').count()).toBe(2)
+    await expect.poll(() => wide.getByText('not enough history yet').count()).toBe(2)
     expect(await page.getByRole('article', { name: 'Ether Core' }).textContent()).toMatch(/APR\d+\.\d\d%/)
     await page.getByRole('link', { name: 'All 3 vaults of Ether Core' }).click()
     await page.getByText('3 vaults', { exact: true }).waitFor()
