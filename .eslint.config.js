@@ -4,7 +4,11 @@ import tseslint from 'typescript-eslint'
 const effects = [
   { object: 'process', property: 'env', message: 'Take a configuration: only src/main.ts reads the environment.' },
   { object: 'process', property: 'exit', message: 'Throw: only src/main.ts ends the process.' },
-  { object: 'Date', property: 'now', message: 'Take the time as an argument: only src/main.ts asks the clock.' },
+  {
+    object: 'Date',
+    property: 'now',
+    message: 'Take the time as an argument: only src/main.ts, and src/web/main.tsx of a page, ask the clock.',
+  },
 ]
 
 const defaultExport = {
@@ -13,7 +17,7 @@ const defaultExport = {
 }
 
 export default tseslint.config(
-  { ignores: ['src/database/prisma/generated/', '**/*.generated.ts', '.data/', '.build/'] },
+  { ignores: ['src/database/prisma/generated/', '**/*.generated.ts', '.data/', '.build/', '.screenshots/'] },
   tseslint.configs.strictTypeChecked,
   tseslint.configs.stylisticTypeChecked,
   {
@@ -39,14 +43,14 @@ export default tseslint.config(
     },
   },
   {
-    files: ['src/**/*.ts'],
+    files: ['src/**/*.ts', 'src/**/*.tsx'],
     rules: {
       'max-lines': ['error', { max: 220 }],
       'no-restricted-syntax': ['error', defaultExport],
       'no-restricted-properties': ['error', ...effects],
     },
   },
-  { files: ['src/main.ts', 'src/cli/**/*.ts'], rules: { 'no-restricted-properties': 'off' } },
+  { files: ['src/main.ts', 'src/cli/**/*.ts', 'src/web/main.tsx'], rules: { 'no-restricted-properties': 'off' } },
   {
     files: ['test/**/*.ts'],
     rules: {

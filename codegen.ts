@@ -1,6 +1,6 @@
 /**
- * Writes what is generated and committed: schema.graphql, the types of the REST documents, and those of a REST
- * and a GraphQL client for the tests, as anybody makes them of /openapi.json and schema.graphql.
+ * Writes what is generated and committed: schema.graphql, the types of the documents of REST and of the explorer,
+ * and those of a REST and a GraphQL client for the tests, as anybody makes them of /openapi.json and schema.graphql.
  * With --check it writes nothing, and fails where a file is not what it would write.
  */
 import { readdir, readFile, writeFile } from 'node:fs/promises'
@@ -14,12 +14,17 @@ import { schema } from './src/graphql/schema/schema.ts'
 import { openapi } from './src/rest/openapi.ts'
 
 const operationsFolder = 'src/rest/operations'
+const explorerOperations = 'src/web/operations'
 const clientOperations = 'test/contract/client.graphql'
+
+/** The explorer reads amounts and prices as the texts that the server has sent. */
+const exactText = { Usd: 'string', Price: 'string' }
 
 const sdl = `${printSchema(schema)}\n`
 const outputs = {
   'schema.graphql': sdl,
   'src/rest/documents.generated.ts': await typedDocumentsOf(await filesOf(operationsFolder)),
+  'src/web/documents.generated.ts': await typedDocumentsOf(await filesOf(explorerOperations), exactText),
   'test/contract/client.generated.ts': await clientTypes(),
   'test/contract/graphql-client.generated.ts': await typedDocumentsOf([clientOperations]),
 }
@@ -39,7 +44,7 @@ async function filesOf(folder: string): Promise<string[]> {
   return (await readdir(path.join(import.meta.dirname, folder))).sort().map((file) => `${folder}/${file}`)
 }
 
-async function typedDocumentsOf(files: readonly string[]): Promise<string> {
+async function typedDocumentsOf(files: readonly string[], scalars: Record<string, string> = {}): Promise<string> {
   const documents = await Promise.all(
     files.map(async (location) => ({
       location,
@@ -54,6 +59,7 @@ async function typedDocumentsOf(files: readonly string[]): Promise<string> {
       BlockNumber: 'number',
       Usd: 'number',
       Price: 'number',
+      ...scalars,
     },
     documentMode: 'string',
     enumType: 'const',

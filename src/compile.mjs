@@ -1,8 +1,9 @@
-// Compiles src/ into .build/ whenever it has changed: Node 20 cannot run TypeScript, and a loader hook would take 50 MB and
+// Compiles src/ into .build/, and the explorer into its folder web/, whenever it has changed: Node 20 cannot run TypeScript, and a loader hook would take 50 MB and
 // half a second at every start.
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
 import path from 'node:path'
+import { browserPackages, bundleExplorer } from './web/bundle.mjs'
 
 const root = path.join(import.meta.dirname, '..')
 const builds = path.join(root, '.build')
@@ -41,6 +42,7 @@ async function compile(folder) {
     sourcemap: 'linked',
     logLevel: 'warning',
   })
+  await bundleExplorer(path.join(unfinished, 'web'))
   try {
     renameSync(unfinished, folder)
   } catch (error) {
@@ -65,9 +67,11 @@ function digestOf(sources) {
   const hash = createHash('sha256')
   for (const name of readdirSync(sources, { recursive: true }).sort()) {
     const { mtimeMs, size } = statSync(path.join(sources, name))
-    if (name.endsWith('.ts') || name === 'compile.mjs') hash.update(`${name} ${mtimeMs} ${size}\n`)
+    if (/\.(?:tsx?|css|mjs)$/.test(name)) hash.update(`${name} ${mtimeMs} ${size}\n`)
   }
-  for (const name of bundledPackages) hash.update(`${name} ${readJson(`node_modules/${name}/package.json`).version}\n`)
+  for (const name of [...bundledPackages, ...browserPackages]) {
+    hash.update(`${name} ${readJson(`node_modules/${name}/package.json`).version}\n`)
+  }
   return hash.digest('hex').slice(0, 16)
 }
 

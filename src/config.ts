@@ -13,6 +13,8 @@ export interface Config {
   readonly database: DatabaseConfig
   /** Whether to fill an empty database with the demo feed. */
   readonly demo: boolean
+  /** Whether browsers get the explorer at `/`. */
+  readonly explorer: boolean
   readonly apiKeys: readonly string[]
   readonly rateLimit: { readonly requests: number; readonly seconds: number } | null
   readonly trustedProxies: number
@@ -91,6 +93,7 @@ const environment = z.object({
   DATABASE_URL: z.string().transform(checkAddress).optional(),
   DATABASE_CONNECTIONS: wholeNumber(2, 1_000).default(10),
   DEMO: z.enum(['0', '1'], 'is neither 0 nor 1').default('1'),
+  EXPLORER: z.enum(['0', '1'], 'is neither 0 nor 1').default('1'),
   API_KEYS: list.superRefine(checkKeys).default([]),
   RATE_LIMIT: z
     .string()
@@ -140,6 +143,7 @@ export function readConfig(variables: Readonly<Record<string, string | undefined
         ? { engine: 'pglite', dataDir: data.DATA_DIR }
         : { engine: 'postgresql', url: data.DATABASE_URL, connections: data.DATABASE_CONNECTIONS },
     demo: data.DEMO === '1',
+    explorer: data.EXPLORER === '1',
     apiKeys: data.API_KEYS,
     rateLimit: data.RATE_LIMIT,
     trustedProxies: data.TRUSTED_PROXIES,

@@ -1,4 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
 import { inspect } from 'node:util'
 import { setFlagsFromString } from 'node:v8'
 import { BadChainConfig, ChainError } from './chain/errors.ts'
@@ -141,7 +142,9 @@ async function serveUntilStopped(config: Config, command: Extract<Command, { nam
   const print = (message: string): void => console.log(message)
   try {
     const start = worker !== null ? serveAsWorker : config.workers > 1 ? serveByWorkers : serve
-    const served = await start({ ...command, chain, config, database, input: process.stdin, log, print, nowSeconds })
+    const explorer = config.explorer ? fileURLToPath(new URL('./web', import.meta.url)) : null
+    const options = { ...command, chain, config, database, explorer, input: process.stdin, log, print, nowSeconds }
+    const served = await start(options)
     try {
       // Waits for facts because the banner contains the address of a vault.
       await withinSeconds(bannerSeconds, served.firstFacts)

@@ -44,6 +44,8 @@ export interface GatewayOptions {
   readonly metrics: Metrics
   /** The metrics to serve at `/metrics`. */
   readonly metricsEndpoint: MetricsEndpoint
+  /** Folder of the explorer's bundle; null without it. */
+  readonly explorer: string | null
   /** Whether other workers serve the same clients. */
   readonly sharesRateLimit?: boolean
 }
@@ -69,6 +71,7 @@ export async function openGateway(options: GatewayOptions): Promise<Listening> {
     isWaiting: options.isWaiting,
     setAside: options.setAside,
     readiness,
+    explorer: options.explorer,
     metrics: config.metricsPort === null ? metricsEndpoint : null,
     onBatch: metrics.onBatch,
     onRepeat: metrics.onRepeat,

@@ -9,13 +9,13 @@ import { readVaultPages } from '../database/read/vault-lists/page.ts'
 const allAddresses: readonly string[] = ['0.0.0.0', '::']
 
 /**
- * Returns the text that is printed at the start: GraphiQL's address and a curl command for each path, with the address
+ * Returns the text that is printed at the start: the addresses of the explorer and of GraphiQL, and a curl command for each path, with the address
  * of an existing vault. Without one, the paths of vaults are only named.
  */
 export async function startBanner(
   database: Reader,
   port: number,
-  { host, apiKeys }: Pick<Config, 'host' | 'apiKeys'>,
+  { host, apiKeys, explorer }: Pick<Config, 'host' | 'apiKeys' | 'explorer'>,
 ): Promise<string> {
   const base = `http://${hostName(host)}:${port}`
   const address = await anyVaultAddress(database)
@@ -23,7 +23,8 @@ export async function startBanner(
   const paths = [...(address === undefined ? [] : vaultPaths), '/strategies', '/universe', '/universe/pairs']
   // API keys are secrets and must not be printed.
   const curl = apiKeys.length === 0 ? 'curl -s' : "curl -s -H 'Authorization: Bearer YOUR_API_KEY'"
-  const lines = [`GraphiQL  ${base}/graphql`, ...paths.map((path) => `${curl} ${base}${path}`)]
+  const pages = [...(explorer ? [`Explorer  ${base}/`] : []), `GraphiQL  ${base}/graphql`]
+  const lines = [...pages, ...paths.map((path) => `${curl} ${base}${path}`)]
   if (address === undefined) lines.push(`No vault is known yet. Once one is: ${vaultPaths.join(', ')}`)
   return lines.join('\n')
 }

@@ -17,17 +17,19 @@ import { createLive, type Live, type LiveOptions } from './live/live.ts'
 import { StreamedResponse } from './live/delivery/streamed-response.ts'
 import { compose, type Exchange, type Reply } from './middleware.ts'
 import { apiKey } from './middleware/api-key.ts'
+import { prefersCsv } from './middleware/content-negotiation.ts'
 import { corsHeaders } from './middleware/cors.ts'
 import { minDataVersion, type VersionAt, versionWaiter } from './middleware/min-data-version.ts'
 import { type RateLimit, rateLimit } from './middleware/rate-limit.ts'
 import { requestBody, requestSize } from './middleware/request-size.ts'
 import { createTracing, type TracingOptions } from './middleware/tracing.ts'
 import { unexpectedErrors } from './middleware/unexpected-errors.ts'
+import { explorerContents } from './explorer/contents.ts'
 import { probes, type Readiness } from './ops/health.ts'
 import type { MetricsEndpoint } from './ops/metrics-endpoint.ts'
 import { ownPaths } from './ops/own-paths.ts'
 import { rootLinks } from './ops/root.ts'
-import { staticPages } from './ops/static-content.ts'
+import { servedOnce, staticPages } from './ops/static-content.ts'
 import { cached, producer, type Respond } from './produce.ts'
 import { createSharedCapacity } from './server/capacity/shared-capacity.ts'
 import { fetchAdapter } from './server/fetch-adapter.ts'
@@ -70,6 +72,8 @@ export interface AppOptions extends TracingOptions {
   readonly readiness?: Readiness
   /** Serves `/metrics`; without it the path does not exist. */
   readonly metrics?: MetricsEndpoint | null
+  /** Folder of the explorer's bundle; without it, browsers get a page of links at `/`. */
+  readonly explorer?: string | null
   /**
    * Additional Yoga plugins. Their hooks from onParams to onExecutionResult run for each GraphQL request that is not
    * served from the response cache; their Request and Response hooks do not run for a POST with a JSON body, because
@@ -100,10 +104,15 @@ export function createApp({ database, apiKeys, trustedProxies, ...options }: App
   const respond: Respond = (exchange, context) =>
     exchange.request.path === graphqlPath
       ? graphql(exchange, context)
-      : rest(exchange.request, executor, context, keptBy)
+      : rest(exchange.request, executor, context, {
+          keptBy,
+          asCsv: prefersCsv(exchange.request.header('accept')),
+        })
 
   const findAddress = (context: RequestContext): Promise<string | null> => exampleAddress(executor, context)
-  const pages = new Map([...staticPages, ...rootLinks({ findAddress, isOpen, report: options.report })])
+  const explorer = options.explorer == null ? null : explorerContents(options.explorer, isOpen)
+  const root = rootLinks({ findAddress, isOpen, page: explorer?.page ?? null, report: options.report })
+  const pages = new Map([...staticPages, ...servedOnce(explorer?.assets ?? []), ...root])
   const awaitVersion = versionWaiter(data, versionAt)
   const produce = producer(limits, capacity)
   const live = createLive({

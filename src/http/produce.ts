@@ -10,7 +10,9 @@ import type { DataVersions } from './cache/data-versions.ts'
 import { type EncodedResponse, noOrigin } from './cache/encoded-response.ts'
 import type { Made, OnLeave, ResponseCache } from './cache/response-cache.ts'
 import { graphqlPath, isGraphiqlPage } from './graphql/path.ts'
+import type { IncomingRequest } from './incoming-request.ts'
 import type { Exchange } from './middleware.ts'
+import { prefersCsv } from './middleware/content-negotiation.ts'
 import { lateAnswer, overloaded, refusalOf } from './refuse.ts'
 import type { SharedCapacity } from './server/capacity/shared-capacity.ts'
 
@@ -46,12 +48,17 @@ const mostBytes = 20_000
 /** Returns a key that is equal for requests with the same response; null if the response is not cached. */
 function cacheKey({ request, body }: Exchange): string | null {
   const { method, path, target } = request
-  if (path !== graphqlPath) return method === 'GET' || method === 'HEAD' ? sameAnswerKey(request) : null
+  if (path !== graphqlPath) return method === 'GET' || method === 'HEAD' ? restKey(request) : null
   if (body.length > mostBytes || isGraphiqlPage(request)) return null
   const types = [request.header('accept') ?? '', request.header('content-type') ?? '']
   // HEAD is refused here, so that its response differs from that of GET.
   if (method === 'GET') return ['get', ...types, target].join('\n')
   return method === 'POST' ? ['post', ...types, target, body.toString('latin1')].join('\n') : null
+}
+
+function restKey(request: IncomingRequest): string | null {
+  const key = sameAnswerKey(request)
+  return key !== null && prefersCsv(request.header('accept')) ? `csv ${key}` : key
 }
 
 /** Produces responses from data, within the limits on concurrency and each within its deadline. */

@@ -1,3 +1,4 @@
+import { csvOfList } from './csv.ts'
 import { BadParameter, readParameters } from './parameters.ts'
 import { type Answer, problem, retryLater } from './problem.ts'
 import type { Route, RequestedOperation } from './route.ts'
@@ -29,6 +30,13 @@ export interface Execution {
 /** Runs documents through the gateway's schema. */
 export interface DocumentExecutor<Context> {
   runOwn(requested: RequestedOperation, variables: Record<string, unknown>, context: Context): Promise<Execution>
+}
+
+/** How an answer is made beside its content. */
+export interface AnswerOptions {
+  readonly keptBy: KeptBy
+  /** Whether the client prefers CSV, which some routes have. */
+  readonly asCsv: boolean
 }
 
 /** Caches that may keep an answer that can never change: only the client's own where API keys are configured. */
@@ -70,14 +78,14 @@ export async function rest<Context>(
   request: RestRequest,
   executor: DocumentExecutor<Context>,
   context: Context,
-  keptBy: KeptBy,
+  options: AnswerOptions,
 ): Promise<Answer> {
   const matched = findRoute(request.path)
   if (matched === null) return problem('PATH_NOT_FOUND', `${request.path} is none of the paths of this interface`)
   const unread = answerUnread(request.method)
   if (unread !== null) return unread
   try {
-    return await run(matched, request, executor, context, keptBy)
+    return await run(matched, request, executor, context, options)
   } catch (error) {
     if (error instanceof BadParameter) return problem('BAD_PARAMETER', error.message, error.parameter)
     throw error
@@ -107,7 +115,7 @@ async function run<Context>(
   request: RestRequest,
   executor: DocumentExecutor<Context>,
   context: Context,
-  keptBy: KeptBy,
+  { keptBy, asCsv }: AnswerOptions,
 ): Promise<Answer> {
   const variables: Record<string, unknown> = {}
   for (const name in segments) variables[name] = decoded(name, segments[name] as string)
@@ -122,8 +130,11 @@ async function run<Context>(
   }
   const next = route.next?.(JSON.parse(rest) as never) ?? null
   const isFinal = past?.isFinal(JSON.parse(rest) as never) === true
-  const headers = next === null ? jsonHeaders : linked(request, route, next)
-  const answer = { status: 200, headers, body: part }
+  const isCsv = asCsv && route.documentation.isTable === true
+  const ofType = isCsv ? csvHeaders : route.documentation.isTable === true ? tableHeaders : jsonHeaders
+  const headers = next === null ? ofType : { ...ofType, ...linked(request, route, next) }
+  const body = isCsv ? csvOfList(part, Object.keys(route.documentation.schema.properties ?? {})) : part
+  const answer = { status: 200, headers, body }
   return isFinal ? { ...answer, cacheControl: `${keptBy}, max-age=${keptSeconds}` } : answer
 }
 
@@ -136,12 +147,15 @@ function decoded(name: string, segment: string): string {
 }
 
 const jsonHeaders = { 'content-type': 'application/json; charset=utf-8' }
+/** Headers of a list that is JSON or CSV, by what the client accepts. */
+const tableHeaders = { ...jsonHeaders, vary: 'accept' }
+const csvHeaders = { 'content-type': 'text/csv; charset=utf-8', vary: 'accept' }
 
-/** Returns the headers of a page, with a link to the next one. */
+/** Returns the header of a page that links to the next one. */
 function linked({ path, query }: RestRequest, route: Route, next: string): Record<string, string> {
   const following = knownParameters(route, query)
   following.set('cursor', next)
-  return { ...jsonHeaders, link: `<${path}?${following.toString()}>; rel="next"` }
+  return { link: `<${path}?${following.toString()}>; rel="next"` }
 }
 
 /** Returns the query parameters that a route uses, in a fixed order; others are ignored. */

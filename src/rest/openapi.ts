@@ -10,6 +10,7 @@ import {
   rateLimitHeaders,
   streamHeaders,
 } from './headers.ts'
+import { csvContent } from './csv.ts'
 import { type LiveRoute, liveRoutes } from './live-routes.ts'
 import { problems, type ProblemCode } from './problem.ts'
 import { type Refusal, refusals } from './refusals.ts'
@@ -147,8 +148,13 @@ function successes({ documentation, parameters, past }: Route): object {
   const one = { $ref: `#/components/schemas/${documentation.name}` }
   const example = exampleOf(documentation.isList ? list('', documentation.schema) : documentation.schema)
   const schema = documentation.isList ? { type: 'array', items: one } : one
+  const csv = documentation.isTable === true ? { 'text/csv': csvContent(documentation.schema) } : {}
   return {
-    200: { description: `${documentation.summary}.`, headers, content: { 'application/json': { schema, example } } },
+    200: {
+      description: `${documentation.summary}.`,
+      headers,
+      content: { 'application/json': { schema, example }, ...csv },
+    },
     304: { description: 'The answer with the ETag given still stands.', headers },
   }
 }

@@ -33,6 +33,8 @@ export interface RouteDocumentation {
   /** Name of that schema. */
   readonly name: string
   readonly isList: boolean
+  /** Whether the list is also answered as CSV, with the properties of the schema as columns. */
+  readonly isTable?: boolean
 }
 
 /** A path of the interface: its document, its parameters, and the part of the result that is the body. */

@@ -76,6 +76,7 @@ export const routes: readonly Route[] = [
       schema: equityPoint,
       name: 'EquityPoint',
       isList: true,
+      isTable: true,
     },
     { ...window, points: count('points', 'How many points at most.', { least: 2, most: 2_000, default: 500 }) },
     ['vault', 'equity'],
@@ -94,6 +95,7 @@ export const routes: readonly Route[] = [
       schema: ledgerRow,
       name: 'LedgerRow',
       isList: true,
+      isTable: true,
     },
     {
       type: eventTypesParameter('type', 'Only rows of this type, or of several with commas.'),

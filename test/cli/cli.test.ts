@@ -205,6 +205,11 @@ describe('serve', () => {
     const [graphiql = '', ...curls] = said.trimEnd().split('\n')
     const page = await fetch(graphiql.replace(/^GraphiQL */, ''), { headers: { accept: 'text/html' } })
     expect(await page.text()).toContain('graphiql.js')
+    const [, explorer = ''] = await gateway.says(/Explorer {2}(http:\S+)\n/)
+    const html = await (await fetch(explorer, { headers: { accept: 'text/html' } })).text()
+    const files = Array.from(html.matchAll(/"(explorer\/[^"]+)"/g), ([, file = '']) => new URL(file, explorer))
+    expect(files).toHaveLength(2)
+    for (const file of files) expect((await fetch(file)).status).toBe(200)
     expect(
       curls.map((line) => line.replace(/^curl -s http:\/\/localhost:\d+/, '').replace(/0x\w{40}/, 'ADDRESS')),
     ).toEqual([
@@ -223,9 +228,12 @@ describe('serve', () => {
     await stop(gateway)
   })
 
-  test('starts empty with DEMO=0', async () => {
-    const { gateway, base } = await listening([], { DEMO: '0', ...(await homes.create()).env })
+  test('starts empty with DEMO=0, and without the explorer with EXPLORER=0', async () => {
+    const { gateway, base } = await listening([], { DEMO: '0', EXPLORER: '0', ...(await homes.create()).env })
     expect(await json(`${base}/strategies`)).toEqual([])
+    const page = await fetch(base, { headers: { accept: 'text/html' } })
+    expect(await page.text()).not.toContain('explorer/')
+    expect(gateway.said()).not.toContain('Explorer')
     await gateway.says(/No vault is known yet\. Once one is: \/vault\/ADDRESS\/snapshot/)
     expect(gateway.said()).not.toContain(':address')
     await stop(gateway)

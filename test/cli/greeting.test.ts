@@ -2,19 +2,28 @@ import { expect, test } from 'vitest'
 import { startBanner } from '../../src/cli/start-banner.ts'
 import { DatabaseUnavailable } from '../../src/database/errors.ts'
 
-const config = { host: null, apiKeys: [] }
+const config = { host: null, apiKeys: [], explorer: true }
 const failing = (error: Error) => ({ query: () => Promise.reject(error) })
 
 test('the greeting names no vault where the database is out, which need not end the gateway', async () => {
   const text = await startBanner(failing(new DatabaseUnavailable(new Error('it is out'))), 4000, config)
   expect(text).not.toContain(':address')
   expect(text.split('\n')).toEqual([
+    'Explorer  http://localhost:4000/',
     'GraphiQL  http://localhost:4000/graphql',
     'curl -s http://localhost:4000/strategies',
     'curl -s http://localhost:4000/universe',
     'curl -s http://localhost:4000/universe/pairs',
     'No vault is known yet. Once one is: /vault/ADDRESS/snapshot, /vault/ADDRESS/equity, /vault/ADDRESS/events',
   ])
+})
+
+test('the greeting names no explorer where it is left out', async () => {
+  const text = await startBanner(failing(new DatabaseUnavailable(new Error('it is out'))), 4000, {
+    ...config,
+    explorer: false,
+  })
+  expect(text).toMatch(/^GraphiQL /)
 })
 
 test('the greeting hides no other fault', async () => {

@@ -1321,6 +1321,11 @@ export interface operations {
                      *     ]
                      */
                     "application/json": components["schemas"]["EquityPoint"][];
+                    /**
+                     * @example ts,valueUsd,capitalInUsd,capitalOutUsd
+                     *     1765760400,379962.826607,342151.34688,0
+                     */
+                    "text/csv": string;
                 };
             };
             /** @description The answer with the ETag given still stands. */
@@ -1480,6 +1485,11 @@ export interface operations {
                      *     ]
                      */
                     "application/json": components["schemas"]["LedgerRow"][];
+                    /**
+                     * @example txHash,logIndex,block,ts,type,amountUsd,positionId,reason
+                     *     0x7b41c9f0e2d85a367b41c9f0e2d85a367b41c9f0e2d85a367b41c9f0e2d85a36,3,146952350,1763428200,harvest,1290.5,first-1,
+                     */
+                    "text/csv": string;
                 };
             };
             /** @description The answer with the ETag given still stands. */

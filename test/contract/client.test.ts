@@ -9,12 +9,12 @@ import type { components, paths } from './client.generated.ts'
 const path = { address: vaultThatIs.suspended }
 
 /** A client whose types were made of /openapi.json, as anybody makes one. */
-let client: Client<paths>
+let client: Client<paths, 'application/json' | 'application/problem+json'>
 
 beforeAll(async () => {
   const database = await emptyDatabase()
   await apply(database, everything)
-  client = createClient<paths>({
+  client = createClient<paths, 'application/json' | 'application/problem+json'>({
     baseUrl: 'http://gateway.test',
     fetch: (request) => gatewayOn(database).app.fetch(request),
     // The document says so of type; the client is of types alone, and doesn't read it.

@@ -58,6 +58,11 @@ const layers: Readonly<Record<string, Layer>> = {
       'rate-limiter-flexible',
     ],
   },
+  // It knows the gateway by its GraphQL alone.
+  web: {
+    layers: [],
+    packages: ['preact', 'preact/hooks', '@urql/core', 'graphql-sse', 'uplot'],
+  },
   cli: {
     layers: ['limits', 'domain', 'config', 'database', 'feed', 'chain', 'graphql', 'rest', 'http'],
     packages: ['node:*', 'cli-progress', 'pino'],
@@ -70,14 +75,27 @@ const layers: Readonly<Record<string, Layer>> = {
 
 /** Folders that need a README.md: those with sub-folders, and those whose design is not obvious from file names. */
 const documentedFolders: readonly string[] = [
-  ...['src', 'src/domain', 'src/database', 'src/feed', 'src/chain', 'src/graphql', 'src/http', 'src/rest', 'src/cli'],
+  ...[
+    'src',
+    'src/domain',
+    'src/database',
+    'src/feed',
+    'src/chain',
+    'src/graphql',
+    'src/http',
+    'src/rest',
+    'src/web',
+    'src/cli',
+  ],
   ...['test/bench', 'test/reliability'],
 ]
 
 /** Functions of viem that layers other than chain may import. */
 const pureAddressHelpers = ['getAddress', 'isAddress', 'checksumAddress']
+/** Composition roots, of the program and of the page. */
+const roots: readonly string[] = ['src/main.ts', 'src/web/main.tsx']
 const maxLines = 220
-/** Maximum number of .ts files in a folder of src. */
+/** Maximum number of .ts and .tsx files in a folder of src. */
 const maxFilesInFolder = 12
 
 const root = path.resolve(import.meta.dirname, '../..')
@@ -85,8 +103,8 @@ const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclud
   .toString()
   .split('\0')
   .filter((file) => file !== '')
-const modules = files.filter((file) => /\.(?:ts|mjs)$/.test(file) && !file.endsWith('.generated.ts'))
-const written = modules.filter((file) => /^src\/.*\.ts$/.test(file))
+const modules = files.filter((file) => /\.(?:tsx?|mjs)$/.test(file) && !file.endsWith('.generated.ts'))
+const written = modules.filter((file) => /^src\/.*\.tsx?$/.test(file))
 const textsOf = (names: readonly string[]): Sources =>
   new Map(names.map((file) => [file, readFileSync(path.join(root, file), 'utf8')]))
 const sources = textsOf(written)
@@ -120,6 +138,8 @@ describe('imports between layers', () => {
     ['src/chain/new.ts', `import { ingest } from '../feed/ingest.ts'`],
     ['src/chain/new.ts', `import { readVaults } from '../database/read/vault.ts'`],
     ['src/feed/new.ts', `import { chainFeed } from '../chain/feed.ts'`],
+    ['src/web/new.tsx', `import { routes } from '../rest/routes.ts'`],
+    ['src/web/new.tsx', `import { readFile } from 'node:fs/promises'`],
     ['src/elsewhere/new.ts', `import path from 'node:path'`],
   ])('must not be, in %s: %s', (file, text) => {
     expect(forbiddenImports(new Map([[file, text]]))).toHaveLength(1)
@@ -153,7 +173,7 @@ describe('a file', () => {
   })
 
   test('reads neither process nor clock, except in main and cli', () => {
-    const pure = written.filter((file) => file !== 'src/main.ts' && !file.startsWith('src/cli/'))
+    const pure = written.filter((file) => !roots.includes(file) && !file.startsWith('src/cli/'))
     expect(filesWhere((file) => pure.includes(file.fileName) && effectsOf(file).length > 0)).toEqual([])
     expect(filesWhere((file) => effectsOf(file).length > 0)).toContain('src/main.ts')
     const effects = effectsOf(

@@ -76,7 +76,8 @@ async function bodyFlaws(
   if (content === undefined || method === 'HEAD') return body === '' ? [] : ['there is a body']
   const [type = ''] = (response.headers.get('content-type') ?? '').split(';')
   if (!(type in content)) return [`${type} is none of the types of the body`]
-  return errorsOf(validator(...to, 'content', type, 'schema'), JSON.parse(body), 'the body')
+  const value: unknown = type.endsWith('json') ? JSON.parse(body) : body
+  return errorsOf(validator(...to, 'content', type, 'schema'), value, 'the body')
 }
 
 function errorsOf(validate: ValidateFunction, value: unknown, what: string): string[] {

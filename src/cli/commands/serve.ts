@@ -45,6 +45,8 @@ export interface ServeCommand {
   /** Files of chains that share no vault's address; null for none. */
   readonly chain: readonly ChainFile[] | null
   readonly skipBad: boolean
+  /** Folder of the explorer's bundle; null without it. */
+  readonly explorer?: string | null
   readonly input: Readable
   readonly log: Log
   /** Prints a message for the operator. */
@@ -78,6 +80,7 @@ export async function serve(command: ServeCommand): Promise<Gateway> {
     setAside: () => feeds.conditions().setAside,
     metrics,
     metricsEndpoint,
+    explorer: command.explorer ?? null,
   })
   const gateway = await opened.catch(async (error: unknown) => {
     await metricsPort?.close()

@@ -29,7 +29,7 @@ export function onStopMessage(stop: () => void): void {
 }
 
 /** Starts a gateway on the port that the workers share. */
-export async function serveAsWorker({ config, database, log }: ServeCommand): Promise<Gateway> {
+export async function serveAsWorker({ config, database, log, explorer = null }: ServeCommand): Promise<Gateway> {
   const cache = createResponseCache(config.cacheBytes)
   const data = new DataVersions()
   const metrics = createMetrics({ cache: () => cache.figures(), data, worker: workerNumber() ?? 0 })
@@ -56,6 +56,7 @@ export async function serveAsWorker({ config, database, log }: ServeCommand): Pr
     metricsEndpoint: createMetricsEndpoint(async () => [
       (await toPrimary.ask((id) => say({ kind: 'all metrics?', id }))) ?? (await metrics.text()),
     ]),
+    explorer,
     sharesRateLimit: true,
   })
   const nothing = Promise.resolve()

@@ -42,12 +42,15 @@ export class EncodedResponse {
   readonly origin: DataOrigin
   /** All headers of the uncompressed response. */
   readonly plainHeaders: HeaderList
-  readonly #packed: Partial<Record<Encoding, Promise<Buffer>>> = {}
+  readonly #packed: Partial<Record<Encoding, Promise<Buffer>>>
 
+  /** @param packed bodies that are compressed already */
   constructor(
     { status, headers, body, cacheControl = 'no-cache' }: Omit<Answer, 'body'> & { readonly body: string | Buffer },
     origin: DataOrigin = noOrigin,
+    packed: Readonly<Partial<Record<Encoding, Promise<Buffer>>>> = {},
   ) {
+    this.#packed = { ...packed }
     const isTagged = status !== 204 && !('cache-control' in headers)
     this.status = status
     this.origin = origin

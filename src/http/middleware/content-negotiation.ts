@@ -16,6 +16,14 @@ export function prefersHtml(accept: string | null): boolean {
   return html > 0 && html >= qualityOf(accepted, jsonTypes)
 }
 
+/** Returns whether a client accepts CSV by name, with more weight than JSON. */
+export function prefersCsv(accept: string | null): boolean {
+  // Most clients don't: their headers need no parsing.
+  return (
+    accept !== null && /csv/i.test(accept) && preferredType(accept, ['application/json', 'text/csv']) === 'text/csv'
+  )
+}
+
 /**
  * Returns the media type that a client names with the greatest weight, the first of equal ones; null if it names none
  * of them. Wildcards are ignored.

@@ -22,6 +22,8 @@ export interface RootOptions {
   readonly findAddress: (context: RequestContext) => Promise<string | null>
   /** Whether data needs no API key: only then is an address looked up and shown. */
   readonly isOpen: boolean
+  /** Makes the page for browsers; null for a page of links. */
+  readonly page: (() => Promise<EncodedResponse>) | null
   readonly report: (error: unknown, requestId: string) => void
 }
 
@@ -29,10 +31,11 @@ const types = ['text/html', 'application/linkset+json', 'application/json'] as c
 type RootType = (typeof types)[number]
 
 /**
- * Creates the handler of `/`, with links to all resources: a page for browsers, a link set (RFC 9264) for other clients. A vault is
- * looked up at most once a second for all requests, and the responses are rebuilt when it changes.
+ * Creates the handler of `/`: a page for browsers, the explorer or links to all resources, and a link set (RFC 9264) for
+ * other clients. A vault to link to is looked up at most once a second for all requests, and the responses are rebuilt
+ * when it changes.
  */
-export function rootLinks({ findAddress, isOpen, report }: RootOptions): ReadonlyMap<string, PathHandler> {
+export function rootLinks({ findAddress, isOpen, page, report }: RootOptions): ReadonlyMap<string, PathHandler> {
   const reportHere = (error: unknown): string => {
     report(error, lookupName)
     return lookupName
@@ -49,9 +52,11 @@ export function rootLinks({ findAddress, isOpen, report }: RootOptions): Readonl
   let made: { readonly address: string | null; readonly byType: ByType } | null = null
 
   async function content(accept: string | null): Promise<EncodedResponse> {
+    const type = preferredType(accept, types) ?? 'application/json'
+    if (type === 'text/html' && page !== null) return page()
     const address = await addressNow()
     if (made?.address !== address) made = { address, byType: contentsOf({ address, isOpen }) }
-    return made.byType[preferredType(accept, types) ?? 'application/json']
+    return made.byType[type]
   }
 
   return new Map([['/', (request) => answerRead(request.method, () => content(request.header('accept')))]])

@@ -8,12 +8,19 @@ import { graphiqlContents } from '../graphql/graphiql.ts'
  * Handlers of the static pages and the contract. Each response and its compressed bodies are created on first use and
  * then shared by all requests, so that unused ones take no memory.
  */
-export const staticPages: ReadonlyMap<string, PathHandler> = new Map(
-  [...apiDocsContents, ...graphiqlContents].map(([path, make]) => {
-    const content = onceMade(make)
-    return [path, ({ method }) => answerRead(method, content)]
-  }),
-)
+export const staticPages: ReadonlyMap<string, PathHandler> = servedOnce([...apiDocsContents, ...graphiqlContents])
+
+/** Returns handlers of contents, by path. */
+export function servedOnce(
+  contents: Iterable<readonly [path: string, make: () => Promise<EncodedResponse>]>,
+): ReadonlyMap<string, PathHandler> {
+  return new Map(
+    Array.from(contents, ([path, make]) => {
+      const content = onceMade(make)
+      return [path, ({ method }) => answerRead(method, content)]
+    }),
+  )
+}
 
 /** Responds to GET and HEAD with a content, and refuses other methods as on every read-only path. */
 export function answerRead(method: string, content: () => Promise<EncodedResponse>): Promise<EncodedResponse> {
@@ -22,7 +29,7 @@ export function answerRead(method: string, content: () => Promise<EncodedRespons
 }
 
 /** Caches the result of an asynchronous function; a rejection is not cached. */
-function onceMade<Value>(make: () => Promise<Value>): () => Promise<Value> {
+export function onceMade<Value>(make: () => Promise<Value>): () => Promise<Value> {
   let made: Promise<Value> | undefined
   return () =>
     (made ??= make().catch((error: unknown) => {

@@ -1,0 +1,86 @@
+import { readFileSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import path from 'node:path'
+import { EncodedResponse } from '../cache/encoded-response.ts'
+
+/** Content security policy of the explorer: it loads its own files alone, and asks this gateway alone. */
+const explorerPolicy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  'img-src data:',
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+/** The names of its files change with their contents. */
+const immutable = 'public, max-age=31536000, immutable'
+
+/** Names of the files of the bundle, from its manifest.json. */
+interface Bundle {
+  readonly script: string
+  readonly style: string
+  readonly files: readonly string[]
+}
+
+/** The explorer's page, and its files by path; each is made when it is called. */
+export interface ExplorerContents {
+  readonly page: () => Promise<EncodedResponse>
+  readonly assets: ReadonlyMap<string, () => Promise<EncodedResponse>>
+}
+
+/**
+ * Returns the contents of the explorer. Of its files only the names are read before one is asked for.
+ * @param folder of the bundle
+ * @param isOpen whether data needs no API key
+ */
+export function explorerContents(folder: string, isOpen: boolean): ExplorerContents {
+  const bundle = JSON.parse(readFileSync(path.join(folder, 'manifest.json'), 'utf8')) as Bundle
+  const page = pageOf(bundle, isOpen)
+  const headers = {
+    'content-type': 'text/html; charset=utf-8',
+    'content-security-policy': explorerPolicy,
+    'referrer-policy': 'no-referrer',
+    vary: 'accept',
+  }
+  let made: EncodedResponse | undefined
+  return {
+    page: () => Promise.resolve((made ??= new EncodedResponse({ status: 200, headers, body: page }))),
+    assets: new Map(bundle.files.map((name) => [`/explorer/${name}`, () => assetOf(path.join(folder, name))])),
+  }
+}
+
+async function assetOf(file: string): Promise<EncodedResponse> {
+  const [body, br, gzip] = await Promise.all(['', '.br', '.gz'].map((ending) => readFile(file + ending)))
+  const type = file.endsWith('.css') ? 'text/css' : 'text/javascript'
+  const headers = { 'content-type': `${type}; charset=utf-8` }
+  const answer = { status: 200, headers, body: body as Buffer, cacheControl: immutable }
+  const packed = { br: Promise.resolve(br as Buffer), gzip: Promise.resolve(gzip as Buffer) }
+  return new EncodedResponse(answer, undefined, packed)
+}
+
+/** Its links are relative: a proxy may serve the gateway below a path of its own. */
+function pageOf({ script, style }: Bundle, isOpen: boolean): string {
+  return `<!doctype html>
+<html lang="en"${isOpen ? '' : ' data-api-key="required"'}>
+  <head>
+    <meta charset="utf-8">
+    <meta name="viewport" content="width=device-width, initial-scale=1">
+    <meta name="color-scheme" content="light dark">
+    <title>Vaults – vault-gateway</title>
+    <link rel="icon" href="data:,">
+    <link rel="service-desc" type="application/json" href="openapi.json">
+    <link rel="stylesheet" href="explorer/${style}">
+    <script type="module" src="explorer/${script}"></script>
+  </head>
+  <body>
+    <noscript>
+      <p>The explorer needs JavaScript. Without it: <a href="docs">the API documentation</a>.</p>
+    </noscript>
+    <div id="app"></div>
+  </body>
+</html>
+`
+}

@@ -1,0 +1,94 @@
+import { Client, type CombinedError, fetchExchange, subscriptionExchange } from '@urql/core'
+import { createClient } from 'graphql-sse'
+import type { TypedDocumentString } from '../documents.generated.ts'
+import { withExactTexts } from './exact-texts.ts'
+
+/** The result of a query: its data, or the error in place of it. */
+export interface QueryResult<Data> {
+  readonly data: Data | undefined
+  readonly error: CombinedError | undefined
+}
+
+/** The gateway's GraphQL, as the views ask it. Both functions return a function that ends the request. */
+export interface GatewayClient {
+  query<Data, Variables>(
+    document: TypedDocumentString<Data, Variables>,
+    variables: Variables,
+    onResult: (result: QueryResult<Data>) => void,
+  ): () => void
+  /** Calls `onEvent` at once and on each change, also after the connection was lost and made again. */
+  subscribe<Data, Variables>(
+    document: TypedDocumentString<Data, Variables>,
+    variables: Variables,
+    onEvent: () => void,
+  ): () => void
+}
+
+/** Longest time between two attempts to connect a stream, in milliseconds. */
+const mostWait = 10_000
+
+/**
+ * Creates a client of the gateway that serves the page.
+ * @param apiKey sent with each request; kept in memory alone
+ */
+export function createGatewayClient(apiKey: string | null): GatewayClient {
+  const headers: Record<string, string> = apiKey === null ? {} : { authorization: `Bearer ${apiKey}` }
+  const streams = createClient({
+    url: 'graphql',
+    headers,
+    retryAttempts: Number.POSITIVE_INFINITY,
+    retry: async (attempt) => {
+      const milliseconds = Math.min(mostWait, 500 * 2 ** attempt) * (0.5 + Math.random())
+      await new Promise((resolve) => setTimeout(resolve, milliseconds))
+    },
+  })
+  const client = new Client({
+    url: 'graphql',
+    preferGetMethod: false,
+    fetchOptions: { headers },
+    fetch: async (input, init) => withExactTexts(await fetch(input, init)),
+    exchanges: [
+      subscriptionExchange({
+        forwardSubscription: ({ query = '', variables }) => ({
+          subscribe: (sink) => ({
+            unsubscribe: streams.subscribe({ query, variables: variables as Record<string, unknown> }, sink as never),
+          }),
+        }),
+      }),
+      fetchExchange,
+    ],
+  })
+  return {
+    query(document, variables, onResult) {
+      const results = client.query<never>(document.toString(), variables as never)
+      const run = { hasEnded: false, end: (): void => undefined }
+      // An operation stays open for further results until it is ended, and would hand its last one to the next run.
+      const subscription = results.subscribe(({ data, error }) => {
+        run.hasEnded = true
+        run.end()
+        onResult({ data, error })
+      })
+      run.end = () => subscription.unsubscribe()
+      if (run.hasEnded) run.end()
+      return run.end
+    },
+    subscribe(document, variables, onEvent) {
+      const results = client.subscription<object>(document.toString(), variables as never)
+      const subscription = results.subscribe(({ data }) => {
+        if (data !== undefined) onEvent()
+      })
+      return () => subscription.unsubscribe()
+    },
+  }
+}
+
+/** Tells whether a request was refused because it needs an API key, or another one. */
+export function lacksApiKey(error: CombinedError | undefined): boolean {
+  return error?.graphQLErrors.some(({ extensions }) => extensions['code'] === 'UNAUTHENTICATED') === true
+}
+
+/** Returns why a query has no result, in words. */
+export function queryProblem(error: CombinedError): string {
+  if (error.networkError !== undefined) return 'The gateway does not answer.'
+  return error.graphQLErrors[0]?.message ?? error.message
+}

@@ -1,0 +1,151 @@
+import { createContext } from 'preact'
+import { useContext, useEffect, useRef, useState } from 'preact/hooks'
+import {
+  DataChangesDocument,
+  DataStatusDocument,
+  type DataStatusQuery,
+  type TypedDocumentString,
+  VaultChangesDocument,
+} from '../documents.generated.ts'
+import { type GatewayClient, lacksApiKey, queryProblem, type QueryResult } from './gateway-client.ts'
+import { atMostEvery, type LiveQuery, openLiveQuery } from './live-query.ts'
+
+/** The parts that all views share. */
+export interface Surroundings {
+  readonly client: GatewayClient
+  /** Grows whenever the data of the view may have changed. */
+  readonly changes: number
+  readonly nowSeconds: () => number
+  /** Called where a request needs an API key, or another one. */
+  readonly onKeyRefused: () => void
+}
+
+export const SurroundingsContext = createContext<Surroundings | null>(null)
+
+export function useSurroundings(): Surroundings {
+  const surroundings = useContext(SurroundingsContext)
+  if (surroundings === null) throw new Error('A view is rendered outside of the application')
+  return surroundings
+}
+
+/** Least time between two refreshes of a view, in milliseconds. */
+const refreshMilliseconds = 1_000
+const statusMilliseconds = 5_000
+
+/** A query's newest result: data stays while newer data is loaded, or an error stands in its way. */
+export interface QueryState<Data> extends QueryResult<Data> {
+  readonly isPending: boolean
+}
+
+/**
+ * Runs a query, and again when the data has changed.
+ * @param isShown whether changes matter now; if not, they are made up for later
+ */
+export function useQuery<Data, Variables>(
+  document: TypedDocumentString<Data, Variables>,
+  variables: Variables,
+  isShown = true,
+): QueryState<Data> {
+  const { client, changes, onKeyRefused } = useSurroundings()
+  const [state, setState] = useState<QueryState<Data>>({ data: undefined, error: undefined, isPending: true })
+  const running = useRef<LiveQuery | null>(null)
+  const seen = useRef(changes)
+  const key = JSON.stringify(variables)
+  useEffect(() => {
+    setState(({ data }) => ({ data, error: undefined, isPending: true }))
+    seen.current = changes
+    running.current = openLiveQuery(client, document, variables, ({ data, error }) => {
+      if (lacksApiKey(error)) onKeyRefused()
+      setState((last) => ({ data: data ?? last.data, error, isPending: false }))
+    })
+    return () => running.current?.close()
+  }, [client, document, key])
+  useEffect(() => {
+    if (!isShown || seen.current === changes) return
+    seen.current = changes
+    running.current?.refresh()
+  }, [changes, isShown])
+  return state
+}
+
+/** Tells whether the page is visible: a hidden one holds no stream, and asks for nothing. */
+function usePageVisible(): boolean {
+  const [isVisible, setVisible] = useState(document.visibilityState === 'visible')
+  useEffect(() => {
+    const update = (): void => setVisible(document.visibilityState === 'visible')
+    document.addEventListener('visibilitychange', update)
+    return () => document.removeEventListener('visibilitychange', update)
+  }, [])
+  return isVisible
+}
+
+/**
+ * Counts changes of the data, as a stream tells them.
+ * @param vault whose changes count; null for all changes
+ */
+export function useChanges(client: GatewayClient | null, vault: string | null): [number, () => void] {
+  const [changes, setChanges] = useState(0)
+  const isVisible = usePageVisible()
+  const change = (): void => setChanges((count) => count + 1)
+  useEffect(() => {
+    if (client === null || !isVisible) return
+    const limited = atMostEvery(refreshMilliseconds, change)
+    const close =
+      vault === null
+        ? client.subscribe(DataChangesDocument, {}, limited)
+        : client.subscribe(VaultChangesDocument, { address: vault }, limited)
+    return () => {
+      limited.cancel()
+      close()
+    }
+  }, [client, vault, isVisible])
+  return [changes, change]
+}
+
+/** The state of the gateway and of its feeds; null before it is known. */
+export interface GatewayState {
+  /** Why the gateway does not tell its state; null where it does. */
+  readonly problem: string | null
+  readonly meta: DataStatusQuery['_meta'] | null
+}
+
+/**
+ * Asks for the state of the data again and again.
+ * @param onReturn called when the gateway answers again
+ */
+export function useDataState(client: GatewayClient | null, onReturn: () => void): GatewayState | null {
+  const [state, setState] = useState<GatewayState | null>(null)
+  const isVisible = usePageVisible()
+  const wasReachable = useRef(true)
+  useEffect(() => {
+    if (client === null || !isVisible) return
+    let timer: ReturnType<typeof setTimeout> | undefined
+    let stop: () => void = () => undefined
+    const ask = (): void => {
+      stop = client.query(DataStatusDocument, {}, ({ data, error }) => {
+        const problem = error === undefined ? null : queryProblem(error)
+        if (problem === null && !wasReachable.current) onReturn()
+        wasReachable.current = problem === null
+        setState((last) => ({ problem, meta: data?._meta ?? last?.meta ?? null }))
+        timer = setTimeout(ask, statusMilliseconds)
+      })
+    }
+    ask()
+    return () => {
+      clearTimeout(timer)
+      stop()
+    }
+  }, [client, isVisible])
+  return state
+}
+
+/** Returns the time, in Unix seconds, again at each interval. */
+export function useNowSeconds(milliseconds = 1_000): number {
+  const { nowSeconds } = useSurroundings()
+  const [now, setNow] = useState(nowSeconds)
+  useEffect(() => {
+    const timer = setInterval(() => setNow(nowSeconds()), milliseconds)
+    return () => clearInterval(timer)
+  }, [milliseconds])
+  return now
+}

@@ -1,0 +1,55 @@
+import type { TypedDocumentString } from '../documents.generated.ts'
+import type { GatewayClient, QueryResult } from './gateway-client.ts'
+
+/** A query that runs again when the data has changed. */
+export interface LiveQuery {
+  /** Runs it again: at once, or when the run in progress has ended. */
+  refresh(): void
+  close(): void
+}
+
+/** Runs a query, one run at a time: changes that come faster than results don't keep results from coming. */
+export function openLiveQuery<Data, Variables>(
+  client: GatewayClient,
+  document: TypedDocumentString<Data, Variables>,
+  variables: Variables,
+  onResult: (result: QueryResult<Data>) => void,
+): LiveQuery {
+  let stop: (() => void) | null = null
+  let isOutdated = false
+  const run = (): void => {
+    isOutdated = false
+    stop = client.query(document, variables, (result) => {
+      stop = null
+      onResult(result)
+      if (isOutdated) run()
+    })
+  }
+  run()
+  return {
+    refresh: () => (stop === null ? run() : void (isOutdated = true)),
+    close: () => {
+      isOutdated = false
+      stop?.()
+    },
+  }
+}
+
+/**
+ * Limits how often a function is called: the first call is passed on at once, those that follow within the interval as
+ * one at its end.
+ */
+export function atMostEvery(milliseconds: number, call: () => void): { (): void; cancel(): void } {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  let isPending = false
+  const fire = (): void => {
+    isPending = false
+    call()
+    timer = setTimeout(() => {
+      timer = undefined
+      if (isPending) fire()
+    }, milliseconds)
+  }
+  const limited = (): void => (timer === undefined ? fire() : void (isPending = true))
+  return Object.assign(limited, { cancel: () => clearTimeout(timer) })
+}

@@ -1,0 +1,9 @@
+import './style.css'
+import { render } from 'preact'
+import { Explorer } from './app.tsx'
+
+const root = document.querySelector('#app')
+if (root !== null) {
+  const needsKey = document.documentElement.dataset['apiKey'] === 'required'
+  render(<Explorer nowSeconds={() => Math.floor(Date.now() / 1000)} needsKey={needsKey} />, root)
+}

@@ -1,0 +1,28 @@
+import { formatUsd } from '../format/figures.ts'
+
+const width = 96
+const height = 24
+
+/** A small curve of gains. Numbers are used for places on the screen alone. */
+export function Sparkline({ gains }: { readonly gains: readonly string[] }) {
+  const values = gains.map(Number)
+  const [first, last] = [gains[0], gains.at(-1)]
+  if (first === undefined || last === undefined || values.length < 2) return null
+  const [least, most] = [Math.min(...values), Math.max(...values)]
+  const points = values.map((value, index) => {
+    const x = 1 + (index / (values.length - 1)) * (width - 2)
+    const y = most === least ? height / 2 : height - 2 - ((value - least) / (most - least)) * (height - 4)
+    return `${x.toFixed(1)},${y.toFixed(1)}`
+  })
+  const format = { isGain: true, isRounded: true }
+  return (
+    <svg
+      class="sparkline"
+      viewBox={`0 0 ${width} ${height}`}
+      role="img"
+      aria-label={`Gain from ${formatUsd(first, format)} to ${formatUsd(last, format)}`}
+    >
+      <polyline points={points.join(' ')} />
+    </svg>
+  )
+}

@@ -1,0 +1,38 @@
+import { type GatewayState, useNowSeconds } from '../data/hooks.ts'
+import { formatAgo } from '../format/times.ts'
+
+/** Seconds without word of commits, past which the database counts as away. */
+const staleSeconds = 10
+
+/** Says how old the data is, and whether the gateway or a feed is down. */
+export function StatusLine({ state }: { readonly state: GatewayState | null }) {
+  const now = useNowSeconds()
+  const problems = state === null ? [] : problemsOf(state)
+  const newest = state?.meta?.newestFactAt ?? null
+  return (
+    <>
+      <p class="age">{newest === null ? 'No facts yet' : `Newest fact ${formatAgo(Math.max(0, now - newest))}`}</p>
+      <div role="status" class={problems.length > 0 ? 'down' : 'up'}>
+        {problems.map((problem) => (
+          <p key={problem}>{problem}</p>
+        ))}
+      </div>
+    </>
+  )
+}
+
+function problemsOf({ problem, meta }: GatewayState): string[] {
+  if (problem !== null) return [`${problem} These figures may be out of date.`]
+  if (meta === null) return []
+  const { ageSeconds, feeds, setAside } = meta
+  const stopped = feeds.filter(({ isStopped }) => isStopped).map(({ name }) => `The feed ${name} has stopped.`)
+  const waiting = feeds.filter(({ isWaiting }) => isWaiting).map(({ name }) => `The feed ${name} waits for its source.`)
+  return [
+    ...(ageSeconds !== null && ageSeconds > staleSeconds
+      ? [`The database has not been heard of for ${ageSeconds} seconds.`]
+      : []),
+    ...stopped,
+    ...waiting,
+    ...setAside.map(({ address, reason }) => `The vault ${address} is set aside: ${reason}`),
+  ]
+}

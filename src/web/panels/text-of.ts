@@ -1,0 +1,5 @@
+/** Returns the text of a form's field. */
+export function textOf(form: HTMLFormElement, name: string): string {
+  const value = new FormData(form).get(name)
+  return typeof value === 'string' ? value.trim() : ''
+}

@@ -1,0 +1,184 @@
+import { useContext, useEffect, useRef, useState } from 'preact/hooks'
+import { VaultEquityDocument, type VaultEquityQuery } from '../../documents.generated.ts'
+import { useQuery } from '../../data/hooks.ts'
+import { formatUsd, words } from '../../format/figures.ts'
+import { formatTime } from '../../format/times.ts'
+import type { VaultPageState } from '../../page-state.ts'
+import { NavigateContext } from '../page-link.tsx'
+import { Panel } from '../panel.tsx'
+import { Time, Usd } from '../values.tsx'
+import { type ChartCurve, curveNames, type EquityChart, type EquityData } from './curves.ts'
+import { EquityTable, equityTable } from './equity-table.tsx'
+
+const points = 400
+/** Deposits and withdrawals that are marked, the newest of the window. */
+const marks = 100
+const day = 86_400
+const windows = [
+  ['All', null],
+  ['90 days', 90 * day],
+  ['30 days', 30 * day],
+  ['7 days', 7 * day],
+  ['1 day', day],
+] as const
+
+type Equity = NonNullable<VaultEquityQuery['vault']>
+
+/** The equity of a vault over time: value, gain net of flows and its parts, with deposits and withdrawals. */
+export function EquityPanel({ state, updatedAt }: { readonly state: VaultPageState; readonly updatedAt: number }) {
+  const navigate = useContext(NavigateContext)
+  const { address, since, until } = state
+  const variables = { address, since, until, points, marks }
+  const query = useQuery(VaultEquityDocument, variables)
+  const [hidden, setHidden] = useState<readonly ChartCurve[]>([])
+  const vault = query.data?.vault ?? null
+  const zoom = (from: number | null, to: number | null): void => navigate({ ...state, since: from, until: to })
+  const toggle = (curve: ChartCurve): void =>
+    setHidden(hidden.includes(curve) ? hidden.filter((each) => each !== curve) : [...hidden, curve])
+  return (
+    <Panel
+      title="Equity"
+      document={VaultEquityDocument}
+      {...{ variables, state: query }}
+      csv={vault === null ? null : () => equityTable(vault.equity)}
+      file={`${address}-equity`}
+    >
+      <div class="controls">
+        <div role="group" aria-label="Window">
+          {windows.map(([name, seconds]) => {
+            const from = seconds === null ? null : updatedAt - seconds
+            return (
+              <button
+                type="button"
+                key={name}
+                aria-pressed={since === from && until === null}
+                onClick={() => zoom(from, null)}
+              >
+                {name}
+              </button>
+            )
+          })}
+          <StepButtons equity={vault?.equity ?? []} zoom={zoom} />
+        </div>
+        <fieldset>
+          <legend>Curves</legend>
+          {(Object.keys(curveNames) as ChartCurve[]).map((curve) => (
+            <label key={curve}>
+              <input type="checkbox" checked={!hidden.includes(curve)} onChange={() => toggle(curve)} />
+              <span class={`swatch ${curve}`} aria-hidden="true" /> {curveNames[curve]}
+            </label>
+          ))}
+        </fieldset>
+      </div>
+      {vault !== null && <Chart equity={vault} hidden={hidden} zoom={zoom} />}
+      {vault !== null && <FlowList flows={vault.flows} />}
+      {vault !== null && <EquityTable equity={vault.equity} />}
+    </Panel>
+  )
+}
+
+interface ZoomProps {
+  readonly equity: Equity['equity']
+  readonly zoom: (since: number | null, until: number | null) => void
+}
+
+/** Zooms by the keyboard, as dragging does. */
+function StepButtons({ equity, zoom }: ZoomProps) {
+  const [first, last] = [equity[0]?.ts, equity.at(-1)?.ts]
+  if (first === undefined || last === undefined || first === last) return null
+  const quarter = Math.max(1, Math.round((last - first) / 4))
+  return (
+    <>
+      <button type="button" onClick={() => zoom(first + quarter, last - quarter + 1)}>
+        Zoom in
+      </button>
+      <button type="button" onClick={() => zoom(Math.max(0, first - 2 * quarter), last + 2 * quarter)}>
+        Zoom out
+      </button>
+    </>
+  )
+}
+
+interface ChartProps {
+  readonly equity: Equity
+  readonly hidden: readonly ChartCurve[]
+  readonly zoom: (since: number, until: number) => void
+}
+
+function Chart({ equity: { equity, flows }, hidden, zoom }: ChartProps) {
+  const place = useRef<HTMLDivElement | null>(null)
+  const chart = useRef<EquityChart | null>(null)
+  const latest = useRef({ data: { equity, flows: flows.nodes }, hidden, zoom })
+  const [pointed, setPointed] = useState<number | null>(null)
+  latest.current = { data: { equity, flows: flows.nodes }, hidden, zoom }
+  useEffect(() => {
+    let isGone = false
+    const draw = async (): Promise<void> => {
+      const { drawEquity } = await import('./equity-chart.ts')
+      if (isGone || place.current === null) return
+      const onZoom = (since: number, until: number): void => latest.current.zoom(since, until)
+      chart.current = drawEquity(place.current, { onZoom, onPoint: setPointed })
+      chart.current.show(latest.current.data, latest.current.hidden)
+    }
+    void draw()
+    return () => {
+      isGone = true
+      chart.current?.close()
+    }
+  }, [])
+  useEffect(() => chart.current?.show({ equity, flows: flows.nodes }, hidden), [equity, flows, hidden])
+  const point = pointed === null ? undefined : equity[pointed]
+  return (
+    <figure>
+      <div ref={place} class="chart" role="img" aria-label={summaryOf({ equity, flows: flows.nodes })} />
+      <figcaption>
+        {point === undefined ? (
+          'Drag over the chart to zoom in.'
+        ) : (
+          <>
+            <Time seconds={point.ts} />: value <Usd amount={point.valueUsd} />, gain{' '}
+            <Usd amount={point.netUsd} isGain />
+            {point.strategyDeltaUsd !== null && point.marketDeltaUsd !== null && (
+              <>
+                , by the strategy <Usd amount={point.strategyDeltaUsd} isGain />, by the market{' '}
+                <Usd amount={point.marketDeltaUsd} isGain />
+              </>
+            )}
+          </>
+        )}
+      </figcaption>
+    </figure>
+  )
+}
+
+/** Describes the chart in words. */
+function summaryOf({ equity, flows }: EquityData): string {
+  const [first, last] = [equity[0], equity.at(-1)]
+  if (first === undefined || last === undefined) return 'No equity is recorded in this window'
+  const gain = (amount: string): string => formatUsd(amount, { isGain: true })
+  const count = (type: string): number => flows.filter((flow) => flow.type === type).length
+  return (
+    `Equity from ${formatTime(first.ts)} to ${formatTime(last.ts)}: value from ${formatUsd(first.valueUsd)} to ` +
+    `${formatUsd(last.valueUsd)}, gain net of flows from ${gain(first.netUsd)} to ${gain(last.netUsd)}; deposits: ` +
+    `${count('DEPOSIT')}, withdrawals: ${count('WITHDRAW')}`
+  )
+}
+
+function FlowList({ flows }: { readonly flows: Equity['flows'] }) {
+  if (flows.nodes.length === 0) return <p class="faint">No deposits or withdrawals in this window.</p>
+  return (
+    <details>
+      <summary>
+        Deposits and withdrawals: {flows.pageInfo.hasNextPage ? 'the newest ' : ''}
+        {flows.nodes.length}
+      </summary>
+      <ul>
+        {flows.nodes.map(({ id, ts, type, amountUsd }) => (
+          <li key={id}>
+            <Time seconds={ts} />: {words(type)} {amountUsd !== null && <Usd amount={amountUsd} />}
+          </li>
+        ))}
+      </ul>
+    </details>
+  )
+}

@@ -1,0 +1,40 @@
+import { VaultFeesDocument } from '../../documents.generated.ts'
+import { useQuery } from '../../data/hooks.ts'
+import { Panel } from '../panel.tsx'
+import { Usd } from '../values.tsx'
+
+const names = {
+  contributedUsd: 'Contributed',
+  withdrawnUsd: 'Withdrawn',
+  taxedUsd: 'Fees taken',
+  highWaterUsd: 'High-water mark',
+} as const
+
+/** The fee summary of a vault. */
+export function FeesPanel({ address }: { readonly address: string }) {
+  const variables = { address }
+  const state = useQuery(VaultFeesDocument, variables)
+  const fees = state.data?.vault?.fees
+  const rows =
+    fees === undefined ? [] : (Object.keys(names) as (keyof typeof names)[]).map((name) => [name, fees[name]] as const)
+  return (
+    <Panel
+      title="Fees"
+      document={VaultFeesDocument}
+      {...{ variables, state }}
+      csv={fees === undefined ? null : () => ({ columns: ['figure', 'value'], rows })}
+      file={`${address}-fees`}
+    >
+      <dl class="figures">
+        {rows.map(([name, amount]) => (
+          <div key={name}>
+            <dt>{names[name]}</dt>
+            <dd>
+              <Usd amount={amount} />
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </Panel>
+  )
+}

@@ -1,0 +1,53 @@
+import path from 'node:path'
+import type { Browser, Page } from 'playwright-core'
+import { expect } from 'vitest'
+
+interface Compiler {
+  compiled(): Promise<string>
+}
+
+/** Folder of the explorer's bundle, which is made where it is missing. */
+export async function explorerFolder(): Promise<string> {
+  const compiler = path.resolve(import.meta.dirname, '../../src/compile.mjs')
+  const { compiled } = (await import(compiler)) as Compiler
+  return path.join(path.dirname(await compiled()), 'web')
+}
+
+/** A page of the explorer, which must have no fault when it is closed. */
+export interface ExplorerPage {
+  readonly page: Page
+  /** Closes the page, where nothing was written to the console, and nothing asked of another host. */
+  closeFaultless(): Promise<void>
+}
+
+export interface PageOptions {
+  readonly colorScheme?: 'light' | 'dark'
+  readonly width?: number
+}
+
+/** Opens the explorer. */
+export async function openExplorer(
+  browser: Browser,
+  origin: string,
+  query = '',
+  { colorScheme = 'light', width = 1_280 }: PageOptions = {},
+): Promise<ExplorerPage> {
+  const page = await browser.newPage({ colorScheme, viewport: { width, height: 900 }, locale: 'en-US' })
+  page.setDefaultTimeout(20_000)
+  const wrong: string[] = []
+  page.on('console', (message) => wrong.push(message.text()))
+  page.on('pageerror', (error) => wrong.push(error.message))
+  page.on('request', (request) => {
+    const url = request.url()
+    if (!url.startsWith(`${origin}/`) && !/^(?:data|blob):/.test(url)) wrong.push(url)
+  })
+  await page.goto(`${origin}/${query}`)
+  await page.getByRole('heading', { level: 1 }).waitFor()
+  return {
+    page,
+    async closeFaultless() {
+      await page.close()
+      expect(wrong).toEqual([])
+    },
+  }
+}

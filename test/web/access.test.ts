@@ -1,0 +1,120 @@
+import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import type { AxeResults } from 'axe-core'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { demoFacts } from '../../src/feed/demo/demo.ts'
+import { noBrowser, openBrowser } from '../support/browser.ts'
+import { emptyDatabase } from '../support/database.ts'
+import { explorerFolder, openExplorer } from '../support/explorer.ts'
+import { liveGateway, type LiveGateway } from '../support/live.ts'
+import { apply, midnight } from '../support/world.ts'
+
+const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+const names = [
+  'vaults',
+  'vaults of a status',
+  'an earning vault',
+  'a suspended vault',
+  'a vault out of range',
+  'strategies',
+  'universe',
+] as const
+
+/** Runs axe-core in a page. Scripts that a test evaluates are not subject to the page's policy. */
+async function violationsIn(page: Page): Promise<string[]> {
+  await page.evaluate(axe)
+  const { violations, passes } = await page.evaluate<AxeResults>('axe.run()')
+  expect(passes.length).toBeGreaterThan(10)
+  return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`)
+}
+
+describe.skipIf(noBrowser !== null)('each view of the explorer', () => {
+  let browser: Browser
+  let gateway: LiveGateway
+  let views: Readonly<Record<(typeof names)[number], string>>
+
+  beforeAll(async () => {
+    const database = await emptyDatabase()
+    await apply(database, demoFacts(midnight))
+    gateway = await liveGateway(database, { explorer: await explorerFolder() })
+    browser = await openBrowser()
+    const { vaults } = await gateway.query<{ vaults: { nodes: { address: string; status: string }[] } }>(
+      '{ vaults { nodes { address status } } }',
+    )
+    const inStatus = (status: string): string => vaults.nodes.find((vault) => vault.status === status)?.address ?? ''
+    views = {
+      vaults: '',
+      'vaults of a status': '?status=idle',
+      'an earning vault': `?vault=${inStatus('EARNING')}`,
+      'a suspended vault': `?vault=${inStatus('SUSPENDED')}`,
+      'a vault out of range': `?vault=${inStatus('ATTENTION')}`,
+      strategies: '?view=strategies',
+      universe: '?view=universe&asset=WETH',
+    }
+  })
+  afterAll(async () => {
+    await browser.close()
+    await gateway.close()
+  })
+
+  /** Waits until all panels have their data. */
+  async function loaded(page: Page): Promise<void> {
+    await page.getByRole('region').first().waitFor()
+    await expect.poll(() => page.locator('[aria-busy=true]').count()).toBe(0)
+    if (page.url().includes('vault=')) await page.locator('.chart canvas').waitFor()
+  }
+
+  const looks = [
+    ['light', 1_280],
+    ['dark', 1_280],
+    ['light', 360],
+  ] as const
+  const cases = looks.flatMap(([colorScheme, width]) => names.map((name) => [name, colorScheme, width] as const))
+
+  test.each(cases)('breaks no rule of axe-core: %s, %s, %i px wide', async (name, colorScheme, width) => {
+    const query = views[name]
+    const { page, closeFaultless } = await openExplorer(browser, gateway.server.origin, query, { colorScheme, width })
+    await loaded(page)
+    for (const details of await page.locator('summary').all()) await details.click()
+    expect(await violationsIn(page)).toEqual([])
+    expect(await page.evaluate('document.documentElement.scrollWidth <= window.innerWidth')).toBe(true)
+    const background = await page.evaluate<string>('getComputedStyle(document.body).backgroundColor')
+    expect(background).toBe(colorScheme === 'dark' ? 'rgb(13, 17, 23)' : 'rgb(255, 255, 255)')
+    await closeFaultless()
+  })
+
+  test('is reached and used by the keyboard alone', async () => {
+    const { page, closeFaultless } = await openExplorer(browser, gateway.server.origin)
+    await loaded(page)
+    const focused = () =>
+      page.evaluate<string>('document.activeElement.getAttribute("aria-label") ?? document.activeElement.textContent')
+    const tabTo = async (name: string): Promise<void> => {
+      for (let presses = 0; presses < 60 && (await focused()) !== name; presses++) await page.keyboard.press('Tab')
+      expect(await focused()).toBe(name)
+    }
+    await page.keyboard.press('Tab')
+    expect(await focused()).toBe('Skip to the content')
+    await tabTo('Gain')
+    await page.keyboard.press('Enter')
+    await page.locator('[aria-sort=descending]', { hasText: 'Gain' }).waitFor()
+    await page.keyboard.press('Shift+Tab')
+    await tabTo('Download Vaults as CSV')
+    const row = await page.getByRole('table').getByRole('link').first().textContent()
+    await tabTo(row ?? '')
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { level: 1, name: 'Vault 0x' }).waitFor()
+    expect(await focused()).toMatch(/^Vault 0x/)
+    await page.getByRole('button', { name: '7 days' }).waitFor()
+    await tabTo('7 days')
+    await page.keyboard.press('Enter')
+    await page.getByRole('button', { name: '7 days', pressed: true }).waitFor()
+    await tabTo('The points of the chart as a table')
+    await page.keyboard.press('Enter')
+    await expect.poll(() => page.getByRole('table', { name: 'Equity' }).getByRole('row').count()).toBeGreaterThan(5)
+    await page.goBack()
+    await expect.poll(() => page.url()).not.toContain('since')
+    await closeFaultless()
+  })
+})

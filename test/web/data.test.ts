@@ -1,0 +1,98 @@
+import { parse, validate } from 'graphql'
+import { describe, expect, test } from 'vitest'
+import { schema } from '../../src/graphql/schema/schema.ts'
+import { csvText } from '../../src/web/data/csv.ts'
+import { quoteExactNumbers } from '../../src/web/data/exact-texts.ts'
+import { graphiqlLink } from '../../src/web/data/graphiql-link.ts'
+import { UniversePoolsDocument, VaultLedgerDocument, VaultListDocument } from '../../src/web/documents.generated.ts'
+import { formatFeeTier, formatUsd } from '../../src/web/format/figures.ts'
+import { formatAgo } from '../../src/web/format/times.ts'
+import { allVaults, hrefOf, type PageState, readPageState } from '../../src/web/page-state.ts'
+import { addressOf } from '../support/world.ts'
+
+describe('exact numbers', () => {
+  test('are the texts that were sent, of amounts and prices alone', () => {
+    const json =
+      '{"valueUsd":12345678901234.123456,"ts":5,"range":{"lower":0.1,"current":1e-7,"upper":-2},"feeTier":500}'
+    expect(JSON.parse(quoteExactNumbers(json))).toEqual({
+      valueUsd: '12345678901234.123456',
+      ts: 5,
+      range: { lower: '0.1', current: '1e-7', upper: '-2' },
+      feeTier: 500,
+    })
+  })
+
+  test('do not touch null, nor the content of strings', () => {
+    const value = { reason: 'a "valueUsd":1, \\"valueUsd":2', amountUsd: null }
+    expect(JSON.parse(quoteExactNumbers(JSON.stringify(value)))).toEqual(value)
+  })
+
+  test('are formatted without losing a digit', () => {
+    expect(formatUsd('12345678901234.123456')).toBe('$12,345,678,901,234.123456')
+    expect(formatUsd('9007199254740993.01', { isGain: true })).toBe('+$9,007,199,254,740,993.01')
+    expect(formatUsd('-0.005', { isGain: true, isRounded: true })).toBe('-$0.01')
+    expect(formatUsd('0', { isGain: true })).toBe('$0.00')
+    expect([formatFeeTier(500), formatFeeTier(3000)]).toEqual(['0.05 %', '0.3 %'])
+  })
+})
+
+test.each([
+  [0, '0 seconds ago'],
+  [59, '59 seconds ago'],
+  [60, '1 minute ago'],
+  [7_199, '1 hour ago'],
+  [200_000, '2 days ago'],
+])('an age of %i s is told as %s', (seconds, text) => expect(formatAgo(seconds)).toBe(text))
+
+test('CSV quotes commas, quotes and line breaks', () => {
+  const rows = [
+    ['a,b', 1, null],
+    ['say "x"', true, 'c\nd'],
+  ]
+  expect(csvText({ columns: ['x', 'y', 'z'], rows })).toBe('x,y,z\r\n"a,b",1,\r\n"say ""x""",true,"c\nd"\r\n')
+})
+
+describe('a link to GraphiQL', () => {
+  const address = addressOf(1)
+  test.each([
+    [
+      VaultListDocument,
+      {
+        first: 25,
+        orderBy: { field: 'NET_USD', direction: 'ASC' },
+        where: { status: ['IDLE'], strategy: ['ETH'], owner: [address], valueUsd: { gte: '1.5' } },
+      },
+    ],
+    [VaultLedgerDocument, { address, type: ['DEPOSIT', 'FEE'], first: 50 }],
+    [UniversePoolsDocument, { asset: 'WETH' }],
+  ])('has a query that the schema allows, with the variables as defaults', (source, variables) => {
+    const query = new URLSearchParams(graphiqlLink(source.toString(), variables).split('?')[1]).get('query') ?? ''
+    expect(validate(schema, parse(query))).toEqual([])
+    for (const name of Object.keys(variables)) expect(query).toMatch(new RegExp(`\\$${name}: [\\w![\\]]+ = `))
+  })
+})
+
+describe('the state of the page', () => {
+  test.each<PageState>([
+    allVaults,
+    {
+      ...allVaults,
+      sort: 'NET_USD',
+      direction: 'ASC',
+      statuses: ['EARNING', 'IDLE'],
+      strategy: 'a & b',
+      owner: addressOf(7),
+      leastUsd: '10.5',
+    },
+    { view: 'vault', address: addressOf(3), since: 5, until: 9, types: ['DEPOSIT', 'WITHDRAW'] },
+    { view: 'strategies' },
+    { view: 'universe', category: 'STOCK_TOKEN', asset: 'WETH' },
+  ])('is the same when it is read from its address: $view', (state) => {
+    expect(readPageState(hrefOf(state).slice('./'.length))).toEqual(state)
+  })
+
+  test.each(['?vault=1', '?view=x&sort=constructor&status=,,x', '?owner=0x&least=-1', '?direction=up'])(
+    'is the list of all vaults for %s',
+    (search) => expect(readPageState(search)).toEqual(allVaults),
+  )
+})

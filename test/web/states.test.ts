@@ -1,0 +1,133 @@
+import type { Browser } from 'playwright-core'
+import { Readable } from 'node:stream'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { ingest } from '../../src/feed/ingest.ts'
+import { inputSource } from '../../src/feed/reading/source.ts'
+import type { AppOptions } from '../../src/http/app.ts'
+import { noBrowser, openBrowser } from '../support/browser.ts'
+import { emptyDatabase, type TestDatabase } from '../support/database.ts'
+import { explorerFolder, openExplorer } from '../support/explorer.ts'
+import { liveGateway, type LiveGateway } from '../support/live.ts'
+import { addressOf, apply, deposit, mark, midnight, opened, strategy } from '../support/world.ts'
+
+const vault = addressOf(1)
+const apiKey = 'a-key-of-this-test'
+
+describe.skipIf(noBrowser !== null)('the explorer', () => {
+  let browser: Browser
+  let database: TestDatabase
+  let gateway: LiveGateway
+  let now = midnight
+
+  beforeAll(async () => {
+    database = await emptyDatabase()
+    const facts = [strategy('calm'), opened(vault, 'calm', ++now), deposit(vault, ++now, '100')]
+    const lines = facts.map((fact) => `${JSON.stringify(fact)}\n`)
+    const source = { ...inputSource(Readable.from([Buffer.from(lines.join(''))])), name: '/feeds/calm.ndjson' }
+    await ingest({ database, source })
+    browser = await openBrowser()
+  })
+  afterAll(() => browser.close())
+  afterEach(() => gateway.close())
+
+  async function gatewayWith(options: Partial<AppOptions>, port = 0): Promise<LiveGateway> {
+    gateway = await liveGateway(database, { explorer: await explorerFolder(), ...options }, port)
+    return gateway
+  }
+
+  test('asks for an API key where the gateway needs one, and forgets it with the page', async () => {
+    const { server } = await gatewayWith({ apiKeys: [apiKey] })
+    const { page, closeFaultless } = await openExplorer(browser, server.origin, `?vault=${vault}`)
+    await page.getByRole('heading', { level: 1, name: 'API key' }).waitFor()
+    await page.getByRole('textbox', { name: 'API key' }).fill(apiKey)
+    await page.keyboard.press('Enter')
+    await page.getByRole('region', { name: 'Figures' }).getByText('$100.00').first().waitFor()
+    await apply(database, [mark(vault, ++now, '150.5')])
+    await page.getByRole('region', { name: 'Figures' }).getByText('$150.50').first().waitFor()
+    const kept = await page.evaluate<string>(
+      'JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie, location.href, history.state])',
+    )
+    expect(kept).not.toContain(apiKey)
+    await page.reload()
+    await page.getByRole('heading', { level: 1, name: 'API key' }).waitFor()
+    await closeFaultless()
+  })
+
+  test('asks again for a key that is not accepted', async () => {
+    const { server } = await gatewayWith({ apiKeys: [apiKey] })
+    // The browser itself writes of the refusal to the console.
+    const { page } = await openExplorer(browser, server.origin)
+    await page.getByRole('textbox', { name: 'API key' }).fill('another-key-of-this-test')
+    await page.keyboard.press('Enter')
+    await page.getByRole('alert').filter({ hasText: 'does not accept this key' }).waitFor()
+    await page.getByRole('textbox', { name: 'API key' }).fill(apiKey)
+    await page.keyboard.press('Enter')
+    await page.getByText('1 vault', { exact: true }).waitFor()
+    await page.close()
+  })
+
+  test('says that the gateway is down, and goes on when it is back', async () => {
+    const { server } = await gatewayWith({})
+    // The browser itself writes of failed requests to the console.
+    const { page } = await openExplorer(browser, server.origin, `?vault=${vault}`)
+    const value = page.getByRole('region', { name: 'Figures' }).locator('data').first()
+    await value.waitFor()
+    const down = page.getByRole('status').filter({ hasText: 'The gateway does not answer' })
+    expect(await down.count()).toBe(0)
+    const { port } = server
+    await gateway.close()
+    await down.waitFor()
+    const valueUsd = `${(now += 1) % 100_000}.25`
+    await apply(database, [mark(vault, now, valueUsd)])
+    await gatewayWith({}, port)
+    await expect.poll(() => value.getAttribute('value'), { timeout: 30_000 }).toBe(valueUsd)
+    await down.waitFor({ state: 'detached' })
+    const next = `${(now += 1) % 100_000}.75`
+    await apply(database, [mark(vault, now, next)])
+    await expect.poll(() => value.getAttribute('value'), { timeout: 30_000 }).toBe(next)
+    await page.close()
+  })
+
+  test('says how old the data is, and that a feed has stopped or waits', async () => {
+    let condition = ''
+    const { server } = await gatewayWith({
+      isStopped: () => condition === 'stopped',
+      isWaiting: () => condition === 'waiting',
+    })
+    const { page, closeFaultless } = await openExplorer(browser, server.origin)
+    await page.getByText(/^Newest fact [\d,]+ days ago$/).waitFor()
+    for (const [given, text] of [
+      ['stopped', 'The feed calm.ndjson has stopped.'],
+      ['waiting', 'The feed calm.ndjson waits for its source.'],
+    ] as const) {
+      condition = given
+      await page.getByRole('status').filter({ hasText: text }).waitFor()
+    }
+    await closeFaultless()
+  })
+
+  test('says of an unknown vault that there is none, and of an empty list how many there are', async () => {
+    const { server } = await gatewayWith({})
+    const { page, closeFaultless } = await openExplorer(browser, server.origin, `?vault=${addressOf(77)}`)
+    await page.getByRole('alert').filter({ hasText: 'No vault is known at this address.' }).waitFor()
+    await page.goto(`${server.origin}/?status=exiting`)
+    await page.getByText('0 vaults').waitFor()
+    await closeFaultless()
+  })
+
+  test('holds no stream while it is hidden', async () => {
+    const { server } = await gatewayWith({})
+    const { page, closeFaultless } = await openExplorer(browser, server.origin)
+    await expect.poll(() => server.running()).toBe(1)
+    const show = (state: string): Promise<unknown> =>
+      page.evaluate(
+        `Object.defineProperty(document, 'visibilityState', { configurable: true, value: '${state}' });
+        document.dispatchEvent(new Event('visibilitychange'))`,
+      )
+    await show('hidden')
+    await expect.poll(() => server.running()).toBe(0)
+    await show('visible')
+    await expect.poll(() => server.running()).toBe(1)
+    await closeFaultless()
+  })
+})

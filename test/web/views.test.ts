@@ -1,0 +1,263 @@
+import type { Browser, Locator, Page } from 'playwright-core'
+import { readFile } from 'node:fs/promises'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { demoFacts } from '../../src/feed/demo/demo.ts'
+import { noBrowser, openBrowser } from '../support/browser.ts'
+import { emptyDatabase, type TestDatabase } from '../support/database.ts'
+import { explorerFolder, openExplorer } from '../support/explorer.ts'
+import { liveGateway, type LiveGateway } from '../support/live.ts'
+import { addressOf, apply, deposit, mark, midnight, opened, owner, strategy } from '../support/world.ts'
+
+if (noBrowser !== null) console.warn(`The explorer is not opened in a browser: ${noBrowser}`)
+
+const many = 60
+const polygon = addressOf(900)
+
+interface ListedVault {
+  readonly address: string
+  readonly status: string
+  readonly valueUsd: number
+}
+
+interface Snapshot {
+  readonly netUsd: number
+  readonly valueUsd: number
+  readonly strategyDeltaUsd: number
+  readonly marketDeltaUsd: number
+  readonly fees: Readonly<Record<string, number>>
+  readonly positions: readonly { readonly range: Readonly<Record<string, number>> }[]
+}
+
+describe.skipIf(noBrowser !== null)('the explorer', () => {
+  let browser: Browser
+  let gateway: LiveGateway
+  let database: TestDatabase
+  let vaults: readonly ListedVault[]
+
+  beforeAll(async () => {
+    database = await emptyDatabase()
+    await apply(database, demoFacts(midnight))
+    const later = midnight + 10
+    await apply(database, [
+      strategy('calm', later),
+      ...Array.from({ length: many }, (_, index) => opened(addressOf(index + 1), 'calm', later)),
+      ...Array.from({ length: many }, (_, index) => deposit(addressOf(index + 1), later + 1, String(1_000 + index))),
+      { ...(opened(polygon, 'calm', later) as object), chainId: 137 } as never,
+      deposit(polygon, later + 1, '12345678901.123456'),
+    ])
+    gateway = await liveGateway(database, { explorer: await explorerFolder() })
+    browser = await openBrowser()
+    const data = await gateway.query<{ vaults: { nodes: ListedVault[] } }>(
+      '{ vaults(first: 200) { nodes { address status valueUsd } } }',
+    )
+    vaults = data.vaults.nodes
+  })
+  afterAll(async () => {
+    await browser.close()
+    await gateway.close()
+  })
+
+  const rowsOf = (page: Page, table: string): Locator => page.getByRole('table', { name: table }).getByRole('row')
+  const inStatus = (status: string) => vaults.find((vault) => vault.status === status)?.address ?? ''
+  const values = (cells: Locator): Promise<string[]> =>
+    cells.evaluateAll((all) => all.map((one) => one.getAttribute('value') ?? ''))
+
+  test('lists vaults, the most valuable first, and more as one scrolls', async () => {
+    const { page, closeFaultless } = await openExplorer(browser, gateway.server.origin)
+    await page.getByText(`${vaults.length} vaults`).waitFor()
+    const first = rowsOf(page, 'Vaults').nth(1)
+    expect(await first.getByRole('link').getAttribute('title')).toBe(vaults[0]?.address)
+    expect(await first.textContent()).toContain('$12,345,678,901.12')
+    const scrolled = async (): Promise<number> => {
+      await page.mouse.wheel(0, 5_000)
+      return rowsOf(page, 'Vaults').count()
+    }
+    await expect.poll(scrolled, { timeout: 20_000 }).toBe(vaults.length + 1)
+    const shown = await page
+      .getByRole('table', { name: 'Vaults' })
+      .getByRole('link')
+      .evaluateAll((links) => links.map((link) => link.getAttribute('title')))
+    expect(shown).toEqual(vaults.map(({ address }) => address))
+    await closeFaultless()
+  })
+
+  test('sorts and filters by the server, and keeps it in the address', async () => {
+    const { page, closeFaultless } = await openExplorer(browser, gateway.server.origin)
+    await page.getByRole('button', { name: 'Value' }).click()
+    await page.getByRole('columnheader', { name: 'Value' }).and(page.locator('[aria-sort=ascending]')).waitFor()
+    await page.getByRole('checkbox', { name: 'suspended' }).check()
+    await page.getByText('1 vault', { exact: true }).waitFor()
+    expect(page.url()).toContain('?direction=asc&status=suspended')
+    await page.getByRole('checkbox', { name: 'attention' }).check()
+    await page.getByText('2 vaults', { exact: true }).waitFor()
+    await page.goBack()
+    await page.getByText('1 vault', { exact: true }).waitFor()
+    expect(await page.getByRole('checkbox', { name: 'attention' }).isChecked()).toBe(false)
+    await page.goForward()
+    await page.getByText('2 vaults', { exact: true }).waitFor()
+    await page.reload()
+    await page.getByText('2 vaults', { exact: true }).waitFor()
+    await page.getByRole('button', { name: 'Clear filters' }).click()
+    await page.getByRole('combobox', { name: 'Strategy' }).selectOption('Ether Core')
+    await page.getByText('3 vaults', { exact: true }).waitFor()
+    await page.getByRole('textbox', { name: 'Least value in USD' }).fill('200000')
+    await page.keyboard.press('Tab')
+    await page.getByText('1 vault', { exact: true }).waitFor()
+    await closeFaultless()
+  })
+
+  test('finds a vault by its address, and vaults by their owner', async () => {
+    const { page, closeFaultless } = await openExplorer(browser, gateway.server.origin)
+    const search = page.getByRole('searchbox', { name: 'Address of a vault or an owner' })
+    await search.fill('0x12')
+    await search.press('Enter')
+    await page.getByText('Enter a whole address').waitFor()
+    await search.fill(addressOf(999))
+    await search.press('Enter')
+    await page.getByText('No vault or owner has this address.').waitFor()
+    await search.fill(owner)
+    await search.press('Enter')
+    await page.getByText(`${many + 1} vaults`).waitFor()
+    await search.fill(polygon)
+    await search.press('Enter')
+    await page.getByRole('heading', { level: 1, name: `Vault ${polygon}` }).waitFor()
+    expect(page.url()).toContain(`?vault=${polygon}`)
+    await closeFaultless()
+  })
+
+  test('shows of a vault the figures that REST tells, to the last digit', async () => {
+    const address = inStatus('EARNING')
+    const text = await (await gateway.get(`/vault/${address}/snapshot`)).text()
+    const snapshot = JSON.parse(text) as Snapshot
+    const { page, closeFaultless } = await openExplorer(browser, gateway.server.origin, `?vault=${address}`)
+    const region = (name: string) => page.getByRole('region', { name })
+    const { valueUsd, netUsd, strategyDeltaUsd, marketDeltaUsd, fees, positions } = snapshot
+    for (const [name, amount, isGain] of [
+      ['Value', valueUsd, false],
+      ['Gain net of flows', netUsd, true],
+      ['by the strategy', strategyDeltaUsd, true],
+      ['by the market', marketDeltaUsd, true],
+    ] as const) {
+      const shown = region('Figures')
+        .getByRole('definition')
+        .filter({ has: page.locator(`data[value="${amount}"]`) })
+      const digits = amount.toLocaleString('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 6 })
+      expect(await shown.first().textContent(), name).toBe(`${isGain ? '+' : ''}$${digits}`)
+      expect(text).toContain(`:${amount}`)
+    }
+    await expect.poll(() => values(region('Fees').locator('data'))).toEqual(Object.values(fees).map(String))
+    await region('Positions').getByRole('img').waitFor()
+    const { lower, current, upper } = positions[0]?.range ?? {}
+    expect((await values(region('Positions').locator('data'))).slice(0, 3)).toEqual([lower, current, upper].map(String))
+    expect(await region('Positions').getByRole('img').getAttribute('aria-label')).toMatch(/^Range from .*, in range$/)
+    expect(await region('Equity').getByRole('img').getAttribute('aria-label')).toMatch(/deposits: 1, withdrawals: 0$/)
+    await page.locator('.chart canvas').waitFor()
+    await closeFaultless()
+  })
+
+  test('shows amounts that no number of JavaScript can hold', async () => {
+    const { page, closeFaultless } = await openExplorer(browser, gateway.server.origin, `?vault=${polygon}`)
+    await page.getByRole('region', { name: 'Figures' }).getByText('$12,345,678,901.123456').first().waitFor()
+    await closeFaultless()
+  })
+
+  test('marks a position out of range, and says of a suspended vault that exits are open', async () => {
+    const first = await openExplorer(browser, gateway.server.origin, `?vault=${inStatus('ATTENTION')}`)
+    const bar = first.page.getByRole('region', { name: 'Positions' }).getByRole('img')
+    expect(await bar.getAttribute('aria-label')).toMatch(/out of range$/)
+    await first.closeFaultless()
+    const second = await openExplorer(browser, gateway.server.origin, `?vault=${inStatus('SUSPENDED')}`)
+    const banner = second.page.getByRole('status').filter({ hasText: 'Suspended since' })
+    expect(await banner.textContent()).toMatch(/Suspended since .*\. Exits are open\.$/)
+    await second.closeFaultless()
+  })
+
+  test('zooms into the chart by dragging, and by the keyboard, and asks for the shorter window', async () => {
+    const { page, closeFaultless } = await openExplorer(browser, gateway.server.origin, `?vault=${inStatus('EARNING')}`)
+    const chart = page.locator('.chart .u-over')
+    await chart.waitFor()
+    const summary = () => page.locator('.chart').getAttribute('aria-label')
+    const whole = await summary()
+    const box = await chart.boundingBox()
+    if (box === null) throw new Error('the chart has no place')
+    await page.mouse.move(box.x + box.width * 0.4, box.y + 100)
+    await page.mouse.down()
+    await page.mouse.move(box.x + box.width * 0.6, box.y + 100, { steps: 5 })
+    const asked = page.waitForRequest((request) => request.postData()?.includes('"since":1') === true)
+    await page.mouse.up()
+    expect((await asked).postData()).toMatch(/"until":1\d{9}/)
+    await expect.poll(summary).not.toBe(whole)
+    expect(page.url()).toMatch(/&since=\d+&until=\d+/)
+    const dragged = page.url()
+    await page.getByRole('button', { name: 'Zoom in' }).focus()
+    await page.keyboard.press('Enter')
+    await expect.poll(() => page.url()).not.toBe(dragged)
+    await page.getByRole('button', { name: 'All' }).press('Enter')
+    await expect.poll(summary).toBe(whole)
+    await closeFaultless()
+  })
+
+  test('filters the ledger by type, and links transactions to the explorer of a known chain', async () => {
+    const { page, closeFaultless } = await openExplorer(browser, gateway.server.origin, `?vault=${inStatus('EARNING')}`)
+    await page.getByText('3 rows').waitFor()
+    await page.getByRole('region', { name: 'Ledger' }).getByRole('checkbox', { name: 'deposit' }).check()
+    await page.getByText('1 row', { exact: true }).waitFor()
+    expect(page.url()).toContain('types=deposit')
+    expect(await rowsOf(page, 'Ledger').getByRole('link').count()).toBe(0)
+    await page.goto(`${gateway.server.origin}/?vault=${polygon}`)
+    const link = rowsOf(page, 'Ledger').getByRole('link')
+    expect(await link.getAttribute('href')).toMatch(/^https:\/\/polygonscan\.com\/tx\/0x[0-9a-f]{64}$/)
+    await closeFaultless()
+  })
+
+  test('shows strategies with their vaults, and the universe with its filters', async () => {
+    const { page, closeFaultless } = await openExplorer(browser, gateway.server.origin)
+    await page.getByRole('link', { name: 'Strategies' }).click()
+    const wide = page.getByRole('article', { name: 'Ether Wide' })
+    await expect.poll(() => wide.getByText('not enough history yet').count()).toBe(2)
+    expect(await page.getByRole('article', { name: 'Ether Core' }).textContent()).toMatch(/APR\d+\.\d\d%/)
+    await page.getByRole('link', { name: 'All 3 vaults of Ether Core' }).click()
+    await page.getByText('3 vaults', { exact: true }).waitFor()
+    await page.getByRole('link', { name: 'Universe' }).click()
+    await expect.poll(() => rowsOf(page, 'Assets').count()).toBe(6)
+    expect(await rowsOf(page, 'Pairs').nth(1).textContent()).toMatch(/WETH\/USDC.*\$143,220,110\.20.*yes/)
+    await page.getByRole('combobox', { name: 'Category' }).selectOption('stock token')
+    await expect.poll(() => rowsOf(page, 'Assets').count()).toBe(2)
+    await page.getByRole('link', { name: 'AAPLx' }).click()
+    await expect.poll(() => rowsOf(page, 'Pairs').count()).toBe(2)
+    expect(page.url()).toContain('category=stock_token&asset=AAPLx')
+    await closeFaultless()
+  })
+
+  test('opens each panel in GraphiQL with its query, and downloads its data as CSV', async () => {
+    const address = inStatus('EARNING')
+    const { page, closeFaultless } = await openExplorer(browser, gateway.server.origin, `?vault=${address}`)
+    for (const name of ['Figures', 'Equity', 'Positions', 'Fees', 'Ledger']) {
+      const href = (await page.getByRole('link', { name: `Open ${name} in GraphiQL` }).getAttribute('href')) ?? ''
+      const query = new URLSearchParams(href.split('?')[1]).get('query') ?? ''
+      const { vault } = await gateway.query<{ vault: object | null }>(query)
+      expect(vault).not.toBeNull()
+      const download = page.waitForEvent('download')
+      await page.getByRole('button', { name: `Download ${name} as CSV` }).click()
+      const csv = await readFile(await (await download).path(), 'utf8')
+      expect(csv.split('\r\n').length, name).toBeGreaterThan(2)
+    }
+    await closeFaultless()
+  })
+
+  test('moves its figures when facts come in, without being loaded again', async () => {
+    const address = addressOf(5)
+    const list = await openExplorer(browser, gateway.server.origin, `?owner=${owner}&least=900000`)
+    const vault = await openExplorer(browser, gateway.server.origin, `?vault=${address}`)
+    await vault.page.getByRole('region', { name: 'Figures' }).getByText('$1,004.00').first().waitFor()
+    await list.page.getByText('1 vault', { exact: true }).waitFor()
+    const stays = 'window.stays = true'
+    await Promise.all([list.page.evaluate(stays), vault.page.evaluate(stays)])
+    await apply(database, [mark(address, midnight + 100, '1234567.5')])
+    await vault.page.getByText('$1,234,567.50').first().waitFor()
+    await list.page.getByText('2 vaults', { exact: true }).waitFor()
+    for (const { page } of [list, vault]) expect(await page.evaluate('window.stays')).toBe(true)
+    await list.closeFaultless()
+    await vault.closeFaultless()
+  })
+})
