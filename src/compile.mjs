@@ -1,5 +1,5 @@
-// Compiles src/ into .build/, and the explorer into its folder web/, whenever it has changed: Node 20 cannot run TypeScript, and a loader hook would take 50 MB and
-// half a second at every start.
+// Compiles src/ into .build/, and the explorer into its folder web/, whenever it has changed: Node 20 cannot run
+// TypeScript, and a loader hook would take 50 MB and half a second at every start.
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
 import path from 'node:path'

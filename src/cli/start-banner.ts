@@ -9,8 +9,8 @@ import { readVaultPages } from '../database/read/vault-lists/page.ts'
 const allAddresses: readonly string[] = ['0.0.0.0', '::']
 
 /**
- * Returns the text that is printed at the start: the addresses of the explorer and of GraphiQL, and a curl command for each path, with the address
- * of an existing vault. Without one, the paths of vaults are only named.
+ * Returns the text that is printed at the start: the addresses of the explorer and of GraphiQL, and a curl command for
+ * each path, with the address of an existing vault. Without one, the paths of vaults are only named.
  */
 export async function startBanner(
   database: Reader,

@@ -27,13 +27,16 @@ const numbers = `string_agg(concat_ws(' ', day, (start_usd <> 0)::integer * ${wi
 /** SQL that leaves the newest days, and one before them. */
 const newestDays = `order by day desc limit ${maxPerformanceDays + 1}`
 
+/** Maximum number of series in one statement: ten years of each take the gateway some milliseconds, and others wait meanwhile. */
+const maxSeries = 5
+
 /*
  * The newest day before the window tells what value it begins with. A day is over when the newest point is of its end or later.
  */
 const daysOfVaults: Read = {
   name: 'days_of_vaults',
   source: 'named vaults',
-  batching: { kind: 'keyed', keyColumn: 'key' },
+  batching: { kind: 'keyed', keyColumn: 'key', maxKeys: maxSeries },
   text: `select address as key, (coalesce(equity_at, 0) / 86400 - 1)::integer as "newestComplete", found.days, ${dataVersion}
     from ${namedVaults}
       cross join lateral (select id, address, equity_at
@@ -50,7 +53,7 @@ const daysOfVaults: Read = {
 const daysOfStrategies: Read = {
   name: 'days_of_strategies',
   source: 'catalogue',
-  batching: { kind: 'keyed', keyColumn: 'key' },
+  batching: { kind: 'keyed', keyColumn: 'key', maxKeys: maxSeries },
   text: `select strategy.id as key, coalesce(figures_day, -1) as "newestComplete", found.days, ${dataVersion}
     from strategy cross join lateral (
       select ${numbers} as days from (
@@ -84,15 +87,13 @@ async function readGrowth(
   { firstDay, lastDay }: DayWindow,
 ): Promise<GrowthSeries[]> {
   const found: GrowthSeries[] = []
+  // A batch takes whole requests: the keys of one are not split.
   for (let from = 0; from < keys.length; from += maxSeries) {
     const rows = await database.query<SeriesRow>(read, [keys.slice(from, from + maxSeries), firstDay, lastDay])
     for (const { key, days, newestComplete } of rows) found.push({ key, newestComplete, days: daysOf(days) })
   }
   return found
 }
-
-/** Maximum number of series in one statement: ten years of each take the gateway some milliseconds, and others wait meanwhile. */
-const maxSeries = 5
 
 function daysOf(text: string | null): DayGrowth[] {
   if (text === null) return []
