@@ -32,7 +32,7 @@ export type Batching =
    * `keyColumn` is the column that contains a row's key, `maxKeys` the size of a batch, 100 by default.
    */
   | { readonly kind: 'keyed'; readonly keyColumn: string; readonly maxKeys?: number }
-  /** A long read is not shared. An embedded database runs it in chunks of at most `maxKeys` keys, its first value. */
+  /** A read of long series is not shared. An embedded database runs it in chunks of at most `maxKeys` keys, its first value. */
   | { readonly kind: 'chunked'; readonly maxKeys: number }
 
 /** A statement that reads the read model for a response. */
@@ -40,8 +40,11 @@ export interface Read extends Statement {
   readonly source: ReadSource
   /** Without it, each read is a statement of its own. */
   readonly batching?: Batching
-  /** Whether it visits a number of rows without limit. Few of these run at once, so that short reads find a connection. */
-  readonly isUnbounded?: boolean
+  /**
+   * Whether it takes several times as long as most. Few of these run at once, so that short reads find a connection; an
+   * embedded database runs them in turn with short ones.
+   */
+  readonly isLong?: boolean
 }
 
 /** A value of a statement's parameter. The read model contains neither dates nor floats. */
@@ -102,13 +105,13 @@ export interface Snapshots {
    * Runs work whose reads all see one committed state of the whole database.
    * @param work may use the reader until its promise settles
    * @param signal cancels the work and its reads
-   * @param isUnbounded whether unbounded reads are among them: the snapshot then takes no connection of short reads
+   * @param isLong whether long reads are among them: the snapshot then takes no connection of short reads
    * @throws {ReadCancelled} when it was cancelled
    */
   snapshot<Result>(
     work: (reader: VersionedReader) => Promise<Result>,
     signal?: Cancellation,
-    isUnbounded?: boolean,
+    isLong?: boolean,
   ): Promise<Result>
 }
 

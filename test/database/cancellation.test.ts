@@ -42,7 +42,7 @@ describe.runIf(postgresUrl !== undefined)('on PostgreSQL', () => {
   let database: Database
 
   beforeAll(async () => {
-    // Two connections for bounded reads, one for unbounded ones.
+    // Two connections for short reads, one for long ones.
     database = await openPostgreSql(await createOnServer(postgresUrl as string), 3)
   })
   afterAll(() => database.close())

@@ -18,7 +18,7 @@ test(
       ...small,
       ledgerRows: 500,
       days: 40,
-      flood: { shapes: 1, mostP99: 'half' },
+      flood: { shapes: 1, bounds: 'half' },
       attacks: [],
       boundsOf: generously,
     })
@@ -40,7 +40,7 @@ test.each([
       ...small,
       ledgerRows: 20_000,
       days: 40,
-      flood: { shapes: 0, mostP99: 'half' },
+      flood: { shapes: 0, bounds: 'half' },
       attacks: [attackOf(name)],
       boundsOf: generously,
     })

@@ -16,7 +16,7 @@ export interface AbuseOptions {
   /** How long each shape is asked for. */
   readonly seconds: number
   /** How many of the dearest queries are asked for, and what is held of the snapshots meanwhile. */
-  readonly flood: Pick<FloodOptions, 'shapes' | 'only' | 'mostP99'>
+  readonly flood: Pick<FloodOptions, 'shapes' | 'only' | 'bounds'>
   readonly attacks: readonly Attack[]
   readonly boundsOf: AttackOptions['boundsOf']
   readonly isFromSameAddress?: boolean | undefined

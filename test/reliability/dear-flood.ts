@@ -19,8 +19,11 @@ export interface FloodOptions {
   readonly shapes: number
   /** Only shapes whose name holds one of these; all unless said. */
   readonly only?: readonly string[] | undefined
-  /** The snapshots' p99 at most, in milliseconds, or as half of what the dear queries take in the middle. */
-  readonly mostP99: number | 'half'
+  /**
+   * The snapshots' p99 and the slowest /health at most, in milliseconds; or half of what the dear queries take in the
+   * middle, for the p99 alone.
+   */
+  readonly bounds: { readonly snapshots: number; readonly health: number } | 'half'
   readonly say: Say
 }
 
@@ -42,7 +45,7 @@ interface Flood {
 
 /** Asks for the dearest queries that the bounds let through, many at once, and times plain snapshots meanwhile. */
 export async function floodWithDearQueries(options: FloodOptions): Promise<Finding> {
-  const { env, long, short, seconds, shapes, only, mostP99, say } = options
+  const { env, long, short, seconds, shapes, only, bounds, say } = options
   const gateway = await startGateway([], env)
   const client = clientOf(gateway.port, abusers)
   const witness = startWitness(gateway.port, short)
@@ -59,7 +62,7 @@ export async function floodWithDearQueries(options: FloodOptions): Promise<Findi
     say(`at once: ${one.dear.shape}`)
     const flood = await floodWith(gateway.port, witness, one.dear, seconds)
     figures[one.dear.shape] = `${inWords(one)}; ${inFigures(flood)}`
-    flaws.push(...flawsOf(flood, mostP99).map((flaw) => `Under ${one.dear.shape}, ${flaw}`))
+    flaws.push(...flawsOf(flood, bounds).map((flaw) => `Under ${one.dear.shape}, ${flaw}`))
   }
   client.close()
   witness.close()
@@ -123,14 +126,19 @@ async function floodWith(port: number, witness: Witness, dear: DearQuery, second
   return { dear: inTime, honest }
 }
 
-function flawsOf({ dear, honest }: Flood, mostP99: FloodOptions['mostP99']): string[] {
+function flawsOf({ dear, honest }: Flood, bounds: FloodOptions['bounds']): string[] {
   const ofDear = dear.map(({ milliseconds }) => milliseconds)
   const p99 = quantile(honest.snapshots, 0.99)
   // Dear queries of which none was answered took longer than all that was.
-  const most = mostP99 === 'half' ? (ofDear.length === 0 ? Infinity : quantile(ofDear, 0.5) / 2) : mostP99
+  const half = ofDear.length === 0 ? Infinity : quantile(ofDear, 0.5) / 2
+  const most = bounds === 'half' ? { snapshots: half, health: Infinity } : bounds
+  const slowest = Math.max(0, ...honest.health)
   const strange = dear.filter(({ status, headers }) => status !== 200 && headers['retry-after'] === undefined)
   return [
-    ...(p99 > most ? [`the snapshots' p99 is ${Math.round(p99)} ms, more than ${Math.round(most)}`] : []),
+    ...(p99 > most.snapshots
+      ? [`the snapshots' p99 is ${Math.round(p99)} ms, more than ${Math.round(most.snapshots)}`]
+      : []),
+    ...(slowest > most.health ? [`/health took ${Math.round(slowest)} ms, more than ${most.health}`] : []),
     ...(strange.length > 0
       ? [`${strange.length} answers were ${String(strange[0]?.status)} and told no time to come again`]
       : []),

@@ -89,7 +89,7 @@ const shows: Readonly<Record<string, Show>> = {
         ledgerRows: Number(values.ledger),
         days: maxPerformanceDays,
         seconds: Number(values.seconds),
-        flood: { shapes: Infinity, only: chosen, mostP99: 250 },
+        flood: { shapes: Infinity, only: chosen, bounds: attackBounds[engine] },
         attacks: attacks.filter(({ name }) => chosen?.some((each) => name.includes(each)) ?? true),
         boundsOf: () => attackBounds[engine],
         isFromSameAddress: values['same-address'],

@@ -17,7 +17,7 @@ import { lockDataDirectory } from './data-directory-lock.ts'
 import { batchReads } from '../batching/batch-scheduler.ts'
 import { SnapshotReads } from '../snapshot-reads.ts'
 import { classifyEmbeddedError, rejectWithOutage, adapterWithOutages } from '../driver-errors.ts'
-import { createStatementRunner } from './prepared-statements.ts'
+import { createStatementRunner, type StatementRunner } from './prepared-statements.ts'
 import { requireDiskSpace } from './disk-space.ts'
 import { type RunStatement, TransactionQueue } from '../transaction-queue.ts'
 import { decodeRows, withQuery } from '../decode-rows.ts'
@@ -66,7 +66,7 @@ export function onPGlite(pglite: PGlite, folder: string | null, release: () => P
   const toOutage = classifyEmbeddedError(folder ?? 'memory')
   const prisma = new PrismaClient({ adapter: adapterWithOutages(adapter, toOutage) })
   const { short, long } = createTaskQueues()
-  const run = createStatementRunner(pglite)
+  const statements = createStatementRunner(pglite)
   return {
     engine: 'pglite',
     prisma,
@@ -78,17 +78,18 @@ export function onPGlite(pglite: PGlite, folder: string | null, release: () => P
       batchReads(
         chunkedReads({
           read: <Row>(read: AnyStatement, values: readonly Value[], signal?: Cancellation) =>
-            (read.batching?.kind === 'chunked' ? long : short)(
-              async () => decodeRows<Row>(read, (await pglite.query(read.text, [...values])).rows),
+            (read.isLong === true || read.batching?.kind === 'chunked' ? long : short)(
+              async () =>
+                decodeRows<Row>(read, await pglite._runExclusiveTransaction(() => statements.read(read, values))),
               signal,
             ),
         }),
       ),
     ),
-    ...serialSnapshots(pglite, long),
+    ...serialSnapshots(pglite, long, statements),
     transaction: async (work) => {
       if (folder !== null) await requireDiskSpace(folder)
-      return rejectWithOutage(runTransaction(pglite, run, work), toOutage)
+      return rejectWithOutage(runTransaction(pglite, statements.run, work), toOutage)
     },
     exclusively: (work) => work(),
     close: async () => {
@@ -103,18 +104,15 @@ export function onPGlite(pglite: PGlite, folder: string | null, release: () => P
  * Returns snapshots by transactions, one at a time, while no other read or write runs. The event loop runs between
  * their reads, each of which blocks the whole process.
  */
-function serialSnapshots(pglite: PGlite, long: TaskQueue): Snapshots {
+function serialSnapshots(pglite: PGlite, long: TaskQueue, statements: StatementRunner): Snapshots {
   return {
     snapshot: (work, signal) =>
       long(
         () =>
-          pglite.transaction(async (transaction) => {
-            const reads = new SnapshotReads(async ({ text }, values) => {
+          pglite.transaction(async () => {
+            const reads = new SnapshotReads(async (read, values) => {
               await nextTurn()
-              return untilCancelled(
-                transaction.query(text, [...values]).then(({ rows }) => rows),
-                signal,
-              )
+              return untilCancelled(statements.read(read, values), signal)
             })
             try {
               return await untilCancelled(work(chunkedReads(reads)), signal)

@@ -17,42 +17,58 @@ interface Field {
 
 type Messages = Awaited<ReturnType<PGlite['execProtocolStream']>>
 
+/** After this time plans are made anew: a table may have grown since, and nothing else tells an embedded database. */
+const planMilliseconds = 30_000
+
+/** What a statement is run by. */
+export interface StatementRunner {
+  /** Runs a statement inside a transaction that is open already. Prepares it where it has `prepare: 'once'`. */
+  readonly run: RunStatement
+  /** Runs a read inside a transaction that is open already, or while no other has begun. Keeps its plan for a while. */
+  readonly read: (read: Statement, values: readonly Value[]) => Promise<unknown[]>
+}
+
 /**
- * Returns a runner that describes each statement once, and prepares those with `prepare: 'once'`. PGlite's own queries
- * describe a statement each time, in six calls into the database, which takes several times as long as most writes.
- * @param pglite runs the statements inside a transaction that is open already
+ * Returns a runner that describes each statement once, and keeps those prepared that are to be. PGlite's own queries
+ * describe and plan a statement each time, in six calls into the database, which takes several times as long as most
+ * statements.
  * @see PostgreSQL documentation, "Message Flow", section "Extended Query"
  */
-export function createStatementRunner(pglite: PGlite): RunStatement {
+export function createStatementRunner(pglite: PGlite): StatementRunner {
   const descriptions = new Map<string, StatementDescription>()
-  const describe = async (statement: Statement): Promise<StatementDescription> => {
-    const name = preparedName(statement)
-    const messages = await exchange(
-      pglite,
-      serialize.parse({ name, text: statement.text }),
-      serialize.describe({ type: 'S', name }),
-    )
+  const prepared = new Set<string>()
+  let plannedAt = performance.now()
+
+  const describe = async ({ name: key, text }: Statement, name: string): Promise<StatementDescription> => {
+    const messages = await exchange(pglite, serialize.parse({ name, text }), serialize.describe({ type: 'S', name }))
     const types = messagesNamed<{ dataTypeIDs: number[] }>(messages, 'parameterDescription')[0]?.dataTypeIDs ?? []
     const fields = messagesNamed<{ fields: Field[] }>(messages, 'rowDescription')[0]?.fields ?? []
-    descriptions.set(statement.name, { types, fields })
+    descriptions.set(key, { types, fields })
+    if (name !== '') prepared.add(name)
     return { types, fields }
   }
-  return <Row>(statement: Statement, values: readonly Value[]) =>
+  const run = (statement: Statement, values: readonly Value[], name: string): Promise<unknown[]> =>
     pglite.runExclusive(async () => {
-      const { types, fields } = descriptions.get(statement.name) ?? (await describe(statement))
-      const name = preparedName(statement)
+      const known = name === '' || prepared.has(name) ? descriptions.get(statement.name) : undefined
+      const { types, fields } = known ?? (await describe(statement, name))
       const parsed = name === '' ? [serialize.parse({ text: statement.text, types })] : []
       const texts = values.map((value, at) => encodeValue(pglite, value, types[at]))
       const bound = serialize.bind({ statement: name, values: texts })
       const messages = await exchange(pglite, ...parsed, bound, serialize.execute({}))
       const rows = messagesNamed<{ fields: (string | null)[] }>(messages, 'dataRow')
-      return rows.map((row) => decodeRow(pglite, fields, row.fields) as Row)
+      return rows.map((row) => decodeRow(pglite, fields, row.fields))
     })
-}
-
-/** Returns the name of the prepared statement; empty for one that is planned each time. */
-function preparedName({ name, prepare = 'each time' }: Statement): string {
-  return prepare === 'once' ? name : ''
+  return {
+    run: <Row>(statement: Statement, values: readonly Value[]) =>
+      run(statement, values, statement.prepare === 'once' ? statement.name : '') as Promise<Row[]>,
+    read: async (read, values) => {
+      if (performance.now() - plannedAt > planMilliseconds) {
+        plannedAt = performance.now()
+        await pglite.runExclusive(() => exchange(pglite, serialize.query('discard plans')))
+      }
+      return run(read, values, read.name)
+    },
+  }
 }
 
 /** Sends messages and a Sync, after which the protocol continues even where one of them failed. */

@@ -10,6 +10,9 @@ import { ReadCancelled } from '../errors.ts'
  */
 export type TaskQueue = <Result>(work: () => Promise<Result>, signal?: Cancellation) => Promise<Result>
 
+/** After this time of short tasks the event loop runs. */
+const mostBlockedMilliseconds = 5
+
 interface Task {
   readonly signal: Cancellation | undefined
   readonly work: () => Promise<unknown>
@@ -18,16 +21,18 @@ interface Task {
 }
 
 /**
- * Creates two queues of which one task runs at a time. Long and short tasks alternate, and the event loop runs before
- * and after long ones.
+ * Creates two queues of which one task runs at a time. Long and short tasks alternate. The event loop runs after each
+ * long task, and where short ones have taken long together.
  */
 export function createTaskQueues(): { readonly short: TaskQueue; readonly long: TaskQueue } {
   const short: Task[] = []
   const long: Task[] = []
   let isRunning = false
+  let turnedAt = 0
 
   async function runAll(): Promise<void> {
     isRunning = true
+    turnedAt = performance.now()
     let wasLong = false
     while (short.length + long.length > 0) {
       wasLong = short.length === 0 || (long.length > 0 && !wasLong)
@@ -38,7 +43,10 @@ export function createTaskQueues(): { readonly short: TaskQueue; readonly long: 
       } catch (error) {
         reject(error)
       }
-      if (wasLong) await nextTurn()
+      if (wasLong || performance.now() - turnedAt > mostBlockedMilliseconds) {
+        await nextTurn()
+        turnedAt = performance.now()
+      }
     }
     isRunning = false
   }

@@ -28,8 +28,8 @@ const sessionLock = 7_261_190_412
 /** Connections besides those for reads: an ingest writes on one, and reads its start position on another. */
 const writeConnections = 2
 const rareConnections = 1
-/** One in this many read connections is reserved for unbounded reads, and at least one. */
-const connectionsForOneUnbounded = 5
+/** One in this many read connections is reserved for long reads, and at least one. */
+const connectionsForOneLong = 5
 /** Timeout for getting a connection for a read: about the timeout of a whole request. */
 const connectMilliseconds = 5_000
 /** Statement timeout of reads on the server, longer than any request may take. */
@@ -58,7 +58,7 @@ export async function openPostgreSql(
     made.on('error', () => undefined)
     return made
   }
-  const forUnbounded = Math.max(1, Math.floor(connections / connectionsForOneUnbounded))
+  const forLong = Math.max(1, Math.floor(connections / connectionsForOneLong))
   const reading = {
     pipeline: true,
     statement_timeout: readTimeoutMilliseconds,
@@ -66,15 +66,15 @@ export async function openPostgreSql(
     // Compiling a plan takes a hundred times as long as a hot read, and is repeated at each execution.
     options: '-c jit=off',
   }
-  const reads = pool({ max: connections - forUnbounded, ...reading })
-  const unboundedReads = pool({ max: forUnbounded, ...reading })
+  const reads = pool({ max: connections - forLong, ...reading })
+  const longReads = pool({ max: forLong, ...reading })
   await connectOnce(reads, url)
   const lender = reads
   const control = pool({ max: 1, lender })
   const writeOptions = { ...writeTimeouts, lender }
   const writes = pool({ max: writeConnections, pipeline: true, ...writeOptions })
   const rare = pool({ max: rareConnections, ...writeOptions })
-  const readPools = { short: reads, unbounded: unboundedReads, control }
+  const readPools = { short: reads, long: longReads, control }
   const toOutage = classifyServerError(readAddress(url).name)
   const prisma = new PrismaClient({ adapter: adapterWithOutages(new PrismaPg(rare), toOutage) })
   return {
@@ -88,7 +88,7 @@ export async function openPostgreSql(
     exclusively: (work) => withAdvisoryLock(url, toOutage, work),
     close: async () => {
       await prisma.$disconnect()
-      await Promise.all([reads, unboundedReads, control, writes, rare].map((each) => each.end()))
+      await Promise.all([reads, longReads, control, writes, rare].map((each) => each.end()))
     },
   }
 }

@@ -9,20 +9,20 @@ import { decodeRows } from '../decode-rows.ts'
 /** Pools of connections for reads. */
 export interface ReadPools {
   readonly short: pg.Pool
-  /** For unbounded reads. */
-  readonly unbounded: pg.Pool
+  /** For long reads. */
+  readonly long: pg.Pool
   /** For cancel requests. */
   readonly control: pg.Pool
 }
 
-/** Returns a reader on the connections of pools. Each read has its own connection; those of one pipeline share one. */
-export function pooledReader({ short, unbounded, control }: ReadPools): StatementReader & PipelineSource {
-  const pipeline = (): Pipeline => new Pipeline(short, control)
+/** Returns a reader on the connections of pools. Each read has its own connection; the short ones of one pipeline share one. */
+export function pooledReader({ short, long, control }: ReadPools): StatementReader & PipelineSource {
+  const pipelineOf = (isLong = false): Pipeline => new Pipeline(isLong ? long : short, control)
   return {
-    ...readerOn(({ isUnbounded }) => new Pipeline(isUnbounded === true ? unbounded : short, control)),
+    ...readerOn(({ isLong }) => pipelineOf(isLong)),
     pipelined: () => {
-      const all = pipeline()
-      return readerOn(() => all)
+      const shared = pipelineOf()
+      return readerOn(({ isLong = false }) => (isLong ? pipelineOf(isLong) : shared))
     },
   }
 }

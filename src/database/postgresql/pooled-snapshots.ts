@@ -17,10 +17,10 @@ const commit: pg.QueryConfig = { name: 'end_snapshot', text: 'commit' }
  * @see PostgreSQL documentation, "Transaction Isolation", section "Repeatable Read Isolation Level"
  * @see PostgreSQL documentation, "Hot Standby", section "Handling Query Conflicts"
  */
-export function pooledSnapshots({ short, unbounded, control }: ReadPools): Snapshots {
+export function pooledSnapshots({ short, long, control }: ReadPools): Snapshots {
   return {
-    async snapshot(work, signal, isUnbounded = false) {
-      const pool = isUnbounded ? unbounded : short
+    async snapshot(work, signal, isLong = false) {
+      const pool = isLong ? long : short
       const first = await tryOnce(pool, work, signal)
       return (first.isInConflict ? await tryOnce(pool, work, signal) : first).result()
     },

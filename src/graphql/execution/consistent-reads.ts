@@ -25,8 +25,8 @@ interface ReadVersions {
   version: string | null
   /** Whether all reads had that version. */
   isOne: boolean
-  /** Whether a read was unbounded. */
-  isUnbounded: boolean
+  /** Whether a read was long. */
+  isLong: boolean
 }
 
 /**
@@ -72,12 +72,12 @@ export function createConsistentReads(
       if (request.origin !== undefined) request.origin.version = ofSnapshot.version
       return result
     }
-    return await database.snapshot(inSnapshot, request.signal, versions.isUnbounded)
+    return await database.snapshot(inSnapshot, request.signal, versions.isLong)
   }
 }
 
 /** The state before the first read. */
-const noVersions: ReadVersions = { version: null, isOne: true, isUnbounded: false }
+const noVersions: ReadVersions = { version: null, isOne: true, isLong: false }
 
 /**
  * Creates the context of one run: each read is measured, and its cache tags and its version are noted.
@@ -103,7 +103,7 @@ export function createContext(
       try {
         const { rows, version } = await reader.read<Row>(read, values, signal)
         isDone = true
-        versions.isUnbounded ||= read.isUnbounded === true
+        versions.isLong ||= read.isLong === true
         versions.version ??= version
         if (version === null || version !== versions.version) versions.isOne = false
         return rows

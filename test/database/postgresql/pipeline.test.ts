@@ -38,8 +38,8 @@ describe.runIf(postgresUrl !== undefined)('pipelined reads', () => {
       new pg.Pool({ connectionString: url, max: 1, pipeline: true }),
     ]
     for (const pool of pools) pool.on('connect', (client) => void client.on('error', () => undefined))
-    const [short, control, unbounded] = pools as [pg.Pool, pg.Pool, pg.Pool]
-    pooled = pooledReader({ short, unbounded, control })
+    const [short, control, long] = pools as [pg.Pool, pg.Pool, pg.Pool]
+    pooled = pooledReader({ short, long, control })
     reader = withQuery(pooled)
     pipelined = withQuery(pooled.pipelined())
   })
@@ -63,10 +63,10 @@ describe.runIf(postgresUrl !== undefined)('pipelined reads', () => {
     expect(await pidsOf([1, 2].map(() => reader.query<{ pid: number }>(pid, [])))).toHaveLength(2)
   })
 
-  test('have connections that unbounded reads never use', async () => {
+  test('have connections that long reads never use', async () => {
     const gone = new AbortController()
-    const unbounded = Array.from({ length: 5 }, () => reader.query({ ...slow, isUnbounded: true }, [], gone.signal))
-    const given = Promise.allSettled(unbounded)
+    const waiting = Array.from({ length: 5 }, () => reader.query({ ...slow, isLong: true }, [], gone.signal))
+    const given = Promise.allSettled(waiting)
     await expect.poll(countSlow).toBe(1)
     expect(await Promise.all([1, 2, 3].map(() => reader.query(one, [])))).toEqual(Array(3).fill([{ one: 1 }]))
     gone.abort()

@@ -93,7 +93,7 @@ describe.skipIf(postgresUrl === undefined || noOwnPostgreSql !== null)('a snapsh
         ...(await reader.read(read, values, signal)),
         version: null,
       })),
-      snapshot: (work, signal, isUnbounded) =>
+      snapshot: (work, signal, isLong) =>
         database.snapshot(
           (reader) => {
             begun++
@@ -111,7 +111,7 @@ describe.skipIf(postgresUrl === undefined || noOwnPostgreSql !== null)('a snapsh
             })
           },
           signal,
-          isUnbounded,
+          isLong,
         ),
     }
     return gatewayOn(tornReads)

@@ -205,5 +205,5 @@ describe.runIf(postgresUrl !== undefined)('a snapshot on a connection of a pool'
 })
 
 function snapshotsOf(short: pg.Pool, control: pg.Pool): Snapshots {
-  return pooledSnapshots({ short, unbounded: short, control })
+  return pooledSnapshots({ short, long: short, control })
 }

@@ -37,6 +37,7 @@ const daysOfVaults: Read = {
   name: 'days_of_vaults',
   source: 'named vaults',
   batching: { kind: 'keyed', keyColumn: 'key', maxKeys: maxSeries },
+  isLong: true,
   text: `select address as key, (coalesce(equity_at, 0) / 86400 - 1)::integer as "newestComplete", found.days, ${dataVersion}
     from ${namedVaults}
       cross join lateral (select id, address, equity_at
@@ -54,6 +55,7 @@ const daysOfStrategies: Read = {
   name: 'days_of_strategies',
   source: 'catalogue',
   batching: { kind: 'keyed', keyColumn: 'key', maxKeys: maxSeries },
+  isLong: true,
   text: `select strategy.id as key, coalesce(figures_day, -1) as "newestComplete", found.days, ${dataVersion}
     from strategy cross join lateral (
       select ${numbers} as days from (

@@ -78,6 +78,7 @@ function countStatement(way: Way): Read {
     name: `vault_count_by_${way.replaceAll(' ', '_')}`,
     source: 'all vaults',
     batching: { kind: 'keyed', keyColumn: 'list' },
+    isLong: true,
     text: way === 'pool' ? byPool : listByList(countsOf[way]),
   }
 }

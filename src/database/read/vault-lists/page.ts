@@ -89,6 +89,7 @@ function pageStatement(name: string, { way, scope, orderBy, direction }: PageKin
     name,
     source: 'all vaults',
     batching: { kind: 'keyed', keyColumn: 'list', maxKeys: maxLists },
+    isLong: isFiltered,
     text: `${select} from ${namedLists}
       cross join lateral (select ${columnsOf[way]}, ${cursorSql(orderBy, parameters.value, parameters.address)} offset 0) asked
       cross join lateral (${vaultsOf(way, scope, sql, direction)}) vault`,
