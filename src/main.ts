@@ -138,6 +138,7 @@ async function serveUntilStopped(config: Config, command: Extract<Command, { nam
   setFlagsFromString(tightHeap)
   const chain = command.chain === null ? null : await readChains(command.chain)
   const log = createLog({ level: config.logLevel, secrets, worker, output: process.stderr })
+  process.once('exit', () => log.flush())
   const database = await openDatabase(config.database, (message) => log.warn(message))
   const print = (message: string): void => console.log(message)
   try {

@@ -8,12 +8,19 @@ export interface Log {
   info(message: string, facts?: Facts): void
   warn(message: string, facts?: Facts): void
   error(message: string, facts?: Facts): void
+  /** Logs an answered request, with other such lines in one write, within {@link mostUnwrittenMilliseconds}. */
   answered(request: AnsweredRequest): void
+  /** Writes what is not written yet: to be called before the process ends. */
+  flush(): void
 }
 
 export type LogLevel = Config['logLevel']
 
 type Facts = Readonly<Record<string, unknown>>
+
+/** A write to a file or pipe takes a fifth of the time of an answer from the cache, whatever its length. */
+const mostUnwrittenMilliseconds = 20
+const mostUnwrittenCharacters = 16_384
 
 /** Options of {@link createLog}. */
 export interface LogOptions {
@@ -28,19 +35,36 @@ export interface LogOptions {
 /** Creates a log. */
 export function createLog({ level, secrets, worker = null, output }: LogOptions): Log {
   const hidden = secrets.map((secret) => JSON.stringify(secret).slice(1, -1))
-  const write = (line: string): void => {
+  const formatted = (line: string): string => {
     const safe = maskSecrets(line, hidden)
-    output.write(output.isTTY === true ? formatLogLine(safe) : safe)
+    return output.isTTY === true ? formatLogLine(safe) : safe
+  }
+  let unwritten = ''
+  const flush = (): void => {
+    if (unwritten !== '') output.write(unwritten)
+    unwritten = ''
+  }
+  const write = (line: string): void => {
+    unwritten += formatted(line)
+    flush()
+  }
+  const writeLater = (line: string): void => {
+    if (unwritten === '') setTimeout(flush, mostUnwrittenMilliseconds).unref()
+    unwritten += formatted(line)
+    if (unwritten.length > mostUnwrittenCharacters) flush()
   }
   const base = worker === null ? null : { worker }
   const formatters = { level: (label: string) => ({ level: label }) }
-  const logger = pino({ level, base, timestamp: pino.stdTimeFunctions.isoTime, formatters }, { write })
+  const options = { level, base, timestamp: pino.stdTimeFunctions.isoTime, formatters }
+  const logger = pino(options, { write })
+  const requestLogger = pino(options, { write: writeLater })
   return {
     info: (message, facts = {}) => logger.info(facts, message),
     warn: (message, facts = {}) => logger.warn(facts, message),
     error: (message, facts = {}) => logger.error(facts, message),
     // Health probes arrive every few seconds.
-    answered: (request) => logger[probePaths.includes(request.route) ? 'debug' : 'info'](request, 'Answered'),
+    answered: (request) => requestLogger[probePaths.includes(request.route) ? 'debug' : 'info'](request, 'Answered'),
+    flush,
   }
 }
 

@@ -78,7 +78,7 @@ export function onPGlite(pglite: PGlite, folder: string | null, release: () => P
       batchReads(
         chunkedReads({
           read: <Row>(read: AnyStatement, values: readonly Value[], signal?: Cancellation) =>
-            (read.isLong === true || read.batching?.kind === 'chunked' ? long : short)(
+            (read.isLong === true ? long : short)(
               async () =>
                 decodeRows<Row>(read, await pglite._runExclusiveTransaction(() => statements.read(read, values))),
               signal,

@@ -122,6 +122,7 @@ const inputOf = (pages: CurvePages): Read => ({
   name: pages.name,
   source: 'named vaults',
   batching: { kind: 'chunked', maxKeys: maxVaultsInChunk },
+  isLong: true,
   text: `
     with series as materialized (
       select address, vault, low, low_ts, high, high_ts, (
