@@ -168,14 +168,16 @@ describeOnChain('a chain that is reorganised', () => {
   async function openRequests(): Promise<Subject> {
     const vault = await openVault(chain, protocol, protocol.usdc, artifacts.asyncVault, false)
     const [, , alice, bob] = chain.accounts as [Address, Address, Address, Address]
+    const requests = [alice, bob].map((one) => vault.callOf(one, 'requestDeposit', usdc(9_000), one, one))
+    await chain.block(...requests, ...[alice, bob].map((one) => vault.callOf(one, 'fulfil', one)))
     return {
       ...vault,
       chance(random) {
         const one = random() < 0.5 ? alice : bob
         const kind = random()
         const units = usdc(Math.ceil(random() * 90))
-        if (kind < 0.3) return vault.callOf(one, 'requestDeposit', units, one, one)
-        if (kind < 0.5) return vault.callOf(one, 'fulfil', one)
+        if (kind < 0.15) return vault.callOf(one, 'requestDeposit', units, one, one)
+        if (kind < 0.25) return vault.callOf(one, 'fulfil', one)
         if (kind < 0.7) return vault.callOf(one, 'claimDeposit', units / 2n, one)
         if (kind < 0.8) return vault.callOf(one, 'requestRedeem', units / 4n, one, one)
         if (kind < 0.9) return vault.callOf(one, 'claimRedeem', units / 8n, one)
@@ -202,12 +204,12 @@ describeOnChain('a chain that is reorganised', () => {
       ...vault,
       chance(random) {
         const kind = random()
-        if (kind < 0.15) return vault.run([manager, mintData()])
-        if (kind < 0.3) return vault.run([manager, protocol.decreaseData(id, 10n ** 9n)])
-        if (kind < 0.45) return vault.run([manager, protocol.collectData(id, vault.address)])
-        if (kind < 0.5) return vault.run([manager, transferData(vault.address, stranger, id)])
-        if (kind < 0.6) return transferOf(protocol, stranger, vault.address, id)
-        if (kind < 0.75) return protocol.swap(one, other, usdc(Math.ceil(random() * 90_000)))
+        if (kind < 0.1) return vault.run([manager, mintData()])
+        if (kind < 0.2) return vault.run([manager, protocol.decreaseData(id, 10n ** 9n)])
+        if (kind < 0.3) return vault.run([manager, protocol.collectData(id, vault.address)])
+        if (kind < 0.36) return vault.run([manager, transferData(vault.address, stranger, id)])
+        if (kind < 0.44) return transferOf(protocol, stranger, vault.address, id)
+        if (kind < 0.52) return protocol.swap(one, other, usdc(Math.ceil(random() * 90_000)))
         return chance(vault, random)
       },
     }
