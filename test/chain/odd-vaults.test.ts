@@ -159,7 +159,10 @@ describeOnChain('vaults of which something odd happens', () => {
     expect((await applyChain(database, jsonOf())).rejected).toEqual({})
     const gateway = gatewayOn(database)
     const answers = await Promise.all(
-      [vault, other].map(async ({ address }) => (await gateway.get(`/vault/${address}/snapshot`)).json()),
+      [vault, other].map(async ({ address }): Promise<unknown> => {
+        const answer = await gateway.get(`/vault/${address}/snapshot`)
+        return answer.json()
+      }),
     )
     expect(answers).toMatchObject([{ owner: zeroAddress, positions: [] }, { positions: [] }])
   })
