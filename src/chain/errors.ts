@@ -1,3 +1,5 @@
+import type { Address } from '../domain/address.ts'
+
 /** Base class of errors that stop the reader: they need an operator, so that a retry would not help. */
 export abstract class ChainError extends Error {
   constructor(message: string, options?: ErrorOptions) {
@@ -80,10 +82,10 @@ export class VaultsLeftOut extends ChainError {
   }
 }
 
-/** Logs that contradict the contracts even after repeated reads. */
+/** Logs that contradict the contracts even after repeated reads, of the chain or of one vault. */
 export class LogsIncomplete extends ChainError {
   constructor(problem: string) {
-    super(`The nodes leave logs out: ${problem}`)
+    super(`The nodes leave logs out, or a contract does not log all that it does: ${problem}`)
   }
 }
 
@@ -103,7 +105,11 @@ export class Undecodable extends ChainError {
 
 /** Logs and contract state that disagree: everything since the last facts is read again. */
 export class Contradiction extends Error {
-  constructor(message: string) {
+  constructor(
+    message: string,
+    /** The vault that it is about; absent where it is not about one alone. */
+    readonly vault?: Address,
+  ) {
     super(message)
     this.name = 'Contradiction'
   }
@@ -127,5 +133,13 @@ export class RequestFailed extends Error {
   ) {
     super(`${method} failed`, options)
     this.name = 'RequestFailed'
+  }
+}
+
+/** A node that has asked not to be asked for some time. */
+export class NodeResting extends Error {
+  constructor(readonly milliseconds: number) {
+    super(`asks for a rest of ${Math.ceil(milliseconds / 1_000)} s`)
+    this.name = 'NodeResting'
   }
 }

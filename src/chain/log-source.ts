@@ -1,17 +1,19 @@
 import { type Address, getAddress, type Hex } from 'viem'
-import type { Header, ChainLog } from './rpc/block.ts'
-import { bloomOf, mayHaveLogsOf, mayMatch } from './rpc/bloom.ts'
+import { type Header, type ChainLog, sortLogs } from './rpc/block.ts'
+import { bloomOf, isCovered, mayHaveLogsOf, mayMatch } from './rpc/bloom.ts'
 import { BlockState } from './rpc/multicall.ts'
 import { NodeFault } from './errors.ts'
 import { groupBy, inChunks } from './rpc/arrays.ts'
 import type { Holdings } from './positions/holdings.ts'
 import { leftNoTraces, type TracesOptions } from './positions/traces.ts'
 import type { LogFilter, Node } from './rpc/node.ts'
-import { sortLogs, type RangeWidth, readHistory } from './rpc/log-ranges.ts'
+import { type RangeWidth, readHistory } from './rpc/log-ranges.ts'
 import { mintTopics } from './vaults/vault-events.ts'
 import type { VaultKinds } from './vaults/vault-kinds.ts'
 import { mintsFees, type VaultFeeTerms } from './vaults/vault-fees.ts'
+import { ShareSupply } from './vaults/share-supply.ts'
 import type { Tokens } from './valuation/tokens.ts'
+import { confirmations } from './rpc/contract-existence.ts'
 
 /** Reads the logs about vaults. */
 export interface LogSource {
@@ -49,13 +51,18 @@ export function createLogSource(options: LogSourceOptions, vaults: readonly Addr
   const topicsNow = (): Hex[] => [
     ...new Set([...vaults.flatMap((vault) => kinds.of(vault).adapter.topics), ...venues.topics]),
   ]
+  const supply = new ShareSupply(kinds, feeTerms)
   const newest: { ts: number; ids: Set<string> } = { ts: -1, ids: new Set() }
 
   return {
     async inRange(from, to, width) {
-      await kinds.resolve(new BlockState(rpc, multicall, await rpc.ask((node) => node.block(to))))
+      const states = await Promise.all([stateAt(from - 1), stateAt(to)])
+      await kinds.resolve(states[1])
       const filters = [...filtersOf(vaults), ...venues.movesOf(holdings.accounts)]
-      const changes = await readHistory(rpc, filters, from, to, width)
+      const found = await readHistory(rpc, filters, from, to, width)
+      const changes = await withMissing(found, states, (lacking) =>
+        readHistory(rpc, filtersOf(lacking), from, to, width),
+      )
       const arrived = changes.flatMap((log) => venues.readLog(log)?.id ?? [])
       const ids = new Set([...holdings.ids, ...arrived])
       return sortLogs([...changes, ...(await readHistory(rpc, venues.changesOf([...ids]), from, to, width))])
@@ -69,19 +76,50 @@ export function createLogSource(options: LogSourceOptions, vaults: readonly Addr
       const emitters = suspects.vaults.flatMap((vault) => kinds.emittersOf(vault))
       const addresses = [...new Set([...emitters, ...suspects.contracts])]
       if (addresses.length === 0) return { logs: [], isWhole: true }
-      const found = (await rpc.ask((node) => readLogsOf(node, block, addresses))).filter(isOfVaults)
+      const told = (await rpc.askAt(block, (node) => readLogsOf(node, block, addresses))).filter(isOfVaults)
+      const found = told.length === 0 ? [] : await withMissing(told, statesOf(block), () => allOf(block, addresses))
       found.forEach((log) => addTo(newest.ids, log))
       if (found.length > 0 || !hasBloom) return { logs: sortLogs(found), isWhole: false }
       const positions = suspects.contracts.length > 0 ? { owners: holdings.accounts, ids } : undefined
       const accounts = suspects.vaults.flatMap((vault) => kinds.of(vault).accounts)
       const traced = { vaults: suspects.vaults, emitters, accounts, tokens: [...tokens.keys()], positions }
       if (await leftNoTraces(block, traced, options)) return { logs: [], isWhole: true }
-      const all = await rpc.ask((node) => allLogs(node, block))
-      const isAsked = (log: ChainLog): boolean => addresses.includes(getAddress(log.address)) && isOfTopics(log)
-      const logs = all.filter((log) => isAsked(log) && isOfVaults(log))
+      const logs = await allOf(block, addresses)
       logs.forEach((log) => addTo(newest.ids, log))
       return { logs, isWhole: true }
     },
+  }
+
+  async function stateAt(number: number): Promise<BlockState> {
+    return new BlockState(rpc, multicall, await rpc.ask((node) => node.block(number)))
+  }
+
+  function statesOf({ number, hash, parentHash }: Header): [BlockState, BlockState] {
+    const before = { number: number - 1, hash: parentHash }
+    return [new BlockState(rpc, multicall, before), new BlockState(rpc, multicall, { number, hash })]
+  }
+
+  /** Returns the logs of contracts from all logs of a block. */
+  async function allOf(block: Header, addresses: readonly Address[]): Promise<ChainLog[]> {
+    const all = await rpc.askAt(block, (node) => allLogs(node, block))
+    const isAsked = (log: ChainLog): boolean => addresses.includes(getAddress(log.address)) && isOfTopics(log)
+    return all.filter((log) => isAsked(log) && isOfVaults(log))
+  }
+
+  /** Adds logs of vaults whose shares tell that some are missing. */
+  async function withMissing(
+    found: readonly ChainLog[],
+    states: readonly [BlockState, BlockState],
+    readAgain: (lacking: readonly Address[]) => Promise<readonly ChainLog[]>,
+  ): Promise<ChainLog[]> {
+    let logs = [...found]
+    let lacking = await supply.lacking(vaults, logs, states)
+    for (let told = 1; told < confirmations && lacking.length > 0; told++) {
+      logs = sortLogs([...logs, ...(await readAgain(lacking))])
+      lacking = await supply.lacking(lacking, logs, states)
+    }
+    supply.believe(lacking)
+    return logs
   }
 
   /**
@@ -127,12 +165,13 @@ export function createLogSource(options: LogSourceOptions, vaults: readonly Addr
 }
 
 /**
- * Reads all logs of a block. A bloom filter has false positives, but the filter of all logs must equal that of the
- * header.
+ * Reads all logs of a block. A bloom filter has false positives, but that of all logs must have each bit of the
+ * header's.
  * @throws {NodeFault} when logs are missing
  */
 async function allLogs(node: Node, { number, hash, logsBloom }: Header): Promise<ChainLog[]> {
   const all = await node.logsOf({}, hash)
-  if (bloomOf(all) === logsBloom) return all
+  // Some chains have logs that their bloom filters leave out.
+  if (isCovered(logsBloom, bloomOf(all))) return all
   throw new NodeFault(`left out logs of block ${number}, by its bloom`)
 }

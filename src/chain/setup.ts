@@ -1,5 +1,5 @@
 import type { ChainConfig } from './config.ts'
-import { BadChainConfig } from './errors.ts'
+import { BadChainConfig, Contradiction } from './errors.ts'
 import type { BlockFactsOptions } from './facts/block-values.ts'
 import { finalBlock } from './rpc/finality.ts'
 import { readTokens } from './valuation/tokens.ts'
@@ -46,7 +46,18 @@ export interface ChainOptions {
  * @param isResumed whether the chain was read before with the same tokens
  * @throws {BadChainConfig} with every problem
  */
-export async function connectChain(
+export async function connectChain(options: ChainOptions, isResumed: boolean): Promise<ChainConnection> {
+  for (;;) {
+    try {
+      return await connectAtNewest(options, isResumed)
+    } catch (error) {
+      // Its newest block was reorganised.
+      if (!(error instanceof Contradiction)) throw error
+    }
+  }
+}
+
+async function connectAtNewest(
   { file, config, report, signal, once, retry, onLastingFault = () => undefined }: ChainOptions,
   isResumed: boolean,
 ): Promise<ChainConnection> {
@@ -57,7 +68,7 @@ export async function connectChain(
   const managers = [config.positionManager, ...(config.otherPositionManagers ?? [])]
   const missing = await Promise.all(
     [config.multicall, ...managers].map(async (address, index) => {
-      const isThere = await contractExists(rpc, address, block.hash)
+      const isThere = await contractExists(rpc, address, block)
       const key = ['multicall', 'positionManager'][index] ?? 'otherPositionManagers'
       return isThere ? [] : [`${key} ${address} has no code at block ${block.number}`]
     }),

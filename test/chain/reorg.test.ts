@@ -1,4 +1,4 @@
-import { type Address, toEventSelector } from 'viem'
+import { type Address, type Hex, toEventSelector } from 'viem'
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
 import { chainFeed, chainName } from '../../src/chain/feed.ts'
 import { ChainDiverged } from '../../src/chain/errors.ts'
@@ -18,16 +18,19 @@ import {
 } from './support/anvil.ts'
 import { usdc } from './support/amounts.ts'
 import * as artifacts from './support/artifacts.ts'
-import { callsOf, deploySlipstream, pairOf } from './support/cl-venues.ts'
+import { callsOf, deployPancake, deploySlipstream, pairOf } from './support/cl-venues.ts'
 import { observe } from './support/observer.ts'
-import { openVault, type Operator } from './support/operator.ts'
+import { logsOf, openVault, type Operator } from './support/operator.ts'
 import { deployProtocol, type Protocol } from './support/protocol.ts'
+import { startProxy } from './support/proxy.ts'
 import { randomOf } from './support/random.ts'
 import { openShareVault } from './support/share-vault.ts'
 import { applyChain, chainJson, type ChainJson, optionsOf } from './support/reading.ts'
+import { transferData, transferOf } from './support/strays.ts'
 
-/** CHAIN_SEEDS=20 is the full size. */
-const seeds = Array.from({ length: Number(process.env['CHAIN_SEEDS'] ?? 3) }, (_, index) => index + 1)
+/** CHAIN_SEEDS=20 is the full size: so many seeds of each kind of vault. */
+const isFullSize = process.env['CHAIN_SEEDS'] !== undefined
+const seeds = Array.from({ length: Number(process.env['CHAIN_SEEDS'] ?? 2) }, (_, index) => index + 1)
 const rounds = 30
 const finality = 4
 
@@ -35,19 +38,24 @@ describeOnChain('a chain that is reorganised', () => {
   let chain: TestChain
   let protocol: Protocol
   let slipstream: Awaited<ReturnType<typeof deploySlipstream>> | undefined
+  let pancake: Awaited<ReturnType<typeof deployPancake>> | undefined
 
   beforeAll(async () => {
     chain = await startChain()
     protocol = await deployProtocol(chain)
   }, patienceMilliseconds)
-  afterEach(() => Promise.all(readers.splice(0).map((reader) => reader.kill())))
+  afterEach(async () => {
+    await Promise.all(readers.splice(0).map((reader) => reader.kill()))
+    await Promise.all(proxies.splice(0).map((proxy) => proxy.close()))
+  })
   afterAll(() => chain.stop())
 
+  const others = (): Address[] => [slipstream, pancake].flatMap((venue) => venue?.manager ?? [])
   const jsonOf = (vault: Place, more: ChainJson = {}): ChainJson =>
     chainJson(chain.url, protocol, [{ address: vault.address, firstBlock: vault.firstBlock }], {
       finality,
       pollSeconds: 0.01,
-      ...(slipstream === undefined ? {} : { otherPositionManagers: [slipstream.manager] }),
+      ...(others().length === 0 ? {} : { otherPositionManagers: others() }),
       ...more,
     })
 
@@ -156,6 +164,84 @@ describeOnChain('a chain that is reorganised', () => {
     }
   }
 
+  /** A vault whose deposits are requested before they are made. */
+  async function openRequests(): Promise<Subject> {
+    const vault = await openVault(chain, protocol, protocol.usdc, artifacts.asyncVault, false)
+    const [, , alice, bob] = chain.accounts as [Address, Address, Address, Address]
+    const requests = [alice, bob].map((one) => vault.callOf(one, 'requestDeposit', usdc(9_000), one, one))
+    await chain.block(...requests, ...[alice, bob].map((one) => vault.callOf(one, 'fulfil', one)))
+    return {
+      ...vault,
+      chance(random) {
+        const one = random() < 0.5 ? alice : bob
+        const kind = random()
+        const units = usdc(Math.ceil(random() * 90))
+        if (kind < 0.15) return vault.callOf(one, 'requestDeposit', units, one, one)
+        if (kind < 0.25) return vault.callOf(one, 'fulfil', one)
+        if (kind < 0.7) return vault.callOf(one, 'claimDeposit', units / 2n, one)
+        if (kind < 0.8) return vault.callOf(one, 'requestRedeem', units / 4n, one, one)
+        if (kind < 0.9) return vault.callOf(one, 'claimRedeem', units / 8n, one)
+        return random() < 0.5 ? vault.pause() : vault.unpause()
+      },
+    }
+  }
+
+  /** A vault with positions as NFTs of Uniswap, which it makes, changes, sends away and burns. */
+  async function openNfts(): Promise<Subject> {
+    const vault = await openVault(chain, protocol, protocol.usdc)
+    const [stranger, , alice] = chain.accounts as [Address, Address, Address]
+    const { manager, usdc: one, weth: other } = protocol
+    const mintData = (): Hex =>
+      protocol.mintData(vault.address, -887_270, 887_270, [
+        [one, usdc(300)],
+        [other, usdc(1) * 10n ** 11n],
+      ])
+    await chain.block(vault.deposit(alice, usdc(50_000)), protocol.mint(vault.address, other, 10n ** 20n))
+    const [minted] = await chain.block(vault.run([manager, mintData()]))
+    const first = minted && logsOf(minted, vault.address, manager).find(({ name }) => name === 'IncreaseLiquidity')
+    const id = first?.args['tokenId'] as bigint
+    return {
+      ...vault,
+      chance(random) {
+        const kind = random()
+        if (kind < 0.1) return vault.run([manager, mintData()])
+        if (kind < 0.2) return vault.run([manager, protocol.decreaseData(id, 10n ** 9n)])
+        if (kind < 0.3) return vault.run([manager, protocol.collectData(id, vault.address)])
+        if (kind < 0.36) return vault.run([manager, transferData(vault.address, stranger, id)])
+        if (kind < 0.44) return transferOf(protocol, stranger, vault.address, id)
+        if (kind < 0.52) return protocol.swap(one, other, usdc(Math.ceil(random() * 90_000)))
+        return chance(vault, random)
+      },
+    }
+  }
+
+  /** A vault with a position of PancakeSwap v3. */
+  async function openPancake(): Promise<Subject> {
+    const vault = await openVault(chain, protocol, protocol.usdc)
+    pancake ??= await deployPancake(chain, protocol)
+    const venue = pancake
+    const calls = callsOf(protocol, venue, vault)
+    const tick = Math.round((await observe(chain, protocol).tickOf(await chain.head())) / 10) * 10
+    const id = await nextIdOf(venue.manager)
+    const mint = calls.mint([tick - 600, tick + 600], usdc(2_000), 10n ** 18n)
+    await chain.block(
+      protocol.mint(vault.address, protocol.weth, 10n ** 20n),
+      protocol.mint(vault.address, protocol.usdc, usdc(100_000)),
+      vault.run(...calls.allow(protocol.usdc, protocol.weth), mint),
+    )
+    return {
+      ...vault,
+      chance(random) {
+        const kind = random()
+        if (kind < 0.15) return vault.run(mint)
+        if (kind < 0.35) return vault.run(calls.collect(id))
+        if (kind < 0.5) return vault.run(calls.decrease(id, 10n ** 9n))
+        if (kind < 0.7) return venue.swap(protocol.usdc, usdc(Math.ceil(random() * 9_000)))
+        return chance(vault, random)
+      },
+    }
+  }
+
   const nextIdOf = async (manager: Address): Promise<bigint> =>
     ((await chain.client.readContract({
       address: manager,
@@ -201,24 +287,46 @@ describeOnChain('a chain that is reorganised', () => {
       .map(({ txHash, logIndex, block, type }) => ({ txHash, logIndex, block, type }))
   }
 
-  const subjects = [
-    ...seeds.map((seed) => ({ kind: 'ERC-4626', seed, open: openCapital })),
-    // One in three.
-    ...seeds.filter((seed) => seed % 3 === 1).map((seed) => ({ kind: 'two-token shares', seed, open: openShares })),
-    ...seeds.filter((seed) => seed % 3 === 2).map((seed) => ({ kind: 'fees in shares', seed, open: openFees })),
-    ...seeds.filter((seed) => seed % 3 === 0).map((seed) => ({ kind: 'Beefy CLM', seed, open: openClm })),
-    ...seeds.filter((seed) => seed % 3 === 0).map((seed) => ({ kind: 'Slipstream', seed, open: openStaked })),
-  ]
+  /** A node before the real one that sometimes gives no answer, nothing, an error, or no contract; as in a chain.json. */
+  async function startErringNode(random: () => number) {
+    const proxy = await startProxy(chain.url, (_, pass) => {
+      const chance = random()
+      if (chance < 0.03) return Promise.resolve('drop')
+      if (chance < 0.06) return Promise.resolve({ result: null })
+      if (chance < 0.08) return Promise.resolve({ error: { code: -32_000, message: 'header not found' } })
+      return chance < 0.09 ? Promise.resolve({ result: '0x' }) : pass()
+    })
+    proxies.push(proxy)
+    return [{ url: proxy.url, requestsPerSecond: 10_000 }]
+  }
+
+  const kinds = [
+    ['ERC-4626', openCapital],
+    ['two-token shares', openShares],
+    ['fees in shares', openFees],
+    ['Beefy CLM', openClm],
+    ['Slipstream', openStaked],
+    ['ERC-7540', openRequests],
+    ['Uniswap v3 NFTs', openNfts],
+    ['PancakeSwap v3', openPancake],
+  ] as const
+  // In CI each kind has one seed, of which ERC-4626 has all.
+  const subjects = kinds.flatMap(([kind, open], index) =>
+    seeds
+      .filter((seed) => isFullSize || index === 0 || seed === 1 + (index % seeds.length))
+      .map((seed) => ({ kind, seed, open })),
+  )
 
   test.each(subjects)(
-    'up to its finality, with kills between, leaves the ledger of the canonical one ($kind, seed $seed)',
+    'up to its finality, with kills between and a node that errs, leaves the ledger of the canonical one ($kind, seed $seed)',
     async ({ seed, open }) => {
       const random = randomOf(seed)
       const vault = await open()
       const json = jsonOf(vault)
       const database = await emptyDatabase()
       const begun = await chain.head()
-      let reader = await startReader(database, json)
+      const erring = await startErringNode(randomOf(seed + 1_000))
+      let reader = await startReader(database, { ...json, rpc: erring })
       let kills = 0
       for (let round = 0; round < rounds; round++) {
         await mineSome(vault, random)
@@ -228,7 +336,7 @@ describeOnChain('a chain that is reorganised', () => {
         if (random() > 0.3) continue
         await reader.kill()
         kills++
-        reader = await startReader(database, json)
+        reader = await startReader(database, { ...json, rpc: erring })
       }
       await chain.mine(finality + 1)
       const expected = await canonicalRows(vault, await chain.head())
@@ -315,6 +423,8 @@ interface Reader {
   readonly ended: Promise<unknown>
   kill(): Promise<void>
 }
+
+const proxies: Awaited<ReturnType<typeof startProxy>>[] = []
 
 /** Those that a test leaves running are killed after it. */
 const readers: Reader[] = []

@@ -54,8 +54,7 @@ export async function readArrivals(
     ...(await Promise.all(burned.map(async ([id, at]) => readBurned(id, await headerAt(at), options)))).flat(),
   ])
   const states = await readPositionStates(
-    rpc,
-    venues,
+    { rpc, venues },
     before.number,
     new Map([...older].filter(([, stored]) => isInTokens(tokens, stored))),
   )

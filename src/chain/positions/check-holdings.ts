@@ -40,6 +40,7 @@ export async function checkCount(
   if (count === expected) return
   throw new Contradiction(
     `at block ${state.block.number} the vault ${vault} holds ${count} positions, ${expected} by the logs`,
+    vault,
   )
 }
 
@@ -53,15 +54,16 @@ export function isListed(venues: Venues, { id, custody }: Pick<Holding, 'id' | '
  * @throws {Contradiction} when it does not exist, or differs from the logs
  */
 export async function readVerified(state: BlockState, venues: Venues, holding: Holding): Promise<StoredPosition> {
-  const { id, custody } = holding
+  const { id, custody, vault } = holding
   const { number } = state.block
   const [stored, isHeld] = await Promise.all([
     venues.readStored(state, id),
     custody === undefined || venues.custodyOf(id)?.isHeld(state, id, custody),
   ])
-  if (stored === null) throw new Contradiction(`at block ${number} position ${id} is not there, and is by the logs`)
+  if (stored === null)
+    throw new Contradiction(`at block ${number} position ${id} is not there, and is by the logs`, vault)
   if (isHeld !== true)
-    throw new Contradiction(`at block ${number} position ${id} is in custody of none, by the logs it is`)
-  verifyState(number, id, holding, stored)
+    throw new Contradiction(`at block ${number} position ${id} is in custody of none, by the logs it is`, vault)
+  verifyState(number, id, holding, stored, vault)
   return stored
 }

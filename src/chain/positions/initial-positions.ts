@@ -54,7 +54,9 @@ export async function initialPositions(
   const staked = await listStaked(block, options)
   known.push(...staked.filter(({ stored }) => isInTokens(tokens, stored)))
   const stored = new Map(known.map((position) => [position.id, position.stored]))
-  const states = await readPositionStates(rpc, venues, block.number, stored)
+  const holders = new Map(known.map(({ id, vault }) => [id, vault]))
+  const vaultOf = (id: string): Address | undefined => holders.get(id)
+  const states = await readPositionStates({ rpc, venues, vaultOf }, block.number, stored)
   const holdings = known.flatMap(({ id, vault, custody }): Holding[] => {
     const one = states.get(id)
     return one === undefined ? [] : [{ ...one, id, vault, ...(custody && { custody }) }]

@@ -1,7 +1,7 @@
-import { zeroAddress } from 'viem'
-import type { ChainLog } from '../rpc/block.ts'
+import { type Address, zeroAddress } from 'viem'
+import { type ChainLog, sortLogs } from '../rpc/block.ts'
 import { Contradiction } from '../errors.ts'
-import { RangeWidth, readHistory, sortLogs } from '../rpc/log-ranges.ts'
+import { RangeWidth, readHistory } from '../rpc/log-ranges.ts'
 import { afterChange, newPosition, type PositionState, verifyState } from './position-state.ts'
 import type { Rpc } from '../rpc/rpc.ts'
 import type { StoredPosition } from '../venues/venue.ts'
@@ -9,6 +9,14 @@ import type { Venues } from '../venues/venues.ts'
 
 /** Blocks that are searched at once, from the newest to the oldest. */
 const windowBlocks = 10_000
+
+/** Options of {@link readPositionStates}. */
+export interface PositionHistoryOptions {
+  readonly rpc: Rpc
+  readonly venues: Venues
+  /** Returns the vault of a position, where it is known. */
+  readonly vaultOf?: (id: string) => Address | undefined
+}
 
 /**
  * Determines the state of positions at the end of a block. Only the logs since its creation tell which part of a
@@ -18,32 +26,38 @@ const windowBlocks = 10_000
  * @throws {Contradiction} when logs and contract disagree
  */
 export async function readPositionStates(
-  rpc: Rpc,
-  venues: Venues,
+  { rpc, venues, vaultOf = () => undefined }: PositionHistoryOptions,
   block: number,
   stored: ReadonlyMap<string, StoredPosition>,
 ): Promise<Map<string, PositionState>> {
   const owing = [...stored]
     .filter(([id, { credited }]) => venues.lists(id) && credited.some((amount) => amount > 0n))
     .map(([id]) => id)
-  const replayed = replay(venues, owing, await readLogsOf(rpc, venues, block, owing))
+  const replayed = replay(venues, owing, await readLogsOf({ rpc, venues, vaultOf }, block, owing))
   return new Map(
     [...stored].map(([id, position]) => {
       const state = replayed.get(id) ?? { ...newPosition, liquidity: position.liquidity }
-      verifyState(block, id, state, position)
+      verifyState(block, id, state, position, vaultOf(id))
       return [id, state]
     }),
   )
 }
 
 /** Reads all logs of positions up to a block: backwards, until the creation of each is found. */
-async function readLogsOf(rpc: Rpc, venues: Venues, block: number, ids: readonly string[]): Promise<ChainLog[]> {
+async function readLogsOf(
+  { rpc, venues, vaultOf = () => undefined }: PositionHistoryOptions,
+  block: number,
+  ids: readonly string[],
+): Promise<ChainLog[]> {
   const logs: ChainLog[] = []
   const sought = new Set(ids)
   const width = new RangeWidth()
   for (let to = block; sought.size > 0; to -= windowBlocks) {
     const [id] = sought
-    if (to < 0) throw new Contradiction(`position ${id} of block ${block} has no log of its creation`)
+    if (to < 0) {
+      const problem = `position ${id} of block ${block} has no log of its creation`
+      throw new Contradiction(problem, id === undefined ? undefined : vaultOf(id))
+    }
     const filters = [...venues.changesOf([...sought]), ...venues.creationsOf([...sought])]
     const found = await readHistory(rpc, filters, Math.max(0, to - windowBlocks + 1), to, width)
     logs.push(...found)

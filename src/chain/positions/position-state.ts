@@ -1,3 +1,4 @@
+import type { Address } from '../../domain/address.ts'
 import { Contradiction } from '../errors.ts'
 import type { Amounts } from '../venues/liquidity-math.ts'
 import type { PositionChange, StoredPosition } from '../venues/venue.ts'
@@ -34,12 +35,14 @@ export function verifyState(
   id: string,
   { liquidity, freed }: PositionState,
   stored: StoredPosition,
+  vault?: Address,
 ): void {
   const { credited } = stored
   if (stored.liquidity === liquidity && freed[0] <= credited[0] && freed[1] <= credited[1]) return
   throw new Contradiction(
     `at block ${block} position ${id} has the liquidity ${stored.liquidity} and owes ${credited.join(' and ')}, ` +
       `and by the logs ${liquidity} and at least ${freed.join(' and ')}`,
+    vault,
   )
 }
 

@@ -1,4 +1,6 @@
+import { type Address, zeroAddress } from 'viem'
 import type { VaultConfig } from '../config.ts'
+import { parsePoolPositionId } from '../venues/pool-positions.ts'
 import { Contradiction } from '../errors.ts'
 import type { ChainLog, Header } from '../rpc/block.ts'
 import { readHistory } from '../rpc/log-ranges.ts'
@@ -35,7 +37,12 @@ export async function applyHistory(
   const logs = await readHistory(rpc, filters, first, block.number)
   const state = new BlockState(rpc, multicall, block)
   const ids = [...arrivalsIn(logs, holdings).keys()]
-  holdings.expect(await Promise.all(ids.map(async (id) => [id, await arrivalOf(id, logs, state, options)] as const)))
+  const vaultOf = (id: string): Address | undefined => holdings.vaultOf(parsePoolPositionId(id)?.owner ?? zeroAddress)
+  holdings.expect(
+    await Promise.all(
+      ids.map(async (id) => [id, await arrivalOf({ id, vault: vaultOf(id) }, logs, state, options)] as const),
+    ),
+  )
   holdings.applyLogs(logs)
   const unlisted = [...holdings.vaults].flatMap((vault) =>
     holdings.of(vault).positions.filter(({ id }) => !venues.lists(id)),
@@ -48,14 +55,14 @@ export async function applyHistory(
  * there: then it has more than the logs tell.
  */
 async function arrivalOf(
-  id: string,
+  { id, vault }: { readonly id: string; readonly vault: Address | undefined },
   logs: readonly ChainLog[],
   state: BlockState,
   options: HistoryOptions,
 ): Promise<Arrival> {
   const { venues, tokens } = options
   const stored = await venues.readStored(state, id)
-  if (stored === null) throw new Contradiction(`position ${id} has logs and isn't there`)
+  if (stored === null) throw new Contradiction(`position ${id} has logs and isn't there`, vault)
   if (!isInTokens(tokens, stored)) return 'stray'
   let added = 0n
   for (const log of logs) {
@@ -67,7 +74,7 @@ async function arrivalOf(
   const before = liquidity === 0n ? 0n : await liquidityBefore(id, options)
   if (before === liquidity) return { ...newPosition, liquidity }
   const { number } = state.block
-  throw new Contradiction(`at block ${number} position ${id} has ${liquidity} more liquidity than by the logs`)
+  throw new Contradiction(`at block ${number} position ${id} has ${liquidity} more liquidity than by the logs`, vault)
 }
 
 /** Reads the liquidity of a position before the first block of the vaults. */

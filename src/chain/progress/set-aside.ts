@@ -1,5 +1,5 @@
 import type { Address } from 'viem'
-import { ContractMismatch, PriceUnavailable } from '../errors.ts'
+import { ContractMismatch, type LogsIncomplete, PriceUnavailable } from '../errors.ts'
 import type { Header } from '../rpc/block.ts'
 
 /** A vault whose facts are not read from some second on, for a reason that waiting does not change. */
@@ -17,7 +17,7 @@ export interface LateVault extends Pick<Header, 'number' | 'hash'> {
 }
 
 /** A fault of one vault. */
-export type VaultFault = ContractMismatch | PriceUnavailable
+export type VaultFault = ContractMismatch | PriceUnavailable | LogsIncomplete
 
 /** Collects the faults of vaults, so that the facts of the others are read all the same. */
 export class VaultFaults {

@@ -51,7 +51,10 @@ export async function* readStage(
       if (isAtEnd) return
     } catch (error) {
       if (!(error instanceof Contradiction)) throw error
-      if (++progress.rereads > maxRereads) throw new LogsIncomplete(error.message)
+      if (++progress.rereads > maxRereads) {
+        await leaveOutContradicted(options, progress, error, onFault)
+        continue
+      }
       options.report('warn', 'The chain is read again', { reason: error.message })
       await wait(rereadSeconds * 1_000, undefined, { signal: options.signal })
     }
@@ -77,6 +80,26 @@ async function* readOn(
     if (faults.size > 0) return false
   }
   return true
+}
+
+/**
+ * Leaves out the vault whose logs and contracts disagree for good, from the last second that was yielded.
+ * @throws {LogsIncomplete} when the contradiction is not about one vault
+ */
+async function leaveOutContradicted(
+  { rpc }: ReaderOptions,
+  progress: StageProgress,
+  { message, vault }: Contradiction,
+  onFault: OnFault,
+): Promise<void> {
+  const fault = new LogsIncomplete(message)
+  const configured = progress.vaults.find(({ address }) => address === vault)
+  if (configured === undefined) throw fault
+  const first = Math.min(...progress.vaults.map(({ firstBlock }) => firstBlock))
+  const { number, hash } = progress.from ?? (await rpc.ask((node) => node.block(first)))
+  const vaults = progress.vaults.filter((one) => one !== configured)
+  Object.assign(progress, { rereads: 0, vaults })
+  onFault({ address: configured.address, number, hash }, fault)
 }
 
 function leaveOut(faults: SecondFacts['faults'], { number, hash }: Header, onFault: OnFault): void {

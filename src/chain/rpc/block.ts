@@ -40,12 +40,18 @@ export function readHeader(value: unknown): Header {
 
 /**
  * Validates logs from a node's response.
- * @returns the logs in the order of blocks and log indexes
+ * @returns the logs in the order of blocks and log indexes, each once
  * @throws {NodeFault} when they have another form
  */
 export function readLogs(value: unknown): ChainLog[] {
   if (!Array.isArray(value)) throw new NodeFault('gave no list of logs')
-  return value.map(readLog).sort((a, b) => a.block - b.block || a.logIndex - b.logIndex)
+  return sortLogs(value.map(readLog))
+}
+
+/** Sorts logs and removes duplicates: a log may match two filters, and some nodes tell one twice. */
+export function sortLogs(logs: readonly ChainLog[]): ChainLog[] {
+  const once = new Map(logs.map((log) => [`${log.blockHash} ${log.logIndex}`, log]))
+  return [...once.values()].sort((a, b) => a.block - b.block || a.logIndex - b.logIndex)
 }
 
 function readLog(value: unknown): ChainLog {

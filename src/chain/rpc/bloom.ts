@@ -32,6 +32,11 @@ export function bloomOf(logs: readonly Pick<ChainLog, 'address' | 'topics'>[]): 
   return `0x${Buffer.from(bytes).toString('hex')}`
 }
 
+/** Tells whether a bloom filter has all bits of another one. */
+export function isCovered(bloom: Hex, by: Hex): boolean {
+  return (BigInt(bloom) & ~BigInt(by)) === 0n
+}
+
 /**
  * Returns the three bits of a value in the 2048-bit filter: the low 11 bits of each of the first three byte pairs of
  * its Keccak-256 hash.

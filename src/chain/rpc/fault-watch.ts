@@ -128,6 +128,11 @@ export class FailingRequest {
     return [...this.#newest].map(([node, fault]) => ({ node, fault }))
   }
 
+  /** Whether all nodes have failed for reasons other than outages and rate limits. */
+  get isLasting(): boolean {
+    return [...this.#newest.values()].every(({ lasting }) => lasting !== null)
+  }
+
   failed(node: Node, error: unknown): void {
     this.#newest.set(node, node.explain(error))
   }

@@ -1,5 +1,5 @@
 import { BaseError, HttpRequestError, RpcRequestError, TimeoutError } from 'viem'
-import { RequestFailed } from '../errors.ts'
+import { NodeResting, RequestFailed } from '../errors.ts'
 import { withoutSecrets } from './url-secrets.ts'
 
 /** A fault of a node that lasts until somebody does something about it. */
@@ -91,6 +91,7 @@ const methodNotFoundCodes: readonly number[] = [-32_601, -32_004]
 export function explainFault(error: unknown, url: string): ExplainedFault {
   const cause = error instanceof RequestFailed ? error.cause : error
   const text = (words: string): string => withoutSecrets(words, url)
+  if (cause instanceof NodeResting) return { reason: cause.message, lasting: null }
   if (!(cause instanceof BaseError)) return { reason: text((cause as Error).message), lasting: unexplained }
   const answered = cause.walk((one) => one instanceof RpcRequestError)
   if (answered instanceof RpcRequestError) {

@@ -4,9 +4,12 @@ import type { ChainConfig } from '../config.ts'
 import { ChainDiverged, NodeFault } from '../errors.ts'
 import type { Rpc } from './rpc.ts'
 
-/** Number of times that all nodes must agree before a final block counts as reorganised. */
-const confirmations = 3
-const pauseMilliseconds = 300
+/**
+ * Number of times that all nodes must agree before a final block counts as reorganised: behind one URL there may be
+ * nodes that disagree.
+ */
+const confirmations = 10
+const pauseMilliseconds = 200
 
 /** Returns the newest final block, by the configured finality: the `finalized` tag or a number of confirmations. */
 export function finalBlock(rpc: Rpc, finality: ChainConfig['finality']): Promise<Header> {

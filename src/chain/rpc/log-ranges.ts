@@ -1,6 +1,6 @@
 import { getLogsRetryHelper } from '@ponder/utils'
 import { numberToHex, type RpcError } from 'viem'
-import type { ChainLog } from './block.ts'
+import { type ChainLog, sortLogs } from './block.ts'
 import { RequestFailed } from '../errors.ts'
 import type { LogFilter, Node } from './node.ts'
 import type { Rpc } from './rpc.ts'
@@ -8,23 +8,43 @@ import type { Rpc } from './rpc.ts'
 const firstBlocks = 1_000
 const maxBlocks = 10_000
 
+/** After so many answers a width is tried that was refused before. */
+const answersBeforeTrial = 50
+/** An outage of a provider, which @ponder/utils takes for a range that is too wide. */
+const outageText = 'no backend is currently healthy'
+
 /** Adapts the number of blocks in a log request to the limits of the nodes. */
 export class RangeWidth {
   blocks = firstBlocks
+  /** The width that is known to be granted, once one was refused. */
+  #ceiling = maxBlocks
+  #answers = 0
 
-  /** Doubles the width after a success. */
+  /** Doubles the width after a success, seldom beyond one that was refused. */
   grow(): void {
-    this.blocks = Math.min(maxBlocks, this.blocks * 2)
+    if (++this.#answers >= answersBeforeTrial) {
+      this.#ceiling = Math.min(maxBlocks, this.#ceiling * 2)
+      this.#answers = 0
+    }
+    this.blocks = Math.min(this.#ceiling, this.blocks * 2)
   }
 
-  /** Reduces the width after an error: to the provider's suggestion, or by half. */
-  shrink(error: unknown): void {
-    const half = Math.max(1, Math.floor(this.blocks / 2))
-    const params = [{ fromBlock: numberToHex(1), toBlock: numberToHex(this.blocks) }] as const
+  /**
+   * Reduces the width after an error: to the provider's suggestion, or to half.
+   * @param asked number of blocks of the request
+   * @returns whether the provider has refused the range, so that a smaller one can be asked for at once
+   */
+  shrink(error: unknown, asked: number): boolean {
+    const params = [{ fromBlock: numberToHex(1), toBlock: numberToHex(asked) }] as const
     const advice = getLogsRetryHelper({ params: [...params], error: error as RpcError })
     const [first] = advice.shouldRetry && advice.isSuggestedRange ? advice.ranges : []
+    const half = Math.floor(asked / 2)
     const advised = first === undefined ? half : Number(first.toBlock) - Number(first.fromBlock) + 1
     this.blocks = Math.max(1, Math.min(advised, this.blocks))
+    if (!advice.shouldRetry || String(error).includes(outageText)) return false
+    this.#ceiling = this.blocks
+    this.#answers = 0
+    return this.blocks < asked
   }
 }
 
@@ -40,12 +60,6 @@ export async function readHistory(
   return sortLogs(found.flat())
 }
 
-/** Sorts logs and removes duplicates, because a log may match two filters. */
-export function sortLogs(logs: readonly ChainLog[]): ChainLog[] {
-  const once = new Map(logs.map((log) => [`${log.blockHash} ${log.logIndex}`, log]))
-  return [...once.values()].sort((a, b) => a.block - b.block || a.logIndex - b.logIndex)
-}
-
 async function readOne(rpc: Rpc, filter: LogFilter, from: number, to: number, width: RangeWidth): Promise<ChainLog[]> {
   const found: ChainLog[] = []
   for (let at = from; at <= to;) {
@@ -57,15 +71,16 @@ async function readOne(rpc: Rpc, filter: LogFilter, from: number, to: number, wi
 }
 
 async function readSome(node: Node, filter: LogFilter, from: number, to: number, width: RangeWidth) {
-  const end = Math.min(from + width.blocks - 1, to)
   // The node must know the last block before its logs are accepted: a node that lags omits logs silently.
   await node.block(to)
-  try {
-    const logs = await node.logsIn(filter, from, end)
-    width.grow()
-    return { logs, end }
-  } catch (error) {
-    if (error instanceof RequestFailed) width.shrink(error.cause)
-    throw error
+  for (;;) {
+    const end = Math.min(from + width.blocks - 1, to)
+    try {
+      const logs = await node.logsIn(filter, from, end)
+      width.grow()
+      return { logs, end }
+    } catch (error) {
+      if (!(error instanceof RequestFailed) || !width.shrink(error.cause, end - from + 1)) throw error
+    }
   }
 }

@@ -152,14 +152,14 @@ export class BlockState {
       const values = await this.#aggregate(calls)
       if (values !== null) return values
       // A contract that is there must answer: then a node is wrong.
-      if (await contractExists(rpc, multicall.address, block.hash)) return this.#aggregateRequired(calls)
+      if (await contractExists(rpc, multicall.address, block)) return this.#aggregateRequired(calls)
       multicall.setAbsentAt(block.number)
     }
     return Promise.all(calls.map((call) => this.#readSingly(call)))
   }
 
   async #aggregateRequired(calls: readonly ContractCall<unknown>[]): Promise<unknown[]> {
-    return this.rpc.ask(async (node) => {
+    return this.rpc.askAt(this.block, async (node) => {
       const values = await this.#aggregateAt(node, calls)
       if (values !== null) return values
       throw new NodeFault(`says that ${this.multicall.address} has no code at block ${this.block.number}`)
@@ -168,7 +168,7 @@ export class BlockState {
 
   /** Returns null where Multicall3 seems to be absent. */
   #aggregate(calls: readonly ContractCall<unknown>[]): Promise<unknown[] | null> {
-    return this.rpc.ask((node) => this.#aggregateAt(node, calls))
+    return this.rpc.askAt(this.block, (node) => this.#aggregateAt(node, calls))
   }
 
   // Not viem's multicall, which reports a failed request as reverted calls; here only the latter are results.
@@ -185,7 +185,7 @@ export class BlockState {
   async #readSingly(call: ContractCall<unknown>): Promise<unknown> {
     // Empty data means that there is no contract, which a node out of sync may say too.
     for (let empty = 0; empty < confirmations; empty++) {
-      const result = await this.rpc.ask((node) => this.#callAt(node, call))
+      const result = await this.rpc.askAt(this.block, (node) => this.#callAt(node, call))
       if (!result.success || result.returnData !== '0x') return decodeResult(call, result)
     }
     return null

@@ -8,6 +8,9 @@ import { type ExplainedFault, explainFault } from './faults.ts'
 /** Timeout of a request. */
 const timeoutMilliseconds = 20_000
 
+/** A node that asks for a longer rest is asked again after this one. */
+const maxRestMilliseconds = 60_000
+
 /** Filter of eth_getLogs; an absent topic matches any. */
 export interface LogFilter {
   readonly address?: Address | readonly Address[]
@@ -28,13 +31,19 @@ export interface Node {
   logsOf(filter: LogFilter, blockHash: Hex): Promise<ChainLog[]>
   code(address: Address, blockHash: Hex): Promise<Hex>
   call(to: Address, data: Hex, blockHash: Hex): Promise<Hex>
+  /** Milliseconds for which it has asked not to be asked; 0 where it has not. */
+  restMilliseconds(): number
   /** Explains why a request to this node failed. */
   explain(error: unknown): ExplainedFault
 }
 
 /** Creates a client of a node. */
 export function connectNode({ url, requestsPerSecond }: NodeConfig): Node {
-  const request = createRequest(url, requestsPerSecond)
+  let restsUntil = 0
+  const onRetryAfter = (milliseconds: number): void => {
+    restsUntil = performance.now() + Math.min(milliseconds, maxRestMilliseconds)
+  }
+  const request = createRequest(url, requestsPerSecond, onRetryAfter)
   const logs = async (filter: LogFilter, of: Record<string, Hex>): Promise<ChainLog[]> => {
     const answer = await request({ method: 'eth_getLogs', params: [{ ...filter, ...of }] })
     return readLogs(answer)
@@ -62,6 +71,7 @@ export function connectNode({ url, requestsPerSecond }: NodeConfig): Node {
       bytes(await request({ method: 'eth_getCode', params: [address, { blockHash }] })),
     call: async (to, data, blockHash) =>
       bytes(await request({ method: 'eth_call', params: [{ to, data }, { blockHash }] })),
+    restMilliseconds: () => Math.max(0, restsUntil - performance.now()),
     explain: (error) => explainFault(error, url),
   }
 }
@@ -77,10 +87,12 @@ type Request = (body: RequestBody) => Promise<unknown>
 const refusals: readonly number[] = [401, 402, 403]
 
 /** Creates a rate-limited request function. The caller retries, at another node first. */
-function createRequest(url: string, requestsPerSecond: number): Request {
+function createRequest(url: string, requestsPerSecond: number, onRetryAfter: (milliseconds: number) => void): Request {
   const onFetchResponse = async (response: Response): Promise<void> => {
-    const { ok, status, statusText } = response
+    const { ok, status, statusText, headers } = response
     if (ok) return
+    const rest = readRetryAfter(headers)
+    if (rest !== null) onRetryAfter(rest)
     const text = await response.clone().text()
     if (!refusals.includes(status) && isRpcError(text)) return
     throw new HttpRequestError({ url, status, details: text.trim() === '' ? statusText : text })
@@ -98,6 +110,21 @@ function createRequest(url: string, requestsPerSecond: number): Request {
       throw new RequestFailed(body.method, usesBlockHash(body), { cause })
     }
   }
+}
+
+/**
+ * Reads how long a node asks not to be asked again.
+ * @returns milliseconds; null where it does not
+ * @see RFC 9110, section 10.2.3, Retry-After: seconds, or a date
+ */
+function readRetryAfter(headers: Headers): number | null {
+  const text = headers.get('retry-after')
+  if (text === null || text.trim() === '') return null
+  const seconds = Number(text)
+  const milliseconds = Number.isNaN(seconds)
+    ? Date.parse(text) - Date.parse(headers.get('date') ?? '')
+    : seconds * 1_000
+  return milliseconds > 0 ? milliseconds : null
 }
 
 /** Tells whether the body of a response is a JSON-RPC error, which then says more than the HTTP status. */

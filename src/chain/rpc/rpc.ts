@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { ChainConfig } from '../config.ts'
-import { ChainError, WrongChain } from '../errors.ts'
+import { ChainError, Contradiction, NodeResting, WrongChain } from '../errors.ts'
 import {
   defaultFaultTimes,
   type FailingRequest,
@@ -9,6 +9,7 @@ import {
   FaultWatch,
   type FaultWatchOptions,
 } from './fault-watch.ts'
+import type { Header } from './block.ts'
 import { connectNode, type Node } from './node.ts'
 
 /** Pause after all nodes have failed, which doubles each time. */
@@ -20,14 +21,26 @@ export interface RpcRetryOptions {
 
 const defaultRetry: RpcRetryOptions = { firstMilliseconds: 250, maxMilliseconds: 15_000 }
 
+/** Number of times that a block must be another one before that is believed: a node may be out of sync. */
+const confirmations = 5
+
+/** A block, of which there may be others of the same number. */
+export type BlockId = Pick<Header, 'number' | 'hash'>
+
 /** All nodes of a chain. */
 export interface Rpc {
   readonly nodes: readonly Node[]
   /**
    * Runs work at one node, and retries at the next until it succeeds.
-   * @throws {ChainError} when the work throws it
+   * @throws {ChainError | Contradiction} when the work throws it
    */
   ask<Value>(work: (node: Node) => Promise<Value>): Promise<Value>
+  /**
+   * Runs work about one block, known by its hash, in the same way.
+   * @throws {Contradiction} when all nodes that answer have another block of that number: it was reorganised, or never
+   * was one of the chain
+   */
+  askAt<Value>(block: BlockId, work: (node: Node) => Promise<Value>): Promise<Value>
 }
 
 /** Options of {@link connectRpc}. */
@@ -55,41 +68,59 @@ export function connectRpc({ rpc, chainId }: Pick<ChainConfig, 'rpc' | 'chainId'
     checked.add(node)
   }
   /** Runs work at one node after the other, until it succeeds. */
-  const tryAll = async <Value>(work: (node: Node) => Promise<Value>, request: FailingRequest): Promise<Value> => {
+  const tryAll = async <Value>(
+    work: (node: Node) => Promise<Value>,
+    request: FailingRequest,
+    block: BlockId | null,
+  ): Promise<Value> => {
     const first = turn++
+    let replaced = 0
     for (let failures = 0; ; failures++) {
       signal.throwIfAborted()
       const node = nodes[(first + failures) % nodes.length] as Node
       try {
+        const rest = node.restMilliseconds()
+        if (rest > 0) throw new NodeResting(rest)
         return await unlessAborted(
           check(node).then(() => work(node)),
           signal,
         )
       } catch (error) {
-        if (error instanceof ChainError || signal.aborted) throw error
+        if (error instanceof ChainError || error instanceof Contradiction || signal.aborted) throw error
         request.failed(node, error)
       }
       // The next node is asked at once.
       if ((failures + 1) % nodes.length > 0) continue
       const round = Math.floor(failures / nodes.length)
-      const pause = request.roundFailed(Math.min(firstMilliseconds * 2 ** round, maxMilliseconds))
+      const rest = Math.min(...nodes.map((one) => one.restMilliseconds()))
+      const pause = request.roundFailed(Math.max(rest, Math.min(firstMilliseconds * 2 ** round, maxMilliseconds)))
       await wait(pause, undefined, { signal })
+      if (block === null || !request.isLasting) continue
+      replaced = (await isReplaced(nodes, block)) ? replaced + 1 : 0
+      if (replaced >= confirmations) {
+        throw new Contradiction(`block ${block.number} was ${block.hash}, and is not any more`)
+      }
     }
   }
-  return {
-    nodes,
-    async ask(work) {
-      const request = faults.begin()
-      let isAnswered = false
-      try {
-        const value = await tryAll(work, request)
-        isAnswered = true
-        return value
-      } finally {
-        request.end(isAnswered)
-      }
-    },
+  const ask = async <Value>(work: (node: Node) => Promise<Value>, block: BlockId | null = null): Promise<Value> => {
+    const request = faults.begin()
+    let isAnswered = false
+    try {
+      const value = await tryAll(work, request, block)
+      isAnswered = true
+      return value
+    } finally {
+      request.end(isAnswered)
+    }
   }
+  return { nodes, ask: (work) => ask(work), askAt: (block, work) => ask(work, block) }
+}
+
+/** Tells whether all nodes that answer have another block in the place of one. */
+async function isReplaced(nodes: readonly Node[], { number, hash }: BlockId): Promise<boolean> {
+  const answers = await Promise.allSettled(nodes.map((node) => node.block(number)))
+  const found = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value.hash] : []))
+  return found.length > 0 && !found.includes(hash)
 }
 
 /** Settles with the work, or rejects at once when it is aborted. */

@@ -32,6 +32,7 @@ export function checkTotals(block: number, contents: VaultContents): void {
   const named = unknown.map(({ lower, upper }) => `${lower} to ${upper}`).join(' and ')
   throw new Contradiction(
     `at block ${block} the vault ${vault} tells a total of ${sums}: it names ${named}, and no log tells a position there`,
+    vault,
   )
 }
 

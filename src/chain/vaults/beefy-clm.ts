@@ -59,7 +59,7 @@ export const beefyClm: VaultAdapter = {
       case 'Deposit':
         return { kind: 'deposited', amounts: [args.amount0, args.amount1], owner: args.user, shares: args.shares }
       case 'Withdraw':
-        return { kind: 'withdrawn', amounts: [args.amount0, args.amount1] }
+        return { kind: 'withdrawn', amounts: [args.amount0, args.amount1], shares: args.shares }
       case 'ChargedFees': {
         const units = args.callFeeAmount + args.beefyFeeAmount + args.strategistFeeAmount
         return units === 0n ? null : { kind: 'earned', amounts: [units] }

@@ -1,6 +1,6 @@
 import { type Address, parseAbi } from 'viem'
 import type { VaultConfig } from '../config.ts'
-import { ChainUnreadable, ContractMismatch, PriceUnavailable } from '../errors.ts'
+import { ChainUnreadable, ContractMismatch, Contradiction, PriceUnavailable } from '../errors.ts'
 import { initialPositions } from '../positions/initial-positions.ts'
 import type { ChainConnection } from '../reader.ts'
 import type { Header } from '../rpc/block.ts'
@@ -44,7 +44,8 @@ async function checkVault(connection: ChainConnection, vault: VaultConfig, block
       await work()
       return true
     } catch (error) {
-      if (![ContractMismatch, PriceUnavailable, ChainUnreadable].some((kind) => error instanceof kind)) throw error
+      const told = [ContractMismatch, PriceUnavailable, ChainUnreadable, Contradiction]
+      if (!told.some((kind) => error instanceof kind)) throw error
       missing.push((error as Error).message)
       return false
     }

@@ -14,8 +14,8 @@ export async function requireCreation(
   { address, firstBlock }: VaultConfig,
 ): Promise<void> {
   const [before, now] = await Promise.all([
-    contractExists(state.rpc, address, parentHash),
-    contractExists(state.rpc, address, state.block.hash),
+    contractExists(state.rpc, address, { number: state.block.number - 1, hash: parentHash }),
+    contractExists(state.rpc, address, state.block),
   ])
   if (before) throw new ContractMismatch(address, firstBlock - 1, 'is there before its firstBlock, already')
   if (!now) throw new ContractMismatch(address, firstBlock, 'is not there in its firstBlock, not yet')

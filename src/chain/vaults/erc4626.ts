@@ -26,7 +26,7 @@ export const erc4626: VaultAdapter = {
     const { assets, owner, shares } = args
     return eventName === 'Deposit'
       ? { kind: 'deposited', amounts: [assets], owner, shares }
-      : { kind: 'withdrawn', amounts: [assets] }
+      : { kind: 'withdrawn', amounts: [assets], shares }
   },
   async readTerms(state, vault) {
     const [owner, asset, ...totals] = await Promise.all([

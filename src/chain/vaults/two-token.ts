@@ -68,7 +68,7 @@ export const twoTokenShares: VaultAdapter = {
       case 'Deposit':
         return { kind: 'deposited', amounts: [args.amount0, args.amount1], owner: args.to, shares: args.shares }
       case 'Withdraw':
-        return { kind: 'withdrawn', amounts: [args.amount0, args.amount1] }
+        return { kind: 'withdrawn', amounts: [args.amount0, args.amount1], shares: args.shares }
       case 'ZeroBurn':
         return charged(args.fee === 0 ? [0n, 0n] : [args.fees0 / BigInt(args.fee), args.fees1 / BigInt(args.fee)])
       case 'CollectFees':

@@ -11,7 +11,7 @@ export type VaultChange =
       readonly owner: Address
       readonly shares: bigint
     }
-  | { readonly kind: 'withdrawn'; readonly amounts: readonly bigint[] }
+  | { readonly kind: 'withdrawn'; readonly amounts: readonly bigint[]; readonly shares: bigint }
   /** Fees that the vault has paid, or owes from then on. */
   | { readonly kind: 'charged'; readonly amounts: readonly bigint[] }
   /** Earnings of which the vault pays a part as fees; the log doesn't say which. */

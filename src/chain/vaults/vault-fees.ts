@@ -85,6 +85,11 @@ export function withoutDepositMints<One extends LoggedChange>(changes: readonly 
   return changes.filter((one) => !explained.has(one))
 }
 
+/** Reads the account that a vault names as the recipient of its fees; null where it names none. */
+export function readFeeRecipient(state: BlockState, vault: Address): Promise<Address | null> {
+  return state.read(contractCall(feeAbi, vault, 'feeRecipient', []))
+}
+
 /**
  * Returns the assets that minted shares are worth at the end of a block, by the vault's own price of a share; null where
  * they are no fee, since the account is no recipient of fees, neither then nor in the block before.
@@ -97,8 +102,7 @@ export async function feeAssets(
   { recipients, namesRecipient }: FeeTerms,
   { to, shares }: Extract<VaultChange, { kind: 'minted' }>,
 ): Promise<bigint | null> {
-  const recipient = contractCall(feeAbi, vault, 'feeRecipient', [])
-  const named = namesRecipient ? await Promise.all([state.read(recipient), before.read(recipient)]) : []
+  const named = namesRecipient ? await Promise.all([state, before].map((one) => readFeeRecipient(one, vault))) : []
   if (![...recipients, ...named].includes(to)) return null
   return state.readRequired(contractCall(feeAbi, vault, 'convertToAssets', [shares]))
 }

@@ -16,6 +16,7 @@ export type RpcAnswer =
 export interface HttpAnswer {
   readonly status: number
   readonly body: string
+  readonly headers?: Readonly<Record<string, string>>
 }
 
 /** Behaviour of a proxy for a request: an answer of its own, the node's answer changed, or none at all. */
@@ -44,6 +45,7 @@ export async function startProxy(url: string, meddle: Meddle = (_, pass) => pass
       outbound.setHeader('content-type', 'application/json')
       if ('status' in answer) {
         outbound.statusCode = answer.status
+        for (const [name, value] of Object.entries(answer.headers ?? {})) outbound.setHeader(name, value)
         return void outbound.end(answer.body)
       }
       outbound.end(JSON.stringify({ ...answer, jsonrpc: '2.0', id: request.id }))

@@ -1,0 +1,211 @@
+import { type Address, hexToNumber, toEventSelector } from 'viem'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { describeOnChain, patienceMilliseconds, startChain, type TestChain } from './support/anvil.ts'
+import { usdc, weth } from './support/amounts.ts'
+import * as artifacts from './support/artifacts.ts'
+import { openVault, type Operator } from './support/operator.ts'
+import { deployProtocol, type Protocol } from './support/protocol.ts'
+import { type Meddle, type RpcRequest, startProxy } from './support/proxy.ts'
+import { chainJson, linesOf, type Said } from './support/reading.ts'
+
+const deposit = toEventSelector('Deposit(address,address,uint256,uint256)')
+
+interface LogRequest {
+  readonly blockHash?: string
+  readonly fromBlock?: `0x${string}`
+  readonly toBlock?: `0x${string}`
+}
+
+interface Log {
+  readonly topics: readonly string[]
+  readonly blockNumber: `0x${string}`
+  readonly logIndex: string
+}
+
+describeOnChain('a reader of nodes with odd ways', () => {
+  let chain: TestChain
+  let protocol: Protocol
+  let vault: Operator
+  /** Its shares are not explained by its deposits: some are for an account that nobody has named. */
+  let paying: Operator
+  let right: string[]
+  /** A URL whose answers a test changes. */
+  let meddle: Meddle
+  let proxy: Awaited<ReturnType<typeof startProxy>>
+
+  beforeAll(async () => {
+    chain = await startChain()
+    protocol = await deployProtocol(chain)
+    const [, , alice, bob, , nobody] = chain.accounts as [Address, Address, Address, Address, Address, Address]
+    vault = await openVault(chain, protocol, protocol.usdc)
+    paying = await openVault(chain, protocol, protocol.usdc, artifacts.feeVault, nobody)
+    await chain.block(paying.deposit(bob, usdc(1_000)))
+    for (const pause of [40, 40, 70, 1, 1]) {
+      await chain.block(vault.deposit(alice, usdc(20)), vault.deposit(bob, usdc(30)), vault.withdraw(alice, usdc(3)))
+      await chain.block(paying.callOf(paying.owner, 'accrue', usdc(2)))
+      await chain.mine(pause)
+    }
+    await chain.mine(4)
+    proxy = await startProxy(chain.url, (request, pass) => meddle(request, pass))
+    right = await linesOf(jsonOf(chain.url))
+    expect(right.length).toBeGreaterThan(30)
+  }, patienceMilliseconds)
+  afterAll(async () => {
+    await proxy.close()
+    await chain.stop()
+  })
+
+  const jsonOf = (url: string, ...more: Operator[]) =>
+    chainJson(
+      url,
+      protocol,
+      [vault, paying, ...more].map(({ address, firstBlock }) => ({ address, firstBlock })),
+    )
+
+  /** Reads from a node whose lists of logs are changed. */
+  function readWith(
+    change: (logs: readonly Log[], request: LogRequest) => readonly Log[],
+    said: Said[] = [],
+    ...more: Operator[]
+  ): Promise<string[]> {
+    meddle = async (request, pass) => {
+      const answer = await pass()
+      if (request.method !== 'eth_getLogs' || !('result' in answer)) return answer
+      return { result: change(answer.result as Log[], request.params[0] as LogRequest) }
+    }
+    return linesOf(jsonOf(proxy.url, ...more), said)
+  }
+
+  test('that tell logs twice, and in another order, reads each once', async () => {
+    expect(await readWith((logs) => [...logs, ...logs].reverse())).toEqual(right)
+  })
+
+  test('that leave deposits out of a range asks again', async () => {
+    let leftOut = 0
+    const lines = await readWith((logs, { blockHash }) => {
+      if (blockHash !== undefined || leftOut > 0) return logs
+      const kept = logs.filter(({ topics }) => topics[0] !== deposit)
+      leftOut += logs.length - kept.length
+      return kept
+    })
+    expect(leftOut).toBeGreaterThan(0)
+    expect(lines).toEqual(right)
+  })
+
+  test('that leave one of several logs out of a block reads all of the block', async () => {
+    const cut = new Set<string>()
+    const lines = await readWith((logs, { blockHash }) => {
+      if (blockHash === undefined) return logs
+      // Then all logs of the block are asked for, and told twice.
+      if (cut.has(blockHash)) return [...logs, ...logs]
+      const rest = withoutOneDeposit(logs)
+      if (rest.length < logs.length) cut.add(blockHash)
+      return rest
+    })
+    expect(cut.size).toBeGreaterThan(1)
+    expect(lines).toEqual(right)
+  })
+
+  test('that have logs which the bloom filter of their block leaves out reads on', async () => {
+    let added = 0
+    const lines = await readWith((logs, { blockHash, ...filter }) => {
+      if (blockHash === undefined) return logs
+      // All logs of a block are asked for where some are missing.
+      if (Object.keys(filter).length > 0) return withoutOneDeposit(logs)
+      added++
+      const [first] = logs
+      return first === undefined ? logs : [...logs, { ...first, topics: [`0x${'5'.repeat(64)}`], logIndex: '0x3e7' }]
+    })
+    expect(added).toBeGreaterThan(0)
+    expect(lines).toEqual(right)
+  })
+
+  test.each([
+    ['and suggests a range', 'Try with this block range [0x1, 0x10].'],
+    ['and no more', ''],
+  ])('that answer with 10,000 logs at most %s narrows the range at once, and keeps to it', async (_name, advice) => {
+    let refused = 0
+    meddle = (request, pass) => {
+      if (widthOf(request) <= 20) return pass()
+      refused++
+      const message = `query returned more than 10000 results. ${advice}`
+      return Promise.resolve({ error: { code: -32_005, message } })
+    }
+    const said: Said[] = []
+    expect(await linesOf(jsonOf(proxy.url), said)).toEqual(right)
+    expect(said.filter(({ level }) => level !== 'info')).toEqual([])
+    // Each of the few filters may be refused down to the width that is granted.
+    expect(refused).toBeLessThan(40)
+  })
+
+  test('that ask for a rest gives it to them', async () => {
+    const times: number[] = []
+    meddle = (_, pass) => {
+      times.push(performance.now())
+      if (times.length > 1) return pass()
+      return Promise.resolve({ status: 429, body: 'slow down', headers: { 'retry-after': '1' } })
+    }
+    const said: Said[] = []
+    expect(await linesOf(jsonOf(proxy.url), said)).toEqual(right)
+    expect((times[1] ?? 0) - (times[0] ?? 0)).toBeGreaterThan(900)
+  })
+
+  test('behind one URL, of which one is on another fork, does not take that for a reorganisation', async () => {
+    const told = new Set<string>()
+    const odd = `0x${'7'.repeat(64)}`
+    meddle = async (request, pass) => {
+      const answer = await pass()
+      if (request.method !== 'eth_getBlockByNumber' || !('result' in answer)) return answer
+      const [at] = request.params as [`0x${string}`]
+      // The first answer about each block is of the other fork.
+      const isOdd = at.startsWith('0x') && hexToNumber(at) > vault.firstBlock + 20 && !told.has(at)
+      if (isOdd) told.add(at)
+      return isOdd ? { result: { ...(answer.result as object), hash: odd, parentHash: odd } } : answer
+    }
+    expect(await linesOf(jsonOf(proxy.url))).toEqual(right)
+    expect(told.size).toBeGreaterThan(10)
+  })
+
+  test('that never tell the logs of a position sets its vault aside, and reads the others', async () => {
+    const holding = await openVault(chain, protocol, protocol.usdc)
+    const [, , alice] = chain.accounts as [Address, Address, Address]
+    const swap = protocol.swapData(holding.address, protocol.usdc, protocol.weth, usdc(50))
+    const pair = [
+      [protocol.usdc, usdc(30)],
+      [protocol.weth, weth(0.02)],
+    ] as const
+    const mint = protocol.mintData(holding.address, -887_270, 887_270, pair)
+    await chain.block(holding.deposit(alice, usdc(100)))
+    await chain.block(holding.run([protocol.router, swap], [protocol.manager, mint]))
+    await chain.mine(70)
+    const others = await linesOf(jsonOf(chain.url))
+    const said: Said[] = []
+    const lines = await readWith((logs) => logs.filter(({ topics }) => !topics.includes(ofPosition)), said, holding)
+    const isOfHolding = (line: string): boolean => line.includes(holding.address)
+    expect(lines.filter((line) => !isOfHolding(line))).toEqual(others)
+    expect(said.filter(({ level }) => level === 'error')).toEqual([
+      {
+        level: 'error',
+        message: expect.stringMatching(
+          /^A vault is set aside: The nodes leave logs out, or a contract does not log all that it does: /,
+        ) as string,
+        facts: { vault: holding.address, block: expect.any(Number) as number },
+      },
+    ])
+  })
+})
+
+function withoutOneDeposit(logs: readonly Log[]): readonly Log[] {
+  const first = logs.findIndex(({ topics }) => topics[0] === deposit)
+  return logs.filter((_, index) => index !== first)
+}
+
+/** The topic of the position that the vault of the last test mints. */
+const ofPosition = `0x${'0'.repeat(63)}3`
+
+/** Blocks that logs are asked for; 0 where it is something else. */
+function widthOf({ method, params }: RpcRequest): number {
+  const { fromBlock, toBlock } = (params[0] ?? {}) as LogRequest
+  if (method !== 'eth_getLogs' || fromBlock === undefined || toBlock === undefined) return 0
+  return hexToNumber(toBlock) - hexToNumber(fromBlock) + 1
+}
