@@ -1,10 +1,10 @@
-import type { Browser, Locator, Page } from 'playwright-core'
+import type { Browser, Locator } from 'playwright-core'
 import { readFile } from 'node:fs/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { demoFacts } from '../../src/feed/demo/demo.ts'
 import { noBrowser, openBrowser } from '../support/browser.ts'
 import { emptyDatabase, type TestDatabase } from '../support/database.ts'
-import { explorerFolder, openExplorer } from '../support/explorer.ts'
+import { explorerFolder, openExplorer, rowsOf } from '../support/explorer.ts'
 import { liveGateway, type LiveGateway } from '../support/live.ts'
 import { addressOf, apply, deposit, mark, midnight, opened, owner, strategy } from '../support/world.ts'
 
@@ -57,7 +57,6 @@ describe.skipIf(noBrowser !== null)('the explorer', () => {
     await gateway.close()
   })
 
-  const rowsOf = (page: Page, table: string): Locator => page.getByRole('table', { name: table }).getByRole('row')
   const inStatus = (status: string) => vaults.find((vault) => vault.status === status)?.address ?? ''
   const values = (cells: Locator): Promise<string[]> =>
     cells.evaluateAll((all) => all.map((one) => one.getAttribute('value') ?? ''))
