@@ -70,7 +70,7 @@ function MoreRow({ columns, name, onWanted }: MoreRowProps) {
     if (isShown) onWanted()
   }, [isShown])
   return (
-    <tbody ref={watch ?? null}>
+    <tbody ref={watch}>
       <tr>
         <td colSpan={columns}>
           <button type="button" onClick={onWanted}>
