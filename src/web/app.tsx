@@ -5,6 +5,7 @@ import { allVaults, hrefOf, type PageState, readPageState, wholeUniverse } from 
 import { KeyForm } from './panels/key-form.tsx'
 import { NavigateContext, PageLink } from './panels/page-link.tsx'
 import { StatusLine } from './panels/status-line.tsx'
+import { ThemeSwitch } from './panels/theme-switch.tsx'
 import { shortAddress } from './panels/values.tsx'
 import { StrategiesView } from './views/strategies.tsx'
 import { UniverseView } from './views/universe.tsx'
@@ -46,6 +47,7 @@ export function Explorer({ nowSeconds, needsKey }: ExplorerProps) {
             </PageLink>
           </nav>
           {surroundings !== null && <StatusLine state={dataState} />}
+          <ThemeSwitch />
         </header>
         <main id="main" tabIndex={-1}>
           {surroundings === null ? (

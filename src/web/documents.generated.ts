@@ -225,6 +225,16 @@ export type VaultListQueryVariables = Exact<{
 
 export type VaultListQuery = { readonly vaults: { readonly totalCount: number, readonly nodes: ReadonlyArray<{ readonly id: string, readonly address: string, readonly status: VaultStatus, readonly valueUsd: string, readonly netUsd: string, readonly strategyDeltaUsd: string, readonly marketDeltaUsd: string, readonly updatedAt: number, readonly strategy: { readonly id: string, readonly name: string, readonly liveApr: number | null, readonly sigma: number | null }, readonly equity: ReadonlyArray<{ readonly netUsd: string }> }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly endCursor: string | null } } };
 
+export type VaultTableQueryVariables = Exact<{
+  first: number;
+  after?: string | null | undefined;
+  orderBy: VaultOrder;
+  where?: VaultWhere | null | undefined;
+}>;
+
+
+export type VaultTableQuery = { readonly vaults: { readonly nodes: ReadonlyArray<{ readonly id: string, readonly address: string, readonly status: VaultStatus, readonly valueUsd: string, readonly netUsd: string, readonly strategyDeltaUsd: string, readonly marketDeltaUsd: string, readonly updatedAt: number, readonly strategy: { readonly id: string, readonly liveApr: number | null, readonly sigma: number | null } }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly endCursor: string | null } } };
+
 export class TypedDocumentString<TResult, TVariables>
   extends String
   implements DocumentTypeDecoration<TResult, TVariables>
@@ -508,3 +518,28 @@ export const VaultListDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<VaultListQuery, VaultListQueryVariables>;
+export const VaultTableDocument = new TypedDocumentString(`
+    query VaultTable($first: Int!, $after: String, $orderBy: VaultOrder!, $where: VaultWhere) {
+  vaults(first: $first, after: $after, orderBy: $orderBy, where: $where) {
+    nodes {
+      id
+      address
+      status
+      valueUsd
+      netUsd
+      strategyDeltaUsd
+      marketDeltaUsd
+      updatedAt
+      strategy {
+        id
+        liveApr
+        sigma
+      }
+    }
+    pageInfo {
+      hasNextPage
+      endCursor
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<VaultTableQuery, VaultTableQueryVariables>;

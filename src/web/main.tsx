@@ -1,7 +1,9 @@
 import './style.css'
 import { render } from 'preact'
 import { Explorer } from './app.tsx'
+import { readTheme, showTheme } from './data/theme.ts'
 
+showTheme(readTheme())
 const root = document.querySelector('#app')
 if (root !== null) {
   const needsKey = document.documentElement.dataset['apiKey'] === 'required'

@@ -1,5 +1,5 @@
 import path from 'node:path'
-import type { Browser, Page } from 'playwright-core'
+import type { Browser, Locator, Page } from 'playwright-core'
 import { expect } from 'vitest'
 
 interface Compiler {
@@ -50,4 +50,9 @@ export async function openExplorer(
       expect(wrong).toEqual([])
     },
   }
+}
+
+/** The rows of a table of the explorer, the first of which is its head. */
+export function rowsOf(page: Page, table: string): Locator {
+  return page.getByRole('table', { name: table, exact: true }).getByRole('row')
 }

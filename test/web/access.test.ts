@@ -22,6 +22,11 @@ const names = [
   'universe',
 ] as const
 
+const backgrounds = new Map([
+  ['light', 'rgb(255, 255, 255)'],
+  ['dark', 'rgb(13, 17, 23)'],
+] as const)
+
 /** Runs axe-core in a page. Scripts that a test evaluates are not subject to the page's policy. */
 async function violationsIn(page: Page): Promise<string[]> {
   await page.evaluate(axe)
@@ -66,22 +71,47 @@ describe.skipIf(noBrowser !== null)('each view of the explorer', () => {
     if (page.url().includes('vault=')) await page.locator('.chart canvas').waitFor()
   }
 
-  const looks = [
-    ['light', 1_280],
-    ['dark', 1_280],
-    ['light', 360],
-  ] as const
-  const cases = looks.flatMap(([colorScheme, width]) => names.map((name) => [name, colorScheme, width] as const))
+  const backgroundOf = (page: Page): Promise<string> => page.evaluate('getComputedStyle(document.body).backgroundColor')
+  const cases = [1_280, 360].flatMap((width) => names.map((name) => [name, width] as const))
 
-  test.each(cases)('breaks no rule of axe-core: %s, %s, %i px wide', async (name, colorScheme, width) => {
-    const query = views[name]
-    const { page, closeFaultless } = await openExplorer(browser, gateway.server.origin, query, { colorScheme, width })
+  test.each(cases)('breaks no rule of axe-core in either theme: %s, %i px wide', async (name, width) => {
+    const { page, closeFaultless } = await openExplorer(browser, gateway.server.origin, views[name], { width })
     await loaded(page)
     for (const details of await page.locator('summary').all()) await details.click()
-    expect(await violationsIn(page)).toEqual([])
+    for (const [colorScheme, background] of backgrounds) {
+      await page.emulateMedia({ colorScheme })
+      expect(await backgroundOf(page)).toBe(background)
+      expect(await violationsIn(page), colorScheme).toEqual([])
+    }
     expect(await page.evaluate('document.documentElement.scrollWidth <= window.innerWidth')).toBe(true)
-    const background = await page.evaluate<string>('getComputedStyle(document.body).backgroundColor')
-    expect(background).toBe(colorScheme === 'dark' ? 'rgb(13, 17, 23)' : 'rgb(255, 255, 255)')
+    await closeFaultless()
+  })
+
+  test('has the theme that is chosen, by the keyboard too, and keeps it', async () => {
+    const { page, closeFaultless } = await openExplorer(browser, gateway.server.origin, views['an earning vault'])
+    await loaded(page)
+    const curve = (): Promise<string> =>
+      page.evaluate("getComputedStyle(document.querySelector('.chart')).getPropertyValue('--chart-value')")
+    const picture = async (): Promise<string> => page.evaluate("document.querySelector('.chart canvas').toDataURL()")
+    const theme = page.getByRole('combobox', { name: 'Theme' })
+    const [light, drawn] = [await curve(), await picture()]
+    await theme.focus()
+    await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('ArrowDown')
+    expect(await theme.inputValue()).toBe('dark')
+    expect(await backgroundOf(page)).toBe(backgrounds.get('dark'))
+    expect(await curve()).toMatch(/^rgb\(/)
+    expect(await curve()).not.toBe(light)
+    await expect.poll(picture).not.toBe(drawn)
+    await page.reload()
+    expect(await theme.inputValue()).toBe('dark')
+    expect(await backgroundOf(page)).toBe(backgrounds.get('dark'))
+    await theme.selectOption('system')
+    expect(await backgroundOf(page)).toBe(backgrounds.get('light'))
+    await page.emulateMedia({ colorScheme: 'dark' })
+    expect(await backgroundOf(page)).toBe(backgrounds.get('dark'))
+    await theme.selectOption('light')
+    expect(await backgroundOf(page)).toBe(backgrounds.get('light'))
     await closeFaultless()
   })
 

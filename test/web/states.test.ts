@@ -1,11 +1,12 @@
 import type { Browser } from 'playwright-core'
 import { Readable } from 'node:stream'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { DatabaseUnavailable } from '../../src/database/errors.ts'
 import { ingest } from '../../src/feed/ingest.ts'
 import { inputSource } from '../../src/feed/reading/source.ts'
 import type { AppOptions } from '../../src/http/app.ts'
 import { noBrowser, openBrowser } from '../support/browser.ts'
-import { emptyDatabase, type TestDatabase } from '../support/database.ts'
+import { emptyDatabase, readingBy, type TestDatabase } from '../support/database.ts'
 import { explorerFolder, openExplorer } from '../support/explorer.ts'
 import { liveGateway, type LiveGateway } from '../support/live.ts'
 import { addressOf, apply, deposit, mark, midnight, opened, strategy } from '../support/world.ts'
@@ -30,8 +31,8 @@ describe.skipIf(noBrowser !== null)('the explorer', () => {
   afterAll(() => browser.close())
   afterEach(() => gateway.close())
 
-  async function gatewayWith(options: Partial<AppOptions>, port = 0): Promise<LiveGateway> {
-    gateway = await liveGateway(database, { explorer: await explorerFolder(), ...options }, port)
+  async function gatewayWith(options: Partial<AppOptions>, port = 0, over = database): Promise<LiveGateway> {
+    gateway = await liveGateway(over, { explorer: await explorerFolder(), ...options }, port)
     return gateway
   }
 
@@ -85,6 +86,35 @@ describe.skipIf(noBrowser !== null)('the explorer', () => {
     const next = `${(now += 1) % 100_000}.75`
     await apply(database, [mark(vault, now, next)])
     await expect.poll(() => value.getAttribute('value'), { timeout: 30_000 }).toBe(next)
+    await page.close()
+  })
+
+  test('says that the database is away, keeps what it has, and goes on when the database is back', async () => {
+    let isAway = false
+    const unsteady = readingBy(database, (statement, values, signal, reader) =>
+      isAway ? Promise.reject(new DatabaseUnavailable('away')) : reader.read(statement, values, signal),
+    )
+    const { server, listener } = await gatewayWith({}, 0, unsteady)
+    // The browser itself writes of answers with status 503 to the console.
+    const { page } = await openExplorer(browser, server.origin, `?vault=${vault}`)
+    const value = page.getByRole('region', { name: 'Figures' }).locator('data').first()
+    const before = await value.getAttribute('value')
+    const says = page.getByRole('status').filter({ hasText: 'The database does not answer now.' })
+    expect(await says.count()).toBe(0)
+    const refused = page.waitForResponse((response) => response.status() === 503)
+    isAway = true
+    listener.listening(false)
+    await refused
+    await says.waitFor()
+    expect(await says.textContent()).toContain('These figures may be out of date.')
+    expect(await value.getAttribute('value')).toBe(before)
+    const valueUsd = `${(now += 1) % 100_000}.125`
+    await apply(database, [mark(vault, now, valueUsd)])
+    isAway = false
+    listener.listening(true)
+    await expect.poll(() => value.getAttribute('value'), { timeout: 30_000 }).toBe(valueUsd)
+    await says.waitFor({ state: 'detached' })
+    await expect.poll(() => page.getByRole('alert').count()).toBe(0)
     await page.close()
   })
 

@@ -1,12 +1,12 @@
-import type { Browser, Locator, Page } from 'playwright-core'
+import type { Browser, Locator } from 'playwright-core'
 import { readFile } from 'node:fs/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { demoFacts } from '../../src/feed/demo/demo.ts'
 import { noBrowser, openBrowser } from '../support/browser.ts'
 import { emptyDatabase, type TestDatabase } from '../support/database.ts'
-import { explorerFolder, openExplorer } from '../support/explorer.ts'
+import { explorerFolder, openExplorer, rowsOf } from '../support/explorer.ts'
 import { liveGateway, type LiveGateway } from '../support/live.ts'
-import { addressOf, apply, deposit, mark, midnight, opened, owner, strategy } from '../support/world.ts'
+import { addressOf, apply, deposit, event, mark, midnight, opened, owner, strategy } from '../support/world.ts'
 
 if (noBrowser !== null) console.warn(`The explorer is not opened in a browser: ${noBrowser}`)
 
@@ -57,7 +57,6 @@ describe.skipIf(noBrowser !== null)('the explorer', () => {
     await gateway.close()
   })
 
-  const rowsOf = (page: Page, table: string): Locator => page.getByRole('table', { name: table }).getByRole('row')
   const inStatus = (status: string) => vaults.find((vault) => vault.status === status)?.address ?? ''
   const values = (cells: Locator): Promise<string[]> =>
     cells.evaluateAll((all) => all.map((one) => one.getAttribute('value') ?? ''))
@@ -242,6 +241,45 @@ describe.skipIf(noBrowser !== null)('the explorer', () => {
       const csv = await readFile(await (await download).path(), 'utf8')
       expect(csv.split('\r\n').length, name).toBeGreaterThan(2)
     }
+    await closeFaultless()
+  })
+
+  test('shows a ledger to its oldest row as one scrolls, and saves all of it', async () => {
+    const [address, length] = [addressOf(7), 1_010]
+    const fees = Array.from({ length }, (_, index) =>
+      event(address, midnight + 20 + index, { type: 'fee', amountUsd: String(index) }),
+    )
+    await apply(database, fees)
+    const query = `?vault=${address}&types=fee`
+    const { page, closeFaultless } = await openExplorer(browser, gateway.server.origin, query)
+    await page.getByText('1,010 rows', { exact: true }).waitFor()
+    const scrolled = async (): Promise<number> => {
+      await page.mouse.wheel(0, 100_000)
+      return rowsOf(page, 'Ledger').count()
+    }
+    await expect.poll(scrolled, { timeout: 30_000 }).toBe(length + 1)
+    await rowsOf(page, 'Ledger').last().getByText('$0.00').waitFor()
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'Download Ledger as CSV' }).click(),
+    ])
+    const first = await gateway.get(`/vault/${address}/events?type=fee&limit=1000`, { headers: { accept: 'text/csv' } })
+    const csv = await readFile(await download.path(), 'utf8')
+    expect(csv.startsWith(await first.text())).toBe(true)
+    expect(csv.trimEnd().split('\r\n')).toHaveLength(length + 1)
+    await closeFaultless()
+  })
+
+  test('saves all vaults of a filter', async () => {
+    const { page, closeFaultless } = await openExplorer(browser, gateway.server.origin, `?owner=${owner}`)
+    await page.getByText(`${many + 1} vaults`).waitFor()
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'Download Vaults as CSV' }).click(),
+    ])
+    const lines = (await readFile(await download.path(), 'utf8')).trimEnd().split('\r\n')
+    expect(lines).toHaveLength(many + 2)
+    expect(lines[1]).toBe(`${polygon},calm,PLANTING,12345678901.123456,0,0,0,,,${midnight + 11}`)
     await closeFaultless()
   })
 

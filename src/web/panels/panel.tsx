@@ -1,4 +1,6 @@
+import { CombinedError } from '@urql/core'
 import type { ComponentChildren } from 'preact'
+import { useState } from 'preact/hooks'
 import { csvText, type CsvTable } from '../data/csv.ts'
 import { graphiqlLink } from '../data/graphiql-link.ts'
 import { queryProblem } from '../data/gateway-client.ts'
@@ -10,8 +12,8 @@ export interface PanelProps {
   readonly document: { toString(): string }
   readonly variables: Readonly<Record<string, unknown>>
   readonly state: QueryState<unknown>
-  /** The panel's data, for a download; null while there is none. */
-  readonly csv: (() => CsvTable) | null
+  /** Gives all of the panel's data, also what is not on the screen, for a download; null while there is none. */
+  readonly csv: (() => CsvTable | Promise<CsvTable>) | null
   /** Name of the downloaded file, without its ending. */
   readonly file: string
   readonly children: ComponentChildren
@@ -20,6 +22,7 @@ export interface PanelProps {
 /** A part of a view: its heading, its data, the query behind it and a download. */
 export function Panel({ title, document: source, variables, state, csv, file, children }: PanelProps) {
   const id = `panel-${title.toLowerCase().replaceAll(' ', '-')}`
+  const [saving, save] = useSaving()
   return (
     <section class="panel" aria-labelledby={id} aria-busy={state.isPending}>
       <header>
@@ -29,13 +32,18 @@ export function Panel({ title, document: source, variables, state, csv, file, ch
         </a>
         <button
           type="button"
-          disabled={csv === null}
-          onClick={() => csv !== null && download(`${file}.csv`, csvText(csv()))}
+          disabled={csv === null || saving.isRunning}
+          onClick={() => csv !== null && save(`${file}.csv`, csv)}
           aria-label={`Download ${title} as CSV`}
         >
-          CSV
+          {saving.isRunning ? 'CSV…' : 'CSV'}
         </button>
       </header>
+      {saving.problem !== null && (
+        <p role="alert" class="problem">
+          {saving.problem}
+        </p>
+      )}
       <QueryNote state={state} />
       {children}
     </section>
@@ -52,6 +60,28 @@ export function QueryNote({ state: { data, error, isPending } }: { readonly stat
     )
   }
   return data === undefined && isPending ? <p role="status">Loading…</p> : null
+}
+
+interface Saving {
+  readonly isRunning: boolean
+  /** Why the last download has failed; null where it has not. */
+  readonly problem: string | null
+}
+
+/** Makes a table and saves it as a file. */
+function useSaving(): [Saving, (name: string, csv: NonNullable<PanelProps['csv']>) => void] {
+  const [saving, setSaving] = useState<Saving>({ isRunning: false, problem: null })
+  const run = async (name: string, csv: NonNullable<PanelProps['csv']>): Promise<void> => {
+    setSaving({ isRunning: true, problem: null })
+    try {
+      download(name, csvText(await csv()))
+      setSaving({ isRunning: false, problem: null })
+    } catch (error) {
+      const reason = error instanceof CombinedError ? queryProblem(error) : String(error)
+      setSaving({ isRunning: false, problem: `The download has failed: ${reason}` })
+    }
+  }
+  return [saving, (name, csv) => void run(name, csv)]
 }
 
 function download(name: string, text: string): void {

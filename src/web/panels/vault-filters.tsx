@@ -88,7 +88,13 @@ function SearchForm() {
     <form role="search" onSubmit={search}>
       <label>
         Address of a vault or an owner
-        <input name="address" type="search" placeholder="0x…" spellcheck={false} autocomplete="off" />
+        <input
+          name="address"
+          type="search"
+          placeholder="the whole address, 0x…"
+          spellcheck={false}
+          autocomplete="off"
+        />
       </label>
       <button type="submit">Search</button>
       <p role="status">{note}</p>

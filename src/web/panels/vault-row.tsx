@@ -17,8 +17,11 @@ export const VaultTableRow = memo(({ vault }: VaultTableRowProps) => (
         {shortAddress(vault.address)}
       </PageLink>
       <span class="faint">{vault.strategy.name}</span>
+      <span class="narrow">
+        <StatusBadge status={vault.status} />
+      </span>
     </th>
-    <td>
+    <td class="wide">
       <StatusBadge status={vault.status} />
     </td>
     <td class="number">

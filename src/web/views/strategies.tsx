@@ -76,7 +76,9 @@ function StrategyCard({ strategy }: { readonly strategy: ListedStrategy }) {
             ))}
           </ul>
           <PageLink to={{ ...allVaults, strategy: id }}>
-            {`All ${formatCount(vaults.totalCount)} vaults of ${name}`}
+            {vaults.totalCount === 1
+              ? `The one vault of ${name}`
+              : `All ${formatCount(vaults.totalCount)} vaults of ${name}`}
           </PageLink>
         </dd>
       </dl>

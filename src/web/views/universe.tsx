@@ -5,7 +5,7 @@ import { words } from '../format/figures.ts'
 import type { UniversePageState } from '../page-state.ts'
 import { NavigateContext, PageLink } from '../panels/page-link.tsx'
 import { Panel } from '../panels/panel.tsx'
-import { TableFrame } from '../panels/table-frame.tsx'
+import { TableFrame } from '../panels/lists/table-frame.tsx'
 import { TimeAgo, Usd } from '../panels/values.tsx'
 
 /** The assets and pairs that pass the eligibility screen. */
@@ -66,7 +66,9 @@ function AssetsPanel({ state }: { readonly state: UniversePageState }) {
             <th scope="col">Asset</th>
             <th scope="col">Category</th>
             <th scope="col">Venues</th>
-            <th scope="col">Depth</th>
+            <th scope="col" class="number">
+              Depth
+            </th>
           </tr>
         </thead>
         <tbody>
@@ -115,7 +117,9 @@ function PoolsPanel({ state }: { readonly state: UniversePageState }) {
           <tr>
             <th scope="col">Pair</th>
             <th scope="col">Venues</th>
-            <th scope="col">TVL</th>
+            <th scope="col" class="number">
+              TVL
+            </th>
             <th scope="col">Emissions</th>
           </tr>
         </thead>

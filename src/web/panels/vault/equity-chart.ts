@@ -1,5 +1,6 @@
 import uPlot from 'uplot'
 import { EventType } from '../../documents.generated.ts'
+import { onThemeChange } from '../../data/theme.ts'
 import { type ChartCurve, curveNames, type EquityChart, type EquityData } from './curves.ts'
 
 export interface EquityChartOptions {
@@ -62,9 +63,7 @@ export function drawEquity(element: HTMLElement, { onZoom, onPoint }: EquityChar
   )
   const resize = new ResizeObserver(() => chart.setSize({ width: element.clientWidth, height }))
   resize.observe(element)
-  const theme = matchMedia('(prefers-color-scheme: dark)')
-  const redraw = (): void => chart.redraw()
-  theme.addEventListener('change', redraw)
+  const endThemeChanges = onThemeChange(() => chart.redraw())
   return {
     show(data, hidden) {
       flows = data.flows
@@ -81,7 +80,7 @@ export function drawEquity(element: HTMLElement, { onZoom, onPoint }: EquityChar
     },
     close() {
       resize.disconnect()
-      theme.removeEventListener('change', redraw)
+      endThemeChanges()
       chart.destroy()
     },
   }

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import type { CsvTable } from '../../data/csv.ts'
 import { Time, Usd } from '../values.tsx'
-import { TableFrame } from '../table-frame.tsx'
+import { TableFrame } from '../lists/table-frame.tsx'
 import type { EquityData } from './curves.ts'
 
 type Points = EquityData['equity']
@@ -17,10 +17,18 @@ export function EquityTable({ equity }: { readonly equity: Points }) {
           <thead>
             <tr>
               <th scope="col">Time</th>
-              <th scope="col">Value</th>
-              <th scope="col">Gain</th>
-              <th scope="col">by the strategy</th>
-              <th scope="col">by the market</th>
+              <th scope="col" class="number">
+                Value
+              </th>
+              <th scope="col" class="number">
+                Gain
+              </th>
+              <th scope="col" class="number">
+                by the strategy
+              </th>
+              <th scope="col" class="number">
+                by the market
+              </th>
             </tr>
           </thead>
           <tbody>

@@ -1,6 +1,8 @@
 import { useContext, useEffect, useRef, useState } from 'preact/hooks'
 import { VaultEquityDocument, type VaultEquityQuery } from '../../documents.generated.ts'
-import { useQuery } from '../../data/hooks.ts'
+import type { CsvTable } from '../../data/csv.ts'
+import { useQuery, useSurroundings } from '../../data/hooks.ts'
+import { readWholeSeries } from '../../data/whole-lists.ts'
 import { formatUsd, words } from '../../format/figures.ts'
 import { formatTime } from '../../format/times.ts'
 import type { VaultPageState } from '../../page-state.ts'
@@ -27,11 +29,13 @@ type Equity = NonNullable<VaultEquityQuery['vault']>
 /** The equity of a vault over time: value, gain net of flows and its parts, with deposits and withdrawals. */
 export function EquityPanel({ state, updatedAt }: { readonly state: VaultPageState; readonly updatedAt: number }) {
   const navigate = useContext(NavigateContext)
+  const { client } = useSurroundings()
   const { address, since, until } = state
   const variables = { address, since, until, points, marks }
   const query = useQuery(VaultEquityDocument, variables)
   const [hidden, setHidden] = useState<readonly ChartCurve[]>([])
   const vault = query.data?.vault ?? null
+  const table = async (): Promise<CsvTable> => equityTable(await readWholeSeries(client, { address, since, until }))
   const zoom = (from: number | null, to: number | null): void => navigate({ ...state, since: from, until: to })
   const toggle = (curve: ChartCurve): void =>
     setHidden(hidden.includes(curve) ? hidden.filter((each) => each !== curve) : [...hidden, curve])
@@ -40,7 +44,7 @@ export function EquityPanel({ state, updatedAt }: { readonly state: VaultPageSta
       title="Equity"
       document={VaultEquityDocument}
       {...{ variables, state: query }}
-      csv={vault === null ? null : () => equityTable(vault.equity)}
+      csv={vault === null ? null : table}
       file={`${address}-equity`}
     >
       <div class="controls">

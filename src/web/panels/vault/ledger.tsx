@@ -1,27 +1,33 @@
-import { useContext, useEffect, useState } from 'preact/hooks'
+import { useContext } from 'preact/hooks'
 import { EventType, VaultLedgerDocument, type VaultLedgerQuery } from '../../documents.generated.ts'
-import { useQuery } from '../../data/hooks.ts'
+import type { CsvTable } from '../../data/csv.ts'
+import { useQuery, useSurroundings } from '../../data/hooks.ts'
+import { type ListPage, readWholeList } from '../../data/whole-lists.ts'
 import { transactionLink } from '../../format/block-explorers.ts'
 import { formatCount, words } from '../../format/figures.ts'
 import type { VaultPageState } from '../../page-state.ts'
 import { NavigateContext } from '../page-link.tsx'
+import { PagedRows } from '../lists/paged-rows.tsx'
 import { Panel } from '../panel.tsx'
-import { TableFrame } from '../table-frame.tsx'
+import { TableFrame } from '../lists/table-frame.tsx'
 import { shortAddress, Time, Usd } from '../values.tsx'
 
 const pageSize = 50
+/** Most rows of one query. */
+const mostRows = 1_000
 
 type Row = NonNullable<VaultLedgerQuery['vault']>['events']['nodes'][number]
 
 /** The ledger of a vault, newest first, with a filter by type. */
 export function LedgerPanel({ state }: { readonly state: VaultPageState }) {
   const navigate = useContext(NavigateContext)
-  const [pages, setPages] = useState(1)
+  const { client } = useSurroundings()
   const type = state.types.length === 0 ? null : state.types
-  const variables = { address: state.address, type, first: pages * pageSize }
-  const query = useQuery(VaultLedgerDocument, variables)
+  const variables = { address: state.address, type, first: pageSize }
+  const query = useQuery(VaultLedgerDocument, { ...variables, after: null })
   const events = query.data?.vault?.events
-  useEffect(() => setPages(1), [state.types])
+  const table = async (): Promise<CsvTable> =>
+    ledgerTable(await readWholeList(client, VaultLedgerDocument, { ...variables, first: mostRows }, eventsOf))
   const toggle = (one: EventType): void => {
     const others = state.types.filter((each) => each !== one)
     navigate({ ...state, types: others.length < state.types.length ? others : [...others, one] })
@@ -31,7 +37,7 @@ export function LedgerPanel({ state }: { readonly state: VaultPageState }) {
       title="Ledger"
       document={VaultLedgerDocument}
       {...{ variables, state: query }}
-      csv={events === undefined ? null : () => ledgerTable(events.nodes)}
+      csv={events === undefined ? null : table}
       file={`${state.address}-ledger`}
     >
       <fieldset>
@@ -51,37 +57,42 @@ export function LedgerPanel({ state }: { readonly state: VaultPageState }) {
           <tr>
             <th scope="col">Time</th>
             <th scope="col">Type</th>
-            <th scope="col">Amount</th>
+            <th scope="col" class="number">
+              Amount
+            </th>
             <th scope="col" class="wide">
               Position or reason
             </th>
             <th scope="col">Transaction</th>
           </tr>
         </thead>
-        <tbody>
-          {events?.nodes.map((row) => (
-            <LedgerRowItem key={row.id} row={row} chainId={query.data?.vault?.chainId ?? null} />
-          ))}
-        </tbody>
+        {events !== undefined && (
+          <PagedRows
+            key={JSON.stringify(variables)}
+            document={VaultLedgerDocument}
+            variables={variables}
+            page={query}
+            pageOf={eventsOf}
+            row={(row, { vault }) => <LedgerRowItem key={row.id} row={row} chainId={vault?.chainId ?? null} />}
+            columns={5}
+            name="rows"
+          />
+        )}
       </TableFrame>
-      {events?.pageInfo.hasNextPage === true && pages < mostPages && (
-        <button type="button" onClick={() => setPages(pages + 1)}>
-          Load more rows
-        </button>
-      )}
     </Panel>
   )
 }
 
-/** Pages that fit the most rows of one query. */
-const mostPages = 20
+function eventsOf({ vault }: VaultLedgerQuery): ListPage<Row> | null {
+  return vault?.events ?? null
+}
 
 function LedgerRowItem({ row, chainId }: { readonly row: Row; readonly chainId: number | null }) {
   const { ts, type, amountUsd, positionId, reason, txHash } = row
   const link = transactionLink(chainId, txHash)
   return (
     <tr>
-      <td>
+      <td class="time">
         <Time seconds={ts} />
       </td>
       <td>{words(type)}</td>
@@ -100,11 +111,12 @@ function LedgerRowItem({ row, chainId }: { readonly row: Row; readonly chainId: 
   )
 }
 
-function ledgerTable(rows: readonly Row[]) {
+/** The ledger as REST gives it. */
+function ledgerTable(rows: readonly Row[]): CsvTable {
   return {
-    columns: ['ts', 'type', 'amountUsd', 'positionId', 'reason', 'block', 'logIndex', 'txHash'],
-    rows: rows.map(({ ts, type, amountUsd, positionId, reason, block, logIndex, txHash }) => [
-      ...[ts, type, amountUsd, positionId, reason, block, logIndex, txHash],
+    columns: ['txHash', 'logIndex', 'block', 'ts', 'type', 'amountUsd', 'positionId', 'reason'],
+    rows: rows.map(({ txHash, logIndex, block, ts, type, amountUsd, positionId, reason }) => [
+      ...[txHash, logIndex, block, ts, words(type), amountUsd, positionId, reason],
     ]),
   }
 }

@@ -1,0 +1,48 @@
+/** The themes of the page: that of the system, or one of its own. */
+export const themes = ['system', 'light', 'dark'] as const
+
+export type Theme = (typeof themes)[number]
+
+const storageKey = 'theme'
+
+/** Returns the theme that was chosen in this browser. */
+export function readTheme(): Theme {
+  const kept = storage()?.getItem(storageKey)
+  return themes.find((theme) => theme === kept) ?? 'system'
+}
+
+/** Shows a theme: the style sheet takes it from an attribute of the root element. */
+export function showTheme(theme: Theme): void {
+  document.documentElement.dataset['theme'] = theme
+}
+
+/** Shows a theme, and keeps it for the next visit where the browser allows that. */
+export function chooseTheme(theme: Theme): void {
+  showTheme(theme)
+  if (theme === 'system') storage()?.removeItem(storageKey)
+  else storage()?.setItem(storageKey, theme)
+}
+
+/**
+ * Calls a function when the theme changes, by choice or with that of the system.
+ * @returns a function that ends this
+ */
+export function onThemeChange(call: () => void): () => void {
+  const system = matchMedia('(prefers-color-scheme: dark)')
+  const choice = new MutationObserver(call)
+  system.addEventListener('change', call)
+  choice.observe(document.documentElement, { attributeFilter: ['data-theme'] })
+  return () => {
+    system.removeEventListener('change', call)
+    choice.disconnect()
+  }
+}
+
+/** Local storage; null where the settings of the browser forbid it. */
+function storage(): Storage | null {
+  try {
+    return localStorage
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,89 @@
+import type { CombinedError } from '@urql/core'
+import {
+  type TypedDocumentString,
+  VaultEquityDocument,
+  type VaultEquityQuery,
+  type VaultEquityQueryVariables,
+} from '../documents.generated.ts'
+import type { GatewayClient } from './gateway-client.ts'
+
+/** A page of a list. */
+export interface ListPage<Row> {
+  readonly nodes: readonly Row[]
+  readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor: string | null }
+}
+
+/** Most points that one query gives of a series. */
+const mostPoints = 2_000
+/** How often a request is made again that was refused for the time being. */
+const mostRetries = 5
+
+type Points = NonNullable<VaultEquityQuery['vault']>['equity']
+type Window = Pick<VaultEquityQueryVariables, 'address' | 'since' | 'until'>
+
+/**
+ * Reads all pages of a list, one after the other.
+ * @param variables with the largest page that the list has
+ * @param pageOf finds the list in the data; null ends it
+ * @throws {CombinedError} where a page is not answered
+ */
+export async function readWholeList<Data, Variables, Row>(
+  client: GatewayClient,
+  document: TypedDocumentString<Data, Variables>,
+  variables: Variables,
+  pageOf: (data: Data) => ListPage<Row> | null,
+): Promise<readonly Row[]> {
+  const rows: Row[] = []
+  let after: string | null = null
+  do {
+    const page: ListPage<Row> | null = pageOf(await readOnce(client, document, { ...variables, after }))
+    if (page === null) break
+    for (const row of page.nodes) rows.push(row)
+    after = page.pageInfo.hasNextPage ? page.pageInfo.endCursor : null
+  } while (after !== null)
+  return rows
+}
+
+/**
+ * Reads all recorded points of a window. A list of as many points as a query may give can be a thinned one: its window
+ * is read in two halves.
+ * @throws {CombinedError} where a part is not answered
+ */
+export async function readWholeSeries(client: GatewayClient, window: Window): Promise<Points> {
+  const variables = { ...window, points: mostPoints, marks: 1 }
+  const points = (await readOnce(client, VaultEquityDocument, variables)).vault?.equity ?? []
+  const middle = points[points.length >> 1]?.ts
+  if (points.length < mostPoints || middle === undefined || middle === points[0]?.ts) return points
+  const earlier = await readWholeSeries(client, { ...window, until: middle })
+  return [...earlier, ...(await readWholeSeries(client, { ...window, since: middle }))]
+}
+
+/** Runs a query once, and again where the gateway tells when it would answer. */
+async function readOnce<Data, Variables>(
+  client: GatewayClient,
+  document: TypedDocumentString<Data, Variables>,
+  variables: Variables,
+): Promise<Data> {
+  for (let retries = 0; ; retries++) {
+    const { data, error } = await resultOf(client, document, variables)
+    if (data !== undefined) return data
+    const seconds = retryAfter(error)
+    if (seconds === null || retries === mostRetries) throw error ?? new Error('The gateway gave no data.')
+    await new Promise((resolve) => setTimeout(resolve, seconds * 1000))
+  }
+}
+
+function resultOf<Data, Variables>(
+  client: GatewayClient,
+  document: TypedDocumentString<Data, Variables>,
+  variables: Variables,
+): Promise<{ readonly data: Data | undefined; readonly error: CombinedError | undefined }> {
+  return new Promise((resolve) => client.query(document, variables, resolve))
+}
+
+/** Returns after how many seconds a refused request may be made again; null where that is not told. */
+function retryAfter(error: CombinedError | undefined): number | null {
+  const { headers } = (error?.response ?? {}) as Partial<Response>
+  const told = headers?.get('retry-after') ?? ''
+  return /^\d{1,4}$/.test(told) ? Number(told) : null
+}

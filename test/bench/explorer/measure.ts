@@ -1,0 +1,122 @@
+import type { Browser, CDPSession, Page } from 'playwright-core'
+import { quantile } from '../../reliability/show.ts'
+
+/** Times of a first visit, in milliseconds since its request, and what it loads. */
+export interface FirstLoad {
+  readonly firstContentfulPaint: number
+  readonly largestContentfulPaint: number
+  /** Bytes of the page, its scripts and styles, compressed. */
+  readonly programBytes: number
+  /** Bytes of the answers to its queries, compressed. */
+  readonly dataBytes: number
+}
+
+/** Milliseconds from an input: to the next frame, as Event Timing has it, and to the answer of the gateway on the screen. */
+export interface Interaction {
+  readonly name: string
+  readonly nextFrame: number
+  readonly answer: number
+}
+
+/** Shortest duration that Event Timing tells. */
+const shortestTold = 16
+
+const observers = `
+  window.eventTimings = []
+  window.largestPaint = 0
+  new PerformanceObserver((list) => window.eventTimings.push(...list.getEntries().filter((entry) => entry.interactionId)))
+    .observe({ type: 'event', durationThreshold: ${shortestTold}, buffered: true })
+  new PerformanceObserver((list) => (window.largestPaint = list.getEntries().at(-1).startTime))
+    .observe({ type: 'largest-contentful-paint', buffered: true })
+  for (const type of ['pointerdown', 'keydown']) addEventListener(type, (event) => {
+    let hasBegun = false
+    window.answered = new Promise((resolve) => {
+      const look = () => {
+        const isBusy = document.querySelector('[aria-busy=true]') !== null
+        hasBegun ||= isBusy
+        if (hasBegun && !isBusy) resolve(performance.now() - event.timeStamp)
+        else requestAnimationFrame(look)
+      }
+      requestAnimationFrame(look)
+    })
+  }, { capture: true })
+`
+
+/** Opens a page in a context of its own, which has nothing in its cache. */
+export async function openFresh(browser: Browser, url: string): Promise<Page> {
+  const context = await browser.newContext({ viewport: { width: 1_280, height: 900 }, locale: 'en-US' })
+  const page = await context.newPage()
+  page.setDefaultTimeout(60_000)
+  await page.addInitScript(observers)
+  await page.goto(url)
+  await page.locator('main data').first().waitFor()
+  await settled(page)
+  return page
+}
+
+/** Measures first visits, and returns the median of each figure. */
+export async function measureFirstLoad(browser: Browser, url: string, visits: number): Promise<FirstLoad> {
+  const loads: FirstLoad[] = []
+  for (let visit = 0; visit < visits; visit++) {
+    const page = await openFresh(browser, url)
+    await page.waitForTimeout(500)
+    loads.push(await page.evaluate<FirstLoad>(firstLoad))
+    await page.context().close()
+  }
+  const median = (figure: keyof FirstLoad): number =>
+    quantile(
+      loads.map((load) => load[figure]),
+      0.5,
+    )
+  return {
+    firstContentfulPaint: median('firstContentfulPaint'),
+    largestContentfulPaint: median('largestContentfulPaint'),
+    programBytes: median('programBytes'),
+    dataBytes: median('dataBytes'),
+  }
+}
+
+const firstLoad = `(() => {
+  const bytes = (entries) => entries.reduce((sum, { transferSize }) => sum + transferSize, 0)
+  const resources = performance.getEntriesByType('resource')
+  const isData = ({ initiatorType }) => initiatorType === 'fetch'
+  return {
+    firstContentfulPaint: performance.getEntriesByName('first-contentful-paint')[0].startTime,
+    largestContentfulPaint: window.largestPaint,
+    programBytes: bytes([...performance.getEntriesByType('navigation'), ...resources.filter((entry) => !isData(entry))]),
+    dataBytes: bytes(resources.filter(isData)),
+  }
+})()`
+
+/** Measures one input: the longest of its events, where any is as long as Event Timing tells. */
+export async function measureInteraction(page: Page, name: string, input: () => Promise<void>): Promise<Interaction> {
+  await page.evaluate('window.eventTimings.length = 0')
+  await input()
+  const answer = await page.evaluate<number>('window.answered')
+  await page.waitForTimeout(500)
+  const durations = await page.evaluate<number[]>('window.eventTimings.map(({ duration }) => duration)')
+  await settled(page)
+  return { name, answer, nextFrame: Math.max(shortestTold, ...durations) }
+}
+
+/** Loads all rows of the list, as a visitor who scrolls to its end does. */
+export async function scrollToEnd(page: Page, rows: number): Promise<void> {
+  const shown = page.getByRole('table', { name: 'Vaults' }).locator('tbody th')
+  while ((await shown.count()) < rows) {
+    await page.mouse.wheel(0, 100_000)
+    await page.waitForTimeout(20)
+  }
+  await page.mouse.wheel(0, -10_000_000)
+  await settled(page)
+}
+
+/** Waits until nothing is loaded. */
+async function settled(page: Page): Promise<void> {
+  await page.waitForFunction("document.querySelector('[aria-busy=true]') === null")
+}
+
+/** Bytes of a page's heap, its garbage collected. */
+export async function heapOf(session: CDPSession): Promise<number> {
+  for (let time = 0; time < 3; time++) await session.send('HeapProfiler.collectGarbage')
+  return (await session.send('Runtime.getHeapUsage')).usedSize
+}
