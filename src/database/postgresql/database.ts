@@ -8,7 +8,7 @@ import { PrismaClient } from '../prisma/generated/client/client.ts'
 import { DatabaseRefused, DatabaseUnreachable } from '../errors.ts'
 import { readAddress } from './server-address.ts'
 import { classifyServerError, type ToOutage, rejectWithOutage, adapterWithOutages } from '../driver-errors.ts'
-import { openReadPools, poolsOf, readsOn, type Warn } from './read-pools.ts'
+import { eachPool, openReadPools, poolsOf, readsOn, type Warn } from './read-pools.ts'
 import { pooledTransactions } from './transactions.ts'
 import { writeTimeouts } from './writer.ts'
 import { lockSession } from './session-lock.ts'
@@ -55,7 +55,7 @@ export async function openPostgreSql(
     exclusively: (work) => withAdvisoryLock(url, toOutage, work),
     close: async () => {
       await prisma.$disconnect()
-      await Promise.all([...Object.values(readPools), writes, rare].map((each) => each.end()))
+      await Promise.all([...eachPool(readPools), writes, rare].map((each) => each.end()))
     },
   }
 }

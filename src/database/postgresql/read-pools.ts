@@ -1,3 +1,4 @@
+import type pg from 'pg'
 import { batchReads } from '../batching/batch-scheduler.ts'
 import type { Database } from '../database.ts'
 import { withQuery } from '../decode-rows.ts'
@@ -65,6 +66,11 @@ export function openReadPools(pool: MakePool, connections: number): ReadPools & 
   }
   const short = pool({ max: connections - forLong, ...reading })
   return { short, long: pool({ max: forLong, ...reading }), control: pool({ max: 1, lender: short }) }
+}
+
+/** Returns all pools of a server. */
+export function eachPool({ short, long, control }: ReadPools): readonly pg.Pool[] {
+  return [short, long, control]
 }
 
 /** Returns reads and snapshots on the pools of a server. */

@@ -218,6 +218,23 @@ describe.skipIf(postgresUrl === undefined || noOwnPostgreSql !== null)('a gatewa
     30_000,
   )
 
+  test('answers 503 rather than from a replica that lacks what was told', async () => {
+    const gateway = await serve(urls, 60)
+    const lost = chosen(gateway)
+    const behind = replicas.find((server) => server !== lost) as OwnPostgreSql
+    await sql(behind.url, 'select pg_wal_replay_pause()')
+    const value = await commit()
+    await expect.poll(() => valueOf(gateway), patience).toBe(value)
+    await lost.kill()
+    await expect.poll(async () => (await gateway.get(snapshot)).status, patience).toBe(503)
+    expect((await gateway.get('/ready')).status).toBe(503)
+    await sql(behind.url, 'select pg_wal_replay_resume()')
+    await expect.poll(async () => (await gateway.get(snapshot)).status, patience).toBe(200)
+    expect(await valueOf(gateway)).toBe(value)
+    expect(chosen(gateway)).toBe(behind)
+    await lost.start()
+  }, 30_000)
+
   test('does not read from a server that has a commit which a failover has lost', async () => {
     const [first] = replicas as [OwnPostgreSql]
     await sql(first.url, `alter system set primary_conninfo = ''`)

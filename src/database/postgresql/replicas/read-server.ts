@@ -1,8 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type pg from 'pg'
 import type { Database } from '../../database.ts'
-import type { ReadPools } from '../pooled-reads.ts'
-import { openReadPools, poolsOf, readsOn, type Warn } from '../read-pools.ts'
+import { eachPool, openReadPools, poolsOf, readsOn, type Warn } from '../read-pools.ts'
 import type { Replica } from './replica.ts'
 import { replicaTiming } from './timing.ts'
 
@@ -21,7 +20,7 @@ export interface ReadServer extends Pick<Database, 'read' | 'snapshot'> {
  */
 export function openReadServer(replica: Replica, connections: number, warn: Warn): ReadServer {
   const pools = openReadPools(poolsOf(replica.url, connections, warn), connections)
-  const each = Object.values(pools) as ReadPools[keyof ReadPools][]
+  const each = eachPool(pools)
   const open = new Set<pg.PoolClient>()
   for (const pool of each) {
     pool.on('connect', (client) => void open.add(client))

@@ -128,8 +128,9 @@ export class ReplicaMonitor {
     const current = this.#server?.replica
     const isSearching = current === undefined || this.isLagging
     if (target !== null && isSearching) await this.#told.verify(target, this.#primary.contains.bind(this.#primary))
-    const checks = this.#replicas.map((replica) => {
-      if (!isSearching && replica !== current) return replica.release()
+    const asked = this.#replicas.filter((replica) => isSearching || replica === current)
+    for (const replica of this.#replicas) if (!asked.includes(replica)) replica.release()
+    const checks = asked.map((replica) => {
       return replica.check(this.#primary.system, target, replica === current ? null : this.#told.head)
     })
     await within(milliseconds, Promise.all(checks))

@@ -17,11 +17,12 @@ export class Rounds {
   /** @param pauseMilliseconds returns the time to the next round */
   start(pauseMilliseconds: () => number): void {
     this.#running = (async () => {
-      while (!this.#isStopped) {
+      for (;;) {
         await this.#pause(minMilliseconds, false)
         await this.#pause(pauseMilliseconds() - minMilliseconds, true)
         this.#isWoken = false
-        if (!this.#isStopped) await this.#work()
+        if (this.#isStopped) return
+        await this.#work()
         this.#resolveWaiting()
       }
     })()
