@@ -35,7 +35,12 @@ const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
 /** Engine and address of the database. */
 export type DatabaseConfig =
   | { readonly engine: 'pglite'; readonly dataDir: string }
-  | { readonly engine: 'postgresql'; readonly url: string; readonly connections: number }
+  | {
+      readonly engine: 'postgresql'
+      readonly url: string
+      readonly connections: number
+      readonly replicas?: { readonly urls: readonly string[]; readonly staleSeconds: number }
+    }
 
 /** An environment with problems, one on each line of the message. */
 export class BadConfig extends Error {
@@ -67,6 +72,20 @@ function checkAddress(text: string, context: z.RefinementCtx): string {
   return address
 }
 
+function checkAddresses(items: readonly string[], context: z.RefinementCtx): string[] {
+  const addresses = items.map((item) => item.replaceAll(' ', '%20'))
+  addresses.forEach((address, index) => {
+    const problem = addressProblem(address)
+    if (problem === null) return
+    context.addIssue({
+      code: 'custom',
+      message: `has an address, number ${index + 1} of ${items.length}, that ${problem}`,
+    })
+  })
+  if (new Set(addresses).size < addresses.length) context.addIssue({ code: 'custom', message: 'has an address twice' })
+  return addresses
+}
+
 /**
  * Syntax of a Bearer token.
  * @see RFC 6750, section 2.1
@@ -92,6 +111,8 @@ const environment = z.object({
   DATA_DIR: z.string().min(1).default('.data'),
   DATABASE_URL: z.string().transform(checkAddress).optional(),
   DATABASE_CONNECTIONS: wholeNumber(2, 1_000).default(10),
+  READ_URLS: list.transform(checkAddresses).default([]),
+  STALE_SECONDS: wholeNumber(2, 86_400).default(60),
   DEMO: z.enum(['0', '1'], 'is neither 0 nor 1').default('1'),
   EXPLORER: z.enum(['0', '1'], 'is neither 0 nor 1').default('1'),
   API_KEYS: list.superRefine(checkKeys).default([]),
@@ -141,7 +162,12 @@ export function readConfig(variables: Readonly<Record<string, string | undefined
     database:
       data.DATABASE_URL === undefined
         ? { engine: 'pglite', dataDir: data.DATA_DIR }
-        : { engine: 'postgresql', url: data.DATABASE_URL, connections: data.DATABASE_CONNECTIONS },
+        : {
+            engine: 'postgresql',
+            url: data.DATABASE_URL,
+            connections: data.DATABASE_CONNECTIONS,
+            ...(data.READ_URLS.length > 0 && { replicas: { urls: data.READ_URLS, staleSeconds: data.STALE_SECONDS } }),
+          },
     demo: data.DEMO === '1',
     explorer: data.EXPLORER === '1',
     apiKeys: data.API_KEYS,
@@ -170,15 +196,19 @@ export function readConfig(variables: Readonly<Record<string, string | undefined
 
 /** Returns problems of variables that are valid alone, but not together. */
 function conflicts(set: Readonly<Record<string, string | undefined>>): string[] {
-  const { PORT = '4000', METRICS_PORT, WORKERS = '1', DATABASE_URL } = set
+  const { PORT = '4000', METRICS_PORT, WORKERS = '1', DATABASE_URL, READ_URLS } = set
   const samePort = METRICS_PORT === PORT && PORT !== '0'
   const onOneProcess = Number(WORKERS) > 1 && DATABASE_URL === undefined
   return [
     ...(samePort ? ['METRICS_PORT is that of PORT: leave it out to have both on one'] : []),
     ...(onOneProcess ? [`WORKERS ${needsPostgreSql}`] : []),
+    ...(READ_URLS !== undefined && DATABASE_URL === undefined ? [`READ_URLS ${needsPrimary}`] : []),
   ]
 }
 
 const needsPostgreSql =
   'is more than the 1 that the embedded database can serve, which belongs to one process: ' +
   'name a PostgreSQL in DATABASE_URL, or leave WORKERS out'
+
+const needsPrimary =
+  'names replicas, which are of no use to the embedded database: name their primary in DATABASE_URL, or leave it out'

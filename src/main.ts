@@ -16,7 +16,7 @@ import { BadConfig, type Config, readConfig } from './config.ts'
 import { DatabaseFull, DatabaseRefused, DatabaseUnavailable, DatabaseUnreachable } from './database/errors.ts'
 import { DataDirUnusable } from './database/pglite/data-directory.ts'
 import { DataDirInUse } from './database/pglite/data-directory-lock.ts'
-import { openDatabase } from './database/open.ts'
+import { openDatabase, openServedDatabase } from './database/open.ts'
 import { readAddress } from './database/postgresql/server-address.ts'
 import { BadFact, UnreadableFeed, UnrepeatableFeed, UnwritableRejects } from './feed/errors.ts'
 import { CannotListen } from './http/server/server.ts'
@@ -139,7 +139,7 @@ async function serveUntilStopped(config: Config, command: Extract<Command, { nam
   const chain = command.chain === null ? null : await readChains(command.chain)
   const log = createLog({ level: config.logLevel, secrets, worker, output: process.stderr })
   process.once('exit', () => log.flush())
-  const database = await openDatabase(config.database, (message) => log.warn(message))
+  const database = await openServedDatabase(config.database, (message) => log.warn(message))
   const print = (message: string): void => console.log(message)
   try {
     const start = worker !== null ? serveAsWorker : config.workers > 1 ? serveByWorkers : serve
@@ -172,7 +172,8 @@ async function withinSeconds(seconds: number, work: Promise<void>): Promise<void
 
 /** Returns the texts that must be masked in output. */
 function secretsOf({ apiKeys, database }: Config): string[] {
-  return [...apiKeys, ...(database.engine === 'postgresql' ? readAddress(database.url).passwords : [])]
+  const urls = database.engine === 'postgresql' ? [database.url, ...(database.replicas?.urls ?? [])] : []
+  return [...apiKeys, ...urls.flatMap((url) => readAddress(url).passwords)]
 }
 
 /** Tells whether the command line or its configuration is not valid. */

@@ -28,6 +28,8 @@ const variables = [
   'DATA_DIR',
   'DATABASE_URL',
   'DATABASE_CONNECTIONS',
+  'READ_URLS',
+  'STALE_SECONDS',
   'DEMO',
   'EXPLORER',
   'API_KEYS',
@@ -131,6 +133,26 @@ describe('the configuration', () => {
       { DATABASE_URL: 'postgresql://host/name', DATABASE_CONNECTIONS: '25', DATA_DIR: '/data' },
       { database: { engine: 'postgresql', url: 'postgresql://host/name', connections: 25 } },
     ],
+    [
+      'replicas, with blanks around them',
+      { DATABASE_URL: url, READ_URLS: ' postgres://one/name , postgres://two:5433/name,' },
+      {
+        database: {
+          ...{ engine: 'postgresql', url, connections: 10 },
+          replicas: { urls: ['postgres://one/name', 'postgres://two:5433/name'], staleSeconds: 60 },
+        },
+      },
+    ],
+    [
+      'the age of replicas',
+      { DATABASE_URL: url, READ_URLS: url, STALE_SECONDS: '5' },
+      { database: { engine: 'postgresql', url, connections: 10, replicas: { urls: [url], staleSeconds: 5 } } },
+    ],
+    [
+      'no age without replicas',
+      { DATABASE_URL: url, STALE_SECONDS: '5' },
+      { database: { engine: 'postgresql', url, connections: 10 } },
+    ],
     ['no demo world', { DEMO: '0' }, { demo: false }],
     ['a demo world', { DEMO: '1' }, { demo: true }],
     ['no explorer', { EXPLORER: '0' }, { explorer: false }],
@@ -201,6 +223,12 @@ describe('the configuration', () => {
     ]),
     ['DATABASE_CONNECTIONS', '1', 'DATABASE_CONNECTIONS is not from 2 to 1000'],
     ['DATABASE_CONNECTIONS', '1001', 'DATABASE_CONNECTIONS is not from 2 to 1000'],
+    [
+      'READ_URLS',
+      url,
+      'READ_URLS names replicas, which are of no use to the embedded database: name their primary in DATABASE_URL, or leave it out',
+    ],
+    ['STALE_SECONDS', '1', 'STALE_SECONDS is not from 2 to 86400'],
     ['DEMO', 'true', 'DEMO is neither 0 nor 1'],
     ['EXPLORER', 'yes', 'EXPLORER is neither 0 nor 1'],
     ['API_KEYS', 'key-of-16-letters,short', 'API_KEYS has a key of fewer than 16 characters'],
@@ -224,6 +252,14 @@ describe('the configuration', () => {
     ['LOG_LEVEL', 'INFO', 'LOG_LEVEL is none of trace, debug, info, warn, error, fatal, silent'],
   ] as [string, string, string][])('refuses %s=%s', (name, value, problem) => {
     expect(problemsOf({ [name]: value })).toEqual([problem])
+  })
+
+  test.each([
+    [`${url},host/name`, 'has an address, number 2 of 2, that is not a postgres:// address'],
+    ['postgres://user:sec/ret@host/name', `has an address, number 1 of 1, that ${encodeUser}`],
+    [`${url}, ${url}`, 'has an address twice'],
+  ])('refuses replicas at %s', (urls, problem) => {
+    expect(problemsOf({ DATABASE_URL: url, READ_URLS: urls })).toEqual([`READ_URLS ${problem}`])
   })
 
   test('reports every problem at once, one on each line', () => {

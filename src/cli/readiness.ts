@@ -19,7 +19,7 @@ export interface ReadinessOptions {
 }
 
 /**
- * Creates the readiness check: the database answers and has all migrations, no feed ended with an error, and none waits
+ * Creates the readiness check: the database answers and has all migrations, a replica is new enough, no feed ended with an error, and none waits
  * for its file.
  */
 export function createReadiness(database: Database, options: ReadinessOptions = {}): Readiness {
@@ -35,7 +35,7 @@ export function createReadiness(database: Database, options: ReadinessOptions = 
     },
     degradations: () => conditions().setAside.map(({ reason }) => `A vault is set aside: ${reason}.`),
 
-    ...(data && { age: () => ageOf(data, conditions()) }),
+    ...(data && { age: () => ageOf(data, conditions(), database.readServer?.().causes) }),
   }
 }
 
@@ -43,13 +43,18 @@ export function createReadiness(database: Database, options: ReadinessOptions = 
  * Returns the age of the data with its causes. A database outage is not among them, because the readiness check reports
  * it.
  */
-function ageOf(data: DataVersions, { stopped, waiting }: FeedConditions): DataAge {
+function ageOf(
+  data: DataVersions,
+  { stopped, waiting }: FeedConditions,
+  causesOfReplica: readonly string[] = [],
+): DataAge {
   const { ageSeconds, newestTs } = data.now()
   return {
     dataAgeSeconds: ageSeconds,
     newestFactAgeSeconds: newestTs === null ? null : Math.max(0, Math.floor(Date.now() / 1000) - newestTs),
     causes: [
       ...(data.isListening ? [] : ['commits are not heard of']),
+      ...causesOfReplica,
       ...(waiting.length > 0 ? ['a feed waits'] : []),
       ...(stopped.length > 0 ? ['a feed is stopped'] : []),
     ],
@@ -57,6 +62,8 @@ function ageOf(data: DataVersions, { stopped, waiting }: FeedConditions): DataAg
 }
 
 async function reasonOf(database: Database, signal: AbortSignal): Promise<string | null> {
+  const problem = database.readServer?.().problem ?? null
+  if (problem !== null) return problem
   try {
     const missing = await missingMigrations(database, signal)
     return missing.length === 0 ? null : `The database lacks ${missing.length} of the migrations.`

@@ -115,6 +115,20 @@ export interface Snapshots {
   ): Promise<Result>
 }
 
+/** The server that a process reads from, where it is one of several replicas. */
+export interface ReadServerState {
+  /** Host and port of each server that may be chosen. */
+  readonly servers: readonly string[]
+  /** The chosen one; null where none can be read from. */
+  readonly server: string | null
+  /** How often another one was chosen. */
+  readonly moves: number
+  /** Why nothing can be read, as a sentence that names no server; null where reads are answered. */
+  readonly problem: string | null
+  /** Why the age of the data grows, in words. */
+  readonly causes: readonly string[]
+}
+
 /** The database of the gateway: an embedded PGlite or a PostgreSQL server, which differ only below this interface. */
 export interface Database extends Reader, StatementReader, Snapshots {
   readonly engine: 'pglite' | 'postgresql'
@@ -124,6 +138,8 @@ export interface Database extends Reader, StatementReader, Snapshots {
   query<Row>(statement: AnyStatement, values: readonly Value[], signal?: Cancellation): Promise<Row[]>
   /** Notifies a listener of the commits of the server that is read from, until it is stopped. */
   listen(listener: ChangeListener): Promise<StopListening>
+  /** Returns which replica is read from; only where there are replicas. */
+  readonly readServer?: () => ReadServerState
   /** Runs work in one transaction, and rolls it back when the work fails. */
   transaction<Result>(work: (transaction: Transaction) => Promise<Result>): Promise<Result>
   /** Runs work under a lock that excludes every other process that calls this. */

@@ -4,7 +4,16 @@ import { migrate } from './prisma/migrations.ts'
 /** Database engine to use, with its address. */
 export type DatabaseChoice =
   | { readonly engine: 'pglite'; readonly dataDir: string }
-  | { readonly engine: 'postgresql'; readonly url: string; readonly connections: number }
+  | {
+      readonly engine: 'postgresql'
+      readonly url: string
+      readonly connections: number
+      /** Servers that {@link openServedDatabase} reads from in place of `url`. */
+      readonly replicas?: { readonly urls: readonly string[]; readonly staleSeconds: number }
+    }
+
+/** Connections for reads to a primary that is not read from: its migrations are looked at. */
+const primaryConnections = 2
 
 /**
  * Opens a database and applies missing migrations. Only the chosen engine is loaded.
@@ -24,6 +33,26 @@ export async function openDatabase(
     return database
   } catch (error) {
     await database.close()
+    throw error
+  }
+}
+
+/**
+ * Opens a database as {@link openDatabase} does, and reads from its replicas where there are any.
+ * @throws {DatabaseRefused} when a replica is of another cluster, too
+ */
+export async function openServedDatabase(
+  choice: DatabaseChoice,
+  warn: (message: string) => void = () => undefined,
+): Promise<Database> {
+  if (choice.engine === 'pglite' || choice.replicas === undefined) return openDatabase(choice, warn)
+  const { url, connections, replicas } = choice
+  const primary = await openDatabase({ ...choice, connections: primaryConnections }, warn)
+  try {
+    const { openReplicated } = await import('./postgresql/replicas/replicated-database.ts')
+    return await openReplicated(primary, url, replicas, connections, warn)
+  } catch (error) {
+    await primary.close()
     throw error
   }
 }

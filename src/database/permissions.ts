@@ -3,9 +3,9 @@ import { permissionDenial } from './driver-errors.ts'
 import { DatabaseRefused } from './errors.ts'
 
 /** Tells whether the server rejects writes of this role: a standby, or one that is read-only by configuration. */
-export async function isReadOnly(database: Pick<Database, 'query'>): Promise<boolean> {
+export async function isReadOnly({ prisma }: Pick<Database, 'prisma'>): Promise<boolean> {
   const text = `select current_setting('transaction_read_only') = 'on' as "isReadOnly"`
-  const [answer] = await database.query<{ isReadOnly: boolean }>({ name: 'is_read_only', text }, [])
+  const [answer] = await prisma.$queryRawUnsafe<{ isReadOnly: boolean }[]>(text)
   return answer?.isReadOnly === true
 }
 

@@ -64,7 +64,7 @@ export async function serve(command: ServeCommand): Promise<Gateway> {
   const readiness = createReadiness(database, { conditions: feeds.conditions, data })
   const isStopped = (feed: string): boolean => feeds.conditions().stopped.includes(feed)
   const isWaiting = (feed: string): boolean => feeds.conditions().waiting.includes(feed)
-  const metrics = createMetrics({ cache: () => cache.figures(), data })
+  const metrics = createMetrics({ cache: () => cache.figures(), data, readServer: database.readServer })
   const readModelMetrics = createModelMetricsReader(database, feeds)
   const metricsEndpoint = createMetricsEndpoint(() => Promise.all([metrics.text(), readModelMetrics()]))
   const metricsPort = await openMetricsPort(config, metricsEndpoint, log)

@@ -32,7 +32,8 @@ export function onStopMessage(stop: () => void): void {
 export async function serveAsWorker({ config, database, log, explorer = null }: ServeCommand): Promise<Gateway> {
   const cache = createResponseCache(config.cacheBytes)
   const data = new DataVersions()
-  const metrics = createMetrics({ cache: () => cache.figures(), data, worker: workerNumber() ?? 0 })
+  const { readServer } = database
+  const metrics = createMetrics({ cache: () => cache.figures(), data, readServer, worker: workerNumber() ?? 0 })
   const toPrimary = createIpcQuestions(metricsTimeoutMilliseconds)
   let conditions: FeedConditions = noFeedProblems
   hear((message) => {

@@ -8,15 +8,11 @@ import { PrismaClient } from '../prisma/generated/client/client.ts'
 import { DatabaseRefused, DatabaseUnreachable } from '../errors.ts'
 import { readAddress } from './server-address.ts'
 import { classifyServerError, type ToOutage, rejectWithOutage, adapterWithOutages } from '../driver-errors.ts'
-import { RetryingPool, type RetryingPoolOptions } from './retrying-pool.ts'
-import { pooledReader } from './pooled-reads.ts'
-import { batchReads } from '../batching/batch-scheduler.ts'
-import { pooledSnapshots } from './pooled-snapshots.ts'
+import { eachPool, openReadPools, poolsOf, readsOn, type Warn } from './read-pools.ts'
 import { pooledTransactions } from './transactions.ts'
 import { writeTimeouts } from './writer.ts'
 import { lockSession } from './session-lock.ts'
 import { migrationWaitSeconds } from '../../limits.ts'
-import { withQuery } from '../decode-rows.ts'
 
 /**
  * Keys of advisory locks: of a process that migrates, and of the server's session that runs its migrations. Any
@@ -28,14 +24,6 @@ const sessionLock = 7_261_190_412
 /** Connections besides those for reads: an ingest writes on one, and reads its start position on another. */
 const writeConnections = 2
 const rareConnections = 1
-/** One in this many read connections is reserved for long reads, and at least one. */
-const connectionsForOneLong = 5
-/** Timeout for getting a connection for a read: about the timeout of a whole request. */
-const connectMilliseconds = 5_000
-/** Statement timeout of reads on the server, longer than any request may take. */
-const readTimeoutMilliseconds = 60_000
-/** Limit for a snapshot that is idle in its transaction: responses are computed between its reads in far less time. */
-const idleTimeoutMilliseconds = 10_000
 
 /**
  * Opens a PostgreSQL server, version 14 or newer.
@@ -49,37 +37,16 @@ export async function openPostgreSql(
   connections: number,
   warn: Warn = () => undefined,
 ): Promise<Database> {
-  const onFull = warnOnce(url, connections, warn)
-  const pool = (options: Partial<RetryingPoolOptions> & { readonly max: number }): RetryingPool => {
-    const common = { connectionString: url, keepAlive: true, connectionTimeoutMillis: connectMilliseconds, onFull }
-    const made = new RetryingPool({ ...common, ...options })
-    // Without error listeners a broken connection would end the process. Its query fails, and the pool connects again.
-    made.on('connect', (client) => void client.on('error', () => undefined))
-    made.on('error', () => undefined)
-    return made
-  }
-  const forLong = Math.max(1, Math.floor(connections / connectionsForOneLong))
-  const reading = {
-    pipeline: true,
-    statement_timeout: readTimeoutMilliseconds,
-    idle_in_transaction_session_timeout: idleTimeoutMilliseconds,
-    // Compiling a plan takes a hundred times as long as a hot read, and is repeated at each execution.
-    options: '-c jit=off',
-  }
-  const reads = pool({ max: connections - forLong, ...reading })
-  const longReads = pool({ max: forLong, ...reading })
-  await connectOnce(reads, url)
-  const lender = reads
-  const control = pool({ max: 1, lender })
-  const writeOptions = { ...writeTimeouts, lender }
+  const pool = poolsOf(url, connections, warn)
+  const readPools = openReadPools(pool, connections)
+  await connectOnce(readPools.short, url)
+  const writeOptions = { ...writeTimeouts, lender: readPools.short }
   const writes = pool({ max: writeConnections, pipeline: true, ...writeOptions })
   const rare = pool({ max: rareConnections, ...writeOptions })
-  const readPools = { short: reads, long: longReads, control }
   const toOutage = classifyServerError(readAddress(url).name)
   const prisma = new PrismaClient({ adapter: adapterWithOutages(new PrismaPg(rare), toOutage) })
   return {
-    ...withQuery(batchReads(pooledReader(readPools))),
-    ...pooledSnapshots(readPools),
+    ...readsOn(readPools),
     engine: 'postgresql',
     prisma,
     listen: (listener) => Promise.resolve(listenOnPostgreSql(url, listener)),
@@ -88,23 +55,8 @@ export async function openPostgreSql(
     exclusively: (work) => withAdvisoryLock(url, toOutage, work),
     close: async () => {
       await prisma.$disconnect()
-      await Promise.all([reads, longReads, control, writes, rare].map((each) => each.end()))
+      await Promise.all([...eachPool(readPools), writes, rare].map((each) => each.end()))
     },
-  }
-}
-
-/** Receives a warning for the operator. */
-export type Warn = (message: string) => void
-
-function warnOnce(url: string, connections: number, warn: Warn): () => void {
-  let isWarned = false
-  return () => {
-    if (isWarned) return
-    isWarned = true
-    warn(
-      `PostgreSQL at ${readAddress(url).name} gives this process no more connections: requests wait for those it has. ` +
-        `Lower DATABASE_CONNECTIONS (${connections}), or raise max_connections or the limit of the role or database`,
-    )
   }
 }
 

@@ -12,8 +12,17 @@ export interface MetricsOptions {
   readonly cache?: () => CacheFigures
   /** Read at each scrape. */
   readonly data?: DataVersions
+  /** Replicas that are read from; read at each scrape. Without it there are none. */
+  readonly readServer?: (() => ReadServerFigures) | undefined
   /** Number of this process if several serve one port: a label on all of its metrics. */
   readonly worker?: number | 'primary'
+}
+
+/** Servers that may be read from, the one that is, and how often it was changed. */
+export interface ReadServerFigures {
+  readonly servers: readonly string[]
+  readonly server: string | null
+  readonly moves: number
 }
 
 /** Metrics of one process, in a registry of its own. */
@@ -36,7 +45,7 @@ const secondsBuckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.
 const keysBuckets = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000]
 
 /** Creates the metrics of a process. Labels have a small fixed set of values: client input never creates a new one. */
-export function createMetrics({ cache, data, worker }: MetricsOptions = {}): Metrics {
+export function createMetrics({ cache, data, readServer, worker }: MetricsOptions = {}): Metrics {
   const registry = new Registry()
   const registers = [registry]
   if (worker !== undefined) registry.setDefaultLabels({ worker: String(worker) })
@@ -86,6 +95,7 @@ export function createMetrics({ cache, data, worker }: MetricsOptions = {}): Met
   })
   if (cache !== undefined) countCache(registers, cache)
   if (data !== undefined) tellAge(registers, data)
+  if (readServer !== undefined) tellReadServer(registers, readServer)
   return {
     onAnswered: ({ route, status, milliseconds }) =>
       requests.tally(milliseconds / 1000, route, status === null ? 'none' : String(status)),
@@ -118,6 +128,28 @@ function tellAge(registers: Registry[], data: DataVersions): void {
     data.isListening ? 1 : 0,
   )
   told('heard_commit_seq', 'Number of the newest commit that this process has heard of.', () => data.newestSeq)
+}
+
+function tellReadServer(registers: Registry[], readServer: () => ReadServerFigures): void {
+  new Gauge({
+    name: 'vault_gateway_read_server',
+    help: '1 for the server of READ_URLS that is read from, else 0.',
+    labelNames: ['server'],
+    registers,
+    collect() {
+      const { servers, server } = readServer()
+      for (const each of servers) this.set({ server: each }, each === server ? 1 : 0)
+    },
+  })
+  new Counter({
+    name: 'vault_gateway_read_server_changes_total',
+    help: 'How often another server of READ_URLS was chosen to be read from.',
+    registers,
+    collect() {
+      this.reset()
+      this.inc(readServer().moves)
+    },
+  })
 }
 
 function countCache(registers: Registry[], cache: () => CacheFigures): void {

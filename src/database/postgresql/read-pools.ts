@@ -1,0 +1,79 @@
+import type pg from 'pg'
+import { batchReads } from '../batching/batch-scheduler.ts'
+import type { Database } from '../database.ts'
+import { withQuery } from '../decode-rows.ts'
+import { pooledReader, type ReadPools } from './pooled-reads.ts'
+import { pooledSnapshots } from './pooled-snapshots.ts'
+import { RetryingPool, type RetryingPoolOptions } from './retrying-pool.ts'
+import { readAddress } from './server-address.ts'
+
+/** One in this many read connections is reserved for long reads, and at least one. */
+const connectionsForOneLong = 5
+/** Timeout for getting a connection for a read: about the timeout of a whole request. */
+const connectMilliseconds = 5_000
+/** Statement timeout of reads on the server, longer than any request may take. */
+const readTimeoutMilliseconds = 60_000
+/** Limit for a snapshot that is idle in its transaction: responses are computed between its reads in far less time. */
+const idleTimeoutMilliseconds = 10_000
+
+/** Receives a warning for the operator. */
+export type Warn = (message: string) => void
+
+/** Makes pools of connections to one server. */
+export type MakePool = (options: Partial<RetryingPoolOptions> & { readonly max: number }) => RetryingPool
+
+/**
+ * Returns a function that makes pools of connections to a server.
+ * @param connections maximum number of connections for reads, for the warning
+ * @param warn called once where the server provides fewer connections
+ */
+export function poolsOf(url: string, connections: number, warn: Warn): MakePool {
+  const onFull = warnOnce(url, connections, warn)
+  return (options) => {
+    const common = { connectionString: url, keepAlive: true, connectionTimeoutMillis: connectMilliseconds, onFull }
+    const made = new RetryingPool({ ...common, ...options })
+    // Without error listeners a broken connection would end the process. Its query fails, and the pool connects again.
+    made.on('connect', (client) => void client.on('error', () => undefined))
+    made.on('error', () => undefined)
+    return made
+  }
+}
+
+function warnOnce(url: string, connections: number, warn: Warn): () => void {
+  let isWarned = false
+  return () => {
+    if (isWarned) return
+    isWarned = true
+    warn(
+      `PostgreSQL at ${readAddress(url).name} gives this process no more connections: requests wait for those it has. ` +
+        `Lower DATABASE_CONNECTIONS (${connections}), or raise max_connections or the limit of the role or database`,
+    )
+  }
+}
+
+/**
+ * Makes the pools for reads of a server; they connect with the first read.
+ * @param connections maximum number of connections of both pools for reads
+ */
+export function openReadPools(pool: MakePool, connections: number): ReadPools & { readonly short: RetryingPool } {
+  const forLong = Math.max(1, Math.floor(connections / connectionsForOneLong))
+  const reading = {
+    pipeline: true,
+    statement_timeout: readTimeoutMilliseconds,
+    idle_in_transaction_session_timeout: idleTimeoutMilliseconds,
+    // Compiling a plan takes a hundred times as long as a hot read, and is repeated at each execution.
+    options: '-c jit=off',
+  }
+  const short = pool({ max: connections - forLong, ...reading })
+  return { short, long: pool({ max: forLong, ...reading }), control: pool({ max: 1, lender: short }) }
+}
+
+/** Returns all pools of a server. */
+export function eachPool({ short, long, control }: ReadPools): readonly pg.Pool[] {
+  return [short, long, control]
+}
+
+/** Returns reads and snapshots on the pools of a server. */
+export function readsOn(pools: ReadPools): Pick<Database, 'read' | 'query' | 'snapshot'> {
+  return { ...withQuery(batchReads(pooledReader(pools))), ...pooledSnapshots(pools) }
+}

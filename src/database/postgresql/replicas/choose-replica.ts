@@ -1,0 +1,42 @@
+/** A replica as the choice sees it. */
+export interface Candidate {
+  /** Why it cannot be read from; null where it can. */
+  readonly problem: string | null
+  /** Age of its data that is proved, in milliseconds; Infinity where none is. */
+  readonly ageMilliseconds: number
+}
+
+/** Limits of age, in milliseconds. */
+export interface AgeLimits {
+  /** Beyond it nothing is read from a replica. */
+  readonly stale: number
+  /** Beyond it another replica is preferred whose data is at most half as old. */
+  readonly lagging: number
+}
+
+/** Replicas whose ages differ by less count as equally fresh: each is asked in its own time. */
+const sameMilliseconds = 1_000
+
+/** Tells why the replica that is read from is given up, in words after its name; null where it is kept. */
+export function reasonToLeave(
+  current: Candidate,
+  others: readonly Candidate[],
+  { stale, lagging }: AgeLimits,
+): string | null {
+  const { problem, ageMilliseconds } = current
+  if (problem !== null) return problem
+  const age = Math.floor(ageMilliseconds / 1000)
+  if (ageMilliseconds > stale) return `has data that is ${age} s old`
+  const isFresher = (other: Candidate): boolean => other.problem === null && other.ageMilliseconds < ageMilliseconds / 2
+  return ageMilliseconds > lagging && others.some(isFresher) ? `lags ${age} s behind` : null
+}
+
+/** Returns the first replica whose data is about as fresh as the freshest; undefined where none can be read from. */
+export function chooseReplica<Given extends Candidate>(
+  candidates: readonly Given[],
+  { stale }: Pick<AgeLimits, 'stale'>,
+): Given | undefined {
+  const fit = candidates.filter(({ problem, ageMilliseconds }) => problem === null && ageMilliseconds <= stale)
+  const least = Math.min(...fit.map(({ ageMilliseconds }) => ageMilliseconds))
+  return fit.find(({ ageMilliseconds }) => ageMilliseconds < least + sameMilliseconds)
+}

@@ -1,0 +1,54 @@
+import type { ChangeListener, StopListening } from '../../commits/change-listener.ts'
+import { listenOnPostgreSql } from '../listen.ts'
+import type { Replica } from './replica.ts'
+import type { ToldState } from './told-state.ts'
+
+/** A listener of the commits of the server that is read from, whichever that is. */
+export class Follower {
+  readonly #listener: ChangeListener
+  readonly #told: ToldState
+  #stop: StopListening = () => Promise.resolve()
+  #isListening = false
+  /** Counts the servers: a poll of an earlier one reports nothing more. */
+  #turn = 0
+
+  constructor(listener: ChangeListener, told: ToldState) {
+    this.#listener = listener
+    this.#told = told
+  }
+
+  /** Reports the commits of a server from now on. */
+  follow(replica: Replica): void {
+    const turn = ++this.#turn
+    const listener = this.#listener
+    const isCurrent = (): boolean => turn === this.#turn
+    this.#stop = listenOnPostgreSql(replica.url, {
+      committed: (commit) => {
+        if (!isCurrent()) return
+        this.#told.committed(commit.version)
+        listener.committed(commit)
+      },
+      listening: (isListening) => {
+        if (!isCurrent()) return
+        this.#isListening = isListening
+        listener.listening(isListening)
+      },
+      upToDate: (sentAt) => {
+        if (!isCurrent()) return
+        const provenAt = this.#told.proven(replica.proof.provenBefore(sentAt))
+        if (provenAt !== null) listener.upToDate(provenAt)
+      },
+    })
+  }
+
+  /**
+   * Reports no commits of the current server any more; caches are emptied at once, also where it does not answer.
+   * @returns resolves when its connection is closed
+   */
+  leave(): Promise<void> {
+    this.#turn++
+    if (this.#isListening) this.#listener.listening(false)
+    this.#isListening = false
+    return this.#stop()
+  }
+}

@@ -1,0 +1,112 @@
+import pg from 'pg'
+
+/** The newest commit that a server shows: its number and its `seq.nonce`; 0 and empty before the first. */
+export interface LoggedHead {
+  readonly seq: number
+  readonly version: string
+}
+
+/** Position of a server in the write-ahead log: what a primary has written, what a standby has replayed. */
+export interface LogPosition {
+  readonly lsn: bigint
+  readonly isStandby: boolean
+}
+
+/** A server as it introduces itself. */
+export interface ServerIdentity extends LogPosition {
+  /** Identifier of its cluster, which it shares with its replicas alone. */
+  readonly system: string
+}
+
+const position = `(case when pg_is_in_recovery() then pg_last_wal_replay_lsn() else pg_current_wal_lsn() end - '0/0')::text as lsn,
+  pg_is_in_recovery() as "isStandby"`
+const positionOnly = `select ${position}`
+const identity = `select system_identifier::text as system, ${position} from pg_control_system()`
+const head = `select coalesce(max(seq), 0)::float8 as seq, coalesce(max(version), '') as version from data_head`
+const versionOf = 'select version from commit_log where seq = $1::bigint'
+
+/** Timeout of a connection and of each answer: a server that takes longer counts as away. */
+const answerMilliseconds = 1_000
+
+/** A connection to a server of its own, by which it is asked for its position, besides all reads. */
+export class LogProbe {
+  readonly #client: pg.Client
+
+  private constructor(client: pg.Client) {
+    this.#client = client
+  }
+
+  /**
+   * Connects to a server.
+   * @throws when it does not accept the connection in time
+   */
+  static async connect(url: string): Promise<LogProbe> {
+    const client = new pg.Client({
+      connectionString: url,
+      connectionTimeoutMillis: answerMilliseconds,
+      query_timeout: answerMilliseconds,
+      keepAlive: true,
+    })
+    client.on('error', () => undefined)
+    const probe = new LogProbe(client)
+    try {
+      await client.connect()
+      return probe
+    } catch (error) {
+      probe.close()
+      throw error
+    }
+  }
+
+  /** Registers a listener for the end of the connection, which {@link close} ends too. */
+  onEnd(listener: () => void): void {
+    this.#client.once('end', listener)
+  }
+
+  async identity(): Promise<ServerIdentity> {
+    const { system, ...rest } = await this.#one<SentPosition & { readonly system: string }>(identity)
+    return { system, ...decoded(rest) }
+  }
+
+  async position(): Promise<LogPosition> {
+    return decoded(await this.#one<SentPosition>(positionOnly))
+  }
+
+  /** The newest commit that a statement sees now. */
+  head(): Promise<LoggedHead> {
+    return this.#one<LoggedHead>(head)
+  }
+
+  /**
+   * Tells whether a commit is part of the server's history and visible.
+   * @param known the newest commit of the server, where the caller knows it
+   */
+  async contains({ seq, version }: LoggedHead, known: LoggedHead): Promise<boolean> {
+    if (seq === 0) return true
+    if (known.seq <= seq) return known.version === version
+    const { rows } = await this.#client.query<{ version: string }>(versionOf, [seq])
+    return rows[0]?.version === version
+  }
+
+  /** Closes the connection at once. */
+  close(): void {
+    this.#client.connection.stream.destroy()
+  }
+
+  async #one<Row extends pg.QueryResultRow>(text: string): Promise<Row> {
+    const [row] = (await this.#client.query<Row>(text)).rows
+    if (row === undefined) throw new Error('the server answered without a row')
+    return row
+  }
+}
+
+interface SentPosition {
+  readonly lsn: string | null
+  readonly isStandby: boolean
+}
+
+/** @throws where a standby has replayed nothing yet */
+function decoded({ lsn, isStandby }: SentPosition): LogPosition {
+  if (lsn === null) throw new Error('the standby has replayed nothing yet')
+  return { lsn: BigInt(lsn), isStandby }
+}

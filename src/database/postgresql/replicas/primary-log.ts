@@ -1,0 +1,77 @@
+import { LogProbe, type LoggedHead } from './log-probe.ts'
+import type { LogTarget } from './replay-proof.ts'
+
+/** The primary: asked for its position in the log, never for data that is answered. */
+export class PrimaryLog {
+  readonly #url: string
+  readonly #onReconnect: () => void
+  #system: string | null = null
+  #probe: LogProbe | null = null
+  #asking: Promise<void> | null = null
+  #target: LogTarget | null = null
+  /** Why it tells no position now, in words after its name; null where it does. */
+  problem: string | null = 'has not been asked yet'
+
+  /** @param onReconnect called when its log may have gone another way, as by a failover */
+  constructor(url: string, onReconnect: () => void) {
+    this.#url = url
+    this.#onReconnect = onReconnect
+  }
+
+  /** Identifier of the cluster; null before the first answer. */
+  get system(): string | null {
+    return this.#system
+  }
+
+  /**
+   * Asks for the position that covers all that is committed now.
+   * @returns null where the primary does not tell it
+   */
+  async ask(): Promise<LogTarget | null> {
+    this.#target = null
+    await (this.#asking ??= this.#ask().finally(() => (this.#asking = null)))
+    return this.#target
+  }
+
+  /** Tells whether a commit is part of the primary's history; null where it cannot be known now. */
+  async contains(commit: LoggedHead, { head }: LogTarget): Promise<boolean | null> {
+    if (commit.seq > head.seq) return false
+    return (await this.#probe?.contains(commit, head).catch(() => null)) ?? null
+  }
+
+  close(): void {
+    this.#probe?.close()
+    this.#probe = null
+  }
+
+  async #ask(): Promise<void> {
+    try {
+      const probe = (this.#probe ??= await this.#connect())
+      const at = performance.now()
+      // The position is taken after the snapshot in which the commit was seen, so that it covers that commit.
+      const head = await probe.head()
+      const { lsn, isStandby } = await probe.position()
+      if (isStandby) throw new Error('is a standby: DATABASE_URL has to lead to the primary')
+      this.#target = { at, lsn, head }
+      this.problem = null
+    } catch (error) {
+      this.close()
+      this.problem = (error as Error).message || 'does not answer'
+    }
+  }
+
+  async #connect(): Promise<LogProbe> {
+    const probe = await LogProbe.connect(this.#url)
+    probe.onEnd(() => {
+      if (this.#probe === probe) this.#probe = null
+    })
+    const { system } = await probe.identity()
+    this.#system ??= system
+    if (system !== this.#system) {
+      probe.close()
+      throw new Error(`is of another cluster now: its system identifier is ${system}, and was ${this.#system}`)
+    }
+    this.#onReconnect()
+    return probe
+  }
+}

@@ -1,0 +1,66 @@
+import type { LoggedHead } from './log-probe.ts'
+
+/** A position in the primary's write-ahead log that covers all that was committed at a time. */
+export interface LogTarget {
+  /** Before the primary was asked, in milliseconds of performance.now(). */
+  readonly at: number
+  readonly lsn: bigint
+  /** The newest commit at that position, or one before it. */
+  readonly head: LoggedHead
+}
+
+/** Maximum number of positions that are waited for; beyond it the newest one replaces the one before. */
+const mostTargets = 1_000
+
+/**
+ * Proves how old the data of a replica is, without comparing clocks: once it has replayed the position that the primary
+ * had reached when it was asked, its data is no older than the time at which this process asked.
+ */
+export class ReplayProof {
+  #targets: LogTarget[] = []
+  #newest: { readonly at: number; readonly seenAt: number } | null = null
+  /** The newest time that was proved before, for polls that were sent before the newest one was seen. */
+  #before: number | null = null
+
+  /** Time up to which all commits are replayed, in milliseconds of performance.now(); null before the first proof. */
+  get provenAt(): number | null {
+    return this.#newest?.at ?? null
+  }
+
+  expect(target: LogTarget): void {
+    if (this.#targets.length >= mostTargets) this.#targets.pop()
+    this.#targets.push(target)
+  }
+
+  /**
+   * Notes how far the replica has replayed.
+   * @param now when its answer had come, in milliseconds of performance.now()
+   * @returns the newest position that it has reached by this; null where it reached none
+   */
+  replayed(lsn: bigint, now: number): LogTarget | null {
+    const reached = this.#targets.filter((target) => target.lsn <= lsn).at(-1)
+    if (reached === undefined) return null
+    this.#targets = this.#targets.filter(({ at }) => at > reached.at)
+    this.#before = this.provenAt
+    this.#newest = { at: reached.at, seenAt: now }
+    return reached
+  }
+
+  /** Returns the time that was proved when a statement was sent to the replica; null if none was. */
+  provenBefore(sentAt: number): number | null {
+    if (this.#newest === null) return null
+    return this.#newest.seenAt <= sentAt ? this.#newest.at : this.#before
+  }
+
+  /** Waits for no position any more: the primary's log may have gone another way. */
+  forgetTargets(): void {
+    this.#targets = []
+  }
+
+  /** Proves nothing any more: another server may have taken the address. */
+  reset(): void {
+    this.forgetTargets()
+    this.#newest = null
+    this.#before = null
+  }
+}

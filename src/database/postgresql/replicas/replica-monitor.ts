@@ -1,0 +1,212 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import type { ChangeListener, StopListening } from '../../commits/change-listener.ts'
+import type { Warn } from '../read-pools.ts'
+import { type AgeLimits, type Candidate, chooseReplica, reasonToLeave } from './choose-replica.ts'
+import { Follower } from './follower.ts'
+import { PrimaryLog } from './primary-log.ts'
+import { leave, openReadServer, type ReadServer } from './read-server.ts'
+import { Replica } from './replica.ts'
+import { Rounds } from './rounds.ts'
+import { ToldState } from './told-state.ts'
+import { replicaTiming } from './timing.ts'
+
+/** Options of {@link ReplicaMonitor}. */
+export interface MonitorOptions {
+  readonly primaryUrl: string
+  /** The replicas, the preferred one first. */
+  readonly urls: readonly string[]
+  /** Maximum number of connections for reads. */
+  readonly connections: number
+  readonly staleSeconds: number
+  readonly warn: Warn
+}
+
+/** Chooses the one server that this process reads from, proves how old its data is, and changes it where it must. */
+export class ReplicaMonitor {
+  readonly #options: MonitorOptions
+  readonly #limits: AgeLimits
+  readonly #primary: PrimaryLog
+  readonly #replicas: readonly Replica[]
+  readonly #told = new ToldState()
+  readonly #followers = new Set<Follower>()
+  readonly #rounds = new Rounds(() => this.#round())
+  #server: ReadServer | null = null
+  /** The server that was left last, and why: its connections are used on where it is chosen again. */
+  #left: { readonly server: ReadServer; readonly reason: string } | null = null
+  #leftAt = performance.now()
+  #isWarned = false
+  #moves = 0
+
+  constructor(options: MonitorOptions) {
+    const { staleSeconds, urls, primaryUrl } = options
+    this.#options = options
+    const lagging = Math.min(replicaTiming.laggingSeconds, staleSeconds / 2)
+    this.#limits = { stale: staleSeconds * 1000, lagging: lagging * 1000 }
+    this.#replicas = urls.map((url) => new Replica(url, () => this.#rounds.wake()))
+    this.#primary = new PrimaryLog(primaryUrl, () => {
+      for (const { proof } of this.#replicas) proof.forgetTargets()
+    })
+  }
+
+  get server(): ReadServer | null {
+    return this.#server
+  }
+
+  get replicas(): readonly Replica[] {
+    return this.#replicas
+  }
+
+  /** How often the server has been changed. */
+  get moves(): number {
+    return this.#moves
+  }
+
+  /** Why the primary tells no position, in words after its name; null where it does. */
+  get primaryProblem(): string | null {
+    return this.#primary.problem
+  }
+
+  get isLagging(): boolean {
+    return this.ageMilliseconds > this.#limits.lagging
+  }
+
+  /** Age that is proved of the data that is read now, or was read last; Infinity where none is. */
+  get ageMilliseconds(): number {
+    if (this.#server !== null) return this.#candidate(this.#server.replica).ageMilliseconds
+    const proved = [this.#told.provenAt, ...this.#replicas.map(({ proof }) => proof.provenAt)]
+    return performance.now() - Math.max(...proved.map((at) => at ?? -Infinity))
+  }
+
+  /** Asks all servers once, and then again and again until {@link stop}. */
+  async start(): Promise<void> {
+    await this.#round(Infinity)
+    this.#rounds.start(() =>
+      this.#server === null ? replicaTiming.searchMilliseconds : replicaTiming.pollMilliseconds,
+    )
+  }
+
+  async stop(): Promise<void> {
+    await this.#rounds.stop()
+    await Promise.all(Array.from(this.#followers, (follower) => follower.leave()))
+    this.#primary.close()
+    for (const replica of this.#replicas) replica.release()
+    await Promise.all([this.#server?.end(), this.#left?.server.end()])
+  }
+
+  /** Reports the commits of the server that is read from to a listener. */
+  listen(listener: ChangeListener): StopListening {
+    const follower = new Follower(listener, this.#told)
+    this.#followers.add(follower)
+    if (this.#server !== null) follower.follow(this.#server.replica)
+    return () => {
+      this.#followers.delete(follower)
+      return follower.leave()
+    }
+  }
+
+  /**
+   * Waits for another server than one that has failed, or for the same one once it is chosen again.
+   * @param failed null where there was none
+   * @returns null where the same one is kept, or none is found in time
+   */
+  async after(failed: ReadServer | null): Promise<ReadServer | null> {
+    const until = performance.now() + replicaTiming.waitMilliseconds
+    // A round that runs already may have asked before the failure.
+    for (let rounds = 0; performance.now() < until; rounds++) {
+      const server = this.#server
+      if (server !== null && server !== failed) return server
+      const isOver = server === null && performance.now() > this.#leftAt + replicaTiming.waitMilliseconds
+      if (isOver || (server !== null && rounds > 1)) return null
+      this.#rounds.wake()
+      await this.#rounds.next()
+    }
+    return null
+  }
+
+  async #round(milliseconds: number = replicaTiming.askMilliseconds): Promise<void> {
+    const target = await within(milliseconds, this.#primary.ask())
+    const current = this.#server?.replica
+    const isSearching = current === undefined || this.isLagging
+    if (target !== null && isSearching) await this.#told.verify(target, this.#primary.contains.bind(this.#primary))
+    const asked = this.#replicas.filter((replica) => isSearching || replica === current)
+    for (const replica of this.#replicas) if (!asked.includes(replica)) replica.release()
+    const checks = asked.map((replica) => {
+      return replica.check(this.#primary.system, target, replica === current ? null : this.#told.head)
+    })
+    await within(milliseconds, Promise.all(checks))
+    this.#decide()
+  }
+
+  #decide(): void {
+    const current = this.#server
+    if (current === null) {
+      const chosen = chooseReplica(
+        this.#replicas.map((replica) => this.#candidate(replica)),
+        this.#limits,
+      )
+      if (chosen !== undefined) this.#moveTo(chosen.replica)
+      else this.#warnOfNone()
+      return
+    }
+    const others = this.#replicas.filter((replica) => replica !== current.replica)
+    const candidates = others.map((replica) => this.#candidate(replica))
+    const reason = reasonToLeave(this.#candidate(current.replica), candidates, this.#limits)
+    if (reason !== null) this.#leave(current, reason)
+  }
+
+  #candidate(replica: Replica): Candidate & { readonly replica: Replica } {
+    const { head, provenAt } = this.#told
+    const isCurrent = replica === this.#server?.replica
+    const isAsked = isCurrent || replica.askedFor === head
+    const problem = replica.problem ?? (isAsked ? null : 'has not been asked yet')
+    // A server that has what was told is as new as what was told.
+    const inherited = problem === null && head !== null ? provenAt : null
+    const at = Math.max(replica.proof.provenAt ?? -Infinity, inherited ?? -Infinity)
+    return { replica, problem, ageMilliseconds: performance.now() - at }
+  }
+
+  /** Reads from no server until the next round has found one that has all that was told until now. */
+  #leave(server: ReadServer, reason: string): void {
+    this.#server = null
+    this.#left = { server, reason }
+    this.#leftAt = performance.now()
+    for (const follower of this.#followers) void follower.leave()
+    this.#rounds.wake()
+  }
+
+  #moveTo(replica: Replica): void {
+    const left = this.#left
+    const isSame = left?.server.replica === replica
+    const { connections, warn } = this.#options
+    // Another object, so that a read that has failed sees that it may try again.
+    this.#server = isSame ? { ...left.server } : openReadServer(replica, connections, warn)
+    if (left !== null && !isSame) {
+      this.#moves++
+      void leave(left.server)
+      warn(`Reads go to PostgreSQL at ${replica.name} now: ${left.server.replica.name} ${left.reason}`)
+    } else if (this.#isWarned) warn(`Reads go to PostgreSQL at ${replica.name} again`)
+    this.#left = null
+    this.#isWarned = false
+    for (const follower of this.#followers) follower.follow(replica)
+  }
+
+  #warnOfNone(): void {
+    if (this.#isWarned || performance.now() < this.#leftAt + replicaTiming.waitMilliseconds) return
+    this.#isWarned = true
+    const problems = this.#replicas.map((replica) => {
+      const { problem, ageMilliseconds } = this.#candidate(replica)
+      const age = ageMilliseconds === Infinity ? 'unknown' : `${Math.floor(ageMilliseconds / 1000)} s`
+      return `${replica.name} ${problem ?? `has data of an age of ${age}`}`
+    })
+    const primary = this.primaryProblem === null ? [] : [`the primary ${this.primaryProblem}`]
+    this.#options.warn(`No server of READ_URLS can be read from: ${[...problems, ...primary].join('; ')}`)
+  }
+}
+
+/** Returns the result of work; null where it takes longer. */
+async function within<Result>(milliseconds: number, work: Promise<Result>): Promise<Result | null> {
+  if (milliseconds === Infinity) return work
+  const answered = new AbortController()
+  const late = wait(milliseconds, null, { signal: answered.signal }).catch(() => null)
+  return Promise.race([work, late]).finally(() => answered.abort())
+}

@@ -1,0 +1,122 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { readAddress } from '../server-address.ts'
+import { LogProbe, type LoggedHead } from './log-probe.ts'
+import { type LogTarget, ReplayProof } from './replay-proof.ts'
+
+/** A position that was written just now is replayed within a few milliseconds, and asked for once more after these. */
+const replayMilliseconds = 30
+
+/** A server of READ_URLS, as far as it is known now. */
+export class Replica {
+  readonly url: string
+  /** Host and port. */
+  readonly name: string
+  readonly proof = new ReplayProof()
+  /** Why it cannot be read from, in words after its name; null where it can. */
+  problem: string | null = 'has not been asked yet'
+  /** Whether it is of another cluster than the primary. */
+  isForeign = false
+  /** Whether its connection has ended since it was asked last. */
+  isLost = false
+  /** The commit that it had to have when it was asked last. */
+  askedFor: LoggedHead | null = null
+  readonly #onLost: () => void
+  #probe: LogProbe | null = null
+  #isBusy = false
+  /** Its newest commit, and when it was known. */
+  #head: { readonly commit: LoggedHead; readonly at: number } | null = null
+
+  /** @param onLost called when its connection ends by itself */
+  constructor(url: string, onLost: () => void) {
+    this.url = url
+    this.name = readAddress(url).name
+    this.#onLost = onLost
+  }
+
+  /**
+   * Asks the server how far it is, unless it is being asked; {@link problem} and {@link proof} tell the result.
+   * @param system identifier of the primary's cluster
+   * @param target position of the primary now; null where the primary does not tell it
+   * @param told the newest commit that clients know of, which it has to have; null for none
+   */
+  async check(system: string | null, target: LogTarget | null, told: LoggedHead | null): Promise<void> {
+    if (this.#isBusy) return
+    this.#isBusy = true
+    this.askedFor = told
+    try {
+      const probe = (this.#probe ??= await this.#connect(system))
+      this.problem = await this.#flawOf(probe, target, told)
+    } catch (error) {
+      this.#lose((error as Error).message || 'does not answer')
+    } finally {
+      this.#isBusy = false
+    }
+  }
+
+  /** Ends its connection: it is not of interest now. */
+  release(): void {
+    const probe = this.#probe
+    this.#forget()
+    this.problem = 'has not been asked yet'
+    probe?.close()
+  }
+
+  async #connect(system: string | null): Promise<LogProbe> {
+    const probe = await LogProbe.connect(this.url)
+    probe.onEnd(() => {
+      if (this.#probe !== probe) return
+      this.#lose('has ended the connection')
+      this.#onLost()
+    })
+    const own = (await probe.identity()).system
+    this.isForeign = system !== null && own !== system
+    this.isLost = false
+    if (!this.isForeign) return probe
+    probe.close()
+    throw new Error(`is of another cluster: its system identifier is ${own}, and the primary's is ${system ?? ''}`)
+  }
+
+  async #flawOf(probe: LogProbe, target: LogTarget | null, told: LoggedHead | null): Promise<string | null> {
+    const before = this.#head
+    if (target !== null) this.proof.expect(target)
+    let { lsn } = await probe.position()
+    if (target !== null && lsn < target.lsn) {
+      await wait(replayMilliseconds)
+      lsn = (await probe.position()).lsn
+    }
+    const seenAt = performance.now()
+    // Commits up to the position are visible to the statements after it.
+    const commit = await probe.head()
+    this.#head = { commit, at: performance.now() }
+    const reached = this.proof.replayed(lsn, seenAt)
+    // A primary that was asked after this server knows all that it had, unless a failover has lost it.
+    if (target !== null && before !== null && before.at < target.at && isBeyond(before.commit, target.head)) {
+      return `has commit ${before.commit.version}, which the primary lacks`
+    }
+    if (reached !== null && !(await probe.contains(reached.head, commit))) {
+      return `lacks commit ${reached.head.version} of the primary at the same position of the log`
+    }
+    if (told !== null && !(await probe.contains(told, commit))) {
+      return `has not reached commit ${told.version}, which was told already`
+    }
+    return before === null ? 'has been asked only once' : null
+  }
+
+  #lose(reason: string): void {
+    const probe = this.#probe
+    this.#forget()
+    this.problem = reason
+    this.isLost = true
+    probe?.close()
+  }
+
+  #forget(): void {
+    this.#probe = null
+    this.#head = null
+    this.proof.reset()
+  }
+}
+
+function isBeyond(commit: LoggedHead, head: LoggedHead): boolean {
+  return commit.seq > head.seq || (commit.seq === head.seq && commit.version !== head.version)
+}

@@ -1,0 +1,106 @@
+import type { Database, ReadServerState } from '../../database.ts'
+import { withQuery } from '../../decode-rows.ts'
+import { DatabaseRefused, DatabaseUnavailable, RecoveryConflict } from '../../errors.ts'
+import type { Warn } from '../read-pools.ts'
+import { ReplicaMonitor } from './replica-monitor.ts'
+import type { ReadServer } from './read-server.ts'
+
+/** Replicas to read from. */
+export interface ReplicaChoice {
+  /** postgres://user:password@host:port/database of each */
+  readonly urls: readonly string[]
+  /** Age of the data beyond which nothing is answered from it. */
+  readonly staleSeconds: number
+}
+
+/** Time that a start waits for a server to read from; without one it answers 503 until there is one. */
+const startMilliseconds = 3_000
+
+/**
+ * Reads from one of several replicas in place of a database's own server, which stays the one for all else. The order of
+ * the replicas is random, so that several processes spread over them.
+ * @param primary the database, migrated; closed with the result
+ * @param url its address
+ * @param connections maximum number of connections for reads to a replica
+ * @throws {DatabaseRefused} when a replica is of another cluster than the primary
+ */
+export async function openReplicated(
+  primary: Database,
+  url: string,
+  { urls, staleSeconds }: ReplicaChoice,
+  connections: number,
+  warn: Warn,
+): Promise<Database> {
+  const monitor = new ReplicaMonitor({ primaryUrl: url, urls: shuffled(urls), connections, staleSeconds, warn })
+  await monitor.start()
+  const foreign = monitor.replicas.find(({ isForeign }) => isForeign)
+  if (foreign !== undefined) {
+    const { name, problem } = foreign
+    await monitor.stop()
+    throw new DatabaseRefused(`PostgreSQL at ${name}, which READ_URLS names, ${problem ?? ''}. Name its replicas only.`)
+  }
+  await firstServer(monitor)
+  const problemNow = (): string | null => (monitor.server === null ? problemOf(monitor, staleSeconds) : null)
+
+  async function server(): Promise<ReadServer> {
+    const found = monitor.server ?? (await monitor.after(null))
+    if (found !== null) return found
+    throw new DatabaseUnavailable(undefined, problemOf(monitor, staleSeconds))
+  }
+
+  return {
+    ...primary,
+    ...withQuery({
+      async read(...read) {
+        const first = await server()
+        try {
+          return await first.read(...read)
+        } catch (error) {
+          if (!(error instanceof DatabaseUnavailable) || error instanceof RecoveryConflict) throw error
+          const other = await monitor.after(first)
+          if (other === null) throw error
+          return other.read(...read)
+        }
+      },
+    }),
+    snapshot: async (...snapshot) => (await server()).snapshot(...snapshot),
+    listen: (listener) => Promise.resolve(monitor.listen(listener)),
+    readServer: (): ReadServerState => ({
+      servers: monitor.replicas.map(({ name }) => name),
+      server: monitor.server?.replica.name ?? null,
+      moves: monitor.moves,
+      problem: problemNow(),
+      causes: causesOf(monitor),
+    }),
+    close: async () => {
+      await monitor.stop()
+      await primary.close()
+    },
+  }
+}
+
+async function firstServer(monitor: ReplicaMonitor): Promise<void> {
+  const until = performance.now() + startMilliseconds
+  while (monitor.server === null && performance.now() < until) await monitor.after(null)
+}
+
+/** Returns why nothing can be read, for clients: names no server. */
+function problemOf(monitor: ReplicaMonitor, staleSeconds: number): string {
+  const age = Math.floor(monitor.ageMilliseconds / 1000)
+  const because = causesOf(monitor).map((cause) => `: ${cause}`)[0] ?? ''
+  if (age === Infinity) return `It is not known how old the data of the replicas is${because}.`
+  if (age < staleSeconds) return `No replica can be read from now${because}.`
+  return `The data of the replicas is ${age} s old, and at most ${staleSeconds} s are allowed${because}.`
+}
+
+/** Returns why the age of the data grows, in words; empty where it does not. */
+function causesOf(monitor: ReplicaMonitor): string[] {
+  if (monitor.primaryProblem !== null) return ['the primary does not tell how far it is']
+  return monitor.isLagging ? ['the replica lags behind the primary'] : []
+}
+
+/** Fisher and Yates' shuffle. */
+function shuffled<Item>(items: readonly Item[]): Item[] {
+  const left = [...items]
+  return items.flatMap(() => left.splice(Math.floor(Math.random() * left.length), 1))
+}

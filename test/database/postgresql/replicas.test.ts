@@ -1,0 +1,263 @@
+import pg from 'pg'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { notifyAll } from '../../../src/cli/gateway.ts'
+import { createReadiness } from '../../../src/cli/readiness.ts'
+import type { Database } from '../../../src/database/database.ts'
+import { DatabaseRefused, DatabaseUnavailable } from '../../../src/database/errors.ts'
+import { openDatabase, openServedDatabase } from '../../../src/database/open.ts'
+import { readVersionAt } from '../../../src/database/read/commit-log.ts'
+import { DataVersions } from '../../../src/http/cache/data-versions.ts'
+import { createResponseCache } from '../../../src/http/cache/response-cache.ts'
+import { createMetrics } from '../../../src/http/ops/metrics.ts'
+import { createOnServer, postgresUrl } from '../../support/database.ts'
+import { gatewayOn, type TestGateway } from '../../support/gateway.ts'
+import { noOwnPostgreSql, type OwnPostgreSql, startOwnPostgreSql } from '../../support/own-postgresql.ts'
+import { parseMetrics } from '../../support/prometheus.ts'
+import { apply, deposit, mark, midnight, opened, strategy, vaultA } from '../../support/world.ts'
+
+const snapshot = `/vault/${vaultA}/snapshot`
+const patience = { timeout: 15_000, interval: 50 }
+
+/** A gateway on replicas, as `serve` puts it together. */
+interface ReplicaGateway extends TestGateway {
+  readonly database: Database
+  readonly data: DataVersions
+  readonly warnings: readonly string[]
+  metric(name: string, labels?: Record<string, string>): Promise<number | undefined>
+  close(): Promise<void>
+}
+
+describe.skipIf(postgresUrl === undefined || noOwnPostgreSql !== null)('a gateway on replicas', () => {
+  let primary: OwnPostgreSql
+  const replicas: OwnPostgreSql[] = []
+  let writing: Database
+  let url: string
+  let urls: string[]
+  /** Facts are in order of time, over all tests. */
+  let marks = 0
+  const opened_: ReplicaGateway[] = []
+
+  const onServer = (server: OwnPostgreSql): string =>
+    Object.assign(new URL(server.url), { pathname: new URL(url).pathname }).href
+  const sql = async <Row extends pg.QueryResultRow>(address: string, text: string): Promise<Row[]> => {
+    const client = new pg.Client({ connectionString: address })
+    await client.connect()
+    const { rows } = await client.query<Row>(text)
+    await client.end()
+    return rows
+  }
+  /** Commits the next value of the vault, which grows. */
+  const commit = async (): Promise<number> => {
+    await apply(writing, [mark(vaultA, midnight + 20 + ++marks, String(100 + marks))])
+    return 100 + marks
+  }
+
+  beforeAll(async () => {
+    primary = await startOwnPostgreSql()
+    url = await createOnServer(primary.url)
+    writing = await openDatabase({ engine: 'postgresql', url, connections: 2 })
+    await apply(writing, [strategy('one'), opened(vaultA, 'one'), deposit(vaultA, midnight + 10, '100')])
+    // A backup may take longer than the primary keeps the segments that it begins with.
+    await sql(primary.url, `alter system set wal_keep_size = '64MB'`)
+    await sql(primary.url, 'select pg_reload_conf()')
+    for (const _ of ['first', 'second']) replicas.push(await primary.standby())
+    urls = replicas.map(onServer)
+  }, 120_000)
+  afterEach(async () => {
+    for (const gateway of opened_.splice(0)) await gateway.close()
+  })
+  afterAll(async () => {
+    await writing.close()
+    for (const server of [...replicas, primary]) await server.remove()
+  })
+
+  async function serve(readUrls: readonly string[], staleSeconds: number): Promise<ReplicaGateway> {
+    const warnings: string[] = []
+    const replicated = { urls: readUrls, staleSeconds }
+    const choice = { engine: 'postgresql', url, connections: 4, replicas: replicated } as const
+    const database = await openServedDatabase(choice, (message) => warnings.push(message))
+    const [cache, data] = [createResponseCache(1_000_000), new DataVersions()]
+    const readiness = createReadiness(database, { data, restMilliseconds: 0 })
+    const gateway = gatewayOn(database, { cache, data, readiness })
+    const stop = await database.listen(notifyAll(cache, data, gateway.app.live))
+    const metrics = createMetrics({ data, readServer: database.readServer })
+    const served = {
+      ...gateway,
+      ...{ database, data, warnings },
+      async metric(name: string, labels: Record<string, string> = {}) {
+        const samples = parseMetrics(await metrics.text()).get(`vault_gateway_${name}`)?.samples
+        return samples?.find((sample) => Object.entries(labels).every(([key, value]) => sample.labels[key] === value))
+          ?.value
+      },
+      async close() {
+        gateway.app.live.endAll()
+        await stop()
+        await database.close()
+      },
+    }
+    opened_.push(served)
+    await data.waitUntil(() => data.isListening, 2_000)
+    return served
+  }
+  const valueOf = async (gateway: TestGateway): Promise<number> =>
+    ((await (await gateway.get(snapshot)).json()) as { valueUsd: number }).valueUsd
+  const chosen = ({ database }: ReplicaGateway): OwnPostgreSql => {
+    const at = urls.findIndex((each) => new URL(each).host === database.readServer?.().server)
+    return replicas[at] as OwnPostgreSql
+  }
+
+  test('refuses a server of another cluster, by its identifier', async () => {
+    const refused = serve([urls[0] ?? '', postgresUrl ?? ''], 60)
+    await expect(refused).rejects.toBeInstanceOf(DatabaseRefused)
+    await expect(refused).rejects.toThrow(
+      new RegExp(
+        `^PostgreSQL at ${new URL(postgresUrl ?? '').host}, which READ_URLS names, is of another cluster: its`,
+      ),
+    )
+  })
+
+  test('reads nothing from the primary', async () => {
+    const gateway = await serve(urls, 60)
+    const value = await commit()
+    await expect.poll(() => valueOf(gateway), patience).toBe(value)
+    await gateway.query('{ strategies { id vaults(first: 2) { nodes { address } } } vaults { totalCount } }')
+    const text = `select query from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`
+    const queries = async (address: string): Promise<string[]> =>
+      (await sql<{ query: string }>(address, text)).map(({ query }) => query)
+    const reads = (found: string[]): string[] => found.filter((query) => query.includes('"dataVersion"'))
+    expect(reads(await queries(onServer(chosen(gateway))))).not.toEqual([])
+    expect(reads(await queries(url))).toEqual([])
+  })
+
+  test('reads from the primary where that is named as its own replica', async () => {
+    const gateway = await serve([url], 60)
+    const value = await commit()
+    await expect.poll(() => valueOf(gateway), patience).toBe(value)
+    expect(await gateway.metric('read_server', { server: new URL(url).host })).toBe(1)
+    expect((await gateway.get('/ready')).status).toBe(200)
+  })
+
+  test('tells how far a replica lags, and moves to one that does not', async () => {
+    const gateway = await serve(urls, 5)
+    const slow = chosen(gateway)
+    const before = await valueOf(gateway)
+    await sql(slow.url, 'select pg_wal_replay_pause()')
+    const value = await commit()
+    const told: { readonly value: number; readonly seq: number; readonly age: number; readonly status: number }[] = []
+    await expect
+      .poll(async () => {
+        const response = await gateway.get(snapshot)
+        const { valueUsd = 0 } = (await response.json()) as { valueUsd?: number }
+        const header = (name: string): number => Number(response.headers.get(name) ?? NaN)
+        const [status, seq, age] = [response.status, header('data-version'), header('data-age')]
+        told.push({ value: valueUsd, seq: Number.isNaN(seq) ? 0 : seq, age, status })
+        return valueUsd
+      }, patience)
+      .toBe(value)
+    await sql(slow.url, 'select pg_wal_replay_resume()')
+    expect(new Set(told.map(({ status }) => status))).toEqual(new Set([200]))
+    expect(told.slice(0, -1).map((each) => each.value)).toEqual(told.slice(1).map(() => before))
+    expect(Math.max(...told.map(({ age }) => age))).toBeGreaterThanOrEqual(2)
+    expect(chosen(gateway)).not.toBe(slow)
+    expect(gateway.warnings).toEqual([expect.stringMatching(/^Reads go to PostgreSQL at .* now: .* lags \d s behind$/)])
+    await expect.poll(() => gateway.metric('data_age_seconds'), patience).toBeLessThanOrEqual(1)
+    expect(await gateway.metric('read_server_changes_total')).toBe(1)
+    expect(await gateway.metric('read_server', { server: new URL(slow.url).host })).toBe(0)
+  }, 30_000)
+
+  test('answers 503 with the age where the only replica is too old, until it has caught up', async () => {
+    const [only] = replicas as [OwnPostgreSql]
+    const gateway = await serve([urls[0] ?? ''], 2)
+    await sql(only.url, 'select pg_wal_replay_pause()')
+    const value = await commit()
+    const text =
+      /^The data of the replicas is \d+ s old, and at most 2 s are allowed: the replica lags behind the primary\./
+    await expect.poll(async () => (await gateway.get(snapshot)).status, patience).toBe(503)
+    const refused = await gateway.get(snapshot)
+    expect(refused.headers.get('retry-after')).toBe('2')
+    expect(((await refused.json()) as { detail: string }).detail).toMatch(text)
+    const posted = await gateway.post('{ strategies { id } }')
+    expect(posted.status).toBe(503)
+    const ready = await gateway.get('/ready')
+    expect(ready.status).toBe(503)
+    expect(((await ready.json()) as { detail: string }).detail).toMatch(text)
+    expect(await gateway.metric('data_age_seconds')).toBeGreaterThanOrEqual(2)
+    expect(await gateway.metric('read_server')).toBe(0)
+    await sql(only.url, 'select pg_wal_replay_resume()')
+    await expect.poll(() => valueOf(gateway), patience).toBe(value)
+    expect((await gateway.get('/ready')).status).toBe(200)
+  }, 30_000)
+
+  test.each(['kill', 'freeze'] as const)(
+    'moves without a failed answer when its replica is lost: %s',
+    async (how) => {
+      const gateway = await serve(urls, 60)
+      const lost = chosen(gateway)
+      const value = await commit()
+      await expect.poll(() => valueOf(gateway), patience).toBe(value)
+      await lost[how]()
+      const statuses = new Set<number>()
+      const values = new Set<number>()
+      const ask = async (): Promise<OwnPostgreSql> => {
+        // Each request is another one, so that none is answered from the cache.
+        const response = await gateway.get(
+          `/vault/${vaultA}/equity?points=${2 + ((statuses.size + Math.floor(performance.now())) % 500)}`,
+        )
+        statuses.add(response.status)
+        values.add(await valueOf(gateway))
+        return chosen(gateway)
+      }
+      await expect.poll(ask, patience).not.toBe(lost)
+      await ask()
+      expect(statuses).toEqual(new Set([200]))
+      expect(values).toEqual(new Set([value]))
+      const next = await commit()
+      await expect.poll(() => valueOf(gateway), patience).toBe(next)
+      await (how === 'kill' ? lost.start() : lost.thaw())
+    },
+    30_000,
+  )
+
+  test('answers 503 rather than from a replica that lacks what was told', async () => {
+    const gateway = await serve(urls, 60)
+    const lost = chosen(gateway)
+    const behind = replicas.find((server) => server !== lost) as OwnPostgreSql
+    await sql(behind.url, 'select pg_wal_replay_pause()')
+    const value = await commit()
+    await expect.poll(() => valueOf(gateway), patience).toBe(value)
+    await lost.kill()
+    await expect.poll(async () => (await gateway.get(snapshot)).status, patience).toBe(503)
+    expect((await gateway.get('/ready')).status).toBe(503)
+    await sql(behind.url, 'select pg_wal_replay_resume()')
+    await expect.poll(async () => (await gateway.get(snapshot)).status, patience).toBe(200)
+    expect(await valueOf(gateway)).toBe(value)
+    expect(chosen(gateway)).toBe(behind)
+    await lost.start()
+  }, 30_000)
+
+  test('does not read from a server that has a commit which a failover has lost', async () => {
+    const [first] = replicas as [OwnPostgreSql]
+    await sql(first.url, `alter system set primary_conninfo = ''`)
+    await sql(first.url, 'select pg_reload_conf()')
+    await expect.poll(() => sql(first.url, 'select from pg_stat_wal_receiver'), patience).toEqual([])
+    await commit()
+    await first.promote()
+    const warnings: string[] = []
+    const database = await openServedDatabase(
+      {
+        engine: 'postgresql',
+        url: onServer(first),
+        connections: 2,
+        replicas: { urls: [url], staleSeconds: 60 },
+      },
+      (warning) => warnings.push(warning),
+    )
+    await expect(readVersionAt(database, 1)).rejects.toBeInstanceOf(DatabaseUnavailable)
+    expect(warnings).toEqual([
+      expect.stringMatching(
+        /^No server of READ_URLS can be read from: \S+ has commit \d+\.\d+, which the primary lacks$/,
+      ),
+    ])
+    await database.close()
+  }, 30_000)
+})

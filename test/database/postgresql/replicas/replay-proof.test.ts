@@ -1,0 +1,94 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import { ReplayProof } from '../../../../src/database/postgresql/replicas/replay-proof.ts'
+import { ToldState } from '../../../../src/database/postgresql/replicas/told-state.ts'
+import { chooseReplica, reasonToLeave } from '../../../../src/database/postgresql/replicas/choose-replica.ts'
+
+const head = { seq: 1, version: '1.1' }
+const target = (at: number, lsn: number) => ({ at, lsn: BigInt(lsn), head })
+
+describe('the proof of a replica', () => {
+  let proof: ReplayProof
+  beforeEach(() => {
+    proof = new ReplayProof()
+  })
+
+  test('is the time before the newest position that it has replayed', () => {
+    for (const [at, lsn] of [
+      [0, 10],
+      [500, 20],
+      [1_000, 30],
+    ] as const) {
+      proof.expect(target(at, lsn))
+    }
+    expect(proof.replayed(9n, 1_001)).toBeNull()
+    expect(proof.provenAt).toBeNull()
+    expect(proof.replayed(29n, 1_002)).toEqual(target(500, 20))
+    expect(proof.provenAt).toBe(500)
+    expect(proof.replayed(29n, 1_003)).toBeNull()
+    expect(proof.replayed(30n, 1_004)).toEqual(target(1_000, 30))
+    expect(proof.provenAt).toBe(1_000)
+  })
+
+  test('is of no use to statements that were sent before it was seen', () => {
+    proof.expect(target(100, 10))
+    proof.replayed(10n, 110)
+    proof.expect(target(600, 20))
+    proof.replayed(20n, 640)
+    expect([639, 640].map((sentAt) => proof.provenBefore(sentAt))).toEqual([100, 600])
+  })
+
+  test('waits for a limited number of positions, the newest among them', () => {
+    for (let at = 0; at < 2_000; at++) proof.expect(target(at, at))
+    proof.replayed(2_000n, 2_000)
+    expect(proof.provenAt).toBe(1_999)
+  })
+
+  test('waits for no position of a log that went another way', () => {
+    proof.expect(target(0, 10))
+    proof.forgetTargets()
+    expect(proof.replayed(10n, 1)).toBeNull()
+  })
+})
+
+describe('the told state', () => {
+  const later = { at: Infinity, lsn: 1n, head }
+
+  test('never goes back', () => {
+    const told = new ToldState()
+    expect([told.proven(null), told.proven(5), told.proven(3), told.proven(null)]).toEqual([null, 5, 5, 5])
+  })
+
+  test.each([
+    ['lost', later, false, null],
+    ['there', later, true, head],
+    ['not known', later, null, head],
+    ['newer than what the primary was asked', { ...later, at: 0 }, false, head],
+  ] as const)('is forgotten only where a failover has lost it: %s', async (_, asked, contains, left) => {
+    const told = new ToldState()
+    told.committed(head.version)
+    await told.verify(asked, () => Promise.resolve(contains))
+    expect(told.head).toEqual(left)
+  })
+})
+
+describe('the choice', () => {
+  const limits = { stale: 60_000, lagging: 10_000 }
+  const fit = (ageMilliseconds: number) => ({ problem: null, ageMilliseconds })
+  const unfit = { problem: 'does not answer', ageMilliseconds: 0 }
+
+  test('is the first of those that are about as fresh as the freshest', () => {
+    const second = fit(900)
+    expect(chooseReplica([unfit, fit(5_000), second, fit(400)], limits)).toBe(second)
+    expect(chooseReplica([unfit, fit(60_001), fit(Infinity)], limits)).toBeUndefined()
+  })
+
+  test.each([
+    ['it fails', unfit, [fit(0)], 'does not answer'],
+    ['it is too old', fit(60_001), [], 'has data that is 60 s old'],
+    ['it lags and another is fresher', fit(10_001), [fit(5_000)], 'lags 10 s behind'],
+    ['it lags as the others do', fit(10_001), [fit(6_000), unfit], null],
+    ['it does not lag', fit(9_999), [fit(0)], null],
+  ])('is changed where %s', (_, current, others, reason) => {
+    expect(reasonToLeave(current, others, limits)).toBe(reason)
+  })
+})
