@@ -7,7 +7,8 @@ import { schema } from '../graphql/schema/schema.ts'
 import { admissionLimits, defaultHttpLimits, defaultQueryLimits, type HttpLimits, type QueryLimits } from '../limits.ts'
 import { rest } from '../rest/handler.ts'
 import { DataVersions } from './cache/data-versions.ts'
-import { headerList, outgoing, type OutgoingResponse } from './cache/encoded-response.ts'
+import { edgeRule } from './cache/edge.ts'
+import { type HeaderList, headerList, outgoing, type OutgoingResponse } from './cache/encoded-response.ts'
 import { createResponseCache, type ResponseCache } from './cache/response-cache.ts'
 import { exampleAddress } from './graphql/graphiql.ts'
 import { createGraphql, type GraphqlPlugin } from './graphql/handler.ts'
@@ -49,6 +50,8 @@ export interface AppOptions extends TracingOptions {
   readonly rateLimit: RateLimit | null
   /** Number of proxies in front of the gateway, each of which appends to X-Forwarded-For. */
   readonly trustedProxies: number
+  /** Seconds for which edges may answer by themselves from what they have kept; 0 if not at all. */
+  readonly edgeSeconds?: number
   readonly bounds?: HttpLimits
   readonly liveBounds?: LiveOptions['limits']
   /** Is told of streams, for metrics. */
@@ -114,7 +117,7 @@ export function createApp({ database, apiKeys, trustedProxies, ...options }: App
   const root = rootLinks({ findAddress, isOpen, page: explorer?.page ?? null, report: options.report })
   const pages = new Map([...staticPages, ...servedOnce(explorer?.assets ?? []), ...root])
   const awaitVersion = versionWaiter(data, versionAt)
-  const produce = producer(limits, capacity)
+  const produce = producer(limits, capacity, edgeRule(options.edgeSeconds ?? 0, isOpen))
   const live = createLive({
     limits: options.liveBounds,
     observer: options.onLive,
@@ -150,11 +153,14 @@ export function createApp({ database, apiKeys, trustedProxies, ...options }: App
       return { status: 200, headers: headerList(reply.headers).concat(own), bytes: null, stream: reply.begin }
     }
     const shared = stamp !== null && reply.status === 200 ? stamp.headers : corsHeaders(request.method)
-    return outgoing(request, reply, shared.concat(headers, 'x-request-id', trace.id))
+    // The headers of a rate limit are about one sender: an edge would send them to all.
+    const ofSender = reply.isForEdges ? noHeaders : headers
+    return outgoing(request, reply, shared.concat(ofSender, 'x-request-id', trace.id))
   }
 
   const adapter = { limits, capacity, begin: createTracing(options), handle, trustedProxies }
   return { fetch: fetchAdapter(adapter), listener: nodeAdapter(adapter), live }
 }
 
+const noHeaders: HeaderList = []
 const noVersion: VersionAt = () => Promise.resolve(null)

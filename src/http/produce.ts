@@ -7,6 +7,7 @@ import type { HttpLimits } from '../limits.ts'
 import { sameAnswerKey } from '../rest/handler.ts'
 import { type Answer, problem } from '../rest/problem.ts'
 import type { DataVersions } from './cache/data-versions.ts'
+import type { LetEdgesKeep } from './cache/edge.ts'
 import { type EncodedResponse, noOrigin } from './cache/encoded-response.ts'
 import type { Made, OnLeave, ResponseCache } from './cache/response-cache.ts'
 import { graphqlPath, isGraphiqlPage } from './graphql/path.ts'
@@ -62,7 +63,11 @@ function restKey(request: IncomingRequest): string | null {
 }
 
 /** Produces responses from data, within the limits on concurrency and each within its deadline. */
-export function producer({ answerSeconds }: Pick<HttpLimits, 'answerSeconds'>, capacity: SharedCapacity): ProduceBy {
+export function producer(
+  { answerSeconds }: Pick<HttpLimits, 'answerSeconds'>,
+  capacity: SharedCapacity,
+  letEdgesKeep: LetEdgesKeep,
+): ProduceBy {
   async function attempt(exchange: Exchange, context: RequestContext, respond: Respond): Promise<Answer> {
     try {
       return await respond(exchange, context)
@@ -91,7 +96,7 @@ export function producer({ answerSeconds }: Pick<HttpLimits, 'answerSeconds'>, c
     const { version, isCacheable } = origin
     const tags = origin.tags.has('all vaults') ? withoutCovered(origin.tags) : origin.tags
     // A response without reads is introspection: large and rare, it would only evict other responses.
-    return { answer, origin: { tags: tags.size > 0 && isCacheable ? tags : null, version } }
+    return letEdgesKeep(request, { answer, origin: { tags: tags.size > 0 && isCacheable ? tags : null, version } })
   }
 }
 
