@@ -4,6 +4,7 @@ import { inspect } from 'node:util'
 import { setFlagsFromString } from 'node:v8'
 import { BadChainConfig, ChainError } from './chain/errors.ts'
 import type { ChainCommand, ChainFile } from './cli/commands/chain.ts'
+import { BadManifest, readManifest } from './cli/manifest.ts'
 import { startBanner } from './cli/start-banner.ts'
 import { runIngest } from './cli/commands/ingest.ts'
 import { createLog, maskSecrets } from './cli/log.ts'
@@ -137,13 +138,15 @@ async function serveUntilStopped(config: Config, command: Extract<Command, { nam
   if (worker !== null) onStopMessage(() => stopping.abort())
   setFlagsFromString(tightHeap)
   const chain = command.chain === null ? null : await readChains(command.chain)
+  const persistedOperations = await readManifest(config.persistedOperations)
   const log = createLog({ level: config.logLevel, secrets, worker, output: process.stderr })
   const database = await openDatabase(config.database, (message) => log.warn(message))
   const print = (message: string): void => console.log(message)
   try {
     const start = worker !== null ? serveAsWorker : config.workers > 1 ? serveByWorkers : serve
     const explorer = config.explorer ? fileURLToPath(new URL('./web', import.meta.url)) : null
-    const options = { ...command, chain, config, database, explorer, input: process.stdin, log, print, nowSeconds }
+    const sources = { chain, persistedOperations, explorer, input: process.stdin }
+    const options = { ...command, ...sources, config, database, log, print, nowSeconds }
     const served = await start(options)
     try {
       // Waits for facts because the banner contains the address of a vault.
@@ -176,13 +179,13 @@ function secretsOf({ apiKeys, database }: Config): string[] {
 
 /** Tells whether the command line or its configuration is not valid. */
 function isUsageError(error: unknown): boolean {
-  return [BadUsage, BadConfig, BadChainConfig].some((kind) => error instanceof kind)
+  return [BadUsage, BadConfig, BadChainConfig, BadManifest].some((kind) => error instanceof kind)
 }
 
 /** Tells whether an error's message is sufficient for the operator, without a stack trace. */
 function hasSufficientMessage(error: unknown): error is Error {
   const sufficient = [
-    ...[BadUsage, BadConfig, DataDirUnusable, DataDirInUse, CannotListen, WorkerFailed],
+    ...[BadUsage, BadConfig, BadManifest, DataDirUnusable, DataDirInUse, CannotListen, WorkerFailed],
     ...[
       DatabaseUnreachable,
       DatabaseUnavailable,

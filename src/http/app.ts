@@ -14,6 +14,7 @@ import { exampleAddress } from './graphql/graphiql.ts'
 import { createGraphql, type GraphqlPlugin } from './graphql/handler.ts'
 import { preflight } from './graphql/preflight.ts'
 import { graphqlPath } from './graphql/path.ts'
+import { type KnownOperations, persistedOperations } from './graphql/persisted-operations.ts'
 import { createLive, type Live, type LiveOptions } from './live/live.ts'
 import { StreamedResponse } from './live/delivery/streamed-response.ts'
 import { compose, type Exchange, type Reply } from './middleware.ts'
@@ -77,6 +78,8 @@ export interface AppOptions extends TracingOptions {
   readonly metrics?: MetricsEndpoint | null
   /** Folder of the explorer's bundle; without it, browsers get a page of links at `/`. */
   readonly explorer?: string | null
+  /** Operations that clients may send by their ids alone; others are kept from requests that send text and hash. */
+  readonly persistedOperations?: KnownOperations | undefined
   /**
    * Additional Yoga plugins. Their hooks from onParams to onExecutionResult run for each GraphQL request that is not
    * served from the response cache; their Request and Response hooks do not run for a POST with a JSON body, because
@@ -100,7 +103,8 @@ export function createApp({ database, apiKeys, trustedProxies, ...options }: App
   const executor = createExecutor({ schema, limits: queryLimits, admission, runConsistently, onFallback })
   const { plugins = [] } = options
   const isOpen = apiKeys.length === 0
-  const graphql = createGraphql({ executor, schema, admission, plugins, isOpen })
+  const findDocument = persistedOperations(queryLimits.bytes, options.persistedOperations)
+  const graphql = createGraphql({ executor, schema, admission, plugins, isOpen, findDocument })
   const capacity = createSharedCapacity(limits)
 
   const keptBy = isOpen ? 'public' : 'private'

@@ -46,6 +46,9 @@ export function cached({ cache, data, produce, respond }: CachedOptions) {
 /** Maximum size of a cached request's body, in bytes: longer requests are seldom repeated. */
 const mostBytes = 20_000
 
+/** Extension of a request whose document is to be kept, if it has one: a response from the cache would not keep it. */
+const persistedName = 'persistedQuery'
+
 /** Returns a key that is equal for requests with the same response; null if the response is not cached. */
 function cacheKey({ request, body }: Exchange): string | null {
   const { method, path, target } = request
@@ -53,8 +56,10 @@ function cacheKey({ request, body }: Exchange): string | null {
   if (body.length > mostBytes || isGraphiqlPage(request)) return null
   const types = [request.header('accept') ?? '', request.header('content-type') ?? '']
   // HEAD is refused here, so that its response differs from that of GET.
+  if (method === 'GET' && request.query.has('query') && target.includes(persistedName)) return null
   if (method === 'GET') return ['get', ...types, target].join('\n')
-  return method === 'POST' ? ['post', ...types, target, body.toString('latin1')].join('\n') : null
+  if (method !== 'POST' || (body.includes(persistedName) && body.includes('"query"'))) return null
+  return ['post', ...types, target, body.toString('latin1')].join('\n')
 }
 
 function restKey(request: IncomingRequest): string | null {
