@@ -70,9 +70,19 @@ async function run(command: Command): Promise<void> {
   const config = readConfig(process.env)
   secrets = secretsOf(config)
   if (command.name === 'ingest') process.exitCode = await ingestFeed(config, command)
+  else if (command.name === 'migrate') await migrateDatabase(config)
   else if (command.name === 'chain') await writeChain(config, command.file, command.follow)
   else if (command.name === 'chain check') process.exitCode = await checkChain(config, command.file)
   else await serveUntilStopped(config, command)
+}
+
+async function migrateDatabase(config: Config): Promise<void> {
+  const database = await openDatabase(
+    config.database,
+    (message) => console.error(message),
+    (names) => console.log(names.length === 0 ? 'No migration is missing.' : `Applied ${names.join(', ')}.`),
+  )
+  await database.close()
 }
 
 async function writeChain(config: Config, file: string, follow: boolean): Promise<void> {
