@@ -23,6 +23,10 @@ export interface Config {
   readonly queryBounds: QueryLimits
   /** Maximum size of the response cache; 0 disables it. */
   readonly cacheBytes: number
+  /** Manifest of operations that clients may send by their ids alone; null for none. */
+  readonly persistedOperations: string | null
+  /** Seconds for which edges may answer by themselves from what they have kept; 0 if not at all. */
+  readonly edgeSeconds: number
   /** Seconds that running requests have to finish at a stop. */
   readonly stopSeconds: number
   /** Port of `/metrics`; null where it shares the main port. */
@@ -136,6 +140,8 @@ const environment = z.object({
   ANSWER_SECONDS: wholeNumber(1, 50).default(defaultHttpLimits.answerSeconds),
   KEEP_ALIVE_SECONDS: wholeNumber(1, 3_600).default(defaultHttpLimits.idleSeconds),
   CACHE_MEGABYTES: wholeNumber(0, 16_384).default(32),
+  PERSISTED_OPERATIONS: z.string().nullable().default(null),
+  EDGE_SECONDS: wholeNumber(0, 3_600).default(0),
   STOP_SECONDS: wholeNumber(0, 3_600).default(10),
   METRICS_PORT: wholeNumber(0, 65_535).nullable().default(null),
   LOG_LEVEL: z.enum(logLevels, `is none of ${logLevels.join(', ')}`).default('info'),
@@ -188,6 +194,8 @@ export function readConfig(variables: Readonly<Record<string, string | undefined
       cost: data.MAX_QUERY_COST,
     },
     cacheBytes: data.CACHE_MEGABYTES * 1024 * 1024,
+    persistedOperations: data.PERSISTED_OPERATIONS,
+    edgeSeconds: data.EDGE_SECONDS,
     stopSeconds: data.STOP_SECONDS,
     metricsPort: data.METRICS_PORT,
     logLevel: data.LOG_LEVEL,

@@ -102,6 +102,9 @@ export const operationCacheLimits = {
   errorBytes: 70_000,
 } as const
 
+/** Limits of documents that are kept by their hash, and sent by it: ten times what a large front end has. */
+export const persistedOperationLimits = { bytes: 4_000_000, entries: 2_000 } as const
+
 /** Assumed length of lists that have no length argument, for query costs. */
 export const assumedLengths: Readonly<Record<string, number>> = {
   ...{ strategies: 20, pairs: 20, positions: 5, feeds: 5, assets: 50, venues: 3 },

@@ -4,6 +4,7 @@ import { inspect } from 'node:util'
 import { setFlagsFromString } from 'node:v8'
 import { BadChainConfig, ChainError } from './chain/errors.ts'
 import type { ChainCommand, ChainFile } from './cli/commands/chain.ts'
+import { BadManifest, readManifest } from './cli/manifest.ts'
 import { startBanner } from './cli/start-banner.ts'
 import { runIngest } from './cli/commands/ingest.ts'
 import { createLog, maskSecrets } from './cli/log.ts'
@@ -69,9 +70,19 @@ async function run(command: Command): Promise<void> {
   const config = readConfig(process.env)
   secrets = secretsOf(config)
   if (command.name === 'ingest') process.exitCode = await ingestFeed(config, command)
+  else if (command.name === 'migrate') await migrateDatabase(config)
   else if (command.name === 'chain') await writeChain(config, command.file, command.follow)
   else if (command.name === 'chain check') process.exitCode = await checkChain(config, command.file)
   else await serveUntilStopped(config, command)
+}
+
+async function migrateDatabase(config: Config): Promise<void> {
+  const database = await openDatabase(
+    config.database,
+    (message) => console.error(message),
+    (names) => console.log(names.length === 0 ? 'No migration is missing.' : `Applied ${names.join(', ')}.`),
+  )
+  await database.close()
 }
 
 async function writeChain(config: Config, file: string, follow: boolean): Promise<void> {
@@ -137,6 +148,7 @@ async function serveUntilStopped(config: Config, command: Extract<Command, { nam
   if (worker !== null) onStopMessage(() => stopping.abort())
   setFlagsFromString(tightHeap)
   const chain = command.chain === null ? null : await readChains(command.chain)
+  const persistedOperations = await readManifest(config.persistedOperations)
   const log = createLog({ level: config.logLevel, secrets, worker, output: process.stderr })
   process.once('exit', () => log.flush())
   const database = await openServedDatabase(config.database, (message) => log.warn(message))
@@ -144,7 +156,8 @@ async function serveUntilStopped(config: Config, command: Extract<Command, { nam
   try {
     const start = worker !== null ? serveAsWorker : config.workers > 1 ? serveByWorkers : serve
     const explorer = config.explorer ? fileURLToPath(new URL('./web', import.meta.url)) : null
-    const options = { ...command, chain, config, database, explorer, input: process.stdin, log, print, nowSeconds }
+    const sources = { chain, persistedOperations, explorer, input: process.stdin }
+    const options = { ...command, ...sources, config, database, log, print, nowSeconds }
     const served = await start(options)
     try {
       // Waits for facts because the banner contains the address of a vault.
@@ -178,13 +191,13 @@ function secretsOf({ apiKeys, database }: Config): string[] {
 
 /** Tells whether the command line or its configuration is not valid. */
 function isUsageError(error: unknown): boolean {
-  return [BadUsage, BadConfig, BadChainConfig].some((kind) => error instanceof kind)
+  return [BadUsage, BadConfig, BadChainConfig, BadManifest].some((kind) => error instanceof kind)
 }
 
 /** Tells whether an error's message is sufficient for the operator, without a stack trace. */
 function hasSufficientMessage(error: unknown): error is Error {
   const sufficient = [
-    ...[BadUsage, BadConfig, DataDirUnusable, DataDirInUse, CannotListen, WorkerFailed],
+    ...[BadUsage, BadConfig, BadManifest, DataDirUnusable, DataDirInUse, CannotListen, WorkerFailed],
     ...[
       DatabaseUnreachable,
       DatabaseUnavailable,

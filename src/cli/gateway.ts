@@ -8,6 +8,7 @@ import { createLedgerLog } from '../graphql/ledger-log.ts'
 import type { ResponseCache } from '../http/cache/response-cache.ts'
 import { type App, createApp } from '../http/app.ts'
 import type { DataVersions } from '../http/cache/data-versions.ts'
+import type { KnownOperations } from '../http/graphql/persisted-operations.ts'
 import { type MetricsEndpoint, metricsListener } from '../http/ops/metrics-endpoint.ts'
 import type { Readiness } from '../http/ops/health.ts'
 import type { Metrics } from '../http/ops/metrics.ts'
@@ -46,6 +47,8 @@ export interface GatewayOptions {
   readonly metricsEndpoint: MetricsEndpoint
   /** Folder of the explorer's bundle; null without it. */
   readonly explorer: string | null
+  /** Operations that clients may send by their ids alone. */
+  readonly persistedOperations?: KnownOperations | undefined
   /** Whether other workers serve the same clients. */
   readonly sharesRateLimit?: boolean
 }
@@ -72,6 +75,7 @@ export async function openGateway(options: GatewayOptions): Promise<Listening> {
     setAside: options.setAside,
     readiness,
     explorer: options.explorer,
+    persistedOperations: options.persistedOperations,
     metrics: config.metricsPort === null ? metricsEndpoint : null,
     onBatch: metrics.onBatch,
     onRepeat: metrics.onRepeat,

@@ -18,6 +18,7 @@ const primaryConnections = 2
 /**
  * Opens a database and applies missing migrations. Only the chosen engine is loaded.
  * @param warn receives warnings for the operator that do not prevent the start
+ * @param onMigrated receives the names of the migrations that were missing
  * @throws {DataDirInUse} when another process has the embedded database open
  * @throws {DataDirUnusable} when the data directory cannot be created, read or written
  * @throws {DatabaseUnreachable} when the PostgreSQL server cannot be used
@@ -26,10 +27,11 @@ const primaryConnections = 2
 export async function openDatabase(
   choice: DatabaseChoice,
   warn: (message: string) => void = () => undefined,
+  onMigrated: (names: readonly string[]) => void = () => undefined,
 ): Promise<Database> {
   const database = await open(choice, warn)
   try {
-    await migrate(database)
+    onMigrated(await migrate(database))
     return database
   } catch (error) {
     await database.close()

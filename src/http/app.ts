@@ -7,12 +7,14 @@ import { schema } from '../graphql/schema/schema.ts'
 import { admissionLimits, defaultHttpLimits, defaultQueryLimits, type HttpLimits, type QueryLimits } from '../limits.ts'
 import { rest } from '../rest/handler.ts'
 import { DataVersions } from './cache/data-versions.ts'
-import { headerList, outgoing, type OutgoingResponse } from './cache/encoded-response.ts'
+import { edgeRule } from './cache/edge.ts'
+import { type HeaderList, headerList, outgoing, type OutgoingResponse } from './cache/encoded-response.ts'
 import { createResponseCache, type ResponseCache } from './cache/response-cache.ts'
 import { exampleAddress } from './graphql/graphiql.ts'
 import { createGraphql, type GraphqlPlugin } from './graphql/handler.ts'
 import { preflight } from './graphql/preflight.ts'
 import { graphqlPath } from './graphql/path.ts'
+import { type KnownOperations, persistedOperations } from './graphql/persisted-operations.ts'
 import { createLive, type Live, type LiveOptions } from './live/live.ts'
 import { StreamedResponse } from './live/delivery/streamed-response.ts'
 import { compose, type Exchange, type Reply } from './middleware.ts'
@@ -49,6 +51,8 @@ export interface AppOptions extends TracingOptions {
   readonly rateLimit: RateLimit | null
   /** Number of proxies in front of the gateway, each of which appends to X-Forwarded-For. */
   readonly trustedProxies: number
+  /** Seconds for which edges may answer by themselves from what they have kept; 0 if not at all. */
+  readonly edgeSeconds?: number
   readonly bounds?: HttpLimits
   readonly liveBounds?: LiveOptions['limits']
   /** Is told of streams, for metrics. */
@@ -74,6 +78,8 @@ export interface AppOptions extends TracingOptions {
   readonly metrics?: MetricsEndpoint | null
   /** Folder of the explorer's bundle; without it, browsers get a page of links at `/`. */
   readonly explorer?: string | null
+  /** Operations that clients may send by their ids alone; others are kept from requests that send text and hash. */
+  readonly persistedOperations?: KnownOperations | undefined
   /**
    * Additional Yoga plugins. Their hooks from onParams to onExecutionResult run for each GraphQL request that is not
    * served from the response cache; their Request and Response hooks do not run for a POST with a JSON body, because
@@ -97,7 +103,8 @@ export function createApp({ database, apiKeys, trustedProxies, ...options }: App
   const executor = createExecutor({ schema, limits: queryLimits, admission, runConsistently, onFallback })
   const { plugins = [] } = options
   const isOpen = apiKeys.length === 0
-  const graphql = createGraphql({ executor, schema, admission, plugins, isOpen })
+  const findDocument = persistedOperations(queryLimits.bytes, options.persistedOperations)
+  const graphql = createGraphql({ executor, schema, admission, plugins, isOpen, findDocument })
   const capacity = createSharedCapacity(limits)
 
   const keptBy = isOpen ? 'public' : 'private'
@@ -114,7 +121,7 @@ export function createApp({ database, apiKeys, trustedProxies, ...options }: App
   const root = rootLinks({ findAddress, isOpen, page: explorer?.page ?? null, report: options.report })
   const pages = new Map([...staticPages, ...servedOnce(explorer?.assets ?? []), ...root])
   const awaitVersion = versionWaiter(data, versionAt)
-  const produce = producer(limits, capacity)
+  const produce = producer(limits, capacity, edgeRule(options.edgeSeconds ?? 0, isOpen))
   const live = createLive({
     limits: options.liveBounds,
     observer: options.onLive,
@@ -150,11 +157,14 @@ export function createApp({ database, apiKeys, trustedProxies, ...options }: App
       return { status: 200, headers: headerList(reply.headers).concat(own), bytes: null, stream: reply.begin }
     }
     const shared = stamp !== null && reply.status === 200 ? stamp.headers : corsHeaders(request.method)
-    return outgoing(request, reply, shared.concat(headers, 'x-request-id', trace.id))
+    // The headers of a rate limit are about one sender: an edge would send them to all.
+    const ofSender = reply.isForEdges ? noHeaders : headers
+    return outgoing(request, reply, shared.concat(ofSender, 'x-request-id', trace.id))
   }
 
   const adapter = { limits, capacity, begin: createTracing(options), handle, trustedProxies }
   return { fetch: fetchAdapter(adapter), listener: nodeAdapter(adapter), live }
 }
 
+const noHeaders: HeaderList = []
 const noVersion: VersionAt = () => Promise.resolve(null)

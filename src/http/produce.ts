@@ -7,6 +7,7 @@ import type { HttpLimits } from '../limits.ts'
 import { sameAnswerKey } from '../rest/handler.ts'
 import { type Answer, problem } from '../rest/problem.ts'
 import type { DataVersions } from './cache/data-versions.ts'
+import type { LetEdgesKeep } from './cache/edge.ts'
 import { type EncodedResponse, noOrigin } from './cache/encoded-response.ts'
 import type { Made, OnLeave, ResponseCache } from './cache/response-cache.ts'
 import { graphqlPath, isGraphiqlPage } from './graphql/path.ts'
@@ -45,6 +46,9 @@ export function cached({ cache, data, produce, respond }: CachedOptions) {
 /** Maximum size of a cached request's body, in bytes: longer requests are seldom repeated. */
 const mostBytes = 20_000
 
+/** Extension of a request whose document is to be kept, if it has one: a response from the cache would not keep it. */
+const persistedName = 'persistedQuery'
+
 /** Returns a key that is equal for requests with the same response; null if the response is not cached. */
 function cacheKey({ request, body }: Exchange): string | null {
   const { method, path, target } = request
@@ -52,8 +56,10 @@ function cacheKey({ request, body }: Exchange): string | null {
   if (body.length > mostBytes || isGraphiqlPage(request)) return null
   const types = [request.header('accept') ?? '', request.header('content-type') ?? '']
   // HEAD is refused here, so that its response differs from that of GET.
+  if (method === 'GET' && request.query.has('query') && target.includes(persistedName)) return null
   if (method === 'GET') return ['get', ...types, target].join('\n')
-  return method === 'POST' ? ['post', ...types, target, body.toString('latin1')].join('\n') : null
+  if (method !== 'POST' || (body.includes(persistedName) && body.includes('"query"'))) return null
+  return ['post', ...types, target, body.toString('latin1')].join('\n')
 }
 
 function restKey(request: IncomingRequest): string | null {
@@ -62,7 +68,11 @@ function restKey(request: IncomingRequest): string | null {
 }
 
 /** Produces responses from data, within the limits on concurrency and each within its deadline. */
-export function producer({ answerSeconds }: Pick<HttpLimits, 'answerSeconds'>, capacity: SharedCapacity): ProduceBy {
+export function producer(
+  { answerSeconds }: Pick<HttpLimits, 'answerSeconds'>,
+  capacity: SharedCapacity,
+  letEdgesKeep: LetEdgesKeep,
+): ProduceBy {
   async function attempt(exchange: Exchange, context: RequestContext, respond: Respond): Promise<Answer> {
     try {
       return await respond(exchange, context)
@@ -91,7 +101,7 @@ export function producer({ answerSeconds }: Pick<HttpLimits, 'answerSeconds'>, c
     const { version, isCacheable } = origin
     const tags = origin.tags.has('all vaults') ? withoutCovered(origin.tags) : origin.tags
     // A response without reads is introspection: large and rare, it would only evict other responses.
-    return { answer, origin: { tags: tags.size > 0 && isCacheable ? tags : null, version } }
+    return letEdgesKeep(request, { answer, origin: { tags: tags.size > 0 && isCacheable ? tags : null, version } })
   }
 }
 

@@ -13,6 +13,20 @@ export const contentHeaders: Headers = {
   'Cache-Control': { ...text('Never used unasked: ask again with If-None-Match.', 'no-cache'), const: 'no-cache' },
 }
 
+/** Cache-Control where EDGE_SECONDS is set: edges may keep a result, or not where API keys are configured. */
+const edgePattern = 'public, max-age=0, s-maxage=\\d+, stale-while-revalidate=\\d+, stale-if-error=60|private, no-cache'
+
+/** Headers of results, which caches between the gateway and its clients may keep where EDGE_SECONDS is set. */
+export const resultHeaders: Headers = {
+  'Cache-Control': {
+    ...text(
+      'Never used unasked by a client: ask again with If-None-Match. Caches in between may answer by themselves for some seconds, where that is configured.',
+      'no-cache',
+    ),
+    pattern: `^(no-cache|${edgePattern})$`,
+  },
+}
+
 /** Headers of responses about a moment in the past, which may never change. */
 export const pastHeaders: Headers = {
   'Cache-Control': {
@@ -20,7 +34,7 @@ export const pastHeaders: Headers = {
       'Never used unasked; but what can never change may be kept for a day, where API keys are configured by the client alone.',
       'no-cache',
     ),
-    enum: ['no-cache', 'public, max-age=86400', 'private, max-age=86400'],
+    pattern: `^(no-cache|(public|private), max-age=86400|${edgePattern})$`,
   },
 }
 

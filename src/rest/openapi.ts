@@ -6,6 +6,7 @@ import {
   dataHeaders,
   paginationHeaders,
   pastHeaders,
+  resultHeaders,
   lastEventIdSchema,
   rateLimitHeaders,
   streamHeaders,
@@ -141,7 +142,7 @@ function described({ description, examples, ...schema }: Schema): object {
 function successes({ documentation, parameters, past }: Route): object {
   const headers = headersOf([
     {
-      always: past === undefined ? contentHeaders : { ...contentHeaders, ...pastHeaders },
+      always: { ...contentHeaders, ...(past === undefined ? resultHeaders : pastHeaders) },
       maybe: { ...dataHeaders, ...rateLimitHeaders, ...('cursor' in parameters ? paginationHeaders : {}) },
     },
   ])

@@ -32,6 +32,8 @@ export interface Answer {
   readonly body: string
   /** Value of Cache-Control in place of `no-cache`. */
   readonly cacheControl?: string
+  /** Whether edges may keep the response and send it to other clients. */
+  readonly isForEdges?: boolean
 }
 
 /**

@@ -1100,7 +1100,7 @@ export interface operations {
                      * @description Never used unasked; but what can never change may be kept for a day, where API keys are configured by the client alone.
                      * @example no-cache
                      */
-                    "Cache-Control": "no-cache" | "public, max-age=86400" | "private, max-age=86400";
+                    "Cache-Control": string;
                     /**
                      * @description A version that the content is not older than: the number of a commit, and a random nonce.
                      * @example 1842.7301934470216482113
@@ -1193,7 +1193,7 @@ export interface operations {
                      * @description Never used unasked; but what can never change may be kept for a day, where API keys are configured by the client alone.
                      * @example no-cache
                      */
-                    "Cache-Control": "no-cache" | "public, max-age=86400" | "private, max-age=86400";
+                    "Cache-Control": string;
                     /**
                      * @description A version that the content is not older than: the number of a commit, and a random nonce.
                      * @example 1842.7301934470216482113
@@ -1278,10 +1278,10 @@ export interface operations {
                      */
                     "X-Request-Id": string;
                     /**
-                     * @description Never used unasked: ask again with If-None-Match.
+                     * @description Never used unasked by a client: ask again with If-None-Match. Caches in between may answer by themselves for some seconds, where that is configured.
                      * @example no-cache
                      */
-                    "Cache-Control": "no-cache";
+                    "Cache-Control": string;
                     /**
                      * @description A version that the content is not older than: the number of a commit, and a random nonce.
                      * @example 1842.7301934470216482113
@@ -1342,10 +1342,10 @@ export interface operations {
                      */
                     "X-Request-Id": string;
                     /**
-                     * @description Never used unasked: ask again with If-None-Match.
+                     * @description Never used unasked by a client: ask again with If-None-Match. Caches in between may answer by themselves for some seconds, where that is configured.
                      * @example no-cache
                      */
-                    "Cache-Control": "no-cache";
+                    "Cache-Control": string;
                     /**
                      * @description A version that the content is not older than: the number of a commit, and a random nonce.
                      * @example 1842.7301934470216482113
@@ -1433,10 +1433,10 @@ export interface operations {
                      */
                     "X-Request-Id": string;
                     /**
-                     * @description Never used unasked: ask again with If-None-Match.
+                     * @description Never used unasked by a client: ask again with If-None-Match. Caches in between may answer by themselves for some seconds, where that is configured.
                      * @example no-cache
                      */
-                    "Cache-Control": "no-cache";
+                    "Cache-Control": string;
                     /**
                      * @description A version that the content is not older than: the number of a commit, and a random nonce.
                      * @example 1842.7301934470216482113
@@ -1506,10 +1506,10 @@ export interface operations {
                      */
                     "X-Request-Id": string;
                     /**
-                     * @description Never used unasked: ask again with If-None-Match.
+                     * @description Never used unasked by a client: ask again with If-None-Match. Caches in between may answer by themselves for some seconds, where that is configured.
                      * @example no-cache
                      */
-                    "Cache-Control": "no-cache";
+                    "Cache-Control": string;
                     /**
                      * @description A version that the content is not older than: the number of a commit, and a random nonce.
                      * @example 1842.7301934470216482113
@@ -1585,10 +1585,10 @@ export interface operations {
                      */
                     "X-Request-Id": string;
                     /**
-                     * @description Never used unasked: ask again with If-None-Match.
+                     * @description Never used unasked by a client: ask again with If-None-Match. Caches in between may answer by themselves for some seconds, where that is configured.
                      * @example no-cache
                      */
-                    "Cache-Control": "no-cache";
+                    "Cache-Control": string;
                     /**
                      * @description A version that the content is not older than: the number of a commit, and a random nonce.
                      * @example 1842.7301934470216482113
@@ -1656,10 +1656,10 @@ export interface operations {
                      */
                     "X-Request-Id": string;
                     /**
-                     * @description Never used unasked: ask again with If-None-Match.
+                     * @description Never used unasked by a client: ask again with If-None-Match. Caches in between may answer by themselves for some seconds, where that is configured.
                      * @example no-cache
                      */
-                    "Cache-Control": "no-cache";
+                    "Cache-Control": string;
                     /**
                      * @description A version that the content is not older than: the number of a commit, and a random nonce.
                      * @example 1842.7301934470216482113
@@ -1729,10 +1729,10 @@ export interface operations {
                      */
                     "X-Request-Id": string;
                     /**
-                     * @description Never used unasked: ask again with If-None-Match.
+                     * @description Never used unasked by a client: ask again with If-None-Match. Caches in between may answer by themselves for some seconds, where that is configured.
                      * @example no-cache
                      */
-                    "Cache-Control": "no-cache";
+                    "Cache-Control": string;
                     /**
                      * @description A version that the content is not older than: the number of a commit, and a random nonce.
                      * @example 1842.7301934470216482113
@@ -1792,10 +1792,10 @@ export interface operations {
                      */
                     "X-Request-Id": string;
                     /**
-                     * @description Never used unasked: ask again with If-None-Match.
+                     * @description Never used unasked by a client: ask again with If-None-Match. Caches in between may answer by themselves for some seconds, where that is configured.
                      * @example no-cache
                      */
-                    "Cache-Control": "no-cache";
+                    "Cache-Control": string;
                     /**
                      * @description A version that the content is not older than: the number of a commit, and a random nonce.
                      * @example 1842.7301934470216482113
@@ -1865,10 +1865,10 @@ export interface operations {
                      */
                     "X-Request-Id": string;
                     /**
-                     * @description Never used unasked: ask again with If-None-Match.
+                     * @description Never used unasked by a client: ask again with If-None-Match. Caches in between may answer by themselves for some seconds, where that is configured.
                      * @example no-cache
                      */
-                    "Cache-Control": "no-cache";
+                    "Cache-Control": string;
                     /**
                      * @description A version that the content is not older than: the number of a commit, and a random nonce.
                      * @example 1842.7301934470216482113
@@ -1928,10 +1928,10 @@ export interface operations {
                      */
                     "X-Request-Id": string;
                     /**
-                     * @description Never used unasked: ask again with If-None-Match.
+                     * @description Never used unasked by a client: ask again with If-None-Match. Caches in between may answer by themselves for some seconds, where that is configured.
                      * @example no-cache
                      */
-                    "Cache-Control": "no-cache";
+                    "Cache-Control": string;
                     /**
                      * @description A version that the content is not older than: the number of a commit, and a random nonce.
                      * @example 1842.7301934470216482113

@@ -1,6 +1,6 @@
 /**
  * The shows of what the gateway bears, at any size:
- *   npm run reliability -- fuzz|kill|faults|failover|soak|abuse|versions|torn|live|streams|unread [--size N] [--seed N] [--engine pglite|postgresql]
+ *   npm run reliability -- fuzz|kill|faults|failover|soak|abuse|versions|torn|live|streams|unread|edge [--size N] [--seed N] [--engine pglite|postgresql]
  *   npm run reliability -- kill|faults [--jobs N]
  *   npm run reliability -- abuse [--ledger ROWS] [--seconds N] [--only NAME] [--list] [--verbose]
  * `--only` carries out the attacks whose name holds NAME, of expensive queries too, and may be given several times; `--list` names them all. Each prints its figures on each engine that it is about, and ends with 1 where its claim doesn't hold.
@@ -12,6 +12,7 @@ import { startOwnPostgreSql } from '../support/own-postgresql.ts'
 import { abuse } from './abuse.ts'
 import { attacks } from './attacks/attacks.ts'
 import type { AttackBounds } from './attacks/run.ts'
+import { edge } from './edge.ts'
 import { failover } from './failover.ts'
 import { faults } from './faults.ts'
 import { fuzz } from './fuzz.ts'
@@ -119,6 +120,12 @@ const shows: Readonly<Record<string, Show>> = {
     size: 100,
     engines: ['postgresql'],
     run: ({ homes, size, say }) => unread({ homes, say, clients: size, mostBytes: 20e6 * Math.max(1, size / 100) }),
+  },
+  edge: {
+    unit: 'seconds',
+    size: 60,
+    engines: ['postgresql'],
+    run: ({ homes, size, say }) => edge({ homes, say, seconds: size, vaults: 10, edgeSeconds: 5, leastShare: 0.9 }),
   },
   torn: {
     unit: 'answers, cached and as many not cached',

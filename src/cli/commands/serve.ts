@@ -15,6 +15,7 @@ import { followedSource } from '../../feed/reading/followed-source.ts'
 import { inputSource, type Source } from '../../feed/reading/source.ts'
 import { createResponseCache } from '../../http/cache/response-cache.ts'
 import { DataVersions } from '../../http/cache/data-versions.ts'
+import type { KnownOperations } from '../../http/graphql/persisted-operations.ts'
 import { createMetricsEndpoint } from '../../http/ops/metrics-endpoint.ts'
 import { createMetrics } from '../../http/ops/metrics.ts'
 import { type FeedMonitor, monitorFeeds, pathWatcher } from '../feed-conditions.ts'
@@ -47,6 +48,8 @@ export interface ServeCommand {
   readonly skipBad: boolean
   /** Folder of the explorer's bundle; null without it. */
   readonly explorer?: string | null
+  /** Operations that clients may send by their ids alone. */
+  readonly persistedOperations?: KnownOperations
   readonly input: Readable
   readonly log: Log
   /** Prints a message for the operator. */
@@ -81,6 +84,7 @@ export async function serve(command: ServeCommand): Promise<Gateway> {
     metrics,
     metricsEndpoint,
     explorer: command.explorer ?? null,
+    persistedOperations: command.persistedOperations,
   })
   const gateway = await opened.catch(async (error: unknown) => {
     await metricsPort?.close()

@@ -6,6 +6,7 @@ export const usage = `Usage:
   npm start -- --chain FILE [--skip-bad]      serves, and follows the vaults of a chain; one --chain for each chain
   npm run ingest -- FEED [--jobs N] [--skip-bad]
                                               applies a feed: a file, plain or gzipped, or - for standard input
+  npm run migrate                             applies the migrations that are missing, and ends
   npm run -s chain -- FILE [--follow]         writes the facts of a chain's vaults, up to its newest final block
   npm run -s chain -- check FILE              says how each vault of a chain is read, and what is missing
 
@@ -25,6 +26,7 @@ export type Command =
       readonly skipBad: boolean
     }
   | { readonly name: 'ingest'; readonly feed: string; readonly skipBad: boolean; readonly jobs: number }
+  | { readonly name: 'migrate' }
   | { readonly name: 'chain'; readonly file: string; readonly follow: boolean }
   | { readonly name: 'chain check'; readonly file: string }
   | { readonly name: 'help' }
@@ -50,6 +52,7 @@ export function readCommand(args: readonly string[]): Command {
   const jobs = readJobs(values.jobs)
   if (name !== 'ingest' && values.jobs !== undefined) throw new BadUsage('--jobs is for ingest.')
   if (name === 'serve' && file === undefined && !follow) return { name, feed, chain, skipBad }
+  if (name === 'migrate' && args.length === 1) return { name }
   const isOneFile = file !== undefined && more.length === 0 && feed === null && chain === null
   if (name === 'ingest' && isOneFile && !follow) return { name, feed: file, skipBad, jobs }
   if (name === 'chain' && isOneFile && !skipBad) return { name, file, follow }
@@ -70,6 +73,7 @@ function readJobs(text = '1'): number {
 function usageProblem(name: string | undefined, rest: readonly string[]): string {
   if (name === 'ingest') return 'Name one feed.'
   if (name === 'chain') return 'Name one chain.json.'
+  if (name === 'migrate') return 'migrate takes no options.'
   return `There is nothing to do with ${rest.join(' ')}.`
 }
 

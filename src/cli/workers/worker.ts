@@ -29,7 +29,8 @@ export function onStopMessage(stop: () => void): void {
 }
 
 /** Starts a gateway on the port that the workers share. */
-export async function serveAsWorker({ config, database, log, explorer = null }: ServeCommand): Promise<Gateway> {
+export async function serveAsWorker(command: ServeCommand): Promise<Gateway> {
+  const { config, database, log, explorer = null, persistedOperations } = command
   const cache = createResponseCache(config.cacheBytes)
   const data = new DataVersions()
   const { readServer } = database
@@ -58,6 +59,7 @@ export async function serveAsWorker({ config, database, log, explorer = null }: 
       (await toPrimary.ask((id) => say({ kind: 'all metrics?', id }))) ?? (await metrics.text()),
     ]),
     explorer,
+    persistedOperations,
     sharesRateLimit: true,
   })
   const nothing = Promise.resolve()

@@ -25,6 +25,9 @@ export interface DataOrigin {
   readonly version: string | null
 }
 
+/** A response whose body is text or bytes. */
+type Content = Omit<Answer, 'body'> & { readonly body: string | Buffer }
+
 /** The origin of a response that was not made from data. */
 export const noOrigin: DataOrigin = { tags: null, version: null }
 
@@ -40,13 +43,15 @@ export class EncodedResponse {
   readonly etagDigest: string | null
   /** The data that the content was produced from. */
   readonly origin: DataOrigin
+  /** Whether edges may keep the response and send it to other clients. */
+  readonly isForEdges: boolean
   /** All headers of the uncompressed response. */
   readonly plainHeaders: HeaderList
   readonly #packed: Partial<Record<Encoding, Promise<Buffer>>>
 
   /** @param packed bodies that are compressed already */
   constructor(
-    { status, headers, body, cacheControl = 'no-cache' }: Omit<Answer, 'body'> & { readonly body: string | Buffer },
+    { status, headers, body, cacheControl = 'no-cache', isForEdges = false }: Content,
     origin: DataOrigin = noOrigin,
     packed: Readonly<Partial<Record<Encoding, Promise<Buffer>>>> = {},
   ) {
@@ -55,8 +60,14 @@ export class EncodedResponse {
     this.status = status
     this.origin = origin
     const { vary } = headers
-    const varies = vary === undefined ? 'accept-encoding' : `${vary}, accept-encoding`
-    this.headers = isTagged ? { ...headers, 'cache-control': cacheControl, vary: varies } : headers
+    // An edge must not serve a client that demands a version with what it has kept for others.
+    const varies = [
+      ...(vary === undefined ? [] : [vary]),
+      'accept-encoding',
+      ...(isForEdges ? ['min-data-version'] : []),
+    ]
+    this.isForEdges = isForEdges
+    this.headers = isTagged ? { ...headers, 'cache-control': cacheControl, vary: varies.join(', ') } : headers
     this.bytes = typeof body === 'string' ? Buffer.from(body) : body
     this.etagDigest = isTagged
       ? digestOf(this.bytes, vary === undefined ? null : (headers['content-type'] ?? null))

@@ -12,6 +12,7 @@ import { exampleAddress, graphiqlOptions, graphiqlPage } from './graphiql.ts'
 import { graphqlPath } from './path.ts'
 import { executorPlugin, type GatewayContext, resultPlugin, syntaxPlugin } from './plugins.ts'
 import { type JsonPost, parseJsonPost, runJsonPost } from './json-post.ts'
+import type { PersistedOperations } from './persisted-operations.ts'
 import { explained, methodRefused } from './refusals.ts'
 
 export type GraphqlPlugin = Plugin<GatewayContext, GatewayContext>
@@ -26,17 +27,19 @@ export interface GraphqlOptions {
    * Whether data needs no API key: only then does GraphiQL's page, which never needs one, contain a vault's address.
    */
   readonly isOpen: boolean
+  readonly findDocument: PersistedOperations
 }
 
 /** Origin of the requests passed to Yoga, which uses only their path and query. */
 const origin = 'http://gateway'
 
 /** Creates the handler of /graphql: GraphQL over HTTP by Yoga, and GraphiQL for browsers. */
-export function createGraphql({ schema, executor, admission, plugins, isOpen }: GraphqlOptions): Respond {
+export function createGraphql(graphqlOptions: GraphqlOptions): Respond {
+  const { schema, executor, admission, plugins, isOpen, findDocument } = graphqlOptions
   const options: YogaServerOptions<GatewayContext, object> = {
     schema,
     graphqlEndpoint: graphqlPath,
-    plugins: [syntaxPlugin, ...plugins, executorPlugin(executor), resultPlugin],
+    plugins: [syntaxPlugin, ...plugins, executorPlugin(executor, findDocument), resultPlugin],
     // The executor has the only cache of documents.
     parserAndValidationCache: false,
     // `resultPlugin` masks errors of requests that Yoga reads, and `runJsonPost` those of a POST in JSON.

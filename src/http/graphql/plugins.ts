@@ -5,6 +5,7 @@ import type { RequestContext } from '../../graphql/execution/context.ts'
 import { publicError } from '../../graphql/execution/errors.ts'
 import type { Executor } from '../../graphql/execution/executor.ts'
 import type { PreparedDocument } from '../../graphql/execution/operation-cache.ts'
+import type { PersistedOperations } from './persisted-operations.ts'
 
 /** Yoga's server context: the request, as the gateway's own plugins need it. */
 export interface GatewayContext {
@@ -39,14 +40,24 @@ function badRequest(message: string): GraphQLError {
   return new GraphQLError(message, { extensions: { code: 'BAD_REQUEST', http: { status: 400 } } })
 }
 
-/** Prepares and runs each request with the executor, in place of Yoga's parse, validate and execute. */
-export function executorPlugin(executor: Executor): Plugin<GatewayContext, GatewayContext> {
+/**
+ * Prepares and runs each request with the executor, in place of Yoga's parse, validate and execute.
+ * @param findDocument returns the document that a request asks for, by its text or by its id
+ */
+export function executorPlugin(
+  executor: Executor,
+  findDocument: PersistedOperations,
+): Plugin<GatewayContext, GatewayContext> {
   return {
-    async onParams({ params, context }) {
+    async onParams({ params, setParams, context }) {
       context.onParsed()
+      const asked = findDocument(params)
       // Yoga refuses a query that is not a string, as GraphQL over HTTP specifies.
-      if (typeof params.query !== 'string') return
-      context.prepared = await executor.prepare(params.query, context.context)
+      if (asked === null) return
+      const prepared = await executor.prepare(asked.text, context.context)
+      context.prepared = prepared
+      if (prepared.errors.length === 0) asked.keep(prepared.text)
+      if (params.query !== asked.text) setParams({ ...params, query: asked.text })
     },
     onParse({ context: { prepared }, setParsedDocument, setParseFn }) {
       if (prepared === undefined) return

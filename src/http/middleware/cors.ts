@@ -5,7 +5,7 @@ import { type HeaderList, headerList } from '../cache/encoded-response.ts'
 export const sharedHeaders: Readonly<Record<string, string>> = {
   'access-control-allow-origin': '*',
   'access-control-expose-headers':
-    'data-age, data-time, data-version, etag, link, ratelimit, ratelimit-policy, retry-after, x-request-id',
+    'age, data-age, data-time, data-version, date, etag, link, ratelimit, ratelimit-policy, retry-after, x-request-id',
 }
 
 /** CORS headers of a preflight response. */

@@ -1,0 +1,81 @@
+import { hash } from 'node:crypto'
+import { GraphQLError } from 'graphql'
+import type { GraphQLParams } from 'graphql-yoga'
+import { LRUCache } from 'lru-cache'
+import { persistedOperationLimits } from '../../limits.ts'
+
+/** Texts of operations by id, from the operator's manifest. */
+export type KnownOperations = ReadonlyMap<string, string>
+
+/** The document that a request asks for. */
+export interface AskedDocument {
+  readonly text: string
+  /** Keeps the text under the id that the client sent with it, for requests with the id alone. */
+  readonly keep: (text: string) => void
+}
+
+/**
+ * Creates the lookup of documents that clients send as the SHA-256 hash of their text, as Apollo Client does (automatic
+ * persisted queries): the first client sends hash and text, all later ones the hash alone. Texts are kept in an LRU
+ * cache; those of the manifest stay.
+ * @param mostBytes of a text that is kept: a longer one is refused before it runs, and is not hashed
+ * @returns a function of the parameters of a request; null if they have neither text nor id. It throws a GraphQLError
+ *   that tells the client to send the text, or that the hash is another text's
+ * @see https://www.apollographql.com/docs/apollo-server/performance/apq
+ */
+export function persistedOperations(mostBytes: number, known: KnownOperations = new Map()) {
+  const { bytes, entries } = persistedOperationLimits
+  const kept = new LRUCache<string, string>({
+    max: entries,
+    maxSize: bytes,
+    sizeCalculation: (text) => 2 * text.length + overheadBytes,
+  })
+
+  function find(id: string): AskedDocument {
+    const text = known.get(id) ?? kept.get(id)
+    // Clients compare message and code, and send the text then.
+    if (text === undefined) throw refusal('PersistedQueryNotFound', 'PERSISTED_QUERY_NOT_FOUND', 404)
+    return { text, keep: keepNothing }
+  }
+
+  return ({ query, extensions }: GraphQLParams): AskedDocument | null => {
+    const id = idIn(extensions)
+    const text: unknown = query
+    if (text === undefined || text === null) return id === null ? null : find(id)
+    if (typeof text !== 'string') return null
+    if (id === null || known.get(id) === text || Buffer.byteLength(text) > mostBytes) return { text, keep: keepNothing }
+    if (hash('sha256', text) !== id) {
+      throw refusal('sha256Hash is not the SHA-256 hash of the query, in hexadecimal digits.', 'BAD_REQUEST', 400)
+    }
+    return { text, keep: (copy) => void kept.set(id, copy) }
+  }
+}
+
+export type PersistedOperations = ReturnType<typeof persistedOperations>
+
+/** Size of an entry besides its text, in bytes: its id, and its place in the cache. */
+const overheadBytes = 500
+
+const keepNothing = (): void => undefined
+
+/** Returns the id of a persisted query; null if the client sends none. */
+function idIn(extensions: unknown): string | null {
+  const persisted = memberOf(extensions, 'persistedQuery')
+  if (persisted === undefined || persisted === null) return null
+  const id = memberOf(persisted, 'sha256Hash')
+  // Clients that are told so send texts from then on.
+  if (memberOf(persisted, 'version') !== 1) {
+    throw refusal('PersistedQueryNotSupported', 'PERSISTED_QUERY_NOT_SUPPORTED', 400)
+  }
+  if (typeof id !== 'string') throw refusal('persistedQuery has no sha256Hash.', 'BAD_REQUEST', 400)
+  return id
+}
+
+function memberOf(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>)[name] : undefined
+}
+
+/** Creates the error of a request that does not run: 200 where GraphQL over HTTP requires it for application/json. */
+function refusal(message: string, code: string, status: number): GraphQLError {
+  return new GraphQLError(message, { extensions: { code, http: { status, spec: true } } })
+}
