@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { ChangeListener, StopListening } from '../../commits/change-listener.ts'
 import type { Warn } from '../read-pools.ts'
 import { type AgeLimits, type Candidate, chooseReplica, reasonToLeave } from './choose-replica.ts'
-import { Follower } from './follower.ts'
+import { CommitFollower } from './commit-follower.ts'
 import { PrimaryLog } from './primary-log.ts'
 import { leave, openReadServer, type ReadServer } from './read-server.ts'
 import { Replica } from './replica.ts'
@@ -28,7 +28,7 @@ export class ReplicaMonitor {
   readonly #primary: PrimaryLog
   readonly #replicas: readonly Replica[]
   readonly #told = new ToldState()
-  readonly #followers = new Set<Follower>()
+  readonly #followers = new Set<CommitFollower>()
   readonly #rounds = new Rounds(() => this.#round())
   #server: ReadServer | null = null
   /** The server that was left last, and why: its connections are used on where it is chosen again. */
@@ -95,7 +95,7 @@ export class ReplicaMonitor {
 
   /** Reports the commits of the server that is read from to a listener. */
   listen(listener: ChangeListener): StopListening {
-    const follower = new Follower(listener, this.#told)
+    const follower = new CommitFollower(listener, this.#told)
     this.#followers.add(follower)
     if (this.#server !== null) follower.follow(this.#server.replica)
     return () => {

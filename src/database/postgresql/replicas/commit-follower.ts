@@ -4,7 +4,7 @@ import type { Replica } from './replica.ts'
 import type { ToldState } from './told-state.ts'
 
 /** A listener of the commits of the server that is read from, whichever that is. */
-export class Follower {
+export class CommitFollower {
   readonly #listener: ChangeListener
   readonly #told: ToldState
   #stop: StopListening = () => Promise.resolve()
