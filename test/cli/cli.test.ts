@@ -157,6 +157,20 @@ describe('ingest', () => {
   })
 })
 
+describe('migrate', () => {
+  test('applies what is missing once, and ends', async () => {
+    const env = { DATA_DIR: path.join(folder, 'data') }
+    const first = await run(['migrate'], env)
+    expect([first.status, first.stdout]).toEqual([0, expect.stringMatching(/^Applied 2026\d+_read_model, .*\.\n$/)])
+    expect(await run(['migrate'], env)).toMatchObject({ status: 0, stdout: 'No migration is missing.\n' })
+  })
+
+  test('ends with 1 and the reason where it cannot', async () => {
+    const { status, stderr } = await run(['migrate'], { DATABASE_URL: 'postgres://user@127.0.0.1:1/name' })
+    expect([status, stderr]).toEqual([1, expect.stringContaining('127.0.0.1:1')])
+  })
+})
+
 describe('a mistake ends with 2:', () => {
   test('a command that is none, with the usage', async () => {
     expect(await run(['ingest'], {})).toEqual({

@@ -20,7 +20,7 @@ type Messages = Awaited<ReturnType<PGlite['execProtocolStream']>>
 /** After this time plans are made anew: a table may have grown since, and nothing else tells an embedded database. */
 const planMilliseconds = 30_000
 
-/** What a statement is run by. */
+/** The ways in which an engine runs a statement. */
 export interface StatementRunner {
   /** Runs a statement inside a transaction that is open already. Prepares it where it has `prepare: 'once'`. */
   readonly run: RunStatement
