@@ -64,6 +64,6 @@ export function tellHighWater(fees: VaultFees, vault: VaultState, valueUsd: Deci
 }
 
 function requireUsd(key: string, figure: string, amount: Decimal): Decimal {
-  if (amount.e >= usdDigits) throw new FigureTooLarge(key, figure, amount.toFixed(), usdDigits)
+  if (amount.exceeds(usdDigits)) throw new FigureTooLarge(key, figure, amount.toFixed(), usdDigits)
   return amount
 }
