@@ -1,3 +1,5 @@
+import { divideHalfEven, powerOfTen, zerosAtEnd } from './integers/integers.ts'
+
 /** A decimal, or the text or number of one. */
 export type DecimalSource = Decimal | string | number | bigint
 
@@ -123,6 +125,11 @@ export class Decimal {
     return this.comparedTo(other) > 0
   }
 
+  /** Returns its value times 10 to the power of `decimals`, rounded. */
+  unitsAt(decimals: number): bigint {
+    return decimals < this.scale ? this.toDecimalPlaces(decimals).unitsAt(decimals) : unitsAt(this, decimals)
+  }
+
   /** Returns the nearest float. */
   toNumber(): number {
     return Number(this.toFixed())
@@ -158,34 +165,9 @@ function unitsAt({ units, scale }: Decimal, wanted: number): bigint {
   return scale === wanted ? units : units * powerOfTen(wanted - scale)
 }
 
-const powers: bigint[] = []
-
-function powerOfTen(exponent: number): bigint {
-  return (powers[exponent] ??= 10n ** BigInt(exponent))
-}
-
 /** Returns the position of the first digit: 1 for 1 to 9, 0 for 0.1, and so on. */
 function digitsBeforePoint({ units, scale }: Decimal): number {
   return (units < 0n ? -units : units).toString().length - scale
-}
-
-/** Returns how many of so many decimals are zeros at the end. */
-function zerosAtEnd(units: bigint, decimals: number): number {
-  if (units === 0n) return decimals
-  let zeros = 0
-  let rest = units
-  for (; decimals - zeros >= 8 && rest % 100_000_000n === 0n; zeros += 8) rest /= 100_000_000n
-  for (; decimals > zeros && rest % 10n === 0n; zeros++) rest /= 10n
-  return zeros
-}
-
-function divideHalfEven(dividend: bigint, divisor: bigint): bigint {
-  const quotient = dividend / divisor
-  const rest = dividend - quotient * divisor
-  if (rest === 0n) return quotient
-  const [twice, size] = [rest < 0n ? -2n * rest : 2n * rest, divisor < 0n ? -divisor : divisor]
-  if (twice < size || (twice === size && quotient % 2n === 0n)) return quotient
-  return rest < 0n === divisor < 0n ? quotient + 1n : quotient - 1n
 }
 
 /** Reads units and scale. */
