@@ -1,4 +1,4 @@
-import { type Decimal, roundFine, roundUsd, zero } from './decimal.ts'
+import { type Decimal, divideFine, roundUsd, zero } from './decimal.ts'
 import { PriceMissing } from './errors.ts'
 
 /** Price of one unit of an asset in USD, by symbol. */
@@ -60,9 +60,9 @@ export function withdrawFromBenchmark(
   const remainingUsd = valueBeforeUsd.minus(amountUsd)
   const holdings = new Map<string, Decimal>()
   for (const [symbol, quantity] of benchmark.holdings) {
-    holdings.set(symbol, roundFine(quantity.times(remainingUsd).div(valueBeforeUsd)))
+    holdings.set(symbol, divideFine(quantity.times(remainingUsd), valueBeforeUsd))
   }
-  const paidUsd = roundFine(benchmarkValueUsd(benchmark, prices).times(amountUsd).div(valueBeforeUsd))
+  const paidUsd = divideFine(benchmarkValueUsd(benchmark, prices).times(amountUsd), valueBeforeUsd)
   return { holdings, paidOutUsd: benchmark.paidOutUsd.plus(paidUsd) }
 }
 

@@ -36,7 +36,9 @@ export const noFees: VaultFees = {
 export function feesAfter(fees: VaultFees, vault: VaultState): VaultFees {
   if (fees.isTold) return fees
   const highWaterUsd = fees.isHighWaterTold ? fees.highWaterUsd : Decimal.max(fees.highWaterUsd, netUsd(vault))
-  return { ...fees, contributedUsd: vault.capitalInUsd, withdrawnUsd: vault.capitalOutUsd, highWaterUsd }
+  const [contributedUsd, withdrawnUsd] = [vault.capitalInUsd, vault.capitalOutUsd]
+  const { taxedUsd, isTold, isHighWaterTold } = fees
+  return { contributedUsd, withdrawnUsd, taxedUsd, highWaterUsd, isTold, isHighWaterTold }
 }
 
 /**
@@ -64,6 +66,6 @@ export function tellHighWater(fees: VaultFees, vault: VaultState, valueUsd: Deci
 }
 
 function requireUsd(key: string, figure: string, amount: Decimal): Decimal {
-  if (amount.e >= usdDigits) throw new FigureTooLarge(key, figure, amount.toFixed(), usdDigits)
+  if (amount.exceeds(usdDigits)) throw new FigureTooLarge(key, figure, amount.toFixed(), usdDigits)
   return amount
 }

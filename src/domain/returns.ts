@@ -1,4 +1,5 @@
-import { Decimal, one, roundFine, zero } from './decimal.ts'
+import { Decimal as BigDecimal } from 'decimal.js'
+import { type Decimal, divideFine, one, zero } from './decimal.ts'
 
 /** Length of a UTC day. */
 export const secondsPerDay = 86_400
@@ -9,7 +10,8 @@ const daysPerYear = 365
  * Precision for annualised values: they are served as floats, so 40 digits suffice, and logarithms of 160 digits are
  * slow.
  */
-const Figure = Decimal.clone({ precision: 40 })
+const Figure = BigDecimal.clone({ precision: 40, rounding: BigDecimal.ROUND_HALF_EVEN })
+type Figure = BigDecimal
 
 /** A vault's growth factor over one UTC day, the interval (midnight, midnight]. */
 export interface VaultDay {
@@ -79,8 +81,8 @@ export function dayAt(current: VaultDay | null, tsSeconds: number, carriedUsd: D
  * @returns a new day record, growth rounded to 40 decimals
  */
 export function applyGrowth(day: VaultDay, carriedUsd: Decimal, foundUsd: Decimal): VaultDay {
-  if (carriedUsd.isZero()) return day
-  return { ...day, growth: roundFine(day.growth.times(foundUsd).div(carriedUsd)) }
+  if (carriedUsd.isZero() || carriedUsd.equals(foundUsd)) return day
+  return { ...day, growth: divideFine(day.growth.times(foundUsd), carriedUsd) }
 }
 
 /**
@@ -121,7 +123,7 @@ export function realisedFigures(days: readonly StrategyDay[], lastDay: number): 
     .filter(({ day }) => day >= first && day <= lastDay)
     .map(strategyReturn)
     .filter((value) => value !== null)
-    .map((value) => new Figure(value).plus(1))
+    .map((value) => new Figure(value.toFixed()).plus(1))
   if (growths.length < windowDays) return { liveApr: null, sigma: null }
   const growth = growths.reduce((product, value) => product.times(value))
   const liveApr = growth.minus(1).times(daysPerYear).div(windowDays).toNumber()
@@ -133,7 +135,7 @@ export function realisedFigures(days: readonly StrategyDay[], lastDay: number): 
   return { liveApr, sigma: sigma.toDecimalPlaces(30).toNumber() }
 }
 
-function sampleDeviation(values: readonly Decimal[]): Decimal {
+function sampleDeviation(values: readonly Figure[]): Figure {
   const mean = sum(values).div(values.length)
   const squares = values.map((value) => value.minus(mean).pow(2))
   return sum(squares)
@@ -141,6 +143,6 @@ function sampleDeviation(values: readonly Decimal[]): Decimal {
     .sqrt()
 }
 
-function sum(values: readonly Decimal[]): Decimal {
+function sum(values: readonly Figure[]): Figure {
   return values.reduce((total, value) => total.plus(value))
 }

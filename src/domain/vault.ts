@@ -111,7 +111,7 @@ export type ValuationKey = 'valueUsd' | 'valueBeforeUsd'
 export function requireStorable(vault: VaultState, valuationKey: ValuationKey): VaultState {
   const { benchmark, day } = vault
   const check = (key: string, figure: string, amount: Decimal, digits: number): void => {
-    if (amount.e >= digits) throw new FigureTooLarge(key, figure, amount.toFixed(), digits)
+    if (amount.exceeds(digits)) throw new FigureTooLarge(key, figure, amount.toFixed(), digits)
   }
   check('amountUsd', 'valueUsd', vault.valueUsd, usdDigits)
   check('amountUsd', 'capitalInUsd', vault.capitalInUsd, usdDigits)

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FeedPosition } from '../database/write/feed.ts'
 import { aheadOfClock } from './fact/clock.ts'
+import { digestOf } from './fact/digest.ts'
 import { checkFact, maxLineBytes, type Parsed, parseFact } from './fact/parse.ts'
 import type { BatchLine } from './projector/line-outcome.ts'
 import { fingerprintAfter, type Line } from './reading/lines.ts'
@@ -36,7 +37,7 @@ export async function parseBatch(
   const clock = source.hasOwnTime === true ? undefined : nowSeconds
   for (let at = 0; at < lines.length; at += linesPerTurn) {
     if (at > 0) await nextTurn()
-    parsed.push(...lines.slice(at, at + linesPerTurn).map((line) => parseLine(line, source, clock)))
+    for (const line of lines.slice(at, at + linesPerTurn)) parsed.push(parseLine(line, source, clock))
   }
   return { lines, parsed }
 }
@@ -69,7 +70,8 @@ export function parseLineBytes(line: LineBytes, clockSeconds: number | undefined
   if (!parsed.ok) return { kind: parsed.kind, issue: parsed.issue }
   const { fact } = parsed
   const issueIfNew = clockSeconds === undefined ? null : aheadOfClock(fact, clockSeconds)
-  return issueIfNew === null ? { fact } : { fact, issueIfNew }
+  const digest = digestOf(fact)
+  return issueIfNew === null ? { fact, digest } : { fact, digest, issueIfNew }
 }
 
 function positionOf(line: Line): FeedPosition {

@@ -171,7 +171,7 @@ describeOnChain('two vaults on a chain', () => {
     const gains = points.map(({ valueUsd, capitalInUsd, capitalOutUsd }) =>
       new Decimal(valueUsd).plus(capitalOutUsd).minus(capitalInUsd),
     )
-    return Decimal.max(0, ...gains).toNumber()
+    return Math.max(0, ...gains.map((gain) => gain.toNumber()))
   }
 
   async function tsOf(block: number): Promise<number> {

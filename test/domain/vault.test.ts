@@ -182,7 +182,7 @@ describe('net of flows', () => {
         anyUsd,
         fc.boolean(),
         (valueUsd, capitalInUsd, capitalOutUsd, delta, lost) => {
-          const marketDeltaUsd = lost ? delta.negated() : delta
+          const marketDeltaUsd = lost ? zero.minus(delta) : delta
           const vault = { ...newVault, valueUsd, capitalInUsd, capitalOutUsd, marketDeltaUsd }
           const net = micros(valueUsd) + micros(capitalOutUsd) - micros(capitalInUsd)
           expect(micros(netUsd(vault))).toBe(net)

@@ -67,7 +67,9 @@ export function amountOf(moved: Flow, before: Valuation): Decimal {
       ),
     )
   }
-  return before.valueUsd.times(moved.share).div(1_000_000).toDecimalPlaces(6, Decimal.ROUND_DOWN)
+  // Rounded down, so that a share of all is never more than that.
+  const micros = BigInt(before.valueUsd.times(1_000_000).toFixed())
+  return new Decimal((micros * BigInt(moved.share)) / 1_000_000n, 6)
 }
 
 export function takeFlow(vault: VaultState, before: Valuation, moved: Flow): VaultState {

@@ -74,6 +74,7 @@ function createChecked(
       const [price, confirming] = await Promise.all([first.read(moment), other.read(moment)])
       if (!(price instanceof Decimal)) return price
       if (!(confirming instanceof Decimal)) return confirming ?? { refusal: 'its second source has none' }
+      if (confirming.isZero()) return { refusal: `${price.toFixed()} has no confirmation: its second source says 0` }
       const percent = price.minus(confirming).abs().div(confirming).times(100)
       if (percent.lessThanOrEqualTo(maxDifferencePercent)) return price
       const difference = `${percent.toDecimalPlaces(4).toFixed()} % from its second source, ${confirming.toFixed()}`

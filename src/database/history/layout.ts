@@ -44,8 +44,23 @@ export function layoutOf(positions: readonly StayingPart[]): Layout {
     ticks?.lower ?? null,
     ticks?.upper ?? null,
   ])
-  const text = JSON.stringify(rows)
-  return { positions: text, digest: hash('sha256', text, 'hex').slice(0, 16) }
+  return withDigest(JSON.stringify(rows))
+}
+
+/** Layouts by their text, since a vault keeps its own for many marks. */
+const layouts = new Map<string, Layout>()
+const maxLayouts = 4_096
+/** Longest text that is kept. */
+const maxCharacters = 1_000
+
+function withDigest(positions: string): Layout {
+  const known = layouts.get(positions)
+  if (known !== undefined) return known
+  const layout = { positions, digest: hash('sha256', positions, 'hex').slice(0, 16) }
+  if (positions.length > maxCharacters) return layout
+  if (layouts.size === maxLayouts) layouts.clear()
+  layouts.set(positions, layout)
+  return layout
 }
 
 /** Reads the rows of a layout's text. */

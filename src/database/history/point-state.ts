@@ -41,10 +41,12 @@ export interface PointState {
 export function encodePointState({ state, fees, ts, markedAt, positions }: PointState): Buffer {
   const above: number[] = []
   const aboveUsd = fees.isHighWaterTold ? null : fees.highWaterUsd.minus(netUsd(state))
-  if (aboveUsd !== null && !aboveUsd.isZero()) pushVarint(above, units(aboveUsd, usdScale))
+  if (aboveUsd !== null && !aboveUsd.isZero()) pushVarint(above, aboveUsd.unitsAt(usdScale))
   const isMarked = markedAt === ts
-  const calm = calmStatuses.findIndex((status) => status === statusOf({ ...state, phase: null, suspension: null }))
-  const flags = phases.indexOf(state.phase) + phases.length * calm + (isMarked ? markWeight : 0)
+  const { valueUsd, positions: counts } = state
+  const calm = statusOf({ valueUsd, positions: counts, phase: null, suspension: null })
+  const calmPlace = calmStatuses.findIndex((status) => status === calm)
+  const flags = phases.indexOf(state.phase) + phases.length * calmPlace + (isMarked ? markWeight : 0)
   const length = above.length < longLength ? [] : [above.length]
   const bytes = [flags + lengthWeight * Math.min(above.length, longLength), ...length, ...above]
   if (!isMarked && markedAt !== null) pushVarint(bytes, BigInt(ts - markedAt))
@@ -55,14 +57,9 @@ export function encodePointState({ state, fees, ts, markedAt, positions }: Point
 function pushPosition(bytes: number[], { range, ticks, pendingRewardsUsd }: ChangingPart): void {
   const decimals = range.current.decimalPlaces()
   bytes.push(decimals)
-  pushVarint(bytes, units(range.current, decimals))
+  pushVarint(bytes, range.current.unitsAt(decimals))
   if (ticks !== null) pushVarint(bytes, zigzag(ticks.current - ticks.lower))
-  pushVarint(bytes, units(pendingRewardsUsd, usdScale))
-}
-
-/** Returns an amount as an integer number of its least digits. */
-function units(amount: Decimal, decimals: number): bigint {
-  return BigInt(amount.toFixed(decimals).replace('.', ''))
+  pushVarint(bytes, pendingRewardsUsd.unitsAt(usdScale))
 }
 
 /** SQL of the length of a state but for what follows its high-water mark. */

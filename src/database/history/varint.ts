@@ -1,9 +1,11 @@
 /* Integers of any length as bytes: 7 bits a byte, the least significant first, with the eighth set but on the last (LEB128). */
 
+const mostSafe = BigInt(Number.MAX_SAFE_INTEGER)
+
 /** Appends a non-negative integer. */
 export function pushVarint(bytes: number[], value: bigint): void {
   let rest = value
-  while (rest > BigInt(Number.MAX_SAFE_INTEGER)) {
+  while (rest > mostSafe) {
     bytes.push(Number(rest & 127n) | 128)
     rest >>= 7n
   }

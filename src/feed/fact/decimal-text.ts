@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { Decimal } from '../../domain/decimal.ts'
+import { Decimal, maxExponent } from '../../domain/decimal.ts'
 import { formatValue } from './format-value.ts'
 
 /** A JSON number that is not a safe integer, as text, so that it is never converted to a float. */
@@ -60,12 +60,13 @@ function readDecimal(value: unknown, { integerDigits, decimals }: DecimalBounds)
   if (text.startsWith('-')) return `is ${text}, less than 0`
   // Limits the length before parsing, because an exponent could denote a number of any size.
   if (text.length > 120) return 'has more than 120 characters'
-  const number = new Decimal(text)
-  const vanished = number.isZero() && /[1-9]/.test(mantissa(text))
-  if (vanished || number.decimalPlaces() > decimals || fractionDigits(text) > decimals) {
+  const [mantissa = '', exponent = '0'] = text.split(/e/i)
+  const number = new Decimal(isShort(exponent) ? text : mantissa)
+  const isOver = !isShort(exponent) && !number.isZero()
+  if ((isOver && Number(exponent) < 0) || number.decimalPlaces() > decimals || fractionDigits(text) > decimals) {
     return `is ${text}, which has more than ${decimals} decimals`
   }
-  if (!number.isFinite() || number.e >= integerDigits)
+  if (isOver || number.exceeds(integerDigits))
     return `is ${text}, which has more than ${integerDigits} digits before the point`
   return number
 }
@@ -76,8 +77,9 @@ function decimalText(value: unknown): string | null {
   return typeof value === 'string' && /^-?\d+(\.\d+)?$/.test(value) ? value : null
 }
 
-function mantissa(text: string): string {
-  return text.split(/e/i, 1)[0] ?? ''
+/** Tells whether a decimal can have an exponent. */
+function isShort(exponent: string): boolean {
+  return Math.abs(Number(exponent)) <= maxExponent
 }
 
 function fractionDigits(text: string): number {

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { Decimal } from '../../domain/decimal.ts'
-import type { Fact } from './fact.ts'
+import type { Fact, MarkFact } from './fact.ts'
 
 /** Length of a fact's digest in hexadecimal digits. */
 const digestDigits = 16
@@ -12,9 +12,7 @@ const digestDigits = 16
  * @returns 16 hexadecimal digits: the first 64 bits of SHA-256
  */
 export function digestOf(fact: Fact): string {
-  // The chain of a vault, which its feed may say later, is no part of what is known of it.
-  const known = fact.kind === 'vault' ? { ...fact, chainId: undefined } : fact
-  return hash('sha256', canonical(known), 'hex').slice(0, digestDigits)
+  return hash('sha256', canonicalFact(fact), 'hex').slice(0, digestDigits)
 }
 
 /**
@@ -23,6 +21,29 @@ export function digestOf(fact: Fact): string {
  */
 export function lineDigest(bytes: Uint8Array): string {
   return hash('sha256', bytes, 'base64url').slice(0, 22)
+}
+
+function canonicalFact(fact: Fact): string {
+  if (fact.kind === 'mark') return canonicalMark(fact)
+  // The chain of a vault, which its feed may say later, is no part of what is known of it.
+  return canonical(fact.kind === 'vault' ? { ...fact, chainId: undefined } : fact)
+}
+
+/** Returns what `canonical` does of a mark, in a quarter of the time: nearly all facts are marks. */
+function canonicalMark({ ts, vault, valueUsd, prices, positions, fees, highWaterValueUsd }: MarkFact): string {
+  const told = fees === undefined ? '' : `"fees":${canonical(fees)},`
+  const highWater = highWaterValueUsd === undefined ? '' : `"highWaterValueUsd":"${highWaterValueUsd.toJSON()}",`
+  const shown = positions.map(canonicalPosition).join(',')
+  const end = `"prices":${canonical(prices)},"ts":${ts},"valueUsd":"${valueUsd.toJSON()}","vault":"${vault}"`
+  return `{${told}${highWater}"kind":"mark","positions":[${shown}],${end}}`
+}
+
+function canonicalPosition({ id, pool, range, ticks, pendingRewardsUsd }: MarkFact['positions'][number]): string {
+  const { a, b, feeTier, venue } = pool
+  const where = `{"a":${quoted(a)},"b":${quoted(b)},"feeTier":${feeTier},"venue":${quoted(venue)}}`
+  const prices = `"current":"${range.current.toJSON()}","lower":"${range.lower.toJSON()}","upper":"${range.upper.toJSON()}"`
+  const end = ticks === undefined ? '' : `,"ticks":${canonical(ticks)}`
+  return `{"id":${quoted(id)},"pendingRewardsUsd":"${pendingRewardsUsd.toJSON()}","pool":${where},"range":{${prices}}${end}}`
 }
 
 /** Returns canonical JSON: keys sorted, arrays in their order, decimals as their shortest text. */

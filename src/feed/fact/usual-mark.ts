@@ -8,23 +8,37 @@ type Entries = Readonly<Record<string, unknown>>
 type MarkPosition = MarkFact['positions'][number]
 
 /**
- * Reads a mark in its usual form, with decimals as plain texts and without a fee summary, as nearly all facts are: several
+ * Reads a mark in its usual form, with decimals as plain texts, as nearly all facts are: several
  * times as fast as by the schema. A test compares the two.
  * @returns null for any other value, good or bad, which the schema decides about
  */
 export function readUsualMark(value: unknown): MarkFact | null {
-  if (!hasKeys(value, markKeys) || value['kind'] !== 'mark') return null
+  const told = isPlainObject(value) && value['kind'] === 'mark' ? toldKey(value) : null
+  if (told === null || !hasKeys(value, told === '' ? markKeys : [...markKeys, told])) return null
   const ts = integer(value['ts'], 0, maxUnixTime)
   const vault = address(value['vault'])
   const valueUsd = usd(value['valueUsd'])
   if (ts === null || vault === null || valueUsd === null) return null
   const [prices, positions] = [pricesOf(value['prices']), positionsOf(value['positions'])]
-  return prices === null || positions === null ? null : { kind: 'mark', ts, vault, valueUsd, prices, positions }
+  if (prices === null || positions === null) return null
+  const read = { kind: 'mark' as const, ts, vault, valueUsd, prices, positions }
+  if (told === '') return read
+  const [fees, highWaterValueUsd] = [feesOf(value['fees']), usd(value['highWaterValueUsd'])]
+  if (told === 'fees') return fees === null ? null : { ...read, fees }
+  return highWaterValueUsd === null ? null : { ...read, highWaterValueUsd }
+}
+
+/** Returns the key by which a mark tells fees, empty where it tells none; null where it has both of them, and so is bad. */
+function toldKey(value: Entries): 'fees' | 'highWaterValueUsd' | '' | null {
+  const [hasFees, hasHighWater] = [Object.hasOwn(value, 'fees'), Object.hasOwn(value, 'highWaterValueUsd')]
+  if (hasFees && hasHighWater) return null
+  return hasFees ? 'fees' : hasHighWater ? 'highWaterValueUsd' : ''
 }
 
 const usd = plainDecimal(usdBounds)
 const price = plainDecimal(priceBounds)
 const markKeys = ['kind', 'ts', 'vault', 'valueUsd', 'prices', 'positions']
+const feeKeys = ['contributedUsd', 'withdrawnUsd', 'taxedUsd', 'highWaterUsd']
 const poolKeys = ['a', 'b', 'venue', 'feeTier']
 const rangeKeys = ['lower', 'upper', 'current']
 const positionKeys = ['id', 'pool', 'range', 'pendingRewardsUsd']
@@ -67,6 +81,14 @@ function pricesOf(value: unknown): Record<string, Decimal> | null {
     prices[symbol] = read
   }
   return prices
+}
+
+function feesOf(value: unknown): NonNullable<MarkFact['fees']> | null {
+  if (!hasKeys(value, feeKeys)) return null
+  const [contributedUsd, withdrawnUsd] = [usd(value['contributedUsd']), usd(value['withdrawnUsd'])]
+  const [taxedUsd, highWaterUsd] = [usd(value['taxedUsd']), usd(value['highWaterUsd'])]
+  if (contributedUsd === null || withdrawnUsd === null || taxedUsd === null || highWaterUsd === null) return null
+  return { contributedUsd, withdrawnUsd, taxedUsd, highWaterUsd }
 }
 
 function positionsOf(value: unknown): MarkPosition[] | null {

@@ -2,22 +2,25 @@ import { type Layout, layoutOf } from '../../database/history/layout.ts'
 import type { RecordedPosition } from '../../database/write/position.ts'
 import type { ChangedDay, DayEnd } from '../../database/write/strategy-day.ts'
 import type { VaultRecord } from '../../database/write/vault.ts'
+import type { HistoryProgress } from '../../database/write/vaults/history-progress.ts'
 import type { VaultFees } from '../../domain/fees.ts'
+import type { MarkFact } from '../fact/fact.ts'
 import type { Changes } from './changes.ts'
 
 /**
- * Returns a vault with its history after a mark, and keeps the layout of the mark's positions where it is a new one. History
+ * Returns the history of a vault after a mark, and keeps the layout of the mark's positions where it is a new one. History
  * that is not kept yet begins with the mark, since from then on everything is known.
  */
 export function historyAfterMark(
-  vault: VaultRecord,
+  { id: vaultId, history }: VaultRecord,
+  ts: number,
   positions: readonly RecordedPosition[],
   { layouts }: Pick<Changes, 'layouts'>,
-): VaultRecord {
-  const { id: vaultId, updatedAt: ts, history } = vault
+): HistoryProgress {
   const layout: Layout = layoutOf(positions)
   if (layout.digest !== history.layoutDigest) layouts.push({ vaultId, ts, positions: layout.positions })
-  return { ...vault, history: { ...history, since: history.since ?? ts, markedAt: ts, layoutDigest: layout.digest } }
+  const { since, changedAt } = history
+  return { since: since ?? ts, markedAt: ts, changedAt, layoutDigest: layout.digest }
 }
 
 /**
@@ -73,4 +76,20 @@ export function changedStrategyDays(
     const stored = daysBefore.get(address) ?? null
     return [{ strategyId, before: stored?.day.day === after.day.day ? stored : null, after }]
   }).flat()
+}
+
+/** Returns how far a vault is after a point at a time. */
+export function progressOfPoint({ equityAt, pointCount }: VaultRecord, ts: number) {
+  return { equityAt: ts, pointCount: equityAt === ts ? pointCount : pointCount + 1, updatedAt: ts }
+}
+
+/** Returns a position of a mark as it is recorded. */
+export function recordedPosition({
+  id,
+  pool,
+  range,
+  ticks,
+  pendingRewardsUsd,
+}: MarkFact['positions'][number]): RecordedPosition {
+  return { id, pool, range, ticks: ticks ?? null, pendingRewardsUsd }
 }

@@ -11,7 +11,7 @@ import type { EventFact, Fact, MarkFact, OwnerFact, ScreenFact, StrategyFact, Va
 import { identityOf } from '../fact/identity.ts'
 import { afterEvent, valuation } from './after-event.ts'
 import { type Changes, countedBy, identifyingKey, type KnownState, noChanges } from './changes.ts'
-import { dayEndOf, historyAfterFact, historyAfterMark } from './history.ts'
+import { dayEndOf, historyAfterFact, historyAfterMark, progressOfPoint, recordedPosition } from './history.ts'
 import { LedgerTallies } from './ledger-tallies.ts'
 
 /** Applies facts in order by the rules of the domain. A rejected fact changes nothing. */
@@ -118,13 +118,14 @@ export class Projection {
 
   #mark(fact: MarkFact, digest: string): void {
     const vault = this.#vaultOf(fact)
-    const positions = fact.positions.map(({ ticks, ...position }) => ({ ...position, ticks: ticks ?? null }))
+    const positions = fact.positions.map(recordedPosition)
     const outOfRange = positions.filter(({ range, ticks }) => !isInRange(range, ticks)).length
     const valued = revalue(vault.state, valuation(fact.ts, fact.valueUsd, fact.prices))
     const state = requireStorable(setPositions(valued, { open: positions.length, outOfRange }), 'valueUsd')
     const fees = feesAfterMark(vault.fees, state, fact)
     this.changes.positions.set(vault.id, positions)
-    const marked = historyAfterMark({ ...vault, state, fees, updatedAt: fact.ts }, positions, this.changes)
+    const history = historyAfterMark(vault, fact.ts, positions, this.changes)
+    const marked = { ...vault, ...progressOfPoint(vault, fact.ts), state, fees, history }
     this.#record(historyAfterFact(vault, marked, true, this.changes), { digest, positions })
   }
 
@@ -136,6 +137,7 @@ export class Projection {
     const fees = fact.type === 'fee' ? chargeFee(vault.fees, fact.amountUsd) : vault.fees
     const after: VaultRecord = {
       ...vault,
+      ...(isFlow && progressOfPoint(vault, fact.ts)),
       state,
       fees: isFlow ? feesAfter(fees, state) : fees,
       ledgerBlock: Math.max(newestBlock, fact.block),
@@ -178,15 +180,17 @@ export class Projection {
   /**
    * Keeps the state of a vault after a flow or mark, with its equity point. The last point of a second replaces the
    * others.
+   * @param vault with the number of its points, this one among them
    */
   #record(vault: VaultRecord, mark: RecordedMark | null): void {
-    const { id, address, state, fees, history, pointCount, updatedAt: ts } = vault
+    const { id, address, state, fees, history, updatedAt: ts } = vault
     const { points, pointsBefore, days, daysBefore } = this.changes
     if (!pointsBefore.has(address)) {
-      pointsBefore.set(address, pointCount)
-      daysBefore.set(address, dayEndOf(this.known.vaults.get(address)))
+      const known = this.known.vaults.get(address)
+      pointsBefore.set(address, known?.pointCount ?? 0)
+      daysBefore.set(address, dayEndOf(known))
     }
-    this.#keep({ ...vault, equityAt: ts, pointCount: vault.equityAt === ts ? pointCount : pointCount + 1 })
+    this.#keep(vault)
     const key = `${address} ${ts}`
     const before = points.get(key)
     points.set(key, {

@@ -8,7 +8,6 @@ import { saveVaultTallies } from '../../database/write/vaults/vault-tally.ts'
 import { DomainError } from '../../domain/errors.ts'
 import type { BatchLine, LineOutcome } from './line-outcome.ts'
 import type { Fact } from '../fact/fact.ts'
-import { digestOf } from '../fact/digest.ts'
 import { type ExpectedState, hasHandled, movesPosition, requireExpectedState } from '../feed-position.ts'
 import type { KnownState } from './changes.ts'
 import { changedStrategyDays } from './history.ts'
@@ -174,8 +173,7 @@ export function newestFact(
 
 function outcomeOf(projection: Projection, line: BatchLine): LineOutcome {
   if ('issue' in line) return { status: 'rejected', kind: line.kind, issue: line.issue }
-  const { fact, issueIfNew: issue } = line
-  const digest = digestOf(fact)
+  const { fact, digest, issueIfNew: issue } = line
   try {
     if (issue !== undefined && !projection.isKnown(fact, digest)) return { status: 'rejected', kind: fact.kind, issue }
     return { status: projection.apply(fact, digest) ? 'applied' : 'skipped', kind: fact.kind }

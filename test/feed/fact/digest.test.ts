@@ -57,6 +57,13 @@ const event = {
 const onPosition = (type: string) => fc.record({ ...event, type: fc.constant(type), positionId: name })
 const worth = { valueBeforeUsd: amount, prices }
 
+const fees = {
+  contributedUsd: new Decimal('9000'),
+  withdrawnUsd: new Decimal('0'),
+  taxedUsd: new Decimal('1.25'),
+  highWaterUsd: new Decimal('203.2419'),
+}
+
 const fact: fc.Arbitrary<SaidObject> = fc.oneof(
   fc.record({ kind: fc.constant('strategy'), ts: seconds, id: name, name, tagline: name, description: name }),
   fc.record({ kind: fc.constant('vault'), ts: seconds, vault: hex(40), owner: hex(40), strategy: name }),
@@ -76,16 +83,24 @@ const fact: fc.Arbitrary<SaidObject> = fc.oneof(
     pairs: fc.array(fc.record({ a: name, b: name, venues, tvlUsd: amount, emissions: fc.boolean() }), { maxLength: 2 }),
     strategies: named(fc.array(fc.record({ a: name, b: name, venues }), { maxLength: 2 })),
   }),
-  fc.record({
-    kind: fc.constant('mark'),
-    ts: seconds,
-    vault: hex(40),
-    valueUsd: amount,
-    prices,
-    positions: fc
-      .array(fc.tuple(position, fc.option(ticks)), { maxLength: 2 })
-      .map((list) => list.map(([rest, known], index) => ({ id: `${index}`, ...rest, ...(known && { ticks: known }) }))),
-  }),
+  fc
+    .record({
+      kind: fc.constant('mark'),
+      ts: seconds,
+      vault: hex(40),
+      valueUsd: amount,
+      prices,
+      positions: fc
+        .array(fc.tuple(position, fc.option(ticks)), { maxLength: 2 })
+        .map((list) =>
+          list.map(([rest, known], index) => ({ id: `${index}`, ...rest, ...(known && { ticks: known }) })),
+        ),
+    })
+    .chain((told) =>
+      fc
+        .constantFrom<SaidObject>({}, { fees }, { highWaterValueUsd: fees.taxedUsd })
+        .map((more) => ({ ...told, ...more })),
+    ),
   fc.record({
     ...event,
     ...worth,

@@ -62,7 +62,7 @@ const fact: fc.Arbitrary<(ts: number) => FactInput> = fc.oneof(
         }),
   ),
   fc.tuple(anyUsd, prices, anyUsd).map(([found, at, taken]) => (ts: number) => {
-    const amountUsd = Decimal.min(found, taken).toFixed()
+    const amountUsd = new Decimal(found).lessThan(taken) ? found : taken
     return event(vaultA, ts, { type: 'withdraw', amountUsd, valueBeforeUsd: found, prices: at })
   }),
   fc

@@ -82,18 +82,25 @@ function changed({ place, way, value, key }: Change, fact: unknown): void {
   else if (found !== undefined) Reflect.deleteProperty(found.object, found.name)
 }
 
-test('a mark in its usual form is read as by the schema', () => {
-  const read = readUsualMark(usual)
+const fees = { contributedUsd: '9000', withdrawnUsd: '0', taxedUsd: '1.25', highWaterUsd: '203.241937' }
+const forms = [usual, { ...usual, fees }, { ...usual, highWaterValueUsd: '1300.5' }]
+
+test.each(forms)('a mark in its usual form is read as by the schema', (form) => {
+  const read = readUsualMark(form)
   expect(read).not.toBeNull()
-  expect(read).toEqual(factSchema.parse(usual))
-  expect(Object.keys(read ?? {})).toEqual(Object.keys(factSchema.parse(usual)))
+  expect(read).toEqual(factSchema.parse(form))
+  expect(Object.keys(read ?? {})).toEqual(Object.keys(factSchema.parse(form)))
+})
+
+test('a mark that tells both fees and a high-water mark is left to the schema', () => {
+  expect(readUsualMark({ ...usual, fees, highWaterValueUsd: '1300.5' })).toBeNull()
 })
 
 test('whatever is read without the schema is read by it alike', () => {
   let taken = 0
   fc.assert(
-    fc.property(fc.array(change, { maxLength: 2 }), (changes) => {
-      const fact: unknown = structuredClone(usual)
+    fc.property(fc.constantFrom(...forms), fc.array(change, { maxLength: 2 }), (form, changes) => {
+      const fact: unknown = structuredClone(form)
       for (const each of changes) changed(each, fact)
       const read = readUsualMark(fact)
       if (read === null) return
