@@ -80,11 +80,8 @@ function checkAddresses(items: readonly string[], context: z.RefinementCtx): str
   const addresses = items.map((item) => item.replaceAll(' ', '%20'))
   addresses.forEach((address, index) => {
     const problem = addressProblem(address)
-    if (problem === null) return
-    context.addIssue({
-      code: 'custom',
-      message: `has an address, number ${index + 1} of ${items.length}, that ${problem}`,
-    })
+    const message = `has an address, number ${index + 1} of ${items.length}, that ${problem}`
+    if (problem !== null) context.addIssue({ code: 'custom', message })
   })
   if (new Set(addresses).size < addresses.length) context.addIssue({ code: 'custom', message: 'has an address twice' })
   return addresses
