@@ -393,7 +393,8 @@ test('the README of operations names each metric there is, with its labels, and 
     name,
     labels,
   ])
-  const { get, scrape } = await served()
+  const reading = { servers: ['replica:5432'], server: 'replica:5432', moves: 0, problem: null, causes: [] }
+  const { get, scrape } = await served({ ...database, readServer: () => reading })
   const source = { ...inputSource(Readable.from([Buffer.from(feedText([strategy('calm')]))])), name: 'feed.ndjson' }
   await ingest({ database, source })
   await ingest({ database, source: chainSource('chain 137', 1) })

@@ -142,10 +142,11 @@ export function readVaultPages(database: Reader, lists: readonly string[], page:
 
 /** Returns the position before the page: its cursor, or where the values begin that are wanted. */
 function firstPlace({ filter: { valueUsd }, orderBy, direction, after }: VaultPage): VaultCursor {
-  const start = after ?? beforeAll(orderBy, direction)
-  if (orderBy !== 'VALUE_USD' || valueUsd === null) return start
-  const value = direction === 'ASC' ? valueUsd.gte : valueUsd.lte
-  return value === null ? start : laterCursor(start, { ...beforeAll(orderBy, direction), value }, direction)
+  const first = beforeAll(orderBy, direction)
+  const value = orderBy === 'VALUE_USD' ? valueUsd?.[direction === 'ASC' ? 'gte' : 'lte'] : null
+  if (value == null) return after ?? first
+  const bound = { ...first, value }
+  return after === null ? bound : laterCursor(after, bound, direction)
 }
 
 /** Returns the values of the parameters that follow the owners. */
