@@ -6,9 +6,10 @@ export default defineConfig({
   test: {
     root: import.meta.dirname,
     include: ['**/*.test.ts'],
-    // One process a core, each with one database that its test files share and empty.
+    // One process more than the machine of CI has cores, since many tests wait. Each has one database that its test files
+    // share and empty.
     pool: 'forks',
-    maxWorkers: 2,
+    maxWorkers: 3,
     isolate: false,
     testTimeout: 60_000,
     hookTimeout: 60_000,

@@ -74,11 +74,12 @@ describe.skipIf(noBrowser !== null)('each view of the explorer', () => {
   const backgroundOf = (page: Page): Promise<string> => page.evaluate('getComputedStyle(document.body).backgroundColor')
   const cases = [1_280, 360].flatMap((width) => names.map((name) => [name, width] as const))
 
-  test.each(cases)('breaks no rule of axe-core in either theme: %s, %i px wide', async (name, width) => {
+  test.each(cases)('breaks no rule of axe-core: %s, %i px wide', async (name, width) => {
     const { page, closeFaultless } = await openExplorer(browser, gateway.server.origin, views[name], { width })
     await loaded(page)
     for (const details of await page.locator('summary').all()) await details.click()
-    for (const [colorScheme, background] of backgrounds) {
+    // Colours are the same at both widths: the narrow one is seen in the last theme alone.
+    for (const [colorScheme, background] of width === 360 ? [...backgrounds].slice(-1) : backgrounds) {
       await page.emulateMedia({ colorScheme })
       expect(await backgroundOf(page)).toBe(background)
       expect(await violationsIn(page), colorScheme).toEqual([])
