@@ -1,5 +1,5 @@
 import { PGlite } from '@electric-sql/pglite'
-import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import type { Read } from '../../../src/database/database.ts'
 import { onPGlite } from '../../../src/database/pglite/database.ts'
 
@@ -7,14 +7,15 @@ const byValue: Read = { name: 'by_value', source: 'feeds', text: 'select value f
 const notNumber: Read = { name: 'not_number', source: 'feeds', text: 'select $1::text::integer as value' }
 const insert = { name: 'insert_numbers', text: 'insert into number select generate_series($1::integer, $2::integer)' }
 
+vi.useFakeTimers({ toFake: ['performance'] })
 const pglite = await PGlite.create()
 const database = onPGlite(pglite, null, () => Promise.resolve())
 
 beforeAll(() => pglite.exec('create table number (value integer primary key)'))
-afterEach(() => {
+afterAll(async () => {
   vi.useRealTimers()
+  await database.close()
 })
-afterAll(() => database.close())
 
 const read = (value: number) => database.query(byValue, [value])
 const planOf = async ({ name }: Read): Promise<string> => {
@@ -23,7 +24,6 @@ const planOf = async ({ name }: Read): Promise<string> => {
 }
 
 test('a read is prepared once, and its plan is discarded after a while', async () => {
-  vi.useFakeTimers({ toFake: ['performance'] })
   await pglite.exec('set enable_indexscan = off; set enable_bitmapscan = off')
   for (let times = 0; times < 10; times++) expect(await read(1)).toEqual([])
   await database.transaction((transaction) => transaction.query(insert, [1, 1000]))
@@ -31,7 +31,7 @@ test('a read is prepared once, and its plan is discarded after a while', async (
   expect(await read(1)).toEqual([{ value: 1 }])
   expect(await planOf(byValue)).toContain('Seq Scan')
 
-  vi.advanceTimersByTime(60_000)
+  vi.advanceTimersByTime(31_000)
   expect(await read(1)).toEqual([{ value: 1 }])
   expect(await planOf(byValue)).toMatch(/Index (Only )?Scan/)
   const { rows } = await pglite.query(`select name from pg_prepared_statements where name = '${byValue.name}'`)
