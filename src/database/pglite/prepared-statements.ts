@@ -71,8 +71,13 @@ export function createStatementRunner(pglite: PGlite): StatementRunner {
   }
 }
 
-/** Sends messages and a Sync, after which the protocol continues even where one of them failed. */
+/**
+ * Sends messages and a Sync, after which the protocol continues even where one of them failed.
+ * @throws {Error} when the database is closed
+ */
 function exchange(pglite: PGlite, ...messages: readonly Uint8Array[]): Promise<Messages> {
+  // It would never return from the protocol.
+  if (pglite.closed) throw new Error('PGlite is closed')
   return pglite.execProtocolStream(Buffer.concat([...messages, serialize.sync()]), { syncToFs: false })
 }
 

@@ -57,3 +57,10 @@ test('a statement that failed can be run again', async () => {
   await expect(database.query(notNumber, ['x'])).rejects.toMatchObject({ code: '22P02' })
   expect(await database.query(notNumber, ['7'])).toEqual([{ value: 7 }])
 })
+
+test('a read of a database that is closed fails', async () => {
+  const closed = onPGlite(await PGlite.create(), null, () => Promise.resolve())
+  expect(await closed.query(notNumber, ['7'])).toEqual([{ value: 7 }])
+  await closed.close()
+  await expect(closed.query(notNumber, ['7'])).rejects.toThrow('PGlite is closed')
+})
