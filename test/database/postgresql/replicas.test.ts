@@ -223,8 +223,12 @@ describe.skipIf(postgresUrl === undefined || noOwnPostgreSql !== null)('a gatewa
     const lost = chosen(gateway)
     const behind = replicas.find((server) => server !== lost) as OwnPostgreSql
     await sql(behind.url, 'select pg_wal_replay_pause()')
+    const told = async (): Promise<string | null> => (await gateway.get(snapshot)).headers.get('data-version')
+    const before = await told()
     const value = await commit()
     await expect.poll(() => valueOf(gateway), patience).toBe(value)
+    // The answer may be newer than the version that it tells.
+    await expect.poll(told, patience).not.toBe(before)
     await lost.kill()
     await expect.poll(async () => (await gateway.get(snapshot)).status, patience).toBe(503)
     expect((await gateway.get('/ready')).status).toBe(503)
