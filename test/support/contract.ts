@@ -59,10 +59,10 @@ function headerFlaws({ headers }: Response, described: Described, to: readonly s
     if (value === null) return required ? [`${name} is not there`] : []
     return errorsOf(validator(...to, 'headers', name, 'schema'), value, name)
   })
-  // What pages of other origins may read is what matters to clients; the rest is every server's.
+  // What pages of other origins may read is what matters to clients; the rest, and Date, is every server's.
   const readable = [...(sharedHeaders['access-control-expose-headers'] ?? '').split(', '), 'allow', 'www-authenticate']
   const known = Object.keys(described.headers).map((name) => name.toLowerCase())
-  const unnamed = readable.filter((name) => headers.has(name) && !known.includes(name))
+  const unnamed = readable.filter((name) => name !== 'date' && headers.has(name) && !known.includes(name))
   return [...named, ...unnamed.map((name) => `${name} is not described`)]
 }
 
