@@ -93,6 +93,7 @@ export function onPGlite(pglite: PGlite, folder: string | null, release: () => P
     },
     exclusively: (work) => work(),
     close: async () => {
+      statements.close()
       await prisma.$disconnect()
       await pglite.close()
       await release()

@@ -26,6 +26,8 @@ export interface StatementRunner {
   readonly run: RunStatement
   /** Runs a read inside a transaction that is open already, or while no other has begun. Keeps its plan for a while. */
   readonly read: (read: Statement, values: readonly Value[]) => Promise<unknown[]>
+  /** Refuses all later statements: of a database that closes the protocol would never return. */
+  readonly close: () => void
 }
 
 /**
@@ -37,6 +39,7 @@ export interface StatementRunner {
 export function createStatementRunner(pglite: PGlite): StatementRunner {
   const descriptions = new Map<string, StatementDescription>()
   const prepared = new Set<string>()
+  let isClosed = false
   let plannedAt = performance.now()
 
   const describe = async ({ name: key, text }: Statement, name: string): Promise<StatementDescription> => {
@@ -49,6 +52,7 @@ export function createStatementRunner(pglite: PGlite): StatementRunner {
   }
   const run = (statement: Statement, values: readonly Value[], name: string): Promise<unknown[]> =>
     pglite.runExclusive(async () => {
+      if (isClosed) throw new Error('PGlite is closed')
       const known = name === '' || prepared.has(name) ? descriptions.get(statement.name) : undefined
       const { types, fields } = known ?? (await describe(statement, name))
       const parsed = name === '' ? [serialize.parse({ text: statement.text, types })] : []
@@ -62,22 +66,20 @@ export function createStatementRunner(pglite: PGlite): StatementRunner {
     run: <Row>(statement: Statement, values: readonly Value[]) =>
       run(statement, values, statement.prepare === 'once' ? statement.name : '') as Promise<Row[]>,
     read: async (read, values) => {
-      if (performance.now() - plannedAt > planMilliseconds) {
+      if (!isClosed && performance.now() - plannedAt > planMilliseconds) {
         plannedAt = performance.now()
         await pglite.runExclusive(() => exchange(pglite, serialize.query('discard plans')))
       }
       return run(read, values, read.name)
     },
+    close: () => {
+      isClosed = true
+    },
   }
 }
 
-/**
- * Sends messages and a Sync, after which the protocol continues even where one of them failed.
- * @throws {Error} when the database is closed
- */
+/** Sends messages and a Sync, after which the protocol continues even where one of them failed. */
 function exchange(pglite: PGlite, ...messages: readonly Uint8Array[]): Promise<Messages> {
-  // It would never return from the protocol.
-  if (pglite.closed) throw new Error('PGlite is closed')
   return pglite.execProtocolStream(Buffer.concat([...messages, serialize.sync()]), { syncToFs: false })
 }
 

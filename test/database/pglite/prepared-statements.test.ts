@@ -58,9 +58,11 @@ test('a statement that failed can be run again', async () => {
   expect(await database.query(notNumber, ['7'])).toEqual([{ value: 7 }])
 })
 
-test('a read of a database that is closed fails', async () => {
+test('a read of a database that is closing or closed fails', async () => {
   const closed = onPGlite(await PGlite.create(), null, () => Promise.resolve())
   expect(await closed.query(notNumber, ['7'])).toEqual([{ value: 7 }])
-  await closed.close()
+  const closing = closed.close()
+  await expect(closed.query(notNumber, ['7'])).rejects.toThrow('PGlite is closed')
+  await closing
   await expect(closed.query(notNumber, ['7'])).rejects.toThrow('PGlite is closed')
 })
