@@ -1,8 +1,9 @@
-// Compiles src/ into .build/, and the explorer into its folder web/, whenever it has changed: Node 20 cannot run
+// Compiles src/ into .build/, and the pages into its folder web/, whenever it has changed: Node 20 cannot run
 // TypeScript, and a loader hook would take 50 MB and half a second at every start.
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
 import path from 'node:path'
+import { bundleGraphiql, graphiqlPackage } from './http/graphql/bundle-graphiql.mjs'
 import { browserPackages, bundleExplorer } from './web/bundle.mjs'
 
 const root = path.join(import.meta.dirname, '..')
@@ -42,7 +43,8 @@ async function compile(folder) {
     sourcemap: 'linked',
     logLevel: 'warning',
   })
-  await bundleExplorer(path.join(unfinished, 'web'))
+  await bundleExplorer(path.join(unfinished, 'web/explorer'))
+  await bundleGraphiql(path.join(unfinished, 'web/graphiql'), builds)
   try {
     renameSync(unfinished, folder)
   } catch (error) {
@@ -69,7 +71,7 @@ function digestOf(sources) {
     const { mtimeMs, size } = statSync(path.join(sources, name))
     if (/\.(?:tsx?|css|mjs)$/.test(name)) hash.update(`${name} ${mtimeMs} ${size}\n`)
   }
-  for (const name of [...bundledPackages, ...browserPackages]) {
+  for (const name of [...bundledPackages, ...browserPackages, graphiqlPackage]) {
     hash.update(`${name} ${readJson(`node_modules/${name}/package.json`).version}\n`)
   }
   return hash.digest('hex').slice(0, 16)

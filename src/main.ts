@@ -155,8 +155,9 @@ async function serveUntilStopped(config: Config, command: Extract<Command, { nam
   const print = (message: string): void => console.log(message)
   try {
     const start = worker !== null ? serveAsWorker : config.workers > 1 ? serveByWorkers : serve
-    const explorer = config.explorer ? fileURLToPath(new URL('./web', import.meta.url)) : null
-    const sources = { chain, persistedOperations, explorer, input: process.stdin }
+    const folderOf = (page: string): string => fileURLToPath(new URL(`./web/${page}`, import.meta.url))
+    const pageFolders = { graphiql: folderOf('graphiql'), explorer: config.explorer ? folderOf('explorer') : null }
+    const sources = { chain, persistedOperations, pageFolders, input: process.stdin }
     const options = { ...command, ...sources, config, database, log, print, nowSeconds }
     const served = await start(options)
     try {

@@ -12,6 +12,7 @@ import type { KnownOperations } from '../http/graphql/persisted-operations.ts'
 import { type MetricsEndpoint, metricsListener } from '../http/ops/metrics-endpoint.ts'
 import type { Readiness } from '../http/ops/health.ts'
 import type { Metrics } from '../http/ops/metrics.ts'
+import type { PageFolders } from '../http/ops/static-content.ts'
 import { reportOccasionally } from '../http/async/report-occasionally.ts'
 import { listen } from '../http/server/server.ts'
 import type { Log } from './log.ts'
@@ -45,8 +46,7 @@ export interface GatewayOptions {
   readonly metrics: Metrics
   /** The metrics to serve at `/metrics`. */
   readonly metricsEndpoint: MetricsEndpoint
-  /** Folder of the explorer's bundle; null without it. */
-  readonly explorer: string | null
+  readonly pageFolders?: PageFolders | undefined
   /** Operations that clients may send by their ids alone. */
   readonly persistedOperations?: KnownOperations | undefined
   /** Whether other workers serve the same clients. */
@@ -74,7 +74,7 @@ export async function openGateway(options: GatewayOptions): Promise<Listening> {
     isWaiting: options.isWaiting,
     setAside: options.setAside,
     readiness,
-    explorer: options.explorer,
+    pageFolders: options.pageFolders,
     persistedOperations: options.persistedOperations,
     metrics: config.metricsPort === null ? metricsEndpoint : null,
     onBatch: metrics.onBatch,

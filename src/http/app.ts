@@ -10,7 +10,7 @@ import { DataVersions } from './cache/data-versions.ts'
 import { edgeRule } from './cache/edge.ts'
 import { type HeaderList, headerList, outgoing, type OutgoingResponse } from './cache/encoded-response.ts'
 import { createResponseCache, type ResponseCache } from './cache/response-cache.ts'
-import { exampleAddress } from './graphql/graphiql.ts'
+import { exampleAddress, graphiqlContents } from './graphql/graphiql.ts'
 import { createGraphql, type GraphqlPlugin } from './graphql/handler.ts'
 import { preflight } from './graphql/preflight.ts'
 import { graphqlPath } from './graphql/path.ts'
@@ -27,11 +27,12 @@ import { requestBody, requestSize } from './middleware/request-size.ts'
 import { createTracing, type TracingOptions } from './middleware/tracing.ts'
 import { unexpectedErrors } from './middleware/unexpected-errors.ts'
 import { explorerContents } from './explorer/contents.ts'
+import { apiDocsContents } from './ops/api-docs.ts'
 import { probes, type Readiness } from './ops/health.ts'
 import type { MetricsEndpoint } from './ops/metrics-endpoint.ts'
 import { ownPaths } from './ops/own-paths.ts'
 import { rootLinks } from './ops/root.ts'
-import { servedOnce, staticPages } from './ops/static-content.ts'
+import { type PageFolders, servedOnce } from './ops/static-content.ts'
 import { cached, producer, type Respond } from './produce.ts'
 import { createSharedCapacity } from './server/capacity/shared-capacity.ts'
 import { fetchAdapter } from './server/fetch-adapter.ts'
@@ -76,8 +77,8 @@ export interface AppOptions extends TracingOptions {
   readonly readiness?: Readiness
   /** Serves `/metrics`; without it the path does not exist. */
   readonly metrics?: MetricsEndpoint | null
-  /** Folder of the explorer's bundle; without it, browsers get a page of links at `/`. */
-  readonly explorer?: string | null
+  /** Without the explorer's, browsers get a page of links at `/`. */
+  readonly pageFolders?: PageFolders | undefined
   /** Operations that clients may send by their ids alone; others are kept from requests that send text and hash. */
   readonly persistedOperations?: KnownOperations | undefined
   /**
@@ -117,9 +118,11 @@ export function createApp({ database, apiKeys, trustedProxies, ...options }: App
         })
 
   const findAddress = (context: RequestContext): Promise<string | null> => exampleAddress(executor, context)
-  const explorer = options.explorer == null ? null : explorerContents(options.explorer, isOpen)
+  const folders = options.pageFolders ?? noPages
+  const explorer = folders.explorer === null ? null : explorerContents(folders.explorer, isOpen)
+  const graphiql = folders.graphiql === null ? [] : graphiqlContents(folders.graphiql)
   const root = rootLinks({ findAddress, isOpen, page: explorer?.page ?? null, report: options.report })
-  const pages = new Map([...staticPages, ...servedOnce(explorer?.assets ?? []), ...root])
+  const pages = new Map([...servedOnce([...apiDocsContents, ...graphiql, ...(explorer?.assets ?? [])]), ...root])
   const awaitVersion = versionWaiter(data, versionAt)
   const produce = producer(limits, capacity, edgeRule(options.edgeSeconds ?? 0, isOpen))
   const live = createLive({
@@ -167,4 +170,5 @@ export function createApp({ database, apiKeys, trustedProxies, ...options }: App
 }
 
 const noHeaders: HeaderList = []
+const noPages: PageFolders = { graphiql: null, explorer: null }
 const noVersion: VersionAt = () => Promise.resolve(null)

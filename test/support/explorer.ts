@@ -6,11 +6,12 @@ interface Compiler {
   compiled(): Promise<string>
 }
 
-/** Folder of the explorer's bundle, which is made where it is missing. */
-export async function explorerFolder(): Promise<string> {
+/** Folders of the pages' files, which are made where they are missing. */
+export async function pageFolders(): Promise<{ readonly graphiql: string; readonly explorer: string }> {
   const compiler = path.resolve(import.meta.dirname, '../../src/compile.mjs')
   const { compiled } = (await import(compiler)) as Compiler
-  return path.join(path.dirname(await compiled()), 'web')
+  const folder = path.join(path.dirname(await compiled()), 'web')
+  return { graphiql: path.join(folder, 'graphiql'), explorer: path.join(folder, 'explorer') }
 }
 
 /** A page of the explorer, which must have no fault when it is closed. */

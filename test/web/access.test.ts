@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { demoFacts } from '../../src/feed/demo/demo.ts'
 import { noBrowser, openBrowser } from '../support/browser.ts'
 import { emptyDatabase } from '../support/database.ts'
-import { explorerFolder, openExplorer } from '../support/explorer.ts'
+import { pageFolders, openExplorer } from '../support/explorer.ts'
 import { liveGateway, type LiveGateway } from '../support/live.ts'
 import { apply, midnight } from '../support/world.ts'
 
@@ -43,7 +43,7 @@ describe.skipIf(noBrowser !== null)('each view of the explorer', () => {
   beforeAll(async () => {
     const database = await emptyDatabase()
     await apply(database, demoFacts(midnight))
-    gateway = await liveGateway(database, { explorer: await explorerFolder() })
+    gateway = await liveGateway(database, { pageFolders: await pageFolders() })
     browser = await openBrowser()
     const { vaults } = await gateway.query<{ vaults: { nodes: { address: string; status: string }[] } }>(
       '{ vaults { nodes { address status } } }',

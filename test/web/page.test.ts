@@ -3,21 +3,22 @@ import path from 'node:path'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { explorerContents } from '../../src/http/explorer/contents.ts'
+import { graphiqlContents } from '../../src/http/graphql/graphiql.ts'
 import { emptyDatabase, type TestDatabase } from '../support/database.ts'
-import { explorerFolder } from '../support/explorer.ts'
+import { pageFolders } from '../support/explorer.ts'
 import { gatewayOn, type TestGateway } from '../support/gateway.ts'
 
 const browser = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
 const kilobyte = 1024
 
 let database: TestDatabase
-let explorer: string
+let folders: Awaited<ReturnType<typeof pageFolders>>
 let gateway: TestGateway
 
 beforeAll(async () => {
   database = await emptyDatabase()
-  explorer = await explorerFolder()
-  gateway = gatewayOn(database, { explorer })
+  folders = await pageFolders()
+  gateway = gatewayOn(database, { pageFolders: folders })
 })
 
 function page({ get } = gateway): Promise<Response> {
@@ -51,10 +52,12 @@ describe('the page', () => {
   test('loads at most 150 KB, compressed, with the code of the chart', async () => {
     const files = await loadedBy(await (await page()).text())
     const sizes = await Promise.all(files.map(async (file) => (await file.arrayBuffer()).byteLength))
-    const { files: names } = JSON.parse(await readFile(path.join(explorer, 'manifest.json'), 'utf8')) as {
+    const { files: names } = JSON.parse(await readFile(path.join(folders.explorer, 'manifest.json'), 'utf8')) as {
       files: string[]
     }
-    const all = await Promise.all(names.map(async (name) => (await readFile(path.join(explorer, `${name}.br`))).length))
+    const all = await Promise.all(
+      names.map(async (name) => (await readFile(path.join(folders.explorer, `${name}.br`))).length),
+    )
     const sum = (numbers: readonly number[]): number => numbers.reduce((a, b) => a + b, 0)
     expect(sum(sizes)).toBeGreaterThan(10 * kilobyte)
     expect(sum(all)).toBeGreaterThan(sum(sizes))
@@ -62,7 +65,7 @@ describe('the page', () => {
   })
 
   test('is a page of links where the explorer is left out', async () => {
-    const without = gatewayOn(database, { explorer: null })
+    const without = gatewayOn(database, { pageFolders: { ...folders, explorer: null } })
     expect(await (await page(without)).text()).toContain('REST paths')
     for (const response of await loadedBy(await (await page()).text())) expect(response.status).toBe(200)
     const [script = ''] = /explorer\/explorer-\w+\.js/.exec(await (await page()).text()) ?? []
@@ -70,7 +73,7 @@ describe('the page', () => {
   })
 
   test('and its files need no key; it says that data does', async () => {
-    const closed = gatewayOn(database, { explorer, apiKeys: ['a-key-of-this-test'] })
+    const closed = gatewayOn(database, { pageFolders: folders, apiKeys: ['a-key-of-this-test'] })
     const html = await (await page(closed)).text()
     expect(html).toContain('data-api-key="required"')
     expect(await (await page()).text()).not.toContain('data-api-key')
@@ -80,7 +83,7 @@ describe('the page', () => {
   })
 })
 
-describe('its files', () => {
+describe('its files and those of GraphiQL', () => {
   test('are immutable, named by their content, and compressed as well as they can be', async () => {
     for (const response of await loadedBy(await (await page()).text())) {
       expect(response.headers.get('cache-control')).toBe('public, max-age=31536000, immutable')
@@ -90,7 +93,8 @@ describe('its files', () => {
   })
 
   test('are the same in each encoding', async () => {
-    for (const make of explorerContents(explorer, true).assets.values()) {
+    const { assets } = explorerContents(folders.explorer, true)
+    for (const [, make] of [...assets, ...graphiqlContents(folders.graphiql)]) {
       const made = await make()
       const [br, gzip] = await Promise.all([made.packed('br'), made.packed('gzip')])
       expect(brotliDecompressSync(br ?? '').equals(made.bytes)).toBe(true)

@@ -5,7 +5,7 @@ import { ingest } from '../../src/feed/ingest.ts'
 import { fileSource } from '../../src/feed/reading/source.ts'
 import { noBrowser, openBrowser } from '../support/browser.ts'
 import { emptyDatabase, type TestDatabase } from '../support/database.ts'
-import { explorerFolder, type ExplorerPage, openExplorer, rowsOf } from '../support/explorer.ts'
+import { pageFolders, type ExplorerPage, openExplorer, rowsOf } from '../support/explorer.ts'
 import { realFeed } from '../support/feeds.ts'
 import { liveGateway, type LiveGateway } from '../support/live.ts'
 import { apply, event, mark } from '../support/world.ts'
@@ -56,7 +56,7 @@ describe.runIf(skipped === null)('the explorer on the real-market feed', async (
   beforeAll(async () => {
     database = await emptyDatabase()
     await ingest({ database, source: await fileSource(feed) })
-    gateway = await liveGateway(database, { explorer: await explorerFolder() })
+    gateway = await liveGateway(database, { pageFolders: await pageFolders() })
     browser = await openBrowser()
   })
   afterAll(async () => {

@@ -7,7 +7,7 @@ import { DataVersions } from '../../src/http/cache/data-versions.ts'
 import { createResponseCache } from '../../src/http/cache/response-cache.ts'
 import { openBrowser } from '../support/browser.ts'
 import { createDatabase } from '../support/database.ts'
-import { explorerFolder } from '../support/explorer.ts'
+import { pageFolders } from '../support/explorer.ts'
 import { gatewayOn } from '../support/gateway.ts'
 import { serverOf } from '../support/server.ts'
 import { apply } from '../support/world.ts'
@@ -23,7 +23,7 @@ const database = await createDatabase()
 await apply(database, demoFacts(Math.floor(Date.now() / 1000)))
 const cache = createResponseCache(4 * 1024 * 1024)
 const data = new DataVersions()
-const { app, query } = gatewayOn(database, { cache, data, explorer: await explorerFolder() })
+const { app, query } = gatewayOn(database, { cache, data, pageFolders: await pageFolders() })
 const stop = await database.listen(notifyAll(cache, data, app.live))
 const server = await serverOf(app)
 const browser = await openBrowser()

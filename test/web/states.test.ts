@@ -7,7 +7,7 @@ import { inputSource } from '../../src/feed/reading/source.ts'
 import type { AppOptions } from '../../src/http/app.ts'
 import { noBrowser, openBrowser } from '../support/browser.ts'
 import { emptyDatabase, readingBy, type TestDatabase } from '../support/database.ts'
-import { explorerFolder, openExplorer } from '../support/explorer.ts'
+import { pageFolders, openExplorer } from '../support/explorer.ts'
 import { liveGateway, type LiveGateway } from '../support/live.ts'
 import { addressOf, apply, deposit, mark, midnight, opened, strategy } from '../support/world.ts'
 
@@ -32,7 +32,7 @@ describe.skipIf(noBrowser !== null)('the explorer', () => {
   afterEach(() => gateway.close())
 
   async function gatewayWith(options: Partial<AppOptions>, port = 0, over = database): Promise<LiveGateway> {
-    gateway = await liveGateway(over, { explorer: await explorerFolder(), ...options }, port)
+    gateway = await liveGateway(over, { pageFolders: await pageFolders(), ...options }, port)
     return gateway
   }
 

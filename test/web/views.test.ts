@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { demoFacts } from '../../src/feed/demo/demo.ts'
 import { noBrowser, openBrowser } from '../support/browser.ts'
 import { emptyDatabase, type TestDatabase } from '../support/database.ts'
-import { explorerFolder, openExplorer, rowsOf } from '../support/explorer.ts'
+import { pageFolders, openExplorer, rowsOf } from '../support/explorer.ts'
 import { liveGateway, type LiveGateway } from '../support/live.ts'
 import { addressOf, apply, deposit, event, mark, midnight, opened, owner, strategy } from '../support/world.ts'
 
@@ -45,7 +45,7 @@ describe.skipIf(noBrowser !== null)('the explorer', () => {
       { ...(opened(polygon, 'calm', later) as object), chainId: 137 } as never,
       deposit(polygon, later + 1, '12345678901.123456'),
     ])
-    gateway = await liveGateway(database, { explorer: await explorerFolder() })
+    gateway = await liveGateway(database, { pageFolders: await pageFolders() })
     browser = await openBrowser()
     const data = await gateway.query<{ vaults: { nodes: ListedVault[] } }>(
       '{ vaults(first: 200) { nodes { address status valueUsd } } }',

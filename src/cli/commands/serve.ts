@@ -18,6 +18,7 @@ import { DataVersions } from '../../http/cache/data-versions.ts'
 import type { KnownOperations } from '../../http/graphql/persisted-operations.ts'
 import { createMetricsEndpoint } from '../../http/ops/metrics-endpoint.ts'
 import { createMetrics } from '../../http/ops/metrics.ts'
+import type { PageFolders } from '../../http/ops/static-content.ts'
 import { type FeedMonitor, monitorFeeds, pathWatcher } from '../feed-conditions.ts'
 import { openGateway, openMetricsPort } from '../gateway.ts'
 import type { ChainFile, FollowedChain } from './chain.ts'
@@ -46,8 +47,7 @@ export interface ServeCommand {
   /** Files of chains that share no vault's address; null for none. */
   readonly chain: readonly ChainFile[] | null
   readonly skipBad: boolean
-  /** Folder of the explorer's bundle; null without it. */
-  readonly explorer?: string | null
+  readonly pageFolders?: PageFolders | undefined
   /** Operations that clients may send by their ids alone. */
   readonly persistedOperations?: KnownOperations
   readonly input: Readable
@@ -83,7 +83,7 @@ export async function serve(command: ServeCommand): Promise<Gateway> {
     setAside: () => feeds.conditions().setAside,
     metrics,
     metricsEndpoint,
-    explorer: command.explorer ?? null,
+    pageFolders: command.pageFolders,
     persistedOperations: command.persistedOperations,
   })
   const gateway = await opened.catch(async (error: unknown) => {

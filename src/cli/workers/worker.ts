@@ -30,7 +30,7 @@ export function onStopMessage(stop: () => void): void {
 
 /** Starts a gateway on the port that the workers share. */
 export async function serveAsWorker(command: ServeCommand): Promise<Gateway> {
-  const { config, database, log, explorer = null, persistedOperations } = command
+  const { config, database, log, pageFolders, persistedOperations } = command
   const cache = createResponseCache(config.cacheBytes)
   const data = new DataVersions()
   const { readServer } = database
@@ -58,7 +58,7 @@ export async function serveAsWorker(command: ServeCommand): Promise<Gateway> {
     metricsEndpoint: createMetricsEndpoint(async () => [
       (await toPrimary.ask((id) => say({ kind: 'all metrics?', id }))) ?? (await metrics.text()),
     ]),
-    explorer,
+    pageFolders,
     persistedOperations,
     sharesRateLimit: true,
   })

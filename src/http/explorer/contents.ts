@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { EncodedResponse } from '../cache/encoded-response.ts'
+import { preparedFile } from '../ops/static-content.ts'
 
 /** Content security policy of the explorer: it loads its own files alone, and asks this gateway alone. */
 const explorerPolicy = [
@@ -48,17 +48,10 @@ export function explorerContents(folder: string, isOpen: boolean): ExplorerConte
   let made: EncodedResponse | undefined
   return {
     page: () => Promise.resolve((made ??= new EncodedResponse({ status: 200, headers, body: page }))),
-    assets: new Map(bundle.files.map((name) => [`/explorer/${name}`, () => assetOf(path.join(folder, name))])),
+    assets: new Map(
+      bundle.files.map((name) => [`/explorer/${name}`, () => preparedFile(path.join(folder, name), immutable)]),
+    ),
   }
-}
-
-async function assetOf(file: string): Promise<EncodedResponse> {
-  const [body, br, gzip] = await Promise.all(['', '.br', '.gz'].map((ending) => readFile(file + ending)))
-  const type = file.endsWith('.css') ? 'text/css' : 'text/javascript'
-  const headers = { 'content-type': `${type}; charset=utf-8` }
-  const answer = { status: 200, headers, body: body as Buffer, cacheControl: immutable }
-  const packed = { br: Promise.resolve(br as Buffer), gzip: Promise.resolve(gzip as Buffer) }
-  return new EncodedResponse(answer, undefined, packed)
 }
 
 /** Its links are relative: a proxy may serve the gateway below a path of its own. */

@@ -1,10 +1,10 @@
+import path from 'node:path'
 import type { GraphiQLOptions } from 'graphql-yoga'
 import type { Answer } from '../../rest/problem.ts'
 import type { RequestContext } from '../../graphql/execution/context.ts'
 import type { Executor } from '../../graphql/execution/executor.ts'
 import type { OwnDocument } from '../../graphql/execution/executor.ts'
-import { EncodedResponse } from '../cache/encoded-response.ts'
-import { type GraphiqlAssets, graphiqlAssets } from './graphiql-assets.ts'
+import { type Contents, preparedFile } from '../ops/static-content.ts'
 
 const mostValuable: OwnDocument = {
   document: '{ vaults(first: 1) { nodes { address } } }',
@@ -14,19 +14,13 @@ const mostValuable: OwnDocument = {
 
 const nobody = '0x0000000000000000000000000000000000000000'
 
-/** GraphiQL's script and style sheet, by path. */
-export const graphiqlContents: ReadonlyMap<string, () => Promise<EncodedResponse>> = new Map([
-  ['/graphql/graphiql.js', () => assetContent('text/javascript', 'script')],
-  ['/graphql/graphiql.css', () => assetContent('text/css', 'style')],
-])
-
-/** Extraction in progress, shared by both files. */
-let making: Promise<GraphiqlAssets> | undefined
-
-async function assetContent(type: string, name: keyof GraphiqlAssets): Promise<EncodedResponse> {
-  making ??= graphiqlAssets().finally(() => (making = undefined))
-  const body = Buffer.from((await making)[name])
-  return new EncodedResponse({ status: 200, headers: { 'content-type': `${type}; charset=utf-8` }, body })
+/**
+ * Returns GraphiQL's script and style sheet, by path.
+ * @param folder that they were prepared in
+ */
+export function graphiqlContents(folder: string): Contents {
+  const names = ['graphiql.js', 'graphiql.css']
+  return names.map((name) => [`/graphql/${name}`, () => preparedFile(path.join(folder, name))])
 }
 
 /** Returns GraphiQL's page; its script and style sheet are separate, cacheable resources. */

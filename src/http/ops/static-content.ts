@@ -1,25 +1,40 @@
+import { readFile } from 'node:fs/promises'
 import { answerUnread } from '../../rest/handler.ts'
-import { apiDocsContents } from './api-docs.ts'
 import type { PathHandler } from './own-paths.ts'
 import { EncodedResponse } from '../cache/encoded-response.ts'
-import { graphiqlContents } from '../graphql/graphiql.ts'
+
+/** Functions that create responses, by path. */
+export type Contents = Iterable<readonly [path: string, make: () => Promise<EncodedResponse>]>
+
+/** Folders of the pages' files, as compiled; null for a page that is left out. */
+export interface PageFolders {
+  readonly graphiql: string | null
+  readonly explorer: string | null
+}
 
 /**
- * Handlers of the static pages and the contract. Each response and its compressed bodies are created on first use and
- * then shared by all requests, so that unused ones take no memory.
+ * Returns handlers of contents, by path. Each response and its compressed bodies are created on first use and then
+ * shared by all requests, so that unused ones take no memory.
  */
-export const staticPages: ReadonlyMap<string, PathHandler> = servedOnce([...apiDocsContents, ...graphiqlContents])
-
-/** Returns handlers of contents, by path. */
-export function servedOnce(
-  contents: Iterable<readonly [path: string, make: () => Promise<EncodedResponse>]>,
-): ReadonlyMap<string, PathHandler> {
+export function servedOnce(contents: Contents): ReadonlyMap<string, PathHandler> {
   return new Map(
     Array.from(contents, ([path, make]) => {
       const content = onceMade(make)
       return [path, ({ method }) => answerRead(method, content)]
     }),
   )
+}
+
+/**
+ * Returns a script or style sheet that was compressed when it was prepared.
+ * @param file beside which are its compressed versions, with the endings .br and .gz
+ */
+export async function preparedFile(file: string, cacheControl?: string): Promise<EncodedResponse> {
+  const [body, br, gzip] = await Promise.all([readFile(file), readFile(`${file}.br`), readFile(`${file}.gz`)])
+  const type = file.endsWith('.css') ? 'text/css' : 'text/javascript'
+  const answer = { status: 200, headers: { 'content-type': `${type}; charset=utf-8` }, body }
+  const packed = { br: Promise.resolve(br), gzip: Promise.resolve(gzip) }
+  return new EncodedResponse(cacheControl === undefined ? answer : { ...answer, cacheControl }, undefined, packed)
 }
 
 /** Responds to GET and HEAD with a content, and refuses other methods as on every read-only path. */

@@ -4,6 +4,7 @@ import { demoFacts } from '../../../src/feed/demo/demo.ts'
 import { exampleQueries } from '../../../src/http/graphql/graphiql.ts'
 import { noBrowser, openBrowser } from '../../support/browser.ts'
 import { emptyDatabase } from '../../support/database.ts'
+import { pageFolders } from '../../support/explorer.ts'
 import { gatewayOn, type TestGateway } from '../../support/gateway.ts'
 import { serverOf, type TestServer } from '../../support/server.ts'
 import { apply, midnight } from '../../support/world.ts'
@@ -15,7 +16,7 @@ let gateway: TestGateway
 beforeAll(async () => {
   const database = await emptyDatabase()
   await apply(database, demoFacts(midnight))
-  gateway = gatewayOn(database)
+  gateway = gatewayOn(database, { pageFolders: await pageFolders() })
 })
 
 test.each(tabs)('the example query %s answers with data and without errors', async (name) => {

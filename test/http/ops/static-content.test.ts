@@ -1,7 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { staticPages } from '../../../src/http/ops/static-content.ts'
+import { graphiqlContents } from '../../../src/http/graphql/graphiql.ts'
+import { apiDocsContents } from '../../../src/http/ops/api-docs.ts'
+import { servedOnce } from '../../../src/http/ops/static-content.ts'
 import { fromFetch } from '../../../src/http/server/fetch-adapter.ts'
 import { emptyDatabase, type TestDatabase } from '../../support/database.ts'
+import { pageFolders } from '../../support/explorer.ts'
 import { gatewayOn } from '../../support/gateway.ts'
 import { rawConnection, type RawConnection } from '../../support/raw.ts'
 import { serverOf, type TestServer } from '../../support/server.ts'
@@ -12,10 +15,12 @@ const html = { headers: { accept: 'text/html' } }
 
 let database: TestDatabase
 let server: TestServer
+let folders: Awaited<ReturnType<typeof pageFolders>>
 
 beforeAll(async () => {
   database = await emptyDatabase()
-  server = await serverOf(gatewayOn(database).app)
+  folders = await pageFolders()
+  server = await serverOf(gatewayOn(database, { pageFolders: folders }).app)
 })
 afterAll(() => server.close())
 
@@ -55,7 +60,7 @@ describe('GraphiQL', () => {
   test('and the contract are counted against the rate limit, and need no key', async () => {
     const rateLimit = { requests: 2, seconds: 3_600 }
     for (const path of [...(await pathsOfGraphiql()), '/docs', '/openapi.json', '/docs/swagger-ui-bundle.js']) {
-      const { get } = gatewayOn(database, { rateLimit, apiKeys: ['a-key-of-this-test'] })
+      const { get } = gatewayOn(database, { rateLimit, apiKeys: ['a-key-of-this-test'], pageFolders: folders })
       const statuses = []
       for (let attempt = 0; attempt < 3; attempt++) statuses.push((await get(path, html)).status)
       expect([path, ...statuses]).toEqual([path, 200, 200, 429])
@@ -66,8 +71,8 @@ describe('GraphiQL', () => {
 test.each(['/graphql/graphiql.js', '/graphql/graphiql.css', '/docs', '/docs/swagger-ui-bundle.js', '/openapi.json'])(
   '%s is made once, and packed once',
   async (path) => {
-    const asked = async (method: string) =>
-      staticPages.get(path)?.(fromFetch(new Request(`http://x${path}`, { method })))
+    const handlers = servedOnce([...apiDocsContents, ...graphiqlContents(folders.graphiql)])
+    const asked = async (method: string) => handlers.get(path)?.(fromFetch(new Request(`http://x${path}`, { method })))
     const [first, second] = [await asked('GET'), await asked('GET')]
     expect(first).toBe(second)
     expect(await first?.packed('gzip')).toBe(await second?.packed('gzip'))
