@@ -1,4 +1,4 @@
-import { isIPv4, isIPv6, SocketAddress } from 'node:net'
+import { isIPv4, isIPv6, type Socket, SocketAddress } from 'node:net'
 import { LRUCache } from 'lru-cache'
 import type { IncomingRequest } from './incoming-request.ts'
 
@@ -90,4 +90,15 @@ function firstGroups(canonical: string): readonly string[] {
 
 function groupsOf(text: string): readonly string[] {
   return text === '' ? [] : text.split(':')
+}
+
+const ofSockets = new WeakMap<Socket, string>()
+
+/** Returns the sender of a connection, by the address of its peer; also of one that has closed since it was asked first. */
+export function senderOfSocket(socket: Socket): string {
+  const known = ofSockets.get(socket)
+  if (known !== undefined) return known
+  const sender = senderOfAddress(socket.remoteAddress ?? '')
+  ofSockets.set(socket, sender)
+  return sender
 }

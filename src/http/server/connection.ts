@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { BoundedRequest, RequestConnection } from './bounded-request.ts'
 import type { AdmittedConnection } from './connection-limits.ts'
+import { pauseWhile } from './pause-while.ts'
 
 export interface PipelineLimits {
   /** Maximum number of requests of one connection that are begun: read, and answered one after the other. */
@@ -62,10 +63,7 @@ export class Connection implements RequestConnection {
     this.#bounds = bounds
     this.#waitingInAll = waitingInAll
     this.#begin = begin
-    // Node resumes the socket after each message that it has parsed.
-    socket.on('resume', () => {
-      if (this.#waiting.length > 0 || this.#refusal !== null) socket.pause()
-    })
+    pauseWhile(socket, () => this.#waiting.length > 0 || this.#refusal !== null)
     socket.once('close', () => {
       waitingInAll.count -= this.#waiting.length
       this.#waiting = []

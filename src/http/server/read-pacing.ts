@@ -1,11 +1,17 @@
 import type { Socket } from 'node:net'
 import { FairQueue } from '../../graphql/execution/admission/fair-queue.ts'
-import { senderOfAddress } from '../sender.ts'
+import { senderOfSocket } from '../sender.ts'
+import { readFirst } from './first-read.ts'
+import { pauseWhile } from './pause-while.ts'
+import { ReadCost } from './read-cost.ts'
 
 /** Decides when the connections of one server are read. */
 export interface ReadPacing {
-  /** Adds a connection that was accepted paused (`pauseOnConnect` of node:net); it is resumed when it is its turn. */
-  add(socket: Socket): void
+  /**
+   * Adds a connection that was accepted paused (`pauseOnConnect` of node:net). It is resumed when it is its turn.
+   * @param begin adds its parser, after its first read
+   */
+  add(socket: Socket, begin: () => void): void
   /** Reports that a connection is being read: at each request, chunk of a body, and parse error. */
   onRead(socket: Socket): void
 }
@@ -19,19 +25,23 @@ export interface ReadPacing {
  *
  * New connections wait for their turn too. libuv accepts one in each iteration. After a long iteration the next ones only
  * accept, for twice as long as that one took (`restsUntil`), or until none comes. This empties the kernel's queue, which
- * is first in, first out.
+ * is first in, first out. What they send is read before it is parsed ({@link readFirst}): those with short input go first,
+ * so that a client whose address is that of an attack does not wait for all input of the attack.
  *
- * Where too many connections of an address wait, a new one replaces the oldest of them, which is closed: its client has
- * probably gone, which is not seen before it is read.
+ * Where too many new connections of an address wait, one more replaces the oldest of them, which is closed.
  * @param milliseconds of one iteration in which connections are read
- * @param mostWaiting maximum number of connections of one address that wait to be read
+ * @param mostWaiting maximum number of new connections of one address that wait to be parsed; with long input a quarter
  */
 export function createReadPacing(milliseconds: number, mostWaiting: number): ReadPacing {
+  /** Begins to parse a new connection that waits for it. */
+  const beginOf = new WeakMap<Socket, () => void>()
   /** Connections that may be read. */
   const reading = new Set<Socket>()
   /** Paused connections whose reads took little time, or those of their address. */
   const light = new FairQueue<Socket>()
-  /** Paused connections of other addresses, and new ones. */
+  /** New connections with short input. */
+  const short = new FairQueue<Socket>()
+  /** New connections with long input, and paused ones of other addresses. */
   const others = new FairQueue<Socket>()
   const isPaused = new WeakSet<Socket>()
   const costs = new WeakMap<Socket, ReadCost>()
@@ -70,9 +80,12 @@ export function createReadPacing(milliseconds: number, mostWaiting: number): Rea
     const mayComeMore = accepted > 0
     accepted = 0
     readSince = null
-    if (light.size > 0) resumeNext(light, turnsPerIteration)
-    if (others.size > 0 && now >= restsUntil) resumeNext(others, turns)
-    if (light.size + others.size > 0 || now < restsUntil || mayComeMore) schedule()
+    resumeNext(light, turnsPerIteration)
+    if (now >= restsUntil) {
+      resumeNext(short, turns)
+      resumeNext(others, turns)
+    }
+    if (light.size + short.size + others.size > 0 || now < restsUntil || mayComeMore) schedule()
     else {
       spent.clear()
       mostSpent = 0
@@ -85,7 +98,7 @@ export function createReadPacing(milliseconds: number, mostWaiting: number): Rea
     const took = performance.now() - newest.at
     costOf(newest.socket).add(took)
     if (took >= chargedMilliseconds) {
-      const sender = senderOf(newest.socket)
+      const sender = senderOfSocket(newest.socket)
       const ofSender = (spent.get(sender) ?? 0) + took
       spent.set(sender, ofSender)
       mostSpent = Math.max(mostSpent, ofSender)
@@ -98,7 +111,7 @@ export function createReadPacing(milliseconds: number, mostWaiting: number): Rea
     for (let turn = 0; turn < mostTurns; turn++) {
       let socket = queue.take()
       if (socket === undefined) return
-      const sender = senderOf(socket)
+      const sender = senderOfSocket(socket)
       const isFew = queue.sizeOf(sender) < few
       resume(socket)
       while (isFew && (socket = queue.takeOf(sender)) !== undefined) resume(socket)
@@ -114,14 +127,27 @@ export function createReadPacing(milliseconds: number, mostWaiting: number): Rea
   function resume(socket: Socket): void {
     isPaused.delete(socket)
     if (socket.destroyed) return
+    beginOf.get(socket)?.()
+    beginOf.delete(socket)
     reading.add(socket)
     socket.resume()
   }
 
   function wait(socket: Socket, queue: FairQueue<Socket>): void {
     isPaused.add(socket)
-    queue.add(senderOf(socket), socket)
+    queue.add(senderOfSocket(socket), socket)
     schedule()
+  }
+
+  function waitToBegin(socket: Socket, queue: FairQueue<Socket>): void {
+    const sender = senderOfSocket(socket)
+    const most = queue === short ? mostWaiting : Math.min(mostWaiting / 4, queue.sizeOf(sender) + mostLong - queue.size)
+    if (queue.sizeOf(sender) >= most) {
+      const oldest = queue.oldestOf(sender) ?? socket
+      queue.delete(sender, oldest)
+      oldest.destroy()
+    }
+    if (!socket.destroyed) wait(socket, queue)
   }
 
   /** Returns whether the connections of an address took long, also compared with others. */
@@ -133,28 +159,28 @@ export function createReadPacing(milliseconds: number, mostWaiting: number): Rea
   function pauseAll(): void {
     for (const socket of reading) {
       socket.pause()
-      wait(socket, isHeavy(senderOf(socket)) && !costOf(socket).isLow ? others : light)
+      wait(socket, isHeavy(senderOfSocket(socket)) && !costOf(socket).isLow ? others : light)
     }
     reading.clear()
   }
 
   return {
-    add(socket) {
-      const sender = senderOf(socket)
-      const oldest = others.oldestOf(sender)
-      if (oldest !== undefined && others.sizeOf(sender) >= mostWaiting) {
-        others.delete(sender, oldest)
-        oldest.destroy()
-      }
-      wait(socket, others)
+    add(socket, begin) {
+      const sender = senderOfSocket(socket)
       accepted++
-      // Others resume a socket too: Node after each message that it has parsed.
-      socket.on('resume', () => {
-        if (isPaused.has(socket)) socket.pause()
+      schedule()
+      const first = readFirst(socket, (isShort) => {
+        short.delete(sender, socket)
+        waitToBegin(socket, isShort ? short : others)
+      })
+      beginOf.set(socket, () => {
+        first.end()
+        begin()
+        pauseWhile(socket, () => isPaused.has(socket))
       })
       socket.once('close', () => {
         reading.delete(socket)
-        for (const queue of [light, others]) queue.delete(sender, socket)
+        for (const queue of [light, short, others]) queue.delete(sender, socket)
       })
     },
 
@@ -175,45 +201,13 @@ export function createReadPacing(milliseconds: number, mostWaiting: number): Rea
   }
 }
 
-/** Average time that the reads of one connection take: the newest ones count, and at first an assumed one. */
-class ReadCost {
-  #reads = 1
-  #milliseconds = assumedMilliseconds
-
-  add(milliseconds: number): void {
-    if (this.#reads === countedReads) this.#milliseconds -= this.#milliseconds / this.#reads
-    else this.#reads++
-    this.#milliseconds += milliseconds
-  }
-
-  get isLow(): boolean {
-    return this.#milliseconds / this.#reads < lowMilliseconds
-  }
-}
-
-/** Time that a read of a connection is assumed to take of which nothing is known: two long ones. */
-const assumedMilliseconds = 20
-/** Average below which the reads of a connection are cheap: a connection has it after about seven of them. */
-const lowMilliseconds = 3
-/** Number of reads that an average is of. */
-const countedReads = 64
-
 /** Maximum number of turns in one iteration. */
 const turnsPerIteration = 256
 /** Number of turns of other connections after a long iteration. */
 const fewestTurns = 2
+/** Maximum number of connections with long input that wait in all: each has up to 80 KB. */
+const mostLong = 1_024
 /** Number of waiting connections with which an address has few. */
 const few = 16
 /** Duration of a read that is worth a lookup of its address. */
 const chargedMilliseconds = 1
-
-const senders = new WeakMap<Socket, string>()
-
-/** The address of a closed socket is undefined. */
-function senderOf(socket: Socket): string {
-  const known = senders.get(socket)
-  if (known !== undefined) return known
-  const sender = senderOfAddress(socket.remoteAddress ?? '')
-  senders.set(socket, sender)
-  return sender
-}

@@ -60,6 +60,8 @@ export class CannotListen extends Error {
  */
 export async function listen(options: ServerOptions): Promise<HttpServer> {
   const { listener, onError, port, host, bounds = defaultHttpLimits, variable = 'PORT' } = options
+  const open = new Set<Socket>()
+  /** Open connections that were read. */
   const connections = new Map<Socket, Connection>()
   const waitingInAll = { count: 0 }
   const limits = createConnectionLimits({
@@ -119,12 +121,17 @@ export async function listen(options: ServerOptions): Promise<HttpServer> {
   server.on('checkExpectation', (request, response) => void server.emit('request', request, response))
   // Node's maxConnections is not used: a worker that has reached it returns the connection to the primary, which offers
   // it again.
-  server.on('connection', (socket) => {
+  const [beginParsing] = server.listeners('connection')
+  server.removeAllListeners('connection').on('connection', (socket: Socket) => {
     const admitted = limits.admit(socket.remoteAddress)
     if (admitted === null) return void socket.destroy()
-    connections.set(socket, new Connection(socket, bounds, waitingInAll, admitted, run))
-    pacing.add(socket)
+    open.add(socket)
+    pacing.add(socket, () => {
+      beginParsing?.call(server, socket)
+      connections.set(socket, new Connection(socket, bounds, waitingInAll, admitted, run))
+    })
     socket.once('close', () => {
+      open.delete(socket)
       connections.delete(socket)
       admitted.leave()
     })
@@ -136,7 +143,7 @@ export async function listen(options: ServerOptions): Promise<HttpServer> {
 
   const allRunning = (): ServerResponse[] => [...connections.values()].flatMap(({ running }) => running)
   const closeUnused = (): void => {
-    for (const [socket, { running }] of connections) if (running.length === 0) socket.destroy()
+    for (const socket of open) if ((connections.get(socket)?.running.length ?? 0) === 0) socket.destroy()
   }
   return {
     port: (server.address() as AddressInfo).port,

@@ -109,7 +109,7 @@ test.skipIf(noBrowser !== null)('GraphiQL runs a subscription, and shows what is
   const page = await (browser as Browser).newPage()
   const query = `subscription { vault(address: "${vault}") { valueUsd } }`
   await page.goto(`${gateway.server.origin}/graphql?query=${encodeURIComponent(query)}`)
-  await page.locator('.graphiql-query-editor .view-line').first().waitFor()
+  await page.locator('.graphiql-query-editor .view-line').first().waitFor({ timeout: 120_000 })
   const shown = page.locator('.result-window .view-line', { hasText: '"valueUsd"' })
   for (let attempt = 0; attempt < 5 && (await shown.count()) === 0; attempt++) {
     await page.locator('.graphiql-execute-button').click()

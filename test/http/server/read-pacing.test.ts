@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
 import { createReadPacing } from '../../../src/http/server/read-pacing.ts'
+import { listen } from '../../../src/http/server/server.ts'
 import { connectionLimits } from '../../../src/limits.ts'
 
 let server: Server | undefined
@@ -10,14 +11,15 @@ afterEach(() => server?.close())
 const milliseconds = connectionLimits.readMilliseconds
 
 /** Starts a server that calls back for each read of a connection. */
-async function pacedServer(onRead: (socket: Socket) => void, mostWaiting = Infinity): Promise<number> {
+async function pacedServer(onRead: (socket: Socket, bytes: Buffer) => void, mostWaiting = Infinity): Promise<number> {
   const pacing = createReadPacing(milliseconds, mostWaiting)
   server = createServer({ pauseOnConnect: true }, (socket) => {
-    pacing.add(socket)
-    socket.on('data', () => {
-      pacing.onRead(socket)
-      onRead(socket)
-    })
+    pacing.add(socket, () =>
+      socket.on('data', (bytes) => {
+        pacing.onRead(socket)
+        onRead(socket, bytes)
+      }),
+    )
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   return (server.address() as AddressInfo).port
@@ -170,3 +172,74 @@ test.runIf(process.platform === 'linux')(
     expect(order.indexOf('127.0.0.1')).toBeLessThan(20)
   },
 )
+
+/** Connects, and sends bytes. */
+async function sender(port: number, bytes: string): Promise<Socket> {
+  const socket = connect({ port, host: '127.0.0.1' }).on('error', () => undefined)
+  await once(socket, 'connect')
+  socket.write(bytes)
+  return socket.resume()
+}
+
+const long = 'x'.repeat(40_000)
+
+test('a new connection with short input does not wait for those of its address with long input', async () => {
+  const order: number[] = []
+  const port = await pacedServer((socket, { length }) => {
+    order.push(length)
+    busy(20)
+    socket.end()
+  })
+  const many = await Promise.all(Array.from({ length: 40 }, () => sender(port, long)))
+  const short = await sender(port, 'short')
+  await Promise.all([short, ...many].map((each) => once(each, 'close')))
+  expect(order.indexOf('short'.length)).toBeGreaterThanOrEqual(0)
+  expect(order.indexOf('short'.length)).toBeLessThan(20)
+})
+
+test('a new connection whose client has left before its turn is not parsed', async () => {
+  const read: string[] = []
+  const port = await pacedServer((socket, bytes) => {
+    read.push(bytes.toString().slice(0, 5))
+    busy(20)
+    socket.end()
+  })
+  const many = await Promise.all(Array.from({ length: 20 }, () => sender(port, long)))
+  const leaving = await Promise.all(Array.from({ length: 20 }, () => sender(port, 'leave')))
+  for (const each of leaving) each.end()
+  await Promise.all([...many, await sender(port, 'stays')].map((each) => once(each, 'close')))
+  expect(read).toContain('stays')
+  expect(read.filter((each) => each === 'leave').length).toBeLessThan(5)
+})
+
+test('the bytes of a new connection are parsed in the order in which they came, however many wait', async () => {
+  const texts = new Map<number, string>()
+  const { port, close } = await listen({
+    listener: async (request, response) => {
+      // Those after the first few of an iteration are paused when they have just been resumed.
+      busy(10)
+      let text = ''
+      for await (const bytes of request) text += String(bytes)
+      texts.set(Number(request.url?.slice(1)), text)
+      response.end('done')
+    },
+    onError: (error) => expect.fail(String(error)),
+    port: 0,
+    host: '127.0.0.1',
+  })
+  const bodyOf = (at: number): string => Array.from({ length: 20_000 }, (_, index) => `${at}.${index};`).join('')
+  const clients = Array.from({ length: 40 }, async (_, at) => {
+    const body = bodyOf(at)
+    const socket = await sender(port, `POST /${at} HTTP/1.1\r\nHost: x\r\nContent-Length: ${body.length}\r\n\r\n`)
+    // In pieces of odd lengths, some before its turn and some after.
+    for (let from = 0, length = 1; from < body.length; from += length, length = (3 * length + at) % 30_011) {
+      socket.write(body.slice(from, from + length))
+      if (at % 3 === 0) await new Promise(setImmediate)
+    }
+    await once(socket, 'data')
+    socket.destroy()
+  })
+  await Promise.all(clients)
+  for (let at = 0; at < clients.length; at++) expect(texts.get(at) === bodyOf(at), String(at)).toBe(true)
+  await close(1)
+})
