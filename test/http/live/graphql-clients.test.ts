@@ -105,18 +105,22 @@ test('Apollo subscribes to a vault and to ledgers', async () => {
   client.stop()
 })
 
-test.skipIf(noBrowser !== null)('GraphiQL runs a subscription, and shows what is pushed', async () => {
-  const page = await (browser as Browser).newPage()
-  const query = `subscription { vault(address: "${vault}") { valueUsd } }`
-  await page.goto(`${gateway.server.origin}/graphql?query=${encodeURIComponent(query)}`)
-  await page.locator('.graphiql-query-editor .view-line').first().waitFor({ timeout: 120_000 })
-  const shown = page.locator('.result-window .view-line', { hasText: '"valueUsd"' })
-  for (let attempt = 0; attempt < 5 && (await shown.count()) === 0; attempt++) {
-    await page.locator('.graphiql-execute-button').click()
-    await shown.waitFor({ timeout: 5_000 }).catch(() => null)
-  }
-  const valueUsd = ++now % 100_000
-  await apply(database, [mark(vault, now, String(valueUsd))])
-  await page.locator('.result-window .view-line', { hasText: `"valueUsd": ${valueUsd}` }).waitFor()
-  await page.close()
-})
+test.skipIf(noBrowser !== null)(
+  'GraphiQL runs a subscription, and shows what is pushed',
+  async () => {
+    const page = await (browser as Browser).newPage()
+    const query = `subscription { vault(address: "${vault}") { valueUsd } }`
+    await page.goto(`${gateway.server.origin}/graphql?query=${encodeURIComponent(query)}`)
+    await page.locator('.graphiql-query-editor .view-line').first().waitFor({ timeout: 120_000 })
+    const shown = page.locator('.result-window .view-line', { hasText: '"valueUsd"' })
+    for (let attempt = 0; attempt < 5 && (await shown.count()) === 0; attempt++) {
+      await page.locator('.graphiql-execute-button').click()
+      await shown.waitFor({ timeout: 5_000 }).catch(() => null)
+    }
+    const valueUsd = ++now % 100_000
+    await apply(database, [mark(vault, now, String(valueUsd))])
+    await page.locator('.result-window .view-line', { hasText: `"valueUsd": ${valueUsd}` }).waitFor()
+    await page.close()
+  },
+  240_000,
+)
