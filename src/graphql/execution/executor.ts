@@ -146,8 +146,8 @@ export function createExecutor({ schema, limits, admission, runConsistently, onF
         : await admission.prepare(() => coerceVariables(schema, definition, params.variables), { cost, sender, signal })
     if (error !== undefined) return { errors: [error] }
     const price = operation.costOf(coerced)
-    const tooExpensive = checkCost(price, costLimits)
-    return tooExpensive === null ? { operation, coerced, cost: price.cost } : { errors: [tooExpensive] }
+    const flaw = operation.conditionError(coerced) ?? checkCost(price, costLimits)
+    return flaw === null ? { operation, coerced, cost: price.cost } : { errors: [flaw] }
   }
 
   async function run(

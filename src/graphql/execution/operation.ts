@@ -1,8 +1,10 @@
 import {
   type ASTNode,
   BREAK,
+  type DirectiveNode,
   type DocumentNode,
   type FieldNode,
+  type FragmentSpreadNode,
   Kind,
   type OperationDefinitionNode,
   visit,
@@ -36,4 +38,25 @@ export function countNodes(
   visit(operation, count)
   for (const node of document.definitions) if (node.kind === Kind.FRAGMENT_DEFINITION) visit(node, count)
   return { aliases, directives }
+}
+
+/** Returns the names of the variables in the directives of an operation and of the fragments that it uses. */
+export function directiveVariables(document: DocumentNode, operation: OperationDefinitionNode): ReadonlySet<string> {
+  const names = new Set<string>()
+  const spread = new Set<string>()
+  const definitions = new Set<ASTNode>([operation])
+  const collect = {
+    Directive: (node: DirectiveNode) => {
+      for (const { value } of node.arguments ?? []) if (value.kind === Kind.VARIABLE) names.add(value.name.value)
+    },
+    FragmentSpread: ({ name }: FragmentSpreadNode) => void spread.add(name.value),
+  }
+  // A set that grows while it is iterated: fragments use further fragments.
+  for (const definition of definitions) {
+    visit(definition, collect)
+    for (const node of document.definitions) {
+      if (node.kind === Kind.FRAGMENT_DEFINITION && spread.has(node.name.value)) definitions.add(node)
+    }
+  }
+  return names
 }

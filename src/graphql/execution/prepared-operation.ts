@@ -17,6 +17,7 @@ import { operationCacheLimits, type QueryLimits } from '../../limits.ts'
 import { type Conditional, fieldCollector } from './compiler/collect-fields.ts'
 import { type CompiledOperation, compileOperation, type SeparatePart } from './compiler/compile-operation.ts'
 import { NotCompilable } from './compiler/compiled-field.ts'
+import { directiveVariables } from './operation.ts'
 import { type OperationPrice, priceOperation, type QueryCost, type QuerySize } from './cost/query-cost.ts'
 import { checkSize } from './query-limits.ts'
 
@@ -80,6 +81,23 @@ export class PreparedOperation {
     const [node] = [...collect(root, [selectionSet]).values()].flat()
     const field = node && root.getFields()[node.name.value]
     return node && field ? { name: field.name, args: getArgumentValues(field, node, variables) } : null
+  }
+
+  /**
+   * Returns the error of a variable of @skip or @include that is null, which a nullable type with a default permits.
+   * graphql-js would report it at each object with such a directive: as many errors as the response has objects.
+   * @param variables coerced
+   */
+  conditionError(variables: Variables): GraphQLError | null {
+    const nulls = (this.definition.variableDefinitions ?? []).filter(
+      ({ variable }) => variables[variable.name.value] === null,
+    )
+    if (nulls.length === 0) return null
+    const conditions = directiveVariables(this.document, this.definition)
+    const found = nulls.find(({ variable }) => conditions.has(variable.name.value))
+    if (found === undefined) return null
+    const message = `Variable "$${found.variable.name.value}" of @skip or @include must not be null.`
+    return new GraphQLError(message, { nodes: found })
   }
 
   /** Returns the cost of the operation with these variables, which are coerced. */

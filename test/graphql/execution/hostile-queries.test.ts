@@ -55,6 +55,8 @@ const keys = (count: number): Record<string, number> =>
 const addresses = (count: number): string[] =>
   Array.from({ length: count }, (_, index) => `0x${(index + 1).toString(16).padStart(40, '0')}`)
 
+const fragmentWithCondition = 'fragment g on Strategy { id @include(if: $a) }'
+
 describe('variables', () => {
   test.each([
     ['unknown input keys', filtered, { where: keys(4_000) }],
@@ -203,13 +205,32 @@ describe('a document', () => {
   })
 })
 
-test('a variable of @include that is null is an error of the client, at the field', async () => {
-  const query = 'query ($a: Boolean = true) { __schema { types { name @include(if: $a) } } }'
-  const response = await sent(JSON.stringify({ query, variables: { a: null } }))
-  const { errors } = (await response.json()) as Refused
-  expect(response.status).toBe(200)
-  expect(errors[0]?.extensions).toEqual({ code: 'BAD_USER_INPUT', argument: 'a' })
-  expect(gateway.reported).toEqual([])
+describe('a variable of @skip or @include that is null', () => {
+  const condition = '$a: Boolean = true'
+  test.each([
+    ['introspection', `query (${condition}) { __schema { types { name @include(if: $a) } } }`],
+    ['objects', `query (${condition}) { strategies { id @skip(if: $a) } }`],
+    ['an inline fragment', `query (${condition}) { strategies { ... @include(if: $a) { id } } }`],
+    [
+      'a fragment',
+      `query (${condition}) { ...f } fragment f on Query { strategies { ...g } } ${fragmentWithCondition}`,
+    ],
+  ])('is refused before anything runs, and not at each object: %s', async (_, query) => {
+    const { extensions } = await refusalOf(await sent(JSON.stringify({ query, variables: { a: null } })))
+    expect(extensions).toEqual({ code: 'BAD_USER_INPUT', argument: 'a' })
+    expect(gateway.reported).toEqual([])
+  })
+
+  test.each([
+    ['not given', 'A', {}],
+    ['of another operation', 'B', { a: null }],
+  ])('does not matter where it is %s', async (_, operationName, variables) => {
+    const query = `query A(${condition}) { strategies { ...g } }
+      query B($a: String) { vaults(first: 1, after: $a) { totalCount } } ${fragmentWithCondition}`
+    const response = await sent(JSON.stringify({ query, operationName, variables }))
+    expect(response.status).toBe(200)
+    expect(await response.json()).not.toHaveProperty('errors')
+  })
 })
 
 test('errors of a document with as many lines as it may have are told with their line', async () => {

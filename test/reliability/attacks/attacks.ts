@@ -1,4 +1,5 @@
 import { type Attacker, type GraphqlBody, jsonHeaders, pause } from './attacker.ts'
+import { executions } from './executions.ts'
 import {
   errorsDocument,
   fragmentsDocument,
@@ -39,6 +40,7 @@ export type Fault =
   | 'counts of a long ledger'
   | 'state by arguments'
   | 'documents never asked'
+  | 'errors of fields'
   | 'HTTP itself'
   | 'large answers'
   | 'refusals'
@@ -718,6 +720,7 @@ export const attacks: readonly Attack[] = [
   ...counts,
   ...byArguments,
   ...documents,
+  ...executions,
   ...refused,
   ...answers,
   ...http,
