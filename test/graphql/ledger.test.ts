@@ -126,6 +126,8 @@ describe('bad arguments', () => {
     ['after', { after: 'abc' }],
     ['after', { after: forged([1, 2, '\0']) }],
     ['after', { after: forged(['1', '2', `0x${'0'.repeat(64)}`]) }],
+    ['after', { after: forged([Number.MIN_SAFE_INTEGER, 0, `0x${'0'.repeat(64)}`]) }],
+    ['after', { after: forged([1, -1, `0x${'0'.repeat(64)}`]) }],
   ])('%s is named: %j', async (argument, variables) => {
     const error = await errorOf(await gateway.post(source, variables))
     expect(error.extensions).toEqual({ code: 'BAD_USER_INPUT', argument })

@@ -129,10 +129,14 @@ function isLedgerKey(parts: unknown[]): parts is [number, number, string] {
   const [block, logIndex, txHash] = parts
   return (
     parts.length === 3 &&
-    Number.isSafeInteger(block) &&
-    Number.isSafeInteger(logIndex) &&
-    Math.abs(logIndex as number) < 2 ** 31 &&
+    isIntegerUpTo(Number.MAX_SAFE_INTEGER, block) &&
+    isIntegerUpTo(2 ** 31 - 1, logIndex) &&
     typeof txHash === 'string' &&
     /^0x[0-9a-f]{64}$/.test(txHash)
   )
+}
+
+/** The place of a row is calculated from its block: a negative one could be less than any number of the database. */
+function isIntegerUpTo(most: number, value: unknown): boolean {
+  return Number.isInteger(value) && (value as number) >= 0 && (value as number) <= most
 }
