@@ -26,7 +26,8 @@ interface Candidate extends RotatedFile {
  * Opens the file beside a feed's that fulfils a condition, and those that were written after it and before the feed's,
  * as rotations leave them: feed.ndjson.1, feed.ndjson.2.gz, feed.ndjson-20260131, feed-20260131.ndjson.
  * @param name path of the feed
- * @param current the open file at the path, which is none of them; null where there is none
+ * @param current the open file at the path, which is none of them; null where there is none. Where it was renamed meanwhile,
+ *   those that were written after it are left out too
  * @param isFirst tells whether a file is the first one to read; asked for the newest files first
  * @returns open files, the oldest first, which the caller must close; empty where none fulfils the condition
  */
@@ -35,12 +36,14 @@ export async function openRotated(
   current: FileHandle | null,
   isFirst: (handle: FileHandle) => Promise<boolean>,
 ): Promise<RotatedFile[]> {
-  const candidates = await openCandidates(name, current)
+  const isRenamed = current !== null && !(await isAt(name, current))
+  const candidates = await openCandidates(name, isRenamed ? null : current)
+  const earlier = isRenamed ? await olderThan(candidates, current) : candidates
   let taken: Candidate[] = []
   try {
-    for (const [at, candidate] of candidates.entries()) {
+    for (const [at, candidate] of earlier.entries()) {
       if (!(await isFirst(candidate.handle))) continue
-      const later = candidates.slice(0, at).reverse()
+      const later = earlier.slice(0, at).reverse()
       taken = [candidate, ...later.filter(({ isGeneration }) => isGeneration)]
       break
     }
@@ -54,6 +57,18 @@ export async function openRotated(
 export async function isSameFile(one: FileHandle, other: FileHandle): Promise<boolean> {
   const [first, second] = await Promise.all([one.stat({ bigint: true }), other.stat({ bigint: true })])
   return inodeOf(first) === inodeOf(second)
+}
+
+/** Tells whether a path leads to an open file. */
+async function isAt(name: string, handle: FileHandle): Promise<boolean> {
+  const there = await statsOf(name)
+  return there !== null && inodeOf(there) === inodeOf(await handle.stat({ bigint: true }))
+}
+
+/** Returns the candidates behind an open file in their list; all of them where it is not among them. */
+async function olderThan(candidates: readonly Candidate[], handle: FileHandle): Promise<readonly Candidate[]> {
+  const inode = inodeOf(await handle.stat({ bigint: true }))
+  return candidates.slice(1 + candidates.findIndex(({ stats }) => inodeOf(stats) === inode))
 }
 
 /** Opens the files that may be earlier ones of a feed, the newest first. */

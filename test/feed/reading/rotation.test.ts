@@ -138,6 +138,22 @@ describe('a feed that is followed goes on', () => {
     expect(await database.prisma.equityPoint.count()).toBe(3)
   })
 
+  test('with the files of three rotations between two looks, in their order', async () => {
+    const following = follow()
+    await becomes('100')
+    await rename(feed, old)
+    await writeFile(feed, lineOf(first))
+    // The new one has been opened when the old one is done with.
+    await new Promise((resolve) => setTimeout(resolve, 500))
+    for (const [at, fact] of [second, third].entries()) {
+      await rename(feed, `${feed}.${at + 2}`)
+      await writeFile(feed, lineOf(fact))
+    }
+    await becomes('103')
+    expect(await database.prisma.equityPoint.count()).toBe(4)
+    expect(await following.reason()).toBeNull()
+  })
+
   test.each<[string, FactInput[]]>([
     ['as long', [...start.slice(0, 2), deposit(vaultA, midnight + 10, '100')]],
     ['longer, and has what was applied', [...start, first]],
