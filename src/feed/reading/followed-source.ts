@@ -9,7 +9,7 @@ import { atBeginning, containsPosition, type FileStart, isAhead, startOf } from 
 import { growingFile, type PathWatcher } from './growing-file.ts'
 import { inPlaceChanges } from './in-place-changes.ts'
 import { isGzipFile, openFeed, openIfThere } from './open-file.ts'
-import { isSameFile, openRotated } from './rotated-files.ts'
+import { isSameFile, openRotated, type RotatedFile } from './rotated-files.ts'
 import type { ByteSource } from './source.ts'
 
 /**
@@ -92,7 +92,7 @@ async function followed(file: FollowedFile, from: FileStart): Promise<ByteSource
         watcher?.onChangedInPlace()
         return { ...(await followed({ ...file, successors }, atBeginning())), isReadAgain: true }
       }
-      const [successor, ...others] = growing.ending() === null ? [] : await withMissed(file, successors)
+      const [successor, ...others] = growing.ending() === null ? [] : await withMissed(file, successors, position)
       if (successor === undefined) return null
       await earlier?.handle.close()
       const opened = { handle: successor, earlier: { handle, beganAfter }, beganAfter: position, successors: others }
@@ -105,14 +105,23 @@ async function followed(file: FollowedFile, from: FileStart): Promise<ByteSource
   }
 }
 
-/** Adds the files that stood at the path for so short a time that they were never opened, as two rotations leave them. */
+/**
+ * Adds the files that stood at the path for so short a time that they were never opened, as two rotations leave them, or
+ * while the feed waited for the database. They follow the file itself, or a compressed copy that has taken its place.
+ * @param position of the feed, at the end of the file
+ */
 async function withMissed(
-  { name, handle, watcher }: FollowedFile,
+  { name, handle, signal, watcher }: FollowedFile,
   successors: readonly FileHandle[],
+  position: FeedPosition | null,
 ): Promise<readonly FileHandle[]> {
   const [successor] = successors
   if (successor === undefined || successors.length > 1) return successors
-  const [own, ...missed] = await openRotated(name, successor, (one) => isSameFile(one, handle))
+  const after = (isFirst: (one: FileHandle) => Promise<boolean>): Promise<RotatedFile[]> =>
+    openRotated(name, successor, isFirst)
+  let found = await after((one) => isSameFile(one, handle))
+  if (found.length === 0) found = await after((one) => containsPosition(one, position, signal))
+  const [own, ...missed] = found
   await own?.handle.close()
   if (missed.length > 0) watcher?.onRotated(missed.map((each) => each.path))
   return [...missed.map((each) => each.handle), successor]

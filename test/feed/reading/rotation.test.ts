@@ -1,4 +1,4 @@
-import { appendFile, cp, mkdir, mkdtemp, rename, rm, symlink, truncate, writeFile } from 'node:fs/promises'
+import { appendFile, cp, mkdir, mkdtemp, rename, rm, symlink, truncate, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { Readable } from 'node:stream'
@@ -151,6 +151,20 @@ describe('a feed that is followed goes on', () => {
     }
     await becomes('103')
     expect(await database.prisma.equityPoint.count()).toBe(4)
+    expect(await following.reason()).toBeNull()
+  })
+
+  test('with a file that stood there unseen, though the one before it is compressed meanwhile', async () => {
+    const following = follow()
+    await becomes('100')
+    await writeFile(`${feed}.2.gz`, gzipSync(feedText(start)))
+    // Compression keeps the time of the file.
+    await utimes(`${feed}.2.gz`, new Date(), new Date(Date.now() - 10_000))
+    await writeFile(old, lineOf(first))
+    await writeFile(`${feed}.new`, lineOf(second))
+    await rename(`${feed}.new`, feed)
+    await becomes('102')
+    expect(await database.prisma.equityPoint.count()).toBe(3)
     expect(await following.reason()).toBeNull()
   })
 
