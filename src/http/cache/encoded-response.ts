@@ -128,6 +128,10 @@ export function outgoing(
   })
 }
 
+/** Length of a digest, 162 bits in Base64url: what follows it in a tag names the content encoding. */
+const digestCharacters = 27
+const tag = new RegExp(`^(?:W/)?"([\\w-]{${digestCharacters}})(?:-(?:br|gzip))?"$`)
+
 /**
  * Returns a digest of a content.
  * @param type of a content that is negotiated: the same bytes as another media type are another representation, whose
@@ -135,7 +139,7 @@ export function outgoing(
  */
 function digestOf(bytes: Buffer, type: string | null): string {
   const digest = hash('sha256', bytes, 'base64url')
-  return (type === null ? digest : hash('sha256', `${type}\n${digest}`, 'base64url')).slice(0, 27)
+  return (type === null ? digest : hash('sha256', `${type}\n${digest}`, 'base64url')).slice(0, digestCharacters)
 }
 
 /** Returns a strong ETag: each content encoding of the same content has a tag of its own. */
@@ -148,6 +152,6 @@ function etagOf(digest: string, encoding: Encoding | null): string {
  * @param ifNoneMatch compared weakly: an intermediate cache may have weakened the tag
  */
 function isHeld(digest: string, ifNoneMatch: string): boolean {
-  const tags = ifNoneMatch.split(',').map((each) => /^(?:W\/)?"(.*?)(?:-(?:br|gzip))?"$/.exec(each.trim())?.[1])
+  const tags = ifNoneMatch.split(',').map((each) => tag.exec(each.trim())?.[1])
   return ifNoneMatch.trim() === '*' || tags.includes(digest)
 }

@@ -2,7 +2,8 @@ import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { pack } from '../../../src/http/middleware/compression.ts'
 import { mostPacking } from '../../../src/limits.ts'
-import { EncodedResponse } from '../../../src/http/cache/encoded-response.ts'
+import { EncodedResponse, outgoing } from '../../../src/http/cache/encoded-response.ts'
+import { fromFetch } from '../../../src/http/server/fetch-adapter.ts'
 import { emptyDatabase } from '../../support/database.ts'
 import { gatewayOn, type TestGateway } from '../../support/gateway.ts'
 import { apply, strategy } from '../../support/world.ts'
@@ -76,6 +77,16 @@ describe('an answer', () => {
         const response = await ask(plain, way, { 'if-none-match': String(etag) })
         expect([response.status, await response.text()]).toEqual([304, ''])
       }
+    }
+  })
+
+  test('is not sent again where its ETag happens to end like that of packed bytes', async () => {
+    const answer = new EncodedResponse({ status: 200, headers: {}, body: '395151' })
+    expect(answer.etagDigest).toMatch(/-br$/)
+    for (const end of ['', '-br', '-gzip']) {
+      const headers = { 'if-none-match': `"${answer.etagDigest ?? ''}${end}"` }
+      const { status } = await outgoing(fromFetch(new Request('http://gateway.test/', { headers })), answer, [])
+      expect(status).toBe(304)
     }
   })
 
