@@ -472,7 +472,10 @@ const refused: readonly Attack[] = [
         const query = `query ($a: Address!, $c: String) { vault(address: $a) { events(after: $c) { totalCount } } vaults(after: $c) { totalCount } }`
         await attacker.graphql({ query, variables: { a: target.ledger, c: after } })
       }
-      await attacker.get(`/vault/${target.ledger}/events?cursor=${'W'.repeat(8_000)}`)
+      const least = Buffer.from(`[${Number.MIN_SAFE_INTEGER},0,"0x${'a'.repeat(64)}"]`).toString('base64url')
+      for (const cursor of ['W'.repeat(8_000), least]) {
+        await attacker.get(`/vault/${target.ledger}/events?cursor=${cursor}`)
+      }
     },
   },
   {
