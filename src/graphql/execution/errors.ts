@@ -38,11 +38,8 @@ export function publicError(error: unknown, report: ReportUnexpected): GraphQLEr
   const broken = causeOf(error)
   if (broken instanceof DomainError) {
     const variable = variableOf(at)
-    return new GraphQLError(clip(broken.message), {
-      ...(at?.nodes === undefined ? {} : { nodes: at.nodes }),
-      ...(at?.path === undefined ? {} : { path: at.path }),
-      extensions: { code: 'BAD_USER_INPUT', argument: variable ?? broken.key, ...(variable && badRequest) },
-    })
+    const extensions = { code: 'BAD_USER_INPUT', argument: variable ?? broken.key, ...(variable && badRequest) }
+    return errorAt(at, clip(broken.message), extensions)
   }
   if (broken instanceof HistoryNotKept) {
     const extensions = { code: 'HISTORY_NOT_KEPT', historySince: broken.historySince }
@@ -64,6 +61,16 @@ export function publicError(error: unknown, report: ReportUnexpected): GraphQLEr
     ...(at?.path === undefined ? {} : { path: at.path }),
     extensions: { code: 'INTERNAL_SERVER_ERROR', http: { status: 500 } },
   })
+}
+
+/** Creates an error at the place of another one, whose line and column are not looked for again: there may be hundreds. */
+function errorAt(
+  { path, nodes, locations }: Partial<Pick<GraphQLError, 'path' | 'nodes' | 'locations'>> = {},
+  message: string,
+  extensions: Readonly<Record<string, unknown>>,
+): GraphQLError {
+  const error = new GraphQLError(message, { path: path ?? null, extensions })
+  return Object.assign(error, nodes && { nodes }, locations && { locations })
 }
 
 /**
