@@ -7,6 +7,7 @@ import { Observable } from 'rxjs'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { noBrowser, openBrowser } from '../../support/browser.ts'
 import { emptyDatabase, type TestDatabase } from '../../support/database.ts'
+import { pageFolders } from '../../support/explorer.ts'
 import { liveGateway, type LiveGateway } from '../../support/live.ts'
 import { addressOf, apply, deposit, event, mark, midnight, opened, strategy } from '../../support/world.ts'
 
@@ -24,9 +25,11 @@ let database: TestDatabase
 let gateway: LiveGateway
 let sse: SseClient
 let browser: Browser | undefined
+let folders: Awaited<ReturnType<typeof pageFolders>>
 let now = midnight
 
 beforeAll(async () => {
+  folders = await pageFolders()
   database = await emptyDatabase()
   await apply(database, [strategy('calm'), opened(vault, 'calm', ++now), deposit(vault, ++now, '100')])
   if (noBrowser === null) browser = await openBrowser()
@@ -34,7 +37,7 @@ beforeAll(async () => {
 afterAll(() => browser?.close())
 
 beforeEach(async () => {
-  gateway = await liveGateway(database)
+  gateway = await liveGateway(database, { pageFolders: folders })
   sse = createClient({ url: `${gateway.server.origin}/graphql` })
 })
 
@@ -111,7 +114,7 @@ test.skipIf(noBrowser !== null)(
     const page = await (browser as Browser).newPage()
     const query = `subscription { vault(address: "${vault}") { valueUsd } }`
     await page.goto(`${gateway.server.origin}/graphql?query=${encodeURIComponent(query)}`)
-    await page.locator('.graphiql-query-editor .view-line').first().waitFor({ timeout: 120_000 })
+    await page.locator('.graphiql-query-editor .view-line').first().waitFor()
     const shown = page.locator('.result-window .view-line', { hasText: '"valueUsd"' })
     for (let attempt = 0; attempt < 5 && (await shown.count()) === 0; attempt++) {
       await page.locator('.graphiql-execute-button').click()
