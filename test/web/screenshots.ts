@@ -45,7 +45,7 @@ for (const { name, colorScheme, width, height } of looks) {
       .first()
       .waitFor()
     await page.locator('[aria-busy=false]').last().waitFor()
-    if (view.startsWith('vault-')) await page.locator('.chart canvas').waitFor()
+    if (view.startsWith('vault-')) await page.locator('.chart canvas').first().waitFor()
     await page.waitForTimeout(300)
     await page.screenshot({ path: path.join(folder, `${view}-${name}.png`) })
     await page.screenshot({ path: path.join(folder, `${view}-${name}-whole.png`), fullPage: true })

@@ -101,8 +101,9 @@ export async function measureInteraction(page: Page, name: string, input: () => 
 
 /** Loads all rows of the list, as a visitor who scrolls to its end does. */
 export async function scrollToEnd(page: Page, rows: number): Promise<void> {
-  const shown = page.getByRole('table', { name: 'Vaults' }).locator('tbody th')
-  while ((await shown.count()) < rows) {
+  const last = page.getByRole('table', { name: 'Vaults' }).getByRole('row').last()
+  // The first row is the head of the table.
+  while (Number(await last.getAttribute('aria-rowindex')) < rows + 1) {
     await page.mouse.wheel(0, 100_000)
     await page.waitForTimeout(20)
   }
