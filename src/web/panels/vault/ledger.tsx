@@ -70,10 +70,10 @@ function eventsOf({ vault }: VaultLedgerQuery): ListPage<Row> | null {
 function columnsOf(chainId: number | null): readonly Column<Row>[] {
   return [
     { name: 'Time', classes: 'time', cell: ({ ts }) => <Time seconds={ts} /> },
-    { name: 'Type', cell: ({ type }) => words(type) },
+    { name: 'Type', classes: 'type', cell: ({ type }) => words(type) },
     { name: 'Amount', classes: 'number', cell: ({ amountUsd }) => amountUsd !== null && <Usd amount={amountUsd} /> },
     { name: 'Position or reason', classes: 'reason wide', cell: ({ reason, positionId }) => reason ?? positionId },
-    { name: 'Transaction', cell: ({ txHash }) => <Transaction txHash={txHash} chainId={chainId} /> },
+    { name: 'Transaction', classes: 'hash', cell: ({ txHash }) => <Transaction txHash={txHash} chainId={chainId} /> },
   ]
 }
 
