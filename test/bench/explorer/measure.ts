@@ -111,9 +111,9 @@ export async function scrollToEnd(page: Page, rows: number): Promise<void> {
   await settled(page)
 }
 
-/** Waits until nothing is loaded. */
+/** Waits until nothing is loaded. The page's policy keeps the browser from evaluating a condition again by itself. */
 async function settled(page: Page): Promise<void> {
-  await page.waitForFunction("document.querySelector('[aria-busy=true]') === null")
+  while (await page.evaluate("document.querySelector('[aria-busy=true]') !== null")) await page.waitForTimeout(20)
 }
 
 /** Bytes of a page's heap, its garbage collected. */
