@@ -38,7 +38,8 @@ const [minutes, updates] = [Number(values.minutes), Number(values.updates)]
 /** Marks of each vault, and of the vault that is opened. */
 const [marksEach, marksOfOpened] = [30, 2_000]
 const openedVault = addressOf(1)
-const warmUpSeconds = 20
+/** Time in which the browser compiles most of the page's code, which counts as heap. */
+const warmUpSeconds = 60
 /** Bytes of a megabyte; figures of memory and of transfers are in decimal units. */
 const megabyte = 1e6
 /** Time of the newest marks. */
