@@ -11,7 +11,7 @@ export function StatusLine({ state }: { readonly state: GatewayState | null }) {
   const newest = state?.meta?.newestFactAt ?? null
   return (
     <>
-      <p class={`age ${state === null ? '' : problems.length === 0 ? 'live' : 'stale'}`}>
+      <p class={`age ${problems.length > 0 ? 'stale' : newest === null ? '' : 'live'}`}>
         {newest === null ? 'No facts yet' : `Newest fact ${formatAgo(Math.max(0, now - newest))}`}
       </p>
       <div role="status" class={problems.length > 0 ? 'down' : 'up'}>
