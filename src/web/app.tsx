@@ -1,12 +1,13 @@
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { useMemo, useState } from 'preact/hooks'
 import { createGatewayClient } from './data/gateway-client.ts'
+import { ListCache } from './data/lists/list-cache.ts'
 import { SurroundingsContext, useChanges, useDataState } from './data/hooks.ts'
-import { allVaults, hrefOf, type PageState, readPageState, wholeUniverse } from './page-state.ts'
+import { usePageState } from './page-history.ts'
+import { allVaults, type PageState, wholeUniverse } from './page-state.ts'
 import { KeyForm } from './panels/key-form.tsx'
 import { NavigateContext, PageLink } from './panels/page-link.tsx'
 import { StatusLine } from './panels/status-line.tsx'
 import { ThemeSwitch } from './panels/theme-switch.tsx'
-import { shortAddress } from './panels/values.tsx'
 import { StrategiesView } from './views/strategies.tsx'
 import { UniverseView } from './views/universe.tsx'
 import { VaultView } from './views/vault.tsx'
@@ -24,10 +25,11 @@ export function Explorer({ nowSeconds, needsKey }: ExplorerProps) {
   const [isRefused, setRefused] = useState(false)
   const asksForKey = isRefused || (needsKey && key === null)
   const client = useMemo(() => (asksForKey ? null : createGatewayClient(key)), [key, asksForKey])
+  const lists = useMemo(() => new ListCache(), [client])
   const [changes, change] = useChanges(client, state.view === 'vault' ? state.address : null)
   const dataState = useDataState(client, change)
   const onKeyRefused = (): void => setRefused(true)
-  const surroundings = client === null ? null : { client, changes, nowSeconds, onKeyRefused }
+  const surroundings = client === null ? null : { client, lists, changes, nowSeconds, onKeyRefused }
   return (
     <NavigateContext.Provider value={navigate}>
       <a class="skip" href="#main">
@@ -35,6 +37,12 @@ export function Explorer({ nowSeconds, needsKey }: ExplorerProps) {
       </a>
       <SurroundingsContext.Provider value={surroundings}>
         <header class="page">
+          <span class="brand">
+            <svg viewBox="0 0 24 24" aria-hidden="true">
+              <path d="M3 12a9 9 0 1 0 18 0a9 9 0 1 0 -18 0M7 13.5l3 -3l3 2.5l4 -4.5" />
+            </svg>
+            vault-gateway
+          </span>
           <nav aria-label="Views">
             <PageLink to={allVaults} isCurrent={state.view === 'vaults'}>
               Vaults
@@ -85,33 +93,4 @@ function View({ state }: { readonly state: PageState }) {
     case 'universe':
       return <UniverseView state={state} />
   }
-}
-
-/** Keeps the state of the page in its address. */
-function usePageState(): [PageState, (state: PageState, isStep?: boolean) => void] {
-  const [state, setState] = useState(() => readPageState(location.search))
-  const isFirst = useRef(true)
-  const place = state.view === 'vault' ? state.address : state.view
-  useEffect(() => {
-    const read = (): void => setState(readPageState(location.search))
-    addEventListener('popstate', read)
-    return () => removeEventListener('popstate', read)
-  }, [])
-  useEffect(() => {
-    document.title = `${titleOf(state)} – vault-gateway`
-    // The first page is at its top, with the focus where the browser has it.
-    if (!isFirst.current) document.querySelector<HTMLElement>('main h1')?.focus()
-    isFirst.current = false
-  }, [place])
-  const navigate = (next: PageState, isStep = true): void => {
-    if (isStep) history.pushState(null, '', hrefOf(next))
-    else history.replaceState(null, '', hrefOf(next))
-    setState(next)
-  }
-  return [state, navigate]
-}
-
-function titleOf(state: PageState): string {
-  if (state.view === 'vault') return `Vault ${shortAddress(state.address)}`
-  return `${state.view.slice(0, 1).toUpperCase()}${state.view.slice(1)}`
 }

@@ -4,7 +4,7 @@ import path from 'node:path'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 
 /** Packages that the browser loads, all of them in the bundle. */
-export const browserPackages = ['@urql/core', 'graphql-sse', 'preact', 'uplot']
+export const browserPackages = ['@tanstack/virtual-core', '@urql/core', 'graphql-sse', 'preact', 'uplot']
 
 /**
  * Writes the bundle and its manifest.json, which names the script and the style sheet of the page, and all files.

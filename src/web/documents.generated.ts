@@ -141,6 +141,10 @@ export type VaultFeesQueryVariables = Exact<{
 
 export type VaultFeesQuery = { readonly vault: { readonly id: string, readonly fees: { readonly contributedUsd: string, readonly withdrawnUsd: string, readonly taxedUsd: string, readonly highWaterUsd: string } } | null };
 
+export type VaultSummaryFragment = { readonly id: string, readonly address: string, readonly status: VaultStatus, readonly valueUsd: string, readonly netUsd: string, readonly strategyDeltaUsd: string, readonly marketDeltaUsd: string, readonly updatedAt: number, readonly strategy: { readonly id: string, readonly name: string, readonly liveApr: number | null, readonly sigma: number | null } };
+
+export type NextPageFragment = { readonly hasNextPage: boolean, readonly endCursor: string | null };
+
 export type VaultLedgerQueryVariables = Exact<{
   address: string;
   type?: ReadonlyArray<EventType> | EventType | null | undefined;
@@ -182,6 +186,14 @@ export type SearchQueryVariables = Exact<{
 
 export type SearchQuery = { readonly vault: { readonly address: string } | null, readonly vaults: { readonly totalCount: number } };
 
+export type VaultAddressesQueryVariables = Exact<{
+  first: number;
+  after?: string | null | undefined;
+}>;
+
+
+export type VaultAddressesQuery = { readonly vaults: { readonly totalCount: number, readonly nodes: ReadonlyArray<{ readonly address: string, readonly owner: string }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly endCursor: string | null } } };
+
 export type StrategyListQueryVariables = Exact<{
   vaults: number;
 }>;
@@ -213,7 +225,7 @@ export type VaultFiguresQueryVariables = Exact<{
 }>;
 
 
-export type VaultFiguresQuery = { readonly vault: { readonly id: string, readonly address: string, readonly owner: string, readonly chainId: number | null, readonly status: VaultStatus, readonly valueUsd: string, readonly capitalInUsd: string, readonly capitalOutUsd: string, readonly netUsd: string, readonly strategyDeltaUsd: string, readonly marketDeltaUsd: string, readonly updatedAt: number, readonly strategy: { readonly id: string, readonly name: string, readonly liveApr: number | null, readonly sigma: number | null }, readonly suspension: { readonly reason: string, readonly since: number, readonly exitsAvailable: boolean } | null } | null };
+export type VaultFiguresQuery = { readonly vault: { readonly owner: string, readonly chainId: number | null, readonly capitalInUsd: string, readonly capitalOutUsd: string, readonly id: string, readonly address: string, readonly status: VaultStatus, readonly valueUsd: string, readonly netUsd: string, readonly strategyDeltaUsd: string, readonly marketDeltaUsd: string, readonly updatedAt: number, readonly suspension: { readonly reason: string, readonly since: number, readonly exitsAvailable: boolean } | null, readonly strategy: { readonly id: string, readonly name: string, readonly liveApr: number | null, readonly sigma: number | null } } | null };
 
 export type VaultListQueryVariables = Exact<{
   first: number;
@@ -223,7 +235,7 @@ export type VaultListQueryVariables = Exact<{
 }>;
 
 
-export type VaultListQuery = { readonly vaults: { readonly totalCount: number, readonly nodes: ReadonlyArray<{ readonly id: string, readonly address: string, readonly status: VaultStatus, readonly valueUsd: string, readonly netUsd: string, readonly strategyDeltaUsd: string, readonly marketDeltaUsd: string, readonly updatedAt: number, readonly strategy: { readonly id: string, readonly name: string, readonly liveApr: number | null, readonly sigma: number | null }, readonly equity: ReadonlyArray<{ readonly netUsd: string }> }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly endCursor: string | null } } };
+export type VaultListQuery = { readonly vaults: { readonly totalCount: number, readonly nodes: ReadonlyArray<{ readonly id: string, readonly address: string, readonly status: VaultStatus, readonly valueUsd: string, readonly netUsd: string, readonly strategyDeltaUsd: string, readonly marketDeltaUsd: string, readonly updatedAt: number, readonly equity: ReadonlyArray<{ readonly netUsd: string }>, readonly strategy: { readonly id: string, readonly name: string, readonly liveApr: number | null, readonly sigma: number | null } }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly endCursor: string | null } } };
 
 export type VaultTableQueryVariables = Exact<{
   first: number;
@@ -233,7 +245,7 @@ export type VaultTableQueryVariables = Exact<{
 }>;
 
 
-export type VaultTableQuery = { readonly vaults: { readonly nodes: ReadonlyArray<{ readonly id: string, readonly address: string, readonly status: VaultStatus, readonly valueUsd: string, readonly netUsd: string, readonly strategyDeltaUsd: string, readonly marketDeltaUsd: string, readonly updatedAt: number, readonly strategy: { readonly id: string, readonly liveApr: number | null, readonly sigma: number | null } }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly endCursor: string | null } } };
+export type VaultTableQuery = { readonly vaults: { readonly nodes: ReadonlyArray<{ readonly id: string, readonly address: string, readonly status: VaultStatus, readonly valueUsd: string, readonly netUsd: string, readonly strategyDeltaUsd: string, readonly marketDeltaUsd: string, readonly updatedAt: number, readonly strategy: { readonly id: string, readonly name: string, readonly liveApr: number | null, readonly sigma: number | null } }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly endCursor: string | null } } };
 
 export class TypedDocumentString<TResult, TVariables>
   extends String
@@ -253,7 +265,30 @@ export class TypedDocumentString<TResult, TVariables>
     return this.value;
   }
 }
-
+export const VaultSummaryFragmentDoc = new TypedDocumentString(`
+    fragment VaultSummary on Vault {
+  id
+  address
+  status
+  valueUsd
+  netUsd
+  strategyDeltaUsd
+  marketDeltaUsd
+  updatedAt
+  strategy {
+    id
+    name
+    liveApr
+    sigma
+  }
+}
+    `, {"fragmentName":"VaultSummary"}) as unknown as TypedDocumentString<VaultSummaryFragment, unknown>;
+export const NextPageFragmentDoc = new TypedDocumentString(`
+    fragment NextPage on PageInfo {
+  hasNextPage
+  endCursor
+}
+    `, {"fragmentName":"NextPage"}) as unknown as TypedDocumentString<NextPageFragment, unknown>;
 export const VaultEquityDocument = new TypedDocumentString(`
     query VaultEquity($address: Address!, $since: UnixTime, $until: UnixTime, $points: Int!, $marks: Int!) {
   vault(address: $address) {
@@ -318,13 +353,15 @@ export const VaultLedgerDocument = new TypedDocumentString(`
         txHash
       }
       pageInfo {
-        hasNextPage
-        endCursor
+        ...NextPage
       }
     }
   }
 }
-    `) as unknown as TypedDocumentString<VaultLedgerQuery, VaultLedgerQueryVariables>;
+    fragment NextPage on PageInfo {
+  hasNextPage
+  endCursor
+}`) as unknown as TypedDocumentString<VaultLedgerQuery, VaultLedgerQueryVariables>;
 export const DataStatusDocument = new TypedDocumentString(`
     query DataStatus {
   _meta {
@@ -398,6 +435,23 @@ export const SearchDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<SearchQuery, SearchQueryVariables>;
+export const VaultAddressesDocument = new TypedDocumentString(`
+    query VaultAddresses($first: Int!, $after: String) {
+  vaults(first: $first, after: $after) {
+    totalCount
+    nodes {
+      address
+      owner
+    }
+    pageInfo {
+      ...NextPage
+    }
+  }
+}
+    fragment NextPage on PageInfo {
+  hasNextPage
+  endCursor
+}`) as unknown as TypedDocumentString<VaultAddressesQuery, VaultAddressesQueryVariables>;
 export const StrategyListDocument = new TypedDocumentString(`
     query StrategyList($vaults: Int!) {
   strategies {
@@ -462,84 +516,97 @@ export const UniversePoolsDocument = new TypedDocumentString(`
 export const VaultFiguresDocument = new TypedDocumentString(`
     query VaultFigures($address: Address!) {
   vault(address: $address) {
-    id
-    address
+    ...VaultSummary
     owner
     chainId
-    status
-    strategy {
-      id
-      name
-      liveApr
-      sigma
-    }
-    valueUsd
     capitalInUsd
     capitalOutUsd
-    netUsd
-    strategyDeltaUsd
-    marketDeltaUsd
     suspension {
       reason
       since
       exitsAvailable
     }
-    updatedAt
   }
 }
-    `) as unknown as TypedDocumentString<VaultFiguresQuery, VaultFiguresQueryVariables>;
+    fragment VaultSummary on Vault {
+  id
+  address
+  status
+  valueUsd
+  netUsd
+  strategyDeltaUsd
+  marketDeltaUsd
+  updatedAt
+  strategy {
+    id
+    name
+    liveApr
+    sigma
+  }
+}`) as unknown as TypedDocumentString<VaultFiguresQuery, VaultFiguresQueryVariables>;
 export const VaultListDocument = new TypedDocumentString(`
     query VaultList($first: Int!, $after: String, $orderBy: VaultOrder!, $where: VaultWhere) {
   vaults(first: $first, after: $after, orderBy: $orderBy, where: $where) {
     totalCount
     nodes {
-      id
-      address
-      status
-      valueUsd
-      netUsd
-      strategyDeltaUsd
-      marketDeltaUsd
-      updatedAt
-      strategy {
-        id
-        name
-        liveApr
-        sigma
-      }
+      ...VaultSummary
       equity(points: 24) {
         netUsd
       }
     }
     pageInfo {
-      hasNextPage
-      endCursor
+      ...NextPage
     }
   }
 }
-    `) as unknown as TypedDocumentString<VaultListQuery, VaultListQueryVariables>;
+    fragment VaultSummary on Vault {
+  id
+  address
+  status
+  valueUsd
+  netUsd
+  strategyDeltaUsd
+  marketDeltaUsd
+  updatedAt
+  strategy {
+    id
+    name
+    liveApr
+    sigma
+  }
+}
+fragment NextPage on PageInfo {
+  hasNextPage
+  endCursor
+}`) as unknown as TypedDocumentString<VaultListQuery, VaultListQueryVariables>;
 export const VaultTableDocument = new TypedDocumentString(`
     query VaultTable($first: Int!, $after: String, $orderBy: VaultOrder!, $where: VaultWhere) {
   vaults(first: $first, after: $after, orderBy: $orderBy, where: $where) {
     nodes {
-      id
-      address
-      status
-      valueUsd
-      netUsd
-      strategyDeltaUsd
-      marketDeltaUsd
-      updatedAt
-      strategy {
-        id
-        liveApr
-        sigma
-      }
+      ...VaultSummary
     }
     pageInfo {
-      hasNextPage
-      endCursor
+      ...NextPage
     }
   }
 }
-    `) as unknown as TypedDocumentString<VaultTableQuery, VaultTableQueryVariables>;
+    fragment VaultSummary on Vault {
+  id
+  address
+  status
+  valueUsd
+  netUsd
+  strategyDeltaUsd
+  marketDeltaUsd
+  updatedAt
+  strategy {
+    id
+    name
+    liveApr
+    sigma
+  }
+}
+fragment NextPage on PageInfo {
+  hasNextPage
+  endCursor
+}`) as unknown as TypedDocumentString<VaultTableQuery, VaultTableQueryVariables>;

@@ -61,7 +61,7 @@ const layers: Readonly<Record<string, Layer>> = {
   // It knows the gateway by its GraphQL alone.
   web: {
     layers: [],
-    packages: ['preact', 'preact/hooks', '@urql/core', 'graphql-sse', 'uplot'],
+    packages: ['preact', 'preact/hooks', '@urql/core', 'graphql-sse', 'uplot', '@tanstack/virtual-core'],
   },
   cli: {
     layers: ['limits', 'domain', 'config', 'database', 'feed', 'chain', 'graphql', 'rest', 'http'],

@@ -7,7 +7,8 @@ import { graphiqlLink } from '../../src/web/data/graphiql-link.ts'
 import { UniversePoolsDocument, VaultLedgerDocument, VaultListDocument } from '../../src/web/documents.generated.ts'
 import { formatFeeTier, formatUsd } from '../../src/web/format/figures.ts'
 import { formatAgo } from '../../src/web/format/times.ts'
-import { allVaults, hrefOf, type PageState, readPageState } from '../../src/web/page-state.ts'
+import { searchTarget } from '../../src/web/data/search-target.ts'
+import { allVaults, hrefOf, type PageState, readPageState, vaultState } from '../../src/web/page-state.ts'
 import { addressOf } from '../support/world.ts'
 
 describe('exact numbers', () => {
@@ -95,4 +96,30 @@ describe('the state of the page', () => {
     'is the list of all vaults for %s',
     (search) => expect(readPageState(search)).toEqual(allVaults),
   )
+})
+
+describe('a search', () => {
+  const page = 'https://vaults.example/below/?sort=net_usd'
+  const address = addressOf(7)
+  const transaction = `0x${'ab'.repeat(32)}`
+  test.each([
+    [address, { kind: 'address', address }],
+    [address.slice(2), { kind: 'address', address }],
+    [`${address}:first-1`, { kind: 'address', address }],
+    [`https://etherscan.io/address/${address}#code`, { kind: 'address', address }],
+    [`https://etherscan.io/tx/${transaction}`, { kind: 'transaction' }],
+    [transaction, { kind: 'transaction' }],
+    [
+      `https://vaults.example/below/?vault=${address}&since=5`,
+      { kind: 'page', state: { ...vaultState(address), since: 5 } },
+    ],
+    [`https://vaults.example/?vault=${address}`, { kind: 'address', address }],
+    ['0x12AB', { kind: 'part', head: '12ab', tail: '' }],
+    ['0xF7bF36…06741A', { kind: 'part', head: 'f7bf36', tail: '06741a' }],
+    ['…741a', { kind: 'part', head: '', tail: '741a' }],
+    ['f7bf', { kind: 'part', head: 'f7bf', tail: '' }],
+    ['0x1', { kind: 'name', name: '0x1' }],
+    ['feed', { kind: 'name', name: 'feed' }],
+    ['Ether Core', { kind: 'name', name: 'Ether Core' }],
+  ])('%s has one meaning', (text, target) => expect(searchTarget(text, page)).toEqual(target))
 })

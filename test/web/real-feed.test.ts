@@ -147,7 +147,7 @@ describe.runIf(skipped === null)('the explorer on the real-market feed', async (
     const [address, vault] = inStatus('earning')
     const { page, closeFaultless } = await open(`?vault=${address}`)
     const chart = page.getByRole('img', { name: /^Equity from .* deposits: 2, withdrawals: 1$/ })
-    await chart.locator('canvas').waitFor()
+    await chart.locator('canvas').first().waitFor()
     const whole = (await chart.getAttribute('aria-label')) ?? ''
     await page.getByText('The points of the chart as a table').click()
     const times = (): Promise<string[]> =>
@@ -157,7 +157,7 @@ describe.runIf(skipped === null)('the explorer on the real-market feed', async (
         .evaluateAll((all) => all.map((one) => one.getAttribute('datetime') ?? ''))
     const thinned = await times()
     expect(thinned.length).toBeLessThan(vault.equityPoints)
-    const box = await chart.locator('.u-over').boundingBox()
+    const box = await chart.locator('.u-over').first().boundingBox()
     if (box === null) throw new Error('the chart has no place')
     await page.mouse.move(box.x + box.width * 0.4, box.y + 100)
     await page.mouse.down()

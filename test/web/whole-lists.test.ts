@@ -1,7 +1,7 @@
 import { CombinedError } from '@urql/core'
 import { expect, test } from 'vitest'
 import type { GatewayClient } from '../../src/web/data/gateway-client.ts'
-import { readWholeList, readWholeSeries } from '../../src/web/data/whole-lists.ts'
+import { readWholeList, readWholeSeries } from '../../src/web/data/lists/whole-lists.ts'
 import { VaultLedgerDocument } from '../../src/web/documents.generated.ts'
 import { addressOf } from '../support/world.ts'
 

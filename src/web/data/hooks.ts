@@ -8,11 +8,13 @@ import {
   VaultChangesDocument,
 } from '../documents.generated.ts'
 import { type GatewayClient, lacksApiKey, queryProblem, type QueryResult } from './gateway-client.ts'
+import type { ListCache } from './lists/list-cache.ts'
 import { atMostEvery, type LiveQuery, openLiveQuery } from './live-query.ts'
 
 /** The parts that all views share. */
 export interface Surroundings {
   readonly client: GatewayClient
+  readonly lists: ListCache
   /** Grows whenever the data of the view may have changed. */
   readonly changes: number
   readonly nowSeconds: () => number
@@ -37,14 +39,10 @@ export interface QueryState<Data> extends QueryResult<Data> {
   readonly isPending: boolean
 }
 
-/**
- * Runs a query, and again when the data has changed.
- * @param isShown whether changes matter now; if not, they are made up for later
- */
+/** Runs a query, and again when the data has changed. */
 export function useQuery<Data, Variables>(
   document: TypedDocumentString<Data, Variables>,
   variables: Variables,
-  isShown = true,
 ): QueryState<Data> {
   const { client, changes, onKeyRefused } = useSurroundings()
   const [state, setState] = useState<QueryState<Data>>({ data: undefined, error: undefined, isPending: true })
@@ -61,10 +59,10 @@ export function useQuery<Data, Variables>(
     return () => running.current?.close()
   }, [client, document, key])
   useEffect(() => {
-    if (!isShown || seen.current === changes) return
+    if (seen.current === changes) return
     seen.current = changes
     running.current?.refresh()
-  }, [changes, isShown])
+  }, [changes])
   return state
 }
 

@@ -22,8 +22,8 @@ export function KeyForm({
           The gateway does not accept this key.
         </p>
       )}
-      <label>
-        API key
+      <label class="field">
+        <span>API key</span>
         <input name="key" type="password" autocomplete="off" required />
       </label>
       <button type="submit">Use key</button>

@@ -27,17 +27,19 @@ export function Panel({ title, document: source, variables, state, csv, file, ch
     <section class="panel" aria-labelledby={id} aria-busy={state.isPending}>
       <header>
         <h2 id={id}>{title}</h2>
-        <a href={graphiqlLink(source.toString(), variables)} aria-label={`Open ${title} in GraphiQL`}>
-          GraphiQL
-        </a>
-        <button
-          type="button"
-          disabled={csv === null || saving.isRunning}
-          onClick={() => csv !== null && save(`${file}.csv`, csv)}
-          aria-label={`Download ${title} as CSV`}
-        >
-          {saving.isRunning ? 'CSV…' : 'CSV'}
-        </button>
+        <div class="actions">
+          <a class="action" href={graphiqlLink(source.toString(), variables)} aria-label={`Open ${title} in GraphiQL`}>
+            GraphiQL
+          </a>
+          <button
+            type="button"
+            disabled={csv === null || saving.isRunning}
+            onClick={() => csv !== null && save(`${file}.csv`, csv)}
+            aria-label={`Download ${title} as CSV`}
+          >
+            {saving.isRunning ? 'CSV…' : 'CSV'}
+          </button>
+        </div>
       </header>
       {saving.problem !== null && (
         <p role="alert" class="problem">

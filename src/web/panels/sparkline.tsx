@@ -14,15 +14,18 @@ export function Sparkline({ gains }: { readonly gains: readonly string[] }) {
     const y = most === least ? height / 2 : height - 2 - ((value - least) / (most - least)) * (height - 4)
     return `${x.toFixed(1)},${y.toFixed(1)}`
   })
+  const change = (values.at(-1) ?? 0) - (values[0] ?? 0)
+  const tone = change === 0 ? '' : change > 0 ? 'gain' : 'loss'
   const format = { isGain: true, isRounded: true }
   return (
     <svg
-      class="sparkline"
+      class={`sparkline ${tone}`}
+      preserveAspectRatio="none"
       viewBox={`0 0 ${width} ${height}`}
       role="img"
       aria-label={`Gain from ${formatUsd(first, format)} to ${formatUsd(last, format)}`}
     >
-      <polyline points={points.join(' ')} />
+      <polyline vector-effect="non-scaling-stroke" points={points.join(' ')} />
     </svg>
   )
 }

@@ -11,7 +11,9 @@ export function StatusLine({ state }: { readonly state: GatewayState | null }) {
   const newest = state?.meta?.newestFactAt ?? null
   return (
     <>
-      <p class="age">{newest === null ? 'No facts yet' : `Newest fact ${formatAgo(Math.max(0, now - newest))}`}</p>
+      <p class={`age ${problems.length > 0 ? 'stale' : newest === null ? '' : 'live'}`}>
+        {newest === null ? 'No facts yet' : `Newest fact ${formatAgo(Math.max(0, now - newest))}`}
+      </p>
       <div role="status" class={problems.length > 0 ? 'down' : 'up'}>
         {problems.map((problem) => (
           <p key={problem}>{problem}</p>

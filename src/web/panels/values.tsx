@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact'
 import type { VaultStatus } from '../documents.generated.ts'
 import { formatFraction, formatUsd, type UsdFormat, words } from '../format/figures.ts'
 import { formatAgo, formatTime, isoTime } from '../format/times.ts'
@@ -8,8 +9,21 @@ export function Usd({ amount, ...format }: UsdFormat & { readonly amount: string
   const tone = format.isGain !== true || Number(amount) === 0 ? undefined : amount.startsWith('-') ? 'loss' : 'gain'
   return (
     <data value={amount} class={tone} title={format.isRounded === true ? `${amount} USD` : undefined}>
-      {formatUsd(amount, format)}
+      <FaintFraction text={formatUsd(amount, format)} />
     </data>
+  )
+}
+
+/** An amount whose digits beyond cents are smaller than the others. */
+function FaintFraction({ text }: { readonly text: string }) {
+  const [, whole, fraction, rest] = /^(.*[.,]\d\d)(\d+)(\D*)$/.exec(text) ?? []
+  if (fraction === undefined) return <>{text}</>
+  return (
+    <>
+      {whole}
+      <span class="fraction">{fraction}</span>
+      {rest}
+    </>
   )
 }
 
@@ -37,7 +51,25 @@ export function Time({ seconds }: { readonly seconds: number }) {
   return <time dateTime={isoTime(seconds)}>{formatTime(seconds)}</time>
 }
 
-/** An address in full, or its beginning and end. */
+/** A figure with its name, in a list of figures. */
+export function Figure({
+  name,
+  class: kind,
+  children,
+}: {
+  readonly name: string
+  readonly class?: string
+  readonly children: ComponentChildren
+}) {
+  return (
+    <div class={kind}>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  )
+}
+
+/** Returns the beginning and the end of an address. */
 export function shortAddress(address: string): string {
   return `${address.slice(0, 8)}…${address.slice(-6)}`
 }

@@ -5,7 +5,7 @@ import { formatCount } from '../format/figures.ts'
 import { allVaults, vaultState } from '../page-state.ts'
 import { PageLink } from '../panels/page-link.tsx'
 import { Panel } from '../panels/panel.tsx'
-import { Fraction, shortAddress, Usd } from '../panels/values.tsx'
+import { Figure, Fraction, shortAddress, Usd } from '../panels/values.tsx'
 
 type ListedStrategy = StrategyListQuery['strategies'][number]
 
@@ -43,15 +43,15 @@ function StrategyCard({ strategy }: { readonly strategy: ListedStrategy }) {
       <h3 id={headingId}>{name}</h3>
       <p>{tagline}</p>
       <p class="faint">{description}</p>
-      <dl>
-        <dt>APR</dt>
-        <dd>
+      <dl class="figures">
+        <Figure name="APR">
           <Fraction value={liveApr} />
-        </dd>
-        <dt>Sigma</dt>
-        <dd>
+        </Figure>
+        <Figure name="Sigma">
           <Fraction value={sigma} />
-        </dd>
+        </Figure>
+      </dl>
+      <dl>
         <dt>Pairs</dt>
         <dd>
           {pairs.length === 0 && <span class="faint">none now</span>}
@@ -63,12 +63,14 @@ function StrategyCard({ strategy }: { readonly strategy: ListedStrategy }) {
             ))}
           </ul>
         </dd>
+      </dl>
+      <dl>
         <dt>Vaults</dt>
         <dd>
           <ul>
             {vaults.nodes.map(({ address, valueUsd }) => (
               <li key={address}>
-                <PageLink to={vaultState(address)} title={address}>
+                <PageLink to={vaultState(address)} title={address} class="address">
                   {shortAddress(address)}
                 </PageLink>{' '}
                 <Usd amount={valueUsd} isRounded />

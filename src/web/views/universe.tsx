@@ -1,12 +1,22 @@
-import { useContext } from 'preact/hooks'
-import { AssetCategory, UniverseAssetsDocument, UniversePoolsDocument } from '../documents.generated.ts'
+import { useContext, useMemo } from 'preact/hooks'
+import {
+  AssetCategory,
+  UniverseAssetsDocument,
+  type UniverseAssetsQuery,
+  UniversePoolsDocument,
+  type UniversePoolsQuery,
+} from '../documents.generated.ts'
 import { useQuery } from '../data/hooks.ts'
 import { words } from '../format/figures.ts'
 import type { UniversePageState } from '../page-state.ts'
+import type { Column } from '../panels/lists/columns.tsx'
+import { Table } from '../panels/lists/tables.tsx'
 import { NavigateContext, PageLink } from '../panels/page-link.tsx'
 import { Panel } from '../panels/panel.tsx'
-import { TableFrame } from '../panels/lists/table-frame.tsx'
 import { TimeAgo, Usd } from '../panels/values.tsx'
+
+type Asset = UniverseAssetsQuery['universe']['assets'][number]
+type Pair = UniversePoolsQuery['universe']['pairs'][number]
 
 /** The assets and pairs that pass the eligibility screen. */
 export function UniverseView({ state }: { readonly state: UniversePageState }) {
@@ -24,6 +34,7 @@ function AssetsPanel({ state }: { readonly state: UniversePageState }) {
   const variables = { category: state.category }
   const query = useQuery(UniverseAssetsDocument, variables)
   const universe = query.data?.universe
+  const columns = useMemo(() => assetColumns(state), [state])
   const table = () => ({
     columns: ['symbol', 'name', 'category', 'venues', 'liquidityUsd'],
     rows: (universe?.assets ?? []).map(({ symbol, name, category, venues, liquidityUsd }) => [
@@ -43,8 +54,8 @@ function AssetsPanel({ state }: { readonly state: UniversePageState }) {
           Screened <TimeAgo seconds={universe.screenedAt} />
         </p>
       )}
-      <label>
-        Category
+      <label class="field row">
+        <span>Category</span>
         <select
           value={state.category ?? ''}
           onChange={({ currentTarget: { value } }) => {
@@ -60,33 +71,7 @@ function AssetsPanel({ state }: { readonly state: UniversePageState }) {
           ))}
         </select>
       </label>
-      <TableFrame name="Assets">
-        <thead>
-          <tr>
-            <th scope="col">Asset</th>
-            <th scope="col">Category</th>
-            <th scope="col">Venues</th>
-            <th scope="col" class="number">
-              Depth
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {universe?.assets.map(({ symbol, name, category, venues, liquidityUsd }) => (
-            <tr key={symbol}>
-              <th scope="row">
-                <PageLink to={{ ...state, asset: symbol }}>{symbol}</PageLink>
-                <span class="faint">{name}</span>
-              </th>
-              <td>{words(category)}</td>
-              <td>{venues.join(', ')}</td>
-              <td class="number">
-                <Usd amount={liquidityUsd} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </TableFrame>
+      <Table name="Assets" columns={columns} rows={universe?.assets ?? []} keyOf={({ symbol }) => symbol} />
     </Panel>
   )
 }
@@ -112,32 +97,36 @@ function PoolsPanel({ state }: { readonly state: UniversePageState }) {
           Pairs with {state.asset}. <PageLink to={{ ...state, asset: null }}>Show all pairs</PageLink>
         </p>
       )}
-      <TableFrame name="Pairs">
-        <thead>
-          <tr>
-            <th scope="col">Pair</th>
-            <th scope="col">Venues</th>
-            <th scope="col" class="number">
-              TVL
-            </th>
-            <th scope="col">Emissions</th>
-          </tr>
-        </thead>
-        <tbody>
-          {pairs?.map(({ a, b, venues, tvlUsd, emissions }) => (
-            <tr key={`${a}/${b}`}>
-              <th scope="row">
-                {a}/{b}
-              </th>
-              <td>{venues.join(', ')}</td>
-              <td class="number">
-                <Usd amount={tvlUsd} />
-              </td>
-              <td>{emissions ? 'yes' : 'no'}</td>
-            </tr>
-          ))}
-        </tbody>
-      </TableFrame>
+      <Table name="Pairs" columns={pairColumns} rows={pairs ?? []} keyOf={pairName} />
     </Panel>
   )
 }
+
+function assetColumns(state: UniversePageState): readonly Column<Asset>[] {
+  return [
+    {
+      name: 'Asset',
+      isHeading: true,
+      cell: ({ symbol, name }) => (
+        <>
+          <PageLink to={{ ...state, asset: symbol }}>{symbol}</PageLink>
+          <span class="faint">{name}</span>
+        </>
+      ),
+    },
+    { name: 'Category', cell: ({ category }) => words(category) },
+    { name: 'Venues', cell: ({ venues }) => venues.join(', ') },
+    { name: 'Depth', classes: 'number', cell: ({ liquidityUsd }) => <Usd amount={liquidityUsd} /> },
+  ]
+}
+
+function pairName({ a, b }: Pair): string {
+  return `${a}/${b}`
+}
+
+const pairColumns: readonly Column<Pair>[] = [
+  { name: 'Pair', isHeading: true, cell: pairName },
+  { name: 'Venues', cell: ({ venues }) => venues.join(', ') },
+  { name: 'TVL', classes: 'number', cell: ({ tvlUsd }) => <Usd amount={tvlUsd} /> },
+  { name: 'Emissions', cell: ({ emissions }) => (emissions ? 'yes' : 'no') },
+]

@@ -7,7 +7,7 @@ import { LedgerPanel } from '../panels/vault/ledger.tsx'
 import { PositionsPanel } from '../panels/vault/positions.tsx'
 import { PageLink } from '../panels/page-link.tsx'
 import { Panel } from '../panels/panel.tsx'
-import { Fraction, StatusBadge, Time, TimeAgo, Usd } from '../panels/values.tsx'
+import { Figure, Fraction, StatusBadge, Time, TimeAgo, Usd } from '../panels/values.tsx'
 
 type VaultFigures = NonNullable<VaultFiguresQuery['vault']>
 
@@ -58,79 +58,49 @@ export function VaultView({ state }: { readonly state: VaultPageState }) {
 function Figures({ vault }: { readonly vault: VaultFigures }) {
   const { owner, strategy, status, updatedAt } = vault
   return (
-    <dl class="figures">
-      <div class="main">
-        <dt>Value</dt>
-        <dd>
+    <>
+      <dl class="figures headline">
+        <Figure name="Value" class="main">
           <Usd amount={vault.valueUsd} />
-        </dd>
-      </div>
-      <div class="main">
-        <dt>Gain net of flows</dt>
-        <dd>
+        </Figure>
+        <Figure name="Gain net of flows" class="main">
           <Usd amount={vault.netUsd} isGain />
-        </dd>
-      </div>
-      <div>
-        <dt>by the strategy</dt>
-        <dd>
+        </Figure>
+        <Figure name="by the strategy" class="main">
           <Usd amount={vault.strategyDeltaUsd} isGain />
-        </dd>
-      </div>
-      <div>
-        <dt>by the market</dt>
-        <dd>
+        </Figure>
+        <Figure name="by the market" class="main">
           <Usd amount={vault.marketDeltaUsd} isGain />
-        </dd>
-      </div>
-      <div>
-        <dt>Deposited</dt>
-        <dd>
-          <Usd amount={vault.capitalInUsd} />
-        </dd>
-      </div>
-      <div>
-        <dt>Withdrawn</dt>
-        <dd>
-          <Usd amount={vault.capitalOutUsd} />
-        </dd>
-      </div>
-      <div>
-        <dt>Status</dt>
-        <dd>
+        </Figure>
+      </dl>
+      <dl class="figures">
+        <Figure name="Status">
           <StatusBadge status={status} />
-        </dd>
-      </div>
-      <div>
-        <dt>Strategy</dt>
-        <dd>
+        </Figure>
+        <Figure name="Strategy">
           <PageLink to={{ ...allVaults, strategy: strategy.id }}>{strategy.name}</PageLink>
-        </dd>
-      </div>
-      <div>
-        <dt>APR</dt>
-        <dd>
+        </Figure>
+        <Figure name="APR">
           <Fraction value={strategy.liveApr} />
-        </dd>
-      </div>
-      <div>
-        <dt>Sigma</dt>
-        <dd>
+        </Figure>
+        <Figure name="Sigma">
           <Fraction value={strategy.sigma} />
-        </dd>
-      </div>
-      <div>
-        <dt>Newest fact</dt>
-        <dd>
+        </Figure>
+        <Figure name="Deposited">
+          <Usd amount={vault.capitalInUsd} />
+        </Figure>
+        <Figure name="Withdrawn">
+          <Usd amount={vault.capitalOutUsd} />
+        </Figure>
+        <Figure name="Newest fact">
           <TimeAgo seconds={updatedAt} />
-        </dd>
-      </div>
-      <div class="long">
-        <dt>Owner</dt>
-        <dd>
-          <PageLink to={{ ...allVaults, owner }}>{owner}</PageLink>
-        </dd>
-      </div>
-    </dl>
+        </Figure>
+        <Figure name="Owner" class="long">
+          <PageLink to={{ ...allVaults, owner }} class="address">
+            {owner}
+          </PageLink>
+        </Figure>
+      </dl>
+    </>
   )
 }

@@ -2,52 +2,41 @@ import { useContext } from 'preact/hooks'
 import {
   Direction,
   VaultListDocument,
-  VaultOrderField,
+  type VaultListQuery,
   VaultTableDocument,
   type VaultTableQuery,
   type VaultWhere,
 } from '../documents.generated.ts'
 import type { CsvTable } from '../data/csv.ts'
-import { useQuery, useSurroundings } from '../data/hooks.ts'
-import { readWholeList } from '../data/whole-lists.ts'
+import { useSurroundings } from '../data/hooks.ts'
+import { usePagedList } from '../data/lists/use-paged-list.ts'
+import { readWholeList } from '../data/lists/whole-lists.ts'
 import { formatCount } from '../format/figures.ts'
 import type { VaultsPageState } from '../page-state.ts'
-import { NavigateContext } from '../panels/page-link.tsx'
-import { PagedRows } from '../panels/lists/paged-rows.tsx'
+import type { Heading } from '../panels/lists/columns.tsx'
+import { LongTable } from '../panels/lists/tables.tsx'
+import { type Navigate, NavigateContext } from '../panels/page-link.tsx'
 import { Panel } from '../panels/panel.tsx'
+import { orderFields, vaultColumns } from '../panels/vault-columns.tsx'
 import { VaultFilters } from '../panels/vault-filters.tsx'
-import { TableFrame } from '../panels/lists/table-frame.tsx'
-import { VaultTableRow } from '../panels/vault-row.tsx'
 
-const pageSize = 25
+const pageSize = 50
 /** Most vaults of one query. */
 const mostVaults = 200
 
 type TableVault = VaultTableQuery['vaults']['nodes'][number]
 
-/** Columns with their classes: `wide` ones are left out on a narrow screen. */
-const columns: readonly (readonly [name: string, field: VaultOrderField | null, classes?: string])[] = [
-  ['Vault', VaultOrderField.Address],
-  ['Status', null, 'wide'],
-  ['Value', VaultOrderField.ValueUsd, 'number'],
-  ['Gain', VaultOrderField.NetUsd, 'number'],
-  ['by strategy', VaultOrderField.StrategyDeltaUsd, 'number wide'],
-  ['by market', null, 'number wide'],
-  ['APR', null, 'number wide'],
-  ['Trend', null, 'wide'],
-  ['Newest fact', VaultOrderField.UpdatedAt, 'wide'],
-]
-
 /** The list of vaults: sorted, filtered and paged by the server. */
 export function VaultsView({ state }: { readonly state: VaultsPageState }) {
+  const navigate = useContext(NavigateContext)
+  const { client } = useSurroundings()
   const variables = {
     first: pageSize,
     orderBy: { field: state.sort, direction: state.direction },
     where: whereOf(state),
   }
-  const first = useQuery(VaultListDocument, { ...variables, after: null })
-  const { client } = useSurroundings()
-  const vaults = first.data?.vaults
+  const { list, state: query } = usePagedList(VaultListDocument, variables, vaultsOf)
+  const total = query.data?.vaults.totalCount
   const table = async (): Promise<CsvTable> =>
     tableOf(await readWholeList(client, VaultTableDocument, { ...variables, first: mostVaults }, (data) => data.vaults))
   return (
@@ -58,69 +47,45 @@ export function VaultsView({ state }: { readonly state: VaultsPageState }) {
         title="Vaults"
         document={VaultListDocument}
         variables={variables}
-        state={first}
-        csv={vaults === undefined ? null : table}
+        state={query}
+        csv={total === undefined ? null : table}
         file="vaults"
       >
         <p role="status" class="faint">
-          {vaults === undefined
-            ? ''
-            : `${formatCount(vaults.totalCount)} ${vaults.totalCount === 1 ? 'vault' : 'vaults'}`}
+          {total === undefined ? '' : `${formatCount(total)} ${total === 1 ? 'vault' : 'vaults'}`}
         </p>
-        <TableFrame name="Vaults">
-          <thead>
-            <tr>
-              {columns.map(([name, field, classes]) => (
-                <SortHeader key={name} {...{ name, field, state, classes }} />
-              ))}
-            </tr>
-          </thead>
-          {vaults !== undefined && (
-            <PagedRows
-              key={JSON.stringify(variables)}
-              document={VaultListDocument}
-              variables={variables}
-              page={first}
-              pageOf={(data) => data.vaults}
-              row={(vault) => <VaultTableRow key={vault.id} vault={vault} />}
-              columns={columns.length}
-              name="vaults"
-            />
-          )}
-        </TableFrame>
+        <LongTable
+          name="Vaults"
+          columns={vaultColumns}
+          headingOf={({ name }) => headingOf(name, state, navigate)}
+          list={list}
+          total={total ?? 0}
+          keyOf={({ id }) => id}
+          rowsName="vaults"
+        />
       </Panel>
     </>
   )
 }
 
-interface SortHeaderProps {
-  readonly name: string
-  readonly field: VaultOrderField | null
-  readonly classes: string | undefined
-  readonly state: VaultsPageState
+function vaultsOf({ vaults }: VaultListQuery): VaultListQuery['vaults'] {
+  return vaults
 }
 
-function SortHeader({ name, field, classes, state }: SortHeaderProps) {
-  const navigate = useContext(NavigateContext)
-  if (field === null) {
-    return (
-      <th scope="col" class={classes}>
-        {name}
-      </th>
-    )
-  }
+/** The heading of a column; a button where the server can order by it. */
+function headingOf(name: string, state: VaultsPageState, navigate: Navigate): Heading {
+  const field = orderFields[name]
+  if (field === undefined) return { content: name }
   const isSorted = field === state.sort
   const isDescending = state.direction === Direction.Desc
-  const order = isDescending ? 'descending' : 'ascending'
   const direction = isSorted && isDescending ? Direction.Asc : Direction.Desc
-  return (
-    <th scope="col" class={classes} aria-sort={isSorted ? order : undefined}>
-      <button type="button" onClick={() => navigate({ ...state, sort: field, direction })}>
-        {name}
-        <span aria-hidden="true">{isSorted ? (isDescending ? ' ↓' : ' ↑') : ''}</span>
-      </button>
-    </th>
+  const content = (
+    <button type="button" onClick={() => navigate({ ...state, sort: field, direction })}>
+      {name}
+      <span aria-hidden="true">{isSorted ? (isDescending ? ' ↓' : ' ↑') : ''}</span>
+    </button>
   )
+  return { content, sorted: isSorted ? (isDescending ? 'descending' : 'ascending') : undefined }
 }
 
 function whereOf({ statuses, strategy, owner, leastUsd }: VaultsPageState): VaultWhere {

@@ -101,8 +101,9 @@ export async function measureInteraction(page: Page, name: string, input: () => 
 
 /** Loads all rows of the list, as a visitor who scrolls to its end does. */
 export async function scrollToEnd(page: Page, rows: number): Promise<void> {
-  const shown = page.getByRole('table', { name: 'Vaults' }).locator('tbody th')
-  while ((await shown.count()) < rows) {
+  const last = page.getByRole('table', { name: 'Vaults' }).getByRole('row').last()
+  // The first row is the head of the table.
+  while (Number(await last.getAttribute('aria-rowindex')) < rows + 1) {
     await page.mouse.wheel(0, 100_000)
     await page.waitForTimeout(20)
   }
@@ -110,9 +111,9 @@ export async function scrollToEnd(page: Page, rows: number): Promise<void> {
   await settled(page)
 }
 
-/** Waits until nothing is loaded. */
+/** Waits until nothing is loaded. The page's policy keeps the browser from evaluating a condition again by itself. */
 async function settled(page: Page): Promise<void> {
-  await page.waitForFunction("document.querySelector('[aria-busy=true]') === null")
+  while (await page.evaluate("document.querySelector('[aria-busy=true]') !== null")) await page.waitForTimeout(20)
 }
 
 /** Bytes of a page's heap, its garbage collected. */

@@ -1,10 +1,25 @@
 import { useState } from 'preact/hooks'
 import type { CsvTable } from '../../data/csv.ts'
+import type { Column } from '../lists/columns.tsx'
+import { Table } from '../lists/tables.tsx'
 import { Time, Usd } from '../values.tsx'
-import { TableFrame } from '../lists/table-frame.tsx'
 import type { EquityData } from './curves.ts'
 
 type Points = EquityData['equity']
+type Point = Points[number]
+
+const columns: readonly Column<Point>[] = [
+  { name: 'Time', classes: 'time', cell: ({ ts }) => <Time seconds={ts} /> },
+  { name: 'Value', classes: 'number', cell: ({ valueUsd }) => <Usd amount={valueUsd} /> },
+  { name: 'Gain', classes: 'number', cell: ({ netUsd }) => <Usd amount={netUsd} isGain /> },
+  { name: 'by the strategy', classes: 'number', cell: ({ strategyDeltaUsd }) => <Part amount={strategyDeltaUsd} /> },
+  { name: 'by the market', classes: 'number', cell: ({ marketDeltaUsd }) => <Part amount={marketDeltaUsd} /> },
+]
+
+/** A part of a gain; null where it is not known. */
+function Part({ amount }: { readonly amount: string | null }) {
+  return amount === null ? null : <Usd amount={amount} isGain />
+}
 
 /** The points of the chart as a table, which is rendered when it is opened. */
 export function EquityTable({ equity }: { readonly equity: Points }) {
@@ -12,44 +27,7 @@ export function EquityTable({ equity }: { readonly equity: Points }) {
   return (
     <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
       <summary>The points of the chart as a table</summary>
-      {isOpen && (
-        <TableFrame name="Equity">
-          <thead>
-            <tr>
-              <th scope="col">Time</th>
-              <th scope="col" class="number">
-                Value
-              </th>
-              <th scope="col" class="number">
-                Gain
-              </th>
-              <th scope="col" class="number">
-                by the strategy
-              </th>
-              <th scope="col" class="number">
-                by the market
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {equity.map(({ ts, valueUsd, netUsd, strategyDeltaUsd, marketDeltaUsd }, index) => (
-              <tr key={`${ts}-${index}`}>
-                <td>
-                  <Time seconds={ts} />
-                </td>
-                <td class="number">
-                  <Usd amount={valueUsd} />
-                </td>
-                <td class="number">
-                  <Usd amount={netUsd} isGain />
-                </td>
-                <td class="number">{strategyDeltaUsd !== null && <Usd amount={strategyDeltaUsd} isGain />}</td>
-                <td class="number">{marketDeltaUsd !== null && <Usd amount={marketDeltaUsd} isGain />}</td>
-              </tr>
-            ))}
-          </tbody>
-        </TableFrame>
-      )}
+      {isOpen && <Table name="Equity" columns={columns} rows={equity} keyOf={({ ts }, index) => `${ts}-${index}`} />}
     </details>
   )
 }

@@ -2,10 +2,11 @@ import { useContext, useEffect, useRef, useState } from 'preact/hooks'
 import { VaultEquityDocument, type VaultEquityQuery } from '../../documents.generated.ts'
 import type { CsvTable } from '../../data/csv.ts'
 import { useQuery, useSurroundings } from '../../data/hooks.ts'
-import { readWholeSeries } from '../../data/whole-lists.ts'
+import { readWholeSeries } from '../../data/lists/whole-lists.ts'
 import { formatUsd, words } from '../../format/figures.ts'
 import { formatTime } from '../../format/times.ts'
 import type { VaultPageState } from '../../page-state.ts'
+import { Choices, toggled } from '../choices.tsx'
 import { NavigateContext } from '../page-link.tsx'
 import { Panel } from '../panel.tsx'
 import { Time, Usd } from '../values.tsx'
@@ -37,8 +38,7 @@ export function EquityPanel({ state, updatedAt }: { readonly state: VaultPageSta
   const vault = query.data?.vault ?? null
   const table = async (): Promise<CsvTable> => equityTable(await readWholeSeries(client, { address, since, until }))
   const zoom = (from: number | null, to: number | null): void => navigate({ ...state, since: from, until: to })
-  const toggle = (curve: ChartCurve): void =>
-    setHidden(hidden.includes(curve) ? hidden.filter((each) => each !== curve) : [...hidden, curve])
+  const toggle = (curve: ChartCurve): void => setHidden(toggled(hidden, curve))
   return (
     <Panel
       title="Equity"
@@ -48,7 +48,7 @@ export function EquityPanel({ state, updatedAt }: { readonly state: VaultPageSta
       file={`${address}-equity`}
     >
       <div class="controls">
-        <div role="group" aria-label="Window">
+        <div role="group" aria-label="Window" class="joined">
           {windows.map(([name, seconds]) => {
             const from = seconds === null ? null : updatedAt - seconds
             return (
@@ -64,15 +64,17 @@ export function EquityPanel({ state, updatedAt }: { readonly state: VaultPageSta
           })}
           <StepButtons equity={vault?.equity ?? []} zoom={zoom} />
         </div>
-        <fieldset>
-          <legend>Curves</legend>
-          {(Object.keys(curveNames) as ChartCurve[]).map((curve) => (
-            <label key={curve}>
-              <input type="checkbox" checked={!hidden.includes(curve)} onChange={() => toggle(curve)} />
+        <Choices
+          legend="Curves"
+          values={Object.keys(curveNames) as ChartCurve[]}
+          isChosen={(curve) => !hidden.includes(curve)}
+          toggle={toggle}
+          labelOf={(curve) => (
+            <>
               <span class={`swatch ${curve}`} aria-hidden="true" /> {curveNames[curve]}
-            </label>
-          ))}
-        </fieldset>
+            </>
+          )}
+        />
       </div>
       {vault !== null && <Chart equity={vault} hidden={hidden} zoom={zoom} />}
       {vault !== null && <FlowList flows={vault.flows} />}

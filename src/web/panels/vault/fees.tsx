@@ -1,7 +1,7 @@
 import { VaultFeesDocument } from '../../documents.generated.ts'
 import { useQuery } from '../../data/hooks.ts'
 import { Panel } from '../panel.tsx'
-import { Usd } from '../values.tsx'
+import { Figure, Usd } from '../values.tsx'
 
 const names = {
   contributedUsd: 'Contributed',
@@ -27,12 +27,9 @@ export function FeesPanel({ address }: { readonly address: string }) {
     >
       <dl class="figures">
         {rows.map(([name, amount]) => (
-          <div key={name}>
-            <dt>{names[name]}</dt>
-            <dd>
-              <Usd amount={amount} />
-            </dd>
-          </div>
+          <Figure key={name} name={names[name]}>
+            <Usd amount={amount} />
+          </Figure>
         ))}
       </dl>
     </Panel>

@@ -1,15 +1,17 @@
-import { useContext } from 'preact/hooks'
+import { useContext, useMemo } from 'preact/hooks'
 import { EventType, VaultLedgerDocument, type VaultLedgerQuery } from '../../documents.generated.ts'
 import type { CsvTable } from '../../data/csv.ts'
-import { useQuery, useSurroundings } from '../../data/hooks.ts'
-import { type ListPage, readWholeList } from '../../data/whole-lists.ts'
+import { useSurroundings } from '../../data/hooks.ts'
+import { usePagedList } from '../../data/lists/use-paged-list.ts'
+import { type ListPage, readWholeList } from '../../data/lists/whole-lists.ts'
 import { transactionLink } from '../../format/block-explorers.ts'
 import { formatCount, words } from '../../format/figures.ts'
 import type { VaultPageState } from '../../page-state.ts'
+import { Choices, toggled } from '../choices.tsx'
+import type { Column } from '../lists/columns.tsx'
+import { LongTable } from '../lists/tables.tsx'
 import { NavigateContext } from '../page-link.tsx'
-import { PagedRows } from '../lists/paged-rows.tsx'
 import { Panel } from '../panel.tsx'
-import { TableFrame } from '../lists/table-frame.tsx'
 import { shortAddress, Time, Usd } from '../values.tsx'
 
 const pageSize = 50
@@ -24,14 +26,12 @@ export function LedgerPanel({ state }: { readonly state: VaultPageState }) {
   const { client } = useSurroundings()
   const type = state.types.length === 0 ? null : state.types
   const variables = { address: state.address, type, first: pageSize }
-  const query = useQuery(VaultLedgerDocument, { ...variables, after: null })
+  const { list, state: query } = usePagedList(VaultLedgerDocument, variables, eventsOf)
   const events = query.data?.vault?.events
+  const chainId = query.data?.vault?.chainId ?? null
+  const columns = useMemo(() => columnsOf(chainId), [chainId])
   const table = async (): Promise<CsvTable> =>
     ledgerTable(await readWholeList(client, VaultLedgerDocument, { ...variables, first: mostRows }, eventsOf))
-  const toggle = (one: EventType): void => {
-    const others = state.types.filter((each) => each !== one)
-    navigate({ ...state, types: others.length < state.types.length ? others : [...others, one] })
-  }
   return (
     <Panel
       title="Ledger"
@@ -40,45 +40,24 @@ export function LedgerPanel({ state }: { readonly state: VaultPageState }) {
       csv={events === undefined ? null : table}
       file={`${state.address}-ledger`}
     >
-      <fieldset>
-        <legend>Types</legend>
-        {Object.values(EventType).map((one) => (
-          <label key={one}>
-            <input type="checkbox" checked={state.types.includes(one)} onChange={() => toggle(one)} />
-            {words(one)}
-          </label>
-        ))}
-      </fieldset>
+      <Choices
+        legend="Types"
+        values={Object.values(EventType)}
+        isChosen={(one) => state.types.includes(one)}
+        toggle={(one) => navigate({ ...state, types: toggled(state.types, one) })}
+        labelOf={words}
+      />
       <p role="status" class="faint">
         {events === undefined ? '' : `${formatCount(events.totalCount)} ${events.totalCount === 1 ? 'row' : 'rows'}`}
       </p>
-      <TableFrame name="Ledger">
-        <thead>
-          <tr>
-            <th scope="col">Time</th>
-            <th scope="col">Type</th>
-            <th scope="col" class="number">
-              Amount
-            </th>
-            <th scope="col" class="wide">
-              Position or reason
-            </th>
-            <th scope="col">Transaction</th>
-          </tr>
-        </thead>
-        {events !== undefined && (
-          <PagedRows
-            key={JSON.stringify(variables)}
-            document={VaultLedgerDocument}
-            variables={variables}
-            page={query}
-            pageOf={eventsOf}
-            row={(row, { vault }) => <LedgerRowItem key={row.id} row={row} chainId={vault?.chainId ?? null} />}
-            columns={5}
-            name="rows"
-          />
-        )}
-      </TableFrame>
+      <LongTable
+        name="Ledger"
+        columns={columns}
+        list={list}
+        total={events?.totalCount ?? 0}
+        keyOf={({ id }) => id}
+        rowsName="rows"
+      />
     </Panel>
   )
 }
@@ -87,27 +66,28 @@ function eventsOf({ vault }: VaultLedgerQuery): ListPage<Row> | null {
   return vault?.events ?? null
 }
 
-function LedgerRowItem({ row, chainId }: { readonly row: Row; readonly chainId: number | null }) {
-  const { ts, type, amountUsd, positionId, reason, txHash } = row
+/** The columns of the ledger of a vault on a chain. */
+function columnsOf(chainId: number | null): readonly Column<Row>[] {
+  return [
+    { name: 'Time', classes: 'time', cell: ({ ts }) => <Time seconds={ts} /> },
+    { name: 'Type', classes: 'type', cell: ({ type }) => words(type) },
+    { name: 'Amount', classes: 'number', cell: ({ amountUsd }) => amountUsd !== null && <Usd amount={amountUsd} /> },
+    { name: 'Position or reason', classes: 'reason wide', cell: ({ reason, positionId }) => reason ?? positionId },
+    { name: 'Transaction', classes: 'hash', cell: ({ txHash }) => <Transaction txHash={txHash} chainId={chainId} /> },
+  ]
+}
+
+function Transaction({ txHash, chainId }: { readonly txHash: string; readonly chainId: number | null }) {
   const link = transactionLink(chainId, txHash)
-  return (
-    <tr>
-      <td class="time">
-        <Time seconds={ts} />
-      </td>
-      <td>{words(type)}</td>
-      <td class="number">{amountUsd === null ? '' : <Usd amount={amountUsd} />}</td>
-      <td class="wide">{reason ?? positionId}</td>
-      <td>
-        {link === null ? (
-          <span title={txHash}>{shortAddress(txHash)}</span>
-        ) : (
-          <a href={link} title={txHash} rel="noopener noreferrer">
-            {shortAddress(txHash)}
-          </a>
-        )}
-      </td>
-    </tr>
+  const name = shortAddress(txHash)
+  return link === null ? (
+    <span class="address" title={txHash}>
+      {name}
+    </span>
+  ) : (
+    <a class="address" href={link} title={txHash} rel="noopener noreferrer">
+      {name}
+    </a>
   )
 }
 

@@ -2,7 +2,7 @@ import { VaultPositionsDocument, type VaultPositionsQuery } from '../../document
 import { useQuery } from '../../data/hooks.ts'
 import { formatFeeTier, formatPrice } from '../../format/figures.ts'
 import { Panel } from '../panel.tsx'
-import { Usd } from '../values.tsx'
+import { Figure, Usd } from '../values.tsx'
 
 type OpenPosition = NonNullable<VaultPositionsQuery['vault']>['positions'][number]
 
@@ -43,7 +43,7 @@ function PositionItem({
 }) {
   return (
     <li>
-      <p>
+      <p class="row">
         <strong>
           {pool.a}/{pool.b}
         </strong>{' '}
@@ -52,30 +52,18 @@ function PositionItem({
       </p>
       <RangeBar {...range} inRange={inRange} />
       <dl class="figures">
-        <div>
-          <dt>Lower</dt>
-          <dd>
-            <data value={range.lower}>{formatPrice(range.lower)}</data>
-          </dd>
-        </div>
-        <div>
-          <dt>Current</dt>
-          <dd class={inRange ? undefined : 'loss'}>
-            <data value={range.current}>{formatPrice(range.current)}</data>
-          </dd>
-        </div>
-        <div>
-          <dt>Upper</dt>
-          <dd>
-            <data value={range.upper}>{formatPrice(range.upper)}</data>
-          </dd>
-        </div>
-        <div>
-          <dt>Pending rewards</dt>
-          <dd>
-            <Usd amount={pendingRewardsUsd} />
-          </dd>
-        </div>
+        <Figure name="Lower">
+          <data value={range.lower}>{formatPrice(range.lower)}</data>
+        </Figure>
+        <Figure name="Current" class={inRange ? '' : 'loss'}>
+          <data value={range.current}>{formatPrice(range.current)}</data>
+        </Figure>
+        <Figure name="Upper">
+          <data value={range.upper}>{formatPrice(range.upper)}</data>
+        </Figure>
+        <Figure name="Pending rewards">
+          <Usd amount={pendingRewardsUsd} />
+        </Figure>
       </dl>
     </li>
   )

@@ -4,8 +4,8 @@ import {
   VaultEquityDocument,
   type VaultEquityQuery,
   type VaultEquityQueryVariables,
-} from '../documents.generated.ts'
-import type { GatewayClient } from './gateway-client.ts'
+} from '../../documents.generated.ts'
+import type { GatewayClient } from '../gateway-client.ts'
 
 /** A page of a list. */
 export interface ListPage<Row> {
@@ -22,9 +22,10 @@ type Points = NonNullable<VaultEquityQuery['vault']>['equity']
 type Window = Pick<VaultEquityQueryVariables, 'address' | 'since' | 'until'>
 
 /**
- * Reads all pages of a list, one after the other.
+ * Reads the pages of a list, one after the other.
  * @param variables with the largest page that the list has
  * @param pageOf finds the list in the data; null ends it
+ * @param mostPages that are read; all of them unless it is given
  * @throws {CombinedError} where a page is not answered
  */
 export async function readWholeList<Data, Variables, Row>(
@@ -32,15 +33,17 @@ export async function readWholeList<Data, Variables, Row>(
   document: TypedDocumentString<Data, Variables>,
   variables: Variables,
   pageOf: (data: Data) => ListPage<Row> | null,
+  mostPages = Number.POSITIVE_INFINITY,
 ): Promise<readonly Row[]> {
   const rows: Row[] = []
   let after: string | null = null
+  let pages = 0
   do {
     const page: ListPage<Row> | null = pageOf(await readOnce(client, document, { ...variables, after }))
     if (page === null) break
     for (const row of page.nodes) rows.push(row)
     after = page.pageInfo.hasNextPage ? page.pageInfo.endCursor : null
-  } while (after !== null)
+  } while (after !== null && ++pages < mostPages)
   return rows
 }
 
@@ -59,7 +62,7 @@ export async function readWholeSeries(client: GatewayClient, window: Window): Pr
 }
 
 /** Runs a query once, and again where the gateway tells when it would answer. */
-async function readOnce<Data, Variables>(
+export async function readOnce<Data, Variables>(
   client: GatewayClient,
   document: TypedDocumentString<Data, Variables>,
   variables: Variables,

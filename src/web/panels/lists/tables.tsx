@@ -1,0 +1,66 @@
+import type { ComponentChildren } from 'preact'
+import type { ListRows } from '../../data/lists/paged-list.ts'
+import { type HeadProps, RowCells, TableHead } from './columns.tsx'
+import { VirtualRows } from './virtual-rows.tsx'
+
+interface TableProps<Row> extends HeadProps<Row> {
+  readonly name: string
+  readonly keyOf: (row: Row, index: number) => string
+}
+
+/** A table whose rows are all on the page. */
+export function Table<Row>({ rows, keyOf, ...props }: TableProps<Row> & { readonly rows: readonly Row[] }) {
+  return (
+    <TableFrame {...props}>
+      <tbody>
+        {rows.map((row, index) => (
+          <tr key={keyOf(row, index)}>
+            <RowCells columns={props.columns} row={row} />
+          </tr>
+        ))}
+      </tbody>
+    </TableFrame>
+  )
+}
+
+export interface LongTableProps<Row> extends TableProps<Row> {
+  readonly list: ListRows<Row>
+  /** How many rows the list has, loaded or not. */
+  readonly total: number
+  /** Names the rows, in the plural. */
+  readonly rowsName: string
+}
+
+/** A table of which only the rows in sight are on the page, and which loads more as one scrolls. */
+export function LongTable<Row>({ list, total, rowsName, keyOf, ...props }: LongTableProps<Row>) {
+  const { columns } = props
+  return (
+    <TableFrame {...props} rowCount={total + 1}>
+      <VirtualRows
+        list={list}
+        keyOf={(row) => keyOf(row, 0)}
+        cells={(row) => <RowCells columns={columns} row={row} />}
+        columns={columns.length}
+        name={rowsName}
+      />
+    </TableFrame>
+  )
+}
+
+interface FrameProps<Row> extends HeadProps<Row> {
+  readonly name: string
+  readonly rowCount?: number
+  readonly children: ComponentChildren
+}
+
+/** A table that scrolls sideways in a place of its own, by the keyboard too. */
+function TableFrame<Row>({ name, rowCount, children, ...head }: FrameProps<Row>) {
+  return (
+    <div class="scrolled" tabIndex={0} role="group" aria-label={`${name}, as a table`}>
+      <table aria-label={name} aria-rowcount={rowCount}>
+        <TableHead {...head} />
+        {children}
+      </table>
+    </div>
+  )
+}

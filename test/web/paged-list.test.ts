@@ -1,0 +1,138 @@
+import { CombinedError } from '@urql/core'
+import { beforeEach, expect, test } from 'vitest'
+import type { GatewayClient, QueryResult } from '../../src/web/data/gateway-client.ts'
+import { ListCache } from '../../src/web/data/lists/list-cache.ts'
+import { PagedList } from '../../src/web/data/lists/paged-list.ts'
+import {
+  VaultTableDocument,
+  type VaultTableQuery,
+  type VaultTableQueryVariables,
+} from '../../src/web/documents.generated.ts'
+
+type Vaults = VaultTableQuery['vaults']
+
+const pageSize = 3
+const variablesOf = (first: number): VaultTableQueryVariables => ({
+  first,
+  orderBy: { field: 'VALUE_USD', direction: 'DESC' },
+})
+let asked: (readonly [after: string | null, answer: () => void, fail: () => void])[]
+let ids: string[]
+let list: PagedList<VaultTableQuery, VaultTableQueryVariables, Vaults['nodes'][number]>
+
+/** A list of ids, whose pages are answered when the test says so. */
+const client: GatewayClient = {
+  query(_, variables, onResult) {
+    const { after = null } = variables as { after?: string | null }
+    const answer = (): void => {
+      const from = after === null ? 0 : ids.indexOf(after) + 1
+      const nodes = ids.slice(from, from + pageSize).map((id) => ({ id }))
+      const pageInfo = { hasNextPage: from + pageSize < ids.length, endCursor: nodes.at(-1)?.id ?? null }
+      onResult({ data: { vaults: { nodes, pageInfo } }, error: undefined } as unknown as QueryResult<never>)
+    }
+    const fail = (): void => onResult({ data: undefined, error: new CombinedError({ graphQLErrors: ['no'] }) })
+    asked.push([after, answer, fail])
+    return () => void (asked = asked.filter(([, one]) => one !== answer))
+  },
+  subscribe: () => () => undefined,
+}
+
+beforeEach(() => {
+  asked = []
+  ids = [...'abcdefghi']
+  list = new PagedList({
+    client,
+    document: VaultTableDocument,
+    variables: variablesOf(pageSize),
+    pageOf: ({ vaults }) => vaults,
+  })
+  list.open(() => undefined)
+})
+
+const rows = (): string => Array.from({ length: list.length }, (_, index) => list.rowAt(index)?.id ?? '').join('')
+
+/** Answers the one request that runs, and returns where its page begins. */
+function answer(): string | null | undefined {
+  const [first, ...others] = asked
+  expect(others).toEqual([])
+  asked = []
+  first?.[1]()
+  return first?.[0]
+}
+
+test('a page is loaded when the rows in sight go beyond the loaded ones, one at a time', () => {
+  expect([answer(), rows(), list.hasMore]).toEqual([null, 'abc', true])
+  list.see(0, 2)
+  expect(asked).toEqual([])
+  list.see(0, 7)
+  expect([answer(), answer(), asked.length]).toEqual(['c', 'f', 0])
+  expect([rows(), list.hasMore, list.pageAt(4)]).toEqual(['abcdefghi', false, 1])
+})
+
+test('after a change the pages in sight are read anew, and the others when they come into sight', () => {
+  answer()
+  list.see(0, 8)
+  answer()
+  answer()
+  list.see(3, 5)
+  ids = [...'ABCDEFGHI'].map((id) => ('CF'.includes(id) ? id.toLowerCase() : id))
+  list.refresh()
+  expect([answer(), asked.length, rows()]).toEqual(['c', 0, 'abcDEfghi'])
+  list.see(0, 3)
+  expect([answer(), rows()]).toEqual([null, 'ABcDEfghi'])
+})
+
+test('a change while a page is read makes it be read again', () => {
+  list.refresh()
+  expect([answer(), answer(), asked.length]).toEqual([null, null, 0])
+})
+
+test('a list that becomes shorter loses its last pages', () => {
+  answer()
+  list.see(0, 8)
+  answer()
+  answer()
+  ids = ['a', 'b']
+  list.see(0, 0)
+  list.refresh()
+  answer()
+  expect([rows(), list.hasMore]).toEqual(['ab', false])
+})
+
+test('an error keeps the rows, and is not asked for again until a change', () => {
+  answer()
+  list.see(0, 4)
+  asked.shift()?.[2]()
+  expect([rows(), list.result.error?.message, asked.length]).toEqual(['abc', '[GraphQL] no', 0])
+  list.see(0, 5)
+  expect(asked).toEqual([])
+  list.loadMore()
+  expect([answer(), answer(), rows(), list.result.error]).toEqual([null, 'c', 'abcdef', undefined])
+})
+
+test('a closed list asks nothing, and has its rows when it is opened again', () => {
+  list.refresh()
+  list.close()
+  list.see(0, 9)
+  expect(asked).toEqual([])
+  list.open(() => undefined)
+  answer()
+  list.close()
+  expect(rows()).toBe('abc')
+})
+
+test('the lists that were looked at last stay', () => {
+  const cache = new ListCache()
+  const listOf = (first: number) =>
+    cache.listOf({
+      client,
+      document: VaultTableDocument,
+      variables: variablesOf(first),
+      pageOf: ({ vaults }) => vaults,
+    })
+  const lists = [1, 2, 3, 4, 5].map(listOf)
+  expect(listOf(1)).toBe(lists[0])
+  listOf(6)
+  expect(listOf(1)).toBe(lists[0])
+  expect(listOf(2)).not.toBe(lists[1])
+})
