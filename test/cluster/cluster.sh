@@ -176,10 +176,11 @@ up() {
   mkdir -p "$folder"/{log,pids}
   chmod 711 "$folder"
   trap 'status=$?; trap - EXIT; [ $status = 0 ] || down >/dev/null; exit $status' EXIT
+  as_server test -x "$folder" || fail "the user postgres can't enter $folder, or a folder above it"
   local ports member hosts=() initial=() feed=${1:-$folder/feed.ndjson}
   read -ra ports <<<"$(free_ports 18)"
   [ ${#ports[@]} = 18 ] || fail 'there are not enough free ports'
-  touch "$folder/cluster.env"
+  touch "$folder"/{cluster.env,pids/segments,pids/shared-memory}
   chmod 600 "$folder/cluster.env"
   {
     for member in a b c; do
@@ -249,50 +250,55 @@ postmaster() {
 }
 
 kill_member() {
-  local pid
+  local pid patroni
   pid=$(postmaster "$1")
+  patroni=$(cat "$folder/pids/patroni-$1" 2>/dev/null) || true
   # A killed server leaves shared memory, which it removes when it starts again, or this script when all ends.
   if [ -n "$pid" ]; then
-    grep -o '/dev/shm/PostgreSQL[^ ]*' "/proc/$pid/maps" | sort -u >>"$folder/pids/shared-memory" || true
+    grep -oh '/dev/shm/PostgreSQL[^ ]*' /proc/"$pid"/maps | sort -u >>"$folder/pids/shared-memory" || true
     awk 'NR == 7 { print $2 }' "$folder/$1/data/postmaster.pid" >>"$folder/pids/segments"
   fi
   # Patroni first: it would start the server again. The children end with the server, but for those that work.
   local children=()
   [ -z "$pid" ] || mapfile -t children < <(ps -o pid= --ppid "$pid")
   # shellcheck disable=SC2086
-  kill -9 "$(cat "$folder/pids/patroni-$1")" $pid ${children[*]} 2>/dev/null || true
+  kill -9 $patroni $pid ${children[*]} 2>/dev/null || true
+  # shellcheck disable=SC2086
+  await_end $patroni $pid ${children[*]}
 }
 
-# Ends programs by their names, and waits until they have ended: after half a minute with SIGKILL.
+# Stops programs by their names, and waits until they have ended: after half a minute with SIGKILL.
 stop() {
-  local name pid attempt
+  local name
   for name in "$@"; do
     if is_running "$name"; then kill "$(cat "$folder/pids/$name")" 2>/dev/null || true; fi
   done
-  for name in "$@"; do
+  for name in "$@"; do await_end "$(cat "$folder/pids/$name" 2>/dev/null)"; done
+}
+
+await_end() {
+  local pid attempt
+  for pid in "$@"; do
     for ((attempt = 0; attempt < 300; attempt++)); do
-      is_running "$name" || break
+      kill -0 "$pid" 2>/dev/null || continue 2
       sleep 0.1
     done
-    if is_running "$name"; then kill -9 "$(cat "$folder/pids/$name")" 2>/dev/null || true; fi
+    kill -9 "$pid" 2>/dev/null || true
   done
 }
 
+# The data goes with the folder: the servers are killed, which takes less time than writing it.
 down() {
   [ -d "$folder/pids" ] || fail "there is no cluster in $folder"
-  local member pid line
+  local member line etcd
   stop gateway-1 gateway-2 gateway-3 haproxy
-  # A server ends before its Patroni does.
-  stop patroni-a patroni-b patroni-c
-  for member in "${members[@]}"; do
-    pid=$(postmaster "$member")
-    [ -z "$pid" ] || kill_member "$member"
-  done
-  stop etcd-a etcd-b etcd-c
-  if [ -f "$folder/pids/segments" ]; then
-    while read -r line; do ipcrm -m "$line" 2>/dev/null || true; done <"$folder/pids/segments"
-    while read -r line; do rm -f "$line"; done <"$folder/pids/shared-memory"
-  fi
+  mapfile -t etcd < <(cat "$folder"/pids/etcd-* 2>/dev/null)
+  kill -9 ${etcd[@]+"${etcd[@]}"} 2>/dev/null || true
+  for member in "${members[@]}"; do kill_member "$member"; done
+  await_end ${etcd[@]+"${etcd[@]}"}
+  # shellcheck disable=SC2046
+  ipcrm $(sed 's/^/-m /' "$folder/pids/segments") 2>/dev/null || true
+  while read -r line; do rm -f "$line"; done <"$folder/pids/shared-memory"
   rm -rf "$folder"
 }
 
