@@ -1,6 +1,7 @@
 import { appendFile, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { FactInput } from '../../../src/feed/fact/fact.ts'
 import { createOnServer, postgresUrl } from '../../support/database.ts'
@@ -50,6 +51,10 @@ describe.skipIf(postgresUrl === undefined || noVersionBefore !== null)(
       for (const running of started) running.kill('SIGKILL')
       await Promise.all(started.map(({ ended }) => ended))
       await rm(folder, { recursive: true })
+      const client = new pg.Client({ connectionString: postgresUrl })
+      await client.connect()
+      await client.query(`drop database ${new URL(url).pathname.slice(1)} with (force)`)
+      await client.end()
     })
 
     async function serve(project: string | undefined, ...args: string[]): Promise<Served> {
