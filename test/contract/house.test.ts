@@ -87,7 +87,7 @@ const documentedFolders: readonly string[] = [
     'src/web',
     'src/cli',
   ],
-  ...['test/bench', 'test/reliability'],
+  ...['test/bench', 'test/cluster', 'test/reliability'],
 ]
 
 /** Functions of viem that layers other than chain may import. */

@@ -37,6 +37,7 @@ const explained = [
   'src/http',
   'src/rest',
   'test/bench',
+  'test/cluster',
   'test/reliability',
 ]
 const mostRootLines = 200

@@ -11,7 +11,7 @@ import { addressOf, deposit, event, mark, midnight, opened, position, strategy }
 import { type Servers, startServers } from './servers.ts'
 import type { Finding, Say } from './show.ts'
 
-const vaults = Array.from({ length: 8 }, (_, index) => addressOf(index + 1))
+export const failoverVaults = Array.from({ length: 8 }, (_, index) => addressOf(index + 1))
 const rowEvery = 200
 const waits = /The feed waits, and goes on by itself/
 
@@ -54,11 +54,11 @@ export async function failover(options: FailoverOptions): Promise<Finding> {
 }
 
 /** Points of several vaults in turn, and a ledger row beside some of them. */
-function manyPoints(points: number): FactInput[] {
-  const facts: FactInput[] = [strategy('one'), ...vaults.map((vault) => opened(vault, 'one'))]
-  for (const vault of vaults) facts.push(deposit(vault, midnight + 1, '1000'))
+export function manyPoints(points: number): FactInput[] {
+  const facts: FactInput[] = [strategy('one'), ...failoverVaults.map((vault) => opened(vault, 'one'))]
+  for (const vault of failoverVaults) facts.push(deposit(vault, midnight + 1, '1000'))
   for (let point = 0; point < points; point++) {
-    const vault = vaults[point % vaults.length] ?? ''
+    const vault = failoverVaults[point % failoverVaults.length] ?? ''
     const ts = midnight + 60 + point
     const valueUsd = (1_000 + (point % 977) / 8).toFixed(3)
     facts.push(mark(vault, ts, valueUsd, { positions: [position('p', point % 3 === 0 ? '120' : '100')] }))

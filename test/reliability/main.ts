@@ -1,7 +1,8 @@
 /**
  * The shows of what the gateway bears, at any size:
- *   npm run reliability -- fuzz|kill|faults|failover|soak|abuse|versions|torn|live|streams|unread|edge [--size N] [--seed N] [--engine pglite|postgresql]
+ *   npm run reliability -- fuzz|kill|faults|failover|soak|abuse|versions|torn|live|streams|unread|edge|cluster|cluster-reads [--size N] [--seed N] [--engine pglite|postgresql]
  *   npm run reliability -- kill|faults [--jobs N]
+ *   npm run reliability -- cluster [--kills N] [--lease SECONDS]
  *   npm run reliability -- abuse [--ledger ROWS] [--seconds N] [--only NAME] [--list] [--verbose]
  * `--only` carries out the attacks whose name holds NAME, of expensive queries too, and may be given several times; `--list` names them all. Each prints its figures on each engine that it is about, and ends with 1 where its claim doesn't hold.
  */
@@ -12,6 +13,8 @@ import { startOwnPostgreSql } from '../support/own-postgresql.ts'
 import { abuse } from './abuse.ts'
 import { attacks } from './attacks/attacks.ts'
 import type { AttackBounds } from './attacks/run.ts'
+import { cluster } from './cluster.ts'
+import { clusterReads } from './cluster-reads.ts'
 import { edge } from './edge.ts'
 import { failover } from './failover.ts'
 import { faults } from './faults.ts'
@@ -127,6 +130,19 @@ const shows: Readonly<Record<string, Show>> = {
     engines: ['postgresql'],
     run: ({ homes, size, say }) => edge({ homes, say, seconds: size, vaults: 10, edgeSeconds: 5, leastShare: 0.9 }),
   },
+  cluster: {
+    unit: 'points',
+    size: 150_000,
+    engines: ['postgresql'],
+    run: ({ homes, size, say }) =>
+      cluster({ homes, say, points: size, kills: Number(values.kills), leaseSeconds: Number(values.lease) }),
+  },
+  'cluster-reads': {
+    unit: 'requests',
+    size: 20_000,
+    engines: ['postgresql'],
+    run: ({ size, say }) => clusterReads({ requests: size, say }),
+  },
   torn: {
     unit: 'answers, cached and as many not cached',
     size: 100_000,
@@ -143,6 +159,8 @@ const { values, positionals } = parseArgs({
     seed: { type: 'string' },
     engine: { type: 'string' },
     jobs: { type: 'string', default: '1' },
+    kills: { type: 'string', default: '10' },
+    lease: { type: 'string', default: '20' },
     ledger: { type: 'string', default: '300000' },
     seconds: { type: 'string', default: '10' },
     'same-address': { type: 'boolean', default: false },

@@ -62,13 +62,14 @@ export function commandLine(): CommandLine {
 /**
  * Starts the project's command line; nothing of this process's environment configures the other one.
  * @param descriptors how many file descriptors it may have
+ * @param folder of the project, such as one of another version
  */
-export function startProcess(args: readonly string[], env: Environment, descriptors?: number): Running {
+export function startProcess(args: readonly string[], env: Environment, descriptors?: number, folder = root): Running {
   const command = [process.execPath, 'src/start.mjs', ...args]
   const limited = ['sh', '-c', `ulimit -n ${String(descriptors)} && exec "$0" "$@"`, ...command]
   const [file = '', ...rest] = descriptors === undefined ? command : limited
   const child = spawn(file, rest, {
-    cwd: root,
+    cwd: folder,
     env: { PATH: process.env['PATH'] ?? '', ...env },
   })
   const said = { stdout: '', stderr: '' }

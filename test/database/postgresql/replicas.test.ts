@@ -137,6 +137,21 @@ describe.skipIf(postgresUrl === undefined || noOwnPostgreSql !== null)('a gatewa
     expect((await gateway.get('/ready')).status).toBe(200)
   })
 
+  test('reads from the primary only while no standby is there', async () => {
+    const [standby] = replicas as [OwnPostgreSql]
+    const gateway = await serve([urls[0] ?? '', url], 60)
+    const server = (): string | null | undefined => gateway.database.readServer?.().server
+    expect(server()).toBe(new URL(standby.url).host)
+    await standby.kill()
+    await expect.poll(server, patience).toBe(new URL(url).host)
+    const value = await commit()
+    await expect.poll(() => valueOf(gateway), patience).toBe(value)
+    await standby.start()
+    await expect.poll(server, patience).toBe(new URL(standby.url).host)
+    expect(await valueOf(gateway)).toBe(value)
+    expect(gateway.warnings.at(-1)).toMatch(/^Reads go to PostgreSQL at .* now: .* is the primary$/)
+  }, 60_000)
+
   test('tells how far a replica lags, and moves to one that does not', async () => {
     const gateway = await serve(urls, 5)
     const slow = chosen(gateway)

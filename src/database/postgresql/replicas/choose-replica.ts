@@ -4,6 +4,8 @@ export interface Candidate {
   readonly problem: string | null
   /** Age of its data that is proved, in milliseconds; Infinity where none is. */
   readonly ageMilliseconds: number
+  /** Whether it takes writes: it is read from only where no standby can be. */
+  readonly isPrimary: boolean
 }
 
 /** Limits of age, in milliseconds. */
@@ -23,20 +25,30 @@ export function reasonToLeave(
   others: readonly Candidate[],
   { stale, lagging }: AgeLimits,
 ): string | null {
-  const { problem, ageMilliseconds } = current
+  const { problem, ageMilliseconds, isPrimary } = current
   if (problem !== null) return problem
   const age = Math.floor(ageMilliseconds / 1000)
   if (ageMilliseconds > stale) return `has data that is ${age} s old`
   const isFresher = (other: Candidate): boolean => other.problem === null && other.ageMilliseconds < ageMilliseconds / 2
-  return ageMilliseconds > lagging && others.some(isFresher) ? `lags ${age} s behind` : null
+  if (ageMilliseconds > lagging && others.some(isFresher)) return `lags ${age} s behind`
+  return isPrimary && others.some((other) => isFreshStandby(other, lagging)) ? 'is the primary' : null
 }
 
-/** Returns the first replica whose data is about as fresh as the freshest; undefined where none can be read from. */
+function isFreshStandby({ problem, ageMilliseconds, isPrimary }: Candidate, lagging: number): boolean {
+  return problem === null && !isPrimary && ageMilliseconds <= lagging
+}
+
+/**
+ * Returns the first standby whose data is about as fresh as that of the freshest one; the primary itself where no standby is
+ * fresh; undefined where no server can be read from.
+ */
 export function chooseReplica<Given extends Candidate>(
   candidates: readonly Given[],
-  { stale }: Pick<AgeLimits, 'stale'>,
+  { stale, lagging }: AgeLimits,
 ): Given | undefined {
-  const fit = candidates.filter(({ problem, ageMilliseconds }) => problem === null && ageMilliseconds <= stale)
+  const standbys = candidates.filter((candidate) => isFreshStandby(candidate, Math.min(lagging, stale)))
+  const all = candidates.filter(({ problem, ageMilliseconds }) => problem === null && ageMilliseconds <= stale)
+  const fit = standbys.length > 0 ? standbys : all
   const least = Math.min(...fit.map(({ ageMilliseconds }) => ageMilliseconds))
   return fit.find(({ ageMilliseconds }) => ageMilliseconds < least + sameMilliseconds)
 }

@@ -34,6 +34,8 @@ export class ReplicaMonitor {
   /** The server that was left last, and why: its connections are used on where it is chosen again. */
   #left: { readonly server: ReadServer; readonly reason: string } | null = null
   #leftAt = performance.now()
+  /** When standbys were looked for last, or the server read from was one. */
+  #lookedAt = performance.now()
   #isWarned = false
   #moves = 0
 
@@ -126,7 +128,7 @@ export class ReplicaMonitor {
   async #round(milliseconds: number = replicaTiming.askMilliseconds): Promise<void> {
     const target = await within(milliseconds, this.#primary.ask())
     const current = this.#server?.replica
-    const isSearching = current === undefined || this.isLagging
+    const isSearching = current === undefined || this.isLagging || this.#isReturning(current)
     if (target !== null && isSearching) await this.#told.verify(target, this.#primary.contains.bind(this.#primary))
     const asked = this.#replicas.filter((replica) => isSearching || replica === current)
     for (const replica of this.#replicas) if (!asked.includes(replica)) replica.release()
@@ -137,13 +139,18 @@ export class ReplicaMonitor {
     this.#decide()
   }
 
+  /** Whether standbys are looked for, since the primary is read from: some rounds long, for each is asked twice. */
+  #isReturning({ isPrimary }: Replica): boolean {
+    const since = performance.now() - this.#lookedAt
+    if (!isPrimary || since > replicaTiming.returnMilliseconds) this.#lookedAt = performance.now()
+    return isPrimary && since < 4 * replicaTiming.pollMilliseconds
+  }
+
   #decide(): void {
     const current = this.#server
     if (current === null) {
-      const chosen = chooseReplica(
-        this.#replicas.map((replica) => this.#candidate(replica)),
-        this.#limits,
-      )
+      const all = this.#replicas.map((replica) => this.#candidate(replica))
+      const chosen = chooseReplica(all, this.#limits)
       if (chosen !== undefined) this.#moveTo(chosen.replica)
       else this.#warnOfNone()
       return
@@ -162,7 +169,7 @@ export class ReplicaMonitor {
     // A server that has what was told is as new as what was told.
     const inherited = problem === null && head !== null ? provenAt : null
     const at = Math.max(replica.proof.provenAt ?? -Infinity, inherited ?? -Infinity)
-    return { replica, problem, ageMilliseconds: performance.now() - at }
+    return { replica, problem, ageMilliseconds: performance.now() - at, isPrimary: replica.isPrimary }
   }
 
   /** Reads from no server until the next round has found one that has all that was told until now. */

@@ -16,6 +16,8 @@ export class Replica {
   problem: string | null = 'has not been asked yet'
   /** Whether it is of another cluster than the primary. */
   isForeign = false
+  /** Whether it took writes when it was asked last. */
+  isPrimary = false
   /** Whether its connection has ended since it was asked last. */
   isLost = false
   /** The commit that it had to have when it was asked last. */
@@ -79,11 +81,12 @@ export class Replica {
   async #flawOf(probe: LogProbe, target: LogTarget | null, told: LoggedHead | null): Promise<string | null> {
     const before = this.#head
     if (target !== null) this.proof.expect(target)
-    let { lsn } = await probe.position()
+    let { lsn, isStandby } = await probe.position()
     if (target !== null && lsn < target.lsn) {
       await wait(replayMilliseconds)
-      lsn = (await probe.position()).lsn
+      ;({ lsn, isStandby } = await probe.position())
     }
+    this.isPrimary = !isStandby
     const seenAt = performance.now()
     // Commits up to the position are visible to the statements after it.
     const commit = await probe.head()

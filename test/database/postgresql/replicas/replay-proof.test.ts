@@ -73,13 +73,20 @@ describe('the told state', () => {
 
 describe('the choice', () => {
   const limits = { stale: 60_000, lagging: 10_000 }
-  const fit = (ageMilliseconds: number) => ({ problem: null, ageMilliseconds })
-  const unfit = { problem: 'does not answer', ageMilliseconds: 0 }
+  const fit = (ageMilliseconds: number) => ({ problem: null, ageMilliseconds, isPrimary: false })
+  const unfit = { problem: 'does not answer', ageMilliseconds: 0, isPrimary: false }
+  const primary = { ...fit(0), isPrimary: true }
 
   test('is the first of those that are about as fresh as the freshest', () => {
     const second = fit(900)
     expect(chooseReplica([unfit, fit(5_000), second, fit(400)], limits)).toBe(second)
     expect(chooseReplica([unfit, fit(60_001), fit(Infinity)], limits)).toBeUndefined()
+  })
+
+  test('is the primary only where no standby is fresh', () => {
+    const standby = fit(5_000)
+    expect(chooseReplica([primary, standby], limits)).toBe(standby)
+    expect(chooseReplica([fit(10_001), primary, unfit], limits)).toBe(primary)
   })
 
   test.each([
@@ -88,6 +95,8 @@ describe('the choice', () => {
     ['it lags and another is fresher', fit(10_001), [fit(5_000)], 'lags 10 s behind'],
     ['it lags as the others do', fit(10_001), [fit(6_000), unfit], null],
     ['it does not lag', fit(9_999), [fit(0)], null],
+    ['it is the primary and a standby is fresh', primary, [unfit, fit(10_000)], 'is the primary'],
+    ['it is the primary and no standby is fresh', primary, [unfit, fit(10_001)], null],
   ])('is changed where %s', (_, current, others, reason) => {
     expect(reasonToLeave(current, others, limits)).toBe(reason)
   })

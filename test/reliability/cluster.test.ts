@@ -1,0 +1,20 @@
+import { expect, test } from 'vitest'
+import { postgresUrl } from '../support/database.ts'
+import { noCluster } from '../support/cluster.ts'
+import { prepareHomes } from '../support/home.ts'
+import { cluster } from './cluster.ts'
+import { silent } from './show.ts'
+
+const homes = prepareHomes()
+
+// CI does not install Patroni: a cluster takes longer to come up and to fail over than its time allows. There, failover.test.ts,
+// live.test.ts and replicas.test.ts promote standbys with pg_promote().
+test.skipIf(postgresUrl === undefined || noCluster !== null)(
+  `the leader of a cluster is killed while a feed is applied: nothing is lost, and no client goes back${noCluster === null ? '' : ` (${noCluster})`}`,
+  async () => {
+    const { figures, flaws } = await cluster({ homes, points: 4_000, kills: 1, leaseSeconds: 8, say: silent })
+    expect(flaws).toEqual([])
+    expect(figures['answers']).toBeGreaterThan(100)
+  },
+  600_000,
+)

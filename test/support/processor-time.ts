@@ -1,0 +1,37 @@
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+
+/** Ticks of the kernel's clock in a second. */
+const ticks = Number(execFileSync('getconf', ['CLK_TCK']).toString())
+
+/** Processor time of a process in seconds, or of it and all its children, those that have ended too. */
+export function processorSeconds(id: number, which: 'alone' | 'with children'): number {
+  if (which === 'alone') return timesOf(id).own
+  const children = execFileSync('ps', ['-o', 'pid=', '--ppid', String(id)])
+    .toString()
+    .trim()
+    .split(/\s+/)
+    .map(Number)
+  const { own, ended } = timesOf(id)
+  return children.reduce((sum, child) => sum + timesOf(child).own, own + ended)
+}
+
+/** @see proc(5): the name of a process may have spaces, and ends with the last parenthesis */
+function timesOf(id: number): { readonly own: number; readonly ended: number } {
+  const text = statOf(id)
+  const fields = text
+    .slice(text.lastIndexOf(')') + 2)
+    .split(' ')
+    .map(Number)
+  const [user = 0, system = 0, endedUser = 0, endedSystem = 0] = fields.slice(11, 15)
+  return { own: (user + system) / ticks, ended: (endedUser + endedSystem) / ticks }
+}
+
+/** A process that has just ended has none. */
+function statOf(id: number): string {
+  try {
+    return readFileSync(`/proc/${id}/stat`, 'utf8')
+  } catch {
+    return ''
+  }
+}
