@@ -32,21 +32,14 @@ export interface CachedOptions {
 }
 
 /**
- * Serves responses from the cache, or produces them: concurrent requests with equal keys share one production. A response
- * from the cache is told with the newest data version notified, at which it is still current; any other with the version
- * that its reads had.
+ * Serves responses from the cache, or produces them: concurrent requests with equal keys share one production. The data
+ * version is read before production begins, so that no data in the response is older.
  */
 export function cached({ cache, data, produce, respond }: CachedOptions) {
   return (exchange: Exchange): EncodedResponse | Promise<EncodedResponse> => {
-    const stamp = data.now()
-    exchange.stamp = stamp
+    exchange.stamp = data.now()
     const { sender, onLeave } = exchange
-    const made = cache.answer(cacheKey(exchange), sender, onLeave, (whenLeft) => produce(exchange, whenLeft, respond))
-    if (!(made instanceof Promise)) return made
-    return made.then(async (response) => {
-      exchange.stamp = await data.ofResponse(stamp, response.origin.version, onLeave)
-      return response
-    })
+    return cache.answer(cacheKey(exchange), sender, onLeave, (whenLeft) => produce(exchange, whenLeft, respond))
   }
 }
 

@@ -1,4 +1,3 @@
-import { versionLimits } from '../../limits.ts'
 import { sharedHeaders } from '../middleware/cors.ts'
 import { type HeaderList, headerList } from './encoded-response.ts'
 
@@ -35,7 +34,7 @@ const mostKnown = 500
 export class DataVersions {
   #isListening = false
   #newest: { readonly seq: number; readonly text: string; readonly newestTs: number | null } | null = null
-  readonly #known = new Map<number, { readonly text: string; readonly newestTs: number | null }>()
+  readonly #known = new Map<number, string>()
   #provenAt: number | null = null
   #stamp: Stamp | null = null
   readonly #waiting = new Set<() => void>()
@@ -50,9 +49,9 @@ export class DataVersions {
   }
 
   committed({ version, newestTs }: { readonly version: string; readonly newestTs: number | null }): void {
-    const seq = Number.parseInt(version, 10)
+    const seq = Number(version.slice(0, version.indexOf('.')))
     this.#newest = { seq, text: version, newestTs }
-    this.#known.set(seq, { text: version, newestTs })
+    this.#known.set(seq, version)
     for (const oldest of this.#known.keys()) {
       if (this.#known.size <= mostKnown) break
       this.#known.delete(oldest)
@@ -87,31 +86,7 @@ export class DataVersions {
 
   /** Returns the version with this sequence number; undefined if it is only in the database. */
   known(seq: number): string | undefined {
-    return this.#known.get(seq)?.text
-  }
-
-  /**
-   * Returns the state of the data that a response was made from, once this process was notified of its version: what is
-   * told of later responses is then not older.
-   * @param stamp from before its reads
-   * @param version that its reads had; null if there were none
-   * @returns the stamp itself if that is its version, or if the version is not notified in time or belongs to another
-   *   history
-   */
-  ofResponse(stamp: Stamp, version: string | null, onLeave: (end: () => void) => void): Stamp | Promise<Stamp> {
-    if (version === stamp.version || version === null || !this.#isListening) return stamp
-    const seq = Number.parseInt(version, 10)
-    if (stamp.version !== null && Number.parseInt(stamp.version, 10) >= seq) return stamp
-    return this.#whenNotified({ seq, text: version }, onLeave).then((state) => state ?? stamp)
-  }
-
-  async #whenNotified(version: ParsedVersion, onLeave: (end: () => void) => void): Promise<Stamp | null> {
-    const isOver = (): boolean => this.hasReached(version) || !this.#isListening
-    await this.waitUntil(isOver, versionLimits.waitMilliseconds, onLeave)
-    const known = this.#known.get(version.seq)
-    if (known?.text !== version.text) return null
-    const state = { version: version.text, newestTs: known.newestTs, ageSeconds: this.now().ageSeconds }
-    return { ...state, headers: headersOf(state) }
+    return this.#known.get(seq)
   }
 
   /**

@@ -5,7 +5,7 @@ import { readVersionAt } from '../../../src/database/read/commit-log.ts'
 import { type ResponseCache, createResponseCache } from '../../../src/http/cache/response-cache.ts'
 import { DataVersions } from '../../../src/http/cache/data-versions.ts'
 import { versionWaiter } from '../../../src/http/middleware/min-data-version.ts'
-import { emptyDatabase, readingBy, type TestDatabase } from '../../support/database.ts'
+import { emptyDatabase, type TestDatabase } from '../../support/database.ts'
 import { everything, vaultThatIs } from '../../support/everything.ts'
 import { gatewayOn, type TestGateway } from '../../support/gateway.ts'
 import { errorOf, problemOf } from '../../support/problem.ts'
@@ -24,8 +24,6 @@ let cache: ResponseCache
 let data: DataVersions
 let gateway: TestGateway
 let isSlow: Promise<void> | null = null
-/** The version of the reads; null where it is the newest notified. */
-let contentVersion: string | null = null
 const servers: TestServer[] = []
 
 beforeAll(async () => {
@@ -34,7 +32,6 @@ beforeAll(async () => {
 })
 afterEach(async () => {
   isSlow = null
-  contentVersion = null
   for (const server of servers.splice(0)) await server.close()
 })
 
@@ -42,12 +39,14 @@ afterEach(async () => {
 function gatewayAt(...versions: string[]): void {
   cache = createResponseCache(1024 * 1024)
   data = new DataVersions()
-  const told = readingBy(database, async (statement, values, signal, reader) => {
-    const version = contentVersion ?? data.now().version
-    await isSlow
-    return { ...(await reader.read(statement, values, signal)), version }
-  })
-  gateway = gatewayOn(told, { cache, data, versionAt: (seq) => readVersionAt(database, seq) })
+  const slow: TestDatabase = {
+    ...database,
+    query: async (...asked) => {
+      await isSlow
+      return database.query(...asked)
+    },
+  }
+  gateway = gatewayOn(slow, { cache, data, versionAt: (seq) => readVersionAt(database, seq) })
   listening(true)
   for (const version of versions) commit(version)
   data.upToDate(performance.now())
@@ -118,7 +117,6 @@ describe('an answer tells', () => {
 
   test('the version that was heard of before its first read, though a newer one comes meanwhile', async () => {
     gatewayAt('1.5')
-    contentVersion = '1.5'
     let read: () => void = () => undefined
     isSlow = new Promise((resolve) => (read = resolve))
     const [early, joined] = [gateway.get(snapshot), gateway.get(snapshot)]
@@ -129,33 +127,6 @@ describe('an answer tells', () => {
     expect(told(await early)[0]).toBe('1.5')
     expect(told(await joined)[0]).toBe('1.5')
     expect(told(await late)[0]).toBe('2.6')
-  })
-
-  test.each([
-    ['REST', () => gateway.get(snapshot)],
-    ['GraphQL', () => post(bodies)],
-  ])('the version of its content, once the gateway has heard of it: %s', async (_, ask) => {
-    gatewayAt('1.5')
-    contentVersion = '2.6'
-    const early = ask()
-    await expect(Promise.race([early, wait(50)])).resolves.toBeUndefined()
-    commit('2.6')
-    commit('3.7')
-    expect(told(await early)).toEqual(['2.6', '200', true])
-    // The next one is not older.
-    expect(told(await ask())[0]).toBe('3.7')
-  })
-
-  test('the version from before its reads, where that of its content is not heard of in time', async () => {
-    gatewayAt('1.5')
-    contentVersion = '2.6'
-    const [lost, late] = [gateway.get(snapshot), gateway.get(graphql, { headers: { accept: 'application/json' } })]
-    await wait(50)
-    listening(false)
-    expect([told(await lost)[0], told(await late)[0]]).toEqual(['1.5', '1.5'])
-    listening(true)
-    commit('1.5')
-    expect(told(await gateway.get(snapshot))[0]).toBe('1.5')
   })
 
   test('no version while commits are not heard of, nor in an empty database, but its age', async () => {
