@@ -1,5 +1,4 @@
 import { connectionLimits, defaultHttpLimits, versionLimits } from '../limits.ts'
-import type { SetAsideVault } from '../chain/progress/set-aside.ts'
 import type { Config } from '../config.ts'
 import type { ChangeListener } from '../database/commits/change-listener.ts'
 import type { Database } from '../database/database.ts'
@@ -16,6 +15,7 @@ import type { PageFolders } from '../http/ops/static-content.ts'
 import { reportOccasionally } from '../http/async/report-occasionally.ts'
 import { listen } from '../http/server/server.ts'
 import type { Log } from './log.ts'
+import type { FeedConditions } from './feed-conditions.ts'
 
 /**
  * Timeout for the first poll of the commit log: a database outage must not prevent the start, because requests that
@@ -37,12 +37,7 @@ export interface GatewayOptions {
   readonly readiness: Readiness
   readonly cache: ResponseCache
   readonly data: DataVersions
-  /** Tells whether a feed ended with an error, by the name of its position. */
-  readonly isStopped: (feed: string) => boolean
-  /** Tells whether a feed waits for the database, disk space or its file. */
-  readonly isWaiting: (feed: string) => boolean
-  /** Returns the vaults of chains that are set aside. */
-  readonly setAside: () => readonly SetAsideVault[]
+  readonly feeds: () => FeedConditions
   readonly metrics: Metrics
   /** The metrics to serve at `/metrics`. */
   readonly metricsEndpoint: MetricsEndpoint
@@ -70,9 +65,7 @@ export async function openGateway(options: GatewayOptions): Promise<Listening> {
     data,
     versionAt: (seq) => readVersionAt(database, seq, AbortSignal.timeout(versionLimits.waitMilliseconds)),
     ledgerLog: createLedgerLog(database),
-    isStopped: options.isStopped,
-    isWaiting: options.isWaiting,
-    setAside: options.setAside,
+    feeds: options.feeds,
     readiness,
     pageFolders: options.pageFolders,
     persistedOperations: options.persistedOperations,

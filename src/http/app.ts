@@ -1,6 +1,6 @@
 import { createAdmissionControl } from '../graphql/execution/admission/admission-control.ts'
 import { type ConsistentDatabase, createConsistentReads } from '../graphql/execution/consistent-reads.ts'
-import type { LeftOutVault, OnBatch, OnStatement, RequestContext } from '../graphql/execution/context.ts'
+import type { FeedProblems, OnBatch, OnStatement, RequestContext } from '../graphql/execution/context.ts'
 import { createExecutor, type ExecutorOptions } from '../graphql/execution/executor.ts'
 import type { LedgerLog } from '../graphql/ledger-log.ts'
 import { schema } from '../graphql/schema/schema.ts'
@@ -67,12 +67,8 @@ export interface AppOptions extends TracingOptions {
   readonly versionAt?: VersionAt
   /** Reads ledger rows in the order of commits; without it, they are not streamed. */
   readonly ledgerLog?: LedgerLog
-  /** Returns whether a feed was stopped, by the name that its position is stored under. */
-  readonly isStopped?: (feed: string) => boolean
-  /** Returns whether a feed waits for the database, for disk space or for its file. */
-  readonly isWaiting?: (feed: string) => boolean
-  /** Returns the vaults of chains that are set aside. */
-  readonly setAside?: () => readonly LeftOutVault[]
+  /** Returns the problems of the feeds that this gateway follows; without it there are none. */
+  readonly feeds?: () => FeedProblems
   /** Computes the response of `/ready`; without it, 200. */
   readonly readiness?: Readiness
   /** Serves `/metrics`; without it the path does not exist. */

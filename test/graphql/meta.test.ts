@@ -32,8 +32,11 @@ describe('_meta', () => {
     data.upToDate(performance.now())
     const gateway = gatewayOn(database, {
       data,
-      isStopped: (feed) => feed === '/srv/b/feed.ndjson',
-      isWaiting: (feed) => feed === '/srv/a/feed.ndjson',
+      feeds: () => ({
+        stopped: ['/srv/b/feed.ndjson', '/srv/new.ndjson'],
+        waiting: ['/srv/a/feed.ndjson'],
+        setAside: [],
+      }),
     })
     expect(await gateway.query(whole)).toEqual({
       _meta: {
@@ -48,6 +51,7 @@ describe('_meta', () => {
             block: { number: 5_000_000_000, hash: `0x${'ab'.repeat(32)}`, timestamp: midnight + 20 },
             isStopped: true,
           }),
+          feed('new.ndjson', { line: 0, newestFactAt: null, isStopped: true }),
           feed('standard input', { line: 2, newestFactAt: midnight }),
         ],
       },

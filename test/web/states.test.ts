@@ -121,8 +121,11 @@ describe.skipIf(noBrowser !== null)('the explorer', () => {
   test('says how old the data is, and that a feed has stopped or waits', async () => {
     let condition = ''
     const { server } = await gatewayWith({
-      isStopped: () => condition === 'stopped',
-      isWaiting: () => condition === 'waiting',
+      feeds: () => ({
+        stopped: condition === 'stopped' ? ['/feeds/calm.ndjson'] : [],
+        waiting: condition === 'waiting' ? ['/feeds/calm.ndjson'] : [],
+        setAside: [],
+      }),
     })
     const { page, closeFaultless } = await openExplorer(browser, server.origin)
     await page.getByText(/^Newest fact [\d,]+ days ago$/).waitFor()

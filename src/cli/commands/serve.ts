@@ -65,8 +65,6 @@ export async function serve(command: ServeCommand): Promise<Gateway> {
   const cache = createResponseCache(config.cacheBytes)
   const data = new DataVersions()
   const readiness = createReadiness(database, { conditions: feeds.conditions, data })
-  const isStopped = (feed: string): boolean => feeds.conditions().stopped.includes(feed)
-  const isWaiting = (feed: string): boolean => feeds.conditions().waiting.includes(feed)
   const metrics = createMetrics({ cache: () => cache.figures(), data, readServer: database.readServer })
   const readModelMetrics = createModelMetricsReader(database, feeds)
   const metricsEndpoint = createMetricsEndpoint(() => Promise.all([metrics.text(), readModelMetrics()]))
@@ -78,9 +76,7 @@ export async function serve(command: ServeCommand): Promise<Gateway> {
     readiness,
     cache,
     data,
-    isStopped,
-    isWaiting,
-    setAside: () => feeds.conditions().setAside,
+    feeds: feeds.conditions,
     metrics,
     metricsEndpoint,
     pageFolders: command.pageFolders,

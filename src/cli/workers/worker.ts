@@ -51,9 +51,7 @@ export async function serveAsWorker(command: ServeCommand): Promise<Gateway> {
     cache,
     metrics,
     data,
-    isStopped: (feed) => conditions.stopped.includes(feed),
-    isWaiting: (feed) => conditions.waiting.includes(feed),
-    setAside: () => conditions.setAside,
+    feeds: () => conditions,
     readiness: createReadiness(database, { conditions: () => conditions, data }),
     metricsEndpoint: createMetricsEndpoint(async () => [
       (await toPrimary.ask((id) => say({ kind: 'all metrics?', id }))) ?? (await metrics.text()),

@@ -1,6 +1,6 @@
 import type { Reader, Snapshots, VersionedReader } from '../../database/database.ts'
 import { admissionLimits } from '../../limits.ts'
-import { type Context, type ContextOptions, type RequestContext, unknownData } from './context.ts'
+import { type Context, type ContextOptions, noProblems, type RequestContext, unknownData } from './context.ts'
 
 /** A database whose reads return their data version, and that can run several reads in one snapshot. */
 export type ConsistentDatabase = VersionedReader & Snapshots
@@ -59,7 +59,7 @@ export function createConsistentReads(
     try {
       const result = await runOn(database, request, run, versions)
       if (versions.isOne) {
-        if (request.origin !== undefined) request.origin.version = versions.version
+        if (request.origin !== undefined) request.origin.version = versionOf(versions)
         return result
       }
     } catch (error) {
@@ -69,11 +69,16 @@ export function createConsistentReads(
     const inSnapshot = async (reader: VersionedReader): Promise<Awaited<ReturnType<typeof run>>> => {
       const ofSnapshot = { ...noVersions }
       const result = await runOn(reader, request, run, ofSnapshot)
-      if (request.origin !== undefined) request.origin.version = ofSnapshot.version
+      if (request.origin !== undefined) request.origin.version = versionOf(ofSnapshot)
       return result
     }
     return await database.snapshot(inSnapshot, request.signal, versions.isLong)
   }
+}
+
+/** Returns the version of the reads; null if there were none, or there is no commit. */
+function versionOf({ version }: ReadVersions): string | null {
+  return version === '' ? null : version
 }
 
 /** The state before the first read. */
@@ -89,7 +94,7 @@ export function createContext(
   options: ContextOptions,
   versions: ReadVersions = { ...noVersions },
 ): Context {
-  const { onStatement, isStopped = () => false, isWaiting = () => false, setAside = () => [] } = options
+  const { onStatement, feeds = () => noProblems } = options
   const slots = new ReadSlots()
   const database: Reader = {
     async query<Row>(...[read, values]: Parameters<Reader['query']>) {
@@ -113,7 +118,7 @@ export function createContext(
       }
     },
   }
-  return { database, data, origin, isStopped, isWaiting, setAside, onBatch: options.onBatch, loaders: new Map() }
+  return { database, data, origin, feeds, onBatch: options.onBatch, loaders: new Map() }
 }
 
 /** The statements of one run that are sent at once; others wait, so that the connections are not all taken by one operation. */

@@ -20,7 +20,7 @@ export interface RequestContext {
 export interface CollectedOrigin {
   /** Cache tags of the reads. */
   readonly tags: Set<CacheTag>
-  /** The one data version of all reads of the run whose result is returned; null if they returned none. */
+  /** The one data version of all reads of the run whose result is returned; null if they returned none, or before the first commit. */
   version: string | null
   /** Whether the response may be cached: not if it has errors, or is valid for a moment only. */
   isCacheable: boolean
@@ -45,6 +45,17 @@ export interface LeftOutVault {
   readonly block: number
 }
 
+/** Problems of the feeds that a gateway follows, by the names that their positions are stored under. */
+export interface FeedProblems {
+  /** Feeds that ended with an error. */
+  readonly stopped: readonly string[]
+  /** Feeds that wait for the database, disk space, their file, or nodes of their chain. */
+  readonly waiting: readonly string[]
+  readonly setAside: readonly LeftOutVault[]
+}
+
+export const noProblems: FeedProblems = { stopped: [], waiting: [], setAside: [] }
+
 /** Called with the number of keys in each batch of a loader. */
 export type OnBatch = (loader: string, keys: number) => void
 
@@ -54,9 +65,7 @@ export interface Context {
   readonly onBatch?: OnBatch | undefined
   /** State of the data before the first read, so that no data in the response is older. */
   readonly data: DataKnown
-  readonly isStopped: (feed: string) => boolean
-  readonly isWaiting: (feed: string) => boolean
-  readonly setAside: () => readonly LeftOutVault[]
+  readonly feeds: () => FeedProblems
   readonly origin: CollectedOrigin
   /**
    * DataLoaders of this request, by their batch function. A Map, not a WeakMap keyed by the context: entries of a
@@ -73,7 +82,6 @@ export interface ContextOptions {
   readonly onBatch?: OnBatch | undefined
   /** Receives durations that include the wait for a connection. */
   readonly onStatement?: OnStatement | undefined
-  readonly isStopped?: (feed: string) => boolean
-  readonly isWaiting?: (feed: string) => boolean
-  readonly setAside?: () => readonly LeftOutVault[]
+  /** Returns the problems of the feeds that this gateway follows; without it there are none. */
+  readonly feeds?: () => FeedProblems
 }

@@ -62,6 +62,14 @@ const SetAsideVaultType = builder.objectRef<LeftOutVault>('SetAsideVault').imple
   }),
 })
 
+/** Adds the feeds that have a problem and no position yet, since none of their lines was applied. */
+function withUnread(read: readonly FeedState[], names: readonly string[]): FeedState[] {
+  const unread = [...new Set(names)].filter((name) => read.every((feed) => feed.name !== name))
+  const nothing = { line: 0, newestFactAt: null, readUntil: null, block: null }
+  const feeds = [...read, ...unread.map((name) => ({ name, ...nothing }))]
+  return feeds.sort((one, other) => (one.name < other.name ? -1 : 1))
+}
+
 export const Meta = builder.objectRef<DataKnown>('Meta').implement({
   description: 'How new the data is that the answer is made of.',
   fields: (t) => ({
@@ -83,19 +91,21 @@ export const Meta = builder.objectRef<DataKnown>('Meta').implement({
       type: [SetAsideVaultType],
       description:
         'Vaults that the gateway that answers has set aside: it reads no facts of theirs until they are mended.',
-      resolve: (_, __, context) => [...context.setAside()],
+      resolve: (_, __, context) => [...context.feeds().setAside],
     }),
     feeds: t.field({
       type: [Feed],
-      description: 'All feeds that facts have come from, by name.',
+      description:
+        'All feeds that facts have come from, and those that have stopped or wait before their first fact, by name.',
       resolve: async (_, __, context) => {
-        const feeds = await loadFeeds(context, null)
+        const { stopped, waiting } = context.feeds()
+        const feeds = withUnread(await loadFeeds(context, null), [...stopped, ...waiting])
         const names = shortNames(feeds.map(({ name }) => name))
         return feeds.map((feed, index) => ({
           ...feed,
           name: names[index] ?? feed.name,
-          isStopped: context.isStopped(feed.name),
-          isWaiting: context.isWaiting(feed.name),
+          isStopped: stopped.includes(feed.name),
+          isWaiting: waiting.includes(feed.name),
         }))
       },
     }),

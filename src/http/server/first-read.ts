@@ -8,34 +8,38 @@ export interface FirstRead {
 
 /**
  * Reads what a new connection sends before its turn comes to be parsed. Reading 64 KB takes some 20 us, parsing them up to
- * 20 ms. A connection whose client ends it meanwhile is closed: Node would not answer it either.
+ * 20 ms. A connection whose client ends it meanwhile is closed, unless its input is long: then the end is not read.
  * @param socket that was accepted paused (`pauseOnConnect` of node:net)
- * @param onInput called with whether the input is short: once the first bytes were read and the client has not left
- *   before the next iteration of the event loop, or has sent nothing for a second; again where it becomes long. Not
- *   called after the end.
+ * @param isIdle tells whether no connection waits: the first bytes are then parsed at once
+ * @param onInput called with whether the input is short: with the first bytes, where it is idle; else in the next
+ *   iteration of the event loop, if the client has not left; after a second without bytes; again where it becomes long.
+ *   Not called after the end.
  */
-export function readFirst(socket: Socket, onInput: (isShort: boolean) => void): FirstRead {
+export function readFirst(socket: Socket, isIdle: () => boolean, onInput: (isShort: boolean) => void): FirstRead {
   const chunks: Buffer[] = []
   let length = 0
-  let hasEnded = false
+  let isOver = false
 
+  /** Gives the bytes back to the stream, which reads on only if they are less than its buffer may have. */
   function end(): void {
-    hasEnded = true
+    isOver = true
     socket.off('data', onData).off('end', onLeft).off('timeout', onShort).setTimeout(0)
     socket.pause()
     for (const bytes of chunks.splice(0).reverse()) socket.unshift(bytes)
   }
   const onData = (bytes: Buffer): void => {
+    socket.setTimeout(0).off('timeout', onShort)
     chunks.push(bytes)
     length += bytes.length
     if (length > shortBytes) {
-      // The stream reads on only where this is less than what it may buffer.
       end()
       onInput(false)
-    } else if (chunks.length === 1) setImmediate(() => setImmediate(onShort))
+    } else if (chunks.length > 1) return
+    else if (isIdle()) onShort()
+    else setImmediate(() => setImmediate(onShort))
   }
   const onShort = (): void => {
-    if (!hasEnded && !socket.destroyed) onInput(true)
+    if (!isOver && !socket.destroyed) onInput(true)
   }
   const onLeft = (): void => void socket.destroy()
   // A client can reset its connection before the parser is there, which has a listener of its own.

@@ -1,3 +1,4 @@
+import { EventEmitter } from 'node:events'
 import type { Socket } from 'node:net'
 
 /**
@@ -7,9 +8,14 @@ import type { Socket } from 'node:net'
 export function pauseWhile(socket: Socket, holds: () => boolean): void {
   socket.on('resume', () => {
     if (!holds()) return
-    // A connection that was paused after resume() and before this event is read all the same: the parser stops the reads
-    // at the event `pause`, which pause() emits only where the stream flows.
+    // This event comes later than resume(). Where pause() was called in between, the parser begins to read at this event
+    // all the same, and another pause() would not emit `pause`, at which the parser stops.
     if (socket.isPaused()) socket.emit('pause')
     else socket.pause()
+  })
+  // Node resumes at the end of a message, which may be amid the buffered bytes of a stream. Node's own `on` would make the
+  // parser read by way of the stream from now on.
+  EventEmitter.prototype.on.call(socket, 'data', () => {
+    if (holds()) socket.pause()
   })
 }

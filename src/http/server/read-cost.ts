@@ -1,4 +1,4 @@
-/** Average time that the reads of one connection take: the newest ones count, and at first an assumed one. */
+/** Moving average of the time that the reads of one connection take, which begins with an assumed read. */
 export class ReadCost {
   #reads = 1
   #milliseconds = assumedMilliseconds
@@ -14,9 +14,38 @@ export class ReadCost {
   }
 }
 
-/** Time that a read of a connection is assumed to take of which nothing is known: two long ones. */
+/** Time of the assumed read: that of two expensive ones. */
 const assumedMilliseconds = 20
 /** Average below which the reads of a connection are cheap: a connection has it after about seven of them. */
 const lowMilliseconds = 3
-/** Number of reads that an average is of. */
+/** Number of reads that the average spans. */
 const countedReads = 64
+
+/** Milliseconds that reads took since connections last had to wait, by address. */
+export class SenderCosts {
+  readonly #spent = new Map<string, number>()
+  readonly #fewMilliseconds: number
+  #most = 0
+
+  /** @param fewMilliseconds below which no address is heavy */
+  constructor(fewMilliseconds: number) {
+    this.#fewMilliseconds = fewMilliseconds
+  }
+
+  add(sender: string, milliseconds: number): void {
+    const spent = (this.#spent.get(sender) ?? 0) + milliseconds
+    this.#spent.set(sender, spent)
+    this.#most = Math.max(this.#most, spent)
+  }
+
+  /** Returns whether the connections of an address took long, also compared with others. */
+  isHeavy(sender: string): boolean {
+    const spent = this.#spent.get(sender) ?? 0
+    return spent >= this.#fewMilliseconds && spent >= this.#most / 4
+  }
+
+  clear(): void {
+    this.#spent.clear()
+    this.#most = 0
+  }
+}

@@ -3,7 +3,7 @@ import { FairQueue } from '../../graphql/execution/admission/fair-queue.ts'
 import { senderOfSocket } from '../sender.ts'
 import { readFirst } from './first-read.ts'
 import { pauseWhile } from './pause-while.ts'
-import { ReadCost } from './read-cost.ts'
+import { ReadCost, SenderCosts } from './read-cost.ts'
 
 /** Decides when the connections of one server are read. */
 export interface ReadPacing {
@@ -23,12 +23,13 @@ export interface ReadPacing {
  * it has not read yet, and resumed in the next iterations: those that took little time, or whose addresses did, at once;
  * a few of the others, whose addresses take turns.
  *
- * New connections wait for their turn too. libuv accepts one in each iteration. After a long iteration the next ones only
- * accept, for twice as long as that one took (`restsUntil`), or until none comes. This empties the kernel's queue, which
- * is first in, first out. What they send is read before it is parsed ({@link readFirst}): those with short input go first,
+ * New connections wait for their turn too. libuv accepts one in each iteration. After a long iteration, they and those in
+ * `others` wait for twice as long as that one took (`restsUntil`), or until no connection comes. This empties the
+ * kernel's queue, which is first in, first out. What they send is read before it is parsed ({@link readFirst}): those with short input go first,
  * so that a client whose address is that of an attack does not wait for all input of the attack.
  *
- * Where too many new connections of an address wait, one more replaces the oldest of them, which is closed.
+ * Where too many new connections of an address wait, one more replaces the oldest of them, which is closed; where too many
+ * wait in all with long input, the oldest of the address with the most.
  * @param milliseconds of one iteration in which connections are read
  * @param mostWaiting maximum number of new connections of one address that wait to be parsed; with long input a quarter
  */
@@ -41,14 +42,14 @@ export function createReadPacing(milliseconds: number, mostWaiting: number): Rea
   const light = new FairQueue<Socket>()
   /** New connections with short input. */
   const short = new FairQueue<Socket>()
-  /** New connections with long input, and paused ones of other addresses. */
+  /** New connections with long input. */
+  const long = new FairQueue<Socket>()
+  /** Paused connections of other addresses. */
   const others = new FairQueue<Socket>()
   const isPaused = new WeakSet<Socket>()
   const costs = new WeakMap<Socket, ReadCost>()
-  /** Milliseconds that reads took since connections last had to wait, by address. */
-  const spent = new Map<string, number>()
-  let mostSpent = 0
-  /** Number of turns of other connections in one iteration. */
+  const costsOfSenders = new SenderCosts(milliseconds / 4)
+  /** Number of turns of `short`, `long` and `others`, each, in one iteration. */
   let turns = turnsPerIteration
   let isScheduled = false
   let accepted = 0
@@ -82,27 +83,18 @@ export function createReadPacing(milliseconds: number, mostWaiting: number): Rea
     readSince = null
     resumeNext(light, turnsPerIteration)
     if (now >= restsUntil) {
-      resumeNext(short, turns)
-      resumeNext(others, turns)
+      for (const queue of [short, long, others]) resumeNext(queue, turns)
     }
-    if (light.size + short.size + others.size > 0 || now < restsUntil || mayComeMore) schedule()
-    else {
-      spent.clear()
-      mostSpent = 0
-    }
+    if (countWaiting() > 0 || now < restsUntil || mayComeMore) schedule()
+    else costsOfSenders.clear()
   }
 
-  /** Charges a read to its connection and its address. Node runs it as soon as all of the read is parsed. */
+  /** Charges a read to its connection and its address. Runs after the read, or where the next connection's read begins. */
   function endRead(): void {
     if (newest === null) return
     const took = performance.now() - newest.at
     costOf(newest.socket).add(took)
-    if (took >= chargedMilliseconds) {
-      const sender = senderOfSocket(newest.socket)
-      const ofSender = (spent.get(sender) ?? 0) + took
-      spent.set(sender, ofSender)
-      mostSpent = Math.max(mostSpent, ofSender)
-    }
+    if (took >= chargedMilliseconds) costsOfSenders.add(senderOfSocket(newest.socket), took)
     newest = null
   }
 
@@ -141,25 +133,27 @@ export function createReadPacing(milliseconds: number, mostWaiting: number): Rea
 
   function waitToBegin(socket: Socket, queue: FairQueue<Socket>): void {
     const sender = senderOfSocket(socket)
-    const most = queue === short ? mostWaiting : Math.min(mostWaiting / 4, queue.sizeOf(sender) + mostLong - queue.size)
-    if (queue.sizeOf(sender) >= most) {
-      const oldest = queue.oldestOf(sender) ?? socket
-      queue.delete(sender, oldest)
-      oldest.destroy()
-    }
-    if (!socket.destroyed) wait(socket, queue)
+    const most = queue === long ? mostWaiting / 4 : mostWaiting
+    if (queue.sizeOf(sender) >= most) closeOldest(queue, sender)
+    else if (queue === long && long.size >= mostLong) closeOldest(long, long.largest() ?? sender)
+    wait(socket, queue)
   }
 
-  /** Returns whether the connections of an address took long, also compared with others. */
-  function isHeavy(sender: string): boolean {
-    const ofSender = spent.get(sender) ?? 0
-    return ofSender >= milliseconds / 4 && ofSender >= mostSpent / 4
+  function closeOldest(queue: FairQueue<Socket>, sender: string): void {
+    const oldest = queue.oldestOf(sender)
+    if (oldest === undefined) return
+    queue.delete(sender, oldest)
+    oldest.destroy()
+  }
+
+  function countWaiting(): number {
+    return light.size + short.size + long.size + others.size
   }
 
   function pauseAll(): void {
     for (const socket of reading) {
       socket.pause()
-      wait(socket, isHeavy(senderOfSocket(socket)) && !costOf(socket).isLow ? others : light)
+      wait(socket, costsOfSenders.isHeavy(senderOfSocket(socket)) && !costOf(socket).isLow ? others : light)
     }
     reading.clear()
   }
@@ -167,11 +161,15 @@ export function createReadPacing(milliseconds: number, mostWaiting: number): Rea
   return {
     add(socket, begin) {
       const sender = senderOfSocket(socket)
+      // Not while connections come one after the other, of which some have left when their turn comes.
+      const wasIdle = !isScheduled
+      const isIdle = (): boolean => wasIdle && countWaiting() === 0
       accepted++
       schedule()
-      const first = readFirst(socket, (isShort) => {
+      const first = readFirst(socket, isIdle, (isShort) => {
         short.delete(sender, socket)
-        waitToBegin(socket, isShort ? short : others)
+        if (isShort && isIdle()) resume(socket)
+        else waitToBegin(socket, isShort ? short : long)
       })
       beginOf.set(socket, () => {
         first.end()
@@ -180,13 +178,14 @@ export function createReadPacing(milliseconds: number, mostWaiting: number): Rea
       })
       socket.once('close', () => {
         reading.delete(socket)
-        for (const queue of [light, short, others]) queue.delete(sender, socket)
+        for (const queue of [light, short, long, others]) queue.delete(sender, socket)
       })
     },
 
     onRead(socket) {
       const now = performance.now()
       if (newest?.socket !== socket) {
+        endRead()
         newest = { socket, at: now }
         process.nextTick(endRead)
       }
@@ -201,13 +200,13 @@ export function createReadPacing(milliseconds: number, mostWaiting: number): Rea
   }
 }
 
-/** Maximum number of turns in one iteration. */
+/** Maximum number of turns of one queue in one iteration. */
 const turnsPerIteration = 256
-/** Number of turns of other connections after a long iteration. */
+/** Number of turns after a long iteration. */
 const fewestTurns = 2
-/** Maximum number of connections with long input that wait in all: each has up to 80 KB. */
+/** Maximum number of new connections with long input that wait in all: each has up to 128 KB. */
 const mostLong = 1_024
-/** Number of waiting connections with which an address has few. */
+/** An address with fewer waiting connections than this has all of them resumed in one turn. */
 const few = 16
-/** Duration of a read that is worth a lookup of its address. */
+/** Minimum duration of a read that is charged to its address. */
 const chargedMilliseconds = 1

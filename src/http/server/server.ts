@@ -61,7 +61,7 @@ export class CannotListen extends Error {
 export async function listen(options: ServerOptions): Promise<HttpServer> {
   const { listener, onError, port, host, bounds = defaultHttpLimits, variable = 'PORT' } = options
   const open = new Set<Socket>()
-  /** Open connections that were read. */
+  /** Connections that are parsed. */
   const connections = new Map<Socket, Connection>()
   const waitingInAll = { count: 0 }
   const limits = createConnectionLimits({
@@ -97,7 +97,7 @@ export async function listen(options: ServerOptions): Promise<HttpServer> {
       headersTimeout: bounds.headersSeconds * 1000,
       requestTimeout: bounds.requestSeconds * 1000,
       keepAliveTimeout: bounds.idleSeconds * 1000,
-      // Maximum delay of the two timeouts above.
+      // Maximum delay of headersTimeout and requestTimeout.
       connectionsCheckingInterval: Math.min(1000, bounds.headersSeconds * 500),
     },
     (request, response) => {

@@ -39,3 +39,27 @@ test.each(['before the event resume', 'after it'])('a connection that is paused 
   socket.resume()
   await expect.poll(() => socket.bytesRead).toBe(bytesRead + 1)
 })
+
+test('a connection that is paused amid the buffered bytes of its stream is not read on', async () => {
+  let holds = false
+  const urls: (string | undefined)[] = []
+  server = createServer((request) => {
+    urls.push(request.url)
+    holds = true
+    request.socket.pause()
+  })
+  Object.assign(server, { pauseOnConnect: true })
+  const [parse] = server.listeners('connection')
+  server.removeAllListeners('connection').on('connection', (socket: Socket) => {
+    for (const url of ['/2', '/1']) socket.unshift(`GET ${url} HTTP/1.1\r\nHost: x\r\n\r\n`)
+    parse?.call(server, socket)
+    pauseWhile(socket, () => holds)
+    socket.resume()
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  connect((server.address() as AddressInfo).port, '127.0.0.1').on('error', () => undefined)
+  await expect.poll(() => urls).toEqual(['/1'])
+  await wait(100)
+  expect(urls).toEqual(['/1'])
+})

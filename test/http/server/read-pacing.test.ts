@@ -243,3 +243,28 @@ test('the bytes of a new connection are parsed in the order in which they came, 
   for (let at = 0; at < clients.length; at++) expect(texts.get(at) === bodyOf(at), String(at)).toBe(true)
   await close(1)
 })
+
+/** Returns how many clients are answered that end their side with the request. */
+async function answeredHalfClosed(count: number): Promise<number> {
+  const { port, close } = await listen({
+    listener: (_, response) => {
+      setImmediate(() => response.end('done'))
+      return Promise.resolve()
+    },
+    onError: (error) => expect.fail(String(error)),
+    port: 0,
+    host: '127.0.0.1',
+  })
+  let answered = 0
+  for (let at = 0; at < count; at++) {
+    const socket = connect({ port, host: '127.0.0.1' }).on('data', () => answered++)
+    socket.end('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+    await once(socket, 'close')
+  }
+  await close(1)
+  return answered
+}
+
+test('a client that ends its side with its request is answered where nothing waits', async () => {
+  expect(await answeredHalfClosed(20)).toBeGreaterThan(15)
+})

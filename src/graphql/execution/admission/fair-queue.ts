@@ -21,6 +21,13 @@ export class FairQueue<Entry> {
     return this.#bySender.get(sender)?.values().next().value
   }
 
+  /** Returns the sender with the most entries, in time linear to the number of senders; undefined if there is none. */
+  largest(): string | undefined {
+    let largest: string | undefined
+    for (const [sender, { size }] of this.#bySender) if (size > this.sizeOf(largest ?? '')) largest = sender
+    return largest
+  }
+
   add(sender: string, entry: Entry): void {
     const entries = this.#bySender.get(sender) ?? new Set()
     this.#bySender.set(sender, entries.add(entry))
