@@ -4,6 +4,7 @@ import type { Database, Read, VersionedReader } from '../../../src/database/data
 import { openDatabase } from '../../../src/database/open.ts'
 import { openPostgreSql } from '../../../src/database/postgresql/database.ts'
 import { createOnServer, postgresUrl, readingBy } from '../../support/database.ts'
+import { defaultHttpLimits } from '../../../src/limits.ts'
 import { gatewayOn, type TestGateway } from '../../support/gateway.ts'
 import { noOwnPostgreSql, type OwnPostgreSql, startOwnPostgreSql } from '../../support/own-postgresql.ts'
 import { apply, deposit, mark, midnight, opened, position, strategy, vaultA } from '../../support/world.ts'
@@ -114,7 +115,8 @@ describe.skipIf(postgresUrl === undefined || noOwnPostgreSql !== null)('a snapsh
           isLong,
         ),
     }
-    return gatewayOn(tornReads)
+    // A slow server ends the reads of both attempts late.
+    return gatewayOn(tornReads, { bounds: { ...defaultHttpLimits, answerSeconds: 50 } })
   }
 
   describe.each(['running', 'idle'] as const)('that replay ends while it is %s', (kind) => {
