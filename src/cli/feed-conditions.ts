@@ -2,19 +2,16 @@ import { ChainDiverged } from '../chain/errors.ts'
 import type { SetAsideVault } from '../chain/progress/set-aside.ts'
 import { BadFact } from '../feed/errors.ts'
 import type { PathWatcher } from '../feed/reading/growing-file.ts'
+import type { FeedProblems } from '../graphql/execution/context.ts'
 import type { Log } from './log.ts'
 
 /**
  * State of the followed feeds, shared by all processes of the gateway. Feeds are identified by the names of their
  * positions.
  */
-export interface FeedConditions {
+export interface FeedConditions extends FeedProblems {
   /** Why the gateway is not ready because of a feed, without details for untrusted clients; null where it is ready. */
   readonly reason: string | null
-  /** Feeds that ended with an error. */
-  readonly stopped: readonly string[]
-  /** Feeds that wait for the database, disk space, their file, or nodes of their chain that can be read. */
-  readonly waiting: readonly string[]
   /** Vaults of chains that are set aside, while the others are read. */
   readonly setAside: readonly SetAsideVault[]
 }

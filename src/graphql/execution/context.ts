@@ -20,7 +20,10 @@ export interface RequestContext {
 export interface CollectedOrigin {
   /** Cache tags of the reads. */
   readonly tags: Set<CacheTag>
-  /** The one data version of all reads of the run whose result is returned; null if they returned none, or before the first commit. */
+  /**
+   * The one data version of all reads of the run whose result is returned; null if they returned none, or before the first
+   * commit.
+   */
   version: string | null
   /** Whether the response may be cached: not if it has errors, or is valid for a moment only. */
   isCacheable: boolean

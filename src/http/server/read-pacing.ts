@@ -25,8 +25,8 @@ export interface ReadPacing {
  *
  * New connections wait for their turn too. libuv accepts one in each iteration. After a long iteration, they and those in
  * `others` wait for twice as long as that one took (`restsUntil`), or until no connection comes. This empties the
- * kernel's queue, which is first in, first out. What they send is read before it is parsed ({@link readFirst}): those with short input go first,
- * so that a client whose address is that of an attack does not wait for all input of the attack.
+ * kernel's queue, which is first in, first out. What they send is read before it is parsed ({@link readFirst}): those with
+ * short input go first, so that a client whose address is that of an attack does not wait for all input of the attack.
  *
  * Where too many new connections of an address wait, one more replaces the oldest of them, which is closed; where too many
  * wait in all with long input, the oldest of the address with the most.

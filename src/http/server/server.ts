@@ -119,10 +119,11 @@ export async function listen(options: ServerOptions): Promise<HttpServer> {
   server.on('checkContinue', (request, response) => void server.emit('request', request, response))
   // Unknown expectations are ignored, which RFC 9110 permits.
   server.on('checkExpectation', (request, response) => void server.emit('request', request, response))
-  // Node's maxConnections is not used: a worker that has reached it returns the connection to the primary, which offers
-  // it again.
+  // Node's own listener adds the parser: it runs when it is the connection's turn.
   const [beginParsing] = server.listeners('connection')
   server.removeAllListeners('connection').on('connection', (socket: Socket) => {
+    // Node's maxConnections is not used: a worker that has reached it returns the connection to the primary, which offers
+    // it again.
     const admitted = limits.admit(socket.remoteAddress)
     if (admitted === null) return void socket.destroy()
     open.add(socket)

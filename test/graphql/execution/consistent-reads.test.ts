@@ -1,5 +1,8 @@
 import { beforeEach, describe, expect, test } from 'vitest'
+import { readFeedStates } from '../../../src/database/read/feed.ts'
 import type { FactInput } from '../../../src/feed/fact/fact.ts'
+import { createConsistentReads } from '../../../src/graphql/execution/consistent-reads.ts'
+import type { CollectedOrigin } from '../../../src/graphql/execution/context.ts'
 import { emptyDatabase, readingBy, type TestDatabase } from '../../support/database.ts'
 import { gatewayOn, type TestGateway } from '../../support/gateway.ts'
 import { apply, deposit, mark, midnight, opened, position, strategy, vaultA, vaultB } from '../../support/world.ts'
@@ -201,3 +204,14 @@ function vaultsIn(data: unknown): Told[] {
   if ('valueUsd' in data && 'positions' in data) return [data as Told]
   return Object.values(data).flatMap(vaultsIn)
 }
+
+test('reads of a database without a commit have no version', async () => {
+  const empty = await emptyDatabase()
+  const origin: CollectedOrigin = { tags: new Set(), version: 'none yet', isCacheable: true }
+  const run = createConsistentReads(empty)
+  await run({ report: String, sender: 'one', origin }, ({ database }) => readFeedStates(database))
+  expect(origin.version).toBeNull()
+  await apply(empty, [strategy('first')])
+  await run({ report: String, sender: 'one', origin }, ({ database }) => readFeedStates(database))
+  expect(origin.version).toMatch(/^1\.\d+$/)
+})

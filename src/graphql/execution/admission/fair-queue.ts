@@ -24,7 +24,10 @@ export class FairQueue<Entry> {
   /** Returns the sender with the most entries, in time linear to the number of senders; undefined if there is none. */
   largest(): string | undefined {
     let largest: string | undefined
-    for (const [sender, { size }] of this.#bySender) if (size > this.sizeOf(largest ?? '')) largest = sender
+    let most = 0
+    for (const [sender, { size }] of this.#bySender) {
+      if (size > most) [largest, most] = [sender, size]
+    }
     return largest
   }
 

@@ -64,3 +64,12 @@ test('serves senders in turn, each first in first out, whoever leaves', () => {
     }),
   )
 })
+
+test('the sender with the most entries is found, also after some were taken', () => {
+  const queue = new FairQueue<number>()
+  expect(queue.largest()).toBeUndefined()
+  for (const [entry, sender] of ['a', 'b', 'b', 'c', 'b', 'c'].entries()) queue.add(sender, entry)
+  expect(queue.largest()).toBe('b')
+  for (let taken = 0; taken < 2; taken++) queue.takeOf('b')
+  expect(queue.largest()).toBe('c')
+})
