@@ -25,8 +25,8 @@ export const mostCursorCharacters = 300
 export const defaultQueryLimits = {
   /** Ten times the longest query of the README; GraphiQL's introspection query has 2 KB. */
   bytes: 20_000,
-  /** Each error looks for its line and column. A formatted query has a line for each field. */
-  lines: 2_000,
+  /** Each error counts them up to its place. A formatted query of as many tokens as it may have has fewer. */
+  lines: 1_000,
   /** Validation compares fields pairwise. GraphiQL's introspection query has about 400 tokens. */
   tokens: 1_000,
   /** Fields of one name in one selection set, which validation compares pairwise; merged fragments repeat a few. */

@@ -1,8 +1,9 @@
 import type { Attack } from './attacks.ts'
+import { defaultQueryLimits } from '../../../src/limits.ts'
 import { never, times } from './documents.ts'
 
-/** As many lines as a document may have, which are counted for the place of each error. */
-const lines = '\n'.repeat(1_900)
+/** About as many lines as a document may have, which are counted for the place of each error. */
+const lines = '\n'.repeat(defaultQueryLimits.lines - 100)
 const fault = 'errors of fields'
 
 /** Queries within the limits, whose execution fails in as many places as their cost permits. */
