@@ -1,4 +1,6 @@
 import {
+  type FieldNode,
+  getArgumentValues,
   getNullableType,
   type GraphQLField,
   isLeafType,
@@ -7,6 +9,7 @@ import {
   TypeMetaFieldDef,
 } from 'graphql'
 import { admissionLimits, assumedLengths, filterCosts, lookupCost, readCost } from '../../../limits.ts'
+import { usesVariables } from '../operation.ts'
 
 /** Cost of a list besides its items. */
 export interface PricedPage {
@@ -129,10 +132,40 @@ const momentArgument = 'at'
 /** With `last`, `first` has no effect. */
 const lengthArguments: readonly string[] = ['last', 'first', 'points', 'ids']
 
-/** Returns whether arguments can change the cost of a field: they select a length, or take lists. */
-export function hasPricedArguments({ args }: GraphQLField<unknown, unknown>): boolean {
-  const priced = [...lengthArguments, momentArgument]
-  return args.some(({ name, type }) => priced.includes(name) || !isLeafType(getNullableType(type)))
+/** Arguments that a field is priced by, besides those that take lists and input objects. */
+const pricedArguments: readonly string[] = [...lengthArguments, 'by', momentArgument]
+
+/** The values that one selection of a field gives to the arguments that it is priced by. */
+export interface GivenArguments {
+  readonly usesVariables: boolean
+  /** @param variables coerced */
+  readonly valuesFor: (variables: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>
+}
+
+const noArguments: GivenArguments = { usesVariables: false, valuesFor: () => ({}) }
+
+/** Returns the values of the arguments that a field is priced by; its price is computed without the others. */
+export function givenArguments(field: GraphQLField<unknown, unknown>, node: FieldNode): GivenArguments {
+  const args = field.args.filter(
+    ({ name, type }) => pricedArguments.includes(name) || !isLeafType(getNullableType(type)),
+  )
+  if (args.length === 0) return noArguments
+  const given = node.arguments?.filter(({ name }) => args.some((arg) => arg.name === name.value)) ?? []
+  const [pricedField, pricedNode] = [
+    { ...field, args },
+    { ...node, arguments: given },
+  ]
+  return {
+    usesVariables: usesVariables(given),
+    valuesFor: (variables) => {
+      try {
+        return getArgumentValues(pricedField, pricedNode, variables)
+      } catch {
+        // Execution rejects a value that cannot be coerced, before it reads anything.
+        return {}
+      }
+    },
+  }
 }
 
 /** Returns whether the type of a field is a list. */

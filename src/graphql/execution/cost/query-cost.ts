@@ -2,7 +2,6 @@ import {
   type DocumentNode,
   type FieldNode,
   type FragmentDefinitionNode,
-  getArgumentValues,
   getNamedType,
   type GraphQLCompositeType,
   type GraphQLField,
@@ -15,12 +14,12 @@ import {
   TypeMetaFieldDef,
   TypeNameMetaFieldDef,
 } from 'graphql'
-import { countNodes, usesVariables } from '../operation.ts'
+import { countNodes } from '../operation.ts'
 import {
   argumentCost,
   askedLength,
   filterCost,
-  hasPricedArguments,
+  givenArguments,
   isOfPage,
   lengthOf,
   noPage,
@@ -54,8 +53,9 @@ export interface OperationPrice {
 }
 
 /**
- * Prices an operation of a valid document with the fragments that it uses. The costs that depend on no variable are
- * computed once, here.
+ * Prices an operation of a valid document with the fragments that it uses. Costs that depend on no variable are computed
+ * here, once: all of them, where no argument that changes a price has a variable. A selection costs the same with and
+ * without @skip and @include.
  */
 export function priceOperation(
   schema: GraphQLSchema,
@@ -166,10 +166,9 @@ class Pricer {
     if (field === undefined) return { depth: 1, cost: { cost: 1, mostExpensive: [] }, usesVariables: false }
     const type = getNamedType(field.type)
     const inner = node.selectionSet && isCompositeType(type) ? this.selection(node.selectionSet, type) : nothing
-    const isPriced = hasPricedArguments(field)
-    const usesOwnVariables = isPriced && usesVariables(node.arguments ?? [])
+    const priced = givenArguments(field, node)
     const cost: CostFunction = (computation, page) => {
-      const given = isPriced ? argumentsOf(field, node, computation.variables) : {}
+      const given = priced.valuesFor(computation.variables)
       const asked = askedLength(given)
       const each = costAt(inner, computation, { length: asked?.length ?? 1, countCost: filterCost(given).count })
       const length = lengthOf(field, asked, page.length)
@@ -180,7 +179,7 @@ class Pricer {
       }
     }
     const depth = 1 + inner.depth
-    const dependsOnVariables = usesOwnVariables || inner.usesVariables
+    const dependsOnVariables = priced.usesVariables || inner.usesVariables
     return dependsOnVariables || isOfPage(field)
       ? { depth, cost, usesVariables: dependsOnVariables }
       : { depth, cost: cost(this.#constants, noPage), usesVariables: false }
@@ -203,17 +202,4 @@ function definitionOf(name: string, parent: GraphQLCompositeType): GraphQLField<
   if (name === SchemaMetaFieldDef.name) return SchemaMetaFieldDef
   if (name === TypeMetaFieldDef.name) return TypeMetaFieldDef
   return 'getFields' in parent ? parent.getFields()[name] : undefined
-}
-
-function argumentsOf(
-  field: GraphQLField<unknown, unknown>,
-  node: FieldNode,
-  variables: Computation['variables'],
-): Record<string, unknown> {
-  try {
-    return getArgumentValues(field, node, variables)
-  } catch {
-    // Execution rejects a value that cannot be coerced, before it reads anything.
-    return {}
-  }
 }
