@@ -1,6 +1,6 @@
 import type { Read, Value, Versioned, VersionedReader } from './database.ts'
 import { ReadCancelled, RecoveryConflict } from './errors.ts'
-import { decodeRows } from './decode-rows.ts'
+import { decodeRows } from './read/row-codec.ts'
 
 /** Sends a read to the snapshot and resolves with the rows as the driver returns them. */
 export type SendRead = (read: Read, values: readonly Value[]) => Promise<unknown[]>

@@ -4,7 +4,7 @@ import type { Database, VersionedReader } from '../../src/database/database.ts'
 import { migrate } from '../../src/database/prisma/migrations.ts'
 import { openPGlite } from '../../src/database/pglite/database.ts'
 import { openPostgreSql } from '../../src/database/postgresql/database.ts'
-import { withQuery } from '../../src/database/decode-rows.ts'
+import { withQuery } from '../../src/database/with-query.ts'
 
 /** The engine that the suite runs on: PGlite, or the PostgreSQL at this address, in databases of its own. */
 export const postgresUrl = process.env['TEST_DATABASE_URL']

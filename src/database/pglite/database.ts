@@ -20,7 +20,8 @@ import { classifyEmbeddedError, rejectWithOutage, adapterWithOutages } from '../
 import { createStatementRunner, type StatementRunner } from './prepared-statements.ts'
 import { requireDiskSpace } from './disk-space.ts'
 import { type RunStatement, TransactionQueue } from '../transaction-queue.ts'
-import { decodeRows, withQuery } from '../decode-rows.ts'
+import { decodeRows } from '../read/row-codec.ts'
+import { withQuery } from '../with-query.ts'
 
 /**
  * Opens the embedded database. A data directory belongs to one process at a time.

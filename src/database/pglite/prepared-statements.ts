@@ -56,11 +56,8 @@ export function createStatementRunner(pglite: PGlite): StatementRunner {
       const known = name === '' || prepared.has(name) ? descriptions.get(statement.name) : undefined
       const { types, fields } = known ?? (await describe(statement, name))
       const parsed = name === '' ? [serialize.parse({ text: statement.text, types })] : []
-      const texts = values.map((value, at) => encodeValue(pglite, value, types[at]))
-      const bound = serialize.bind({ statement: name, values: texts })
-      const messages = await exchange(pglite, ...parsed, bound, serialize.execute({}))
-      const rows = messagesNamed<{ fields: (string | null)[] }>(messages, 'dataRow')
-      return rows.map((row) => decodeRow(pglite, fields, row.fields))
+      const bound = serialize.bind({ statement: name, values: encodeValues(pglite, values, types) })
+      return rowsIn(await exchange(pglite, ...parsed, bound, serialize.execute({})), fields, pglite)
     })
   return {
     run: <Row>(statement: Statement, values: readonly Value[]) =>
@@ -87,13 +84,27 @@ function messagesNamed<Message>(messages: Messages, name: Messages[number]['name
   return messages.filter((message) => message.name === name) as unknown as Message[]
 }
 
-function encodeValue({ serializers }: PGlite, value: Value, type = 0): string | null {
-  if (value === null) return null
-  return serializers[type]?.(value) ?? String(value)
+/** Returns the texts of a statement's values. */
+function encodeValues({ serializers }: PGlite, values: readonly Value[], types: readonly number[]): (string | null)[] {
+  const texts: (string | null)[] = []
+  for (const [index, value] of values.entries()) {
+    texts.push(value === null ? null : (serializers[types[index] ?? 0]?.(value) ?? String(value)))
+  }
+  return texts
 }
 
-function decodeRow({ parsers }: PGlite, fields: readonly Field[], texts: readonly (string | null)[]): unknown {
-  const decodeField = ({ dataTypeID }: Field, text: string | null | undefined): unknown =>
-    text === null || text === undefined ? null : (parsers[dataTypeID]?.(text, dataTypeID) ?? text)
-  return Object.fromEntries(fields.map((field, at) => [field.name, decodeField(field, texts[at])]))
+/** Returns the rows among the messages, as objects with a property for each column. */
+function rowsIn(messages: Messages, columns: readonly Field[], { parsers }: PGlite): unknown[] {
+  const rows: unknown[] = []
+  for (const message of messages) {
+    if (message.name !== 'dataRow') continue
+    const texts = (message as unknown as { readonly fields: readonly (string | null)[] }).fields
+    const row: Record<string, unknown> = {}
+    for (const [index, { name, dataTypeID }] of columns.entries()) {
+      const text = texts[index] ?? null
+      row[name] = text === null ? null : (parsers[dataTypeID]?.(text, dataTypeID) ?? text)
+    }
+    rows.push(row)
+  }
+  return rows
 }

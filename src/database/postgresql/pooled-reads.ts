@@ -4,7 +4,7 @@ import type { Cancellation } from '../cancellation.ts'
 import type { AnyStatement, StatementReader, Value } from '../database.ts'
 import { Pipeline } from './pipeline.ts'
 import type { PipelineSource } from '../batching/batch-scheduler.ts'
-import { decodeRows } from '../decode-rows.ts'
+import { decodeRows } from '../read/row-codec.ts'
 
 /** Pools of connections for reads. */
 export interface ReadPools {

@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import { batchReads } from '../batching/batch-scheduler.ts'
 import type { Database } from '../database.ts'
-import { withQuery } from '../decode-rows.ts'
+import { withQuery } from '../with-query.ts'
 import { pooledReader, type ReadPools } from './pooled-reads.ts'
 import { pooledSnapshots } from './pooled-snapshots.ts'
 import { RetryingPool, type RetryingPoolOptions } from './retrying-pool.ts'

@@ -1,3 +1,4 @@
+import type { Statement, Versioned } from '../database.ts'
 import type { ColumnsIn, ModelColumns, SelectedRows } from '../prisma/columns.ts'
 import { dataVersion } from './commit-log.ts'
 
@@ -69,6 +70,29 @@ export function modelCodec<From extends SelectedRows, Row>(
 ): RowCodec<Row> {
   // The same methods, which take fewer texts, and return enums as such.
   return rowCodec(rowOf as (columns: Columns) => Row, order)
+}
+
+/** A row as the database sends it. Reads for responses include the version of the data in each row. */
+interface SentRow {
+  readonly encoded?: string | null
+  readonly key?: string
+  readonly dataVersion?: string
+}
+
+/**
+ * Decodes the rows of a statement, by its codec where it has one: then all rows are one text, or one text for each key.
+ * @param sent rows from the driver
+ * @returns the rows, with the version of their snapshot where the statement selects it
+ */
+export function decodeRows<Row>({ decode }: Statement, sent: unknown[]): Versioned<Row> {
+  const texts = sent as SentRow[]
+  // All rows of a statement are from one snapshot.
+  const version = texts[0]?.dataVersion ?? null
+  if (decode === undefined) return { rows: sent as Row[], version }
+  const lists: Row[][] = []
+  for (const { encoded, key } of texts) if (encoded != null) lists.push(decode(encoded, key) as Row[])
+  const [only, ...others] = lists
+  return { rows: only !== undefined && others.length === 0 ? only : ([] as Row[]).concat(...lists), version }
 }
 
 const asJson = (sql: string): string => `to_json(${sql})::text`

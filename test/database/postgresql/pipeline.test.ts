@@ -5,7 +5,7 @@ import { ReadCancelled } from '../../../src/database/errors.ts'
 import type { Reader } from '../../../src/database/database.ts'
 import { pooledReader } from '../../../src/database/postgresql/pooled-reads.ts'
 import { DatabaseUnavailable } from '../../../src/database/errors.ts'
-import { withQuery } from '../../../src/database/decode-rows.ts'
+import { withQuery } from '../../../src/database/with-query.ts'
 import { createOnServer, postgresUrl } from '../../support/database.ts'
 
 const of = (name: string, text: string) => ({

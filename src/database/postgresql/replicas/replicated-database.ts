@@ -1,5 +1,5 @@
 import type { Database, ReadServerState } from '../../database.ts'
-import { withQuery } from '../../decode-rows.ts'
+import { withQuery } from '../../with-query.ts'
 import { DatabaseRefused, DatabaseUnavailable, RecoveryConflict } from '../../errors.ts'
 import type { Warn } from '../read-pools.ts'
 import { ReplicaMonitor } from './replica-monitor.ts'
