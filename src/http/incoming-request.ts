@@ -6,9 +6,10 @@ export interface IncomingRequest {
   readonly query: URLSearchParams
   /** Path and query as sent by the client. */
   readonly target: string
-  readonly headerCount: number
-  /** Violation of HTTP/1.1 that Node's parser accepts; null if there is none. */
-  readonly flaw: string | null
+  /** Such as `1.1`. */
+  readonly httpVersion: string
+  /** Names and values in turn, as they were sent. */
+  readonly rawHeaders: readonly string[]
   header(name: string): string | null
   /** Returns all headers by name. */
   headerRecord(): Record<string, string>

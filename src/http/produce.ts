@@ -8,20 +8,20 @@ import { sameAnswerKey } from '../rest/handler.ts'
 import { type Answer, problem } from '../rest/problem.ts'
 import type { DataVersions } from './cache/data-versions.ts'
 import type { LetEdgesKeep } from './cache/edge.ts'
-import { type EncodedResponse, noOrigin } from './cache/encoded-response.ts'
-import type { Made, OnLeave, ResponseCache } from './cache/response-cache.ts'
+import { EncodedResponse } from './cache/encoded-response.ts'
+import type { OnLeave, ResponseCache } from './cache/response-cache.ts'
 import { graphqlPath, isGraphiqlPage } from './graphql/path.ts'
 import type { IncomingRequest } from './incoming-request.ts'
 import type { Exchange } from './middleware.ts'
 import { prefersCsv } from './middleware/content-negotiation.ts'
-import { lateAnswer, overloaded, refusalOf } from './refuse.ts'
+import { lateAnswer, overloaded, refusalOf, refuse } from './refuse.ts'
 import type { SharedCapacity } from './server/capacity/shared-capacity.ts'
 
 /** Answers a request of the interface from data. */
 export type Respond = (exchange: Exchange, context: RequestContext) => Answer | Promise<Answer>
 
 /** Produces a response within the limits of all others. */
-export type ProduceBy = (exchange: Exchange, onLeave: OnLeave, respond: Respond) => Promise<Made>
+export type ProduceBy = (exchange: Exchange, onLeave: OnLeave, respond: Respond) => Promise<EncodedResponse>
 
 /** The parts that serve responses from the cache, or produce them. */
 export interface CachedOptions {
@@ -71,7 +71,7 @@ function restKey(request: IncomingRequest): string | null {
 export function producer(
   { answerSeconds }: Pick<HttpLimits, 'answerSeconds'>,
   capacity: SharedCapacity,
-  letEdgesKeep: LetEdgesKeep,
+  letEdgesKeep: LetEdgesKeep | null,
 ): ProduceBy {
   async function attempt(exchange: Exchange, context: RequestContext, respond: Respond): Promise<Answer> {
     try {
@@ -89,19 +89,18 @@ export function producer(
 
   return async (exchange, onLeave, respond) => {
     const { request, sender, stamp, trace } = exchange
-    if (!capacity.answers.take(sender, 1)) {
-      return { answer: refusalOf(request, overloaded()), origin: noOrigin }
-    }
-    const origin: CollectedOrigin = { tags: new Set(), version: null, isCacheable: true }
+    if (!capacity.answers.take(sender, 1)) return refuse(request, overloaded())
+    const collected: CollectedOrigin = { tags: new Set(), version: null, isCacheable: true }
     const signal = new Canceller()
     onLeave(() => signal.abort())
-    const context = { report: trace.report, sender, signal, origin, data: stamp ?? unknownData }
+    const context = { report: trace.report, sender, signal, origin: collected, data: stamp ?? unknownData }
     const tooLate = (): Answer => refusalOf(request, lateAnswer(answerSeconds))
     const answer = await withinDeadline(attempt(exchange, context, respond), answerSeconds, signal, tooLate)
-    const { version, isCacheable } = origin
-    const tags = origin.tags.has('all vaults') ? withoutCovered(origin.tags) : origin.tags
+    const { version, isCacheable } = collected
+    const tags = collected.tags.has('all vaults') ? withoutCovered(collected.tags) : collected.tags
     // A response without reads is introspection: large and rare, it would only evict other responses.
-    return letEdgesKeep(request, { answer, origin: { tags: tags.size > 0 && isCacheable ? tags : null, version } })
+    const origin = { tags: tags.size > 0 && isCacheable ? tags : null, version }
+    return new EncodedResponse(letEdgesKeep?.(request, answer, origin) ?? answer, origin)
   }
 }
 

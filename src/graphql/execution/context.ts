@@ -13,7 +13,7 @@ export interface RequestContext {
   /** Collects what the response is made from. */
   readonly origin?: CollectedOrigin
   /** State of the data when the request begins. */
-  readonly data?: DataKnown
+  readonly data?: DataState
 }
 
 /** The data that a response is made from, collected while it is made. */
@@ -29,16 +29,20 @@ export interface CollectedOrigin {
   isCacheable: boolean
 }
 
-/** The data version that a process was last notified of, and the age of that state. */
-export interface DataKnown {
-  /** `seq.nonce` of the newest commit. */
+/** State of the data at a moment, as far as this process was notified of it. */
+export interface DataState {
+  /** `seq.nonce` of the newest commit notified; null in an empty database, and while no notifications arrive. */
   readonly version: string | null
+  /** Time of the newest fact at that version, in Unix seconds. */
   readonly newestTs: number | null
+  /**
+   * Whole seconds since this process last verified that it had received every notification; null before the first time.
+   */
   readonly ageSeconds: number | null
 }
 
 /** The state of the data of a process that hears of no commits. */
-export const unknownData: DataKnown = { version: null, newestTs: null, ageSeconds: null }
+export const unknownData: DataState = { version: null, newestTs: null, ageSeconds: null }
 
 /** A vault that a chain's reader has set aside. */
 export interface LeftOutVault {
@@ -67,7 +71,7 @@ export interface Context {
   readonly database: Reader
   readonly onBatch?: OnBatch | undefined
   /** State of the data before the first read, so that no data in the response is older. */
-  readonly data: DataKnown
+  readonly data: DataState
   readonly feeds: () => FeedProblems
   readonly origin: CollectedOrigin
   /**

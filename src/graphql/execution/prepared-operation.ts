@@ -11,6 +11,7 @@ import {
   Kind,
   type OperationDefinitionNode,
   OperationTypeNode,
+  type VariableDefinitionNode,
   visit,
 } from 'graphql'
 import { operationCacheLimits, type QueryLimits } from '../../limits.ts'
@@ -40,6 +41,8 @@ export class PreparedOperation {
   readonly #cost: OperationPrice['cost']
   /** Names of the variables of @skip and @include; null if graphql-js must evaluate a directive. */
   readonly #conditions: readonly string[] | null
+  /** Variables of @skip and @include whose type permits null. */
+  readonly #nullableConditions: readonly VariableDefinitionNode[]
   readonly #variants = new Map<SeparatePart | undefined, Map<string, CompiledOperation | null>>()
   #variantCount = 0
   readonly #onCompiled: () => void
@@ -65,6 +68,7 @@ export class PreparedOperation {
     this.#cost = cost
     this.sizeError = checkSize(size, limits)
     this.#conditions = conditions
+    this.#nullableConditions = nullableConditions(document, definition)
     this.#onCompiled = onCompiled
   }
 
@@ -89,15 +93,12 @@ export class PreparedOperation {
    * @param variables coerced
    */
   conditionError(variables: Variables): GraphQLError | null {
-    const nulls = (this.definition.variableDefinitions ?? []).filter(
-      ({ variable }) => variables[variable.name.value] === null,
-    )
-    if (nulls.length === 0) return null
-    const conditions = directiveVariables(this.document, this.definition)
-    const found = nulls.find(({ variable }) => conditions.has(variable.name.value))
-    if (found === undefined) return null
-    const message = `Variable "$${found.variable.name.value}" of @skip or @include must not be null.`
-    return new GraphQLError(message, { nodes: found })
+    for (const definition of this.#nullableConditions) {
+      const { value: name } = definition.variable.name
+      if (variables[name] !== null) continue
+      return new GraphQLError(`Variable "$${name}" of @skip or @include must not be null.`, { nodes: definition })
+    }
+    return null
   }
 
   /** Returns the cost of the operation with these variables, which are coerced. */
@@ -134,6 +135,17 @@ export class PreparedOperation {
     this.#onCompiled()
     return compiled
   }
+}
+
+/** Returns the definitions of an operation's variables of @skip and @include whose type permits null. */
+function nullableConditions(
+  document: DocumentNode,
+  operation: OperationDefinitionNode,
+): readonly VariableDefinitionNode[] {
+  const nullable = (operation.variableDefinitions ?? []).filter(({ type }) => type.kind !== Kind.NON_NULL_TYPE)
+  if (nullable.length === 0) return []
+  const conditions = directiveVariables(document, operation)
+  return nullable.filter(({ variable }) => conditions.has(variable.name.value))
 }
 
 /** Coerced variables, or the first error of coercion. */

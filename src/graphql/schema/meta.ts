@@ -1,6 +1,6 @@
 import { type FeedState, readFeedStates } from '../../database/read/feed.ts'
 import { builder } from './builder.ts'
-import type { DataKnown, LeftOutVault } from '../execution/context.ts'
+import type { DataState, LeftOutVault } from '../execution/context.ts'
 import { shortNames } from '../feed-names.ts'
 import { createWholeLoader } from '../execution/data-loaders.ts'
 
@@ -70,7 +70,7 @@ function withUnread(read: readonly FeedState[], names: readonly string[]): FeedS
   return feeds.sort((one, other) => (one.name < other.name ? -1 : 1))
 }
 
-export const Meta = builder.objectRef<DataKnown>('Meta').implement({
+export const Meta = builder.objectRef<DataState>('Meta').implement({
   description: 'How new the data is that the answer is made of.',
   fields: (t) => ({
     version: t.exposeString('version', {

@@ -1,19 +1,8 @@
+import type { DataState } from '../../graphql/execution/context.ts'
 import { sharedHeaders } from '../middleware/cors.ts'
 import { type HeaderList, headerList } from './encoded-response.ts'
 
-/** State of the data at a moment; a response reports the state from when it was begun. */
-export interface DataState {
-  /** `seq.nonce` of the newest commit notified; null in an empty database, and while no notifications arrive. */
-  readonly version: string | null
-  /** Time of the newest fact at that version, in Unix seconds. */
-  readonly newestTs: number | null
-  /**
-   * Whole seconds since this process last verified that it had received every notification; null before the first time.
-   */
-  readonly ageSeconds: number | null
-}
-
-/** Data state with the headers that report it, and the headers that every response has. */
+/** State of the data when a response is begun, with the headers that report it and those that every response has. */
 export interface Stamp extends DataState {
   readonly headers: HeaderList
 }

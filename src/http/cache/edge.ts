@@ -1,28 +1,27 @@
 import type { Answer } from '../../rest/problem.ts'
 import { isGraphiqlPage } from '../graphql/path.ts'
 import type { IncomingRequest } from '../incoming-request.ts'
-import type { Made } from './response-cache.ts'
+import type { DataOrigin } from './encoded-response.ts'
 
 /** Seconds for which an edge may answer by itself when the gateway answers with an error, or not at all. */
 const staleIfErrorSeconds = 60
 
-/** Lets the caches between the gateway and its clients keep a response that was made from data. */
-export type LetEdgesKeep = (request: IncomingRequest, made: Made) => Made
+/** Lets the caches between the gateway and its clients keep an answer, if it was made from data. */
+export type LetEdgesKeep = (request: IncomingRequest, answer: Answer, origin: DataOrigin) => Answer
 
 /**
  * Creates the rule by which edges keep responses: those from data that GET requests get, without errors. With API keys
  * they are marked as private, because an edge does not check the key.
- * @param seconds for which an edge answers without asking the gateway; 0 leaves every response as it is
+ * @param seconds for which an edge answers without asking the gateway
+ * @returns null where that is 0: every answer stays as it is
  * @see RFC 9111 (s-maxage), RFC 5861 (stale-while-revalidate, stale-if-error)
  */
-export function edgeRule(seconds: number, isOpen: boolean): LetEdgesKeep {
-  if (seconds === 0) return (_, made) => made
+export function edgeRule(seconds: number, isOpen: boolean): LetEdgesKeep | null {
+  if (seconds === 0) return null
   const shared = `public, max-age=0, s-maxage=${seconds}, stale-while-revalidate=${seconds}, stale-if-error=${staleIfErrorSeconds}`
   const cacheControl = isOpen ? shared : 'private, no-cache'
-  return (request, { answer, origin }) =>
-    origin.tags !== null && isUnmarkedResult(request, answer)
-      ? { answer: { ...answer, cacheControl, isForEdges: isOpen }, origin }
-      : { answer, origin }
+  return (request, answer, origin) =>
+    origin.tags !== null && isUnmarkedResult(request, answer) ? { ...answer, cacheControl, isForEdges: isOpen } : answer
 }
 
 /** Returns whether a response is a result of a GET request that does not say itself how long it may be kept. */

@@ -1,19 +1,12 @@
 import { LRUCache } from 'lru-cache'
-import type { Answer } from '../../rest/problem.ts'
-import { type DataOrigin, EncodedResponse } from './encoded-response.ts'
+import type { EncodedResponse } from './encoded-response.ts'
 import { TagHistory } from './tag-history.ts'
-
-/** A response, and the data it was produced from. */
-export interface Made {
-  readonly answer: Answer
-  readonly origin: DataOrigin
-}
 
 /** Registers a callback that runs when the client disconnects before its response. */
 export type OnLeave = (giveUp: () => void) => void
 
 /** Produces a response; called back when no client waits for it any more. */
-type Make = (onLeave: OnLeave) => Promise<Made>
+type Make = (onLeave: OnLeave) => Promise<EncodedResponse>
 
 /** Cache metrics. */
 export interface CacheFigures {
@@ -86,13 +79,12 @@ export function createResponseCache(bytes: number): ResponseCache {
     return undefined
   }
 
-  async function finish(key: string, making: Promise<Made>): Promise<EncodedResponse> {
+  async function finish(key: string, making: Promise<EncodedResponse>): Promise<EncodedResponse> {
     const begunAt = history.count
-    const { answer, origin } = await making
-    const finished = new EncodedResponse(answer, origin)
-    const tags = origin.tags && [...origin.tags]
+    const finished = await making
+    const tags = finished.origin.tags && [...finished.origin.tags]
     const stands = tags !== null && isKeeping && history.isUnchanged(tags, begunAt)
-    if (stands && answer.status === 200) kept.set(key, { finished, tags, begunAt })
+    if (stands && finished.status === 200) kept.set(key, { finished, tags, begunAt })
     return finished
   }
 
@@ -124,9 +116,7 @@ export function createResponseCache(bytes: number): ResponseCache {
 
   return {
     answer(key, sender, onLeave, make) {
-      if (key === null || !isKeeping) {
-        return make(onLeave).then(({ answer, origin }) => new EncodedResponse(answer, origin))
-      }
+      if (key === null || !isKeeping) return make(onLeave)
       const entry = current(key)
       counts[entry === undefined ? 'misses' : 'hits']++
       if (entry !== undefined) return entry.finished

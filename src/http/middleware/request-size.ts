@@ -27,17 +27,31 @@ export function requestBody(limits: HttpLimits): PathStages {
 }
 
 function sizeProblem(request: IncomingRequest, limits: HttpLimits): Answer | undefined {
-  const { target, headerCount } = request
+  const { target, rawHeaders } = request
   const targetBytes = Buffer.byteLength(target)
   if (targetBytes > limits.targetBytes) {
     const detail = `Path and query have ${targetBytes} bytes, more than ${limits.targetBytes}.`
     return problem('TARGET_TOO_LONG', detail)
   }
+  const headerCount = rawHeaders.length / 2
   if (headerCount > limits.headers) {
     return problem('HEADERS_TOO_LARGE', `There are ${headerCount} headers, more than ${limits.headers}.`)
   }
-  if (request.flaw !== null) return closing(problem('BAD_REQUEST', request.flaw))
+  const ambiguity = ambiguityOf(request)
+  if (ambiguity !== null) return closing(problem('BAD_REQUEST', ambiguity))
   return isHost(request.header('host') ?? '') ? undefined : problem('BAD_REQUEST', 'The header Host names no host.')
+}
+
+/** Returns the violation of HTTP/1.1 that Node's parser accepts and a proxy may read otherwise; null if there is none. */
+function ambiguityOf({ httpVersion, rawHeaders }: IncomingRequest): string | null {
+  if (httpVersion !== '1.1' && httpVersion !== '1.0') return 'This is not HTTP/1.1.'
+  // RFC 9112, section 3.2: with two, a proxy and a server may use different hosts.
+  let hosts = 0
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index]
+    if (name?.length === 4 && name.toLowerCase() === 'host') hosts++
+  }
+  return hosts > 1 ? 'There is more than one header Host.' : null
 }
 
 /**

@@ -3,12 +3,13 @@ import type { Socket } from 'node:net'
 import { bodyChunks } from '../../limits.ts'
 import type { IncomingRequest } from '../incoming-request.ts'
 import type { AdmittedConnection } from './connection-limits.ts'
+import { pauseWhile } from './pause-while.ts'
 import type { ReadPacing } from './read-pacing.ts'
 
 /** The connection of a request. */
 export interface RequestConnection {
-  /** Its place among the connections of the server. */
-  readonly place: AdmittedConnection
+  /** Counts it among the connections of the server. */
+  readonly admitted: AdmittedConnection
   /**
    * Begins a response after the responses to earlier requests on the connection: if it began before them, it would be
    * sent after them with an older data version.
@@ -24,8 +25,8 @@ export interface RequestConnection {
 export class BoundedRequest extends IncomingMessage implements IncomingRequest {
   declare method: string
   declare private isUpgrade: boolean
-  /** Its connection; null before the server begins the request. */
-  client: RequestConnection | null = null
+  /** Its connection, which is null before the server begins the request. Node has a property `connection`: the socket. */
+  clientConnection: RequestConnection | null = null
   /** Pacing of its server, which counts the time that its chunks take. */
   pacing: ReadPacing | null = null
   #target: string | undefined
@@ -51,22 +52,6 @@ export class BoundedRequest extends IncomingMessage implements IncomingRequest {
 
   get query(): URLSearchParams {
     return (this.#query ??= new URLSearchParams(this.target.slice(this.path.length + 1)))
-  }
-
-  get headerCount(): number {
-    return this.rawHeaders.length / 2
-  }
-
-  get flaw(): string | null {
-    const { httpVersion, rawHeaders } = this
-    if (httpVersion !== '1.1' && httpVersion !== '1.0') return 'This is not HTTP/1.1.'
-    // RFC 9112, section 3.2: with two, a proxy and a server may use different hosts.
-    let hosts = 0
-    for (let place = 0; place < rawHeaders.length; place += 2) {
-      const name = rawHeaders[place]
-      if (name?.length === 4 && name.toLowerCase() === 'host') hosts++
-    }
-    return hosts > 1 ? 'There is more than one header Host.' : null
   }
 
   get remoteAddress(): string | null {
@@ -101,7 +86,7 @@ export class BoundedRequest extends IncomingMessage implements IncomingRequest {
     skipChunks(this.socket)
     this.socket.pause()
     // A response that ends resumes the socket.
-    this.socket.on('resume', () => this.socket.pause())
+    pauseWhile(this.socket, () => true)
     this.#refuse?.()
     return false
   }

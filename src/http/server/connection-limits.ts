@@ -31,7 +31,7 @@ export interface AdmittedConnection {
   /** Its client, by {@link senderOfAddress}. */
   readonly sender: string
   /** Counts it among the streams from now on, which have a limit of their own. */
-  becomeStream(): void
+  countAsStream(): void
   /** Stops counting it: it has closed. */
   leave(): void
 }
@@ -58,7 +58,7 @@ export function createConnectionLimits(options: ConnectionLimitsOptions): Connec
     let isStream = false
     return {
       sender,
-      becomeStream() {
+      countAsStream() {
         if (isStream) return
         isStream = true
         leave(sender)

@@ -49,14 +49,14 @@ export class Connection implements RequestConnection {
   #refusal: string | null = null
 
   /**
-   * @param place among the connections of the server
+   * @param admitted counts it among the connections of the server
    * @param begin begins to answer a request
    */
   constructor(
     socket: Socket,
     bounds: PipelineLimits,
     waitingInAll: Waiting,
-    readonly place: AdmittedConnection,
+    readonly admitted: AdmittedConnection,
     begin: (response: Response) => void,
   ) {
     this.#socket = socket
@@ -78,7 +78,7 @@ export class Connection implements RequestConnection {
   add(response: Response): void {
     // A closed connection may still deliver requests of its last read.
     if (this.#socket.destroyed) return
-    response.req.client = this
+    response.req.clientConnection = this
     this.#newest = response
     if (this.#waiting.length === 0 && this.running.length < this.#bounds.pipelined) this.#run(response)
     else if (this.#mayWait()) this.#wait(response)

@@ -28,7 +28,7 @@ export type NodeListener = (request: BoundedRequest, response: ServerResponse<Bo
 export function nodeAdapter({ limits, capacity, begin, handle, trustedProxies }: AdapterOptions): NodeListener {
   const write = createResponseWriter()
   return async (request, response) => {
-    const { client } = request
+    const { clientConnection } = request
     const trace = begin(request)
     let share: BodyShare | undefined
     let hasLeft = false
@@ -40,7 +40,10 @@ export function nodeAdapter({ limits, capacity, begin, handle, trustedProxies }:
       stamp: null,
       request,
       trace,
-      sender: client !== null && trustedProxies === 0 ? client.place.sender : senderOf(request, trustedProxies),
+      sender:
+        clientConnection !== null && trustedProxies === 0
+          ? clientConnection.admitted.sender
+          : senderOf(request, trustedProxies),
       readBody: () => socketBody(request, response, limits, (share = new BodyShare(capacity.bodies, exchange.sender))),
       onLeave: (giveUp) => {
         if (hasLeft) giveUp()
@@ -56,7 +59,7 @@ export function nodeAdapter({ limits, capacity, begin, handle, trustedProxies }:
     })
     // A request that waited for earlier ones on its connection does not begin if its client has disconnected.
     const answer = (): ReturnType<typeof handle> | null => (hasLeft ? null : handle(exchange))
-    const answered = client === null ? answer() : client.inOrder(response, answer)
+    const answered = clientConnection === null ? answer() : clientConnection.inOrder(response, answer)
     const outgoing = answered instanceof Promise ? await answered : answered
     if (outgoing !== null) await write(response, outgoing)
   }
@@ -106,7 +109,7 @@ function send(
   const { req: request } = response
   const isHead = request.method === 'HEAD'
   if (stream !== undefined && !isHead) {
-    request.client?.place.becomeStream()
+    request.clientConnection?.admitted.countAsStream()
     return stream(beginStream(response, headers))
   }
   stream?.(null)

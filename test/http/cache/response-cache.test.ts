@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type ResponseCache, createResponseCache, type Made } from '../../../src/http/cache/response-cache.ts'
+import { EncodedResponse } from '../../../src/http/cache/encoded-response.ts'
+import { type ResponseCache, createResponseCache } from '../../../src/http/cache/response-cache.ts'
 
 const plenty = 1024 * 1024
 const noLeave = (): void => undefined
@@ -11,11 +12,9 @@ function listening(bytes = plenty): ResponseCache {
   return cache
 }
 
-function made(body: string, tags: readonly string[] | null, status = 200): Promise<Made> {
-  return Promise.resolve({
-    answer: { status, headers: { 'content-type': 'text/plain' }, body },
-    origin: { tags: tags && new Set(tags), version: null },
-  })
+function made(body: string, tags: readonly string[] | null, status = 200): Promise<EncodedResponse> {
+  const answer = { status, headers: { 'content-type': 'text/plain' }, body }
+  return Promise.resolve(new EncodedResponse(answer, { tags: tags && new Set(tags), version: null }))
 }
 
 /** A promise that the test keeps when it likes. */
@@ -58,7 +57,7 @@ describe('an answer', () => {
 
   test('that fails is not kept, and tells all who wait', async () => {
     const cache = listening()
-    const failing = (): Promise<Made> => Promise.reject(new Error('no answer'))
+    const failing = (): Promise<EncodedResponse> => Promise.reject(new Error('no answer'))
     const both = [cache.answer('key', sender, noLeave, failing), cache.answer('key', sender, noLeave, failing)]
     for (const each of both) await expect(each).rejects.toThrow('no answer')
     expect(await ask(cache, 'key', 'whole')).toBe('whole')
@@ -66,7 +65,7 @@ describe('an answer', () => {
 
   test('that another sender began, and that takes long, is not waited for', async () => {
     const cache = listening()
-    const { promise, resolve } = deferred<Made>()
+    const { promise, resolve } = deferred<EncodedResponse>()
     const slow = cache.answer('key', 'b', noLeave, () => promise)
     expect((await cache.answer('key', sender, noLeave, () => made('own', ['a']))).bytes.toString()).toBe('own')
     resolve(await made('of the other', ['a']))
@@ -85,7 +84,7 @@ describe('an answer', () => {
 
   test('begun before a change and finished after it is not kept, nor joined', async () => {
     const cache = listening()
-    const { promise, resolve } = deferred<Made>()
+    const { promise, resolve } = deferred<EncodedResponse>()
     const early = cache.answer('key', sender, noLeave, () => promise)
     cache.committed({ tags: ['a'] })
     const late = ask(cache, 'key', 'new')
@@ -99,7 +98,7 @@ describe('an answer', () => {
 
   test('begun before a change of something else is kept', async () => {
     const cache = listening()
-    const { promise, resolve } = deferred<Made>()
+    const { promise, resolve } = deferred<EncodedResponse>()
     const early = cache.answer('key', sender, noLeave, () => promise)
     cache.committed({ tags: ['b'] })
     resolve(await made('old', ['a']))
@@ -113,8 +112,8 @@ describe('an answer', () => {
     const onLeave = (giveUp: () => void): void => void leave.push(giveUp)
     let begun = 0
     let givenUp = 0
-    const { promise, resolve } = deferred<Made>()
-    const make = (whenLeft: (giveUp: () => void) => void): Promise<Made> => {
+    const { promise, resolve } = deferred<EncodedResponse>()
+    const make = (whenLeft: (giveUp: () => void) => void): Promise<EncodedResponse> => {
       begun++
       whenLeft(() => void givenUp++)
       return promise
@@ -146,7 +145,7 @@ describe('while changes are not heard of', () => {
 
   test('what was begun before is not kept after', async () => {
     const cache = listening()
-    const { promise, resolve } = deferred<Made>()
+    const { promise, resolve } = deferred<EncodedResponse>()
     const early = cache.answer('key', sender, noLeave, () => promise)
     cache.listening(false)
     cache.listening(true)

@@ -162,15 +162,15 @@ export function createAdmissionControl(options: AdmissionOptions): AdmissionCont
       admit()
     }
     const begun = performance.now()
-    let rest = 0
+    let pauseMilliseconds = 0
     try {
       const result = work()
-      rest = performance.now() - begun
+      pauseMilliseconds = performance.now() - begun
       return await result
     } finally {
       // The event loop handles pending network events before the next work begins. Synchronous work, such as parsing and
       // introspection, takes at most half of its time, because short requests need several iterations.
-      if (rest > 1) setTimeout(release, rest)
+      if (pauseMilliseconds > 1) setTimeout(release, pauseMilliseconds)
       else setImmediate(release)
     }
   }

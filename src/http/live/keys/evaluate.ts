@@ -1,7 +1,8 @@
 import type { RequestContext } from '../../../graphql/execution/context.ts'
 import type { Answer } from '../../../rest/problem.ts'
 import type { DataVersions } from '../../cache/data-versions.ts'
-import type { Made, OnLeave, ResponseCache } from '../../cache/response-cache.ts'
+import type { EncodedResponse } from '../../cache/encoded-response.ts'
+import type { OnLeave, ResponseCache } from '../../cache/response-cache.ts'
 import type { IncomingRequest } from '../../incoming-request.ts'
 import type { Exchange } from '../../middleware.ts'
 import { type Evaluation, laterVersion } from './live-source.ts'
@@ -25,7 +26,11 @@ export interface EvaluateOptions {
   readonly cache: ResponseCache
   readonly data: DataVersions
   /** Produces a response within the limits on concurrency, and within its deadline. */
-  readonly produce: (exchange: Exchange, onLeave: OnLeave, respond: AskedResponse['respond']) => Promise<Made>
+  readonly produce: (
+    exchange: Exchange,
+    onLeave: OnLeave,
+    respond: AskedResponse['respond'],
+  ) => Promise<EncodedResponse>
   /** Reports an unexpected error, by a request id. */
   readonly report: (error: unknown, requestId: string) => void
 }
@@ -71,8 +76,8 @@ function requestOf(path: string): IncomingRequest {
     path,
     target: path,
     query: new URLSearchParams(),
-    headerCount: 0,
-    flaw: null,
+    httpVersion: '1.1',
+    rawHeaders: [],
     remoteAddress: null,
     header: () => null,
     headerRecord: () => ({}),

@@ -114,7 +114,7 @@ export class LiveKeys implements LiveKeyHost {
     })
   }
 
-  /** Notes what a commit changed; without tags, that anything may have changed. */
+  /** Notes what a commit changed: anything, if it has no tags, which no batch of facts writes. */
   committed(tags: readonly string[]): void {
     if (tags.length === 0) return this.#changeAll()
     this.#history.change(tags)

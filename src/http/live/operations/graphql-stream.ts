@@ -153,7 +153,9 @@ async function asEvents(exchange: Exchange, next: Handler): Promise<Reply> {
   const { request } = exchange
   const asJson = {
     ...{ method: request.method, path: request.path, target: request.target, query: request.query },
-    ...{ headerCount: request.headerCount, flaw: request.flaw, remoteAddress: request.remoteAddress },
+    httpVersion: request.httpVersion,
+    rawHeaders: request.rawHeaders,
+    remoteAddress: request.remoteAddress,
     header: (name: string) => (name === 'accept' ? 'application/graphql-response+json' : request.header(name)),
     headerRecord: () => ({ ...request.headerRecord(), accept: 'application/graphql-response+json' }),
   }
