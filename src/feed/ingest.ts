@@ -5,7 +5,7 @@ import { createAttempt, rejectedLines } from './attempt.ts'
 import { type Batch, maxBatchLines, parseBatch } from './batch.ts'
 import { Checkpoints, countOutcomes, emptySummary, type Summary } from './checkpoints.ts'
 import { BadFact, UnrepeatableFeed } from './errors.ts'
-import { applyRound } from './jobs/round.ts'
+import { type AppliedRound, applyRound } from './jobs/round.ts'
 import { type LineSegment, segmentsIn } from './jobs/segments.ts'
 import type { Writer } from './jobs/writer.ts'
 import type { LineOutcome } from './projector/line-outcome.ts'
@@ -133,37 +133,38 @@ async function applySource(options: IngestOptions, run: Run, checkpoints: Checkp
   }
   for await (const { lines, parts } of segmentsIn(readSource(source), writers.length)) {
     if (isAborted()) return
-    const committed = parts === null ? [] : await checkpointed(applyByParts(options, run, lines, parts, onHandled))
-    if (committed === null) continue
+    const round = parts === null ? noRound : await checkpointed(applyByParts(options, run, lines, parts, onHandled))
+    if (round.expected !== null) continue
+    // Lines that writers of a failed round have committed are known now, and keep their outcomes.
     let next = parseBatch(source, nowSeconds, lines, 0)
     for (let from = 0; from < lines.length; from += maxBatchLines) {
       const batch = await next
       if (isAborted()) return
       // Parses the next batch while the database processes this one.
       next = parseBatch(source, nowSeconds, lines, from + maxBatchLines)
-      await checkpointed(applyLines(options, run, batch, committed.slice(from, from + maxBatchLines), onHandled))
+      await checkpointed(applyLines(options, run, batch, round.outcomes.slice(from, from + maxBatchLines), onHandled))
     }
   }
 }
 
-/**
- * Applies lines by several writers.
- * @returns null where all are committed; else the outcomes of those that are, by line, with which all are applied again
- */
+/** The round of lines that the run applies itself: none of them is committed yet. */
+const noRound: AppliedRound = { outcomes: [], expected: null }
+
+/** Applies lines by several writers. Where not all are committed, the run stays as it is: all lines are to be applied again. */
 async function applyByParts(
   options: IngestOptions,
   run: Run,
   lines: readonly Line[],
   parts: NonNullable<LineSegment['parts']>,
   onHandled: (last: Line) => void,
-): Promise<readonly (LineOutcome | undefined)[] | null> {
-  const applied = await applyRound({ ...options, ...run }, lines, parts)
-  if (applied.expected === null) return applied.outcomes
+): Promise<AppliedRound> {
+  const round = await applyRound({ ...options, ...run }, lines, parts)
+  if (round.expected === null) return round
   options.rejects?.keep()
-  run.expected = applied.expected
-  countOutcomes(run, lines, applied.outcomes)
+  run.expected = round.expected
+  countOutcomes(run, lines, round.outcomes)
   onHandled(lines.at(-1) as Line)
-  return null
+  return round
 }
 
 /**
