@@ -22,8 +22,8 @@ export interface ExecutionError {
 export interface Execution {
   /** JSON text of the requested part; null where it is missing. */
   readonly part: string | null
-  /** JSON text of the rest of the data. */
-  readonly rest: string
+  /** JSON text of the data without that part. */
+  readonly remainder: string
   readonly errors?: readonly ExecutionError[]
 }
 
@@ -121,15 +121,15 @@ async function run<Context>(
   for (const name in segments) variables[name] = decoded(name, segments[name] as string)
   Object.assign(variables, readParameters(route.parameters, request.query))
   const past = route.past !== undefined && route.past.parameter in variables ? route.past : null
-  const { part, rest, errors } = await executor.runOwn((past ?? route).requested, variables, context)
+  const { part, remainder, errors } = await executor.runOwn((past ?? route).requested, variables, context)
   const [error] = errors ?? []
   if (error !== undefined) return failure(route, error)
   if (part === null || part === 'null') {
     const moment = past === null ? '' : `, or it had not begun at ${String(variables[past.parameter])}`
     return problem('VAULT_NOT_FOUND', `no vault is known at ${String(variables['address'])}${moment}`)
   }
-  const next = route.next?.(JSON.parse(rest) as never) ?? null
-  const isFinal = past?.isFinal(JSON.parse(rest) as never) === true
+  const next = route.next?.(JSON.parse(remainder) as never) ?? null
+  const isFinal = past?.isFinal(JSON.parse(remainder) as never) === true
   const isCsv = asCsv && route.documentation.isTable === true
   const ofType = isCsv ? csvHeaders : route.documentation.isTable === true ? tableHeaders : jsonHeaders
   const headers = next === null ? ofType : { ...ofType, ...linked(request, route, next) }

@@ -45,7 +45,7 @@ export interface Route {
   readonly parameters: Readonly<Record<string, Parameter>>
   /** Its path is null in the result where the vault does not exist. */
   readonly requested: RequestedOperation
-  /** Returns the cursor of the next page from the rest of the result; null where there is none. */
+  /** Returns the cursor of the next page from the data without the body; null where there is none. */
   readonly next?: (data: never) => string | null | undefined
   readonly past?: Omit<PastRoute<never>, 'document'> & { readonly requested: RequestedOperation }
 }
@@ -55,7 +55,7 @@ export interface PastRoute<Data> {
   /** The parameter that asks for it. */
   readonly parameter: string
   readonly document: TypedDocumentString<Data, never>
-  /** Tells by the rest of the result whether the answer can never change. */
+  /** Tells by the data without the body whether the answer can never change. */
   readonly isFinal: (data: Data) => boolean
 }
 

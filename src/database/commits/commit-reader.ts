@@ -13,6 +13,7 @@ export const commitChannel = 'vault_gateway_commits'
  */
 const maxCommits = 1_000
 
+/** The cache tags of a commit are in the column `sources`. */
 const columns = `seq::float8 as seq, version, newest_ts::float8 as "newestTs", sources as tags`
 
 const newest: Statement = {

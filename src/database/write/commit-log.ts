@@ -41,7 +41,7 @@ export interface LoggedBatch {
   readonly nonce: string
   /** Time of the newest fact in the batch, in Unix seconds; null where it is not known. */
   readonly newestTs: number | null
-  /** Cache tags of everything that the batch changes. */
+  /** Cache tags of everything that the batch changes, which the column `sources` holds. */
   readonly tags: readonly CacheTag[]
   /** Number of ledger rows that the batch writes. */
   readonly ledgerRows: number

@@ -54,7 +54,7 @@ export interface ExecutedDocument {
   /** JSON text of the separate part; null if there is none. */
   readonly part: string | null
   /** JSON text of the data without the separate part. */
-  readonly rest: string
+  readonly remainder: string
   /** Errors with masked messages, safe for clients. */
   readonly errors?: readonly GraphQLError[]
 }
@@ -192,10 +192,10 @@ export function createExecutor({ schema, limits, admission, runConsistently, onF
       if (invalid !== undefined) throw invalid
       const { data, errors } = await run(prepared, { variables, part: wanted, event }, request)
       if (errors !== undefined) {
-        return { part: null, rest: 'null', errors: errors.map((error) => publicError(error, request.report)) }
+        return { part: null, remainder: 'null', errors: errors.map((error) => publicError(error, request.report)) }
       }
       if (!(data instanceof JsonText)) throw new Error(`${wanted.document.toString()} cannot be compiled.`)
-      return { part: data.part, rest: data.text }
+      return { part: data.part, remainder: data.text }
     },
 
     async subscribe(prepared, params, request) {
