@@ -1,7 +1,7 @@
 import { useMemo, useState } from 'preact/hooks'
 import { createGatewayClient } from './data/gateway-client.ts'
 import { ListCache } from './data/lists/list-cache.ts'
-import { SurroundingsContext, useChanges, useDataState } from './data/hooks.ts'
+import { SurroundingsContext, useChanges, useGatewayState } from './data/hooks.ts'
 import { usePageState } from './page-history.ts'
 import { allVaults, type PageState, wholeUniverse } from './page-state.ts'
 import { KeyForm } from './panels/key-form.tsx'
@@ -27,7 +27,7 @@ export function Explorer({ nowSeconds, needsKey }: ExplorerProps) {
   const client = useMemo(() => (asksForKey ? null : createGatewayClient(key)), [key, asksForKey])
   const lists = useMemo(() => new ListCache(), [client])
   const [changes, change] = useChanges(client, state.view === 'vault' ? state.address : null)
-  const dataState = useDataState(client, change)
+  const dataState = useGatewayState(client, change)
   const onKeyRefused = (): void => setRefused(true)
   const surroundings = client === null ? null : { client, lists, changes, nowSeconds, onKeyRefused }
   return (

@@ -11,7 +11,7 @@ import type { RecordedChange, RecordedLayout } from '../../database/write/vaults
 import type { NewestTallies } from '../../domain/ledger.ts'
 import { statusOf } from '../../domain/vault.ts'
 
-/** The stored state that a batch of facts refers to. */
+/** The stored state that a batch of facts refers to. A projection updates it with each fact that it applies. */
 export interface KnownState {
   /** Ids of all strategies. */
   readonly strategies: Set<string>

@@ -170,6 +170,7 @@ export class Projection {
     return vault
   }
 
+  /** Replaces the state of a vault; the first time in a batch it notes by what the vault was counted before. */
   #keep(vault: VaultRecord): void {
     const { touched } = this.changes
     const before = this.known.vaults.get(vault.address)
@@ -178,8 +179,8 @@ export class Projection {
   }
 
   /**
-   * Keeps the state of a vault after a flow or mark, with its equity point. The last point of a second replaces the
-   * others.
+   * Replaces the state of a vault after a flow or mark, and adds its equity point. The last point of a second replaces
+   * the others.
    * @param vault with the number of its points, this one among them
    */
   #record(vault: VaultRecord, mark: RecordedMark | null): void {

@@ -24,8 +24,8 @@ export interface GatewayClient {
   ): () => void
 }
 
-/** Longest time between two attempts to connect a stream, in milliseconds. */
-const mostWait = 10_000
+/** Longest time between two attempts to connect a stream. */
+const mostWaitMilliseconds = 10_000
 
 /**
  * Creates a client of the gateway that serves the page.
@@ -38,7 +38,7 @@ export function createGatewayClient(apiKey: string | null): GatewayClient {
     headers,
     retryAttempts: Number.POSITIVE_INFINITY,
     retry: async (attempt) => {
-      const milliseconds = Math.min(mostWait, 500 * 2 ** attempt) * (0.5 + Math.random())
+      const milliseconds = Math.min(mostWaitMilliseconds, 500 * 2 ** attempt) * (0.5 + Math.random())
       await new Promise((resolve) => setTimeout(resolve, milliseconds))
     },
   })

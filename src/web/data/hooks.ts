@@ -80,6 +80,7 @@ function usePageVisible(): boolean {
 /**
  * Counts changes of the data, as a stream tells them.
  * @param vault whose changes count; null for all changes
+ * @returns the count, and a function that counts one more
  */
 export function useChanges(client: GatewayClient | null, vault: string | null): [number, () => void] {
   const [changes, setChanges] = useState(0)
@@ -108,10 +109,10 @@ export interface GatewayState {
 }
 
 /**
- * Asks for the state of the data again and again.
+ * Asks for the state of the gateway every 5 s, while the page is visible.
  * @param onReturn called when the gateway answers again
  */
-export function useDataState(client: GatewayClient | null, onReturn: () => void): GatewayState | null {
+export function useGatewayState(client: GatewayClient | null, onReturn: () => void): GatewayState | null {
   const [state, setState] = useState<GatewayState | null>(null)
   const isVisible = usePageVisible()
   const wasReachable = useRef(true)
