@@ -66,6 +66,7 @@ export function createLedgerLog(database: Pick<Database, 'query'>): LedgerLog {
       const read = await readCommits(database, Math.max(1, position.seq), commitsPerRead, vaults)
       const first = position.version === null ? undefined : read[0]
       if ((first?.version ?? null) !== position.version) return null
+      if ((position.rows ?? 0) > (first?.ledgerRows ?? 0)) return null
       const isPartial = position.rows !== null
       const behind = first === undefined || isPartial ? read : read.slice(1)
       const start = first === undefined || isPartial ? Math.max(1, position.seq) : position.seq + 1
@@ -79,19 +80,22 @@ export function createLedgerLog(database: Pick<Database, 'query'>): LedgerLog {
 }
 
 const beginning: LedgerPosition = { seq: 0, version: null, rows: null }
+/** Text of the position before the first commit, which has no data version. */
+const beginningText = '0.0'
 
 /**
  * Parses a position: a data version, or the cursor of a row.
  * @returns null if it is neither
  */
 export function parseLedgerPosition(text: string): LedgerPosition | null {
+  if (text === beginningText) return beginning
   const [, version = '', seq, rows] = /^(([1-9]\d{0,14})\.\d{1,19})(?:\.([1-9]\d{0,8}))?$/.exec(text) ?? []
   return seq === undefined ? null : { seq: Number(seq), version, rows: rows === undefined ? null : Number(rows) }
 }
 
-/** Formats a position; null before the first commit. */
-export function formatLedgerPosition({ version, rows }: LedgerPosition): string | null {
-  return rows === null ? version : `${version ?? ''}.${rows}`
+/** Formats a position, so that it can be parsed. */
+export function formatLedgerPosition({ version, rows }: LedgerPosition): string {
+  return rows === null ? (version ?? beginningText) : `${version ?? ''}.${rows}`
 }
 
 /** Returns as many of the commits as have a page of rows, and at least one. */

@@ -74,7 +74,7 @@ export function createLive(options: LiveOptions): Live {
   const tail = new LedgerTail({ log: options.ledgerLog ?? noLedger, limits, fanOut })
   const evaluate = createEvaluate({ cache, data, produce, report })
   const operations = liveOperations(executor, report)
-  const beginLedgerStream = ledgerStreams({ connections, tail, data, onDelivery })
+  const beginLedgerStream = ledgerStreams({ connections, tail, data, awaitVersion, onDelivery })
   return {
     stages: new Map([
       [liveVaults.path, () => vaultStream({ connections, keys, evaluate, respond, awaitVersion, limits })],

@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { DataVersions } from '../../../src/http/cache/data-versions.ts'
 import { createLedgerLog } from '../../../src/graphql/ledger-log.ts'
 import { emptyDatabase, type TestDatabase } from '../../support/database.ts'
 import { type LiveClient, liveGateway, type LiveGateway, openStream, type ReceivedEvent } from '../../support/live.ts'
@@ -138,6 +139,21 @@ describe('a position that is not part of the history', () => {
     },
   )
 
+  test.each(['in memory', 'in the database'])(
+    'because its commit has fewer rows, and is %s, gets a reset',
+    async (where) => {
+      const other = where === 'in memory' ? await follow() : undefined
+      await vi.waitFor(() => expect(other?.lastId()).not.toBeNull())
+      await commit(vaults[0], 2)
+      await other?.until('event', 2)
+      const { version } = await createLedgerLog(database).end()
+      const client = await follow(`after=${version ?? ''}.3`)
+      expect((await client.until('reset', 1))[0]?.id).toBe(version)
+      await commit(vaults[1], 1)
+      expect(dataOf(await client.until('event', 1))).toEqual((await ledgers()).slice(4))
+    },
+  )
+
   test('that was pruned gets a reset, and so does one before rows had commits', async () => {
     const log = createLedgerLog(database)
     const start = await log.end()
@@ -176,6 +192,57 @@ describe('a position that is not part of the history', () => {
     await commit(vaults[1], 2)
     expect((await client.until('event', 3)).slice(1).map(({ id }) => id?.split('.')[0])).toEqual(['3', '3'])
   })
+})
+
+test('a stream that began before the first commit goes on behind it', async () => {
+  const empty = await emptyDatabase()
+  const other = await liveGateway(empty)
+  try {
+    const first = await openStream(other.server.origin, '/live/events')
+    await vi.waitFor(() => expect(first.lastId()).not.toBeNull())
+    first.close()
+    await apply(empty, [strategy('calm'), opened(vaults[0], 'calm', ++now), deposit(vaults[0], ++now, '100')])
+    const again = await openStream(other.server.origin, '/live/events', {
+      headers: { 'last-event-id': first.lastId() ?? '' },
+    })
+    await again.until('event', 1)
+    expect(again.events.filter(({ event }) => event === 'reset')).toEqual([])
+    again.close()
+  } finally {
+    await other.close()
+  }
+})
+
+test('a position that a standby has not reached yet is waited for, without a reset', async () => {
+  const log = createLedgerLog(database)
+  const before = await log.end()
+  await commit(vaults[0], 2)
+  const position = await log.end()
+  const versionOf = ({ version }: typeof before) => ({ version: version ?? '', newestTs: now })
+  const data = new DataVersions()
+  data.listening(true)
+  data.committed(versionOf(before))
+  let reached = before
+  const standby = await liveGateway(database, {
+    data,
+    ledgerLog: {
+      end: () => Promise.resolve(reached),
+      after: (asked, of) => (asked.seq > reached.seq ? Promise.resolve(null) : log.after(asked, of)),
+    },
+  })
+  try {
+    const opening = openStream(standby.server.origin, `/live/events?after=${position.version ?? ''}`)
+    await wait(300)
+    reached = position
+    data.committed(versionOf(position))
+    const client = await opening
+    await commit(vaults[1], 1)
+    await client.until('event', 1)
+    expect(client.events.flatMap(({ event }) => event ?? [])).toEqual(['event'])
+    client.close()
+  } finally {
+    await standby.close()
+  }
 })
 
 test('while commits are not heard of, a stream says so once, and that it is up to date when they are again', async () => {

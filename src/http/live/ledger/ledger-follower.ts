@@ -17,7 +17,7 @@ export interface RowFormat {
   /** Makes the frame of a row; rejects if the database is away. */
   readonly frame: (row: StreamedRow) => Promise<Buffer>
   /** Tells that the position is lost, and where the stream goes on; whether it ends instead. */
-  readonly reset: (position: string | null) => { readonly frame: Buffer; readonly isEnd: boolean }
+  readonly reset: (position: string) => { readonly frame: Buffer; readonly isEnd: boolean }
   readonly staleFrame: Buffer
   /** Tells that the data is up to date again. */
   readonly freshFrame: Buffer
@@ -162,8 +162,8 @@ export class LedgerFollower implements Follower, Resumable {
 
   /** Returns a frame that moves the client's position on, so that it stays among those that are kept. */
   #heartbeat(): Buffer | null {
-    const id = this.#isRunning || this.#position === null ? null : formatLedgerPosition(this.#position)
-    return id === null ? null : eventFrame({ id })
+    if (this.#isRunning || this.#position === null) return null
+    return eventFrame({ id: formatLedgerPosition(this.#position) })
   }
 }
 

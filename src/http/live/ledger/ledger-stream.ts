@@ -3,6 +3,7 @@ import { liveLimits } from '../../../limits/live.ts'
 import { type Answer, problem, retryLater } from '../../../rest/problem.ts'
 import type { DataVersions } from '../../cache/data-versions.ts'
 import type { Exchange, Reply } from '../../middleware.ts'
+import type { AwaitVersion } from '../../middleware/min-data-version.ts'
 import type { LiveConnections } from '../delivery/live-connections.ts'
 import { eventFrame } from '../delivery/server-sent-events.ts'
 import { StreamedResponse } from '../delivery/streamed-response.ts'
@@ -14,6 +15,7 @@ export interface LedgerStreamOptions {
   readonly connections: LiveConnections
   readonly tail: LedgerTail
   readonly data: DataVersions
+  readonly awaitVersion: AwaitVersion
   readonly onDelivery: () => void
 }
 
@@ -34,13 +36,23 @@ export type BeginLedgerStream = (
 ) => Promise<Reply | Answer>
 
 /** Creates the beginning of streams of ledger rows, in any protocol. */
-export function ledgerStreams({ connections, tail, data, onDelivery }: LedgerStreamOptions): BeginLedgerStream {
+export function ledgerStreams(options: LedgerStreamOptions): BeginLedgerStream {
+  const { connections, tail, data, awaitVersion, onDelivery } = options
+
+  /** Waits a little for a position that is later than this process knows of: another one reads from a server that lags less. */
+  async function reach({ sender, onLeave }: Exchange, { seq, version }: LedgerPosition): Promise<void> {
+    if (version === null || !data.isListening || data.hasReached({ seq, text: version })) return
+    // A position that is not reached is verified against the log by the stream, as any other.
+    await awaitVersion(version, sender, onLeave)
+  }
+
   return async (exchange, { args, after, format }, { place }) => {
     const { vaults, types } = args as { readonly vaults?: readonly string[]; readonly types?: readonly string[] }
     if ((vaults?.length ?? 0) > liveLimits.vaults) {
       return problem('BAD_PARAMETER', `vaults has more than ${liveLimits.vaults} values`, 'vaults')
     }
     const resumed = resumedPosition(exchange, after)
+    if (resumed != null) await reach(exchange, resumed)
     const position = resumed === undefined ? await tail.now().catch(() => undefined) : resumed
     if (position === undefined) {
       return retryLater('DATABASE_UNAVAILABLE', 'The database does not answer now. Ask again later.')

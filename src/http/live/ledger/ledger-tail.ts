@@ -95,7 +95,7 @@ export class LedgerTail {
     const last = this.#window[place]
     // It is older than those in memory, or was read from the database before this process heard of its commit.
     if (last === undefined) return 'old'
-    if (last.version !== position.version) return 'lost'
+    if (last.version !== position.version || (position.rows ?? 0) > last.rows.length) return 'lost'
     const behind = this.#window.slice(position.rows === null ? place + 1 : place)
     if (behind.length === 0) return null
     const [first, ...others] = behind
