@@ -133,6 +133,23 @@ describe('a request is refused before its stream begins', () => {
     expect(client.text()).toContain(`"code":"${code}"`)
   })
 
+  test.each(['{"after"', '["1.1"]', '"1.1"', '7'])('with variables that are no object: %s', async (variables) => {
+    const query = 'subscription ($after: String) { ledger(after: $after) { cursor } }'
+    const search = new URLSearchParams({ query, variables }).toString()
+    const asked = [
+      openStream(gateway.server.origin, `/graphql?${search}`, { headers: { accept: 'text/event-stream' } }),
+      openStream(gateway.server.origin, '/graphql', {
+        headers: { accept: 'text/event-stream', 'content-type': 'application/json' },
+        method: 'POST',
+        body: `{"query":${JSON.stringify(query)},"variables":${variables}}`,
+      }),
+    ]
+    for (const client of await Promise.all(asked)) {
+      clients.push(client)
+      expect(client.status).toBe(400)
+    }
+  })
+
   test('that is a subscription and asks for no stream', async () => {
     const response = await gateway.post(`subscription { vault(address: "${vault}") { status } }`)
     expect([response.status, await response.text()]).toEqual([

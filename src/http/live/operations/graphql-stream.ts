@@ -137,7 +137,7 @@ function ending(result: string | Buffer): Buffer {
   return Buffer.concat([eventFrame({ event: 'next', data: result }), completeFrame])
 }
 
-function lostPosition(version: string | null): string {
+function lostPosition(version: string): string {
   const message =
     'The cursor is none of the history, or is no longer kept: read the ledgers anew, and subscribe again after `version`.'
   return JSON.stringify({ errors: [{ message, extensions: { code: 'HISTORY_CHANGED', version } }] })
@@ -164,12 +164,18 @@ async function asEvents(exchange: Exchange, next: Handler): Promise<Reply> {
   return new EncodedResponse({ status: 200, headers: eventStreamHeaders, body: ending(response.bytes) })
 }
 
-/** Parses the operation of a request; null if it is none, which is refused elsewhere. */
+/** Parses the operation of a request; null if it is none, or malformed, which is refused elsewhere. */
 function sentOperation({ request, body }: Exchange): SentOperation | null {
   const sent = request.method === 'GET' ? Object.fromEntries(request.query) : objectIn(body)
   if (sent === null || typeof sent.query !== 'string') return null
-  const variables =
-    typeof sent.variables === 'string' ? objectIn(Buffer.from(sent.variables)) : (sent.variables ?? null)
+  const variables = request.method === 'GET' ? parsedVariables(sent.variables) : (sent.variables ?? null)
+  if (typeof variables !== 'object' || Array.isArray(variables)) return null
   const operationName = typeof sent.operationName === 'string' ? sent.operationName : null
   return { query: sent.query, operationName, variables: variables as OperationParams['variables'] }
+}
+
+/** Parses the variables of a GET; undefined if they are no JSON object. */
+function parsedVariables(text: unknown): unknown {
+  if (typeof text !== 'string' || text === '') return null
+  return text.trim() === 'null' ? null : (objectIn(Buffer.from(text)) ?? undefined)
 }
