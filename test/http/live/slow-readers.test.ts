@@ -97,6 +97,20 @@ test('clients that never read are closed and counted, and take little memory', a
   expect(most).toBeLessThan(20 * 1024 * 1024)
 })
 
+test('a client that does not read the end of its stream is closed too', async () => {
+  const { port, closed, open, change } = await streaming({
+    ...{ lifeSeconds: 0.5, stallSeconds: 0.5, heartbeatSeconds: 0.1, unsentBytes: 1e9 },
+  })
+  request(port)
+  await vi.waitFor(() => expect(open()).toBe(1))
+  // More than the buffers of the operating system hold.
+  for (let changes = 0; changes < 60; changes++) {
+    change()
+    await wait(5)
+  }
+  await vi.waitFor(() => expect(closed).toEqual(['slow']), 10_000)
+})
+
 test('a client that reads again gets the newest, and skips those before it', async () => {
   const { port, change, open } = await streaming({ heartbeatSeconds: 60 })
   const socket = request(port)

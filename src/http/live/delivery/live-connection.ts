@@ -23,6 +23,8 @@ export class LiveConnection {
   /** When the stream ends, in milliseconds of the monotonic clock. */
   readonly #endsAt: number
   #stalledAt: number | null = null
+  /** When the last frame was written; null before. */
+  #endedAt: number | null = null
   #reason: CloseReason = 'end'
   /** Callbacks of its end: one of the socket's listeners for all, because a stream may follow many vaults. */
   #closed: ((reason: CloseReason) => void)[] = []
@@ -52,13 +54,14 @@ export class LiveConnection {
     return true
   }
 
-  /** Whether the client has not read what was written for too long. */
+  /** Whether the client has not read what was written, or the end of the stream, for too long. */
   isStalled(now: number): boolean {
-    return this.isFull && now - (this.#stalledAt ?? now) >= this.#limits.stallSeconds * 1000
+    const since = this.#endedAt ?? (this.isFull ? this.#stalledAt : null)
+    return since !== null && now - since >= this.#limits.stallSeconds * 1000
   }
 
   isExpired(now: number): boolean {
-    return now >= this.#endsAt
+    return this.#endedAt === null && now >= this.#endsAt
   }
 
   /** Writes a frame; callers check `isFull` first. */
@@ -90,6 +93,7 @@ export class LiveConnection {
   /** Ends the stream after a last frame. */
   end(last: Buffer, reason: CloseReason = 'end'): void {
     this.#reason = reason
+    this.#endedAt = performance.now()
     this.#sink.write(last)
     this.#sink.end()
   }
