@@ -18,8 +18,9 @@ export interface Statement {
 }
 
 /**
- * The data that a read's rows are made from: the vaults named by its first value, all vaults, the strategy catalogue, the
- * universe, or the positions of feeds, which no commit reports. A cached response is stale once its source has changed.
+ * The data that a read's rows are made from: the vaults that its first value names by keys that begin with their addresses,
+ * all vaults, the strategy catalogue, the universe, or the positions of feeds, which no commit reports. A cached response
+ * is stale once its source has changed.
  */
 export type ReadSource = 'named vaults' | 'all vaults' | 'catalogue' | 'universe' | 'feeds'
 

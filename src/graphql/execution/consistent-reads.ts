@@ -100,7 +100,7 @@ export function createContext(
     async query<Row>(...[read, values]: Parameters<Reader['query']>) {
       // These are the tags of which `changedTags` names those that a commit changes.
       if (read.source !== 'named vaults') origin.tags.add(read.source)
-      else for (const address of values[0] as readonly string[]) origin.tags.add(address)
+      else for (const key of values[0] as readonly string[]) origin.tags.add(key.slice(0, addressLength))
       const started = performance.now()
       let isDone = false
       const turn = slots.take()
@@ -140,3 +140,6 @@ class ReadSlots {
     else next()
   }
 }
+
+/** Characters of an address, `0x` and 40 digits, with which the key of a read of named vaults begins. */
+const addressLength = 42

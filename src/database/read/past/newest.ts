@@ -1,6 +1,14 @@
 /**
- * Returns the SQL of the newest row of a vault at or before the moment, the second parameter: one step in the index that its
- * table has for time.
+ * A vault and a time, as the key of a read: the time is a part of the key, so that one statement serves requests for different
+ * times.
+ * @param time Unix seconds
  */
+export const keyAt = (address: string, time: number): string => `${address}@${time}`
+
+/** SQL of the vaults and times that a read's first value names. */
+export const namedMoments = `(select key, split_part(key, '@', 1) as vault, split_part(key, '@', 2)::bigint as at
+    from unnest((select $1::text[])) as keys(key)) as list`
+
+/** Returns the SQL of the newest row of a vault at or before its time: one step in the index that its table has for time. */
 export const newestUpTo = (table: string, columns = '*'): string => `(
-  select ${columns} from ${table} where vault_id = vault.id and ts <= $2::bigint order by ts desc limit 1)`
+  select ${columns} from ${table} where vault_id = vault.id and ts <= list.at order by ts desc limit 1)`

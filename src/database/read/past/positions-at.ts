@@ -4,14 +4,14 @@ import type { Read, Reader } from '../../database.ts'
 import { layoutRows } from '../../history/layout.ts'
 import { decodePositions } from '../../history/point-state.ts'
 import { dataVersion } from '../commit-log.ts'
-import { namedVaults } from '../expressions.ts'
 import type { Tables } from '../../prisma/columns.ts'
 import { modelCodec } from '../row-codec.ts'
 import type { PositionRow } from '../rows.ts'
-import { newestUpTo } from './newest.ts'
+import { keyAt, namedMoments, newestUpTo } from './newest.ts'
 
 interface StoredPositions {
-  readonly address: string
+  /** Its vault and time, as `keyAt` writes them. */
+  readonly key: string
   readonly layout: string
   readonly state: string
 }
@@ -23,7 +23,7 @@ type PositionRows = {
 }
 
 const positionsCodec = modelCodec<PositionRows, StoredPositions>((c) => ({
-  address: c.key,
+  key: c.key,
   layout: c.text('layout.positions'),
   state: c.raw(`encode(point.state, 'hex')`),
 }))
@@ -31,11 +31,11 @@ const positionsCodec = modelCodec<PositionRows, StoredPositions>((c) => ({
 const positionsAt: Read = {
   name: 'positions_at',
   source: 'named vaults',
-  batching: { kind: 'keyed', keyColumn: 'address' },
-  text: `select list.vault as key, found.encoded, ${dataVersion} from ${namedVaults}
+  batching: { kind: 'keyed', keyColumn: 'key' },
+  text: `select list.key, found.encoded, ${dataVersion} from ${namedMoments}
     cross join lateral (select ${positionsCodec.aggregate} as encoded
       from (select id from vault where address = list.vault offset 0) vault
-        cross join lateral (select state from equity_point where vault_id = vault.id and ts = $2::bigint) point
+        cross join lateral (select state from equity_point where vault_id = vault.id and ts = list.at) point
         cross join lateral ${newestUpTo('position_layout', 'positions')} layout) found`,
   decode: positionsCodec.decode,
 }
@@ -50,11 +50,17 @@ export async function readPositionsAt(
   addresses: readonly string[],
   { markedAt, at }: { readonly markedAt: number; readonly at: number },
 ): Promise<PositionRow[]> {
-  const found = await database.query<StoredPositions>(positionsAt, [addresses, markedAt])
-  return found.flatMap((stored) => positionRows(stored, at))
+  const keys = addresses.map((address) => keyAt(address, markedAt))
+  const found = new Map(
+    (await database.query<StoredPositions>(positionsAt, [keys])).map((stored) => [stored.key, stored]),
+  )
+  return addresses.flatMap((address, index) => {
+    const stored = found.get(keys[index] ?? '')
+    return stored === undefined ? [] : positionRows(stored, address, at)
+  })
 }
 
-function positionRows({ address, layout, state }: StoredPositions, at: number): PositionRow[] {
+function positionRows({ layout, state }: StoredPositions, address: string, at: number): PositionRow[] {
   const rows = layoutRows(layout)
   const changing = decodePositions(
     state,

@@ -4,16 +4,16 @@ import type { VaultPhase, VaultStatus } from '../../../domain/vault.ts'
 import type { Read, Reader } from '../../database.ts'
 import { decodePointState } from '../../history/point-state.ts'
 import { dataVersion } from '../commit-log.ts'
-import { namedVaults } from '../expressions.ts'
 import type { Missing, Tables } from '../../prisma/columns.ts'
 import { modelCodec } from '../row-codec.ts'
 import type { VaultRow } from '../rows.ts'
 import { vaultOf } from '../vault.ts'
-import { newestUpTo } from './newest.ts'
+import { keyAt, namedMoments, newestUpTo } from './newest.ts'
 
 /** The newest rows of each kind of a vault at a moment. */
 interface StoredMoment {
-  readonly address: string
+  /** Its vault and time, as `keyAt` writes them. */
+  readonly key: string
   /** The vault as it is now. */
   readonly now: VaultRow
   /** From when on its state is kept, in Unix seconds; null until the first mark with which it begins. */
@@ -48,7 +48,7 @@ type MomentRows = {
 }
 
 const momentCodec = modelCodec<MomentRows, StoredMoment>((c) => ({
-  address: c.key,
+  key: c.key,
   now: vaultOf(c),
   since: c.numberOrNull('vault.history_since'),
   openedAt: c.number('vault.opened_at'),
@@ -74,15 +74,15 @@ const momentCodec = modelCodec<MomentRows, StoredMoment>((c) => ({
 const vaultsAt: Read = {
   name: 'vaults_at',
   source: 'named vaults',
-  batching: { kind: 'keyed', keyColumn: 'address' },
-  text: `select list.vault as key, found.encoded, ${dataVersion} from ${namedVaults}
+  batching: { kind: 'keyed', keyColumn: 'key' },
+  text: `select list.key, found.encoded, ${dataVersion} from ${namedMoments}
     cross join lateral (select ${momentCodec.aggregate} as encoded
       from (select * from vault where address = list.vault offset 0) vault
         left join lateral ${newestUpTo('vault_owner')} owned on true
         left join lateral ${newestUpTo('equity_point')} point on true
         left join lateral ${newestUpTo('vault_change')} change on true
         left join lateral ${newestUpTo('ledger_row', 'ts')} ledger on true
-      where opened_at <= $2::bigint) found`,
+      where opened_at <= list.at) found`,
   decode: momentCodec.decode,
 }
 
@@ -101,8 +101,14 @@ export async function readVaultsAt(
   addresses: readonly string[],
   at: number,
 ): Promise<Map<string, VaultRow | NotKept>> {
-  const found = await database.query<StoredMoment>(vaultsAt, [addresses, at])
-  return new Map(found.map((stored) => [stored.address, stateAt(stored, at)]))
+  const keys = addresses.map((address) => keyAt(address, at))
+  const found = new Map((await database.query<StoredMoment>(vaultsAt, [keys])).map((stored) => [stored.key, stored]))
+  return new Map(
+    addresses.flatMap((address, index) => {
+      const stored = found.get(keys[index] ?? '')
+      return stored === undefined ? [] : [[address, stateAt(stored, at)]]
+    }),
+  )
 }
 
 function stateAt(stored: StoredMoment, at: number): VaultRow | NotKept {
