@@ -118,6 +118,12 @@ export function pathWatcher(name: string, log: Log, monitor: FeedMonitor): PathW
           'is skipped',
       )
     },
+    onLateLines() {
+      log.warn(
+        `The file that stood at ${name} before was written to after the file that took its place. The rest of it is read, ` +
+          'and the newer file again: what is known is skipped',
+      )
+    },
     onGzipEnd() {
       log.info(`${name}, a gzipped file, is read to its end. A file that takes its place is read on`)
     },

@@ -35,6 +35,20 @@ export async function containsPosition(
   return handle !== null && position !== null && (await readApplied(handle, position, signal)) !== null
 }
 
+/** Tells whether a file begins as the one that was applied to a position, so that it may be the same, changed in place. */
+export async function beginsLike(handle: FileHandle, { byte, fingerprint }: FeedPosition): Promise<boolean> {
+  const prefix = new PrefixDigest()
+  try {
+    for await (const chunk of contentsOf(handle)) {
+      prefix.update(chunk.subarray(0, byte - prefix.bytes))
+      if (prefix.hasHead(byte)) return prefix.mayBe(fingerprint, byte)
+    }
+  } catch (error) {
+    if (!(error instanceof UnreadableFeed)) throw error
+  }
+  return false
+}
+
 /**
  * Returns the start of a file, uncompressed or gzipped: after the applied lines, unless a byte of these has changed. It
  * reads the file up to there, which takes a small part of the time that applying it has taken.

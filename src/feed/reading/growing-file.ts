@@ -17,7 +17,7 @@ export interface PathWatcher {
   onFound(): void
   /**
    * Called where the file at the path does not hold what was applied, nor does one beside it: it is read from its
-   * beginning.
+   * beginning, after those beside it.
    */
   onOtherFile(stored: { readonly line: number }): void
   /**
@@ -27,6 +27,8 @@ export interface PathWatcher {
   onRotated(files: readonly string[]): void
   /** Called where the file was changed in place before the line that was read last: it is read from its beginning. */
   onChangedInPlace(): void
+  /** Called where the file before this one was written to after this one was begun: the rest of it is read. */
+  onLateLines(): void
   /** Called at the end of a gzipped file, which cannot grow; another one at its path is read on. */
   onGzipEnd(): void
 }
@@ -38,8 +40,15 @@ export interface GrowingFileOptions {
   readonly reader: ContentReader
   /** Detects changes of what was read; null where these cannot happen. */
   readonly changes: InPlaceChanges | null
-  /** The file that has replaced it, where that is known. */
-  readonly successor: FileHandle | null
+  /** The files that have replaced it, the oldest first, where these are known. */
+  readonly successors: readonly FileHandle[]
+  /**
+   * Opens the files that stood at the path between it and its successor, and were never seen there, the oldest first.
+   * @param sinceNs time of its last change, in nanoseconds, when it was seen at the path last
+   */
+  readonly openMissed: (successor: FileHandle, sinceNs: bigint) => Promise<readonly FileHandle[]>
+  /** Tells whether the file before it was written to after it was left. */
+  readonly hasLateLines: () => Promise<boolean>
   readonly watcher: PathWatcher | undefined
   /** Called each time the end was reached while it was the file at its path: everything available was read. */
   readonly atEnd: (end: SourceEnd) => Promise<void>
@@ -47,27 +56,43 @@ export interface GrowingFileOptions {
   readonly signal: AbortSignal
 }
 
+/** Why reading a file ended, where another one is read on, or the same one again. */
+export type Ending = 'replaced' | 'changed in place' | 'late lines'
+
 /** A file that is read while it grows, until another one replaces it. */
 export interface GrowingFile {
   /** @throws {UnreadableFeed} when it is truncated or rewritten in place */
   readonly chunks: AsyncIterable<Buffer>
   /** Why it ended; null where it was aborted. */
-  readonly ending: () => 'replaced' | 'changed in place' | null
-  /** The open file that replaces it; null where there is none. The caller must close it. */
-  readonly takeSuccessor: () => FileHandle | null
+  readonly ending: () => Ending | null
+  /** The open files that replace it, the oldest first. The caller must close them. */
+  readonly takeSuccessors: () => readonly FileHandle[]
 }
 
 /**
  * Reads a file as it grows. After it was renamed, removed or replaced, it is read until nothing is appended any more
- * and the file at its path has data, because a producer may write to the renamed file until it opens the new one. The
- * file stays open.
+ * and the file at its path has data, or one that stood there in between is found, because a producer may write to the
+ * renamed file until it opens the new one. The file stays open.
  */
 export function growingFile(options: GrowingFileOptions): GrowingFile {
-  const { handle, name, reader, changes, watcher, atEnd, signal } = options
-  let { successor } = options
-  let ending: 'replaced' | 'changed in place' | null = null
+  const { name, reader, changes, atEnd, signal } = options
+  let { successors } = options
+  let ending: Ending | null = null
+  /** Opens the files that replace it, and tells whether it is read no longer. */
+  const isReplaced = async (isElsewhere: boolean, quiet: number, sinceNs: bigint): Promise<boolean> => {
+    const [successor] = successors
+    if (successor === undefined) {
+      const opened = isElsewhere ? await openIfThere(name) : null
+      if (opened !== null) successors = [opened]
+      return false
+    }
+    if (quiet < quietPolls) return false
+    const isAlone = quiet === quietPolls && successors.length === 1
+    if (isAlone) successors = [...(await options.openMissed(successor, sinceNs)), successor]
+    return isElsewhere || successors.length > 1 || (await successor.stat()).size > 0
+  }
   async function* chunks(): AsyncGenerator<Buffer> {
-    const watched = watchPath(name, watcher)
+    const watched = await watchPath(options)
     let quiet = 0
     try {
       while (!signal.aborted) {
@@ -78,14 +103,15 @@ export function growingFile(options: GrowingFileOptions): GrowingFile {
           yield chunk
           continue
         }
-        const leads = await watched.leadsTo(successor ?? handle)
-        const isElsewhere = leads === 'another file'
-        const isWithinLine = reader.isWithinLine()
-        if (successor === null && leads === 'this file') await atEnd({ lookedAtMilliseconds, isWithinLine })
-        if (isElsewhere && successor === null) successor = await openIfThere(name)
-        else if (successor !== null && ++quiet >= quietPolls && (isElsewhere || (await successor.stat()).size > 0))
-          ending = 'replaced'
+        const [successor = null] = successors
+        quiet = successor === null ? 0 : quiet + 1
+        const leads = await watched.leadsTo(successor)
+        if (await isReplaced(leads === 'another file', quiet, watched.seenAtNs())) ending = 'replaced'
+        // An empty file at the path has no more than this one.
+        const isAtEnd = leads === 'this file' && ending === null && (successor === null || quiet >= quietPolls)
+        if (isAtEnd) await atEnd({ lookedAtMilliseconds, isWithinLine: reader.isWithinLine() })
         if ((await changes?.wereFound(ending !== null)) === true) ending = 'changed in place'
+        else if (await options.hasLateLines()) ending = 'late lines'
         if (ending !== null) return
         await wait(pollMilliseconds, undefined, { signal }).catch(() => undefined)
       }
@@ -96,28 +122,37 @@ export function growingFile(options: GrowingFileOptions): GrowingFile {
   return {
     chunks: chunks(),
     ending: () => ending,
-    takeSuccessor() {
-      const taken = successor
-      successor = null
+    takeSuccessors() {
+      const taken = successors
+      successors = []
       return taken
     },
   }
 }
 
 /** Watches whether a path leads to the open file, and for how many polls it has led to none. */
-function watchPath(name: string, watcher: PathWatcher | undefined) {
+async function watchPath({ name, handle, watcher }: GrowingFileOptions) {
   let missing = 0
+  let seenAtNs = (await handle.stat({ bigint: true })).mtimeNs
   return {
-    async leadsTo(handle: FileHandle): Promise<'this file' | 'another file' | 'none'> {
+    /** Tells where the path leads, compared with the successor where there is one. */
+    async leadsTo(successor: FileHandle | null): Promise<'this file' | 'another file' | 'none'> {
       try {
-        const [there, here] = await Promise.all([stat(name, { bigint: true }), handle.stat({ bigint: true })])
+        const [there, here] = await Promise.all([
+          stat(name, { bigint: true }),
+          (successor ?? handle).stat({ bigint: true }),
+        ])
         if (missing >= missingPolls) watcher?.onFound()
         missing = 0
-        return there.ino === here.ino && there.dev === here.dev ? 'this file' : 'another file'
+        if (there.ino !== here.ino || there.dev !== here.dev) return 'another file'
+        if (successor === null) seenAtNs = here.mtimeNs
+        return 'this file'
       } catch (error) {
         if (++missing === missingPolls) watcher?.onMissing((error as Error).message)
         return 'none'
       }
     },
+    /** Time of the file's last change, in nanoseconds, when the path led to it last. */
+    seenAtNs: () => seenAtNs,
   }
 }

@@ -42,10 +42,14 @@ export class PrefixDigest {
     return `${lineDigest(this.#head)}.${this.#hash.copy().digest('base64url').slice(0, 22)}`
   }
 
+  /** Tells whether the first bytes, which have a digest of their own, are complete in contents of so many bytes. */
+  hasHead(bytes: number): boolean {
+    return this.#bytes >= Math.min(bytes, headBytes)
+  }
+
   /** Tells whether contents with a fingerprint may begin like this: false only where their first bytes differ. */
   mayBe(fingerprint: string, bytes: number): boolean {
-    const isComplete = this.#bytes >= Math.min(bytes, headBytes)
-    return !isComplete || isLastLineOnly(fingerprint) || fingerprint.startsWith(`${lineDigest(this.#head)}.`)
+    return !this.hasHead(bytes) || isLastLineOnly(fingerprint) || fingerprint.startsWith(`${lineDigest(this.#head)}.`)
   }
 }
 

@@ -22,41 +22,79 @@ interface Candidate extends RotatedFile {
   readonly isGeneration: boolean
 }
 
+/** Chooses the files to read, the oldest first, of those that were written before the feed's, the newest first. */
+export type RotatedFileChoice = (files: readonly Candidate[]) => Promise<readonly Candidate[]>
+
+/** Chooses all files with a number or a date in their name. */
+export const allGenerations: RotatedFileChoice = (files) => Promise.resolve(generationsOf(files))
+
 /**
- * Opens the file beside a feed's that fulfils a condition, and those that were written after it and before the feed's,
- * as rotations leave them: feed.ndjson.1, feed.ndjson.2.gz, feed.ndjson-20260131, feed-20260131.ndjson.
+ * Returns a choice of the newest file that fulfils a condition, and of those with a number or a date in their name that
+ * were written after it.
+ */
+export function fromFile(isFirst: (handle: FileHandle) => Promise<boolean>): RotatedFileChoice {
+  return async (files) => {
+    for (const [at, file] of files.entries()) {
+      if (await isFirst(file.handle)) return [file, ...generationsOf(files.slice(0, at))]
+    }
+    return []
+  }
+}
+
+/**
+ * Returns a choice of the files with a number or a date in their name that were written since a time.
+ * @param sinceNs time of change, in nanoseconds
+ * @param wasRead tells whether a file was read already, itself or by a copy of it
+ */
+export function writtenSince(sinceNs: bigint, wasRead: (file: FileHandle) => Promise<boolean>): RotatedFileChoice {
+  return async (files) => {
+    const chosen: Candidate[] = []
+    for (const file of generationsOf(files)) {
+      if (file.stats.mtimeNs >= sinceNs && !(await wasRead(file.handle))) chosen.push(file)
+    }
+    return chosen
+  }
+}
+
+/**
+ * Opens files beside a feed's that stood at its path before it, as rotations leave them: feed.ndjson.1, feed.ndjson.2.gz,
+ * feed.ndjson-20260131, feed-20260131.ndjson.
  * @param name path of the feed
  * @param current the open file at the path, which is none of them; null where there is none. Where it was renamed meanwhile,
  *   those that were written after it are left out too
- * @param isFirst tells whether a file is the first one to read; asked for the newest files first
- * @returns open files, the oldest first, which the caller must close; empty where none fulfils the condition
+ * @returns open files, the oldest first, which the caller must close
  */
 export async function openRotated(
   name: string,
   current: FileHandle | null,
-  isFirst: (handle: FileHandle) => Promise<boolean>,
-): Promise<RotatedFile[]> {
+  choose: RotatedFileChoice,
+): Promise<readonly RotatedFile[]> {
   const isRenamed = current !== null && !(await isAt(name, current))
   const candidates = await openCandidates(name, isRenamed ? null : current)
-  const earlier = isRenamed ? await olderThan(candidates, current) : candidates
-  let taken: Candidate[] = []
+  let taken: readonly Candidate[] = []
   try {
-    for (const [at, candidate] of earlier.entries()) {
-      if (!(await isFirst(candidate.handle))) continue
-      const later = earlier.slice(0, at).reverse()
-      taken = [candidate, ...later.filter(({ isGeneration }) => isGeneration)]
-      break
-    }
+    taken = await choose(isRenamed ? await olderThan(candidates, current) : candidates)
   } finally {
     await Promise.all(candidates.filter((one) => !taken.includes(one)).map(({ handle }) => handle.close()))
   }
   return taken
 }
 
+/** Returns the files with a number or a date in their name, in reverse order. */
+function generationsOf(files: readonly Candidate[]): Candidate[] {
+  return files.filter(({ isGeneration }) => isGeneration).reverse()
+}
+
 /** Tells whether two handles are of one file. */
 export async function isSameFile(one: FileHandle, other: FileHandle): Promise<boolean> {
   const [first, second] = await Promise.all([one.stat({ bigint: true }), other.stat({ bigint: true })])
   return inodeOf(first) === inodeOf(second)
+}
+
+/** Returns what tells a file, as it was written to last, from others; numbers of removed files are given again. */
+export async function fileVersion(handle: FileHandle): Promise<string> {
+  const stats = await handle.stat({ bigint: true })
+  return `${inodeOf(stats)} ${stats.mtimeNs}`
 }
 
 /** Tells whether a path leads to an open file. */

@@ -460,7 +460,12 @@ test('a followed file that is mended in place, before what was read last, is rea
   const told: string[] = []
   const watcher = {
     ...{ onMissing: () => undefined, onFound: () => undefined, onOtherFile: () => undefined },
-    ...{ onRotated: () => undefined, onGzipEnd: () => undefined, onChangedInPlace: () => void told.push('changed') },
+    ...{
+      onRotated: () => undefined,
+      onLateLines: () => undefined,
+      onGzipEnd: () => undefined,
+      onChangedInPlace: () => void told.push('changed'),
+    },
   }
   const source = await followedSource(feed, null, stopping.signal, watcher)
   let files = 1

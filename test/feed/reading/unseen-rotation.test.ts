@@ -1,0 +1,195 @@
+import { appendFile, link, mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { pathWatcher, monitorFeeds } from '../../../src/cli/feed-conditions.ts'
+import { createLog } from '../../../src/cli/log.ts'
+import { readFeedPosition } from '../../../src/database/write/feed.ts'
+import type { FactInput } from '../../../src/feed/fact/fact.ts'
+import { ingest } from '../../../src/feed/ingest.ts'
+import { followedSource } from '../../../src/feed/reading/followed-source.ts'
+import { emptyDatabase, type TestDatabase } from '../../support/database.ts'
+import { feedText } from '../../support/feeds.ts'
+import { deposit, mark, midnight, opened, strategy, vaultA, vaultB } from '../../support/world.ts'
+
+const start: FactInput[] = [
+  ...[strategy('one'), opened(vaultA, 'one'), opened(vaultB, 'one')],
+  ...[deposit(vaultA, midnight + 10, '100'), deposit(vaultB, midnight + 10, '100')],
+]
+const marks = [101, 102, 103, 104].map((valueUsd, index) => mark(vaultA, midnight + 20 + index, `${valueUsd}`))
+const [first, second, third, fourth] = marks as [FactInput, FactInput, FactInput, FactInput]
+const lineOf = (fact: FactInput): string => feedText([fact])
+
+let folder: string
+let feed: string
+let database: TestDatabase
+let running: (() => Promise<void>)[] = []
+let said = ''
+
+beforeAll(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'unseen-'))
+})
+beforeEach(async () => {
+  database = await emptyDatabase()
+  feed = path.join(await mkdtemp(path.join(folder, 'feed-')), 'feed.ndjson')
+  said = ''
+})
+afterEach(async () => {
+  await Promise.all(running.map((stop) => stop()))
+  running = []
+})
+afterAll(() => rm(folder, { recursive: true }))
+
+/** Follows the feed until the test ends, or the function that this returns is called. */
+async function follow(nowSeconds?: () => number): Promise<() => Promise<void>> {
+  const stopping = new AbortController()
+  const log = createLog({ level: 'info', secrets: [], output: { write: (line) => (said += line) } })
+  const watcher = pathWatcher(feed, log, monitorFeeds())
+  const stored = await readFeedPosition(database.prisma, feed)
+  const source = await followedSource(feed, stored, stopping.signal, watcher)
+  const ended = ingest({ database, source, signal: stopping.signal, ...(nowSeconds && { nowSeconds }) }).then(
+    () => undefined,
+    (error: unknown) => void (said += `stopped: ${(error as Error).message}`),
+  )
+  const stop = (): Promise<void> => {
+    stopping.abort()
+    return ended
+  }
+  running.push(stop)
+  return stop
+}
+
+const eventually = (check: () => Promise<void> | void): Promise<void> =>
+  vi.waitFor(check, { timeout: 20_000, interval: 20 })
+const becomes = (expected: string): Promise<void> =>
+  eventually(async () => {
+    const vault = await database.prisma.vault.findFirst({ where: { address: { equals: vaultA, mode: 'insensitive' } } })
+    expect(vault?.valueUsd.toFixed(0), said).toBe(expected)
+  })
+const points = () => database.prisma.equityPoint.count()
+/** Puts a file to the path in one step, as a look between two sees it. */
+const replaceBy = async (text: string): Promise<void> => {
+  await writeFile(`${feed}.new`, text)
+  await rename(`${feed}.new`, feed)
+}
+
+describe('a file that stood at the path between two looks is read', () => {
+  beforeEach(() => writeFile(feed, feedText(start)))
+
+  test('while the file at the path is still empty', async () => {
+    await follow()
+    await becomes('100')
+    await link(feed, `${feed}.2`)
+    await writeFile(`${feed}.1`, lineOf(first))
+    await replaceBy('')
+    await becomes('101')
+    expect(said).toContain(`What is not applied of ${feed}.1 is read first`)
+    await appendFile(feed, lineOf(second))
+    await becomes('102')
+    expect(await points()).toBe(4)
+  })
+
+  test('where the file before it was removed by the same rotation', async () => {
+    await follow()
+    await becomes('100')
+    await writeFile(`${feed}.1`, lineOf(first))
+    await replaceBy(lineOf(second))
+    await becomes('102')
+    expect(await points()).toBe(4)
+  })
+
+  test('where lines are written to the file before it meanwhile', async () => {
+    await follow()
+    await becomes('100')
+    await link(feed, `${feed}.2`)
+    await writeFile(`${feed}.1`, lineOf(first))
+    await replaceBy('')
+    await appendFile(`${feed}.2`, lineOf(mark(vaultB, midnight + 20, '5')))
+    await becomes('101')
+    expect(await points()).toBe(4)
+  })
+})
+
+describe('lines that come to a file after the next one was begun are applied', () => {
+  beforeEach(() => writeFile(feed, feedText(start)))
+
+  test.each([
+    ['in one piece', (text: string) => [text]],
+    ['in two halves', (text: string) => [text.slice(0, 40), text.slice(40)]],
+  ])('%s', async (_how, pieces) => {
+    await follow()
+    await becomes('100')
+    await link(feed, `${feed}.1`)
+    await replaceBy(lineOf(first))
+    await becomes('101')
+    for (const piece of pieces(lineOf(mark(vaultB, midnight + 20, '5')))) {
+      await appendFile(`${feed}.1`, piece)
+      await new Promise((resolve) => setTimeout(resolve, 500))
+    }
+    await eventually(async () => expect(await points(), said).toBe(4))
+    expect(said).toContain('was written to after the file that took its place')
+    await appendFile(feed, lineOf(second))
+    await becomes('102')
+    expect(said).not.toContain('stopped')
+  })
+})
+
+describe('a feed of which nothing was applied', () => {
+  test('is read from the oldest of its rotated files on', async () => {
+    await writeFile(`${feed}.3.gz`, gzipSync(feedText(start)))
+    await writeFile(`${feed}.2`, lineOf(first))
+    await writeFile(`${feed}.1`, lineOf(second))
+    await writeFile(`${feed}.bak`, '{}')
+    await writeFile(`${feed}.old`, '{}')
+    await writeFile(feed, lineOf(third))
+    const stop = await follow()
+    await becomes('103')
+    expect(await points()).toBe(5)
+    expect(said).toMatch(/What is not applied of \S+\.3\.gz, \S+\.2, \S+\.1 is read first/)
+    await stop()
+    await appendFile(feed, lineOf(fourth))
+    await follow()
+    await becomes('104')
+  })
+
+  test('goes on in its file that was rotated while no gateway ran, where there is no new one yet', async () => {
+    await writeFile(feed, '')
+    await (
+      await follow()
+    )()
+    await writeFile(feed, feedText(start))
+    await rename(feed, `${feed}.1`)
+    await follow()
+    await becomes('100')
+    await writeFile(feed, lineOf(first))
+    await becomes('101')
+  })
+})
+
+describe('where no file holds what was applied any more', () => {
+  test('the rotated files that are left are read before the one at the path, and it is said', async () => {
+    await writeFile(feed, feedText(start))
+    const stop = await follow()
+    await becomes('100')
+    await stop()
+    await writeFile(`${feed}.1`, lineOf(first))
+    await replaceBy(lineOf(second))
+    await follow()
+    await becomes('102')
+    expect(await points()).toBe(4)
+    expect(said).toContain('does not hold what was applied to its line 5')
+    expect(said).toContain(`What is not applied of ${feed}.1 is read first`)
+  })
+})
+
+test('a quiet feed is not late while the file that a rotation has made is empty', async () => {
+  await writeFile(feed, feedText(start))
+  const stop = await follow()
+  await becomes('100')
+  await stop()
+  await rename(feed, `${feed}.1`)
+  await writeFile(feed, '')
+  await follow(() => midnight + 1_000)
+  await eventually(async () => expect((await database.prisma.feed.findFirst())?.readUntil).not.toBeNull())
+})
