@@ -1,3 +1,4 @@
+import { truncateSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -265,6 +266,18 @@ describe('the way in makes no difference:', () => {
       await expect(fileSource(folder)).rejects.toThrow(new UnreadableFeed(folder, 'is not a file'))
     })
   })
+})
+
+test('a file that is truncated while it is read is an error, not the end', async () => {
+  const folder = await mkdtemp(path.join(tmpdir(), 'truncated-'))
+  const file = path.join(folder, 'feed.ndjson')
+  const description = 'x'.repeat(10_000)
+  const facts = Array.from({ length: 600 }, (_, at) => ({ ...strategy(`s-${at}`), description }) as FactInput)
+  await writeFile(file, feedText(facts))
+  const onProgress = (): void => truncateSync(file, 100)
+  const running = ingest({ database: await emptyDatabase(), source: await fileSource(file), onProgress })
+  await expect(running).rejects.toThrow(/feed\.ndjson was truncated while it was read/)
+  await rm(folder, { recursive: true })
 })
 
 describe('two feeds of different vaults of one strategy at once', () => {

@@ -3,6 +3,7 @@ import path from 'node:path'
 import { addAbortSignal, type Readable } from 'node:stream'
 import type { FeedPosition } from '../../database/write/feed.ts'
 import type { VaultProgress } from '../../database/write/vaults/vault-progress.ts'
+import { UnreadableFeed } from '../errors.ts'
 import type { FactInput } from '../fact/fact.ts'
 import { atBeginning, isAhead, startOf } from './file-position.ts'
 import { type Line, type LineStart, numberFacts, readLines } from './lines.ts'
@@ -102,7 +103,7 @@ async function wholeFile(
     bytesRead: byte,
     bytesDecompressed: byte,
   })
-  const bytes = readBytes(handle, byte)
+  const bytes = readWhole(handle, name, byte)
   const chunks = byte > 0 ? countBytes(bytes, read) : decompress(bytes, name, read)
   return {
     ...{ name, ...from, chunks, progress: read },
@@ -110,6 +111,20 @@ async function wholeFile(
     reopen: (position, handledLine) => wholeFile(name, handle, isAhead(position, handledLine) ? null : position, read),
     close: () => handle.close(),
   }
+}
+
+/**
+ * Reads an open file to its end.
+ * @throws {UnreadableFeed} when it was truncated meanwhile, and so has ended before its time
+ */
+async function* readWhole(handle: FileHandle, name: string, from: number): AsyncGenerator<Buffer> {
+  let at = from
+  for await (const chunk of readBytes(handle, from)) {
+    at += chunk.length
+    yield chunk
+  }
+  if ((await handle.stat()).size >= at) return
+  throw new UnreadableFeed(name, 'was truncated while it was read: what was cut off is not applied. Apply its copy')
 }
 
 /**
