@@ -42,6 +42,11 @@ export class WriteConflict extends Error {
  */
 const conflicts = ['40001', '40P01', '23505']
 
+/** Tells whether a row that a transaction inserted was there. */
+export function isUniqueViolation(error: unknown): boolean {
+  return (error as { code?: string }).code === '23505'
+}
+
 /** Tells whether a transaction failed because of a concurrent one, so that a retry may succeed. */
 export function isConflict(error: unknown): boolean {
   return error instanceof WriteConflict || conflicts.includes((error as { code?: string }).code ?? '')

@@ -57,6 +57,25 @@ describe.runIf(postgresUrl !== undefined)('trouble with a PostgreSQL server', ()
     expect([await saved('a'), await saved('b')]).toEqual([position, position])
   })
 
+  test.each([
+    ['is idle for too long', "set local idle_in_transaction_session_timeout = '50ms'", 'select 1', 500],
+    ['has a statement that takes too long', "set local statement_timeout = '50ms'", 'select pg_sleep(60)', 0],
+    ['waits for a lock for too long', "set local lock_timeout = '50ms'", 'lock table feed in exclusive mode', 0],
+  ])('fails a transaction that %s as an outage', async (_what, limit, text, milliseconds) => {
+    const holder = new pg.Client({ connectionString: url })
+    await holder.connect()
+    await holder.query('begin; lock table feed in row exclusive mode')
+    const running = database.transaction(async (transaction) => {
+      await transaction.query({ name: 'limit', text: limit }, [])
+      await new Promise((resolve) => setTimeout(resolve, milliseconds))
+      await transaction.query({ name: 'late', text }, [])
+    })
+    await expect(running).rejects.toBeInstanceOf(DatabaseUnavailable)
+    await holder.end()
+    await interrupted(() => undefined)
+    expect(await saved('b')).toEqual(position)
+  })
+
   test('fails a transaction that waits for another', async () => {
     const other = new pg.Client({ connectionString: url })
     await other.connect()

@@ -16,8 +16,8 @@ import { type Dump, dumpReadModel } from '../support/dump.ts'
 import { manyDemoFacts } from '../support/feeds.ts'
 import { feedOf } from '../support/world.ts'
 
-/** Fate of a transaction: the database is down before it, or its commit response is lost. */
-type Fate = 'well' | 'out' | 'full' | 'unheard'
+/** Fate of a transaction: the database is down before it, its commit response is lost, or it deadlocks with others. */
+type Fate = 'well' | 'out' | 'full' | 'unheard' | 'deadlock'
 
 /** The database, with these things happening to its next transactions. */
 function faulty(database: Database, fates: readonly Fate[]): Database {
@@ -28,6 +28,7 @@ function faulty(database: Database, fates: readonly Fate[]): Database {
       const fate = next.next().value ?? 'well'
       if (fate === 'out') throw new DatabaseUnavailable(new Error('it is out'))
       if (fate === 'full') throw new DatabaseFull('disk', 'a folder', new Error('it is full'))
+      if (fate === 'deadlock') throw Object.assign(new Error('deadlock detected'), { code: '40P01', severity: 'ERROR' })
       const result = await database.transaction(work)
       if (fate === 'unheard') throw new DatabaseUnavailable(new Error('its answer is lost'))
       return result
@@ -79,6 +80,12 @@ describe('an ingest during an outage of the database', () => {
     expect(came).toEqual(whole)
     expect(onWait).toHaveBeenCalledExactlyOnceWith(expect.any(DatabaseUnavailable))
     expect(onResume).toHaveBeenCalledOnce()
+  })
+
+  test('waits where it conflicts with other writers again and again', async () => {
+    const { came, onWait } = await applied(Array<Fate>(7).fill('deadlock'))
+    expect(came).toEqual(whole)
+    expect(onWait.mock.calls.map(([reason]) => reason.message)).toEqual(['Other writers keep changing the same rows.'])
   })
 
   test('counts facts as applied although the response was lost', async () => {

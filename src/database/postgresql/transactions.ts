@@ -10,12 +10,25 @@ const begin: Statement = { name: 'begin', text: 'begin', prepare: 'once' }
 const commit: Statement = { name: 'commit', text: 'commit', prepare: 'once' }
 const rollback: Statement = { name: 'rollback', text: 'rollback', prepare: 'once' }
 
+/** SQLSTATEs of a statement that was cancelled: by an operator or `statement_timeout`, or by `lock_timeout`. */
+const cancelled: readonly unknown[] = ['57014', '55P03']
+
+/** Adds cancelled statements to the outages: the same transaction may succeed later. */
+function orCancelled(toOutage: ToOutage): ToOutage {
+  return (error) => {
+    const { code, message } = error as { code?: unknown; message: string }
+    if (!cancelled.includes(code)) return toOutage(error)
+    return new DatabaseUnavailable(error, `PostgreSQL has cancelled a statement: ${message}.`)
+  }
+}
+
 /**
  * Returns transactions on the connections of a pool. COMMIT is pipelined behind the last statement: where that failed,
  * the server rolls back instead. Where the answer is lost, the transaction may be committed.
  * @param pool clients with pipelining
  */
-export function pooledTransactions(pool: pg.Pool, toOutage: ToOutage): Pick<Database, 'transaction'> {
+export function pooledTransactions(pool: pg.Pool, toServerOutage: ToOutage): Pick<Database, 'transaction'> {
+  const toOutage = orCancelled(toServerOutage)
   return {
     async transaction(work) {
       const client = await rejectWithOutage(pool.connect(), toOutage)

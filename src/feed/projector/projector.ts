@@ -1,5 +1,5 @@
 import type { Database, Transaction } from '../../database/database.ts'
-import { isConflict } from '../../database/errors.ts'
+import { DatabaseUnavailable, isConflict, isUniqueViolation } from '../../database/errors.ts'
 import { appendCommit, commitNonce, hasCommit, type LoggedBatch } from '../../database/write/commit-log.ts'
 import { type FeedPosition, lockFeedPosition, saveFeedPosition, saveNewestFact } from '../../database/write/feed.ts'
 import type { Figures } from '../../database/write/strategy.ts'
@@ -39,6 +39,7 @@ const maxAttempts = 5
 
 /**
  * Applies a batch of facts and the feed's position in one transaction. Retries conflicts with other writers.
+ * @throws {DatabaseUnavailable} when the conflicts do not end
  * @throws {CommitsLost} when earlier batches were lost; nothing of this batch is applied then
  */
 export async function applyBatch(
@@ -52,7 +53,8 @@ export async function applyBatch(
       return await database.transaction((transaction) => applyOnce(transaction, feed, batch, options))
     } catch (error) {
       // Another writer opened the same vault or completed the same day meanwhile: the retry sees its commit.
-      if (attempt === maxAttempts || !isConflict(error)) throw error
+      if (!isConflict(error) || (attempt === maxAttempts && isUniqueViolation(error))) throw error
+      if (attempt === maxAttempts) throw new DatabaseUnavailable(error, 'Other writers keep changing the same rows.')
     }
   }
 }
