@@ -84,11 +84,12 @@ function messagesNamed<Message>(messages: Messages, name: Messages[number]['name
   return messages.filter((message) => message.name === name) as unknown as Message[]
 }
 
-/** Returns the texts of a statement's values. */
+/** Returns the texts of a statement's values. Texts stay as they are, for columns of bytes too, whose serializer takes none. */
 function encodeValues({ serializers }: PGlite, values: readonly Value[], types: readonly number[]): (string | null)[] {
   const texts: (string | null)[] = []
   for (const [index, value] of values.entries()) {
-    texts.push(value === null ? null : (serializers[types[index] ?? 0]?.(value) ?? String(value)))
+    if (value === null || typeof value === 'string') texts.push(value)
+    else texts.push(serializers[types[index] ?? 0]?.(value) ?? String(value))
   }
   return texts
 }
