@@ -5,10 +5,10 @@ import { knownOwners } from '../../database/write/vaults/owner.ts'
 import { type Figures, knownStrategies, readFigures } from '../../database/write/strategy.ts'
 import { knownScreens } from '../../database/write/universe.ts'
 import { countSmallVaults } from '../../database/write/vaults/vault-tally.ts'
-import { lockVaults } from '../../database/write/vault.ts'
+import { lockVaults, type VaultRecord } from '../../database/write/vault.ts'
 import { reserveVaultIds } from '../../database/write/vaults/vault-id.ts'
 import { digestOf } from '../fact/digest.ts'
-import type { EventFact, Fact, FactKind } from '../fact/fact.ts'
+import type { EventFact, Fact, FactKind, MarkFact } from '../fact/fact.ts'
 import { identity, identityOf } from '../fact/identity.ts'
 import type { KnownState } from './changes.ts'
 
@@ -24,6 +24,7 @@ export async function loadKnownState(
   const events: EventFact[] = ofKind('event')
   const addresses = [...new Set([...opened, ...owners, ...marks, ...events].map(({ vault }) => vault))].sort()
   // Pipelined, but in this order: reads after the lock see what the previous writer has committed.
+  const locked = lockVaults(transaction, addresses)
   const [
     vaults,
     strategies,
@@ -36,13 +37,13 @@ export async function loadKnownState(
     tallies,
     newIds,
   ] = await Promise.all([
-    lockVaults(transaction, addresses),
+    locked,
     knownStrategies(transaction, [...new Set(published.map(({ id }) => id))]),
     knownScreens(
       transaction,
       screened.map(({ ts }) => ts),
     ),
-    knownMarks(transaction, marks),
+    locked.then((found) => knownMarks(transaction, marksNotNewerThan(found, marks))),
     knownEvents(transaction, events),
     knownOwners(transaction, owners),
     readFigures(transaction, [...new Set(opened.map(({ strategy }) => strategy))], addresses),
@@ -62,6 +63,12 @@ export async function loadKnownState(
   const byAddress = new Map(vaults.map((vault) => [vault.address, vault]))
   const known = { strategies: strategies.ids, vaults: byAddress, newIds, smallVaults, tallies, digests }
   return { known, figures }
+}
+
+/** Returns the marks that may be known: a known one left a point, and all points are at or before the vault's newest. */
+function marksNotNewerThan(vaults: readonly VaultRecord[], marks: readonly MarkFact[]): readonly MarkFact[] {
+  const newest = new Map(vaults.map(({ address, equityAt }) => [address as string, equityAt ?? -1]))
+  return marks.filter(({ vault, ts }) => ts <= (newest.get(vault) ?? -1))
 }
 
 /** Tells whether the read model contains all of these facts. */
