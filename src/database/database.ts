@@ -60,6 +60,13 @@ export interface Transaction {
   query<Row>(statement: Statement, values: readonly Value[]): Promise<Row[]>
   /** Runs a statement without waiting for it. The transaction commits only after it has succeeded. */
   send(statement: Statement, values: readonly Value[]): void
+  /**
+   * Appends rows by COPY, like `send`.
+   * @param statement `copy … from stdin`
+   * @param rows in COPY's text format
+   * @see PostgreSQL documentation, COPY, "File Formats"
+   */
+  copy(statement: Statement, rows: string): void
 }
 
 /** Runs reads and returns their rows. */

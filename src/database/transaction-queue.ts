@@ -3,6 +3,9 @@ import type { Statement, Transaction, Value } from './database.ts'
 /** Runs a statement after those before it have ended; the caller need not wait between statements. */
 export type RunStatement = <Row>(statement: Statement, values: readonly Value[]) => Promise<Row[]>
 
+/** Runs a COPY after the statements before it have ended; the caller need not wait. */
+export type RunCopy = (statement: Statement, rows: string) => Promise<unknown>
+
 /**
  * The statements of a transaction. After one has failed, later ones fail with the same error, so that the caller sees
  * the first cause.
@@ -11,19 +14,21 @@ export class TransactionQueue implements Transaction {
   #failure: { readonly error: unknown } | undefined
   #last: Promise<unknown> = Promise.resolve()
 
-  constructor(readonly run: RunStatement) {}
+  constructor(
+    readonly run: RunStatement,
+    readonly runCopy: RunCopy,
+  ) {}
 
   query<Row>(statement: Statement, values: readonly Value[]): Promise<Row[]> {
-    const running = this.run<Row>(statement, values).catch((error: unknown) => {
-      this.#failure ??= { error }
-      throw this.#failure.error
-    })
-    this.#last = running.catch(() => undefined)
-    return running
+    return this.#queued(this.run<Row>(statement, values))
   }
 
   send(statement: Statement, values: readonly Value[]): void {
     void this.query(statement, values)
+  }
+
+  copy(statement: Statement, rows: string): void {
+    void this.#queued(this.runCopy(statement, rows))
   }
 
   /**
@@ -33,5 +38,14 @@ export class TransactionQueue implements Transaction {
   async end(): Promise<void> {
     await this.#last
     if (this.#failure !== undefined) throw this.#failure.error
+  }
+
+  #queued<Result>(statement: Promise<Result>): Promise<Result> {
+    const running = statement.catch((error: unknown) => {
+      this.#failure ??= { error }
+      throw this.#failure.error
+    })
+    this.#last = running.catch(() => undefined)
+    return running
   }
 }

@@ -1,10 +1,13 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Transaction } from '../../src/database/database.ts'
 import { isConflict } from '../../src/database/errors.ts'
+import { appendSet } from '../../src/database/write/sets.ts'
 import { emptyDatabase, type TestDatabase } from '../support/database.ts'
 
 const insert = { name: 'insert_number', text: 'insert into number values ($1::integer)' }
 const numbers = { name: 'numbers', text: 'select value from number order by value' }
+const copy = { name: 'copy_number', text: 'copy number (value) from stdin' }
+const count = { name: 'count', text: 'select count(*)::integer as count from number' }
 const divide = { name: 'divide', text: 'select 1 / $1::integer as quotient' }
 
 let database: TestDatabase
@@ -52,6 +55,70 @@ describe('a transaction', () => {
       return transaction.query(numbers, [])
     })
     expect(error).toMatchObject({ code: '22012' })
+  })
+
+  test('copies rows in turn with statements', async () => {
+    const many = Array.from({ length: 100_000 }, (_, at) => `${at + 3}\n`).join('')
+    const seen = await database.transaction(async (transaction) => {
+      transaction.copy(copy, '1\n')
+      const first = transaction.query(numbers, [])
+      transaction.copy(copy, many)
+      transaction.send(insert, [2])
+      const counted = transaction.query<{ count: number }>(count, [])
+      return [await first, await counted]
+    })
+    expect(seen).toEqual([[{ value: 1 }], [{ count: 100_002 }]])
+  })
+
+  test.each([
+    ['a row that is there', '23505', (transaction: Transaction) => transaction.copy(copy, '2\n1\n3\n')],
+    [
+      'a value of another type',
+      '22P02',
+      (transaction: Transaction) => transaction.copy(copy, '2\nthree\n'.repeat(50_000)),
+    ],
+    [
+      'no table',
+      '42P01',
+      (transaction: Transaction) => transaction.copy({ ...copy, text: 'copy none from stdin' }, '2\n'),
+    ],
+  ])('is rolled back where %s is copied', async (_, code, copyBad) => {
+    await database.transaction((transaction) => transaction.query(insert, [1]))
+    const error = await failed((transaction) => {
+      copyBad(transaction)
+      transaction.copy(copy, '4\n')
+      return transaction.query(insert, [5])
+    })
+    expect(error).toMatchObject({ code })
+    await database.transaction((transaction) => transaction.query(insert, [6]))
+    expect(await stored()).toEqual([{ value: 1 }, { value: 6 }])
+  })
+
+  test('copies nothing after a statement that failed', async () => {
+    const error = await failed((transaction) => {
+      transaction.send(divide, [0])
+      transaction.copy(copy, '1\n')
+      return Promise.resolve()
+    })
+    expect(error).toMatchObject({ code: '22012' })
+    expect(await stored()).toEqual([])
+  })
+
+  test('appends any text, bytes and NULL as they are', async () => {
+    const texts = ['\\N', 'a\tb', 'a\nb\r\n', '\\.', '', '\\', '"Ä" 😀', 'null']
+    // Hides the table of this name until the transaction ends.
+    const create =
+      'create temporary table ledger_row (log_index integer, position_id text, digest bytea) on commit drop'
+    const read = `select log_index, position_id, encode(digest, 'hex') as digest from ledger_row order by log_index`
+    const append = appendSet('ledger_row', { log_index: 'integer', position_id: 'text', digest: 'bytea' })
+    const rows = texts.map((text, at) => ({ log_index: at, position_id: text, digest: `00ff0${at}5c` }))
+    const none = { log_index: 99, position_id: null, digest: null }
+    const seen = await database.transaction((transaction) => {
+      transaction.send({ name: 'create', text: create }, [])
+      append(transaction, [...rows.map((row) => ({ ...row, digest: `\\x${row.digest}` })), none])
+      return transaction.query({ name: 'read', text: read }, [])
+    })
+    expect(seen).toEqual([...rows, none])
   })
 
   test('is rolled back where the work itself fails, and the next one succeeds', async () => {

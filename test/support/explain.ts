@@ -66,6 +66,7 @@ export async function touchedByWrites(
       }
       const explainingAll: Transaction = {
         send: explain,
+        copy: (statement, rows) => inner.copy(statement, rows),
         query: (statement, values) => {
           explain(statement, values)
           return inner.query(statement, values)

@@ -19,7 +19,7 @@ import { SnapshotReads } from '../snapshot-reads.ts'
 import { classifyEmbeddedError, rejectWithOutage, adapterWithOutages } from '../driver-errors.ts'
 import { createStatementRunner, type StatementRunner } from './prepared-statements.ts'
 import { requireDiskSpace } from './disk-space.ts'
-import { type RunStatement, TransactionQueue } from '../transaction-queue.ts'
+import { TransactionQueue } from '../transaction-queue.ts'
 import { decodeRows } from '../read/row-codec.ts'
 import { withQuery } from '../with-query.ts'
 
@@ -90,7 +90,7 @@ export function onPGlite(pglite: PGlite, folder: string | null, release: () => P
     ...serialSnapshots(pglite, long, statements),
     transaction: async (work) => {
       if (folder !== null) await requireDiskSpace(folder)
-      return rejectWithOutage(runTransaction(pglite, statements.run, work), toOutage)
+      return rejectWithOutage(runTransaction(pglite, statements, work), toOutage)
     },
     exclusively: (work) => work(),
     close: async () => {
@@ -140,14 +140,14 @@ async function openLogConnection(pglite: PGlite, wake: () => void): Promise<LogC
   }
 }
 
-/** @param run runs statements while the transaction has exclusive access to the database */
+/** @param statements runs them while the transaction has exclusive access to the database */
 function runTransaction<Result>(
   pglite: PGlite,
-  run: RunStatement,
+  statements: StatementRunner,
   work: (transaction: Transaction) => Promise<Result>,
 ): Promise<Result> {
   return pglite.transaction(async () => {
-    const queue = new TransactionQueue(run)
+    const queue = new TransactionQueue(statements.run, statements.copy)
     const result = await work(queue)
     await queue.end()
     return result

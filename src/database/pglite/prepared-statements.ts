@@ -1,6 +1,6 @@
 import { type PGlite, protocol } from '@electric-sql/pglite'
 import type { Statement, Value } from '../database.ts'
-import type { RunStatement } from '../transaction-queue.ts'
+import type { RunCopy, RunStatement } from '../transaction-queue.ts'
 
 const { serialize } = protocol
 
@@ -24,6 +24,8 @@ const planMilliseconds = 30_000
 export interface StatementRunner {
   /** Runs a statement inside a transaction that is open already. Prepares it where it has `prepare: 'once'`. */
   readonly run: RunStatement
+  /** Appends rows by COPY inside a transaction that is open already. */
+  readonly copy: RunCopy
   /** Runs a read inside a transaction that is open already, or while no other has begun. Keeps its plan for a while. */
   readonly read: (read: Statement, values: readonly Value[]) => Promise<unknown[]>
   /** Refuses all later statements: of a database that closes the protocol would never return. */
@@ -62,6 +64,14 @@ export function createStatementRunner(pglite: PGlite): StatementRunner {
   return {
     run: <Row>(statement: Statement, values: readonly Value[]) =>
       run(statement, values, statement.prepare === 'once' ? statement.name : '') as Promise<Row[]>,
+    copy: ({ text }, rows) =>
+      pglite.runExclusive(() => {
+        if (isClosed) throw new Error('PGlite is closed')
+        // Its type is narrower than what it takes: any bytes.
+        const data = Buffer.from(rows) as unknown as ArrayBuffer
+        const copied = [serialize.query(text), serialize.copyData(data), serialize.copyDone()]
+        return pglite.execProtocolStream(Buffer.concat(copied), { syncToFs: false })
+      }),
     read: async (read, values) => {
       if (!isClosed && performance.now() - plannedAt > planMilliseconds) {
         plannedAt = performance.now()

@@ -1,5 +1,6 @@
 import type { Writable } from 'node:stream'
 import type pg from 'pg'
+import { copyRows } from './copy.ts'
 import type { Database, Statement, Value } from '../database.ts'
 import { rejectWithOutage, type ToOutage } from '../driver-errors.ts'
 import { rowsOf } from './pipeline.ts'
@@ -32,8 +33,9 @@ export function pooledTransactions(pool: pg.Pool, toServerOutage: ToOutage): Pic
   return {
     async transaction(work) {
       const client = await rejectWithOutage(pool.connect(), toOutage)
-      const queue = new TransactionQueue((statement, values) =>
-        rejectWithOutage(sendStatement(client, statement, values), toOutage),
+      const queue = new TransactionQueue(
+        (statement, values) => rejectWithOutage(sendStatement(client, statement, values), toOutage),
+        ({ text }, rows) => rejectWithOutage(copyRows(client, text, rows), toOutage),
       )
       try {
         queue.send(begin, [])

@@ -3,13 +3,15 @@ import { usdText } from '../../domain/flows.ts'
 import type { VaultDay } from '../../domain/returns.ts'
 import type { Statement, Transaction } from '../database.ts'
 import { encodePointState, mergedState, type PointState } from '../history/point-state.ts'
-import { bytesOrNull, insertSet } from './sets.ts'
+import { appendSet, bytesOrNull, insertSet } from './sets.ts'
 
 /** An equity point: the vault's state after a flow or mark. */
 export interface RecordedPoint extends PointState {
   readonly vaultId: number
   /** Digest of the mark at this second; null where there was none. */
   readonly markDigest: string | null
+  /** Whether a point of this second may be stored. */
+  readonly isReplaced: boolean
 }
 
 /** A vault's growth on a day, and its value at the end. */
@@ -19,18 +21,21 @@ export interface RecordedDay {
   readonly endUsd: Decimal
 }
 
+const pointColumns = {
+  vault_id: 'integer',
+  ts: 'bigint',
+  value_usd: 'numeric',
+  capital_in_usd: 'numeric',
+  capital_out_usd: 'numeric',
+  mark_digest: 'bytea',
+  market_delta_usd: 'numeric',
+  state: 'bytea',
+} as const
+
+const appendPoints = appendSet('equity_point', pointColumns)
 const upsertPoints = insertSet(
   'equity_point',
-  {
-    vault_id: 'integer',
-    ts: 'bigint',
-    value_usd: 'numeric',
-    capital_in_usd: 'numeric',
-    capital_out_usd: 'numeric',
-    mark_digest: 'bytea',
-    market_delta_usd: 'numeric',
-    state: 'bytea',
-  },
+  pointColumns,
   `on conflict (vault_id, ts) do update set value_usd = excluded.value_usd,
     capital_in_usd = excluded.capital_in_usd, capital_out_usd = excluded.capital_out_usd,
     mark_digest = coalesce(excluded.mark_digest, equity_point.mark_digest),
@@ -45,19 +50,22 @@ const upsertDays = insertSet(
 
 /** Writes equity points; the last one of a second replaces the others. */
 export function savePoints(transaction: Transaction, points: readonly RecordedPoint[]): void {
-  upsertPoints(
-    transaction,
-    points.map((point) => ({
-      vault_id: point.vaultId,
-      ts: point.ts,
-      value_usd: usdText(point.state.valueUsd),
-      capital_in_usd: usdText(point.state.capitalInUsd),
-      capital_out_usd: usdText(point.state.capitalOutUsd),
-      mark_digest: bytesOrNull(point.markDigest),
-      market_delta_usd: usdText(point.state.marketDeltaUsd),
-      state: bytesOrNull(encodePointState(point).toString('hex')),
-    })),
-  )
+  upsertPoints(transaction, points.filter(({ isReplaced }) => isReplaced).map(pointRow))
+  appendPoints(transaction, points.filter(({ isReplaced }) => !isReplaced).map(pointRow))
+}
+
+function pointRow(point: RecordedPoint) {
+  const { vaultId, ts, state, markDigest } = point
+  return {
+    vault_id: vaultId,
+    ts,
+    value_usd: usdText(state.valueUsd),
+    capital_in_usd: usdText(state.capitalInUsd),
+    capital_out_usd: usdText(state.capitalOutUsd),
+    mark_digest: bytesOrNull(markDigest),
+    market_delta_usd: usdText(state.marketDeltaUsd),
+    state: bytesOrNull(encodePointState(point).toString('hex')),
+  }
 }
 
 /** Writes the days of vaults. */

@@ -9,7 +9,7 @@ import {
 } from '../../domain/ledger.ts'
 import type { Statement, Transaction } from '../database.ts'
 import { bytesOf } from '../read/expressions.ts'
-import { bytesOrNull, insertSet } from './sets.ts'
+import { appendSet, bytesOrNull } from './sets.ts'
 
 /** Identity of an event: the address of its vault, its transaction and its log index. */
 export interface EventIdentity {
@@ -30,7 +30,7 @@ export interface RecordedEvent extends Omit<EventIdentity, 'vault'> {
   readonly digest: string
 }
 
-const insertRows = insertSet('ledger_row', {
+const appendRows = appendSet('ledger_row', {
   vault_id: 'integer',
   tx_hash: 'bytea',
   log_index: 'integer',
@@ -49,7 +49,7 @@ const insertRows = insertSet('ledger_row', {
  * @param nonce of the commit, by which a stream of rows finds them
  */
 export function saveEvents(transaction: Transaction, events: readonly RecordedEvent[], nonce: string): void {
-  insertRows(
+  appendRows(
     transaction,
     events.map((event) => ({
       vault_id: event.vaultId,
@@ -123,7 +123,7 @@ const deleteTallies: Statement = {
   text: `delete from ledger_tally using unnest($1::integer[], $2::bigint[]) as replaced(vault, at)
     where vault_id = vault and ts = at`,
 }
-const insertTallies = insertSet('ledger_tally', {
+const appendTallies = appendSet('ledger_tally', {
   vault_id: 'integer',
   ts: 'bigint',
   deposit: 'integer',
@@ -143,7 +143,7 @@ export function saveTallies(transaction: Transaction, added: readonly AddedTalli
   if (replaced.length > 0) {
     transaction.send(deleteTallies, [replaced.map(({ vaultId }) => vaultId), replaced.map(({ ts }) => ts)])
   }
-  insertTallies(
+  appendTallies(
     transaction,
     added.flatMap(({ vaultId, tallies }) => tallies.map(({ ts, counts }) => ({ vault_id: vaultId, ts, ...counts }))),
   )

@@ -2,7 +2,7 @@ import type { Decimal } from '../../domain/decimal.ts'
 import { usdText } from '../../domain/flows.ts'
 import { isInRange, type Range } from '../../domain/position.ts'
 import type { Transaction } from '../database.ts'
-import { deleteSet, insertSet } from './sets.ts'
+import { appendSet, deleteSet } from './sets.ts'
 import { replacePools } from './vaults/vault-pool.ts'
 
 /** An open position of a mark. */
@@ -15,7 +15,7 @@ export interface RecordedPosition {
 }
 
 const deletePositions = deleteSet('position')
-const insertPositions = insertSet('position', {
+const appendPositions = appendSet('position', {
   vault_id: 'integer',
   id: 'text',
   ordinal: 'integer',
@@ -43,7 +43,7 @@ export function replacePositions(
 ): void {
   replacePools(transaction, shown)
   deletePositions(transaction, [...shown.keys()])
-  insertPositions(
+  appendPositions(
     transaction,
     [...shown].flatMap(([vaultId, positions]) =>
       positions.map((position, ordinal) => positionRow(vaultId, ordinal, position)),

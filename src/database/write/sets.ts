@@ -6,6 +6,10 @@ export type Row<Columns> = { readonly [Name in keyof Columns]: unknown }
 
 type Columns = Readonly<Record<string, string>>
 
+/** Any SQL type but that of a list. */
+type ScalarType = 'integer' | 'bigint' | 'numeric' | 'boolean' | 'bytea' | 'text' | EnumType
+type EnumType = 'event_type' | 'vault_phase' | 'vault_status'
+
 /** Columns of a table and no others: a type parameter alone would accept more. */
 type Only<Table extends keyof Tables, Names> = Names & Readonly<Record<Exclude<keyof Names, ColumnOf<Table>>, never>>
 
@@ -30,6 +34,48 @@ export function insertSet<const Table extends keyof Tables, const Names extends 
     prepare: 'once',
   })
 }
+
+/**
+ * Creates a COPY that appends any number of rows, in less than half of the time of an INSERT. A duplicate key fails.
+ * @param columns SQL types by column, checked against the table's Prisma model
+ */
+export function appendSet<const Table extends keyof Tables, const Names extends ColumnTypes<Table>>(
+  table: Table,
+  columns: Only<Table, Names> & Readonly<Record<keyof Names, ScalarType>>,
+): SetWriter<Names> {
+  const encoders = Object.entries<string>(columns).map(([name, type]) => ({ name, encode: copyEncoder(type) }))
+  const names = encoders.map(({ name }) => name).join(', ')
+  const statement: Statement = { name: `append_${table}`, text: `copy ${table} (${names}) from stdin` }
+  return (transaction, rows) => {
+    if (rows.length === 0) return
+    let lines = ''
+    for (const row of rows) {
+      let separator = ''
+      for (const { name, encode } of encoders) {
+        const value = (row as Row<Columns>)[name] ?? null
+        lines +=
+          separator + (value === null ? '\\N' : encode(typeof value === 'string' ? value : JSON.stringify(value)))
+        separator = '\t'
+      }
+      lines += '\n'
+    }
+    transaction.copy(statement, lines)
+  }
+}
+
+/** Encoders of COPY's text format. */
+function copyEncoder(type: string): (text: string) => string {
+  const isPlain = ['integer', 'bigint', 'numeric', 'boolean'].includes(type)
+  if (isPlain) return (text) => text
+  return type === 'bytea' ? (text) => `\\${text}` : escaped
+}
+
+/** @see PostgreSQL documentation, COPY, "Text Format" */
+function escaped(text: string): string {
+  return /[\\\n\r\t]/.test(text) ? text.replace(/[\\\n\r\t]/g, (character) => escapes[character] as string) : text
+}
+
+const escapes: Columns = { '\\': '\\\\', '\n': '\\n', '\r': '\\r', '\t': '\\t' }
 
 /**
  * Creates a statement that updates any number of rows by their key.

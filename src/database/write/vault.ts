@@ -5,7 +5,7 @@ import { usdText } from '../../domain/flows.ts'
 import type { Address } from '../../domain/address.ts'
 import { netUsd, statusOf, strategyDeltaUsd, type VaultState } from '../../domain/vault.ts'
 import type { Statement, Transaction } from '../database.ts'
-import { bytesOrNull, insertSet, selectList, updateSet } from './sets.ts'
+import { appendSet, bytesOrNull, selectList, updateSet } from './sets.ts'
 import { type HistoryProgress, progressColumns, progressRow, toProgress } from './vaults/history-progress.ts'
 
 /** A vault as it is stored. */
@@ -167,7 +167,7 @@ function toState(row: VaultColumns, holdings: Holdings, day: StoredDay | undefin
   }
 }
 
-const insertVaults = insertSet('vault', vaultColumns)
+const appendVaults = appendSet('vault', vaultColumns)
 const updateVaults = updateSet('vault', vaultColumns, 'id')
 
 /** Inserts and updates vaults. An insert fails where another writer has opened the same vault meanwhile. */
@@ -176,7 +176,7 @@ export function saveVaults(
   opened: readonly VaultRecord[],
   changed: readonly VaultRecord[],
 ): void {
-  insertVaults(transaction, opened.map(vaultRow))
+  appendVaults(transaction, opened.map(vaultRow))
   updateVaults(transaction, changed.map(vaultRow))
 }
 

@@ -186,15 +186,14 @@ export class Projection {
   #record(vault: VaultRecord, mark: RecordedMark | null): void {
     const { id, address, state, fees, history, updatedAt: ts } = vault
     const { points, pointsBefore, days, daysBefore } = this.changes
+    const known = this.known.vaults.get(address)
     if (!pointsBefore.has(address)) {
-      const known = this.known.vaults.get(address)
       pointsBefore.set(address, known?.pointCount ?? 0)
       daysBefore.set(address, dayEndOf(known))
     }
     this.#keep(vault)
-    const key = `${address} ${ts}`
-    const before = points.get(key)
-    points.set(key, {
+    const before = points.get(`${address} ${ts}`)
+    points.set(`${address} ${ts}`, {
       vault: address,
       vaultId: id,
       ts,
@@ -203,6 +202,7 @@ export class Projection {
       markedAt: history.markedAt,
       positions: mark?.positions ?? before?.positions ?? null,
       markDigest: mark?.digest ?? before?.markDigest ?? null,
+      isReplaced: before?.isReplaced ?? known?.equityAt === ts,
     })
     if (state.day !== null) {
       days.set(`${address} ${state.day.day}`, { vaultId: id, day: state.day, endUsd: state.valueUsd })

@@ -2,7 +2,7 @@ import { expect, expectTypeOf, test } from 'vitest'
 import type { ModelColumns, SnakeCase, SqlTypeOf, Tables } from '../../../src/database/prisma/columns.ts'
 import { getDatamodel } from '../../../src/database/prisma/generated/pothos.ts'
 import { modelCodec } from '../../../src/database/read/row-codec.ts'
-import { insertSet } from '../../../src/database/write/sets.ts'
+import { appendSet, insertSet } from '../../../src/database/write/sets.ts'
 import { emptyDatabase } from '../../support/database.ts'
 
 interface StoredColumn {
@@ -84,6 +84,10 @@ test('a codec takes no other column, and none of another kind', () => {
   expect(() => insertSet('vault', { value: 'numeric' })).not.toThrow()
   // @ts-expect-error a statement of a column of another type
   expect(() => insertSet('vault', { value_usd: 'text' })).not.toThrow()
+  // @ts-expect-error a COPY into a column that is none
+  expect(() => appendSet('vault', { value: 'numeric' })).not.toThrow()
+  // @ts-expect-error a COPY of lists, which have a form of their own
+  expect(() => appendSet('universe_pair', { venues: 'text[]' })).not.toThrow()
 })
 
 test('the SQL type of a column follows from the type of its field', () => {

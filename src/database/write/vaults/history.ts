@@ -2,7 +2,7 @@ import { usdText } from '../../../domain/flows.ts'
 import type { VaultFees } from '../../../domain/fees.ts'
 import type { VaultState } from '../../../domain/vault.ts'
 import type { Transaction } from '../../database.ts'
-import { insertSet } from '../sets.ts'
+import { appendSet, insertSet } from '../sets.ts'
 
 /** The positions of a mark but for what changes from mark to mark. */
 export interface RecordedLayout {
@@ -21,7 +21,7 @@ export interface RecordedChange {
   readonly fees: VaultFees
 }
 
-const insertLayouts = insertSet('position_layout', { vault_id: 'integer', ts: 'bigint', positions: 'text' })
+const appendLayouts = appendSet('position_layout', { vault_id: 'integer', ts: 'bigint', positions: 'text' })
 
 const upsertChanges = insertSet(
   'vault_change',
@@ -44,7 +44,7 @@ const upsertChanges = insertSet(
 
 /** Writes layouts; a vault has at most one mark in a second. */
 export function saveLayouts(transaction: Transaction, layouts: readonly RecordedLayout[]): void {
-  insertLayouts(
+  appendLayouts(
     transaction,
     layouts.map(({ vaultId, ts, positions }) => ({ vault_id: vaultId, ts, positions })),
   )

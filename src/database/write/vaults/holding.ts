@@ -1,9 +1,9 @@
 import type { Transaction } from '../../database.ts'
-import { deleteSet, insertSet } from '../sets.ts'
+import { appendSet, deleteSet } from '../sets.ts'
 import type { VaultRecord } from '../vault.ts'
 
 const deleteHoldings = deleteSet('benchmark_holding')
-const insertHoldings = insertSet('benchmark_holding', { vault_id: 'integer', symbol: 'text', quantity: 'numeric' })
+const appendHoldings = appendSet('benchmark_holding', { vault_id: 'integer', symbol: 'text', quantity: 'numeric' })
 
 /** Replaces the benchmark holdings of vaults that had flows. */
 export function replaceHoldings(transaction: Transaction, vaults: readonly VaultRecord[]): void {
@@ -11,7 +11,7 @@ export function replaceHoldings(transaction: Transaction, vaults: readonly Vault
     transaction,
     vaults.map(({ id }) => id),
   )
-  insertHoldings(transaction, vaults.flatMap(holdingRows))
+  appendHoldings(transaction, vaults.flatMap(holdingRows))
 }
 
 function holdingRows({ id, state }: VaultRecord) {
