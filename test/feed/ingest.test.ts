@@ -224,6 +224,21 @@ describe('the way in makes no difference:', () => {
     expect(await dumpReadModel(database)).toEqual(atOnce)
   })
 
+  test('flows and a mark of one second, in a batch each', async () => {
+    const at = midnight + 10
+    const facts = [
+      ...[strategy('one'), opened(vaultA, 'one'), deposit(vaultA, at, '1000')],
+      mark(vaultA, at, '1001', { positions: [position('one', '100')] }),
+      { ...deposit(vaultA, at, '500', '1001'), logIndex: 999 },
+      mark(vaultA, at + 60, '1502'),
+    ]
+    await apply(database, facts)
+    const atOnce = await dumpReadModel(database)
+    await emptyDatabase()
+    for (const fact of facts) await apply(database, [fact])
+    expect(await dumpReadModel(database)).toEqual(atOnce)
+  })
+
   describe('but a feed that cannot be read is refused by its name:', () => {
     test.each<[string, Buffer]>([
       ['a torn gzip', packed.subarray(0, packed.length / 2)],
