@@ -59,7 +59,7 @@ export class PriceUnavailable extends ChainError {
   constructor(
     readonly symbol: string,
     readonly block: number,
-    readonly reason = "a pool or feed of its price isn't there or holds nothing yet",
+    readonly reason: string,
   ) {
     super(`${symbol} has no price at block ${block}: ${reason}`)
   }

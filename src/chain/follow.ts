@@ -79,6 +79,8 @@ async function readRange(
   const headers = await readToNextSecond(rpc, Math.min(parent.number + width.blocks, limit))
   const [from, to] = [first.number, Math.max(...headers.keys()) - 1]
   const found = await logs.inRange(from, to, width)
+  // The blocks between are not linked to those that were read: a node of another chain has no logs in them.
+  await rpc.checkChain()
   return { from, to, logs: found, isWhole: false, headers: headers.set(from, first) }
 }
 

@@ -77,6 +77,7 @@ export async function* readSeconds(
 /** Reads the facts of a second. A fault of a vault is believed when several nodes, or one several times, tell it. */
 async function readSecond(second: TimestampBlocks, options: ReaderOptions): Promise<SecondFacts> {
   let read = await timestampFacts(second, options)
+  if (read.faults.size > 0) await options.rpc.checkChain()
   for (let told = 1; told < confirmations && read.faults.size > 0; told++) read = await timestampFacts(second, options)
   const [first] = second.blocks
   return { start: first?.header ?? second.end, ...read }

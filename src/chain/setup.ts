@@ -5,7 +5,7 @@ import { finalBlock } from './rpc/finality.ts'
 import { readTokens } from './valuation/tokens.ts'
 import type { ChainConnection } from './reader.ts'
 import type { SetAsideVault } from './progress/set-aside.ts'
-import { contractExists } from './rpc/contract-existence.ts'
+import { contractExists, isMulticall } from './rpc/contract-existence.ts'
 import type { Report } from './rpc/fault-watch.ts'
 import { connectRpc, type Rpc, type RpcRetryOptions } from './rpc/rpc.ts'
 import { BlockState, Multicall } from './rpc/multicall.ts'
@@ -74,6 +74,9 @@ async function connectAtNewest(
     }),
   )
   if (missing.flat().length > 0) throw new BadChainConfig(file, missing.flat())
+  if (!(await isMulticall(rpc, config.multicall, block))) {
+    throw new BadChainConfig(file, [`multicall ${config.multicall} is no Multicall3: it doesn't answer aggregate3()`])
+  }
   const newest = new BlockState(rpc, multicall, block)
   const firsts = (): Promise<BlockState[]> => firstStates(config, rpc, multicall, block.number)
   const tokens = await readTokens(file, config, newest, isResumed ? null : firsts, (problem) =>
@@ -88,7 +91,10 @@ async function connectAtNewest(
       return { address, pools, isSlipstream, prefix: index === 0 ? '' : `${address}:` }
     }),
   )
-  const venues = new Venues([...nfts.map(nftPositions), poolPositions(() => kinds.pools, pools)])
+  const venues = new Venues([
+    ...nfts.map(nftPositions),
+    poolPositions({ pools: () => kinds.pools, known: pools, vaultOf: (account) => kinds.vaultOf(account) }),
+  ])
   const feeTerms = await readFeeTerms(newest, kinds)
   const onPriceRefused = reportSeldom(report)
   return { rpc, impatientRpc, multicall, venues, kinds, tokens, feeTerms, onPriceRefused, config, report, signal, once }

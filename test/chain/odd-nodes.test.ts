@@ -5,7 +5,7 @@ import { usdc, weth } from './support/amounts.ts'
 import * as artifacts from './support/artifacts.ts'
 import { openVault, type Operator } from './support/operator.ts'
 import { deployProtocol, type Protocol } from './support/protocol.ts'
-import { type Meddle, type RpcRequest, startProxy } from './support/proxy.ts'
+import { type Meddle, type RpcAnswer, type RpcRequest, startProxy } from './support/proxy.ts'
 import { chainJson, linesOf, type Said } from './support/reading.ts'
 
 const deposit = toEventSelector('Deposit(address,address,uint256,uint256)')
@@ -148,6 +148,22 @@ describeOnChain('a reader of nodes with odd ways', () => {
     const said: Said[] = []
     expect(await linesOf(jsonOf(proxy.url), said)).toEqual(right)
     expect((times[1] ?? 0) - (times[0] ?? 0)).toBeGreaterThan(900)
+  })
+
+  test('behind one URL, of which one is of another chain from some request on, stops the reader, and says which', async () => {
+    const other = await startChain({ chainId: 99, timestamp: 1_700_000_007 })
+    await other.mine((await chain.head()) + 5)
+    let requests = 0
+    meddle = async (request, pass) => {
+      if (++requests <= 60) return pass()
+      const body = JSON.stringify({ jsonrpc: '2.0', ...request })
+      const headers = { 'content-type': 'application/json' }
+      return (await (await fetch(other.url, { method: 'POST', headers, body })).json()) as RpcAnswer
+    }
+    await expect(linesOf(jsonOf(proxy.url))).rejects.toThrow(
+      /^The node \S+ is of chain 99, and the configuration's chainId is 31337$/,
+    )
+    await other.stop()
   })
 
   test('behind one URL, of which one is on another fork, does not take that for a reorganisation', async () => {

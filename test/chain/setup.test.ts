@@ -49,6 +49,12 @@ describeOnChain('a chain.json that is not as the chain is', () => {
     ).toEqual([`multicall ${none} has no code `, `positionManager ${other} has no code `])
   })
 
+  test('is refused where its Multicall3 is another contract', async () => {
+    expect(await problemsOf({ multicall: protocol.usdc.address })).toEqual([
+      `multicall ${protocol.usdc.address} is no Multicall3: it doesn't answer aggregate3()`,
+    ])
+  })
+
   test('is refused where tokens or pools are none, with all of them', async () => {
     const { ethPool, btcPool, wbtc, weth } = protocol
     const change = (token: TokenJson): TokenJson => {

@@ -1,4 +1,5 @@
-import type { Address } from 'viem'
+import { type Address, decodeFunctionResult, encodeFunctionData, multicall3Abi } from 'viem'
+import { revertedOrThrow } from './faults.ts'
 import type { BlockId, Rpc } from './rpc.ts'
 
 /** Number of nodes that must report no code before it is believed, because a node may be out of sync. */
@@ -8,6 +9,22 @@ export const confirmations = 3
 export async function contractExists(rpc: Rpc, address: Address, block: BlockId): Promise<boolean> {
   for (let confirmed = 0; confirmed < confirmations; confirmed++) {
     if ((await rpc.askAt(block, (node) => node.code(address, block.hash))) !== '0x') return true
+  }
+  return false
+}
+
+/** Tells whether the contract at an address is a Multicall3, by its answer to no calls. */
+export async function isMulticall(rpc: Rpc, address: Address, block: BlockId): Promise<boolean> {
+  const functionName = 'aggregate3'
+  const data = encodeFunctionData({ abi: multicall3Abi, functionName, args: [[]] })
+  for (let told = 0; told < confirmations; told++) {
+    const answer = await rpc.askAt(block, (node) => node.call(address, data, block.hash).catch(revertedOrThrow))
+    try {
+      if (answer === 'reverted') continue
+      if (decodeFunctionResult({ abi: multicall3Abi, functionName, data: answer }).length === 0) return true
+    } catch {
+      // Another contract, or a node that is out of sync.
+    }
   }
   return false
 }

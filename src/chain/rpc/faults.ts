@@ -1,4 +1,4 @@
-import { BaseError, HttpRequestError, RpcRequestError, TimeoutError } from 'viem'
+import { BaseError, HttpRequestError, ResponseBodyTooLargeError, RpcRequestError, TimeoutError } from 'viem'
 import { NodeResting, RequestFailed } from '../errors.ts'
 import { withoutSecrets } from './url-secrets.ts'
 
@@ -81,6 +81,10 @@ const noCallsByHashText =
 const missingMethodText = /method .*(not (found|available|supported|allowed)|does ?n[o']t exist|does not exist)/i
 const prunedText = /missing trie node|pruned/i
 
+/** Of geth and its kin; and of clients on revm, such as reth and anvil, which write the names of its errors. */
+const revertText =
+  /revert|vm (execution|exception)|invalid ?(fe ?)?(opcode|jump)|bad (instruction|jump)|out ?of ?(gas|offset)|stack ?(under|over)flow|opcode ?not ?found|not ?activated|during ?static ?call|insidestatic/i
+
 const invalidParams = -32_602
 const methodNotFoundCodes: readonly number[] = [-32_601, -32_004]
 
@@ -100,21 +104,42 @@ export function explainFault(error: unknown, url: string): ExplainedFault {
     const reason = `answers${method} with the error ${code}${details === '' ? '' : `: ${text(details)}`}`
     return { reason, lasting: lastingRpcFault(code, details, error) }
   }
-  if (cause instanceof TimeoutError) return { reason: "doesn't answer in time", lasting: null }
+  if (isTimeout(cause)) return { reason: "doesn't answer in time", lasting: null }
+  const tooLong = findTooLong(cause)
+  if (tooLong !== null) return { reason: `gave an answer of more than ${tooLong.maxSize} bytes`, lasting: unexplained }
   if (cause instanceof HttpRequestError) return explainHttp(cause, text)
   return { reason: `gave an answer that can't be read: ${text(cause.shortMessage)}`, lasting: unexplained }
 }
 
+/** Returns the error of an answer that was too long to be read; null for any other. */
+export function findTooLong(error: unknown): ResponseBodyTooLargeError | null {
+  const found = error instanceof BaseError ? error.walk((one) => one instanceof ResponseBodyTooLargeError) : null
+  return found instanceof ResponseBodyTooLargeError ? found : null
+}
+
+/** Tells whether an answer has not begun, or not ended, in time. */
+function isTimeout(error: BaseError): boolean {
+  return error.walk((one) => one instanceof TimeoutError || (one as Error | null)?.name === 'TimeoutError') !== null
+}
+
+/**
+ * Handles the error of a call.
+ * @returns `reverted` for one that was executed and reverted
+ * @throws any other error
+ */
+export function revertedOrThrow(error: unknown): 'reverted' {
+  if (isRevert(error)) return 'reverted'
+  throw error
+}
+
 /** Tells whether a failed call was executed and reverted, by the error of any of the common clients. */
-export function isRevert(error: unknown): boolean {
+function isRevert(error: unknown): boolean {
   const cause = error instanceof RequestFailed ? error.cause : error
   const answered = cause instanceof BaseError ? cause.walk((one) => one instanceof RpcRequestError) : null
   if (!(answered instanceof RpcRequestError)) return false
   // 3 is geth's code of a revert, -32015 that of Nethermind and OpenEthereum.
   if ([3, -32_015].includes(answered.code)) return true
-  return /revert|vm (execution|exception)|invalid (opcode|jump)|bad (instruction|jump)|out of gas|stack (under|over)flow/i.test(
-    answered.details,
-  )
+  return revertText.test(answered.details)
 }
 
 function explainHttp({ status, details, cause }: HttpRequestError, text: (words: string) => string): ExplainedFault {

@@ -2,6 +2,7 @@ import { getLogsRetryHelper } from '@ponder/utils'
 import { numberToHex, type RpcError } from 'viem'
 import { type ChainLog, sortLogs } from './block.ts'
 import { RequestFailed } from '../errors.ts'
+import { findTooLong } from './faults.ts'
 import type { LogFilter, Node } from './node.ts'
 import type { Rpc } from './rpc.ts'
 
@@ -41,7 +42,8 @@ export class RangeWidth {
     const half = Math.floor(asked / 2)
     const advised = first === undefined ? half : Number(first.toBlock) - Number(first.fromBlock) + 1
     this.blocks = Math.max(1, Math.min(advised, this.blocks))
-    if (!advice.shouldRetry || String(error).includes(outageText)) return false
+    const isRefused = advice.shouldRetry || findTooLong(error) !== null
+    if (!isRefused || String(error).includes(outageText)) return false
     this.#ceiling = this.blocks
     this.#answers = 0
     return this.blocks < asked

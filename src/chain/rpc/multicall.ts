@@ -12,7 +12,7 @@ import {
 import type { Header } from './block.ts'
 import { NodeFault, ContractMismatch } from '../errors.ts'
 import { confirmations, contractExists } from './contract-existence.ts'
-import { isRevert } from './faults.ts'
+import { revertedOrThrow } from './faults.ts'
 import type { Node } from './node.ts'
 import type { Rpc } from './rpc.ts'
 
@@ -149,26 +149,30 @@ export class BlockState {
   async #readAll(calls: readonly ContractCall<unknown>[]): Promise<unknown[]> {
     const { multicall, rpc, block } = this
     if (!multicall.isKnownAbsentAt(block.number)) {
-      const values = await this.#aggregate(calls)
-      if (values !== null) return values
+      let values = await this.#aggregate(calls)
       // A contract that is there must answer: then a node is wrong.
-      if (await contractExists(rpc, multicall.address, block)) return this.#aggregateRequired(calls)
-      multicall.setAbsentAt(block.number)
+      if (values === null && (await contractExists(rpc, multicall.address, block))) {
+        values = await this.#aggregate(calls, { isThere: true })
+      }
+      if (values === 'reverted' && calls.length > 1) {
+        // One may use up the gas of all.
+        const half = Math.ceil(calls.length / 2)
+        const halves = [calls.slice(0, half), calls.slice(half)].map((some) => this.#readAll(some))
+        return (await Promise.all(halves)).flat()
+      }
+      if (Array.isArray(values)) return values
+      if (values === null) multicall.setAbsentAt(block.number)
     }
     return Promise.all(calls.map((call) => this.#readSingly(call)))
   }
 
-  async #aggregateRequired(calls: readonly ContractCall<unknown>[]): Promise<unknown[]> {
+  /** Returns null where Multicall3 seems to be absent. */
+  #aggregate(calls: readonly ContractCall<unknown>[], { isThere = false } = {}) {
     return this.rpc.askAt(this.block, async (node) => {
-      const values = await this.#aggregateAt(node, calls)
-      if (values !== null) return values
+      const values = await this.#aggregateAt(node, calls).catch(revertedOrThrow)
+      if (values !== null || !isThere) return values
       throw new NodeFault(`says that ${this.multicall.address} has no code at block ${this.block.number}`)
     })
-  }
-
-  /** Returns null where Multicall3 seems to be absent. */
-  #aggregate(calls: readonly ContractCall<unknown>[]): Promise<unknown[] | null> {
-    return this.rpc.askAt(this.block, (node) => this.#aggregateAt(node, calls))
   }
 
   // Not viem's multicall, which reports a failed request as reverted calls; here only the latter are results.
@@ -192,12 +196,8 @@ export class BlockState {
   }
 
   async #callAt(node: Node, { to, data }: ContractCall<unknown>): Promise<CallResult> {
-    try {
-      return { success: true, returnData: await node.call(to, data, this.block.hash) }
-    } catch (error) {
-      if (isRevert(error)) return { success: false, returnData: '0x' }
-      throw error
-    }
+    const returnData = await node.call(to, data, this.block.hash).catch(revertedOrThrow)
+    return returnData === 'reverted' ? { success: false, returnData: '0x' } : { success: true, returnData }
   }
 }
 

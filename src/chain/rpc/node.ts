@@ -1,12 +1,22 @@
 import { rateLimit } from '@ponder/utils'
-import { type Address, createClient, type Hex, http, HttpRequestError, numberToHex, type Transport } from 'viem'
+import { type Address, createClient, type Hex, http, HttpRequestError, isHex, numberToHex, type Transport } from 'viem'
 import { type Header, type ChainLog, readHeader, readLogs, readQuantity } from './block.ts'
 import type { NodeConfig } from '../config.ts'
 import { NodeFault, RequestFailed } from '../errors.ts'
 import { type ExplainedFault, explainFault } from './faults.ts'
 
-/** Timeout of a request. */
-const timeoutMilliseconds = 20_000
+/** Limits on the answers of a node. */
+export interface NodeLimits {
+  /** Time in which an answer must have come to its end. */
+  readonly timeoutMilliseconds: number
+  /** Size of an answer once it is unpacked: a block of 60 million gas can hold logs of some 100 MB as JSON. */
+  readonly maxAnswerBytes: number
+}
+
+const defaultLimits: NodeLimits = { timeoutMilliseconds: 20_000, maxAnswerBytes: 128 * 2 ** 20 }
+
+/** Size up to which the body of an HTTP error is read. */
+const maxErrorBytes = 65_536
 
 /** A node that asks for a longer rest is asked again after this one. */
 const maxRestMilliseconds = 60_000
@@ -38,12 +48,12 @@ export interface Node {
 }
 
 /** Creates a client of a node. */
-export function connectNode({ url, requestsPerSecond }: NodeConfig): Node {
+export function connectNode({ url, requestsPerSecond }: NodeConfig, limits: NodeLimits = defaultLimits): Node {
   let restsUntil = 0
   const onRetryAfter = (milliseconds: number): void => {
     restsUntil = performance.now() + Math.min(milliseconds, maxRestMilliseconds)
   }
-  const request = createRequest(url, requestsPerSecond, onRetryAfter)
+  const request = createRequest(url, requestsPerSecond, onRetryAfter, limits)
   const logs = async (filter: LogFilter, of: Record<string, Hex>): Promise<ChainLog[]> => {
     const answer = await request({ method: 'eth_getLogs', params: [{ ...filter, ...of }] })
     return readLogs(answer)
@@ -87,7 +97,18 @@ type Request = (body: RequestBody) => Promise<unknown>
 const refusals: readonly number[] = [401, 402, 403]
 
 /** Creates a rate-limited request function. The caller retries, at another node first. */
-function createRequest(url: string, requestsPerSecond: number, onRetryAfter: (milliseconds: number) => void): Request {
+function createRequest(
+  url: string,
+  requestsPerSecond: number,
+  onRetryAfter: (milliseconds: number) => void,
+  { timeoutMilliseconds: timeout, maxAnswerBytes: maxResponseBodySize }: NodeLimits,
+): Request {
+  // The client's own timeout ends where the headers are there.
+  const fetchFn: typeof fetch = async (input, init) => {
+    const signals = [AbortSignal.timeout(timeout), ...(init?.signal ? [init.signal] : [])]
+    const response = await fetch(input, { ...init, signal: AbortSignal.any(signals) })
+    return response.ok ? response : withShortBody(response)
+  }
   const onFetchResponse = async (response: Response): Promise<void> => {
     const { ok, status, statusText, headers } = response
     if (ok) return
@@ -97,11 +118,11 @@ function createRequest(url: string, requestsPerSecond: number, onRetryAfter: (mi
     if (!refusals.includes(status) && isRpcError(text)) return
     throw new HttpRequestError({ url, status, details: text.trim() === '' ? statusText : text })
   }
-  const limited = rateLimit(http(url, { retryCount: 0, timeout: timeoutMilliseconds, onFetchResponse }), {
+  const limited = rateLimit(http(url, { retryCount: 0, timeout, maxResponseBodySize, fetchFn, onFetchResponse }), {
     requestsPerSecond,
     browser: false,
   })
-  const transport: Transport = (options) => limited({ ...options, retryCount: 0, timeout: timeoutMilliseconds })
+  const transport: Transport = (options) => limited({ ...options, retryCount: 0, timeout })
   const send = createClient({ transport }).request as Request
   return async (body) => {
     try {
@@ -110,6 +131,20 @@ function createRequest(url: string, requestsPerSecond: number, onRetryAfter: (mi
       throw new RequestFailed(body.method, usesBlockHash(body), { cause })
     }
   }
+}
+
+/** Reads the beginning of a response's body, and leaves the rest. */
+async function withShortBody({ body, status, statusText, headers }: Response): Promise<Response> {
+  const read: Uint8Array[] = []
+  const reader = body?.getReader()
+  for (let bytes = 0; reader !== undefined && bytes < maxErrorBytes;) {
+    const { value } = await reader.read()
+    if (value === undefined) break
+    read.push(value)
+    bytes += value.byteLength
+  }
+  await reader?.cancel()
+  return new Response(Buffer.concat(read).subarray(0, maxErrorBytes), { status, statusText, headers })
 }
 
 /**
@@ -142,6 +177,6 @@ function usesBlockHash({ params }: RequestBody): boolean {
 }
 
 function bytes(value: unknown): Hex {
-  if (typeof value !== 'string' || !value.startsWith('0x')) throw new NodeFault('gave no bytes for a call')
-  return value as Hex
+  if (!isHex(value) || value.length % 2 !== 0) throw new NodeFault('gave no bytes for a call')
+  return value
 }

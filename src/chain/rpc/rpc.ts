@@ -10,7 +10,7 @@ import {
   type FaultWatchOptions,
 } from './fault-watch.ts'
 import type { Header } from './block.ts'
-import { connectNode, type Node } from './node.ts'
+import { connectNode, type Node, type NodeLimits } from './node.ts'
 
 /** Pause after all nodes have failed, which doubles each time. */
 export interface RpcRetryOptions {
@@ -31,6 +31,11 @@ export type BlockId = Pick<Header, 'number' | 'hash'>
 export interface Rpc {
   readonly nodes: readonly Node[]
   /**
+   * Asks all nodes for their chain again: behind a URL there may be another one. A node that does not answer is left out.
+   * @throws {WrongChain} when one is of another chain
+   */
+  checkChain(): Promise<void>
+  /**
    * Runs work at one node, and retries at the next until it succeeds.
    * @throws {ChainError | Contradiction} when the work throws it
    */
@@ -47,13 +52,14 @@ export interface Rpc {
 export interface RpcOptions extends Omit<FaultWatchOptions, 'times'> {
   readonly signal: AbortSignal
   readonly retry?: RpcRetryOptions | undefined
+  readonly limits?: NodeLimits | undefined
 }
 
 /** Connects to the nodes of a chain. */
 export function connectRpc({ rpc, chainId }: Pick<ChainConfig, 'rpc' | 'chainId'>, options: RpcOptions): Rpc {
-  const { signal, retry = defaultRetry } = options
+  const { signal, retry = defaultRetry, limits } = options
   const { firstMilliseconds, maxMilliseconds, faultTimes: times = defaultFaultTimes } = retry
-  const nodes = rpc.map(connectNode)
+  const nodes = rpc.map((node) => connectNode(node, limits))
   const faults = new FaultWatch({ ...options, times })
   const checked = new Set<Node>()
   // Any number of requests may listen at once.
@@ -66,6 +72,13 @@ export function connectRpc({ rpc, chainId }: Pick<ChainConfig, 'rpc' | 'chainId'
     const found = await node.chainId()
     if (found !== chainId) throw new WrongChain(node.name, found, chainId)
     checked.add(node)
+  }
+  const checkChain = async (): Promise<void> => {
+    const answers = await Promise.allSettled(nodes.map((node) => node.chainId()))
+    answers.forEach((answer, index) => {
+      const found = answer.status === 'fulfilled' ? answer.value : chainId
+      if (found !== chainId) throw new WrongChain(nodes[index]?.name ?? '', found, chainId)
+    })
   }
   /** Runs work at one node after the other, until it succeeds. */
   const tryAll = async <Value>(
@@ -96,6 +109,7 @@ export function connectRpc({ rpc, chainId }: Pick<ChainConfig, 'rpc' | 'chainId'
       const pause = request.roundFailed(Math.max(rest, Math.min(firstMilliseconds * 2 ** round, maxMilliseconds)))
       await wait(pause, undefined, { signal })
       if (block === null || !request.isLasting) continue
+      await checkChain()
       replaced = (await isReplaced(nodes, block)) ? replaced + 1 : 0
       if (replaced >= confirmations) {
         throw new Contradiction(`block ${block.number} was ${block.hash}, and is not any more`)
@@ -113,7 +127,7 @@ export function connectRpc({ rpc, chainId }: Pick<ChainConfig, 'rpc' | 'chainId'
       request.end(isAnswered)
     }
   }
-  return { nodes, ask: (work) => ask(work), askAt: (block, work) => ask(work, block) }
+  return { nodes, checkChain, ask: (work) => ask(work), askAt: (block, work) => ask(work, block) }
 }
 
 /** Tells whether all nodes that answer have another block in the place of one. */

@@ -77,9 +77,11 @@ async function readRoute(
   for (const [index, pool] of pools.entries()) {
     const pair = sides[index] ?? null
     if (pair === null) return { reason: `names ${pool}, which is no pool`, isAbsent: true }
-    if (!pair.includes(at)) return { reason: `names the pool ${pool}, which doesn't hold ${at}`, isAbsent: false }
-    hops.push({ pool, direct: pair[0] === at })
-    at = pair[0] === at ? pair[1] : pair[0]
+    if (!pair.tellsPrice) return { reason: `names the pool ${pool}, which doesn't answer slot0()`, isAbsent: false }
+    if (!pair.tokens.includes(at))
+      return { reason: `names the pool ${pool}, which doesn't hold ${at}`, isAbsent: false }
+    hops.push({ pool, direct: pair.tokens[0] === at })
+    at = pair.tokens[0] === at ? pair.tokens[1] : pair.tokens[0]
   }
   const ofEnd = quotes.get(at)
   return ofEnd === undefined
@@ -87,10 +89,17 @@ async function readRoute(
     : { hops, end: at, shift: decimals - ofEnd }
 }
 
-async function sidesOf(state: BlockState, pool: Address): Promise<readonly [Address, Address] | null> {
-  const [token0, token1] = await Promise.all([
+interface PoolSides {
+  readonly tokens: readonly [Address, Address]
+  /** Whether it is a pool of Uniswap v3 or a like one. */
+  readonly tellsPrice: boolean
+}
+
+async function sidesOf(state: BlockState, pool: Address): Promise<PoolSides | null> {
+  const [slot0, token0, token1] = await Promise.all([
+    state.read(contractCall(poolAbi, pool, 'slot0', [])),
     state.read(contractCall(poolAbi, pool, 'token0', [])),
     state.read(contractCall(poolAbi, pool, 'token1', [])),
   ])
-  return token0 === null || token1 === null ? null : [token0, token1]
+  return token0 === null || token1 === null ? null : { tokens: [token0, token1], tellsPrice: slot0 !== null }
 }

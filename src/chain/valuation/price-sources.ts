@@ -6,6 +6,9 @@ import { poolAbi, priceOf } from '../venues/pool.ts'
 import { sqrtPriceAtTick } from '../venues/tick-math.ts'
 import { createPriceRoute, type LazyPriceRoute, type RouteProblem } from './price-route.ts'
 
+/** Greatest number of decimals that an int256 can have. */
+const maxFeedDecimals = 77
+
 /** Decimals of a price in a fact. */
 const priceScale = 18
 
@@ -28,8 +31,13 @@ export interface PriceRefusal {
   readonly refusal: string
 }
 
-/** A token's price in USD, a refusal, or null where a contract of it is not there or holds nothing. */
-export type PriceReading = Decimal | PriceRefusal | null
+/** A reason for which there is no price, in words without a full stop. */
+export interface PriceAbsence {
+  readonly absence: string
+}
+
+/** A token's price in USD, a refusal, or the reason for which a contract tells none. */
+export type PriceReading = Decimal | PriceRefusal | PriceAbsence
 
 /** Reads the price of one token. */
 export interface PriceReader {
@@ -73,7 +81,9 @@ function createChecked(
     async read(moment) {
       const [price, confirming] = await Promise.all([first.read(moment), other.read(moment)])
       if (!(price instanceof Decimal)) return price
-      if (!(confirming instanceof Decimal)) return confirming ?? { refusal: 'its second source has none' }
+      if (!(confirming instanceof Decimal)) {
+        return 'refusal' in confirming ? confirming : { refusal: `its second source has none: ${confirming.absence}` }
+      }
       if (confirming.isZero()) return { refusal: `${price.toFixed()} has no confirmation: its second source says 0` }
       const percent = price.minus(confirming).abs().div(confirming).times(100)
       if (percent.lessThanOrEqualTo(maxDifferencePercent)) return price
@@ -104,10 +114,12 @@ async function readFeed({ state, ts }: Moment, { feed, maxAgeSeconds }: FeedSour
     state.read(contractCall(feedAbi, feed, 'latestRoundData', [])),
     state.read(contractCall(feedAbi, feed, 'decimals', [])),
   ])
-  if (round === null || decimals === null) return null
+  if (round === null || decimals === null) return { absence: `the feed ${feed} doesn't answer` }
+  if (decimals > maxFeedDecimals) return { refusal: `the feed ${feed} tells ${decimals} decimals` }
   const [, answer, , updatedAt] = round
   if (answer <= 0n) return { refusal: `the feed ${feed} answers ${answer}` }
   const age = ts - Number(updatedAt)
+  if (age < 0) return { refusal: `the feed ${feed} is of a time after the block's` }
   if (age > maxAgeSeconds) {
     return { refusal: `the feed ${feed} is ${age} s old, and ${maxAgeSeconds} s at most may be` }
   }
@@ -127,7 +139,10 @@ async function readPools(
 ): Promise<PriceReading> {
   const { state } = moment
   const route = await lazy.at(state)
-  if (route === null) return null
+  if (route === null) {
+    const problem = await lazy.find(state)
+    return { absence: problem === null ? 'a pool of its price is not there' : `its price ${problem.reason}` }
+  }
   const quote = quotes.get(route.end)?.source ?? 'stable'
   const [inUsd, ...roots] = await Promise.all([
     quote === 'stable' ? one : readFeed(moment, quote),
@@ -137,10 +152,10 @@ async function readPools(
   ])
   if (!(inUsd instanceof Decimal)) return inUsd
   let price = new Decimal(10).pow(route.shift).times(inUsd)
-  for (const [index, { direct }] of route.hops.entries()) {
+  for (const [index, { direct, pool: hop }] of route.hops.entries()) {
     const root = roots[index] ?? 0n
     if (typeof root === 'object') return root
-    if (root === 0n) return null
+    if (root === 0n) return { absence: `the pool ${hop} is not there, or not initialised` }
     price = direct ? price.times(priceOf(root)) : price.div(priceOf(root))
   }
   return price.toDecimalPlaces(priceScale)

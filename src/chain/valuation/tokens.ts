@@ -24,6 +24,8 @@ export type Tokens = ReadonlyMap<Address, Token>
 export class TokenPrices extends Map<string, Decimal> {
   /** Reasons for which prices are refused, by symbol. */
   readonly refusals = new Map<string, string>()
+  /** Reasons for which there are no prices, by symbol. */
+  readonly absences = new Map<string, string>()
 
   constructor(readonly block: number) {
     super()
@@ -33,6 +35,7 @@ export class TokenPrices extends Map<string, Decimal> {
   with(symbol: string, price: Decimal): TokenPrices {
     const prices = new TokenPrices(this.block)
     for (const [other, reason] of this.refusals) if (other !== symbol) prices.refusals.set(other, reason)
+    for (const [other, reason] of this.absences) prices.absences.set(other, reason)
     for (const [other, own] of this) prices.set(other, own)
     return prices.set(symbol, price)
   }
@@ -47,7 +50,7 @@ export class TokenPrices extends Map<string, Decimal> {
     if (price !== undefined) return price
     const refusal = this.refusals.get(symbol)
     if (refusal !== undefined) throw new PriceRefused(symbol, this.block, refusal)
-    throw new PriceUnavailable(symbol, this.block)
+    throw new PriceUnavailable(symbol, this.block, this.absences.get(symbol) ?? 'it is none of the tokens')
   }
 }
 
@@ -117,7 +120,8 @@ export async function readPrices(moment: Moment, tokens: Tokens): Promise<TokenP
   )
   for (const [symbol, price] of read) {
     if (price instanceof Decimal) prices.set(symbol, price)
-    else if (price !== null) prices.refusals.set(symbol, price.refusal)
+    else if ('refusal' in price) prices.refusals.set(symbol, price.refusal)
+    else prices.absences.set(symbol, price.absence)
   }
   return prices
 }

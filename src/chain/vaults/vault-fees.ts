@@ -117,6 +117,7 @@ export async function highWaterAssets(state: BlockState, vault: Address): Promis
     state.read(contractCall(vaultAbi, vault, 'totalSupply', [])),
     state.read(contractCall(feeAbi, vault, 'decimals', [])),
   ])
-  if (mark === null || mark === 0n || supply === null || decimals === null) return null
+  // A uint8; some contract may answer more.
+  if (mark === null || mark === 0n || supply === null || decimals === null || decimals > 255) return null
   return (supply * mark) / 10n ** BigInt(decimals)
 }

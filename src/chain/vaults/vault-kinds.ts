@@ -41,6 +41,11 @@ export class VaultKinds {
     return [vault, ...(this.of(vault).emitters ?? [])]
   }
 
+  /** Returns the vault that an account holds tokens and positions for; undefined where it is none of these. */
+  vaultOf(account: Address): Address | undefined {
+    return this.vaults.find(({ address }) => this.of(address).accounts.includes(account))?.address
+  }
+
   /** Returns the pools in which vaults hold positions themselves. */
   get pools(): Address[] {
     return [...new Set(this.vaults.flatMap(({ address }) => this.of(address).pools))]

@@ -1,4 +1,5 @@
 import { type Address, decodeEventLog, getAddress, type Hex, padHex, parseAbi, toEventSelector } from 'viem'
+import { Contradiction } from '../errors.ts'
 import { inChunks } from '../rpc/arrays.ts'
 import type { ChainLog } from '../rpc/block.ts'
 import { type BlockState, contractCall } from '../rpc/multicall.ts'
@@ -37,14 +38,22 @@ export function parsePoolPositionId(id: string): PoolPosition | null {
   return { pool: pool as Address, owner: owner as Address, ticks: { lower: Number(lower), upper: Number(upper) } }
 }
 
+/** Options of {@link poolPositions}. */
+export interface PoolPositionsOptions {
+  /** Returns the pools in which vaults hold positions so. */
+  readonly pools: () => readonly Address[]
+  /** What was read of pools. */
+  readonly known: Pools
+  /** Returns the vault of an account; undefined where it is none's. */
+  readonly vaultOf: (account: Address) => Address | undefined
+}
+
 /**
  * Creates the venue of positions that accounts hold in pools themselves. A pool has one for each owner and range, and
  * keeps no list of them.
- * @param pools returns the pools in which vaults hold positions so
- * @param known what was read of pools
  * @see Uniswap v3 Core, UniswapV3Pool.sol `mint`, `burn`, `collect`, `positions`
  */
-export function poolPositions(pools: () => readonly Address[], known: Pools): Venue {
+export function poolPositions({ pools, known, vaultOf }: PoolPositionsOptions): Venue {
   const terms = new Map<Address, Promise<Omit<PositionTerms, 'ticks'>>>()
 
   /** Returns the tokens and fee of a pool, cached because they never change; that of Slipstream's is read again. */
@@ -61,7 +70,7 @@ export function poolPositions(pools: () => readonly Address[], known: Pools): Ve
     },
     topics,
     has: (id) => parsePoolPositionId(id) !== null,
-    readLog: (log) => readLog(log, pools()),
+    readLog: (log) => readLog(log, pools(), vaultOf),
     movesOf(owners) {
       const padded = owners.map((owner) => padHex(owner, { size: 32 }))
       return inChunks(pools(), maxInFilter).flatMap((address) =>
@@ -93,15 +102,23 @@ async function readTerms(state: BlockState, pool: Address): Promise<Omit<Positio
   return { token0, token1, feeTier }
 }
 
-function readLog(log: ChainLog, pools: readonly Address[]): PositionChange | null {
+/** @throws {Contradiction} when a log about a vault has other contents than its topic says */
+function readLog(
+  log: ChainLog,
+  pools: readonly Address[],
+  vaultOf: PoolPositionsOptions['vaultOf'],
+): PositionChange | null {
   if (!topics.includes(log.topics[0] ?? '0x') || log.topics.length !== 4) return null
   const pool = getAddress(log.address)
   if (!pools.includes(pool)) return null
-  const { eventName, args } = decodeEventLog({
-    abi: poolEvents,
-    topics: log.topics as [Hex, ...Hex[]],
-    data: log.data,
-  })
+  const decoded = decode(log)
+  if (decoded === null) {
+    const vault = vaultOf(getAddress(`0x${(log.topics[1] ?? '').slice(26)}`))
+    if (vault === undefined) return null
+    const problem = `at block ${log.block} the pool ${pool} has logged an event in another form than its standard`
+    throw new Contradiction(problem, vault)
+  }
+  const { eventName, args } = decoded
   const { owner, tickLower: lower, tickUpper: upper } = args
   const id = poolPositionId({ pool, owner, ticks: { lower, upper } })
   const amounts: Amounts = [args.amount0, args.amount1]
@@ -109,4 +126,12 @@ function readLog(log: ChainLog, pools: readonly Address[]): PositionChange | nul
   const { amount: liquidity } = args
   if (eventName === 'Burn') return { kind: 'decreased', id, liquidity, amounts, account: { owner, isByOwner: true } }
   return { kind: 'increased', id, liquidity, amounts, account: { owner, isByOwner: args.sender === owner } }
+}
+
+function decode({ topics, data }: ChainLog) {
+  try {
+    return decodeEventLog({ abi: poolEvents, topics: topics as [Hex, ...Hex[]], data })
+  } catch {
+    return null
+  }
 }

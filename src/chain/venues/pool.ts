@@ -3,7 +3,7 @@ import { Decimal } from '../../domain/decimal.ts'
 import { ContractMismatch } from '../errors.ts'
 import { type BlockState, contractCall } from '../rpc/multicall.ts'
 import { amountsOf, type Amounts, feesOf, growthInside, type TickRange } from './liquidity-math.ts'
-import { sqrtPriceAtTick } from './tick-math.ts'
+import { isRange, sqrtPriceAtTick } from './tick-math.ts'
 import type { PoolProtocol, Position, StoredPosition } from './venue.ts'
 
 /**
@@ -65,6 +65,9 @@ export async function valuePosition(
   stored: StoredPosition,
 ): Promise<Position> {
   const { liquidity, ticks } = stored
+  if (!isRange(ticks)) {
+    throw new ContractMismatch(pool, state.block.number, `has a position from tick ${ticks.lower} to ${ticks.upper},`)
+  }
   const isSlipstream = protocol === 'slipstream'
   const [{ growth, ...price }, shared, feeTier] = await Promise.all([
     readPoolRange(state, pool, ticks, isSlipstream),

@@ -7,6 +7,11 @@ const maxUint256 = (1n << 256n) - 1n
  */
 export const maxTick = 887_272
 
+/** Tells whether a position can be between two ticks. */
+export function isRange({ lower, upper }: { readonly lower: number; readonly upper: number }): boolean {
+  return -maxTick <= lower && lower < upper && upper <= maxTick
+}
+
 /** 2^128 / sqrt(1.0001)^(2^n) by n: a tick's ratio is the product of the factors of its binary digits. */
 const factors = [
   0xfffcb933bd6fad37aa2d162d1a594001n,

@@ -15,8 +15,10 @@ export type RpcAnswer =
 /** An answer of HTTP in place of one of JSON-RPC. */
 export interface HttpAnswer {
   readonly status: number
-  readonly body: string
+  readonly body: string | Uint8Array
   readonly headers?: Readonly<Record<string, string>>
+  /** Whether more of the body seems to come, and never does. */
+  readonly stalls?: boolean
 }
 
 /** Behaviour of a proxy for a request: an answer of its own, the node's answer changed, or none at all. */
@@ -46,7 +48,7 @@ export async function startProxy(url: string, meddle: Meddle = (_, pass) => pass
       if ('status' in answer) {
         outbound.statusCode = answer.status
         for (const [name, value] of Object.entries(answer.headers ?? {})) outbound.setHeader(name, value)
-        return void outbound.end(answer.body)
+        return void (answer.stalls === true ? outbound.write(answer.body) : outbound.end(answer.body))
       }
       outbound.end(JSON.stringify({ ...answer, jsonrpc: '2.0', id: request.id }))
     })().catch(() => outbound.destroy())

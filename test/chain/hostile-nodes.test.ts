@@ -1,0 +1,118 @@
+import { gzipSync } from 'node:zlib'
+import { expect, test, vi } from 'vitest'
+import { connectNode, type Node } from '../../src/chain/rpc/node.ts'
+import { RangeWidth, readHistory } from '../../src/chain/rpc/log-ranges.ts'
+import { connectRpc } from '../../src/chain/rpc/rpc.ts'
+import { type HttpAnswer, type Meddle, type RpcAnswer, startProxy } from './support/proxy.ts'
+
+const hash = `0x${'ab'.repeat(32)}` as const
+const nobody = `0x${'0'.repeat(40)}` as const
+const limits = { timeoutMilliseconds: 400, maxAnswerBytes: 1_000_000 }
+const jsonOf = (result: unknown): string => JSON.stringify({ jsonrpc: '2.0', id: 1, result })
+
+/** The error of a request to a node with these answers, and its explanation. */
+async function faultOf(meddle: Meddle, ask: (node: Node) => Promise<unknown>): Promise<string> {
+  const proxy = await startProxy('http://127.0.0.1:9', meddle)
+  const node = connectNode({ url: proxy.url, requestsPerSecond: 10_000 }, limits)
+  try {
+    const answer: unknown = await ask(node)
+    return `answered ${JSON.stringify(answer)}`
+  } catch (error) {
+    return node.explain(error).reason
+  } finally {
+    await proxy.close()
+  }
+}
+
+const always =
+  (answer: RpcAnswer | HttpAnswer): Meddle =>
+  () =>
+    Promise.resolve(answer)
+const call = (node: Node): Promise<unknown> => node.call(nobody, '0x', hash)
+
+test.each<[string, unknown, (node: Node) => Promise<unknown>]>([
+  ['digits that are no hex', '0xzz', call],
+  ['half a byte', '0x123', call],
+  ['a number', 5, call],
+  ['an object', { data: '0x' }, (node) => node.code(nobody, hash)],
+  ['no list', {}, (node) => node.logsOf({}, hash)],
+  ['a list of no logs', [5], (node) => node.logsOf({}, hash)],
+  ['no block', [], (node) => node.block('latest')],
+  ['a word as a number', 'mainnet', (node) => node.chainId()],
+])('a node that answers with %s is at fault', async (_name, result, ask) => {
+  expect(await faultOf(always({ result }), ask)).toMatch(/^gave /)
+})
+
+test('a node that answers with a batch of errors is at fault', async () => {
+  const body = JSON.stringify([{ jsonrpc: '2.0', id: 1, error: { code: -32_000, message: 'one of many' } }])
+  expect(await faultOf(always({ status: 200, body }), call)).toMatch(/^gave /)
+})
+
+test('a node whose answer does not end is not waited for longer than for one that does not begin', async () => {
+  expect(await faultOf(always({ status: 200, body: '{"jsonrpc"', stalls: true }), call)).toBe("doesn't answer in time")
+  const headers = { 'content-type': 'text/plain' }
+  expect(await faultOf(always({ status: 500, body: 'no', stalls: true, headers }), call)).toBe("doesn't answer in time")
+})
+
+test.each<[string, HttpAnswer]>([
+  ['long', { status: 200, body: jsonOf(`0x${'00'.repeat(1_000_000)}`) }],
+  [
+    'long once it is unpacked',
+    {
+      status: 200,
+      body: gzipSync(jsonOf(`0x${'00'.repeat(10_000_000)}`)),
+      headers: { 'content-encoding': 'gzip' },
+    },
+  ],
+])('an answer that is too %s is not read', async (_name, answer) => {
+  expect(await faultOf(always(answer), call)).toBe('gave an answer of more than 1000000 bytes')
+})
+
+test('a long answer with an error status is read in part', async () => {
+  const long = { status: 500, body: 'no '.repeat(5_000_000) }
+  const before = process.memoryUsage().rss
+  const reason = await faultOf(always(long), call)
+  expect(reason).toMatch(/^answers with HTTP 500: no no /)
+  expect(reason.length).toBeLessThan(300)
+  expect(process.memoryUsage().rss - before).toBeLessThan(100_000_000)
+})
+
+test('a range of logs whose answer is too long is narrowed at once', async () => {
+  const log = {
+    address: nobody,
+    topics: [],
+    data: `0x${'00'.repeat(10_000)}`,
+    blockHash: hash,
+    transactionHash: hash,
+  }
+  const proxy = await startProxy('http://127.0.0.1:9', ({ method, params }) => {
+    if (method === 'eth_chainId') return Promise.resolve({ result: '0x1' })
+    if (method === 'eth_getBlockByNumber') return Promise.resolve({ result: headerOf(params[0] as string) })
+    const { fromBlock, toBlock } = params[0] as { fromBlock: string; toBlock: string }
+    const [from, to] = [Number(fromBlock), Number(toBlock)]
+    const numbers = Array.from({ length: to - from + 1 }, (_, index) => `0x${(from + index).toString(16)}`)
+    return Promise.resolve({ result: numbers.map((blockNumber) => ({ ...log, blockNumber, logIndex: blockNumber })) })
+  })
+  const report = vi.fn()
+  const rpc = rpcOf(proxy.url, report)
+  const found = await readHistory(rpc, [{}], 1, 200, new RangeWidth())
+  await proxy.close()
+  expect(found.length).toBe(200)
+  expect(report).not.toHaveBeenCalled()
+})
+
+const headerOf = (number: string): object => ({
+  number,
+  hash,
+  parentHash: hash,
+  timestamp: '0x65000000',
+  logsBloom: `0x${'0'.repeat(512)}`,
+})
+
+function rpcOf(url: string, report = vi.fn()) {
+  const retry = { firstMilliseconds: 1, maxMilliseconds: 2 }
+  return connectRpc(
+    { chainId: 1, rpc: [{ url, requestsPerSecond: 10_000 }] },
+    { report, signal: new AbortController().signal, retry, limits, givesUp: true, onLastingFault: () => undefined },
+  )
+}
