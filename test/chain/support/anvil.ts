@@ -45,12 +45,13 @@ export interface Call {
 }
 
 /** A local node whose blocks come when they are asked for, 12 s apart. */
-export async function startChain(options: { readonly timestamp?: number; readonly chainId?: number } = {}) {
-  const { timestamp = 1_700_000_000, chainId = 31_337 } = options
+export async function startChain(
+  options: { readonly timestamp?: number; readonly chainId?: number; readonly timeoutMilliseconds?: number } = {},
+) {
+  const { timestamp = 1_700_000_000, chainId = 31_337, timeoutMilliseconds = 60_000 } = options
   const { child, url } = await startProgram(timestamp, chainId)
-  const client = createTestClient({ mode: 'anvil', transport: http(url, { retryCount: 0, timeout: 60_000 }) }).extend(
-    publicActions,
-  )
+  const transport = http(url, { retryCount: 0, timeout: timeoutMilliseconds })
+  const client = createTestClient({ mode: 'anvil', transport }).extend(publicActions)
   const request = client.request as (body: { method: string; params?: unknown }) => Promise<unknown>
   const accounts = ((await request({ method: 'eth_accounts' })) as Address[]).map((account) => getAddress(account))
 
