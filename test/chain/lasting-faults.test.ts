@@ -93,6 +93,11 @@ test.each<[string, Meddle, string]>([
     "header not found. Name an archive node: a vault's history needs one",
   ],
   [
+    'it lacks old states, as anvil',
+    answering(error(-32_602, 'BlockOutOfRangeError: block height is 20667 but requested was 300')),
+    'the node node0 lacks the state of the blocks to read: it answers eth_getCode with the error -32602: BlockOutOf',
+  ],
+  [
     'it takes no block hash, as old geth',
     answering(error(-32_602, 'invalid argument 1: json: cannot unmarshal object into Go value of type string')),
     "the node node0 takes no requests by a block's hash (EIP-1898): it answers eth_getCode with the error -32602: ",

@@ -75,7 +75,7 @@ const rateLimitText = /rate.?limit|too many requests|throttl|limit exceeded|quot
 const deniedText =
   /unauthori[sz]ed|unauthenticated|must be authenticated|access (is )?denied|forbidden|(invalid|missing|unknown|wrong) (api|project|access|auth)[ -]?\w*|(api|access|project)[ -]?(key|token|id) .*(invalid|missing|not (allowed|found|valid)|disabled|expired|required)/i
 const noOldStateText =
-  /missing trie node|header (for hash )?not found|pruned|\barchiv|histor\w* state|no state|state( \w+)* (not|un) ?available|state (is )?(missing|not found)|proof window|state histor|unknown block|block (with such hash |hash )?(was )?(not found|does not exist)|(could ?n[o']t|cannot|can't) find block/i
+  /missing trie node|BlockOutOfRange|header (for hash )?not found|pruned|\barchiv|histor\w* state|no state|state( \w+)* (not|un) ?available|state (is )?(missing|not found)|proof window|state histor|unknown block|block (with such hash |hash )?(was )?(not found|does not exist)|(could ?n[o']t|cannot|can't) find block/i
 const noCallsByHashText =
   /unmarshal|hex string without 0x|invalid (argument|param|type|value|block|request)|cannot wrap|eip-?1898|block ?hash|supplied to|expected .*(string|block|number|tag)/i
 const missingMethodText = /method .*(not (found|available|supported|allowed)|does ?n[o']t exist|does not exist)/i
