@@ -10,6 +10,9 @@ const noRotation = /(?:~|\.bak|\.orig|\.swp|\.tmp|\.new|\.rejects\.ndjson)(?:\.g
 
 const gzipped = '.gz'
 
+/** A number or a date between the name of a feed and its ending: not `-2`, which another feed may have. */
+const rotationInName = /^(?:\.\d+|[.\-_]\d{4}-?\d\d-?\d\d.*)$/
+
 /** A file that stood at a feed's path before, and was renamed. */
 export interface RotatedFile {
   readonly path: string
@@ -148,7 +151,7 @@ function generationOf(feed: string, entry: string): string | null {
     return /^(?:$|[.\-_])/.test(rest) ? rest : null
   }
   const middle = plain.slice(stem.length, plain.length - ext.length)
-  return plain.startsWith(stem) && plain.endsWith(ext) && /^[.\-_]\d/.test(middle) ? middle : null
+  return plain.startsWith(stem) && plain.endsWith(ext) && rotationInName.test(middle) ? middle : null
 }
 
 function withoutGzip(file: string): string {

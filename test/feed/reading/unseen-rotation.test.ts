@@ -142,6 +142,8 @@ describe('a feed of which nothing was applied', () => {
     await writeFile(`${feed}.1`, lineOf(second))
     await writeFile(`${feed}.bak`, '{}')
     await writeFile(`${feed}.old`, '{}')
+    // Of another feed.
+    await writeFile(feed.replace('.ndjson', '-2.ndjson'), '{}')
     await writeFile(feed, lineOf(third))
     const stop = await follow()
     await becomes('103')
