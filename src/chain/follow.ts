@@ -52,6 +52,8 @@ export async function* followChain(options: FollowOptions): AsyncGenerator<Segme
   let last = options.parent
   for (;;) {
     const final = await finalBlock(rpc, finality)
+    // A node of a shorter chain would be waited for without a word.
+    if (final.number < last.number) await rpc.checkChain()
     const oldest = Math.min(final.number - singleBlocks, until - 1)
     while (oldest > last.number) {
       const segment = await readRange(options, last, oldest, width)

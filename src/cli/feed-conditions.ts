@@ -104,13 +104,13 @@ export function pathWatcher(name: string, log: Log, monitor: FeedMonitor): PathW
     onOtherFile({ line }) {
       log.warn(
         `${name} does not hold what was applied to its line ${line}: it was changed in place, or it is another file and no ` +
-          'file beside it holds that. It is read from its beginning, and what is known is skipped. If the other file was ' +
-          'rotated while nothing followed it, its last lines are not applied: npm run ingest applies them, unless facts of ' +
-          'their vaults that are newer come first',
+          'file beside it holds that. It is read from its beginning, behind files beside it that have a number or a date in ' +
+          'their name, and what is known is skipped. If the other file was rotated elsewhere, its last lines are not ' +
+          'applied: npm run ingest applies them, unless facts of their vaults that are newer come first',
       )
     },
     onRotated(files) {
-      log.info(`${name} was rotated while nothing read it on. What is not applied of ${files.join(', ')} is read first`)
+      log.info(`${name} was rotated. What is not applied of ${files.join(', ')} is read first`)
     },
     onChangedInPlace() {
       log.warn(

@@ -48,6 +48,8 @@ export function dearQueries(long: readonly string[]): DearQuery[] {
       `{ vaults(first: ${times}) { nodes { strategy { vaults(first: 20) { nodes { strategy { vaults(first: 5) { nodes { address } } } } } } } } }`,
     'moments of a vault': (times) =>
       `{ ${each(times, (at) => `a${at}: vault(address: "${long[0] ?? ''}", at: ${historyEnd - at * 60}) { ${snapshot} }`)} }`,
+    'moments by id': (times) =>
+      `{ nodes(ids: [${each(times, (at) => `"${long[0] ?? ''}@${historyEnd - at * 60}"`)}]) { ... on Vault { ${snapshot} } } }`,
     'series of a past vault': (times) =>
       `{ ${each(times, (at) => `a${at}: vault(address: "${long[0] ?? ''}", at: ${historyEnd - at * 60}) { equity(points: 500) { ts } }`)} }`,
     'performance of a page': (times) => `{ vaults(first: ${times}) { nodes { performance { ${performance} } } } }`,

@@ -83,7 +83,10 @@ const prunedText = /missing trie node|pruned/i
 
 /** Of geth and its kin; and of clients on revm, such as reth and anvil, which write the names of its errors. */
 const revertText =
-  /revert|vm (execution|exception)|invalid ?(fe ?)?(opcode|jump)|bad (instruction|jump)|out ?of ?(gas|offset)|stack ?(under|over)flow|opcode ?not ?found|not ?activated|during ?static ?call|insidestatic/i
+  /revert|vm (execution|exception)|invalid ?(fe ?)?(opcode|jump)|bad (instruction|jump)|out ?of ?(gas|offset)|stack ?(under|over)flow|during ?static ?call|insidestatic/i
+
+/** Names of revm's errors that are words of providers' refusals too, written otherwise. */
+const revertName = /\b(?:NotActivated|OpcodeNotFound)\b/
 
 const invalidParams = -32_602
 const methodNotFoundCodes: readonly number[] = [-32_601, -32_004]
@@ -139,7 +142,7 @@ function isRevert(error: unknown): boolean {
   if (!(answered instanceof RpcRequestError)) return false
   // 3 is geth's code of a revert, -32015 that of Nethermind and OpenEthereum.
   if ([3, -32_015].includes(answered.code)) return true
-  return revertText.test(answered.details)
+  return revertText.test(answered.details) || revertName.test(answered.details)
 }
 
 function explainHttp({ status, details, cause }: HttpRequestError, text: (words: string) => string): ExplainedFault {

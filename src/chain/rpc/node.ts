@@ -144,7 +144,9 @@ async function withShortBody({ body, status, statusText, headers }: Response): P
     bytes += value.byteLength
   }
   await reader?.cancel()
-  return new Response(Buffer.concat(read).subarray(0, maxErrorBytes), { status, statusText, headers })
+  // Some statuses, such as 304, permit no body, not even an empty one.
+  const bytes = read.length === 0 ? null : Buffer.concat(read).subarray(0, maxErrorBytes)
+  return new Response(bytes, { status, statusText, headers })
 }
 
 /**

@@ -74,10 +74,11 @@ export function connectRpc({ rpc, chainId }: Pick<ChainConfig, 'rpc' | 'chainId'
     checked.add(node)
   }
   const checkChain = async (): Promise<void> => {
-    const answers = await Promise.allSettled(nodes.map((node) => node.chainId()))
+    const asked = nodes.filter((node) => node.restMilliseconds() === 0)
+    const answers = await unlessAborted(Promise.allSettled(asked.map((node) => node.chainId())), signal)
     answers.forEach((answer, index) => {
       const found = answer.status === 'fulfilled' ? answer.value : chainId
-      if (found !== chainId) throw new WrongChain(nodes[index]?.name ?? '', found, chainId)
+      if (found !== chainId) throw new WrongChain(asked[index]?.name ?? '', found, chainId)
     })
   }
   /** Runs work at one node after the other, until it succeeds. */

@@ -42,7 +42,7 @@ export function parsePoolPositionId(id: string): PoolPosition | null {
 export interface PoolPositionsOptions {
   /** Returns the pools in which vaults hold positions so. */
   readonly pools: () => readonly Address[]
-  /** What was read of pools. */
+  /** Pools that were read. */
   readonly known: Pools
   /** Returns the vault of an account; undefined where it is none's. */
   readonly vaultOf: (account: Address) => Address | undefined

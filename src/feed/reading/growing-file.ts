@@ -111,7 +111,7 @@ export function growingFile(options: GrowingFileOptions): GrowingFile {
         const isAtEnd = leads === 'this file' && ending === null && (successor === null || quiet >= quietPolls)
         if (isAtEnd) await atEnd({ lookedAtMilliseconds, isWithinLine: reader.isWithinLine() })
         if ((await changes?.wereFound(ending !== null)) === true) ending = 'changed in place'
-        else if (await options.hasLateLines()) ending = 'late lines'
+        else if (!reader.isWithinLine() && (await options.hasLateLines())) ending = 'late lines'
         if (ending !== null) return
         await wait(pollMilliseconds, undefined, { signal }).catch(() => undefined)
       }

@@ -10,8 +10,8 @@ const noRotation = /(?:~|\.bak|\.orig|\.swp|\.tmp|\.new|\.rejects\.ndjson)(?:\.g
 
 const gzipped = '.gz'
 
-/** A number or a date between the name of a feed and its ending: not `-2`, which another feed may have. */
-const rotationInName = /^(?:\.\d+|[.\-_]\d{4}-?\d\d-?\d\d.*)$/
+/** A number or a date in a name, as rotations add it to that of a feed: not `-2`, which another feed may have. */
+const generationPattern = /^(?:\.\d+|[.\-_]\d{4}-?\d\d-?\d\d[^.]*(?:\.\d+)?)$/
 
 /** A file that stood at a feed's path before, and was renamed. */
 export interface RotatedFile {
@@ -118,7 +118,9 @@ async function openCandidates(name: string, current: FileHandle | null): Promise
   const entries = await readdir(folder).catch(() => [])
   const named = entries.flatMap((entry) => {
     const generation = entry === path.basename(name) ? null : generationOf(path.basename(name), entry)
-    return generation === null ? [] : [{ path: path.join(folder, entry), isGeneration: /^[.\-_]\d/.test(generation) }]
+    return generation === null
+      ? []
+      : [{ path: path.join(folder, entry), isGeneration: generationPattern.test(generation) }]
   })
   const dated = await Promise.all(named.map(async (one) => ({ ...one, stats: await statsOf(one.path) })))
   const newest = dated.sort((a, b) => compare(b.stats?.mtimeNs ?? 0n, a.stats?.mtimeNs ?? 0n)).slice(0, maxRotated)
@@ -151,7 +153,7 @@ function generationOf(feed: string, entry: string): string | null {
     return /^(?:$|[.\-_])/.test(rest) ? rest : null
   }
   const middle = plain.slice(stem.length, plain.length - ext.length)
-  return plain.startsWith(stem) && plain.endsWith(ext) && rotationInName.test(middle) ? middle : null
+  return plain.startsWith(stem) && plain.endsWith(ext) && generationPattern.test(middle) ? middle : null
 }
 
 function withoutGzip(file: string): string {

@@ -73,7 +73,13 @@ function objectsIn(value: unknown): Record<string, unknown>[] {
   return [value as Record<string, unknown>, ...Object.values(value).flatMap(objectsIn)]
 }
 
-function changed({ place, way, value, key }: Change, fact: unknown): void {
+/** A copy: one object in two places would be changed in both, also within itself. */
+function copyOf(value: unknown): unknown {
+  return value instanceof NumberText ? new NumberText(value.text) : structuredClone(value)
+}
+
+function changed({ place, way, value: strangeValue, key }: Change, fact: unknown): void {
+  const value = copyOf(strangeValue)
   const objects = objectsIn(fact)
   const places = objects.flatMap((object) => Object.keys(object).map((name) => ({ object, name })))
   const found = places[place % places.length]

@@ -143,7 +143,9 @@ describe('a feed of which nothing was applied', () => {
     await writeFile(`${feed}.bak`, '{}')
     await writeFile(`${feed}.old`, '{}')
     // Of another feed.
-    await writeFile(feed.replace('.ndjson', '-2.ndjson'), '{}')
+    for (const name of [feed.replace('.ndjson', '-2.ndjson'), `${feed}-2`]) await writeFile(name, '{}')
+    // Compressed otherwise than by gzip, and its checksum.
+    for (const name of [`${feed}.4.xz`, `${feed}.1.sha256`]) await writeFile(name, 'x')
     await writeFile(feed, lineOf(third))
     const stop = await follow()
     await becomes('103')

@@ -51,6 +51,8 @@ describe('the figures of a query', () => {
     [`{ vault(address: "${address}") { events { totalCount } } }`, { depth: 3, cost: 20 + 100 + 100 }],
     [`{ vault(address: "${address}", at: 1700000000) { status } }`, { depth: 2, cost: 20 + 200 + 1 }],
     [`{ vault(address: "${address}", at: null) { status } }`, { depth: 2, cost: 20 + 1 }],
+    [`{ node(id: "${address}@1700000000") { id } }`, { depth: 2, cost: 20 + 200 + 1 }],
+    [`{ nodes(ids: ["${address}", "${address}@1/position/a", "one@1"]) { id } }`, { cost: 100 + 3 * 21 + 3 + 200 }],
     ['{ node(id: "one") { id ... on Strategy { name sigma } } }', { depth: 2, cost: 20 + 3 }],
     ['{ nodes(ids: ["one", "two", "one"]) { id __typename } }', { depth: 2, cost: 100 + 3 * 21 + 3 * 2 }],
     [

@@ -9,6 +9,7 @@ import {
   TypeMetaFieldDef,
 } from 'graphql'
 import { admissionLimits, assumedLengths, filterCosts, lookupCost, readCost } from '../../../limits.ts'
+import { isVaultScopedId } from '../../../domain/identity/global-id.ts'
 import { usesVariables } from '../operation.ts'
 
 /** Cost of a list besides its items. */
@@ -113,9 +114,18 @@ function curveCost(given: Readonly<Record<string, unknown>>): number {
 /** Cost of reading the points beside each one that is served. */
 const pointsOfCurve = 2
 
-/** Returns the cost that a moment adds to a lookup: its vault and its positions are read by statements that no other moment shares. */
-function momentCost(given: Readonly<Record<string, unknown>>): number {
-  return given[momentArgument] == null ? 0 : 2 * readCost
+/**
+ * Returns the cost that moments of the past add to a lookup, as an argument or in global ids: the vault and the positions of
+ * each are read by statements of their own.
+ */
+function momentCost({ [momentArgument]: at, id, ids }: Readonly<Record<string, unknown>>): number {
+  const named = [id, ...(Array.isArray(ids) ? (ids as unknown[]) : [])].filter(isOfMoment).length
+  return (named + (at == null ? 0 : 1)) * 2 * readCost
+}
+
+/** Whether a global id is of a vault at a moment, or of a position of it. */
+function isOfMoment(id: unknown): boolean {
+  return typeof id === 'string' && isVaultScopedId(id) && id.includes('@')
 }
 
 /** Returns the cost of looking up objects by their ids: each may be of any type. */
@@ -133,7 +143,7 @@ const momentArgument = 'at'
 const lengthArguments: readonly string[] = ['last', 'first', 'points', 'ids']
 
 /** Arguments that a field is priced by, besides those that take lists and input objects. */
-const pricedArguments: readonly string[] = [...lengthArguments, 'by', momentArgument]
+const pricedArguments: readonly string[] = [...lengthArguments, 'by', momentArgument, 'id']
 
 /** The values that one selection of a field gives to the arguments that it is priced by. */
 export interface GivenArguments {
