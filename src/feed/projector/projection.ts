@@ -179,8 +179,7 @@ export class Projection {
   }
 
   /**
-   * Replaces the state of a vault after a flow or mark, and adds its equity point. The last point of a second replaces
-   * the others.
+   * Replaces the state of a vault after a flow or mark, and adds its equity point: the last one of a second.
    * @param vault with the number of its points, this one among them
    */
   #record(vault: VaultRecord, mark: RecordedMark | null): void {
