@@ -5,10 +5,10 @@ import { appendSet } from '../../src/database/write/sets.ts'
 import { emptyDatabase, type TestDatabase } from '../support/database.ts'
 
 const insert = { name: 'insert_number', text: 'insert into number values ($1::integer)' }
-const numbers = { name: 'numbers', text: 'select value from number order by value' }
+const numbers = { name: 'all_numbers', text: 'select value from number order by value' }
 const copy = { name: 'copy_number', text: 'copy number (value) from stdin' }
-const count = { name: 'count', text: 'select count(*)::integer as count from number' }
-const divide = { name: 'divide', text: 'select 1 / $1::integer as quotient' }
+const count = { name: 'count_number', text: 'select count(*)::integer as count from number' }
+const divide = { name: 'divide_number', text: 'select 1 / $1::integer as quotient' }
 
 let database: TestDatabase
 
