@@ -43,10 +43,10 @@ export function preferredType<Type extends string>(accept: string | null, types:
 
 /**
  * Returns the media ranges of an Accept header without their weights, in descending order of weight; ranges with weight
- * 0 are removed.
+ * 0 and those beyond the limit `acceptedTypes` are removed.
  */
 export function inOrderOfQuality(accept: string): string {
-  if (!accept.includes(';')) return accept
+  if (!accept.includes(';')) return accept.split(',', acceptedTypes).join(',')
   const accepted = parse(accept).filter(({ quality }) => quality > 0)
   const ranges = accepted.sort((a, b) => b.quality - a.quality).map(({ range }) => range)
   // An empty header would be treated as absent, which accepts every type.

@@ -40,3 +40,18 @@ test.each(types.slice(0, 2))('an answer by POST as %s varies by Accept each time
     expect([answer.status, answer.headers.get('vary')]).toEqual([200, 'accept, accept-encoding'])
   }
 })
+
+test('media ranges beyond the limit of an Accept header are ignored', async () => {
+  const statusAfter = async (count: number, range: string, init: RequestInit): Promise<number> => {
+    const accept = `${`${range},`.repeat(count)}application/json`
+    const headers = { 'content-type': 'application/json', accept }
+    return (await gateway.get('/graphql', { ...init, headers })).status
+  }
+  for (const range of ['a/b', 'a/b;q=0.9']) {
+    for (const query of ['{ __typename }', '']) {
+      const init = { method: 'POST', body: JSON.stringify({ query }) }
+      const [within, beyond] = [await statusAfter(49, range, init), await statusAfter(50, range, init)]
+      expect([range, query, within === 406, beyond]).toEqual([range, query, false, 406])
+    }
+  }
+})

@@ -407,6 +407,17 @@ const byArguments: readonly Attack[] = [
         body: JSON.stringify({ query: '{ strategies { id } }' }),
       }),
   },
+  {
+    name: 'media ranges in thousands',
+    fault: 'state by arguments',
+    carryOut: (attacker) =>
+      attacker.ask({
+        method: 'POST',
+        target: '/graphql',
+        headers: { ...jsonHeaders, accept: `${'a/b,'.repeat(3_500)}a/b` },
+        body: JSON.stringify({ query: '{ strategies { id } }' }),
+      }),
+  },
 ]
 
 const newDocument = (
