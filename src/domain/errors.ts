@@ -8,7 +8,11 @@ export abstract class DomainError extends Error {
     readonly key: string,
     message: string,
   ) {
+    // A query may have hundreds: their stack traces, which nobody reads, would take longer than the query.
+    const { stackTraceLimit } = Error
+    Error.stackTraceLimit = 0
     super(message)
+    Error.stackTraceLimit = stackTraceLimit
     this.name = new.target.name
   }
 }

@@ -63,13 +63,19 @@ export function publicError(error: unknown, report: ReportUnexpected): GraphQLEr
   })
 }
 
-/** Creates an error at the place of another one, whose line and column are not looked for again: there may be hundreds. */
+/**
+ * Creates an error at the place of another one. There may be hundreds: their line and column are not looked for again, and
+ * they have no stack traces.
+ */
 function errorAt(
   { path, nodes, locations }: Partial<Pick<GraphQLError, 'path' | 'nodes' | 'locations'>> = {},
   message: string,
   extensions: Readonly<Record<string, unknown>>,
 ): GraphQLError {
+  const { stackTraceLimit } = Error
+  Error.stackTraceLimit = 0
   const error = new GraphQLError(message, { path: path ?? null, extensions })
+  Error.stackTraceLimit = stackTraceLimit
   return Object.assign(error, nodes && { nodes }, locations && { locations })
 }
 
