@@ -22,10 +22,20 @@ type ServedValue<Value> = Value extends bigint
 export interface VaultMoment {
   /** Unix seconds. */
   readonly at: number
-  /** Time of the newest mark then; null where there was none. */
-  readonly markedAt: number | null
+  /** The newest mark then; null where there was none, and where the moment is the newest. */
+  readonly mark: StoredMark | null
   /** Whether no later fact is known, so that the vault's own rows are those of the moment. */
   readonly isNewest: boolean
+}
+
+/** A mark as it is stored, which `positionsOfMark` decodes. */
+export interface StoredMark {
+  /** Unix seconds. */
+  readonly ts: number
+  /** The state of its point, in hexadecimal digits; null where a later point has been read instead. */
+  readonly state: string | null
+  /** The layout of its positions. */
+  readonly layout: string
 }
 
 /** A row that is served with the address of its vault. */

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { batchReads } from '../../../src/database/batching/batch-scheduler.ts'
 import type { Reader, Value } from '../../../src/database/database.ts'
-import { readPositionsAt } from '../../../src/database/read/past/positions-at.ts'
+import { readMarkStates } from '../../../src/database/read/past/positions-at.ts'
 import { readVaultsAt } from '../../../src/database/read/past/vault-at.ts'
 import { addressOf, midnight } from '../../support/world.ts'
 
@@ -10,7 +10,7 @@ const times = Array.from({ length: 10 }, (_, index) => midnight + index)
 
 test.each([
   ['states', (reader: Reader, at: number) => readVaultsAt(reader, [vault], at)],
-  ['positions', (reader: Reader, at: number) => readPositionsAt(reader, [vault], { markedAt: at, at })],
+  ['states of marks', (reader: Reader, at: number) => readMarkStates(reader, [vault], at)],
 ])('%s of different times are read by one statement', async (_, read) => {
   const sent: (readonly Value[])[] = []
   const batched = batchReads({

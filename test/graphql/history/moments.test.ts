@@ -110,6 +110,27 @@ describe('a moment of a vault', () => {
   })
 })
 
+test('a moment is read by one statement, and by one more where a flow has followed its mark', async () => {
+  const flow = begun + 50
+  const own = await emptyDatabase()
+  await apply(own, [...facts, deposit(vaultA, flow, '5', '103'), mark(vaultA, flow + 10, '109')])
+  const sent: string[] = []
+  const gateway = gatewayOn(own, { onStatement: (name) => sent.push(name) })
+  const ask = (at: number) => gateway.get(`/vault/${vaultA}/snapshot?at=${at}`)
+  for (const [at, statements] of [
+    [begun + 5, ['vaults_at']],
+    [begun + 35, ['vaults_at']],
+    [newest, ['vaults_at']],
+    [flow, ['vaults_at', 'mark_states']],
+  ] as const) {
+    sent.length = 0
+    expect((await ask(at)).status).toBe(200)
+    expect(sent, String(at)).toEqual(statements)
+  }
+  const shown = (await (await ask(flow)).json()) as { positions: { range: { current: number } }[] }
+  expect(shown.positions.map(({ range }) => range.current)).toEqual([120])
+})
+
 describe('a vault that is older than history is kept', () => {
   let database: Database
   let gateway: TestGateway

@@ -7,60 +7,58 @@ import { dataVersion } from '../commit-log.ts'
 import type { Tables } from '../../prisma/columns.ts'
 import { modelCodec } from '../row-codec.ts'
 import type { PositionRow } from '../rows.ts'
-import { keyAt, namedMoments, newestUpTo } from './newest.ts'
+import { keyAt, namedMoments } from './newest.ts'
 
-interface StoredPositions {
+interface StoredState {
   /** Its vault and time, as `keyAt` writes them. */
   readonly key: string
-  readonly layout: string
   readonly state: string
 }
 
 /** Every mark has a state. */
-type PositionRows = {
-  readonly layout: Tables['position_layout']
-  readonly point: { readonly state: NonNullable<Tables['equity_point']['state']> }
-}
+type MarkRow = { readonly point: { readonly state: NonNullable<Tables['equity_point']['state']> } }
 
-const positionsCodec = modelCodec<PositionRows, StoredPositions>((c) => ({
-  key: c.key,
-  layout: c.text('layout.positions'),
-  state: c.raw(`encode(point.state, 'hex')`),
-}))
+const stateCodec = modelCodec<MarkRow, StoredState>((c) => ({ key: c.key, state: c.raw(`encode(point.state, 'hex')`) }))
 
-const positionsAt: Read = {
-  name: 'positions_at',
+const markStates: Read = {
+  name: 'mark_states',
   source: 'named vaults',
   batching: { kind: 'keyed', keyColumn: 'key' },
   text: `select list.key, found.encoded, ${dataVersion} from ${namedMoments}
-    cross join lateral (select ${positionsCodec.aggregate} as encoded
+    cross join lateral (select ${stateCodec.aggregate} as encoded
       from (select id from vault where address = list.vault offset 0) vault
-        cross join lateral (select state from equity_point where vault_id = vault.id and ts = list.at) point
-        cross join lateral ${newestUpTo('position_layout', 'positions')} layout) found`,
-  decode: positionsCodec.decode,
+        cross join lateral (select state from equity_point where vault_id = vault.id and ts = list.at) point) found`,
+  decode: stateCodec.decode,
 }
 
 /**
- * Reads the positions that marks have shown, in their order for each vault.
- * @param markedAt time of the marks, in Unix seconds
- * @param at moment that the rows are served for: part of their global ids
+ * Reads the states of marks, by the address of their vaults.
+ * @param ts time of the marks, in Unix seconds
  */
-export async function readPositionsAt(
+export async function readMarkStates(
   database: Reader,
   addresses: readonly string[],
-  { markedAt, at }: { readonly markedAt: number; readonly at: number },
-): Promise<PositionRow[]> {
-  const keys = addresses.map((address) => keyAt(address, markedAt))
-  const found = new Map(
-    (await database.query<StoredPositions>(positionsAt, [keys])).map((stored) => [stored.key, stored]),
+  ts: number,
+): Promise<Map<string, string>> {
+  const keys = addresses.map((address) => keyAt(address, ts))
+  const found = new Map((await database.query<StoredState>(markStates, [keys])).map(({ key, state }) => [key, state]))
+  return new Map(
+    addresses.flatMap((address, index) => {
+      const state = found.get(keys[index] ?? '')
+      return state === undefined ? [] : [[address, state]]
+    }),
   )
-  return addresses.flatMap((address, index) => {
-    const stored = found.get(keys[index] ?? '')
-    return stored === undefined ? [] : positionRows(stored, address, at)
-  })
 }
 
-function positionRows({ layout, state }: StoredPositions, address: string, at: number): PositionRow[] {
+/**
+ * Returns the positions that a mark has shown, in its order.
+ * @param at moment that the rows are served for: part of their global ids
+ */
+export function positionsOfMark(
+  { layout, state }: { readonly layout: string; readonly state: string },
+  address: string,
+  at: number,
+): PositionRow[] {
   const rows = layoutRows(layout)
   const changing = decodePositions(
     state,

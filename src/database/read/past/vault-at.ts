@@ -6,7 +6,7 @@ import { decodePointState } from '../../history/point-state.ts'
 import { dataVersion } from '../commit-log.ts'
 import type { Missing, Tables } from '../../prisma/columns.ts'
 import { modelCodec } from '../row-codec.ts'
-import type { VaultRow } from '../rows.ts'
+import type { StoredMark, VaultRow } from '../rows.ts'
 import { vaultOf } from '../vault.ts'
 import { keyAt, namedMoments, newestUpTo } from './newest.ts'
 
@@ -28,6 +28,8 @@ interface StoredMoment {
   readonly capitalOutUsd: string | null
   readonly marketDeltaUsd: string | null
   readonly state: string | null
+  /** Layout of the newest mark's positions. */
+  readonly layout: string | null
   readonly changeTs: number | null
   readonly phase: VaultPhase | null
   readonly suspensionReason: string | null
@@ -43,6 +45,7 @@ type MomentRows = {
   readonly vault: Tables['vault']
   readonly owned: Missing<Tables['vault_owner']>
   readonly point: Missing<Tables['equity_point']>
+  readonly layout: Missing<Tables['position_layout']>
   readonly change: Missing<Tables['vault_change']>
   readonly ledger: Missing<Tables['ledger_row']>
 }
@@ -61,6 +64,7 @@ const momentCodec = modelCodec<MomentRows, StoredMoment>((c) => ({
   capitalOutUsd: c.rawOrNull('point.capital_out_usd'),
   marketDeltaUsd: c.rawOrNull('point.market_delta_usd'),
   state: c.rawOrNull(`encode(point.state, 'hex')`),
+  layout: c.textOrNull('layout.positions'),
   changeTs: c.numberOrNull('change.ts'),
   phase: c.rawOrNull('change.phase'),
   suspensionReason: c.textOrNull('change.suspension_reason'),
@@ -80,6 +84,7 @@ const vaultsAt: Read = {
       from (select * from vault where address = list.vault offset 0) vault
         left join lateral ${newestUpTo('vault_owner')} owned on true
         left join lateral ${newestUpTo('equity_point')} point on true
+        left join lateral ${newestUpTo('position_layout', 'positions')} layout on true
         left join lateral ${newestUpTo('vault_change')} change on true
         left join lateral ${newestUpTo('ledger_row', 'ts')} ledger on true
       where opened_at <= list.at) found`,
@@ -113,7 +118,7 @@ export async function readVaultsAt(
 
 function stateAt(stored: StoredMoment, at: number): VaultRow | NotKept {
   const { now, since } = stored
-  if (at >= now.updatedAt) return { ...now, moment: { at, markedAt: null, isNewest: true } }
+  if (at >= now.updatedAt) return { ...now, moment: { at, mark: null, isNewest: true } }
   if (since === null || at < since) return { historySince: since ?? now.updatedAt }
   const point = stored.state === null ? null : decodePointState(stored.state, stored.pointTs ?? 0)
   // A change of the second of a point is the state at the end of that second.
@@ -145,11 +150,17 @@ function stateAt(stored: StoredMoment, at: number): VaultRow | NotKept {
     suspensionReason: stored.suspensionReason,
     suspendedAt: stored.suspendedAt,
     updatedAt: Math.max(stored.openedAt, stored.ownerTs ?? 0, stored.rowTs ?? 0, stored.pointTs ?? 0),
-    moment: { at, markedAt: point?.markedAt ?? null, isNewest: false },
+    moment: { at, mark: newestMark(stored, point?.markedAt ?? null), isNewest: false },
   }
 }
 
 const none = '0.000000'
+
+function newestMark({ pointTs, state, layout }: StoredMoment, markedAt: number | null): StoredMark | null {
+  if (markedAt === null || layout === null) return null
+  // A flow after the mark has a point of its own, without positions.
+  return { ts: markedAt, state: markedAt === pointTs ? state : null, layout }
+}
 
 const historyStarts: Read = {
   name: 'history_since',

@@ -1,6 +1,6 @@
 import type { PositionRow, VaultRow } from '../../../database/read/rows.ts'
 import { readPositions } from '../../../database/read/vault.ts'
-import { readPositionsAt } from '../../../database/read/past/positions-at.ts'
+import { positionsOfMark, readMarkStates } from '../../../database/read/past/positions-at.ts'
 import { positionGlobalId } from '../../../domain/identity/global-id.ts'
 import type { Context } from '../../execution/context.ts'
 import { groupRowsByKey, createLoader } from '../../execution/data-loaders.ts'
@@ -11,10 +11,8 @@ export const loadPositions = createLoader('positions', async (database, addresse
   groupRowsByKey(addresses, await readPositions(database, addresses), (position) => position.vaultAddress),
 )
 
-const loadPositionsAt = createLoader(
-  'positions at',
-  async (database, addresses: readonly string[], moment: { readonly markedAt: number; readonly at: number }) =>
-    groupRowsByKey(addresses, await readPositionsAt(database, addresses, moment), (row) => row.vaultAddress),
+const loadMarkState = createLoader('mark states', (database, addresses: readonly string[], ts: number) =>
+  readMarkStates(database, addresses, ts),
 )
 
 /** Loads the positions of a vault at its moment, in the order of its newest mark then. */
@@ -23,12 +21,14 @@ export async function loadPositionsOf(
   context: Context,
 ): Promise<readonly PositionRow[]> {
   if (moment === null) return (await loadPositions(context, address, null)) ?? []
-  const { at, markedAt } = moment
+  const { at, mark } = moment
   if (moment.isNewest) {
     const newest = (await loadPositions(context, address, null)) ?? []
     return newest.map((position) => ({ ...position, at }))
   }
-  return markedAt === null ? [] : ((await loadPositionsAt(context, address, { markedAt, at })) ?? [])
+  if (mark === null) return []
+  const state = mark.state ?? (await loadMarkState(context, address, mark.ts))
+  return state === undefined ? [] : positionsOfMark({ ...mark, state }, address, at)
 }
 
 const Pool = builder.objectRef<PositionRow>('Pool').implement({
