@@ -39,6 +39,12 @@ export interface CommitPage {
   readonly isEnd: boolean
 }
 
+/**
+ * That there is no page behind a position: it is `beyond` the newest commit that this server shows, because the server lags
+ * behind, or a failover has lost the position; or it is `lost`, not part of the history, or its commits are not kept any more.
+ */
+export type NoPage = 'beyond' | 'lost'
+
 /** The ledger rows of all vaults in the order of commits. */
 export interface LedgerLog {
   /** Returns the position behind all rows. */
@@ -46,9 +52,8 @@ export interface LedgerLog {
   /**
    * Reads the commits behind a position.
    * @param vaults rows of commits that changed none of these vaults are left out; null for all
-   * @returns null if the position is not part of the history, or its commits are not kept any more
    */
-  after(position: LedgerPosition, vaults: readonly string[] | null): Promise<CommitPage | null>
+  after(position: LedgerPosition, vaults: readonly string[] | null): Promise<CommitPage | NoPage>
 }
 
 /** Maximum number of commits in one read; those without ledger rows cost little. */
@@ -64,13 +69,14 @@ export function createLedgerLog(database: Pick<Database, 'query'>): LedgerLog {
 
     async after(position, vaults) {
       const read = await readCommits(database, Math.max(1, position.seq), commitsPerRead, vaults)
+      if (read.length === 0 && position.version !== null) return 'beyond'
       const first = position.version === null ? undefined : read[0]
-      if ((first?.version ?? null) !== position.version) return null
-      if ((position.rows ?? 0) > (first?.ledgerRows ?? 0)) return null
+      if ((first?.version ?? null) !== position.version) return 'lost'
+      if ((position.rows ?? 0) > (first?.ledgerRows ?? 0)) return 'lost'
       const isPartial = position.rows !== null
       const behind = first === undefined || isPartial ? read : read.slice(1)
       const start = first === undefined || isPartial ? Math.max(1, position.seq) : position.seq + 1
-      if (!behind.every(({ seq, ledgerRows }, index) => seq === start + index && ledgerRows !== null)) return null
+      if (!behind.every(({ seq, ledgerRows }, index) => seq === start + index && ledgerRows !== null)) return 'lost'
       const commits = firstPage(behind)
       const rows = await rowsOf(database, commits)
       const isEnd = read.length < commitsPerRead && commits.length === behind.length

@@ -57,6 +57,12 @@ export class DataVersions {
 
   upToDate(sentAtMilliseconds: number): void {
     this.#provenAt = sentAtMilliseconds
+    for (const listener of this.#waiting) listener()
+  }
+
+  /** Returns whether this process has heard of every commit until a time, in milliseconds of performance.now(). */
+  isProvenSince(milliseconds: number): boolean {
+    return this.#isListening && this.#provenAt !== null && this.#provenAt >= milliseconds
   }
 
   /** Returns the current state; it is rebuilt after each commit, and at most once a second otherwise. */
@@ -79,7 +85,7 @@ export class DataVersions {
   }
 
   /**
-   * Registers a listener for changes of the state.
+   * Registers a listener for changes of the state, and for proofs that it is up to date.
    * @returns removes the listener
    */
   onChange(listener: () => void): () => void {

@@ -74,10 +74,10 @@ export function createLive(options: LiveOptions): Live {
   const tail = new LedgerTail({ log: options.ledgerLog ?? noLedger, limits, fanOut })
   const evaluate = createEvaluate({ cache, data, produce, report })
   const operations = liveOperations(executor, report)
-  const beginLedgerStream = ledgerStreams({ connections, tail, data, awaitVersion, onDelivery })
+  const beginLedgerStream = ledgerStreams({ connections, tail, data, onDelivery })
   return {
     stages: new Map([
-      [liveVaults.path, () => vaultStream({ connections, keys, evaluate, respond, awaitVersion, limits })],
+      [liveVaults.path, () => vaultStream({ connections, keys, evaluate, respond, data, awaitVersion, limits })],
       [liveEvents.path, () => eventStream({ operations, connections, beginLedgerStream })],
       [graphqlPath, graphqlStream({ operations, connections, keys, evaluate, beginLedgerStream })],
     ]),

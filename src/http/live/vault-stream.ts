@@ -1,9 +1,12 @@
+import { parseLedgerPosition } from '../../graphql/ledger-log.ts'
+import { versionLimits } from '../../limits.ts'
 import type { LiveLimits } from '../../limits/live.ts'
 import { answerUnread } from '../../rest/handler.ts'
 import { liveVaults } from '../../rest/live-routes.ts'
 import { BadParameter, readParameters } from '../../rest/parameters.ts'
 import { type Answer, problem } from '../../rest/problem.ts'
 import { EncodedResponse } from '../cache/encoded-response.ts'
+import type { DataVersions } from '../cache/data-versions.ts'
 import type { Exchange, Handler, Reply } from '../middleware.ts'
 import type { AwaitVersion } from '../middleware/min-data-version.ts'
 import { overloaded, refuse } from '../refuse.ts'
@@ -22,6 +25,7 @@ export interface VaultStreamOptions {
   readonly evaluate: Evaluate
   /** Answers the request for a snapshot. */
   readonly respond: Respond
+  readonly data: DataVersions
   readonly awaitVersion: AwaitVersion
   readonly limits: LiveLimits
 }
@@ -39,15 +43,26 @@ const resetFrame = eventFrame({
 
 /** Serves `/live/vaults`: the snapshots of vaults, at once and on each change. */
 export function vaultStream(options: VaultStreamOptions): Handler {
-  const { connections, keys, evaluate, respond, awaitVersion, limits } = options
+  const { connections, keys, evaluate, respond, data, awaitVersion, limits } = options
   const evaluatePath = (path: string): Promise<Evaluation> => evaluate({ path, key: path, respond })
 
   /** Returns the frame that begins the stream of a client which has had another before. */
   async function resumption({ request, sender, onLeave }: Exchange): Promise<Buffer | null> {
     const last = request.header('last-event-id')
     if (last === null || last === '') return null
+    const askedAt = performance.now()
     const refusal = await awaitVersion(last, sender, onLeave)
-    return refusal === null || refusal.body.includes('database-unavailable') ? null : resetFrame
+    if (refusal === null) return null
+    if (refusal.status !== 503) return resetFrame
+    // A standby that lags behind will have the version. If every commit until now is here, it was lost by a failover.
+    const isProven = (): boolean => data.isProvenSince(askedAt)
+    await data.waitUntil(isProven, versionLimits.waitMilliseconds, onLeave)
+    return isProven() && !isReached(last) ? resetFrame : staleFrame
+  }
+
+  function isReached(version: string): boolean {
+    const position = parseLedgerPosition(version)
+    return position !== null && data.hasReached({ seq: position.seq, text: version })
   }
 
   /** Makes the first response of a vault, unless other streams follow it: then it is there. */

@@ -6,8 +6,10 @@ import {
   type StreamedRow,
 } from '../../../graphql/ledger-log.ts'
 import { liveLimits } from '../../../limits/live.ts'
+import type { DataVersions } from '../../cache/data-versions.ts'
 import type { LiveConnection, Resumable } from '../delivery/live-connection.ts'
 import { eventFrame } from '../delivery/server-sent-events.ts'
+import { AwaitedPosition } from './awaited-position.ts'
 import { accepts, type Follower, type Following, type LedgerTail, type RowFilter } from './ledger-tail.ts'
 
 /** How rows are written to a stream, in its protocol. */
@@ -30,7 +32,7 @@ export interface FollowerOptions {
   readonly format: RowFormat
   /** The position to begin at; null if the one that was asked for is lost. */
   readonly position: LedgerPosition | null
-  readonly isListening: () => boolean
+  readonly data: DataVersions
   readonly onDelivery: () => void
 }
 
@@ -49,16 +51,19 @@ export class LedgerFollower implements Follower, Resumable {
   #isWanted = false
   #isClosed = false
   #retry: NodeJS.Timeout | undefined
+  readonly #awaited: AwaitedPosition
 
   constructor(options: FollowerOptions) {
     this.#options = options
     this.#position = options.position
+    this.#awaited = new AwaitedPosition(options.data, () => this.advance())
     const { tail, connection } = options
     const remove = tail.add(this)
     connection.heartbeatFrame = () => this.#heartbeat()
     connection.onClose(() => {
       this.#isClosed = true
       clearTimeout(this.#retry)
+      this.#awaited.end()
       remove()
     })
     this.advance()
@@ -76,6 +81,7 @@ export class LedgerFollower implements Follower, Resumable {
   }
 
   loseTouch(): void {
+    this.#awaited.restart()
     this.#options.connection.tellStale(this.#options.format.staleFrame)
   }
 
@@ -110,15 +116,29 @@ export class LedgerFollower implements Follower, Resumable {
     if (position === null) return this.#reset()
     const following = tail.after(position)
     if (following !== 'old') return this.#take(following)
-    return tail.read(position, filter.vaults && [...filter.vaults], (read) => this.#take(read))
+    if (this.#awaited.isResting) return false
+    const { isLost } = this.#awaited
+    return tail.read(position, filter.vaults && [...filter.vaults], (read) =>
+      // Another server may be read from since then.
+      read === 'beyond' && !(isLost && this.#awaited.isLost) ? this.#await() : this.#take(read),
+    )
+  }
+
+  /** Waits for a server that lags behind the position of the stream. */
+  #await(): Promise<boolean> {
+    const { connection, format } = this.#options
+    if (!this.#isClosed) this.#awaited.wait()
+    if (this.#awaited.isLate) connection.tellStale(format.staleFrame)
+    return Promise.resolve(false)
   }
 
   async #take(following: Following | null): Promise<boolean> {
-    const { connection, format, isListening } = this.#options
+    const { connection, format, data } = this.#options
     if (this.#isClosed) return false
-    if (following === 'lost') return this.#reset()
+    this.#awaited.end()
+    if (following === 'lost' || following === 'beyond') return this.#reset()
     if (following !== null) return this.#write(following.commits)
-    if (connection.isToldStale && isListening()) {
+    if (connection.isToldStale && data.isListening) {
       connection.isToldStale = false
       connection.write(format.freshFrame)
     }

@@ -3,7 +3,6 @@ import { liveLimits } from '../../../limits/live.ts'
 import { type Answer, problem, retryLater } from '../../../rest/problem.ts'
 import type { DataVersions } from '../../cache/data-versions.ts'
 import type { Exchange, Reply } from '../../middleware.ts'
-import type { AwaitVersion } from '../../middleware/min-data-version.ts'
 import type { LiveConnections } from '../delivery/live-connections.ts'
 import { eventFrame } from '../delivery/server-sent-events.ts'
 import { StreamedResponse } from '../delivery/streamed-response.ts'
@@ -15,7 +14,6 @@ export interface LedgerStreamOptions {
   readonly connections: LiveConnections
   readonly tail: LedgerTail
   readonly data: DataVersions
-  readonly awaitVersion: AwaitVersion
   readonly onDelivery: () => void
 }
 
@@ -37,14 +35,7 @@ export type BeginLedgerStream = (
 
 /** Creates the beginning of streams of ledger rows, in any protocol. */
 export function ledgerStreams(options: LedgerStreamOptions): BeginLedgerStream {
-  const { connections, tail, data, awaitVersion, onDelivery } = options
-
-  /** Waits a little for a position that is later than this process knows of: another one reads from a server that lags less. */
-  async function reach({ sender, onLeave }: Exchange, { seq, version }: LedgerPosition): Promise<void> {
-    if (version === null || !data.isListening || data.hasReached({ seq, text: version })) return
-    // A position that is not reached is verified against the log by the stream, as any other.
-    await awaitVersion(version, sender, onLeave)
-  }
+  const { connections, tail, data, onDelivery } = options
 
   return async (exchange, { args, after, format }, { place }) => {
     const { vaults, types } = args as { readonly vaults?: readonly string[]; readonly types?: readonly string[] }
@@ -52,7 +43,6 @@ export function ledgerStreams(options: LedgerStreamOptions): BeginLedgerStream {
       return problem('BAD_PARAMETER', `vaults has more than ${liveLimits.vaults} values`, 'vaults')
     }
     const resumed = resumedPosition(exchange, after)
-    if (resumed != null) await reach(exchange, resumed)
     const position = resumed === undefined ? await tail.now().catch(() => undefined) : resumed
     if (position === undefined) {
       return retryLater('DATABASE_UNAVAILABLE', 'The database does not answer now. Ask again later.')
@@ -64,8 +54,7 @@ export function ledgerStreams(options: LedgerStreamOptions): BeginLedgerStream {
       connection.write(eventFrame({ retry: liveLimits.retrySeconds * 1000, id }))
       if (!data.isListening) connection.tellStale(format.staleFrame)
       const filter = { vaults: vaults == null ? null : new Set(vaults), types: types == null ? null : new Set(types) }
-      const isListening = (): boolean => data.isListening
-      new LedgerFollower({ tail, connection, filter, format, position, isListening, onDelivery })
+      new LedgerFollower({ tail, connection, filter, format, position, data, onDelivery })
     })
   }
 }

@@ -1,10 +1,10 @@
-import type { LedgerLog, LedgerPosition, StreamedCommit, StreamedRow } from '../../../graphql/ledger-log.ts'
+import type { LedgerLog, LedgerPosition, NoPage, StreamedCommit, StreamedRow } from '../../../graphql/ledger-log.ts'
 import type { LiveLimits } from '../../../limits/live.ts'
 import { limitConcurrency, type LimitConcurrency } from '../../async/limit-concurrency.ts'
 import type { FanOut } from '../delivery/fan-out.ts'
 
-/** The next commits for a stream, or that its position is not part of the history any more. */
-export type Following = { readonly commits: readonly StreamedCommit[] } | 'lost'
+/** The next commits for a stream, or why there are none behind its position. */
+export type Following = { readonly commits: readonly StreamedCommit[] } | NoPage
 
 /** A stream of rows that reads on when there are more. */
 export interface Follower {
@@ -116,8 +116,7 @@ export class LedgerTail {
   ): Promise<Result> {
     return this.#limit(async () => {
       const page = await this.#log.after(position, vaults)
-      if (page === null) return take('lost')
-      return take(page.commits.length === 0 ? null : page)
+      return take(typeof page === 'object' && page.commits.length === 0 ? null : page)
     })
   }
 
@@ -139,9 +138,11 @@ export class LedgerTail {
   async #readOn(): Promise<void> {
     const start = this.#end ?? (await this.#begin())
     const page = await this.#log.after(start, null)
-    if (page === null) await this.#begin()
-    else this.#append(page.commits)
-    if (page?.isEnd === false) this.#isBehind = true
+    if (typeof page === 'string') await this.#begin()
+    else {
+      this.#append(page.commits)
+      this.#isBehind ||= !page.isEnd
+    }
     if (this.#followers.size === 0) this.#forget()
     this.#fanOut([...this.#followers], (follower) => follower.advance())
   }

@@ -1,0 +1,151 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { DataVersions } from '../../../src/http/cache/data-versions.ts'
+import { createLedgerLog, type LedgerPosition } from '../../../src/graphql/ledger-log.ts'
+import { versionLimits } from '../../../src/limits.ts'
+import { emptyDatabase, type TestDatabase } from '../../support/database.ts'
+import { type LiveClient, liveGateway, type LiveGateway, openStream } from '../../support/live.ts'
+import { addressOf, apply, deposit, event, midnight, opened, strategy } from '../../support/world.ts'
+
+const vault = addressOf(1)
+/** Longer than a stream waits before it says that it is late, with its next look. */
+const long = versionLimits.waitMilliseconds + 1_500
+
+let database: TestDatabase
+let standby: LiveGateway
+let data: DataVersions
+/** The newest commit that the standby shows. */
+let reached: LedgerPosition
+let now: number
+
+beforeEach(async () => {
+  database = await emptyDatabase()
+  now = midnight
+  await apply(database, [strategy('calm'), opened(vault, 'calm', ++now), deposit(vault, ++now, '100')])
+  const log = createLedgerLog(database)
+  reached = await log.end()
+  data = new DataVersions()
+  data.listening(true)
+  data.committed(versionOf(reached))
+  standby = await liveGateway(database, {
+    data,
+    ledgerLog: {
+      end: () => Promise.resolve(reached),
+      after: async (asked, vaults) => {
+        if (asked.seq > reached.seq) return 'beyond'
+        const page = await log.after(asked, vaults)
+        if (typeof page === 'string') return page
+        return { ...page, commits: page.commits.filter(({ seq }) => seq <= reached.seq) }
+      },
+    },
+  })
+})
+
+afterEach(async () => {
+  await standby.close()
+})
+
+const versionOf = ({ version }: LedgerPosition) => ({ version: version ?? '', newestTs: now })
+
+/** Writes a commit of a row on the primary. */
+async function commit(): Promise<LedgerPosition> {
+  await apply(database, [event(vault, ++now, { type: 'harvest', amountUsd: '1.5', positionId: 'p' })])
+  return createLedgerLog(database).end()
+}
+
+/** Has the standby replay the log up to a position. */
+function replay(position: LedgerPosition): void {
+  reached = position
+  data.committed(versionOf(position))
+  standby.app.live.committed({ tags: [vault] })
+}
+
+/** Has the gateway read from a server that shows the log up to a position. */
+function moveTo(position: LedgerPosition): void {
+  for (const isListening of [false, true]) {
+    data.listening(isListening)
+    standby.app.live.listening(isListening)
+    reached = position
+  }
+  replay(position)
+}
+
+const eventsOf = ({ events }: LiveClient) => events.flatMap(({ event }) => event ?? [])
+const follow = (path: string, headers: Record<string, string> = {}) =>
+  openStream(standby.server.origin, path, { headers })
+
+describe('rows behind a position that a standby has not reached yet', () => {
+  test('come when it has, without a word where that is soon', async () => {
+    const position = await commit()
+    const client = await follow(`/live/events?after=${position.version ?? ''}`)
+    await wait(300)
+    replay(position)
+    replay(await commit())
+    await client.until('event', 1)
+    expect(eventsOf(client)).toEqual(['event'])
+    client.close()
+  })
+
+  test('come when it has, and are said to be late until then, by however many clients', async () => {
+    const position = await commit()
+    const clients = await Promise.all(
+      Array.from({ length: 20 }, () => follow('/live/events', { 'last-event-id': `${position.version ?? ''}.1` })),
+    )
+    await wait(long)
+    expect(clients.map(eventsOf)).toEqual(clients.map(() => ['stale']))
+    replay(position)
+    await Promise.all(clients.map((client) => client.until('fresh', 1)))
+    replay(await commit())
+    await Promise.all(clients.map((client) => client.until('event', 1)))
+    expect(clients.map(eventsOf)).toEqual(clients.map(() => ['stale', 'fresh', 'event']))
+    for (const client of clients) client.close()
+  })
+
+  test('come once also where an open stream moves to it', async () => {
+    const before = reached
+    const client = await follow('/live/events')
+    const position = await commit()
+    replay(position)
+    await client.until('event', 1)
+    moveTo(before)
+    await wait(long)
+    expect(eventsOf(client)).toEqual(['event', 'stale'])
+    const next = await commit()
+    replay(next)
+    await client.until('event', 2)
+    expect(eventsOf(client)).toEqual(['event', 'stale', 'event', 'fresh'])
+    expect(client.events.flatMap(({ id, event }) => (event === 'event' ? id : []))).toEqual(
+      [position, next].map(({ version }) => `${version ?? ''}.1`),
+    )
+    client.close()
+  })
+
+  test('are lost where every commit until now is proven to be here', async () => {
+    const client = await follow(`/live/events?after=${reached.seq + 5}.42`)
+    await wait(long)
+    expect(eventsOf(client)).toEqual(['stale'])
+    data.upToDate(performance.now())
+    const [reset] = await client.until('reset', 1)
+    expect(reset?.id).toBe(reached.version)
+    client.close()
+  })
+})
+
+describe('snapshots after a version that a standby has not reached yet', () => {
+  test('are said to be out of date', async () => {
+    const position = await commit()
+    const client = await follow(`/live/vaults?vault=${vault}`, { 'last-event-id': position.version ?? '' })
+    await client.until('snapshot', 1)
+    expect(eventsOf(client)).toEqual(['stale', 'snapshot'])
+    client.close()
+  })
+
+  test('begin with a reset where every commit until now is proven to be here', async () => {
+    const opening = follow(`/live/vaults?vault=${vault}`, { 'last-event-id': `${reached.seq + 5}.42` })
+    await wait(100)
+    data.upToDate(performance.now())
+    const client = await opening
+    await vi.waitFor(() => expect(eventsOf(client)).toEqual(['reset', 'snapshot']))
+    client.close()
+  })
+})
