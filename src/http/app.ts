@@ -124,7 +124,7 @@ export function createApp({ database, apiKeys, trustedProxies, ...options }: App
   const live = createLive({
     limits: options.liveBounds,
     observer: options.onLive,
-    ...{ cache, data, executor, produce, respond, awaitVersion, report: options.report },
+    ...{ cache, data, executor, produce, respond, awaitVersion, findDocument, report: options.report },
     ledgerLog: options.ledgerLog ?? null,
   })
   const stages = [

@@ -1,11 +1,16 @@
 import { hash } from 'node:crypto'
 import { GraphQLError } from 'graphql'
-import type { GraphQLParams } from 'graphql-yoga'
 import { LRUCache } from 'lru-cache'
 import { persistedOperationLimits } from '../../limits.ts'
 
 /** Texts of operations by id, from the operator's manifest. */
 export type KnownOperations = ReadonlyMap<string, string>
+
+/** The parameters of a request that name its document, as they were sent. */
+export interface DocumentParams {
+  readonly query?: unknown
+  readonly extensions?: unknown
+}
 
 /** The document that a request asks for. */
 export interface AskedDocument {
@@ -38,9 +43,8 @@ export function persistedOperations(mostBytes: number, known: KnownOperations = 
     return { text, keep: keepNothing }
   }
 
-  return ({ query, extensions }: GraphQLParams): AskedDocument | null => {
+  return ({ query: text, extensions }: DocumentParams): AskedDocument | null => {
     const id = idIn(extensions)
-    const text: unknown = query
     if (text === undefined || text === null) return id === null ? null : find(id)
     if (typeof text !== 'string') return null
     if (id === null || known.get(id) === text || Buffer.byteLength(text) > mostBytes) return { text, keep: keepNothing }

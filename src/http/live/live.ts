@@ -5,6 +5,7 @@ import { liveEvents, liveVaults } from '../../rest/live-routes.ts'
 import type { DataVersions } from '../cache/data-versions.ts'
 import type { ResponseCache } from '../cache/response-cache.ts'
 import { graphqlPath } from '../graphql/path.ts'
+import type { PersistedOperations } from '../graphql/persisted-operations.ts'
 import type { PathStages } from '../middleware.ts'
 import type { AwaitVersion } from '../middleware/min-data-version.ts'
 import type { ProduceBy, Respond } from '../produce.ts'
@@ -31,6 +32,7 @@ export interface LiveOptions {
   /** Answers a request of the interface. */
   readonly respond: Respond
   readonly awaitVersion: AwaitVersion
+  readonly findDocument: PersistedOperations
   /** Reads ledger rows in the order of commits; null if they are not streamed. */
   readonly ledgerLog: LedgerLog | null
   readonly report: (error: unknown, requestId: string) => void
@@ -63,7 +65,7 @@ const noLedger: LedgerLog = {
 
 /** Creates the streams of server-sent events: their stages, and what they need to hear of. */
 export function createLive(options: LiveOptions): Live {
-  const { executor, cache, data, produce, respond, awaitVersion, report, observer = noObserver } = options
+  const { executor, cache, data, produce, respond, awaitVersion, findDocument, report, observer = noObserver } = options
   const limits = { ...liveLimits, ...options.limits }
   const { onEvaluation, onDelivery } = observer
   const fanOut = createFanOut(limits.slice, limits.sliceMilliseconds)
@@ -79,7 +81,7 @@ export function createLive(options: LiveOptions): Live {
     stages: new Map([
       [liveVaults.path, () => vaultStream({ connections, keys, evaluate, respond, data, awaitVersion, limits })],
       [liveEvents.path, () => eventStream({ operations, connections, beginLedgerStream })],
-      [graphqlPath, graphqlStream({ operations, connections, keys, evaluate, beginLedgerStream })],
+      [graphqlPath, graphqlStream({ operations, findDocument, connections, keys, evaluate, beginLedgerStream })],
     ]),
     committed({ tags }) {
       keys.committed(tags)

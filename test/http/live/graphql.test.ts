@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { emptyDatabase, type TestDatabase } from '../../support/database.ts'
 import { type LiveClient, liveGateway, type LiveGateway, openStream } from '../../support/live.ts'
@@ -39,6 +40,51 @@ async function subscribe(query: string, variables?: Record<string, unknown>, how
   clients.push(client)
   return client
 }
+
+describe.each(['GET', 'POST'] as const)('a subscription that is persisted, by %s', (method) => {
+  const ofVault = (field: string) => `subscription { vault(address: "${vault}") { ${field} } }`
+  const persistedQuery = (text: string) => ({ persistedQuery: { version: 1, sha256Hash: hash('sha256', text) } })
+
+  async function send(params: { readonly query?: string; readonly extensions: object }): Promise<LiveClient> {
+    const texts = Object.entries(params).map(([name, value]): [string, string] => [
+      name,
+      typeof value === 'string' ? value : JSON.stringify(value),
+    ])
+    const headers = { accept: `text/event-stream, ${mediaType};q=0.5`, 'content-type': 'application/json' }
+    const client = await openStream(
+      gateway.server.origin,
+      method === 'GET' ? `/graphql?${new URLSearchParams(texts).toString()}` : '/graphql',
+      { headers, method, ...(method === 'POST' && { body: JSON.stringify(params) }) },
+    )
+    clients.push(client)
+    return client
+  }
+
+  test('is streamed by its hash alone, once a client has sent its text with it', async () => {
+    const query = ofVault('valueUsd')
+    const extensions = persistedQuery(query)
+    const unknown = await send({ extensions })
+    await unknown.ended
+    expect([unknown.status, unknown.text()]).toEqual([404, expect.stringContaining('"PersistedQueryNotFound"')])
+    const [told] = await (await send({ query, extensions })).until('next', 1)
+    const client = await send({ extensions })
+    expect((await client.until('next', 1))[0]?.data).toBe(told?.data)
+    await apply(database, [mark(vault, ++now, String(now))])
+    expect((await client.until('next', 2))[1]?.data).toContain(`"valueUsd":${now}`)
+  })
+
+  test('is refused with the hash of another text, and not kept where it is invalid', async () => {
+    const other = await send({ query: ofVault('status'), extensions: persistedQuery(ofVault('netUsd')) })
+    await other.ended
+    expect(other.status).toBe(400)
+    const query = ofVault('nothing')
+    for (const params of [{ query, extensions: persistedQuery(query) }, { extensions: persistedQuery(query) }]) {
+      const client = await send(params)
+      await client.ended
+      expect(client.status).toBe('query' in params ? 400 : 404)
+    }
+  })
+})
 
 describe('a subscription to a vault', () => {
   test.each(['GET', 'POST'] as const)(

@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto'
-import type { OperationParams } from '../../../graphql/execution/executor.ts'
 import { parseLedgerPosition } from '../../../graphql/ledger-log.ts'
 import { liveLimits } from '../../../limits/live.ts'
 import { type Answer, problem } from '../../../rest/problem.ts'
 import { EncodedResponse } from '../../cache/encoded-response.ts'
-import { acceptedMediaType, objectIn } from '../../graphql/json-post.ts'
+import { acceptedMediaType } from '../../graphql/json-post.ts'
 import { graphqlPath } from '../../graphql/path.ts'
+import type { PersistedOperations } from '../../graphql/persisted-operations.ts'
 import type { Exchange, Handler, Middleware, Reply } from '../../middleware.ts'
 import type { LiveConnections } from '../delivery/live-connections.ts'
 import { commentFrame, eventFrame, eventStreamHeaders, eventStreamType } from '../delivery/server-sent-events.ts'
@@ -17,18 +17,16 @@ import { noRoom, openAt, type Opening } from '../keys/opening.ts'
 import type { RowFormat } from '../ledger/ledger-follower.ts'
 import type { BeginLedgerStream } from '../ledger/ledger-stream.ts'
 import type { CheckedSubscription, LiveOperations } from './live-operations.ts'
+import { type SentOperation, sentOperation } from './sent-operation.ts'
 
 export interface GraphqlStreamOptions {
   readonly operations: LiveOperations
+  /** Finds the document of a subscription that is sent by its hash. */
+  readonly findDocument: PersistedOperations
   readonly connections: LiveConnections
   readonly keys: LiveKeys
   readonly evaluate: Evaluate
   readonly beginLedgerStream: BeginLedgerStream
-}
-
-/** An operation as a client sends it. */
-interface SentOperation extends OperationParams {
-  readonly query: string
 }
 
 /** Clients of GraphQL over SSE know no other events than `next` and `complete`: all else is in comments. */
@@ -54,6 +52,7 @@ export function graphqlStream(options: GraphqlStreamOptions): Middleware {
     const checked = await operations.subscribe(sent.query, sent, exchange)
     if (checked === null) return pass()
     if ('status' in checked) return new EncodedResponse(checked)
+    sent.keep()
     if (sent.query.length + JSON.stringify(sent.variables ?? {}).length > liveLimits.characters) {
       return problem('BODY_TOO_LARGE', `A subscription has at most ${liveLimits.characters} characters.`)
     }
@@ -71,7 +70,7 @@ export function graphqlStream(options: GraphqlStreamOptions): Middleware {
     const { request, sender } = exchange
     const accept = request.header('accept')
     if (accept?.includes(eventStreamType) !== true) return next(exchange)
-    const sent = sentOperation(exchange)
+    const sent = sentOperation(exchange, options.findDocument)
     const pass = (): Reply | Promise<Reply> =>
       acceptedMediaType(accept) === null ? asEvents(exchange, next) : next(exchange)
     if (sent === null || !subscriptionWord.test(sent.query)) return pass()
@@ -162,20 +161,4 @@ async function asEvents(exchange: Exchange, next: Handler): Promise<Reply> {
   const response = await next({ ...exchange, request: asJson })
   if (response instanceof StreamedResponse || response.status !== 200) return response
   return new EncodedResponse({ status: 200, headers: eventStreamHeaders, body: ending(response.bytes) })
-}
-
-/** Parses the operation of a request; null if it is none, or malformed, which is refused elsewhere. */
-function sentOperation({ request, body }: Exchange): SentOperation | null {
-  const sent = request.method === 'GET' ? Object.fromEntries(request.query) : objectIn(body)
-  if (sent === null || typeof sent.query !== 'string') return null
-  const variables = request.method === 'GET' ? parsedVariables(sent.variables) : (sent.variables ?? null)
-  if (typeof variables !== 'object' || Array.isArray(variables)) return null
-  const operationName = typeof sent.operationName === 'string' ? sent.operationName : null
-  return { query: sent.query, operationName, variables: variables as OperationParams['variables'] }
-}
-
-/** Parses the variables of a GET; undefined if they are no JSON object. */
-function parsedVariables(text: unknown): unknown {
-  if (typeof text !== 'string' || text === '') return null
-  return text.trim() === 'null' ? null : (objectIn(Buffer.from(text)) ?? undefined)
 }

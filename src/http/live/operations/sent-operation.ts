@@ -1,0 +1,49 @@
+import { GraphQLError } from 'graphql'
+import type { OperationParams } from '../../../graphql/execution/executor.ts'
+import { objectIn } from '../../graphql/json-post.ts'
+import type { AskedDocument, DocumentParams, PersistedOperations } from '../../graphql/persisted-operations.ts'
+import type { Exchange } from '../../middleware.ts'
+
+/** An operation as a client sends it. */
+export interface SentOperation extends OperationParams {
+  readonly query: string
+  /** Keeps its text for requests with its hash alone; called once it was found to be valid. */
+  readonly keep: () => void
+}
+
+/**
+ * Parses the operation of a request, which sends its text, its hash, or both.
+ * @returns null if it is none, or malformed, or its hash is not known: Yoga refuses it then
+ */
+export function sentOperation({ request, body }: Exchange, findDocument: PersistedOperations): SentOperation | null {
+  const isGet = request.method === 'GET'
+  const sent = isGet ? Object.fromEntries(request.query) : objectIn(body)
+  if (sent === null) return null
+  const variables = isGet ? parsed(sent.variables) : (sent.variables ?? null)
+  if (typeof variables !== 'object' || Array.isArray(variables)) return null
+  const extensions: unknown = isGet ? parsed(sent.extensions) : sent.extensions
+  const asked = documentOf({ query: sent.query, extensions }, findDocument)
+  if (asked === null) return null
+  const operationName = typeof sent.operationName === 'string' ? sent.operationName : null
+  return {
+    query: asked.text,
+    operationName,
+    variables: variables as OperationParams['variables'],
+    keep: () => asked.keep(asked.text),
+  }
+}
+
+function documentOf(params: DocumentParams, findDocument: PersistedOperations): AskedDocument | null {
+  try {
+    return findDocument(params)
+  } catch (error) {
+    if (error instanceof GraphQLError) return null
+    throw error
+  }
+}
+
+/** Parses a parameter of a GET; undefined if it is no JSON object. */
+function parsed(text: unknown): unknown {
+  if (typeof text !== 'string' || text === '') return null
+  return text.trim() === 'null' ? null : (objectIn(Buffer.from(text)) ?? undefined)
+}
