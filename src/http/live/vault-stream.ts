@@ -1,3 +1,4 @@
+import { canonicalAddress } from '../../graphql/canonical-address.ts'
 import { parseLedgerPosition } from '../../graphql/ledger-log.ts'
 import { versionLimits } from '../../limits.ts'
 import type { LiveLimits } from '../../limits/live.ts'
@@ -65,16 +66,14 @@ export function vaultStream(options: VaultStreamOptions): Handler {
     return position !== null && data.hasReached({ seq: position.seq, text: version })
   }
 
-  /** Makes the first response of a vault, unless other streams follow it: then it is there. */
-  async function firstOf(vault: string, sender: string, isWanted: () => boolean): Promise<First> {
-    const path = pathOf(vault)
-    if (keys.isServed(path)) return { path, refused: null }
-    const evaluation = await keys.open(sender, isWanted, () => evaluatePath(path))
-    const { status } = evaluation.response
-    return {
-      path: canonicalPath(evaluation, vault),
-      refused: status === 200 || status === 503 ? null : evaluation.response,
-    }
+  /**
+   * Makes the first response of a vault, unless other streams follow it: then it is there.
+   * @returns the response if it refuses the stream
+   */
+  async function refusalOf(path: string, sender: string, isWanted: () => boolean): Promise<EncodedResponse | null> {
+    if (keys.isServed(path)) return null
+    const { response } = await keys.open(sender, isWanted, () => evaluatePath(path))
+    return response.status === 200 || response.status === 503 ? null : response
   }
 
   async function begin(
@@ -84,11 +83,12 @@ export function vaultStream(options: VaultStreamOptions): Handler {
   ): Promise<Reply | Answer> {
     const { sender } = exchange
     if (!keys.canOpen(vaults.length)) return overloaded()
-    const opening = vaults.map((vault) => firstOf(vault, sender, isWanted))
-    const [beginning, firsts] = await Promise.all([resumption(exchange), Promise.all(opening)])
-    const refused = firsts.find((first) => first.refused !== null)?.refused
-    if (refused != null) return inWordsOfVaults(refused)
-    const paths = new Set(firsts.map(({ path }) => path))
+    // All spellings of an address share one key.
+    const paths = new Set(vaults.map((vault) => pathOf(canonicalAddress(vault))))
+    const opening = [...paths].map((path) => refusalOf(path, sender, isWanted))
+    const [beginning, refusals] = await Promise.all([resumption(exchange), Promise.all(opening)])
+    const refused = refusals.find((refusal) => refusal !== null)
+    if (refused !== undefined) return inWordsOfVaults(refused)
     if (!keys.hasRoom(paths.size)) return noRoom()
     return new StreamedResponse((sink) => {
       if (sink === null) return place.release()
@@ -109,12 +109,6 @@ export function vaultStream(options: VaultStreamOptions): Handler {
   }
 }
 
-/** The path of a vault's snapshot, and the response that refuses it; null if none does. */
-interface First {
-  readonly path: string
-  readonly refused: EncodedResponse | null
-}
-
 function vaultsIn(query: URLSearchParams): readonly string[] | Answer {
   try {
     const { vaults } = readParameters(liveVaults.parameters, query) as { readonly vaults?: readonly string[] }
@@ -127,11 +121,6 @@ function vaultsIn(query: URLSearchParams): readonly string[] | Answer {
 
 function pathOf(vault: string): string {
   return `/vault/${vault}/snapshot`
-}
-
-/** Returns the path with the checksummed address, so that all spellings of an address share one key. */
-function canonicalPath({ response: { status, bytes } }: Evaluation, vault: string): string {
-  return pathOf(status === 200 ? (JSON.parse(bytes.toString()) as { readonly vault: string }).vault : vault)
 }
 
 function snapshotSource(path: string, evaluatePath: (path: string) => Promise<Evaluation>): LiveSource {

@@ -1,9 +1,10 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { DatabaseUnavailable } from '../../../src/database/errors.ts'
 import type { LiveObserver } from '../../../src/http/live/delivery/live-connections.ts'
 import { emptyDatabase, type TestDatabase } from '../../support/database.ts'
 import { type LiveClient, liveGateway, type LiveGateway, openStream } from '../../support/live.ts'
-import { addressOf, apply, deposit, mark, midnight, opened, position, strategy } from '../../support/world.ts'
+import { addressOf, apply, deposit, mark, midnight, opened, position, strategy, vaultA } from '../../support/world.ts'
 
 const [first, second] = [addressOf(1), addressOf(2)]
 const versionPattern = /^[1-9]\d*\.\d+$/
@@ -24,7 +25,7 @@ beforeAll(async () => {
   database = await emptyDatabase()
   await apply(database, [
     strategy('calm'),
-    ...[first, second].flatMap((vault) => [opened(vault, 'calm', ++now), deposit(vault, ++now, '100')]),
+    ...[first, second, vaultA].flatMap((vault) => [opened(vault, 'calm', ++now), deposit(vault, ++now, '100')]),
   ])
 })
 
@@ -168,6 +169,33 @@ describe('Last-Event-ID', () => {
       type: 'urn:vault-gateway:problem:history-changed',
     })
   })
+})
+
+test('a stream that is opened while the database is away follows a vault once, however it is spelled', async () => {
+  let isAway = true
+  const unreachable = Object.assign(Object.create(database) as TestDatabase, {
+    read: async (...asked: Parameters<TestDatabase['read']>) => {
+      if (isAway) throw new DatabaseUnavailable('the database is away')
+      return database.read(...asked)
+    },
+    snapshot: (...asked: Parameters<TestDatabase['snapshot']>) => database.snapshot(...asked),
+  })
+  const other = await liveGateway(unreachable)
+  try {
+    const spellings = [vaultA, vaultA.toUpperCase().replace('0X', '0x')]
+    const client = await openStream(other.server.origin, `/live/vaults?vault=${spellings.join()}`)
+    await client.until('stale', 1)
+    isAway = false
+    await client.until('snapshot', 1)
+    await apply(database, [markOf(vaultA, '88')])
+    await vi.waitFor(() => expect(client.events.at(-1)?.data).toContain('"valueUsd":88'), 5_000)
+    await wait(1_500)
+    const bodies = client.events.flatMap(({ event, data }) => (event === 'snapshot' ? data : []))
+    expect(new Set(bodies).size).toBe(bodies.length)
+    client.close()
+  } finally {
+    await other.close()
+  }
 })
 
 test('while commits are not heard of, a stream says so once, and sends its snapshot when they are again', async () => {
