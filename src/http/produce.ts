@@ -11,7 +11,6 @@ import type { LetEdgesKeep } from './cache/edge.ts'
 import { EncodedResponse } from './cache/encoded-response.ts'
 import type { OnLeave, ResponseCache } from './cache/response-cache.ts'
 import { graphqlPath, isGraphiqlPage } from './graphql/path.ts'
-import type { IncomingRequest } from './incoming-request.ts'
 import type { Exchange } from './middleware.ts'
 import { prefersCsv } from './middleware/content-negotiation.ts'
 import { lateAnswer, overloaded, refusalOf, refuse } from './refuse.ts'
@@ -52,7 +51,10 @@ const persistedName = 'persistedQuery'
 /** Returns a key that is equal for requests with the same response; null if the response is not cached. */
 function cacheKey({ request, body }: Exchange): string | null {
   const { method, path, target } = request
-  if (path !== graphqlPath) return method === 'GET' || method === 'HEAD' ? restKey(request) : null
+  if (path !== graphqlPath) {
+    const key = method === 'GET' || method === 'HEAD' ? sameAnswerKey(request) : null
+    return key !== null && prefersCsv(request.header('accept')) ? `csv ${key}` : key
+  }
   if (body.length > mostBytes || isGraphiqlPage(request)) return null
   const types = [request.header('accept') ?? '', request.header('content-type') ?? '']
   // HEAD is refused here, so that its response differs from that of GET.
@@ -60,11 +62,6 @@ function cacheKey({ request, body }: Exchange): string | null {
   if (method === 'GET') return ['get', ...types, target].join('\n')
   if (method !== 'POST' || (body.includes(persistedName) && body.includes('"query"'))) return null
   return ['post', ...types, target, body.toString('latin1')].join('\n')
-}
-
-function restKey(request: IncomingRequest): string | null {
-  const key = sameAnswerKey(request)
-  return key !== null && prefersCsv(request.header('accept')) ? `csv ${key}` : key
 }
 
 /** Produces responses from data, within the limits on concurrency and each within its deadline. */

@@ -47,7 +47,10 @@ export function createConsistentReads(
   ): Promise<Result> {
     const context = createContext(reader, request, options, versions)
     try {
-      return await run(context)
+      const result = await run(context)
+      // The text is empty before the first commit.
+      if (request.origin !== undefined) request.origin.version = versions.version === '' ? null : versions.version
+      return result
     } finally {
       // Contexts survive into the old generation; without this, all rows that they loaded would too.
       context.loaders.clear()
@@ -58,27 +61,15 @@ export function createConsistentReads(
     const versions = { ...noVersions }
     try {
       const result = await runOn(database, request, run, versions)
-      if (versions.isOne) {
-        if (request.origin !== undefined) request.origin.version = versionOf(versions)
-        return result
-      }
+      if (versions.isOne) return result
     } catch (error) {
       if (versions.isOne) throw error
     }
     onRepeat?.()
-    const inSnapshot = async (reader: VersionedReader): Promise<Awaited<ReturnType<typeof run>>> => {
-      const ofSnapshot = { ...noVersions }
-      const result = await runOn(reader, request, run, ofSnapshot)
-      if (request.origin !== undefined) request.origin.version = versionOf(ofSnapshot)
-      return result
-    }
-    return await database.snapshot(inSnapshot, request.signal, versions.isLong)
+    if (request.origin !== undefined) request.origin.version = null
+    const runInSnapshot = (reader: VersionedReader) => runOn(reader, request, run, { ...noVersions })
+    return await database.snapshot(runInSnapshot, request.signal, versions.isLong)
   }
-}
-
-/** Returns the version of the reads; null if there were none, or there is no commit. */
-function versionOf({ version }: ReadVersions): string | null {
-  return version === '' ? null : version
 }
 
 /** The state before the first read. */

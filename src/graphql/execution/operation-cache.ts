@@ -13,17 +13,35 @@ import { conditionsOf, PreparedOperation } from './prepared-operation.ts'
 import { checkRepeats, checkText } from './query-limits.ts'
 
 /** A document after parsing and validation, with an operation prepared for each definition in it. */
-export interface PreparedDocument {
-  readonly text: string
-  /** The parsed document; null if the text exceeds a limit or is not GraphQL. */
-  readonly document: DocumentNode | null
-  /** Errors that prevent its execution: of its size, its syntax or its validation. */
-  readonly errors: readonly GraphQLError[]
+export class PreparedDocument {
+  /**
+   * @param document null if the text exceeds a limit or is not GraphQL
+   * @param errors that prevent its execution: of its size, its syntax or its validation
+   */
+  constructor(
+    readonly text: string,
+    readonly document: DocumentNode | null,
+    readonly errors: readonly GraphQLError[],
+    readonly operations: readonly PreparedOperation[] = [],
+  ) {}
+
+  /** Estimated memory of the entry, in bytes. */
+  get bytes(): number {
+    const { characterBytes, errorBytes, fieldBytes } = operationCacheLimits
+    let fields = 0
+    for (const operation of this.operations) fields += operation.compiledFields
+    return 1 + this.text.length * characterBytes + (this.errors.length > 0 ? errorBytes : 0) + fields * fieldBytes
+  }
+
   /**
    * Selects an operation by its name.
    * @returns undefined if the document has none of that name, or several and no name is given
    */
-  select(operationName: string | null | undefined): PreparedOperation | undefined
+  select(operationName: string | null | undefined): PreparedOperation | undefined {
+    const [only, ...others] = this.operations
+    if (operationName == null) return others.length === 0 ? only : undefined
+    return this.operations.find(({ definition: { name } }) => name?.value === operationName)
+  }
 }
 
 /**
@@ -37,7 +55,7 @@ export class OperationCache {
   readonly #protected = segmentOf(operationCacheLimits.bytes)
   readonly #probationary = segmentOf(operationCacheLimits.usedOnceBytes)
   /** Documents of the gateway's own, which are few and stay. */
-  readonly #pinned = new Map<string, Prepared>()
+  readonly #pinned = new Map<string, PreparedDocument>()
 
   constructor(schema: GraphQLSchema, limits: QueryLimits) {
     this.#schema = schema
@@ -71,15 +89,15 @@ export class OperationCache {
     return prepared
   }
 
-  #prepare(text: string): Prepared {
+  #prepare(text: string): PreparedDocument {
     const tooLong = checkText(text, this.#limits)
-    if (tooLong !== null) return new Prepared(text, null, [tooLong])
+    if (tooLong !== null) return new PreparedDocument(text, null, [tooLong])
     const document = parsed(text)
-    if (document instanceof GraphQLError) return new Prepared(text, null, [document])
+    if (document instanceof GraphQLError) return new PreparedDocument(text, null, [document])
     const errors = validated(this.#schema, document, this.#limits)
-    if (errors.length > 0) return new Prepared(text, document, errors)
+    if (errors.length > 0) return new PreparedDocument(text, document, errors)
     const operations: PreparedOperation[] = []
-    const prepared = new Prepared(text, document, [], operations)
+    const prepared = new PreparedDocument(text, document, [], operations)
     const conditions = conditionsOf(document)
     for (const node of document.definitions) {
       if (node.kind !== Kind.OPERATION_DEFINITION) continue
@@ -90,7 +108,7 @@ export class OperationCache {
   }
 
   /** Updates the size of an entry, which grows with its compiled variants: an LRU cache weighs a value when it is added. */
-  #weigh(prepared: Prepared): void {
+  #weigh(prepared: PreparedDocument): void {
     for (const segment of [this.#protected, this.#probationary]) {
       if (segment.peek(prepared.text) !== prepared) continue
       segment.delete(prepared.text)
@@ -99,31 +117,8 @@ export class OperationCache {
   }
 }
 
-function segmentOf(bytes: number): LRUCache<string, Prepared> {
+function segmentOf(bytes: number): LRUCache<string, PreparedDocument> {
   return new LRUCache({ maxSize: bytes, sizeCalculation: (prepared) => prepared.bytes })
-}
-
-class Prepared implements PreparedDocument {
-  constructor(
-    readonly text: string,
-    readonly document: DocumentNode | null,
-    readonly errors: readonly GraphQLError[],
-    readonly operations: readonly PreparedOperation[] = [],
-  ) {}
-
-  /** Estimated memory of the entry, in bytes. */
-  get bytes(): number {
-    const { characterBytes, errorBytes, fieldBytes } = operationCacheLimits
-    let fields = 0
-    for (const operation of this.operations) fields += operation.compiledFields
-    return 1 + this.text.length * characterBytes + (this.errors.length > 0 ? errorBytes : 0) + fields * fieldBytes
-  }
-
-  select(operationName: string | null | undefined): PreparedOperation | undefined {
-    const [only, ...others] = this.operations
-    if (operationName == null) return others.length === 0 ? only : undefined
-    return this.operations.find(({ definition: { name } }) => name?.value === operationName)
-  }
 }
 
 /** Copies a text: one that was cut from a body, or joined of parts, would keep all of it in memory. */

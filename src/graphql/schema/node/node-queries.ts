@@ -8,7 +8,7 @@ import { builder } from '../builder.ts'
 import { loadLedgerRow } from '../ledger.ts'
 import { NodeInterface, type NodeRow } from './node-interface.ts'
 import { loadStrategy } from '../strategy.ts'
-import { loadVaultAt } from '../vault-state/load-vault.ts'
+import { loadVaultAt } from '../vault.ts'
 import { loadPositions, loadPositionsOf } from '../vault-state/position.ts'
 
 /**

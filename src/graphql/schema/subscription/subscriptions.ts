@@ -3,8 +3,7 @@ import type { StreamedRow } from '../../ledger-log.ts'
 import { builder } from '../builder.ts'
 import { EventTypeEnum, LedgerRowType } from '../ledger.ts'
 import { Meta } from '../meta.ts'
-import { VaultType } from '../vault.ts'
-import { loadVault } from '../vault-state/load-vault.ts'
+import { loadVault, VaultType } from '../vault.ts'
 
 /**
  * Stands for the source of events of each field: http/live runs the operation once for each event, and writes one result
