@@ -144,10 +144,11 @@ export function createApp({ database, apiKeys, trustedProxies, ...options }: App
   function handle(exchange: Exchange): OutgoingResponse | Promise<OutgoingResponse> {
     const handler = handlers.byPath.get(exchange.request.path) ?? handlers.others
     const reply = handler(exchange)
-    return reply instanceof Promise ? reply.then((late) => sent(exchange, late)) : sent(exchange, reply)
+    return reply instanceof Promise ? reply.then((late) => addHeaders(exchange, late)) : addHeaders(exchange, reply)
   }
 
-  function sent(
+  /** Adds the headers of this exchange, and encodes the response for its client. */
+  function addHeaders(
     { request, trace, headers, stamp }: Exchange,
     reply: Reply,
   ): OutgoingResponse | Promise<OutgoingResponse> {

@@ -76,7 +76,8 @@ export async function listen(options: ServerOptions): Promise<HttpServer> {
   const pacing = createReadPacing(connectionLimits.readMilliseconds, mostWaiting)
   let isClosing = false
 
-  function run(response: ServerResponse<BoundedRequest>): void {
+  /** Passes a request to the listener, when its connection begins it. */
+  function begin(response: ServerResponse<BoundedRequest>): void {
     const request = response.req
     // After an upgrade request that is not performed, Node does not enforce the header size limit on the same
     // connection.
@@ -129,7 +130,7 @@ export async function listen(options: ServerOptions): Promise<HttpServer> {
     open.add(socket)
     pacing.add(socket, () => {
       beginParsing?.call(server, socket)
-      connections.set(socket, new Connection(socket, bounds, waitingInAll, admitted, run))
+      connections.set(socket, new Connection(socket, bounds, waitingInAll, admitted, begin))
     })
     socket.once('close', () => {
       open.delete(socket)
