@@ -18,8 +18,6 @@ export interface Checkpoint {
   /** Number of the last processed line. */
   readonly line: number
   readonly summary: Summary
-  /** Bytes of rejected lines that were written. */
-  readonly rejectBytes: number
 }
 
 /**

@@ -37,7 +37,8 @@ export function hasHandled({ handled, version }: ExpectedState): boolean {
 }
 
 /**
- * Returns the state of a run after a batch.
+ * Returns the state of a run after a batch. A run that began at the beginning of its source and has found only bad lines
+ * has nothing to lose, wherever another run of the feed moves the position.
  * @param seen position of the feed after the batch
  */
 export function advanceState(
@@ -52,8 +53,9 @@ export function advanceState(
       return line !== undefined && 'fact' in line && among.includes(status) ? [line.fact] : []
     })
   const [handled, newest] = [factsOf(['applied', 'skipped']), factsOf(['applied'])]
+  const mayLose = expected.seen !== undefined || hasHandled(expected) || handled.length > 0
   return {
-    seen,
+    seen: mayLose ? seen : undefined,
     handled: handled.length > 0 ? handled : expected.handled,
     newest: newest.length > 0 ? newest : expected.newest,
   }

@@ -115,7 +115,7 @@ function beginningOf(source: Source): Pick<Run, 'source' | 'expected' | 'handled
 
 async function applySource(options: IngestOptions, run: Run, checkpoints: Checkpoints): Promise<void> {
   const { source, summary } = run
-  const { nowSeconds, onProgress, rejects, writers = [] } = options
+  const { nowSeconds, onProgress, writers = [] } = options
   const isAborted = (): boolean => options.signal?.aborted === true
   let bytesHandled = source.start.byte
   const onHandled = ({ number, endByte }: Line): void => {
@@ -125,7 +125,7 @@ async function applySource(options: IngestOptions, run: Run, checkpoints: Checkp
   const checkpointed = async <Result>(apply: Promise<Result>): Promise<Result> => {
     try {
       const result = await apply
-      checkpoints.add(run.expected.seen, { line: run.handledLine, summary, rejectBytes: rejects?.keptBytes ?? 0 })
+      checkpoints.add(run.expected.seen, { line: run.handledLine, summary })
       return result
     } finally {
       onProgress?.(summary, bytesHandled)
@@ -160,7 +160,6 @@ async function applyByParts(
 ): Promise<AppliedRound> {
   const round = await applyRound({ ...options, ...run }, lines, parts)
   if (round.expected === null) return round
-  options.rejects?.keep()
   run.expected = round.expected
   countOutcomes(run, lines, round.outcomes)
   onHandled(lines.at(-1) as Line)
@@ -168,11 +167,11 @@ async function applyByParts(
 }
 
 /**
- * Reopens a source at the position of the database, and resets counts and rejected lines to it. Without a checkpoint
- * there they stay, and repeated lines are counted twice, unless all lines are repeated.
+ * Reopens a source at the position of the database, and resets the counts to it. Without a checkpoint there they stay,
+ * and repeated lines are counted twice, unless all lines are repeated.
  */
 async function reopened(
-  { rejects, onReopen }: IngestOptions,
+  { onReopen }: IngestOptions,
   { source, summary, isFirstFile, expected, handledLine }: Run,
   checkpoints: Checkpoints,
   stored: FeedPosition | null,
@@ -181,10 +180,8 @@ async function reopened(
   onReopen?.(stored)
   // A run that has processed nothing may start at a position ahead of it, which another run has stored.
   const reopenedSource = await source.reopen(stored, hasHandled(expected) ? handledLine : Infinity)
-  const fresh =
-    isFirstFile && reopenedSource.start.line === 0 ? { line: 0, rejectBytes: 0, summary: emptySummary() } : null
+  const fresh = isFirstFile && reopenedSource.start.line === 0 ? { line: 0, summary: emptySummary() } : null
   const checkpoint = checkpoints.backTo(stored) ?? fresh
-  if (checkpoint !== null) await rejects?.backTo(checkpoint.rejectBytes)
   return {
     ...beginningOf(reopenedSource),
     summary: checkpoint?.summary ?? summary,
@@ -207,7 +204,6 @@ async function applyLines(
   const result = await retryDuringOutage(attempt, outageObserver, signal)
   if (result === null) return
   const { outcomes, seen } = result
-  rejects?.keep()
   run.expected = advanceState(run.expected, seen, parsed, outcomes)
   countOutcomes(run, lines, outcomes)
   const last = lines[outcomes.length - 1]

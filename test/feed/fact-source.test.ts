@@ -54,9 +54,8 @@ test('a rejected object is written with its text and its number', async () => {
   const database = await emptyDatabase()
   const [first, ...rest] = facts
   const bad = { ...first, ts: -1 } as FactInput
-  const rejects = rejectsFile(path.join(folder, 'rejects.ndjson'), 'w')
+  const rejects = rejectsFile(path.join(folder, 'rejects.ndjson'))
   const { rejected } = await ingest({ database, source: factSource([...rest.slice(0, 2), bad]), rejects })
-  await rejects.close()
   expect(rejected).toEqual({ strategy: 1 })
   expect(JSON.parse(await readFile(rejects.file, 'utf8'))).toMatchObject({
     line: 3,

@@ -192,14 +192,7 @@ describe('a feed that is followed again', () => {
   test('applies a complete line whose first half was rejected before', async () => {
     const half = lineOf(first).slice(0, 40)
     await appendFile(feed, half)
-    const rejects = {
-      file: '',
-      write: () => Promise.resolve(),
-      keep: () => undefined,
-      keptBytes: 0,
-      backTo: () => Promise.resolve(),
-      close: () => Promise.resolve(),
-    }
+    const rejects = { file: '', write: () => Promise.resolve() }
     expect((await ingest({ database, source: await fileSource(feed), rejects })).rejected).toEqual({ unreadable: 1 })
     await appendFile(feed, lineOf(first).slice(40))
     const next = await follow()

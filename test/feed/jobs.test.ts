@@ -203,9 +203,8 @@ describe.skipIf(postgresUrl === undefined)('several writers', () => {
     ])
     const found: unknown[] = []
     for (const each of [[], writers]) {
-      const rejects = rejectsFile(path.join(folder, `${each.length}.ndjson`), 'w')
+      const rejects = rejectsFile(path.join(folder, `${each.length}.ndjson`))
       found.push({ ...(await applied(facts, { rejects, writers: each })), text: await readFile(rejects.file, 'utf8') })
-      await rejects.close()
     }
     expect(found[1]).toEqual(found[0])
   })

@@ -52,11 +52,10 @@ function losing(database: Database, lost: number): Database {
 
 async function applied(source: Source, lost: number) {
   const database = await emptyDatabase()
-  const rejects = rejectsFile(path.join(folder, `${Math.random()}.rejects`), 'w')
+  const rejects = rejectsFile(path.join(folder, `${Math.random()}.rejects`))
   const reopened: unknown[] = []
   const onReopen = (stored: unknown): void => void reopened.push(stored)
   const summary = await ingest({ database: losing(database, lost), source, rejects, onReopen })
-  await rejects.close()
   return {
     came: { summary, rejects: await readFile(rejects.file, 'utf8'), dump: await dumpReadModel(database) },
     reopened: reopened.length,

@@ -484,9 +484,8 @@ describe('a feed with rejects', () => {
 
   const applySkipping = async (name: string, lines: readonly Line[]) => {
     const file = path.join(folder, name)
-    const rejects = rejectsFile(file, 'w')
+    const rejects = rejectsFile(file)
     const summary = await apply(database, lines, { rejects })
-    await rejects.close()
     return { file, summary }
   }
 

@@ -60,7 +60,7 @@ let runs = 0
 
 async function applied(fates: readonly Fate[], options: Partial<IngestOptions> = {}) {
   database = await emptyDatabase()
-  const rejects = rejectsFile(path.join(folder, `${runs++}.rejects.ndjson`), 'w')
+  const rejects = rejectsFile(path.join(folder, `${runs++}.rejects.ndjson`))
   const outageObserver = { onWait: vi.fn<(reason: Error) => void>(), onResume: vi.fn<() => void>() }
   const summary = await ingest({
     database: faulty(database, fates),
@@ -69,7 +69,6 @@ async function applied(fates: readonly Fate[], options: Partial<IngestOptions> =
     outageObserver,
     ...options,
   })
-  await rejects.close()
   const came = { dump: await dumpReadModel(database), summary, rejects: await readFile(rejects.file, 'utf8') }
   return { came, ...outageObserver }
 }

@@ -21,10 +21,6 @@ export function heldRejects(): HeldRejects {
         events.emit('held')
         await once(events, 'released')
       },
-      keep: () => undefined,
-      keptBytes: 0,
-      backTo: () => Promise.resolve(),
-      close: () => Promise.resolve(),
     },
   }
 }

@@ -103,7 +103,7 @@ async function startServer(makeData: (data: string, program: Program) => Promise
     thaw: () => signal('SIGCONT'),
     async remove() {
       await stop('immediate')
-      await rm(folder, { recursive: true })
+      await rm(folder, { recursive: true, force: true })
     },
   }
 }

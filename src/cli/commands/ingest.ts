@@ -6,7 +6,7 @@ import type { FeedPosition } from '../../database/write/feed.ts'
 import type { Summary, Tally } from '../../feed/checkpoints.ts'
 import { ingest } from '../../feed/ingest.ts'
 import type { Writer } from '../../feed/jobs/writer.ts'
-import { type Rejects, rejectsFile } from '../../feed/rejects.ts'
+import { rejectsFile } from '../../feed/rejects.ts'
 import { fileSource, inputSource, type ByteSource } from '../../feed/reading/source.ts'
 import { factsPerSecond, type ProgressSample, progressSample, timeLeft, total } from '../progress.ts'
 
@@ -31,7 +31,7 @@ export interface IngestCommand {
 export async function runIngest(command: IngestCommand): Promise<0 | 1> {
   const { database, feed, skipBad, input, output, signal, nowSeconds } = command
   const source = feed === '-' ? inputSource(input, signal) : await fileSource(feed)
-  const rejects = skipBad ? rejectsOf(feed) : undefined
+  const rejects = skipBad ? rejectsFile(`${feed === '-' ? 'stdin' : path.resolve(feed)}.rejects.ndjson`) : undefined
   const writers = (await command.startWriters?.()) ?? []
   const progress = showProgress(source, output)
   let summary: Summary = { applied: {}, skipped: {}, rejected: {} }
@@ -51,7 +51,6 @@ export async function runIngest(command: IngestCommand): Promise<0 | 1> {
   } finally {
     progress.stop()
     await Promise.all(writers.map((writer) => writer.close()))
-    await rejects?.close()
     output.write(`${summarize(summary)}\n`)
   }
   if (total(summary.rejected) > 0) {
@@ -59,13 +58,6 @@ export async function runIngest(command: IngestCommand): Promise<0 | 1> {
   }
   if (signal.aborted) output.write('Stopped before the end of the feed: the same command does the rest\n')
   return total(summary.rejected) > 0 || signal.aborted ? 1 : 0
-}
-
-/** Returns the file of a feed's bad lines. Those of standard input, which can't be read again, are kept from run to run. */
-function rejectsOf(feed: string): Rejects {
-  return feed === '-'
-    ? rejectsFile('stdin.rejects.ndjson', 'a')
-    : rejectsFile(`${path.resolve(feed)}.rejects.ndjson`, 'w')
 }
 
 /** Describes where a feed resumes after the database has lost facts. */

@@ -159,7 +159,7 @@ interface FollowOptions {
 
 async function follow({ database, skipBad, log, nowSeconds }: ServeCommand, options: FollowOptions): Promise<void> {
   const { name, open, monitor, signal, onProgress } = options
-  const rejects = skipBad ? rejectsFile(`${name}.rejects.ndjson`, 'a') : undefined
+  const rejects = skipBad ? rejectsFile(`${name}.rejects.ndjson`) : undefined
   let source: Source | null = null
   try {
     const outageObserver = {
@@ -190,8 +190,6 @@ async function follow({ database, skipBad, log, nowSeconds }: ServeCommand, opti
     if (signal.aborted) return
     monitor.feedStopped(source?.name ?? name, error)
     log.error(`The feed is stopped: ${(error as Error).message}`, hasSufficientMessage(error) ? {} : { err: error })
-  } finally {
-    await rejects?.close()
   }
 }
 

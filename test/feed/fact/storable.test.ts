@@ -88,14 +88,7 @@ const facts = fc
   })
 
 describe('whatever is applied can be stored,', () => {
-  const aside: Rejects = {
-    file: 'none',
-    write: () => Promise.resolve(),
-    keep: () => undefined,
-    keptBytes: 0,
-    backTo: () => Promise.resolve(),
-    close: () => Promise.resolve(),
-  }
+  const aside: Rejects = { file: 'none', write: () => Promise.resolve() }
   const applied = async (database: TestDatabase, lines: readonly string[]): Promise<[Summary, unknown]> => {
     await emptyDatabase()
     const source = inputSource(Readable.from(lines.map((line) => Buffer.from(line))))
