@@ -151,7 +151,7 @@ describe('what is kept', () => {
     ({ ...hashed(text), query: text }) as Parameters<ReturnType<typeof persistedOperations>>[0]
   const isKept = (find: ReturnType<typeof persistedOperations>, text: string): boolean => {
     try {
-      return find(hashed(text) as Parameters<typeof find>[0])?.text === text
+      return find(hashed(text))?.text === text
     } catch {
       return false
     }
