@@ -1,4 +1,5 @@
 import type { DataState } from '../../graphql/execution/context.ts'
+import { versionLimits } from '../../limits.ts'
 import { sharedHeaders } from '../middleware/cors.ts'
 import { type HeaderList, headerList } from './encoded-response.ts'
 
@@ -75,8 +76,17 @@ export class DataVersions {
   }
 
   /** Returns whether a version with this sequence number, or a later one, was notified. */
-  hasReached({ seq }: ParsedVersion): boolean {
+  hasReached({ seq }: Pick<ParsedVersion, 'seq'>): boolean {
     return this.#isListening && this.#newest !== null && this.#newest.seq >= seq
+  }
+
+  /**
+   * Resolves when this process was notified of a version that it has read: from then on, its cache has no older response.
+   * While there are no notifications nothing is cached, and it resolves at once.
+   */
+  async untilNotified({ seq }: Pick<ParsedVersion, 'seq'>): Promise<void> {
+    const isNotified = (): boolean => !this.#isListening || this.hasReached({ seq })
+    await this.waitUntil(isNotified, versionLimits.waitMilliseconds)
   }
 
   /** Returns the version with this sequence number; undefined if it is only in the database. */

@@ -73,7 +73,7 @@ export function createLive(options: LiveOptions): Live {
   const most = Math.min(limits.connections, Math.ceil((2 * connectionsWithin(2 * limits.connections, 0)) / 3))
   const connections = new LiveConnections({ limits, fanOut, observer, most })
   const keys = new LiveKeys({ limits, fanOut, data, onEvaluation, onDelivery })
-  const tail = new LedgerTail({ log: options.ledgerLog ?? noLedger, limits, fanOut })
+  const tail = new LedgerTail({ log: options.ledgerLog ?? noLedger, data, limits, fanOut })
   const evaluate = createEvaluate({ cache, data, produce, report })
   const operations = liveOperations(executor, report)
   const beginLedgerStream = ledgerStreams({ connections, tail, data, onDelivery })

@@ -63,7 +63,7 @@ export function vaultStream(options: VaultStreamOptions): Handler {
 
   function isReached(version: string): boolean {
     const position = parseLedgerPosition(version)
-    return position !== null && data.hasReached({ seq: position.seq, text: version })
+    return position !== null && data.hasReached(position)
   }
 
   /**

@@ -1,6 +1,14 @@
-import type { LedgerLog, LedgerPosition, NoPage, StreamedCommit, StreamedRow } from '../../../graphql/ledger-log.ts'
+import type {
+  CommitPage,
+  LedgerLog,
+  LedgerPosition,
+  NoPage,
+  StreamedCommit,
+  StreamedRow,
+} from '../../../graphql/ledger-log.ts'
 import type { LiveLimits } from '../../../limits/live.ts'
 import { limitConcurrency, type LimitConcurrency } from '../../async/limit-concurrency.ts'
+import type { DataVersions } from '../../cache/data-versions.ts'
 import type { FanOut } from '../delivery/fan-out.ts'
 
 /** The next commits for a stream, or why there are none behind its position. */
@@ -15,6 +23,7 @@ export interface Follower {
 
 export interface LedgerTailOptions {
   readonly log: LedgerLog
+  readonly data: DataVersions
   readonly limits: LiveLimits
   readonly fanOut: FanOut
 }
@@ -30,6 +39,7 @@ const retryMilliseconds = 500
  */
 export class LedgerTail {
   readonly #log: LedgerLog
+  readonly #data: DataVersions
   readonly #limits: LiveLimits
   readonly #fanOut: FanOut
   readonly #limit: LimitConcurrency = limitConcurrency(readsAtOnce)
@@ -45,8 +55,9 @@ export class LedgerTail {
   #isBehind = false
   #retry: NodeJS.Timeout | undefined
 
-  constructor({ log, limits, fanOut }: LedgerTailOptions) {
+  constructor({ log, data, limits, fanOut }: LedgerTailOptions) {
     this.#log = log
+    this.#data = data
     this.#limits = limits
     this.#fanOut = fanOut
   }
@@ -70,7 +81,7 @@ export class LedgerTail {
 
   /** Returns the position behind all rows, for a stream that begins now. */
   async now(): Promise<LedgerPosition> {
-    return this.#limitEnds(() => this.#log.end())
+    return this.#limitEnds(() => this.#readEnd())
   }
 
   /** Reads new commits, and then lets all streams read on. */
@@ -115,7 +126,7 @@ export class LedgerTail {
     take: (following: Following | null) => Promise<Result>,
   ): Promise<Result> {
     return this.#limit(async () => {
-      const page = await this.#log.after(position, vaults)
+      const page = await this.#readAfter(position, vaults)
       return take(typeof page === 'object' && page.commits.length === 0 ? null : page)
     })
   }
@@ -137,7 +148,7 @@ export class LedgerTail {
 
   async #readOn(): Promise<void> {
     const start = this.#end ?? (await this.#begin())
-    const page = await this.#log.after(start, null)
+    const page = await this.#readAfter(start, null)
     if (typeof page === 'string') await this.#begin()
     else {
       this.#append(page.commits)
@@ -149,9 +160,24 @@ export class LedgerTail {
 
   /** Begins anew at the end, without rows in memory: after the first stream came, or the history has changed. */
   async #begin(): Promise<LedgerPosition> {
-    const end = await this.#log.end()
+    const end = await this.#readEnd()
     this.#window = []
     this.#end = end
+    return end
+  }
+
+  /** Reads the commits behind a position. No client has a row before the response cache has heard of its commit. */
+  async #readAfter(position: LedgerPosition, vaults: readonly string[] | null): Promise<CommitPage | NoPage> {
+    const page = await this.#log.after(position, vaults)
+    const newest = typeof page === 'string' ? undefined : page.commits.at(-1)
+    if (newest !== undefined) await this.#data.untilNotified(newest)
+    return page
+  }
+
+  /** Reads the end of the log, behind which no client begins before the response cache has heard of it. */
+  async #readEnd(): Promise<LedgerPosition> {
+    const end = await this.#log.end()
+    await this.#data.untilNotified(end)
     return end
   }
 
