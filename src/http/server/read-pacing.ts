@@ -16,6 +16,9 @@ export interface ReadPacing {
   onRead(socket: Socket): void
 }
 
+/** Maximum number of new connections with long input that wait in all: each has up to 128 KB. */
+const mostLongInAll = 1_024
+
 /**
  * Limits the time that one iteration of the event loop reads connections. libuv reads each connection that has input,
  * 64 KB at a time, which can contain requests or chunks that take 10 ms to parse; timers, the database and the responses
@@ -32,8 +35,9 @@ export interface ReadPacing {
  * wait in all with long input, the oldest of the address with the most.
  * @param milliseconds of one iteration in which connections are read
  * @param mostWaiting maximum number of new connections of one address that wait to be parsed; with long input a quarter
+ * @param mostLong maximum number of those with long input, of all addresses
  */
-export function createReadPacing(milliseconds: number, mostWaiting: number): ReadPacing {
+export function createReadPacing(milliseconds: number, mostWaiting: number, mostLong = mostLongInAll): ReadPacing {
   /** Begins to parse a new connection that waits for it. */
   const beginOf = new WeakMap<Socket, () => void>()
   /** Connections that may be read. */
@@ -204,8 +208,6 @@ export function createReadPacing(milliseconds: number, mostWaiting: number): Rea
 const turnsPerIteration = 256
 /** Number of turns after a long iteration. */
 const fewestTurns = 2
-/** Maximum number of new connections with long input that wait in all: each has up to 128 KB. */
-const mostLong = 1_024
 /** An address with fewer waiting connections than this has all of them resumed in one turn. */
 const few = 16
 /** Minimum duration of a read that is charged to its address. */

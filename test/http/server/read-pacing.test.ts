@@ -11,8 +11,11 @@ afterEach(() => server?.close())
 const milliseconds = connectionLimits.readMilliseconds
 
 /** Starts a server that calls back for each read of a connection. */
-async function pacedServer(onRead: (socket: Socket, bytes: Buffer) => void, mostWaiting = Infinity): Promise<number> {
-  const pacing = createReadPacing(milliseconds, mostWaiting)
+async function pacedServer(
+  onRead: (socket: Socket, bytes: Buffer) => void,
+  ...bounds: [mostWaiting?: number, mostLong?: number]
+): Promise<number> {
+  const pacing = createReadPacing(milliseconds, bounds[0] ?? Infinity, bounds[1])
   server = createServer({ pauseOnConnect: true }, (socket) => {
     pacing.add(socket, () =>
       socket.on('data', (bytes) => {
@@ -195,6 +198,29 @@ test('a new connection with short input does not wait for those of its address w
   await Promise.all([short, ...many].map((each) => once(each, 'close')))
   expect(order.indexOf('short'.length)).toBeGreaterThanOrEqual(0)
   expect(order.indexOf('short'.length)).toBeLessThan(20)
+})
+
+test('where too many connections with long input wait in all, the oldest is closed, and none with short input', async () => {
+  const mostLong = 10
+  const read: number[] = []
+  const port = await pacedServer(
+    (socket, { length }) => {
+      read.push(length)
+      busy(20)
+      socket.end()
+    },
+    Infinity,
+    mostLong,
+  )
+  // While the first is read, all others come.
+  const clients = await Promise.all(
+    Array.from({ length: 60 }, (_, at) => sender(port, at % 6 === 0 ? `short${at}` : long)),
+  )
+  await Promise.all(clients.map((each) => each.destroyed || once(each, 'close')))
+  const longRead = read.filter((length) => length > 'short00'.length)
+  expect(longRead.length).toBeGreaterThanOrEqual(mostLong)
+  expect(longRead.length).toBeLessThan(40)
+  expect(read.length - longRead.length).toBe(10)
 })
 
 test('a new connection whose client has left before its turn is not parsed', async () => {
