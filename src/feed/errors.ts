@@ -23,7 +23,7 @@ export class BadFact extends Error {
 export class UnreadableFeed extends Error {
   constructor(
     readonly feed: string,
-    reason: string,
+    readonly reason: string,
     options?: ErrorOptions,
   ) {
     super(`${feed} ${reason}`, options)

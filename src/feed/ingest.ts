@@ -210,6 +210,7 @@ async function applyLines(
   if (last !== undefined) onHandled(last)
   const [bad] = rejectedLines(lines, outcomes)
   if (bad !== undefined && rejects === undefined) {
-    throw new BadFact(run.source.name, bad.line.number, bad.issue.key, bad.issue.reason)
+    const file = (await source.readName?.()) ?? source.name
+    throw new BadFact(file, bad.line.number, bad.issue.key, bad.issue.reason)
   }
 }

@@ -15,7 +15,7 @@ interface Run {
 const mostMilliseconds = 180_000
 
 describe.each([
-  { walk: 'fact', program: 'readme-fact-run.ts', notOnIt: 'feed/reading/rotated-files.ts' },
+  { walk: 'fact', program: 'readme-fact-run.ts', notOnIt: 'feed/reading/rotation/rotated-files.ts' },
   { walk: 'request', program: 'readme-request-run.ts', notOnIt: 'http/graphql/graphiql-assets.ts' },
 ])("the walk of a $walk, in the source's README", ({ walk, program, notOnIt }) => {
   const section = sectionOf(readmeOf('src'), `## The walk of a ${walk}`)

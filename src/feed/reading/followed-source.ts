@@ -9,8 +9,10 @@ import { atBeginning, beginsLike, containsPosition, type FileStart, isAhead, sta
 import { growingFile, type PathWatcher } from './growing-file.ts'
 import { inPlaceChanges } from './in-place-changes.ts'
 import { isGzipFile, openFeed, openIfThere } from './open-file.ts'
-import { openMissed } from './missed-files.ts'
-import { allGenerations, fileVersion, fromFile, openRotated, type RotatedFileChoice } from './rotated-files.ts'
+import { Detours } from './rotation/detours.ts'
+import { fileVersion, readName, withReadName } from './rotation/file-identity.ts'
+import { openMissed } from './rotation/missed-files.ts'
+import { allGenerations, fromFile, openRotated, type RotatedFileChoice } from './rotation/rotated-files.ts'
 import type { ByteSource } from './source.ts'
 
 /**
@@ -21,7 +23,7 @@ import type { ByteSource } from './source.ts'
  * @param stored position of the feed in the database
  * @param signal ends reading
  * @param watcher observes the file at the path
- * @throws {UnreadableFeed} when it cannot be opened
+ * @throws {UnreadableFeed} when it, or a rotated one that may have facts which are not applied, cannot be opened
  */
 export async function followedSource(
   file: string,
@@ -31,6 +33,20 @@ export async function followedSource(
 ): Promise<ByteSource> {
   const followedPath = { name: path.resolve(file), signal, watcher }
   const current = await openIfThere(followedPath.name)
+  try {
+    return await sourceAt(followedPath, current, stored)
+  } catch (error) {
+    await current?.close()
+    throw error
+  }
+}
+
+async function sourceAt(
+  followedPath: FollowedPath,
+  current: FileHandle | null,
+  stored: FeedPosition | null,
+): Promise<ByteSource> {
+  const { name, signal, watcher } = followedPath
   const from = current === null ? atBeginning() : await startOf(current, stored, signal)
   const beganAfter = from.holdsApplied ? undefined : stored
   if (!from.holdsApplied && !signal.aborted) {
@@ -42,8 +58,8 @@ export async function followedSource(
     const all = isSame ? null : await rotatedSource(followedPath, stored, current, allGenerations)
     if (all !== null) return all
   }
-  const handle = current ?? (await openFeed(followedPath.name))
-  return followed({ ...followedPath, handle, beganAfter, earlier: null, successors: [], finished: new Set() }, from)
+  const handle = current ?? (await openFeed(name))
+  return followed({ ...firstFile(followedPath), handle, beganAfter }, from)
 }
 
 interface FollowedPath {
@@ -62,11 +78,17 @@ interface FollowedFile extends FollowedPath {
   readonly successors: readonly FileHandle[]
   /** Versions of the files that were read by this run to their end. */
   readonly finished: Set<string>
+  readonly detours: Detours
 }
 
 interface EarlierFile extends Pick<FollowedFile, 'handle' | 'beganAfter'> {
   /** How much of it was read; infinite for a gzipped file, which cannot grow. */
   readonly bytesRead: number
+}
+
+/** Returns what a run has not seen yet when it begins. */
+function firstFile(followedPath: FollowedPath): Omit<FollowedFile, 'handle' | 'beganAfter'> {
+  return { ...followedPath, earlier: null, successors: [], finished: new Set(), detours: new Detours() }
 }
 
 /** Returns a choice of the rotated file that holds a position, and of those after it. */
@@ -76,11 +98,12 @@ function holds(position: FeedPosition, signal: AbortSignal): RotatedFileChoice {
 
 /** Opens rotated files beside a feed's, and reads them before it; null where none is chosen. */
 async function rotatedSource(
-  { name, signal, watcher }: FollowedPath,
+  followedPath: FollowedPath,
   stored: FeedPosition | null,
   current: FileHandle | null,
   choose: RotatedFileChoice,
 ): Promise<ByteSource | null> {
+  const { name, signal, watcher } = followedPath
   const files = await openRotated(name, current, choose)
   const [first, ...others] = files.map(({ handle }) => handle)
   if (first === undefined) return null
@@ -88,14 +111,11 @@ async function rotatedSource(
   const successors = [...others, ...(current === null ? [] : [current])]
   const from = await startOf(first, stored, signal)
   const beganAfter = from.holdsApplied ? undefined : stored
-  return followed(
-    { name, signal, watcher, handle: first, beganAfter, earlier: null, successors, finished: new Set() },
-    from,
-  )
+  return followed({ ...firstFile(followedPath), handle: first, beganAfter, successors }, from)
 }
 
 async function followed(file: FollowedFile, from: FileStart): Promise<ByteSource> {
-  const { name, handle, beganAfter, earlier, signal, watcher } = file
+  const { name, handle, beganAfter, earlier, detours, signal, watcher } = file
   const progress = noProgress(null)
   const isGzip = await isGzipFile(handle)
   const { byte } = from.start
@@ -108,10 +128,12 @@ async function followed(file: FollowedFile, from: FileStart): Promise<ByteSource
     ...{ handle, name, signal, watcher, reader, changes, successors: file.successors },
     atEnd: (end) => listener(end),
     openMissed: (successor, sinceNs) => openMissed({ ...file, prefix: from.prefix, successor, sinceNs }),
-    hasLateLines: async () => earlier !== null && (await earlier.handle.stat()).size > earlier.bytesRead,
+    hasLateLines: async (isLast) =>
+      earlier !== null && detours.mayBegin(isLast) && (await earlier.handle.stat()).size > earlier.bytesRead,
   })
   return {
-    ...{ name, ...from, chunks: growing.chunks, progress },
+    ...{ name, ...from, chunks: withReadName(growing.chunks, name, handle), progress },
+    readName: () => readName(name, handle),
     onEnd: (given) => void (listener = given),
     async next(position) {
       const ending = growing.ending()
@@ -122,6 +144,7 @@ async function followed(file: FollowedFile, from: FileStart): Promise<ByteSource
       }
       if (ending === 'late lines' && earlier !== null) {
         watcher?.onLateLines()
+        detours.begin()
         const back = { ...file, ...earlier, earlier: null, successors: [handle, ...successors] }
         return {
           ...(await followed(back, await startOf(earlier.handle, beganAfter ?? null, signal))),
@@ -130,6 +153,7 @@ async function followed(file: FollowedFile, from: FileStart): Promise<ByteSource
       }
       const [successor, ...others] = successors
       if (ending === null || successor === undefined) return null
+      detours.end()
       await earlier?.handle.close()
       file.finished.add(await fileVersion(handle))
       const left = { handle, beganAfter, bytesRead: isGzip ? Infinity : from.prefix.bytes }

@@ -47,8 +47,11 @@ export interface GrowingFileOptions {
    * @param sinceNs time of its last change, in nanoseconds, when it was seen at the path last
    */
   readonly openMissed: (successor: FileHandle, sinceNs: bigint) => Promise<readonly FileHandle[]>
-  /** Tells whether the file before it was written to after it was left. */
-  readonly hasLateLines: () => Promise<boolean>
+  /**
+   * Tells whether the file before it was written to after it was left, and is to be read on.
+   * @param isLast whether this file is left now, and that one is closed then
+   */
+  readonly hasLateLines: (isLast: boolean) => Promise<boolean>
   readonly watcher: PathWatcher | undefined
   /** Called each time the end was reached while it was the file at its path: everything available was read. */
   readonly atEnd: (end: SourceEnd) => Promise<void>
@@ -111,7 +114,7 @@ export function growingFile(options: GrowingFileOptions): GrowingFile {
         const isAtEnd = leads === 'this file' && ending === null && (successor === null || quiet >= quietPolls)
         if (isAtEnd) await atEnd({ lookedAtMilliseconds, isWithinLine: reader.isWithinLine() })
         if ((await changes?.wereFound(ending !== null)) === true) ending = 'changed in place'
-        else if (!reader.isWithinLine() && (await options.hasLateLines())) ending = 'late lines'
+        else if (!reader.isWithinLine() && (await options.hasLateLines(ending !== null))) ending = 'late lines'
         if (ending !== null) return
         await wait(pollMilliseconds, undefined, { signal }).catch(() => undefined)
       }

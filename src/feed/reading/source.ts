@@ -50,6 +50,8 @@ interface SourceBase {
    * local node to any value.
    */
   readonly hasOwnTime?: boolean
+  /** Returns the name for messages about its lines, where it may be another one: that of a file that was renamed. */
+  readName?(): Promise<string>
   /** Whether it is the file that was read before, which was changed in place. */
   readonly isReadAgain?: boolean
   /** Returns the position to store after a line, where it is not the line's number and end with digests. */

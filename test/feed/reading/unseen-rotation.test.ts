@@ -1,4 +1,4 @@
-import { appendFile, link, mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
+import { appendFile, link, mkdtemp, open, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { gzipSync } from 'node:zlib'
@@ -67,6 +67,7 @@ const becomes = (expected: string): Promise<void> =>
     const vault = await database.prisma.vault.findFirst({ where: { address: { equals: vaultA, mode: 'insensitive' } } })
     expect(vault?.valueUsd.toFixed(0), said).toBe(expected)
   })
+const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds))
 const points = () => database.prisma.equityPoint.count()
 /** Puts a file to the path in one step, as a look between two sees it. */
 const replaceBy = async (text: string): Promise<void> => {
@@ -125,13 +126,117 @@ describe('lines that come to a file after the next one was begun are applied', (
     await becomes('101')
     for (const piece of pieces(lineOf(mark(vaultB, midnight + 20, '5')))) {
       await appendFile(`${feed}.1`, piece)
-      await new Promise((resolve) => setTimeout(resolve, 500))
+      await pause(500)
     }
     await eventually(async () => expect(await points(), said).toBe(4))
     expect(said).toContain('was written to after the file that took its place')
     await appendFile(feed, lineOf(second))
     await becomes('102')
     expect(said).not.toContain('stopped')
+  })
+})
+
+test('lines come late while the newer file ends within a line, which is read when it is whole', async () => {
+  await writeFile(feed, feedText(start))
+  await follow()
+  await becomes('100')
+  await link(feed, `${feed}.1`)
+  await replaceBy(lineOf(first))
+  await becomes('101')
+  const next = lineOf(second)
+  await appendFile(feed, next.slice(0, 40))
+  await pause(500)
+  await appendFile(`${feed}.1`, lineOf(mark(vaultB, midnight + 20, '5')))
+  await pause(1_500)
+  expect([await points(), said]).toEqual([3, expect.not.stringContaining('stopped')])
+  await appendFile(feed, next.slice(40))
+  await becomes('102')
+  await eventually(async () => expect(await points(), said).toBe(5))
+  expect(said).not.toContain('stopped')
+})
+
+test('lines that come late again and again make it go back for a part of the time only, and when it leaves for good', async () => {
+  await writeFile(feed, feedText(start))
+  await follow()
+  await becomes('100')
+  await link(feed, `${feed}.1`)
+  await replaceBy(lineOf(first))
+  await becomes('101')
+  const detours = () => [...said.matchAll(/was written to after/g)].length
+  for (let at = 0; at < 8; at++) {
+    await appendFile(`${feed}.1`, lineOf(mark(vaultB, midnight + 20 + at, '5')))
+    await pause(1_000)
+  }
+  await eventually(async () => expect(await points(), said).toBeGreaterThan(3))
+  expect(detours()).toBe(1)
+  await link(feed, `${feed}.2`)
+  await replaceBy(lineOf(second))
+  await becomes('102')
+  expect([detours(), await points()]).toEqual([2, 12])
+}, 60_000)
+
+describe('what is wrong with a rotated file names that file', () => {
+  const bad = '{"kind":"trade"}\n'
+
+  test.each([
+    [
+      'read behind it was rotated',
+      async () => {
+        await writeFile(feed, feedText(start))
+        await follow()
+        await becomes('100')
+        await link(feed, `${feed}.1`)
+        await replaceBy('')
+        await appendFile(`${feed}.1`, bad)
+      },
+      /stopped: \S+feed\.ndjson\.1, line 6: kind is "trade"/,
+    ],
+    [
+      'found beside a new one',
+      async () => {
+        await writeFile(`${feed}.1`, feedText(start) + bad)
+        await writeFile(feed, '')
+        await follow()
+      },
+      /stopped: \S+feed\.ndjson\.1, line 6: kind is "trade"/,
+    ],
+    [
+      'that is damaged',
+      async () => {
+        await writeFile(`${feed}.1.gz`, gzipSync(feedText(start)).subarray(0, -12))
+        await writeFile(feed, '')
+        await follow()
+      },
+      /stopped: \S+feed\.ndjson\.1\.gz (?:can't be unpacked|ends)/,
+    ],
+    [
+      'that was removed',
+      async () => {
+        await writeFile(feed, feedText(start))
+        await follow()
+        await becomes('100')
+        const handle = await open(feed, 'a')
+        await rm(feed)
+        await pause(500)
+        await handle.writeFile(bad)
+        await handle.close()
+      },
+      /stopped: A file that stood at \S+feed\.ndjson before and was removed, line 6/,
+    ],
+  ])('%s', async (_how, happens, message) => {
+    await happens()
+    await eventually(() => expect(said).toMatch(message))
+  })
+
+  test('that cannot be opened, and may have facts that are not applied', async () => {
+    await writeFile(`${feed}.2`, feedText(start))
+    // Too many levels of symbolic links, since root may open everything else.
+    await symlink(`${feed}.1`, `${feed}.1`)
+    await writeFile(feed, lineOf(first))
+    await expect(follow()).rejects.toThrow(
+      /^\S+feed\.ndjson\.1 can't be opened: ELOOP.*may have facts that are not applied\. Make it readable, or move it/,
+    )
+    expect(await points()).toBe(0)
   })
 })
 

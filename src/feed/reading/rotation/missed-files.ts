@@ -1,8 +1,9 @@
 import type { FileHandle } from 'node:fs/promises'
-import { containsPosition } from './file-position.ts'
-import type { PathWatcher } from './growing-file.ts'
-import type { PrefixDigest } from './prefix-digest.ts'
-import { fileVersion, isSameFile, openRotated, writtenSince } from './rotated-files.ts'
+import { containsPosition } from '../file-position.ts'
+import type { PathWatcher } from '../growing-file.ts'
+import type { PrefixDigest } from '../prefix-digest.ts'
+import { fileVersion, isSameFile } from './file-identity.ts'
+import { openRotated, writtenSince } from './rotated-files.ts'
 
 /** Options of {@link openMissed}. */
 interface MissedFilesOptions {

@@ -1,0 +1,103 @@
+import type { BigIntStats } from 'node:fs'
+import { type FileHandle, open, readdir, stat } from 'node:fs/promises'
+import path from 'node:path'
+import { inodeOf } from './file-identity.ts'
+
+/** Files beside a feed's that are opened at most, the newest ones: a year of daily rotations has no more. */
+const maxRotated = 400
+
+/** Copies that people and editors keep, unfinished files, and the files of bad lines. */
+const noRotation = /(?:~|\.bak|\.orig|\.swp|\.tmp|\.new|\.rejects\.ndjson)(?:\.gz)?$/
+
+const gzipped = '.gz'
+
+/** A number or a date in a name, as rotations add it to that of a feed: not `-2`, which another feed may have. */
+const generationPattern = /^(?:\.\d+|[.\-_]\d{4}-?\d\d-?\d\d[^.]*(?:\.\d+)?)$/
+
+/** A file that stood at a feed's path before, and was renamed. */
+export interface RotatedFile {
+  readonly path: string
+  readonly handle: FileHandle
+}
+
+/** A file beside a feed's that may be an earlier one. */
+export interface RotationCandidate extends RotatedFile {
+  readonly stats: BigIntStats
+  /** Whether its name tells it from the others by a number or a date. */
+  readonly isGeneration: boolean
+}
+
+/** A file that cannot be opened. */
+export interface Unreadable extends Pick<RotationCandidate, 'path' | 'isGeneration'> {
+  readonly error: Error
+  /** Time of its last change, in nanoseconds; null where that is unknown. */
+  readonly mtimeNs: bigint | null
+}
+
+/**
+ * Opens the files that may be earlier ones of a feed, the newest first.
+ * @param unreadable receives those that cannot be opened
+ */
+export async function openCandidates(
+  name: string,
+  current: FileHandle | null,
+  unreadable: Unreadable[],
+): Promise<RotationCandidate[]> {
+  const folder = path.dirname(name)
+  const entries = await readdir(folder).catch(() => [])
+  const named = entries.flatMap((entry) => {
+    const generation = entry === path.basename(name) ? null : generationOf(path.basename(name), entry)
+    return generation === null
+      ? []
+      : [{ path: path.join(folder, entry), isGeneration: generationPattern.test(generation) }]
+  })
+  const failed =
+    (one: Pick<RotationCandidate, 'path' | 'isGeneration'>, mtimeNs: bigint | null) =>
+    (error: NodeJS.ErrnoException) => {
+      // One that is gone was renamed or removed meanwhile.
+      if (error.code !== 'ENOENT') unreadable.push({ ...one, error, mtimeNs })
+      return null
+    }
+  const dated = await Promise.all(
+    named.map(async (one) => ({ ...one, stats: await stat(one.path, { bigint: true }).catch(failed(one, null)) })),
+  )
+  const newest = dated.sort((a, b) => compare(b.stats?.mtimeNs ?? 0n, a.stats?.mtimeNs ?? 0n)).slice(0, maxRotated)
+  const isCurrent = current === null ? null : await current.stat({ bigint: true })
+  const inodes = new Set(isCurrent === null ? [] : [inodeOf(isCurrent)])
+  const opened: RotationCandidate[] = []
+  for (const { stats, ...one } of newest) {
+    const handle = stats?.isFile() === true ? await open(one.path, 'r').catch(failed(one, stats.mtimeNs)) : null
+    if (handle === null) continue
+    // Renamed again in the meantime, it may be another one than was listed.
+    const now = await handle.stat({ bigint: true })
+    if (inodes.has(inodeOf(now))) await handle.close()
+    else opened.push({ ...one, handle, stats: now })
+    inodes.add(inodeOf(now))
+  }
+  // While gzip runs, its output beside the file is incomplete.
+  const paths = new Set(opened.map((one) => one.path))
+  const isCopy = (one: RotationCandidate): boolean => one.path.endsWith(gzipped) && paths.has(withoutGzip(one.path))
+  await Promise.all(opened.filter(isCopy).map(({ handle }) => handle.close()))
+  return opened.filter((one) => !isCopy(one)).sort((a, b) => compare(b.stats.mtimeNs, a.stats.mtimeNs))
+}
+
+/** Returns what the name of a rotated file has beside the feed's; null for the name of another file. */
+function generationOf(feed: string, entry: string): string | null {
+  if (noRotation.test(entry)) return null
+  const [base, plain] = [withoutGzip(feed), withoutGzip(entry)]
+  const { name: stem, ext } = path.parse(base)
+  if (plain.startsWith(base)) {
+    const rest = plain.slice(base.length)
+    return /^(?:$|[.\-_])/.test(rest) ? rest : null
+  }
+  const middle = plain.slice(stem.length, plain.length - ext.length)
+  return plain.startsWith(stem) && plain.endsWith(ext) && generationPattern.test(middle) ? middle : null
+}
+
+function withoutGzip(file: string): string {
+  return file.endsWith(gzipped) ? file.slice(0, -gzipped.length) : file
+}
+
+function compare(a: bigint, b: bigint): number {
+  return a < b ? -1 : a > b ? 1 : 0
+}

@@ -1,0 +1,102 @@
+import type { FileHandle } from 'node:fs/promises'
+import { UnreadableFeed } from '../../errors.ts'
+import { type RotationCandidate, openCandidates, type RotatedFile, type Unreadable } from './candidates.ts'
+import { inodeOf, isAt } from './file-identity.ts'
+
+/**
+ * Chooses the files to read, the oldest first, of those that were written before the feed's, the newest first.
+ * @param demandReadable throws {UnreadableFeed} where one with a number or a date in its name that was written since a
+ *   time, in nanoseconds, cannot be opened; without a time, where any cannot
+ */
+export type RotatedFileChoice = (
+  files: readonly RotationCandidate[],
+  demandReadable: (sinceNs?: bigint) => void,
+) => Promise<readonly RotationCandidate[]>
+
+/** Chooses all files with a number or a date in their name. */
+export const allGenerations: RotatedFileChoice = async (files, demandReadable) => {
+  demandReadable(0n)
+  return Promise.resolve(generationsOf(files))
+}
+
+/**
+ * Returns a choice of the newest file that fulfils a condition, and of those with a number or a date in their name that
+ * were written after it.
+ */
+export function fromFile(isFirst: (handle: FileHandle) => Promise<boolean>): RotatedFileChoice {
+  return async (files, demandReadable) => {
+    for (const [at, file] of files.entries()) {
+      if (!(await isFirst(file.handle))) continue
+      demandReadable(file.stats.mtimeNs)
+      return [file, ...generationsOf(files.slice(0, at))]
+    }
+    demandReadable()
+    return []
+  }
+}
+
+/**
+ * Returns a choice of the files with a number or a date in their name that were written since a time.
+ * @param sinceNs time of change, in nanoseconds
+ * @param wasRead tells whether a file was read already, itself or by a copy of it
+ */
+export function writtenSince(sinceNs: bigint, wasRead: (file: FileHandle) => Promise<boolean>): RotatedFileChoice {
+  return async (files, demandReadable) => {
+    demandReadable(sinceNs)
+    const chosen: RotationCandidate[] = []
+    for (const file of generationsOf(files)) {
+      if (file.stats.mtimeNs >= sinceNs && !(await wasRead(file.handle))) chosen.push(file)
+    }
+    return chosen
+  }
+}
+
+/**
+ * Opens files beside a feed's that stood at its path before it, as rotations leave them: feed.ndjson.1, feed.ndjson.2.gz,
+ * feed.ndjson-20260131, feed-20260131.ndjson.
+ * @param name path of the feed
+ * @param current the open file at the path, which is none of them; null where there is none. Where it was renamed meanwhile,
+ *   those that were written after it are left out too
+ * @returns open files, the oldest first, which the caller must close
+ * @throws {UnreadableFeed} when one that may have facts which are not applied cannot be opened
+ */
+export async function openRotated(
+  name: string,
+  current: FileHandle | null,
+  choose: RotatedFileChoice,
+): Promise<readonly RotatedFile[]> {
+  const isRenamed = current !== null && !(await isAt(name, current))
+  const unreadable: Unreadable[] = []
+  const candidates = await openCandidates(name, isRenamed ? null : current, unreadable)
+  let taken: readonly RotationCandidate[] = []
+  try {
+    taken = await choose(isRenamed ? await olderThan(candidates, current) : candidates, (sinceNs) => {
+      const first = unreadable.find(
+        ({ isGeneration, mtimeNs }) =>
+          sinceNs === undefined || (isGeneration && (mtimeNs === null || mtimeNs >= sinceNs)),
+      )
+      if (first === undefined) return
+      const reason =
+        `can't be opened: ${first.error.message}. By its name it stood at ${name} before, and may have facts that are not ` +
+        'applied. Make it readable, or move it to another folder'
+      throw new UnreadableFeed(first.path, reason, { cause: first.error })
+    })
+  } finally {
+    await Promise.all(candidates.filter((one) => !taken.includes(one)).map(({ handle }) => handle.close()))
+  }
+  return taken
+}
+
+/** Returns the files with a number or a date in their name, in reverse order. */
+function generationsOf(files: readonly RotationCandidate[]): RotationCandidate[] {
+  return files.filter(({ isGeneration }) => isGeneration).reverse()
+}
+
+/** Returns the candidates behind an open file in their list; all of them where it is not among them. */
+async function olderThan(
+  candidates: readonly RotationCandidate[],
+  handle: FileHandle,
+): Promise<readonly RotationCandidate[]> {
+  const inode = inodeOf(await handle.stat({ bigint: true }))
+  return candidates.slice(1 + candidates.findIndex(({ stats }) => inodeOf(stats) === inode))
+}
