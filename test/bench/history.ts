@@ -1,7 +1,7 @@
 /**
  * Compares snapshots of the past (`at=`) with present ones, on PostgreSQL without a response cache: requests a second, and
  * CPU time of the gateway for each, as medians of interleaved rounds. The goal is at least 0.8 of the present ones.
- *   npm run bench:history [-- --rounds 7 --seconds 2]
+ *   npm run bench:history [-- --rounds 7 --seconds 6]
  */
 import { readFileSync } from 'node:fs'
 import { Agent, get } from 'node:http'
@@ -19,7 +19,7 @@ import { apply, midnight } from '../support/world.ts'
 import { median } from './speed/contest.ts'
 
 const { values } = parseArgs({
-  options: { rounds: { type: 'string', default: '7' }, seconds: { type: 'string', default: '2' } },
+  options: { rounds: { type: 'string', default: '7' }, seconds: { type: 'string', default: '6' } },
 })
 const connections = 16
 const goal = 0.8
