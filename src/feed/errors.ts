@@ -53,7 +53,7 @@ export class UnwritableRejects extends Error {
     reason: string,
   ) {
     super(
-      `Bad lines can't be set aside in ${file}: ${reason}. ${isFull ? 'Make room on its disk' : 'Make it writable'}.`,
+      `Bad lines can't be set aside in ${file}: ${reason}. ${isFull ? 'Make room on its disk' : 'Make it readable and writable'}.`,
     )
     this.name = 'UnwritableRejects'
   }

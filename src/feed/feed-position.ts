@@ -15,6 +15,8 @@ export class CommitsLost extends Error {
 
 /** State of a run before a batch, to detect lost commits. */
 export interface ExpectedState {
+  /** The position at which the run began its source; undefined at its beginning. */
+  readonly startsAfter: FeedPosition | null | undefined
   /** The last position that the run saw; undefined where no position covers everything that was processed. */
   readonly seen: FeedPosition | null | undefined
   /** The facts that were processed last, which a loss affects first; empty at the start of a run. */
@@ -37,8 +39,15 @@ export function hasHandled({ handled, version }: ExpectedState): boolean {
 }
 
 /**
- * Returns the state of a run after a batch. A run that began at the beginning of its source and has found only bad lines
- * has nothing to lose, wherever another run of the feed moves the position.
+ * Tells whether a loss could affect a run. One that began at the beginning of its source and has found only bad lines has
+ * nothing to lose, wherever another run of the feed moves the position.
+ */
+export function mayLose(expected: ExpectedState): boolean {
+  return expected.startsAfter !== undefined || hasHandled(expected)
+}
+
+/**
+ * Returns the state of a run after a batch.
  * @param seen position of the feed after the batch
  */
 export function advanceState(
@@ -53,9 +62,9 @@ export function advanceState(
       return line !== undefined && 'fact' in line && among.includes(status) ? [line.fact] : []
     })
   const [handled, newest] = [factsOf(['applied', 'skipped']), factsOf(['applied'])]
-  const mayLose = expected.seen !== undefined || hasHandled(expected) || handled.length > 0
   return {
-    seen: mayLose ? seen : undefined,
+    startsAfter: expected.startsAfter,
+    seen,
     handled: handled.length > 0 ? handled : expected.handled,
     newest: newest.length > 0 ? newest : expected.newest,
   }
@@ -82,10 +91,9 @@ export async function requireExpectedState(
   expected: ExpectedState | undefined,
   { stored, position, areKnown, hasCommit }: StoredState,
 ): Promise<void> {
-  if (expected === undefined) return
+  if (expected === undefined || !mayLose(expected)) return
   const { seen, version } = expected
   const handled = [...new Set([...expected.newest, ...expected.handled])]
-  if (seen === undefined && !hasHandled(expected)) return
   const reached = [seen, position].filter((one) => one !== undefined)
   // Where no position covers the facts processed last, several batches have one position, which proves none of them.
   if (seen !== undefined && reached.some((one) => isSamePosition(stored, one))) return

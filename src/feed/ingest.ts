@@ -110,7 +110,8 @@ async function applyWholeSource(options: IngestOptions, run: Run, checkpoints: C
 }
 
 function beginningOf(source: Source): Pick<Run, 'source' | 'expected' | 'handledLine'> {
-  return { source, expected: { seen: source.startsAfter, handled: [], newest: [] }, handledLine: source.start.line }
+  const { startsAfter, start } = source
+  return { source, expected: { startsAfter, seen: startsAfter, handled: [], newest: [] }, handledLine: start.line }
 }
 
 async function applySource(options: IngestOptions, run: Run, checkpoints: Checkpoints): Promise<void> {

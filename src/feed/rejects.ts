@@ -1,4 +1,6 @@
 import { type FileHandle, open } from 'node:fs/promises'
+import { setTimeout as wait } from 'node:timers/promises'
+import { LRUCache } from 'lru-cache'
 import { type ValidationIssue, UnwritableRejects } from './errors.ts'
 import { lineDigest } from './fact/digest.ts'
 import { type Line, maxKeptBytes, readLines } from './reading/lines.ts'
@@ -15,7 +17,7 @@ export interface Rejects {
   readonly file: string
   /**
    * Stores rejected lines, without those that are stored.
-   * @throws {UnwritableRejects} when they cannot be written; no part of a line is left behind
+   * @throws {UnwritableRejects} when they cannot be written; a part of them may be stored, and the next attempt completes it
    */
   write(rejected: readonly Rejected[]): Promise<void>
 }
@@ -24,8 +26,9 @@ export interface Rejects {
  * Returns a file of JSON lines `{ line, key, reason, text }`, which is created at the first rejected line. A line that
  * is not UTF-8 has `base64` instead of `text`.
  *
- * The file is only appended to, since several processes may share it, and each line stands in it once: a batch that is
- * retried, and a feed that is read again, add nothing. It may be removed at any time.
+ * The file is only appended to, since several processes may share it. A line that is among its newest is not added again:
+ * a batch that is retried adds nothing, nor does a feed that is read again, unless it has more bad lines than that. The
+ * file may be removed at any time.
  */
 export function rejectsFile(file: string): Rejects {
   return new RejectsFile(file)
@@ -34,9 +37,12 @@ export function rejectsFile(file: string): Rejects {
 class RejectsFile implements Rejects {
   /** Which file was read; another one may stand at its path by now. */
   #inode = ''
+  /** End of the last whole line that was read. */
   #bytesRead = 0
-  /** Keys of the lines that were read. */
-  #held = new Set<string>()
+  /** Keys of its newest lines. */
+  readonly #held = new LRUCache<string, true>({ max: heldLines })
+  /** A line of which a full disk took only a part. */
+  #unfinished: UnfinishedLine | null = null
 
   constructor(readonly file: string) {}
 
@@ -58,58 +64,112 @@ class RejectsFile implements Rejects {
   }
 
   async #append(handle: FileHandle, entries: readonly Buffer[]): Promise<void> {
-    const endsWithinLine = await this.#readAppended(handle)
+    const size = await this.#readAppended(handle)
     const missing = new Map(entries.map((entry) => [keyOf(entry, entry.length), entry]))
     for (const key of missing.keys()) if (this.#held.has(key)) missing.delete(key)
     if (missing.size === 0) return
-    const lines = [...missing.values()].flatMap((entry) => [entry, newline])
-    await appendWhole(handle, Buffer.concat(endsWithinLine ? [newline, ...lines] : lines))
+    const lines: Buffer[] = [...missing.values()].map((entry) => Buffer.concat([entry, newline]))
+    const unfinished = this.#unfinished?.endsAt === size ? this.#unfinished : null
+    this.#unfinished = null
+    const started = unfinished === null ? -1 : lines.findIndex((line) => line.equals(unfinished.line))
+    if (unfinished !== null && started >= 0) {
+      lines.splice(started, 1)
+      lines.unshift(unfinished.line.subarray(unfinished.written))
+    } else if (size > this.#bytesRead) lines.unshift(newline)
+    await this.#appendAll(handle, lines, started >= 0 ? unfinished : null)
+  }
+
+  /**
+   * Appends bytes by as few writes as possible, so that those of other processes don't come between them. Nothing is cut
+   * off where the disk is full: another process may have appended to it.
+   * @param first the line that the first of them completes
+   */
+  async #appendAll(handle: FileHandle, lines: readonly Buffer[], first: UnfinishedLine | null): Promise<void> {
+    const bytes = Buffer.concat(lines)
+    let written = 0
+    try {
+      while (written < bytes.length) written += (await handle.write(bytes, written)).bytesWritten
+    } catch (error) {
+      let at = written
+      const cut = lines.find((line) => at < line.length || ((at -= line.length), false))
+      const isFirst = cut === lines[0] && first !== null
+      const line = isFirst ? first.line : (cut ?? newline)
+      const endsAt = (await handle.stat()).size
+      this.#unfinished = { line, written: isFirst ? first.written + at : at, endsAt }
+      throw error
+    }
   }
 
   /**
    * Reads what this process and others have appended since the last time.
-   * @returns whether the file ends within a line, as a crash of its machine may leave it
+   * @returns size of the file: it ends within a line where that is more than was read, as a crash may leave it
    */
-  async #readAppended(handle: FileHandle): Promise<boolean> {
-    const { dev, ino, size } = await handle.stat()
+  async #readAppended(handle: FileHandle): Promise<number> {
+    const { dev, ino } = await handle.stat()
+    const { size, endsWithinLine } = await settledEnd(handle)
     const inode = `${dev} ${ino}`
     if (inode !== this.#inode || size < this.#bytesRead) {
-      this.#held = new Set()
+      this.#held.clear()
       this.#bytesRead = 0
     }
     this.#inode = inode
-    for await (const lines of readLines(readBytes(handle, this.#bytesRead), { line: 0, byte: 0 })) {
-      for (const { bytes, length } of lines) this.#held.add(keyOf(bytes, length))
+    const skipsTo = Math.max(0, size - heldBytes)
+    if (skipsTo > this.#bytesRead) this.#bytesRead = await lineStartAfter(handle, skipsTo, size)
+    const start = { line: 0, byte: this.#bytesRead }
+    for await (const lines of readLines(readBytes(handle, this.#bytesRead, size), start)) {
+      for (const { bytes, length, endByte } of lines) {
+        if (endsWithinLine && endByte === size) continue
+        this.#held.set(keyOf(bytes, length), true)
+        this.#bytesRead = endByte
+      }
     }
-    this.#bytesRead = size
-    const { buffer, bytesRead } = await handle.read(Buffer.alloc(1), 0, 1, Math.max(0, size - 1))
-    return bytesRead > 0 && !buffer.equals(newline)
+    return size
   }
 }
 
+/** A line that was appended in part. */
+interface UnfinishedLine {
+  /** The line with its newline. */
+  readonly line: Buffer
+  /** How many bytes of it are in the file. */
+  readonly written: number
+  /** Size of the file with them. */
+  readonly endsAt: number
+}
+
+/** The newest lines and bytes of the file that are compared with what is to be added. */
+const heldLines = 50_000
+const heldBytes = 4 * 1024 * 1024
 const newline = Buffer.from('\n')
+/** Pause and number of looks at a file that ends within a line, which another process may be writing. */
+const lookMilliseconds = 20
+const looks = 5
+
+/** Returns how a file ends, when that is with a line, or has been within one for some time. */
+async function settledEnd(handle: FileHandle): Promise<{ size: number; endsWithinLine: boolean }> {
+  for (let look = 1; ; look++) {
+    const { size } = await handle.stat()
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(1), 0, 1, Math.max(0, size - 1))
+    const endsWithinLine = bytesRead > 0 && !buffer.equals(newline)
+    if (!endsWithinLine || look === looks) return { size, endsWithinLine }
+    await wait(lookMilliseconds)
+  }
+}
+
+/** Returns the end of the first line that ends behind an offset; the size where none does. */
+async function lineStartAfter(handle: FileHandle, from: number, size: number): Promise<number> {
+  let at = from
+  for await (const chunk of readBytes(handle, from, size)) {
+    const end = chunk.indexOf(newline)
+    if (end >= 0) return at + end + 1
+    at += chunk.length
+  }
+  return size
+}
 
 /** Returns what tells a line of the file from the others, of which not all bytes may have been kept. */
 function keyOf(bytes: Buffer, length: number): string {
   return `${length} ${lineDigest(bytes.subarray(0, maxKeptBytes))}`
-}
-
-/** Appends bytes by as few writes as possible, so that those of other processes don't come between them. */
-async function appendWhole(handle: FileHandle, bytes: Buffer): Promise<void> {
-  let written = 0
-  try {
-    while (written < bytes.length) written += (await handle.write(bytes, written)).bytesWritten
-  } catch (error) {
-    await cut(handle, bytes.subarray(0, written))
-    throw error
-  }
-}
-
-/** Removes the part of a write that still had room on the disk, unless another process has appended something to it. */
-async function cut(handle: FileHandle, written: Buffer): Promise<void> {
-  const from = (await handle.stat()).size - written.length
-  const { buffer } = await handle.read(Buffer.alloc(written.length), 0, written.length, from)
-  if (buffer.equals(written)) await handle.truncate(from)
 }
 
 /** Error codes of a full disk, or an exceeded quota. */

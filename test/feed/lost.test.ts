@@ -75,6 +75,23 @@ test.each(['plain.ndjson', 'packed.ndjson.gz'])(
   },
 )
 
+test('what was lost behind a batch of bad lines is applied again, and counted once', async () => {
+  const bad = '{"kind":"trade"}\n'.repeat(2)
+  const file = path.join(folder, 'bad-first.ndjson')
+  await writeFile(file, bad + lines.slice(0, 5).join('\n'))
+  async function* inPieces(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+    for await (const chunk of chunks) yield* [chunk.subarray(0, bad.length), chunk.subarray(bad.length)]
+  }
+  const open = async (): Promise<Source> => {
+    const source = await fileSource(file)
+    return { ...source, chunks: inPieces(source.chunks) }
+  }
+  const whole = await applied(await open(), -1)
+  const found = await applied(await open(), 1)
+  expect([whole.reopened, found.reopened]).toEqual([0, 1])
+  expect(found.came).toEqual(whole.came)
+})
+
 test('a feed that can be read but once ends with the reason, and applies nothing past the gap', async () => {
   const database = await emptyDatabase()
   const running = ingest({ database: losing(database, 1), source: feedOf(demo, 1_000) })

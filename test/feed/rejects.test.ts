@@ -1,7 +1,7 @@
-import { appendFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { appendFile, type FileHandle, mkdtemp, open, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { UnwritableRejects } from '../../src/feed/errors.ts'
 import { ingest } from '../../src/feed/ingest.ts'
 import { type Rejected, rejectsFile } from '../../src/feed/rejects.ts'
@@ -26,6 +26,30 @@ const bad = (number: number, text = `bad ${number}`): Rejected => {
 const linesOf = async (): Promise<unknown[]> => {
   const lines = (await readFile(file, 'utf8')).trimEnd().split('\n')
   return lines.map((line) => (JSON.parse(line) as { line: number }).line)
+}
+
+/** What all open files inherit. */
+async function prototypeOfFiles(): Promise<FileHandle> {
+  const handle = await open(file, 'a')
+  await handle.close()
+  return Object.getPrototypeOf(handle) as FileHandle
+}
+
+/** Lets so many bytes be written, until the returned function is called. */
+async function withRoom(bytes: number): Promise<() => void> {
+  let left = bytes
+  const spy = vi.spyOn(await prototypeOfFiles(), 'write').mockImplementation(async function (
+    this: FileHandle,
+    ...args: unknown[]
+  ) {
+    const [buffer, from = 0] = args as [Buffer, number?]
+    const some = buffer.subarray(from, from + left)
+    if (some.length === 0) throw Object.assign(new Error('no space left'), { code: 'ENOSPC' })
+    left -= some.length
+    await this.appendFile(some)
+    return { bytesWritten: some.length, buffer }
+  } as never)
+  return () => spy.mockRestore()
 }
 
 describe('a file of bad lines', () => {
@@ -88,6 +112,53 @@ describe('a file of bad lines', () => {
     await rejectsFile(file).write([bad(2)])
     const lines = (await readFile(file, 'utf8')).split('\n')
     expect(lines.slice(1)).toEqual(['{"line":2,"te', expect.stringContaining('"text":"bad 2"') as string, ''])
+  })
+
+  test('has no line of other processes removed, and no half line left, where a full disk takes part of a write', async () => {
+    const [rejects, other] = [rejectsFile(file), rejectsFile(file)]
+    await rejects.write([bad(1)])
+    const attempt = [bad(2), bad(3), bad(4)]
+    const { size: whole } = await stat(file)
+    for (const [room, others] of [
+      [whole + 10, []],
+      [0, [bad(10)]],
+      [10, []],
+      [5, [bad(11)]],
+    ] as const) {
+      const restore = await withRoom(room)
+      await expect(rejects.write(attempt)).rejects.toThrow(/Make room on its disk/)
+      restore()
+      await other.write(others)
+    }
+    await rejects.write(attempt)
+    const parsed = (await readFile(file, 'utf8')).split('\n').map((line) => /"line":(\d+).*\}$/.exec(line)?.[1] ?? line)
+    // A half line stays where another process has written behind it.
+    expect(parsed).toEqual([
+      '1',
+      '2',
+      expect.stringMatching(/^\{"line":3/),
+      '10',
+      expect.anything(),
+      '11',
+      '3',
+      '4',
+      '',
+    ])
+  })
+
+  test('compares what is added with its newest lines only, however many it has', async () => {
+    const long = 'x'.repeat(500)
+    const many = Array.from({ length: 20_000 }, (_, at) => bad(at, `${long}${at}`))
+    await rejectsFile(file).write(many)
+    const { size } = await stat(file)
+    const read = vi.spyOn(await prototypeOfFiles(), 'read')
+    await rejectsFile(file).write(many.slice(-100))
+    const positions = read.mock.calls.map((args) => (args as unknown[])[3] as number)
+    read.mockRestore()
+    expect(Math.min(...positions)).toBeGreaterThan(size / 2)
+    expect((await stat(file)).size).toBe(size)
+    await rejectsFile(file).write(many.slice(0, 2))
+    expect((await stat(file)).size).toBeGreaterThan(size)
   })
 
   test('that cannot be written is told', async () => {

@@ -85,7 +85,8 @@ class Round {
     const applied = await this.#applyParts(head?.version ?? null)
     const version = await newestVersion(transaction, head?.seq ?? 0, applied)
     const seen = this.#savePosition(transaction, stored, position, applied)
-    return { seen, handled: [], newest: [], ...(version !== null && { version }) }
+    const { startsAfter } = expected
+    return { startsAfter, seen, handled: [], newest: [], ...(version !== null && { version }) }
   }
 
   async #applyParts(base: string | null): Promise<readonly AppliedPart[]> {

@@ -8,7 +8,7 @@ import { saveVaultTallies } from '../../database/write/vaults/vault-tally.ts'
 import { DomainError } from '../../domain/errors.ts'
 import type { BatchLine, LineOutcome } from './line-outcome.ts'
 import type { Fact } from '../fact/fact.ts'
-import { type ExpectedState, hasHandled, movesPosition, requireExpectedState } from '../feed-position.ts'
+import { type ExpectedState, hasHandled, mayLose, movesPosition, requireExpectedState } from '../feed-position.ts'
 import type { KnownState } from './changes.ts'
 import { changedStrategyDays } from './history.ts'
 import { areKnown, loadKnownState } from './known-state.ts'
@@ -68,7 +68,7 @@ export async function requireApplied(
   feed: string,
   expected: ExpectedState,
 ): Promise<void> {
-  if (expected.seen === undefined && !hasHandled(expected)) return
+  if (!mayLose(expected)) return
   await database.transaction(async (transaction) => {
     const stored = await lockFeedPosition(transaction, feed)
     // A run that has applied nothing yet has lost nothing where another run is ahead of it.
