@@ -12,8 +12,8 @@ const megabyte = 1024 * 1024
 const disk = mountSmallDisk(120)
 const facts = manyDemoFacts(5)
 
-describe.skipIf(disk === null)('on a full disk', () => {
-  const { folder, leave, makeRoom, remove } = disk as NonNullable<typeof disk>
+describe.skipIf(disk.whyNot !== '')(`on a full disk${disk.whyNot}`, () => {
+  const { folder, leave, makeRoom, remove } = disk
   const homes = prepareHomes()
   const { start, run } = commandLine()
 

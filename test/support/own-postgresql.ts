@@ -1,7 +1,7 @@
 import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readdirSync } from 'node:fs'
-import { chown, mkdtemp, rm } from 'node:fs/promises'
+import { chown, mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -40,27 +40,40 @@ export const noOwnPostgreSql: string | null =
     ? null
     : `there are no server programs in ${packaged}/*/bin: apt-get install postgresql`
 
-/** Starts a server of the installed programs in a folder of its own, on a free port. */
-export function startOwnPostgreSql(): Promise<OwnPostgreSql> {
-  return startServer((data, program) =>
-    program('initdb', ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C.UTF-8', '--no-sync']),
-  )
+/**
+ * Starts a server of the installed programs in a folder of its own, on a free port.
+ * @param disk a folder for its data, without its log of changes, for which there is always room
+ */
+export function startOwnPostgreSql(disk?: string): Promise<OwnPostgreSql> {
+  const options = ['-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C.UTF-8', '--no-sync']
+  return startServer((data, program, folder) => {
+    const log = disk === undefined ? [] : ['--waldir', path.join(folder, 'log')]
+    return program('initdb', ['-D', data, ...log, ...options])
+  }, disk)
 }
 
 /** Runs an installed program to its end, as the server's user. */
 type Program = (name: string, args: readonly string[]) => Promise<unknown>
 
-/** @param makeData makes the folder of its data */
-async function startServer(makeData: (data: string, program: Program) => Promise<unknown>): Promise<OwnPostgreSql> {
+/**
+ * @param makeData makes the folder of its data
+ * @param disk where that is; beside its log unless one is given
+ */
+async function startServer(
+  makeData: (data: string, program: Program, folder: string) => Promise<unknown>,
+  disk?: string,
+): Promise<OwnPostgreSql> {
   const bin = programs()
   if (bin === null) throw new Error(`PostgreSQL can't be started: ${noOwnPostgreSql ?? `${packaged} lacks it`}`)
   const folder = await mkdtemp(path.join(tmpdir(), 'postgresql-'))
   const user = serverUser()
   if (user !== null) await chown(folder, user.uid, user.gid)
-  const data = path.join(folder, 'data')
+  const data = path.join(disk ?? folder, 'data')
+  await mkdir(data, { mode: 0o700 })
+  if (user !== null) await chown(data, user.uid, user.gid)
   const options = { cwd: '/', ...user }
   // What it connects to may be a proxy of this process.
-  await makeData(data, (name, args) => promisify(execFile)(path.join(bin, name), args, options))
+  await makeData(data, (name, args) => promisify(execFile)(path.join(bin, name), args, options), folder)
   const port = await freePort()
   const url = `postgres://postgres@127.0.0.1:${port}/postgres`
   // A commit that was answered has to outlive a crash of the server; nothing here outlives one of the machine.

@@ -6,6 +6,8 @@ import path from 'node:path'
 
 /** A disk that is soon full. */
 export interface SmallDisk {
+  /** Why it is not there, for the title of what is skipped then; empty where it is. */
+  readonly whyNot: string
   readonly folder: string
   /** Takes all room but so many bytes. */
   leave(bytes: number): Promise<void>
@@ -14,18 +16,23 @@ export interface SmallDisk {
   remove(): Promise<void>
 }
 
-/** Mounts one in memory, which only root can; null where it can't be. */
-export function mountSmallDisk(megabytes: number): SmallDisk | null {
+/**
+ * Mounts one in memory.
+ * @param demanded what the caller needs besides; null where it is there
+ */
+export function mountSmallDisk(megabytes: number, demanded: string | null = null): SmallDisk {
   const folder = mkdtempSync(path.join(tmpdir(), 'disk-'))
+  let whyNot = demanded === null ? '' : ` (skipped: ${demanded})`
   try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m`, 'tmpfs', folder], { stdio: 'ignore' })
+    if (whyNot === '')
+      execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m`, 'tmpfs', folder], { stdio: 'ignore' })
   } catch {
-    rmdirSync(folder)
-    return null
+    whyNot = ' (skipped: mount -t tmpfs needs Linux and root)'
   }
+  if (whyNot !== '') rmdirSync(folder)
   const ballast = path.join(folder, 'ballast')
   return {
-    folder,
+    ...{ whyNot, folder },
     async leave(bytes) {
       const { bavail, bsize } = await statfs(folder)
       const file = await open(ballast, 'w')
