@@ -5,7 +5,7 @@ import type { Config } from '../../config.ts'
 import type { Database } from '../../database/database.ts'
 import { DatabaseRefused } from '../../database/errors.ts'
 import { isReadOnly } from '../../database/permissions.ts'
-import { readFeedPosition } from '../../database/write/feed.ts'
+import { readFeedEnd, readFeedPosition } from '../../database/write/feed.ts'
 import { demoFacts } from '../../feed/demo/demo.ts'
 import { BadFact, UnreadableFeed, UnrepeatableFeed, UnwritableRejects } from '../../feed/errors.ts'
 import { ingest } from '../../feed/ingest.ts'
@@ -128,9 +128,13 @@ export function startFeed(
   } else if (feed !== null) {
     const name = path.resolve(feed)
     const watcher = pathWatcher(name, log, monitor)
+    const { prisma } = database
     feeds.push({
       name: feed,
-      open: async () => followedSource(name, await readFeedPosition(database.prisma, name), signal, watcher),
+      async open() {
+        const [stored, readUntil] = [await readFeedPosition(prisma, name), await readFeedEnd(prisma, name)]
+        return followedSource(name, stored, signal, watcher, readUntil)
+      },
     })
   }
   for (const one of chain ?? []) {

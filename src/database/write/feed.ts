@@ -21,6 +21,15 @@ export async function readFeedPosition(prisma: Pick<PrismaClient, 'feed'>, name:
   return stored && { line: Number(stored.line), byte: Number(stored.byte), fingerprint: stored.fingerprint }
 }
 
+/**
+ * Reads when a feed was read to its end last, in Unix seconds.
+ * @returns null where it never was
+ */
+export async function readFeedEnd(prisma: Pick<PrismaClient, 'feed'>, name: string): Promise<number | null> {
+  const { readUntil = null } = (await prisma.feed.findUnique({ where: { name }, select: { readUntil: true } })) ?? {}
+  return readUntil === null ? null : Number(readUntil)
+}
+
 const positionColumns = { line: 'bigint', byte: 'bigint', fingerprint: 'text' } as const
 const columns = { name: 'text', ...positionColumns } as const
 

@@ -10,6 +10,7 @@ import { growingFile, type PathWatcher } from './growing-file.ts'
 import { inPlaceChanges } from './in-place-changes.ts'
 import { isGzipFile, openFeed, openIfThere } from './open-file.ts'
 import { Detours } from './rotation/detours.ts'
+import { type EarlierFile, hasLateLines, openEarlier } from './rotation/earlier-file.ts'
 import { fileVersion, readName, withReadName } from './rotation/file-identity.ts'
 import { openMissed } from './rotation/missed-files.ts'
 import { allGenerations, fromFile, openRotated, type RotatedFileChoice } from './rotation/rotated-files.ts'
@@ -23,6 +24,7 @@ import type { ByteSource } from './source.ts'
  * @param stored position of the feed in the database
  * @param signal ends reading
  * @param watcher observes the file at the path
+ * @param readUntil time at which it was read to its end last, in Unix seconds; null where it never was
  * @throws {UnreadableFeed} when it, or a rotated one that may have facts which are not applied, cannot be opened
  */
 export async function followedSource(
@@ -30,11 +32,12 @@ export async function followedSource(
   stored: FeedPosition | null,
   signal: AbortSignal,
   watcher?: PathWatcher,
+  readUntil: number | null = null,
 ): Promise<ByteSource> {
   const followedPath = { name: path.resolve(file), signal, watcher }
   const current = await openIfThere(followedPath.name)
   try {
-    return await sourceAt(followedPath, current, stored)
+    return await sourceAt(followedPath, current, stored, readUntil)
   } catch (error) {
     await current?.close()
     throw error
@@ -45,6 +48,7 @@ async function sourceAt(
   followedPath: FollowedPath,
   current: FileHandle | null,
   stored: FeedPosition | null,
+  readUntil: number | null,
 ): Promise<ByteSource> {
   const { name, signal, watcher } = followedPath
   const from = current === null ? atBeginning() : await startOf(current, stored, signal)
@@ -59,7 +63,8 @@ async function sourceAt(
     if (all !== null) return all
   }
   const handle = current ?? (await openFeed(name))
-  return followed({ ...firstFile(followedPath), handle, beganAfter }, from)
+  const earlier = from.holdsApplied ? await openEarlier(name, handle, readUntil) : null
+  return followed({ ...firstFile(followedPath), handle, beganAfter, earlier }, from)
 }
 
 interface FollowedPath {
@@ -72,18 +77,13 @@ interface FollowedFile extends FollowedPath {
   readonly handle: FileHandle
   /** Position of the previous file, after which this one starts; undefined where it is unknown. */
   readonly beganAfter: FeedPosition | null | undefined
-  /** The file that it replaced, kept open because a failover may lose facts of it, or more may come to it. */
+  /** The file that it replaced. */
   readonly earlier: EarlierFile | null
   /** The files that have replaced it, the oldest first, where these are known. */
   readonly successors: readonly FileHandle[]
   /** Versions of the files that were read by this run to their end. */
   readonly finished: Set<string>
   readonly detours: Detours
-}
-
-interface EarlierFile extends Pick<FollowedFile, 'handle' | 'beganAfter'> {
-  /** How much of it was read; infinite for a gzipped file, which cannot grow. */
-  readonly bytesRead: number
 }
 
 /** Returns what a run has not seen yet when it begins. */
@@ -128,8 +128,8 @@ async function followed(file: FollowedFile, from: FileStart): Promise<ByteSource
     ...{ handle, name, signal, watcher, reader, changes, successors: file.successors },
     atEnd: (end) => listener(end),
     openMissed: (successor, sinceNs) => openMissed({ ...file, prefix: from.prefix, successor, sinceNs }),
-    hasLateLines: async (isLast) =>
-      earlier !== null && detours.mayBegin(isLast) && (await earlier.handle.stat()).size > earlier.bytesRead,
+    hasLateLines: () => hasLateLines(earlier),
+    mayGoBack: (isLast) => detours.mayBegin(isLast),
   })
   return {
     ...{ name, ...from, chunks: withReadName(growing.chunks, name, handle), progress },

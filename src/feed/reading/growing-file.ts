@@ -47,11 +47,13 @@ export interface GrowingFileOptions {
    * @param sinceNs time of its last change, in nanoseconds, when it was seen at the path last
    */
   readonly openMissed: (successor: FileHandle, sinceNs: bigint) => Promise<readonly FileHandle[]>
+  /** Tells whether the file before it was written to after it was left. */
+  readonly hasLateLines: () => Promise<boolean>
   /**
-   * Tells whether the file before it was written to after it was left, and is to be read on.
-   * @param isLast whether this file is left now, and that one is closed then
+   * Tells whether it may be left for these now.
+   * @param isLast whether it is left for another one now, and the file before it is closed then
    */
-  readonly hasLateLines: (isLast: boolean) => Promise<boolean>
+  readonly mayGoBack: (isLast: boolean) => boolean
   readonly watcher: PathWatcher | undefined
   /** Called each time the end was reached while it was the file at its path: everything available was read. */
   readonly atEnd: (end: SourceEnd) => Promise<void>
@@ -112,9 +114,10 @@ export function growingFile(options: GrowingFileOptions): GrowingFile {
         if (await isReplaced(leads === 'another file', quiet, watched.seenAtNs())) ending = 'replaced'
         // An empty file at the path has no more than this one.
         const isAtEnd = leads === 'this file' && ending === null && (successor === null || quiet >= quietPolls)
-        if (isAtEnd) await atEnd({ lookedAtMilliseconds, isWithinLine: reader.isWithinLine() })
+        const isLate = await options.hasLateLines()
+        if (isAtEnd && !isLate) await atEnd({ lookedAtMilliseconds, isWithinLine: reader.isWithinLine() })
         if ((await changes?.wereFound(ending !== null)) === true) ending = 'changed in place'
-        else if (!reader.isWithinLine() && (await options.hasLateLines(ending !== null))) ending = 'late lines'
+        else if (isLate && !reader.isWithinLine() && options.mayGoBack(ending !== null)) ending = 'late lines'
         if (ending !== null) return
         await wait(pollMilliseconds, undefined, { signal }).catch(() => undefined)
       }

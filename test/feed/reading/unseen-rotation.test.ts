@@ -1,13 +1,14 @@
-import { appendFile, link, mkdtemp, open, rename, rm, symlink, writeFile } from 'node:fs/promises'
+import { appendFile, link, mkdtemp, open, rename, rm, symlink, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { pathWatcher, monitorFeeds } from '../../../src/cli/feed-conditions.ts'
 import { createLog } from '../../../src/cli/log.ts'
-import { readFeedPosition } from '../../../src/database/write/feed.ts'
+import { readFeedEnd, readFeedPosition } from '../../../src/database/write/feed.ts'
 import type { FactInput } from '../../../src/feed/fact/fact.ts'
 import { ingest } from '../../../src/feed/ingest.ts'
+import { type Rejects, rejectsFile } from '../../../src/feed/rejects.ts'
 import { followedSource } from '../../../src/feed/reading/followed-source.ts'
 import { emptyDatabase, type TestDatabase } from '../../support/database.ts'
 import { feedText } from '../../support/feeds.ts'
@@ -42,13 +43,20 @@ afterEach(async () => {
 afterAll(() => rm(folder, { recursive: true }))
 
 /** Follows the feed until the test ends, or the function that this returns is called. */
-async function follow(nowSeconds?: () => number): Promise<() => Promise<void>> {
+async function follow(nowSeconds?: () => number, rejects?: Rejects): Promise<() => Promise<void>> {
   const stopping = new AbortController()
   const log = createLog({ level: 'info', secrets: [], output: { write: (line) => (said += line) } })
   const watcher = pathWatcher(feed, log, monitorFeeds())
   const stored = await readFeedPosition(database.prisma, feed)
-  const source = await followedSource(feed, stored, stopping.signal, watcher)
-  const ended = ingest({ database, source, signal: stopping.signal, ...(nowSeconds && { nowSeconds }) }).then(
+  const readUntil = await readFeedEnd(database.prisma, feed)
+  const source = await followedSource(feed, stored, stopping.signal, watcher, readUntil)
+  const ended = ingest({
+    database,
+    source,
+    signal: stopping.signal,
+    ...(nowSeconds && { nowSeconds }),
+    ...(rejects && { rejects }),
+  }).then(
     () => undefined,
     (error: unknown) => void (said += `stopped: ${(error as Error).message}`),
   )
@@ -67,6 +75,7 @@ const becomes = (expected: string): Promise<void> =>
     const vault = await database.prisma.vault.findFirst({ where: { address: { equals: vaultA, mode: 'insensitive' } } })
     expect(vault?.valueUsd.toFixed(0), said).toBe(expected)
   })
+const clock = () => Date.now() / 1_000
 const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds))
 const points = () => database.prisma.equityPoint.count()
 /** Puts a file to the path in one step, as a look between two sees it. */
@@ -174,6 +183,75 @@ test('lines that come late again and again make it go back for a part of the tim
   await becomes('102')
   expect([detours(), await points()]).toEqual([2, 12])
 }, 60_000)
+
+describe('lines that come to the file before are applied after the gateway was started anew', () => {
+  const late = () => appendFile(`${feed}.1`, lineOf(mark(vaultB, midnight + 20, '5')))
+
+  beforeEach(async () => {
+    await writeFile(feed, feedText(start))
+    const stop = await follow(clock)
+    await becomes('100')
+    await link(feed, `${feed}.1`)
+    await replaceBy(lineOf(first))
+    await becomes('101')
+    await stop()
+  })
+
+  test('where they came while none ran', async () => {
+    await late()
+    await follow(clock)
+    await eventually(async () => expect(await points(), said).toBe(4))
+    await appendFile(feed, lineOf(second))
+    await becomes('102')
+    expect(said).not.toContain('stopped')
+  })
+
+  test('where they come while it runs', async () => {
+    await utimes(`${feed}.1`, new Date(), new Date(Date.now() - 60_000))
+    await follow(clock)
+    await pause(1_000)
+    expect(said).not.toContain('was written to after')
+    await late()
+    await eventually(async () => expect(await points(), said).toBe(4))
+    await appendFile(feed, lineOf(second))
+    await becomes('102')
+    expect(said).not.toContain('stopped')
+  })
+})
+
+test.each([
+  ['is set aside', () => follow(clock, rejectsFile(`${feed}.rejects.ndjson`))],
+  [
+    'is removed from its file',
+    async () => {
+      await writeFile(`${feed}.1.new`, feedText([...start, mark(vaultB, midnight + 20, '5')]))
+      await rename(`${feed}.1.new`, `${feed}.1`)
+      await follow(clock)
+    },
+  ],
+])(
+  'a late line of a vault with newer facts stops the feed, which has all others when that %s',
+  async (_how, remedy) => {
+    await writeFile(feed, feedText(start))
+    const stop = await follow(clock)
+    await becomes('100')
+    await link(feed, `${feed}.1`)
+    await replaceBy(lineOf(first))
+    await becomes('101')
+    await appendFile(`${feed}.1`, feedText([mark(vaultA, midnight + 15, '90'), mark(vaultB, midnight + 20, '5')]))
+    const stopped = /stopped: \S+feed\.ndjson\.1, line 6: ts is \d+/
+    await eventually(() => expect(said).toMatch(stopped))
+    await stop()
+    await appendFile(feed, lineOf(second))
+    said = ''
+    await (
+      await follow(clock)
+    )()
+    await remedy()
+    await becomes('102')
+    await eventually(async () => expect(await points(), said).toBe(5))
+  },
+)
 
 describe('what is wrong with a rotated file names that file', () => {
   const bad = '{"kind":"trade"}\n'

@@ -52,6 +52,17 @@ export function writtenSince(sinceNs: bigint, wasRead: (file: FileHandle) => Pro
 }
 
 /**
+ * Returns a choice of the file with a number or a date in its name that was written last.
+ * @param sinceNs one that was written since then, in nanoseconds, must be readable; null where none must be
+ */
+export function writtenLast(sinceNs: bigint | null): RotatedFileChoice {
+  return (files, demandReadable) => {
+    if (sinceNs !== null) demandReadable(sinceNs)
+    return Promise.resolve(generationsOf(files).slice(-1))
+  }
+}
+
+/**
  * Opens files beside a feed's that stood at its path before it, as rotations leave them: feed.ndjson.1, feed.ndjson.2.gz,
  * feed.ndjson-20260131, feed-20260131.ndjson.
  * @param name path of the feed

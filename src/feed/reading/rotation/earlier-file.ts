@@ -1,0 +1,43 @@
+import type { FileHandle } from 'node:fs/promises'
+import type { FeedPosition } from '../../../database/write/feed.ts'
+import { isGzipFile } from '../open-file.ts'
+import { openRotated, writtenLast } from './rotated-files.ts'
+
+/** The file that another one replaced, kept open because a failover may lose facts of it, or more may come to it. */
+export interface EarlierFile {
+  readonly handle: FileHandle
+  /** Position of the file before it, after which it starts; undefined where it is unknown. */
+  readonly beganAfter: FeedPosition | null | undefined
+  /** How much of it was read; infinite for a gzipped file, which cannot grow. */
+  readonly bytesRead: number
+}
+
+/** Tells whether a file was written to after it was left. */
+export async function hasLateLines(earlier: EarlierFile | null): Promise<boolean> {
+  return earlier !== null && (await earlier.handle.stat()).size > earlier.bytesRead
+}
+
+/**
+ * Opens the file that stood at a feed's path before the one with the stored position. All of it is late where it was
+ * written to since the feed was read to its end: an earlier run may have ended before it read that.
+ * @param readUntil time at which everything was read, in Unix seconds; null where it is unknown
+ * @returns null where there is none
+ * @throws {UnreadableFeed} when one that may have such lines cannot be opened
+ */
+export async function openEarlier(
+  name: string,
+  current: FileHandle,
+  readUntil: number | null,
+): Promise<EarlierFile | null> {
+  const readUntilNs = readUntil === null ? null : BigInt(readUntil) * 1_000_000_000n
+  const [file] = await openRotated(name, current, writtenLast(readUntilNs))
+  if (file === undefined) return null
+  const { handle } = file
+  const { mtimeNs, size } = await handle.stat({ bigint: true })
+  const wasRead = readUntilNs === null || mtimeNs < readUntilNs
+  return {
+    handle,
+    beganAfter: undefined,
+    bytesRead: (await isGzipFile(handle)) ? Infinity : wasRead ? Number(size) : 0,
+  }
+}
