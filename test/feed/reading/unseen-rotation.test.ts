@@ -206,6 +206,21 @@ describe('lines that come to the file before are applied after the gateway was s
     expect(said).not.toContain('stopped')
   })
 
+  test('where they waited for the time of another detour when it was stopped', async () => {
+    const stop = await follow(clock)
+    await late()
+    await eventually(async () => expect(await points(), said).toBe(4))
+    await pause(1_000)
+    await appendFile(`${feed}.1`, lineOf(mark(vaultB, midnight + 21, '6')))
+    // The feed's end is recorded every 10 s, but not while lines wait.
+    await pause(11_000)
+    expect(await points()).toBe(4)
+    expect(await readFeedEnd(database.prisma, feed)).toBeLessThan(clock() - 10)
+    await stop()
+    await follow(clock)
+    await eventually(async () => expect(await points(), said).toBe(5))
+  })
+
   test('where they come while it runs', async () => {
     await utimes(`${feed}.1`, new Date(), new Date(Date.now() - 60_000))
     await follow(clock)
