@@ -27,15 +27,18 @@ interface ReadChunk {
   readonly from: number
   /** Digest of everything before it. */
   readonly before: PrefixDigest
+  /** Digest up to the line that was asked for last, which is extended to later ones. */
+  latest?: { readonly digest: PrefixDigest; readonly endByte: number }
 }
 
 /** Returns digests of everything from the beginning of the feed to the end of a line. */
 export function fingerprintAfter({ endByte, chunk }: Line): string {
   if (chunk === undefined) return ''
-  return chunk.before
-    .copy()
-    .update(chunk.bytes.subarray(0, endByte - chunk.from))
-    .fingerprint()
+  const { bytes, from, before, latest } = chunk
+  const known = latest !== undefined && latest.endByte <= endByte ? latest : { digest: before.copy(), endByte: from }
+  const digest = known.digest.update(bytes.subarray(known.endByte - from, endByte - from))
+  chunk.latest = { digest, endByte }
+  return digest.fingerprint()
 }
 
 /** A position between two lines: number of lines and bytes before it. */
@@ -107,7 +110,7 @@ class LineSplitter {
     const lines: Line[] = []
     let from = 0
     const first = chunk.indexOf(newline)
-    const read = { bytes: chunk, from: this.#byte, before: first === -1 ? this.prefix : this.prefix.copy() }
+    const read: ReadChunk = { bytes: chunk, from: this.#byte, before: first === -1 ? this.prefix : this.prefix.copy() }
     this.prefix.update(chunk)
     for (let to = first; to !== -1; to = chunk.indexOf(newline, from)) {
       this.#buffer(chunk.subarray(from, to))

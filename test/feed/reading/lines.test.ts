@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type Line, readLines, type LineStart } from '../../../src/feed/reading/lines.ts'
+import { fingerprintAfter, type Line, readLines, type LineStart } from '../../../src/feed/reading/lines.ts'
+import { PrefixDigest } from '../../../src/feed/reading/prefix-digest.ts'
 
 const beginning: LineStart = { line: 0, byte: 0 }
 
@@ -134,4 +135,15 @@ describe('lines', () => {
     expect(lines[1]?.bytes.length).toBe(32 * mebibyte)
     expect(lines[2]?.bytes.toString()).toBe('b')
   })
+})
+
+test('the fingerprint after a line is that of all bytes before, in whatever order lines are asked', async () => {
+  const text = Array.from({ length: 9 }, (_, at) => `line ${at}\n`.repeat(at)).join('')
+  const chunks = Array.from({ length: Math.ceil(text.length / 100) }, (_, at) => text.slice(100 * at, 100 * (at + 1)))
+  const lines: Line[] = []
+  for await (const list of readLines(flowing(chunks.map((chunk) => Buffer.from(chunk))), beginning)) lines.push(...list)
+  const direct = ({ endByte }: Line): string =>
+    new PrefixDigest().update(Buffer.from(text.slice(0, endByte))).fingerprint()
+  const shuffled = lines.toSorted((a, b) => ((a.number * 7) % 11) - ((b.number * 7) % 11))
+  for (const line of [...lines, ...shuffled, ...lines.toReversed()]) expect(fingerprintAfter(line)).toBe(direct(line))
 })
