@@ -6,7 +6,7 @@ import { type Batch, maxBatchLines, parseBatch } from './batch.ts'
 import { Checkpoints, countOutcomes, emptySummary, type Summary } from './checkpoints.ts'
 import { BadFact, UnrepeatableFeed } from './errors.ts'
 import { type AppliedRound, applyRound } from './jobs/round.ts'
-import { type LineSegment, segmentsIn } from './jobs/segments.ts'
+import type { LineSegment } from './jobs/segments.ts'
 import type { Writer } from './jobs/writer.ts'
 import type { LineOutcome } from './projector/line-outcome.ts'
 import type { Line } from './reading/lines.ts'
@@ -15,7 +15,8 @@ import { advanceState, type ExpectedState, CommitsLost, hasHandled } from './fee
 import { requireApplied } from './projector/projector.ts'
 import { createReachRecorder } from './reach.ts'
 import type { Rejects } from './rejects.ts'
-import { readSource, type Source } from './reading/source.ts'
+import { readSegments } from './read-ahead.ts'
+import type { Source } from './reading/source.ts'
 
 /** Options of {@link ingest}. */
 export interface IngestOptions {
@@ -132,17 +133,18 @@ async function applySource(options: IngestOptions, run: Run, checkpoints: Checkp
       onProgress?.(summary, bytesHandled)
     }
   }
-  for await (const { lines, parts } of segmentsIn(readSource(source), writers.length)) {
+  const parse = (lines: readonly Line[], from = 0): Promise<Batch> => parseBatch(source, nowSeconds, lines, from)
+  for await (const { lines, parts, first } of readSegments(source, writers.length, parse)) {
     if (isAborted()) return
     const round = parts === null ? noRound : await checkpointed(applyByParts(options, run, lines, parts, onHandled))
     if (round.expected !== null) continue
     // Lines that writers of a failed round have committed are known now, and keep their outcomes.
-    let next = parseBatch(source, nowSeconds, lines, 0)
+    let next = first ?? parse(lines)
     for (let from = 0; from < lines.length; from += maxBatchLines) {
       const batch = await next
       if (isAborted()) return
       // Parses the next batch while the database processes this one.
-      next = parseBatch(source, nowSeconds, lines, from + maxBatchLines)
+      next = parse(lines, from + maxBatchLines)
       await checkpointed(applyLines(options, run, batch, round.outcomes.slice(from, from + maxBatchLines), onHandled))
     }
   }

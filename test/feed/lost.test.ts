@@ -225,16 +225,20 @@ test('a position of an earlier reading, further on in the file, is not where the
   const lines = text.split(/(?<=\n)/).map((line) => Buffer.from(line))
   async function* chunks(): AsyncGenerator<Buffer> {
     yield Buffer.concat(lines.slice(0, 4))
+    await Promise.resolve()
+    for (const line of lines.slice(4)) yield line
+  }
+  let batches = 0
+  const onProgress = (): void => {
+    if (++batches !== 1) return
     beforeNext(async () => {
       await empty(real)
       await ingest({ database: real, source: { ...feedOf([...beginning, last]), name } })
       await real.prisma.feed.update({ where: { name }, data: stored })
     })
-    await Promise.resolve()
-    for (const line of lines.slice(4)) yield line
   }
   const reopened: unknown[] = []
-  await ingest({ database, source: { ...whole, chunks: chunks() }, onReopen: () => void reopened.push(1) })
+  await ingest({ database, source: { ...whole, chunks: chunks() }, onProgress, onReopen: () => void reopened.push(1) })
   expect(reopened).toHaveLength(1)
   expect(await real.prisma.equityPoint.count()).toBe(4)
 })

@@ -17,7 +17,7 @@ const minRoundLines = 400
  * Returns the lines of a source as segments, in their order.
  * @param jobs number of writers; with fewer than two, each list is a segment without parts
  */
-export async function* segmentsIn(lists: AsyncIterable<Line[]>, jobs: number): AsyncGenerator<LineSegment> {
+export async function* segmentsIn(lists: AsyncIterable<Line[]>, jobs: number): AsyncGenerator<LineSegment, void> {
   if (jobs < 2) for await (const lines of lists) yield { lines, parts: null }
   else for await (const lines of gathered(lists, jobs * maxBatchLines)) yield* segmentsOf(lines, jobs)
 }

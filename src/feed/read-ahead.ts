@@ -1,0 +1,43 @@
+import type { Batch } from './batch.ts'
+import { type LineSegment, segmentsIn } from './jobs/segments.ts'
+import type { Line } from './reading/lines.ts'
+import { readSource, type Source } from './reading/source.ts'
+
+/** A segment that is read, and its first batch, where that is being parsed already. */
+export interface ReadSegment extends LineSegment {
+  readonly first?: Promise<Batch>
+}
+
+/**
+ * Reads a source in segments. One that ends is read ahead: while the caller works on a segment, the next one is read, and
+ * parsed where it has no parts. A growing source tells its listener when it is read to its end, and everything before must be
+ * applied by then.
+ * @param jobs number of writers
+ */
+export function readSegments(
+  source: Source,
+  jobs: number,
+  parse: (lines: readonly Line[]) => Promise<Batch>,
+): AsyncIterable<ReadSegment> {
+  const segments = segmentsIn(readSource(source), jobs)
+  return source.onEnd === undefined ? parsedAhead(segments, parse) : segments
+}
+
+async function* parsedAhead(
+  segments: AsyncGenerator<LineSegment, void>,
+  parse: (lines: readonly Line[]) => Promise<Batch>,
+): AsyncGenerator<ReadSegment> {
+  const read = async (): Promise<ReadSegment | null> => {
+    const { done, value } = await segments.next()
+    if (done === true) return null
+    return value.parts === null ? { ...value, first: parse(value.lines) } : value
+  }
+  for (let next = read(); ;) {
+    const segment = await next
+    if (segment === null) return
+    next = read()
+    // The caller may end before it asks for the next one.
+    next.catch(() => undefined)
+    yield segment
+  }
+}

@@ -1,0 +1,52 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { describe, expect, test } from 'vitest'
+import type { Batch } from '../../src/feed/batch.ts'
+import { readSegments } from '../../src/feed/read-ahead.ts'
+import type { Line } from '../../src/feed/reading/lines.ts'
+import type { Source } from '../../src/feed/reading/source.ts'
+import { feedOf } from '../support/world.ts'
+
+describe('a source', () => {
+  /** Takes the first segment, and waits. */
+  async function begin(source: Source) {
+    const parsed: number[] = []
+    const parse = (lines: readonly Line[]): Promise<Batch> => {
+      parsed.push(lines.length)
+      return Promise.resolve({ lines, parsed: [] })
+    }
+    const segments = readSegments(source, 0, parse)[Symbol.asyncIterator]()
+    await segments.next()
+    await wait(100)
+    return { parsed, segments }
+  }
+
+  test('that ends is read and parsed one list ahead', async () => {
+    const { parsed, segments } = await begin(feedOf(['1', '2', '3', '4', '5'], 2))
+    expect(parsed).toEqual([2, 2])
+    await segments.next()
+    await segments.next()
+    expect(parsed).toEqual([2, 2, 1])
+    expect(await segments.next()).toEqual({ done: true, value: undefined })
+  })
+
+  test('that grows is not read before its lines are applied', async () => {
+    let asked = 0
+    const source: Source = { ...feedOf([]), chunks: chunks(), onEnd: () => undefined }
+    async function* chunks(): AsyncGenerator<Buffer> {
+      for (; asked < 2; asked++) yield await Promise.resolve(Buffer.from('1\n'))
+    }
+    const { parsed } = await begin(source)
+    expect({ parsed, asked }).toEqual({ parsed: [], asked: 0 })
+  })
+
+  test('that fails has its earlier lines applied first', async () => {
+    const source: Source = { ...feedOf([]), chunks: chunks() }
+    async function* chunks(): AsyncGenerator<Buffer> {
+      yield await Promise.resolve(Buffer.from('1\n'))
+      throw new Error('cut')
+    }
+    const { parsed, segments } = await begin(source)
+    expect(parsed).toEqual([1])
+    await expect(segments.next()).rejects.toThrow('cut')
+  })
+})
