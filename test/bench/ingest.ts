@@ -25,6 +25,8 @@ const jobs = 4
 const vaults = 40
 const marksEach = 250
 const hour = 3_600
+/** Lines of hourly marks in a chunk of a file. */
+const chunkLines = 1_800
 const insertRows = 1_000
 /** Tables that marks and flows write, parents first. */
 const tables = [
@@ -65,7 +67,7 @@ async function run(): Promise<void> {
     databases.push(await openDatabase({ engine: 'postgresql', url, connections: 5 }))
     writers = await startWriterThreads(await compiledThread(), url, jobs)
   }
-  const feeds: Feed[] = [{ name: 'hourly marks', open: () => Promise.resolve(feedOf(hourlyMarks())) }]
+  const feeds: Feed[] = [{ name: 'hourly marks', open: () => Promise.resolve(feedOf(hourlyMarks(), chunkLines)) }]
   if (existsSync(polygon)) feeds.push({ name: 'polygon-weth-usdc', open: () => fileSource(polygon) })
   else console.log(`A feed is left out: there is no ${polygon}`)
 
