@@ -82,10 +82,11 @@ export class DataVersions {
 
   /**
    * Resolves when this process was notified of a version that it has read: from then on, its cache has no older response.
-   * While there are no notifications nothing is cached, and it resolves at once.
+   * While there are no notifications nothing is cached, and it resolves at once; it waits as long as `Min-Data-Version`
+   * does at most, since a server that does not answer for that time is not heard of any more.
    */
   async untilNotified({ seq }: Pick<ParsedVersion, 'seq'>): Promise<void> {
-    const isNotified = (): boolean => !this.#isListening || this.hasReached({ seq })
+    const isNotified = (): boolean => !this.#isListening || seq === 0 || this.hasReached({ seq })
     await this.waitUntil(isNotified, versionLimits.waitMilliseconds)
   }
 

@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { Commit } from '../../../src/database/commits/change-listener.ts'
 import { createLedgerLog } from '../../../src/graphql/ledger-log.ts'
-import { emptyDatabase, type TestDatabase } from '../../support/database.ts'
+import { empty, emptyDatabase, type TestDatabase } from '../../support/database.ts'
 import { type LiveClient, liveGateway, type LiveGateway, openStream } from '../../support/live.ts'
 import { addressOf, apply, deposit, event, midnight, opened, strategy } from '../../support/world.ts'
 
@@ -110,5 +110,34 @@ describe('what a client asks for after an event', () => {
     expect(snapshot?.id).toMatch(/^2\./)
     expect(await ledgerOf(vaults[0])).toHaveLength(2)
     await released
+  })
+
+  test('does not put off the next push, however late the gateway hears of the commit', async () => {
+    const client = await follow(`/live/vaults?vault=${vaults[0]}`)
+    await client.until('snapshot', 1)
+    withheld = []
+    await commit()
+    await commit()
+    await vi.waitFor(() => expect(withheld).toHaveLength(2))
+    const [first, second] = withheld as [Commit, Commit]
+    notify(first)
+    // The snapshot is of the second commit by now. Ten times as long is what a slow evaluation puts the next push off by.
+    await wait(500)
+    notify(second)
+    withheld = null
+    await client.until('snapshot', 2)
+    await commit()
+    await Promise.race([client.until('snapshot', 3), wait(3_000)])
+    expect(client.events.filter(({ event }) => event === 'snapshot')).toHaveLength(3)
+  })
+
+  test('is not waited for before the first commit', async () => {
+    await empty(database)
+    await gateway.close()
+    gateway = await liveGateway(database)
+    const opening = Array.from({ length: 20 }, () => follow('/live/events'))
+    await Promise.race([Promise.all(opening), wait(4_000)])
+    expect(clients.map((client) => client.status)).toEqual(Array(20).fill(200))
+    await Promise.all(opening)
   })
 })

@@ -47,8 +47,6 @@ export function createEvaluate({ cache, data, produce, report }: EvaluateOptions
       (onLeave) => produce(exchange, onLeave, respond),
     )
     const { version } = response.origin
-    // What a client asks for after it has had this must not come older, from the cache.
-    if (version !== null) await data.untilNotified({ seq: Number.parseInt(version, 10) })
     // The response is current at the version that was heard of before it was made, even if it is from the cache.
     return { response, version: laterVersion(version, stamp.version) }
   }

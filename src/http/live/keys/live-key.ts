@@ -3,7 +3,7 @@ import type { EncodedResponse } from '../../cache/encoded-response.ts'
 import type { FanOut } from '../delivery/fan-out.ts'
 import type { LiveConnection, Resumable } from '../delivery/live-connection.ts'
 import { dataIn } from '../delivery/server-sent-events.ts'
-import { type Evaluation, laterVersion, type LiveSource } from './live-source.ts'
+import { laterVersion, type LiveSource, type TimedEvaluation } from './live-source.ts'
 
 /** The services that all keys of a process share. */
 export interface LiveKeyHost {
@@ -14,7 +14,7 @@ export interface LiveKeyHost {
   /** Whether commits are heard of. */
   readonly isListening: boolean
   /** Makes the response of a key when its turn has come, and calls its `begin` and `change`. */
-  evaluate(key: LiveKey): Promise<Evaluation>
+  evaluate(key: LiveKey): Promise<TimedEvaluation>
   readonly onDelivery: () => void
   /** Called with the change of the bytes that a key keeps. */
   readonly onBytes: (bytes: number) => void
@@ -50,8 +50,6 @@ export class LiveKey {
   #isUncertain = false
   /** Whether a response is being made, or written to the streams: the next one waits until all have this one. */
   #isRunning = false
-  /** When the last evaluation began, in milliseconds of the monotonic clock. */
-  #begunAt = 0
   #timer: NodeJS.Timeout | undefined
   /** The earliest time of the next evaluation, in milliseconds of the monotonic clock. */
   #nextAt = 0
@@ -90,7 +88,6 @@ export class LiveKey {
   /** Notes that an evaluation begins: it shows all changes until now. */
   begin(): void {
     this.#isDirty = false
-    this.#begunAt = performance.now()
   }
 
   /** Notes that the data may have changed. */
@@ -154,15 +151,14 @@ export class LiveKey {
     end()
   }
 
-  #take({ response, version }: Evaluation, delivered: () => void): void {
+  #take({ response, version, milliseconds }: TimedEvaluation, delivered: () => void): void {
     const { etagDigest: digest, bytes: body } = response
     const isSame = this.#pushed !== null && digest !== null && this.#pushed.digest === digest
     const { isListening } = this.#host
     if (!isSame || (this.#isUncertain && isListening)) {
       this.#revision++
       const { pushMilliseconds, pushFactor } = this.#host.limits
-      const now = performance.now()
-      this.#nextAt = now + Math.max(pushMilliseconds, pushFactor * (now - this.#begunAt))
+      this.#nextAt = performance.now() + Math.max(pushMilliseconds, pushFactor * milliseconds)
     }
     if (isListening) this.#isUncertain = false
     this.#keep(this.#framed(digest, body, version))

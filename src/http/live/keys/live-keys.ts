@@ -5,7 +5,7 @@ import type { FanOut } from '../delivery/fan-out.ts'
 import type { LiveConnection } from '../delivery/live-connection.ts'
 import { EvaluationQueue } from './evaluation-queue.ts'
 import { LiveKey, type LiveKeyHost } from './live-key.ts'
-import { type Evaluation, type LiveSource } from './live-source.ts'
+import type { LiveSource, TimedEvaluation } from './live-source.ts'
 
 export interface LiveKeysOptions {
   readonly limits: LiveLimits
@@ -85,16 +85,20 @@ export class LiveKeys implements LiveKeyHost {
     })
   }
 
-  async evaluate(key: LiveKey): Promise<Evaluation> {
+  async evaluate(key: LiveKey): Promise<TimedEvaluation> {
     let begunAt = 0
-    const evaluation = await this.#queue.forKey(() => {
+    const evaluation = await this.#queue.forKey(async () => {
       this.#onEvaluation()
       begunAt = this.#history.count
       key.begin()
-      return key.source.evaluate()
+      const started = performance.now()
+      return { ...(await key.source.evaluate()), milliseconds: performance.now() - started }
     })
-    this.#tag(key, evaluation.response.origin.tags)
+    const { tags, version } = evaluation.response.origin
+    this.#tag(key, tags)
     if (!this.#isUnchanged(key, begunAt)) key.change()
+    // What a client asks for after it has had this must not come older, from the cache.
+    if (version !== null) await this.#data.untilNotified({ seq: Number.parseInt(version, 10) })
     return evaluation
   }
 

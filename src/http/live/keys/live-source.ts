@@ -6,6 +6,11 @@ export interface Evaluation {
   readonly version: string | null
 }
 
+/** A response with the time that it took to make, without what it waited for before and after. */
+export interface TimedEvaluation extends Evaluation {
+  readonly milliseconds: number
+}
+
 /** A response that can be followed: how it is made, and how it is written to a stream. */
 export interface LiveSource {
   /** Equal for sources with equal responses in equal frames. */
