@@ -30,13 +30,16 @@ async function* parsedAhead(
   const read = async (): Promise<ReadSegment | null> => {
     const { done, value } = await segments.next()
     if (done === true) return null
-    return value.parts === null ? { ...value, first: parse(value.lines) } : value
+    if (value.parts !== null) return value
+    const first = parse(value.lines)
+    first.catch(() => undefined)
+    return { ...value, first }
   }
+  // The caller may end before it asks for what was begun, which then fails unseen.
   for (let next = read(); ;) {
     const segment = await next
     if (segment === null) return
     next = read()
-    // The caller may end before it asks for the next one.
     next.catch(() => undefined)
     yield segment
   }
