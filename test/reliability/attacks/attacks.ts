@@ -413,7 +413,7 @@ const byArguments: readonly Attack[] = [
     carryOut: (attacker) =>
       attacker.ask({
         method: 'POST',
-        target: '/graphql',
+        target: `/graphql?${unique()}`,
         headers: { ...jsonHeaders, accept: `${'a/b,'.repeat(3_500)}a/b` },
         body: JSON.stringify({ query: '{ strategies { id } }' }),
       }),
