@@ -1,11 +1,14 @@
-import { type Address, type Hex, numberToHex } from 'viem'
+import { type Address, erc20Abi, type Hex, numberToHex } from 'viem'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { ContractMismatch } from '../../src/chain/errors.ts'
+import { BlockState, contractCall } from '../../src/chain/rpc/multicall.ts'
+import { connectChain } from '../../src/chain/setup.ts'
 import type { FactInput } from '../../src/feed/fact/fact.ts'
 import { describeOnChain, patienceMilliseconds, startChain, type TestChain } from './support/anvil.ts'
 import { usdc, weth } from './support/amounts.ts'
 import { openVault, type Operator } from './support/operator.ts'
 import { deployProtocol, type Protocol } from './support/protocol.ts'
-import { chainJson, type ChainJson, linesOf, type Said } from './support/reading.ts'
+import { chainJson, type ChainJson, linesOf, optionsOf, type Said } from './support/reading.ts'
 
 /** INVALID uses up all gas of a call. */
 const burning = '0xfe'
@@ -14,6 +17,9 @@ const saying = (...words: bigint[]): Hex => {
   const stores = words.map((word, at) => `7f${numberToHex(word, { size: 32 }).slice(2)}61${hex4(at * 32)}52`)
   return `0x${stores.join('')}61${hex4(words.length * 32)}5ff3`
 }
+/** Returns 1 where it is given more gas than this, and else reverts. */
+const needing = (gas: bigint): Hex =>
+  `0x5a63${numberToHex(gas, { size: 4 }).slice(2)}10600f5760006000fd5b600160005260206000f3`
 const hex4 = (value: number): string => value.toString(16).padStart(4, '0')
 
 describeOnChain('contracts that turn odd', () => {
@@ -59,6 +65,25 @@ describeOnChain('contracts that turn odd', () => {
     expect(ofGood).toEqual(alone.filter((fact) => 'vault' in fact))
     return said.filter(({ level }) => level === 'error').map(({ message }) => message)
   }
+
+  test('fail alone where they use up the gas of calls beside them', async () => {
+    const { rpc, multicall } = await connectChain(optionsOf(jsonOf([good])), false)
+    const block = await chain.request({ method: 'eth_getBlockByNumber', params: ['latest', false] })
+    const gas = BigInt((block as { gasLimit: Hex }).gasLimit) / 32n
+    const addresses = ['11', '22', '33'].map((byte): Address => `0x${byte.repeat(20)}`)
+    const codes = [needing(gas), burning, needing(gas)]
+    for (const [index, code] of codes.entries()) {
+      await chain.request({ method: 'anvil_setCode', params: [addresses[index], code] })
+    }
+    const header = await rpc.ask((node) => node.block('latest'))
+    const state = new BlockState(rpc, multicall, header)
+    const supplies = addresses.map((address) => state.readRequired(contractCall(erc20Abi, address, 'totalSupply', [])))
+    expect(await Promise.allSettled(supplies)).toEqual([
+      { status: 'fulfilled', value: 1n },
+      { status: 'rejected', reason: expect.any(ContractMismatch) as ContractMismatch },
+      { status: 'fulfilled', value: 1n },
+    ])
+  })
 
   test.each<[string, Hex]>([
     ['uses up all gas', burning],

@@ -103,18 +103,19 @@ export class BlockState {
    * @throws {ContractMismatch} when the call reverts or there is no contract
    */
   async readRequired<Value>(call: ContractCall<Value>): Promise<Value> {
-    const value = await this.read(call)
+    const value = await this.readIfThere<Value | null>(call, null)
     if (value === null) throw new ContractMismatch(call.to, this.block.number, `doesn't answer ${call.name}()`)
     return value
   }
 
   /**
-   * Calls a contract that must answer as soon as it is there.
+   * Calls a contract that must answer as soon as it is there; a call that fails beside others is repeated alone.
    * @returns `absent` where there is no contract
    * @throws {ContractMismatch} when the call reverts
    */
   async readIfThere<Value>(call: ContractCall<Value>, absent: Value): Promise<Value> {
-    const answer = await this.#readShared(call)
+    const shared = await this.#readShared(call)
+    const answer = shared === failed ? ((await this.#readSingly(call)) as typeof shared) : shared
     if (answer === failed) throw new ContractMismatch(call.to, this.block.number, `doesn't answer ${call.name}()`)
     return answer ?? absent
   }
