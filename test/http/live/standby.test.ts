@@ -17,10 +17,13 @@ let data: DataVersions
 /** The newest commit that the standby shows. */
 let reached: LedgerPosition
 let now: number
+/** Reads of rows from the database. */
+let reads: number
 
 beforeEach(async () => {
   database = await emptyDatabase()
   now = midnight
+  reads = 0
   await apply(database, [strategy('calm'), opened(vault, 'calm', ++now), deposit(vault, ++now, '100')])
   const log = createLedgerLog(database)
   reached = await log.end()
@@ -32,6 +35,7 @@ beforeEach(async () => {
     ledgerLog: {
       end: () => Promise.resolve(reached),
       after: async (asked, vaults) => {
+        reads++
         if (asked.seq > reached.seq) return 'beyond'
         const page = await log.after(asked, vaults)
         if (typeof page === 'string') return page
@@ -98,6 +102,24 @@ describe('rows behind a position that a standby has not reached yet', () => {
     replay(await commit())
     await Promise.all(clients.map((client) => client.until('event', 1)))
     expect(clients.map(eventsOf)).toEqual(clients.map(() => ['stale', 'fresh', 'event']))
+    for (const client of clients) client.close()
+  })
+
+  test('are not read from the database for each client that waits', async () => {
+    const position = await commit()
+    const id = `${position.version ?? ''}.1`
+    const clients = await Promise.all(
+      Array.from({ length: 20 }, (_, n) =>
+        follow('/live/events', { 'last-event-id': n < 10 ? id : `${reached.seq + 5}.42` }),
+      ),
+    )
+    await wait(long)
+    replay(position)
+    await Promise.all(clients.slice(0, 10).map((client) => client.until('fresh', 1)))
+    data.upToDate(performance.now())
+    await Promise.all(clients.slice(10).map((client) => client.until('reset', 1)))
+    // Those that begin and those that are replayed, for all of them together.
+    expect(reads).toBeLessThan(clients.length / 2)
     for (const client of clients) client.close()
   })
 

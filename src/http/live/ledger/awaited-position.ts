@@ -1,12 +1,14 @@
+import type { LedgerPosition } from '../../../graphql/ledger-log.ts'
 import { versionLimits } from '../../../limits.ts'
 import type { DataVersions } from '../../cache/data-versions.ts'
 
-/** Interval at which the database is asked for the position again, in milliseconds. */
+/** Interval at which a stream looks whether its wait has ended, in milliseconds. */
 const lookMilliseconds = 1_000
 
 /**
  * The wait of a stream for its position, which the server that is read from does not have: a standby that lags behind will
- * have it, and after a failover that has lost it no server will.
+ * have it, and after a failover that has lost it no server will. The database is not asked meanwhile: after a failover all
+ * streams may wait at once, and this process hears of the commit that ends the wait.
  */
 export class AwaitedPosition {
   readonly #data: DataVersions
@@ -15,15 +17,10 @@ export class AwaitedPosition {
   #since: number | null = null
   #timer: NodeJS.Timeout | undefined
 
-  /** @param look reads the position again */
+  /** @param look looks whether the wait has ended; the newest commits wake the stream besides */
   constructor(data: DataVersions, look: () => void) {
     this.#data = data
     this.#look = look
-  }
-
-  /** Whether it is not yet time to read it again. */
-  get isResting(): boolean {
-    return this.#timer !== undefined
   }
 
   /** Whether it has been waited for as long as a request waits for its data version. */
@@ -31,17 +28,25 @@ export class AwaitedPosition {
     return this.#since !== null && performance.now() - this.#since >= versionLimits.waitMilliseconds
   }
 
+  /** Returns whether the server is known not to have a position, so that it need not be read. */
+  isAhead({ seq }: LedgerPosition): boolean {
+    const { newestSeq, isListening } = this.#data
+    if (newestSeq !== null) return seq > newestSeq
+    return this.#since !== null && !isListening
+  }
+
   /**
-   * Whether a server that still does not have it never will: this process has heard of every commit until the wait began, and
-   * the client had the position before.
+   * Returns whether no server will have a position: this process has heard of every commit until the wait began, and the
+   * client had the position before.
    */
-  get isLost(): boolean {
-    return this.isLate && this.#since !== null && this.#data.isProvenSince(this.#since)
+  isLost(position: LedgerPosition): boolean {
+    if (this.#since === null || !this.isLate || this.#data.hasReached(position)) return false
+    return this.#data.isProvenSince(this.#since)
   }
 
   wait(): void {
     this.#since ??= performance.now()
-    this.#timer = setTimeout(() => {
+    this.#timer ??= setTimeout(() => {
       this.#timer = undefined
       this.#look()
     }, lookMilliseconds)

@@ -116,11 +116,10 @@ export class LedgerFollower implements Follower, Resumable {
     if (position === null) return this.#reset()
     const following = tail.after(position)
     if (following !== 'old') return this.#take(following)
-    if (this.#awaited.isResting) return false
-    const { isLost } = this.#awaited
+    if (this.#awaited.isLost(position)) return this.#take('lost')
+    if (this.#awaited.isAhead(position)) return this.#await()
     return tail.read(position, filter.vaults && [...filter.vaults], (read) =>
-      // Another server may be read from since then.
-      read === 'beyond' && !(isLost && this.#awaited.isLost) ? this.#await() : this.#take(read),
+      read === 'beyond' ? this.#await() : this.#take(read),
     )
   }
 
