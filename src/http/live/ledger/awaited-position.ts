@@ -44,11 +44,14 @@ export class AwaitedPosition {
     return this.#data.isProvenSince(this.#since)
   }
 
-  wait(): void {
+  wait(position: LedgerPosition): void {
     this.#since ??= performance.now()
+    const wasAhead = this.isAhead(position)
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined
-      this.#look()
+      // It has come: the stream is woken when its commit has been read for all.
+      if (wasAhead && this.#data.hasReached(position)) this.wait(position)
+      else this.#look()
     }, lookMilliseconds)
   }
 

@@ -117,16 +117,16 @@ export class LedgerFollower implements Follower, Resumable {
     const following = tail.after(position)
     if (following !== 'old') return this.#take(following)
     if (this.#awaited.isLost(position)) return this.#take('lost')
-    if (this.#awaited.isAhead(position)) return this.#await()
+    if (this.#awaited.isAhead(position)) return this.#await(position)
     return tail.read(position, filter.vaults && [...filter.vaults], (read) =>
-      read === 'beyond' ? this.#await() : this.#take(read),
+      read === 'beyond' ? this.#await(position) : this.#take(read),
     )
   }
 
   /** Waits for a server that lags behind the position of the stream. */
-  #await(): Promise<boolean> {
+  #await(position: LedgerPosition): Promise<boolean> {
     const { connection, format } = this.#options
-    if (!this.#isClosed) this.#awaited.wait()
+    if (!this.#isClosed) this.#awaited.wait(position)
     if (this.#awaited.isLate) connection.tellStale(format.staleFrame)
     return Promise.resolve(false)
   }
