@@ -19,6 +19,7 @@ import { ledgerStreams } from './ledger/ledger-stream.ts'
 import { LedgerTail } from './ledger/ledger-tail.ts'
 import { graphqlStream } from './operations/graphql-stream.ts'
 import { liveOperations } from './operations/live-operations.ts'
+import { Resumptions } from './resumption.ts'
 import { vaultStream } from './vault-stream.ts'
 
 export interface LiveOptions {
@@ -76,10 +77,11 @@ export function createLive(options: LiveOptions): Live {
   const tail = new LedgerTail({ log: options.ledgerLog ?? noLedger, data, limits, fanOut })
   const evaluate = createEvaluate({ cache, data, produce, report })
   const operations = liveOperations(executor, report)
+  const resumptions = new Resumptions({ data, awaitVersion, fanOut })
   const beginLedgerStream = ledgerStreams({ connections, tail, data, onDelivery })
   return {
     stages: new Map([
-      [liveVaults.path, () => vaultStream({ connections, keys, evaluate, respond, data, awaitVersion, limits })],
+      [liveVaults.path, () => vaultStream({ connections, keys, evaluate, respond, resumptions, limits })],
       [liveEvents.path, () => eventStream({ operations, connections, beginLedgerStream })],
       [graphqlPath, graphqlStream({ operations, findDocument, connections, keys, evaluate, beginLedgerStream })],
     ]),

@@ -1,15 +1,11 @@
 import { canonicalAddress } from '../../graphql/canonical-address.ts'
-import { parseLedgerPosition } from '../../graphql/ledger-log.ts'
-import { versionLimits } from '../../limits.ts'
 import type { LiveLimits } from '../../limits/live.ts'
 import { answerUnread } from '../../rest/handler.ts'
 import { liveVaults } from '../../rest/live-routes.ts'
 import { BadParameter, readParameters } from '../../rest/parameters.ts'
 import { type Answer, problem } from '../../rest/problem.ts'
 import { EncodedResponse } from '../cache/encoded-response.ts'
-import type { DataVersions } from '../cache/data-versions.ts'
 import type { Exchange, Handler, Reply } from '../middleware.ts'
-import type { AwaitVersion } from '../middleware/min-data-version.ts'
 import { overloaded, refuse } from '../refuse.ts'
 import type { Respond } from '../produce.ts'
 import type { Evaluate } from './keys/evaluate.ts'
@@ -19,6 +15,7 @@ import type { LiveKeys } from './keys/live-keys.ts'
 import { noRoom, openAt, type Opening } from './keys/opening.ts'
 import { eventFrame } from './delivery/server-sent-events.ts'
 import { StreamedResponse } from './delivery/streamed-response.ts'
+import type { Resumption, Resumptions } from './resumption.ts'
 
 export interface VaultStreamOptions {
   readonly connections: LiveConnections
@@ -26,8 +23,7 @@ export interface VaultStreamOptions {
   readonly evaluate: Evaluate
   /** Answers the request for a snapshot. */
   readonly respond: Respond
-  readonly data: DataVersions
-  readonly awaitVersion: AwaitVersion
+  readonly resumptions: Resumptions
   readonly limits: LiveLimits
 }
 
@@ -44,27 +40,8 @@ const resetFrame = eventFrame({
 
 /** Serves `/live/vaults`: the snapshots of vaults, at once and on each change. */
 export function vaultStream(options: VaultStreamOptions): Handler {
-  const { connections, keys, evaluate, respond, data, awaitVersion, limits } = options
+  const { connections, keys, evaluate, respond, resumptions, limits } = options
   const evaluatePath = (path: string): Promise<Evaluation> => evaluate({ path, key: path, respond })
-
-  /** Returns the frame that begins the stream of a client which has had another before. */
-  async function resumption({ request, sender, onLeave }: Exchange): Promise<Buffer | null> {
-    const last = request.header('last-event-id')
-    if (last === null || last === '') return null
-    const askedAt = performance.now()
-    const refusal = await awaitVersion(last, sender, onLeave)
-    if (refusal === null) return null
-    if (refusal.status !== 503) return resetFrame
-    // A standby that lags behind will have the version. If every commit until now is here, it was lost by a failover.
-    const isProven = (): boolean => data.isProvenSince(askedAt)
-    await data.waitUntil(isProven, versionLimits.waitMilliseconds, onLeave)
-    return isProven() && !isReached(last) ? resetFrame : staleFrame
-  }
-
-  function isReached(version: string): boolean {
-    const position = parseLedgerPosition(version)
-    return position !== null && data.hasReached(position)
-  }
 
   /**
    * Makes the first response of a vault, unless other streams follow it: then it is there.
@@ -86,16 +63,27 @@ export function vaultStream(options: VaultStreamOptions): Handler {
     // All spellings of an address share one key.
     const paths = new Set(vaults.map((vault) => pathOf(canonicalAddress(vault))))
     const opening = [...paths].map((path) => refusalOf(path, sender, isWanted))
-    const [beginning, refusals] = await Promise.all([resumption(exchange), Promise.all(opening)])
-    const refused = refusals.find((refusal) => refusal !== null)
-    if (refused !== undefined) return inWordsOfVaults(refused)
+    const [resumption, refusals] = await Promise.all([resumptions.begin(exchange), Promise.all(opening)])
+    // A vault that is not there may be among what comes late.
+    const isComing = (status: number): boolean => resumption === 'late' && status === 404
+    const refused = refusals.find((refusal) => refusal !== null && !isComing(refusal.status)) ?? null
+    if (refused !== null) return inWordsOfVaults(refused)
     if (!keys.hasRoom(paths.size)) return noRoom()
     return new StreamedResponse((sink) => {
       if (sink === null) return place.release()
       const connection = connections.open(sink, place)
       connection.write(eventFrame({ retry: limits.retrySeconds * 1000 }))
-      if (beginning !== null) connection.write(beginning)
-      for (const path of paths) keys.follow(snapshotSource(path, evaluatePath), connection)
+      const follow = (resumed: Resumption): void => {
+        if (resumed === 'lost') connection.write(resetFrame)
+        for (const path of paths) keys.follow(snapshotSource(path, evaluatePath), connection)
+      }
+      if (resumption !== 'late') return follow(resumption)
+      connection.tellStale(staleFrame)
+      const giveBack = keys.reserve(paths.size, connection)
+      resumptions.hold(exchange, connection, (resumed) => {
+        giveBack()
+        follow(resumed)
+      })
     })
   }
 

@@ -1,5 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { readVersionAt } from '../../../src/database/read/commit-log.ts'
+import { DatabaseUnavailable } from '../../../src/database/errors.ts'
 import { DataVersions } from '../../../src/http/cache/data-versions.ts'
 import { createLedgerLog, type LedgerPosition } from '../../../src/graphql/ledger-log.ts'
 import { versionLimits } from '../../../src/limits.ts'
@@ -19,11 +21,14 @@ let reached: LedgerPosition
 let now: number
 /** Reads of rows from the database. */
 let reads: number
+/** Lookups of old versions that succeed. */
+let lookups: number
 
 beforeEach(async () => {
   database = await emptyDatabase()
   now = midnight
   reads = 0
+  lookups = Infinity
   await apply(database, [strategy('calm'), opened(vault, 'calm', ++now), deposit(vault, ++now, '100')])
   const log = createLedgerLog(database)
   reached = await log.end()
@@ -32,6 +37,8 @@ beforeEach(async () => {
   data.committed(versionOf(reached))
   standby = await liveGateway(database, {
     data,
+    versionAt: (seq) =>
+      lookups-- > 0 ? readVersionAt(database, seq) : Promise.reject(new DatabaseUnavailable('too many ask')),
     ledgerLog: {
       end: () => Promise.resolve(reached),
       after: async (asked, vaults) => {
@@ -113,13 +120,16 @@ describe('rows behind a position that a standby has not reached yet', () => {
         follow('/live/events', { 'last-event-id': n < 10 ? id : `${reached.seq + 5}.42` }),
       ),
     )
+    await wait(500)
+    reads = 0
     await wait(long)
+    expect(reads).toBe(0)
     replay(position)
     await Promise.all(clients.slice(0, 10).map((client) => client.until('fresh', 1)))
     data.upToDate(performance.now())
     await Promise.all(clients.slice(10).map((client) => client.until('reset', 1)))
-    // Those that begin and those that are replayed, for all of them together.
-    expect(reads).toBeLessThan(clients.length / 2)
+    // The commit that is replayed is read once for all of them.
+    expect(reads).toBeLessThan(5)
     for (const client of clients) client.close()
   })
 
@@ -154,11 +164,86 @@ describe('rows behind a position that a standby has not reached yet', () => {
 })
 
 describe('snapshots after a version that a standby has not reached yet', () => {
-  test('are said to be out of date', async () => {
+  test('are held back until it has, also where the vault is unchanged, and said to be out of date meanwhile', async () => {
     const position = await commit()
     const client = await follow(`/live/vaults?vault=${vault}`, { 'last-event-id': position.version ?? '' })
+    await wait(long)
+    expect(eventsOf(client)).toEqual(['stale'])
+    reached = position
+    data.committed(versionOf(position))
+    standby.app.live.committed({ tags: ['another'] })
+    const [snapshot] = await client.until('snapshot', 1)
+    expect(snapshot?.id).toBe(position.version)
+    expect(eventsOf(client)).toEqual(['stale', 'snapshot'])
+    client.close()
+  })
+
+  test('are held back also where the standby does not have the vault yet', async () => {
+    const late = addressOf(2)
+    const client = await follow(`/live/vaults?vault=${late}`, { 'last-event-id': `${reached.seq + 1}.42` })
+    expect(client.status).toBe(200)
+    await apply(database, [opened(late, 'calm', ++now), deposit(late, ++now, '100')])
+    const position = await createLedgerLog(database).end()
+    replay(position)
+    await client.until('snapshot', 1)
+    // Its number is that of a commit of another history.
+    expect(eventsOf(client)).toEqual(['stale', 'reset', 'snapshot'])
+    client.close()
+  })
+
+  test('are reset when it is proven later that every commit until then is here', async () => {
+    const client = await follow(`/live/vaults?vault=${vault}`, { 'last-event-id': `${reached.seq + 5}.42` })
+    await wait(200)
+    expect(eventsOf(client)).toEqual(['stale'])
+    data.upToDate(performance.now())
+    await client.until('snapshot', 1)
+    expect(eventsOf(client)).toEqual(['stale', 'reset', 'snapshot'])
+    client.close()
+  })
+
+  test('are held back for a new server that lags behind as well', async () => {
+    const position = await commit()
+    const client = await follow(`/live/vaults?vault=${vault}`, { 'last-event-id': position.version ?? '' })
+    const before = performance.now()
+    moveTo(reached)
+    data.upToDate(before)
+    await wait(200)
+    expect(eventsOf(client)).toEqual(['stale'])
+    replay(position)
     await client.until('snapshot', 1)
     expect(eventsOf(client)).toEqual(['stale', 'snapshot'])
+    client.close()
+  })
+
+  test('are said to be out of date once where commits are not heard of, after one wait', async () => {
+    data.listening(false)
+    standby.app.live.listening(false)
+    const begunAt = performance.now()
+    const client = await follow(`/live/vaults?vault=${vault}`, { 'last-event-id': reached.version ?? '' })
+    expect(performance.now() - begunAt).toBeLessThan(1.75 * versionLimits.waitMilliseconds)
+    await wait(200)
+    expect(eventsOf(client)).toEqual(['stale'])
+    moveTo(reached)
+    await client.until('snapshot', 1)
+    expect(eventsOf(client)).toEqual(['stale', 'snapshot'])
+    client.close()
+  })
+
+  test.each([
+    ['the same history', (version: string) => version, ['stale', 'snapshot']],
+    ['another history', (version: string) => `${Number.parseInt(version, 10)}.42`, ['stale', 'reset', 'snapshot']],
+  ])('are held back while too many versions are looked up, one of %s', async (_, idOf, events) => {
+    const old = reached
+    replay(await commit())
+    // The first version is in the log alone.
+    moveTo(reached)
+    lookups = 0
+    const client = await follow(`/live/vaults?vault=${vault}`, { 'last-event-id': idOf(old.version ?? '') })
+    await wait(200)
+    expect(eventsOf(client)).toEqual(['stale'])
+    lookups = Infinity
+    await client.until('snapshot', 1)
+    expect(eventsOf(client)).toEqual(events)
     client.close()
   })
 

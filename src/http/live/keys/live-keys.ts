@@ -102,6 +102,21 @@ export class LiveKeys implements LiveKeyHost {
     return evaluation
   }
 
+  /**
+   * Keeps room for responses that a stream will follow later, unless it closes before.
+   * @returns gives it back; further calls have no effect
+   */
+  reserve(follows: number, connection: LiveConnection): () => void {
+    let reserved = follows
+    this.#follows += reserved
+    const giveBack = (): void => {
+      this.#follows -= reserved
+      reserved = 0
+    }
+    connection.onClose(giveBack)
+    return giveBack
+  }
+
   /** Makes a stream follow a source until it closes. */
   follow(source: LiveSource, connection: LiveConnection): void {
     const key = this.#keys.get(source.name) ?? new LiveKey(source, this)
