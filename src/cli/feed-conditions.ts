@@ -112,6 +112,12 @@ export function pathWatcher(name: string, log: Log, monitor: FeedMonitor): PathW
     onRotated(files) {
       log.info(`${name} was rotated. What is not applied of ${files.join(', ')} is read first`)
     },
+    onLeft(file) {
+      log.warn(
+        `${file} is still written to, though two files have taken its place: its lines from now on are not applied. End the ` +
+          'process that writes to it; npm run ingest applies them, unless facts of their vaults that are newer come first',
+      )
+    },
     onChangedInPlace() {
       log.warn(
         `${name} was changed in place, before the line that was read last. It is read from its beginning, and what is known ` +

@@ -1,6 +1,5 @@
 import { type FileHandle, open } from 'node:fs/promises'
 import { setTimeout as wait } from 'node:timers/promises'
-import { LRUCache } from 'lru-cache'
 import { type ValidationIssue, UnwritableRejects } from './errors.ts'
 import { lineDigest } from './fact/digest.ts'
 import { type Line, maxKeptBytes, readLines } from './reading/lines.ts'
@@ -39,8 +38,8 @@ class RejectsFile implements Rejects {
   #inode = ''
   /** End of the last whole line that was read. */
   #bytesRead = 0
-  /** Keys of its newest lines. */
-  readonly #held = new LRUCache<string, true>({ max: heldLines })
+  /** Keys of its newest lines, the oldest first. */
+  readonly #held = new Set<string>()
   /** A line of which a full disk took only a part. */
   #unfinished: UnfinishedLine | null = null
 
@@ -119,11 +118,17 @@ class RejectsFile implements Rejects {
     for await (const lines of readLines(readBytes(handle, this.#bytesRead, size), start)) {
       for (const { bytes, length, endByte } of lines) {
         if (endsWithinLine && endByte === size) continue
-        this.#held.set(keyOf(bytes, length), true)
+        this.#hold(keyOf(bytes, length))
         this.#bytesRead = endByte
       }
     }
     return size
+  }
+
+  #hold(key: string): void {
+    this.#held.add(key)
+    const [oldest = ''] = this.#held
+    if (this.#held.size > heldLines) this.#held.delete(oldest)
   }
 }
 

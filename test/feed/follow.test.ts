@@ -214,7 +214,7 @@ describe('a feed that is followed again', () => {
       const told: unknown[] = []
       const watcher = {
         ...{ onMissing: told.push, onFound: told.push, onRotated: told.push },
-        ...{ onChangedInPlace: told.push, onLateLines: told.push, onGzipEnd: told.push },
+        ...{ onChangedInPlace: told.push, onLateLines: told.push, onGzipEnd: told.push, onLeft: told.push },
         onOtherFile: (position: unknown) => void told.push(position),
       }
       const open = () => followedSource(feed, last, new AbortController().signal, watcher)

@@ -28,7 +28,7 @@ const linesOf = async (): Promise<unknown[]> => {
   return lines.map((line) => (JSON.parse(line) as { line: number }).line)
 }
 
-/** What all open files inherit. */
+/** Returns the methods of open files. */
 async function prototypeOfFiles(): Promise<FileHandle> {
   const handle = await open(file, 'a')
   await handle.close()

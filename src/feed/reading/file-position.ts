@@ -1,5 +1,5 @@
 import type { FileHandle } from 'node:fs/promises'
-import type { FeedPosition } from '../../database/write/feed.ts'
+import { type FeedPosition, isSamePosition } from '../../database/write/feed.ts'
 import { UnreadableFeed } from '../errors.ts'
 import { lineDigest } from '../fact/digest.ts'
 import { maxLineBytes } from '../fact/parse.ts'
@@ -112,4 +112,14 @@ async function readApplied(
 function lastLineDigest(bytes: Buffer): string {
   const line = bytes.at(-1) === 0x0a ? bytes.subarray(0, -1) : bytes
   return lineDigest(line.subarray(line.lastIndexOf(0x0a) + 1))
+}
+
+/** Tells whether a position belongs to a file, or to its beginning, which is the end of the file before. */
+export async function isFrom(
+  file: { readonly handle: FileHandle; readonly beganAfter: FeedPosition | null | undefined } | null,
+  position: FeedPosition | null,
+): Promise<boolean> {
+  if (file === null) return false
+  const { handle, beganAfter } = file
+  return (beganAfter !== undefined && isSamePosition(beganAfter, position)) || containsPosition(handle, position)
 }

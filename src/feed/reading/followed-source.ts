@@ -1,11 +1,11 @@
 import type { FileHandle } from 'node:fs/promises'
 import path from 'node:path'
-import { type FeedPosition, isSamePosition } from '../../database/write/feed.ts'
+import type { FeedPosition } from '../../database/write/feed.ts'
 import { UnrepeatableFeed } from '../errors.ts'
 import type { SourceEnd } from '../reach.ts'
 import { gzipReader, plainReader } from './content-reader.ts'
 import { noProgress } from './decompress.ts'
-import { atBeginning, beginsLike, containsPosition, type FileStart, isAhead, startOf } from './file-position.ts'
+import { atBeginning, beginsLike, containsPosition, type FileStart, isAhead, isFrom, startOf } from './file-position.ts'
 import { growingFile, type PathWatcher } from './growing-file.ts'
 import { inPlaceChanges } from './in-place-changes.ts'
 import { isGzipFile, openFeed, openIfThere } from './open-file.ts'
@@ -128,8 +128,8 @@ async function followed(file: FollowedFile, from: FileStart): Promise<ByteSource
     ...{ handle, name, signal, watcher, reader, changes, successors: file.successors },
     atEnd: (end) => listener(end),
     openMissed: (successor, sinceNs) => openMissed({ ...file, prefix: from.prefix, successor, sinceNs }),
-    hasLateLines: () => hasLateLines(earlier),
-    mayGoBack: (isLast) => detours.mayBegin(isLast),
+    hasLateLines: () => hasLateLines(earlier, detours),
+    mayGoBack: (isLast) => (isLast ? detours.mayBeginLast(handle) : detours.mayBegin()),
   })
   return {
     ...{ name, ...from, chunks: withReadName(growing.chunks, name, handle), progress },
@@ -153,7 +153,8 @@ async function followed(file: FollowedFile, from: FileStart): Promise<ByteSource
       }
       const [successor, ...others] = successors
       if (ending === null || successor === undefined) return null
-      detours.end()
+      if (earlier !== null && (await hasLateLines(earlier, detours)))
+        watcher?.onLeft(await readName(name, earlier.handle))
       await earlier?.handle.close()
       file.finished.add(await fileVersion(handle))
       const left = { handle, beganAfter, bytesRead: isGzip ? Infinity : from.prefix.bytes }
@@ -198,16 +199,6 @@ async function reopened(
   if (earlier === null || !(isOfEarlier || position === null)) return followed({ ...file, successors }, from)
   const opened = { ...earlier, earlier: null, successors: [handle, ...successors] }
   return followed({ ...file, ...opened }, await startOf(earlier.handle, position, signal))
-}
-
-/** Tells whether a position belongs to a file, or to its beginning, which is the end of the file before. */
-async function isFrom(
-  file: Pick<FollowedFile, 'handle' | 'beganAfter'> | null,
-  position: FeedPosition | null,
-): Promise<boolean> {
-  if (file === null) return false
-  const { handle, beganAfter } = file
-  return (beganAfter !== undefined && isSamePosition(beganAfter, position)) || containsPosition(handle, position)
 }
 
 /** Explains why a file that replaced others cannot be continued. */

@@ -8,6 +8,8 @@ import { openIfThere } from './open-file.ts'
 const pollMilliseconds = 200
 /** A replaced file is closed when nothing was appended to it during this many polls: 1 s. */
 const quietPolls = 5
+/** One that is still written to is closed after this many polls, 3 s: lines that come later are read late. */
+const mostPolls = 15
 /** A rotation leaves no file at the path for a moment: it is reported after this many polls, 5 s. */
 const missingPolls = 25
 
@@ -25,6 +27,8 @@ export interface PathWatcher {
    * @param files their paths, the oldest first
    */
   onRotated(files: readonly string[]): void
+  /** Called with a file that is still written to, and is read no more since two others have taken its place. */
+  onLeft(file: string): void
   /** Called where the file was changed in place before the line that was read last: it is read from its beginning. */
   onChangedInPlace(): void
   /** Called where the file before this one was written to after this one was begun: the rest of it is read. */
@@ -74,46 +78,56 @@ export interface GrowingFile {
   readonly takeSuccessors: () => readonly FileHandle[]
 }
 
+/** How often a file that has a successor was at its end. */
+interface Polls {
+  /** Since the last bytes came. */
+  readonly quiet: number
+  readonly all: number
+}
+
 /**
- * Reads a file as it grows. After it was renamed, removed or replaced, it is read until nothing is appended any more
- * and the file at its path has data, or one that stood there in between is found, because a producer may write to the
- * renamed file until it opens the new one. The file stays open.
+ * Reads a file as it grows. After it was renamed, removed or replaced, it is read until nothing is appended any more, or
+ * for some time, and the file at its path has data, or one that stood there in between is found, because a producer may
+ * write to the renamed file until it opens the new one. The file stays open.
  */
 export function growingFile(options: GrowingFileOptions): GrowingFile {
   const { name, reader, changes, atEnd, signal } = options
   let { successors } = options
   let ending: Ending | null = null
   /** Opens the files that replace it, and tells whether it is read no longer. */
-  const isReplaced = async (isElsewhere: boolean, quiet: number, sinceNs: bigint): Promise<boolean> => {
+  const isReplaced = async (isElsewhere: boolean, polls: Polls, sinceNs: bigint): Promise<boolean> => {
     const [successor] = successors
     if (successor === undefined) {
       const opened = isElsewhere ? await openIfThere(name) : null
       if (opened !== null) successors = [opened]
       return false
     }
-    if (quiet < quietPolls) return false
-    const isAlone = quiet === quietPolls && successors.length === 1
-    if (isAlone) successors = [...(await options.openMissed(successor, sinceNs)), successor]
+    const isLong = polls.all >= mostPolls && !reader.isWithinLine()
+    if (polls.quiet < quietPolls && !isLong) return false
+    const isFirst = polls.quiet === quietPolls || polls.all === mostPolls
+    if (isFirst && successors.length === 1) successors = [...(await options.openMissed(successor, sinceNs)), successor]
     return isElsewhere || successors.length > 1 || (await successor.stat()).size > 0
   }
   async function* chunks(): AsyncGenerator<Buffer> {
     const watched = await watchPath(options)
-    let quiet = 0
+    const polls = { quiet: 0, all: 0 }
     try {
       while (!signal.aborted) {
         const lookedAtMilliseconds = performance.now()
         const chunk = await reader.read()
         if (chunk.length > 0) {
-          quiet = 0
+          polls.quiet = 0
           yield chunk
           continue
         }
         const [successor = null] = successors
-        quiet = successor === null ? 0 : quiet + 1
+        const more = successor === null ? 0 : 1
+        polls.quiet += more
+        polls.all += more
         const leads = await watched.leadsTo(successor)
-        if (await isReplaced(leads === 'another file', quiet, watched.seenAtNs())) ending = 'replaced'
+        if (await isReplaced(leads === 'another file', polls, watched.seenAtNs())) ending = 'replaced'
         // An empty file at the path has no more than this one.
-        const isAtEnd = leads === 'this file' && ending === null && (successor === null || quiet >= quietPolls)
+        const isAtEnd = leads === 'this file' && ending === null && (successor === null || polls.quiet >= quietPolls)
         const isLate = await options.hasLateLines()
         if (isAtEnd && !isLate) await atEnd({ lookedAtMilliseconds, isWithinLine: reader.isWithinLine() })
         if ((await changes?.wereFound(ending !== null)) === true) ending = 'changed in place'

@@ -460,6 +460,7 @@ test('a followed file that is mended in place, before what was read last, is rea
     ...{
       onRotated: () => undefined,
       onLateLines: () => undefined,
+      onLeft: () => undefined,
       onGzipEnd: () => undefined,
       onChangedInPlace: () => void told.push('changed'),
     },

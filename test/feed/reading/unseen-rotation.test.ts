@@ -268,6 +268,26 @@ test.each([
   },
 )
 
+test('a file that is written to without end keeps no later one waiting, and the log names it', async () => {
+  await writeFile(feed, feedText(start))
+  await follow()
+  await becomes('100')
+  await link(feed, `${feed}.1`)
+  await replaceBy(lineOf(first))
+  await becomes('101')
+  let late = midnight + 20
+  const writing = setInterval(() => void appendFile(`${feed}.1`, lineOf(mark(vaultB, late++, '5'))), 100)
+  try {
+    await pause(1_000)
+    await link(feed, `${feed}.2`)
+    await replaceBy(lineOf(second))
+    await becomes('102')
+    expect(said).toMatch(/feed\.ndjson\.1 is still written to, though two files have taken its place/)
+  } finally {
+    clearInterval(writing)
+  }
+}, 60_000)
+
 describe('what is wrong with a rotated file names that file', () => {
   const bad = '{"kind":"trade"}\n'
 

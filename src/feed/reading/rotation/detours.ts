@@ -1,24 +1,34 @@
+import type { FileHandle } from 'node:fs/promises'
+
 /** Detours take at most this part of the time, however often lines come late. */
 const maxPart = 1 / 20
 
 /**
  * Limits how often a file is left for the one before it, to which a producer goes on writing: each time both are read
- * again from where that one began.
+ * again from where that one began. Before a file is left for the next one there is a last detour.
  */
 export class Detours {
   #begunMilliseconds: number | null = null
   #nextMilliseconds = 0
+  readonly #hadLast = new WeakSet<FileHandle>()
 
-  /** @param isLast whether there is no later time for it */
-  mayBegin(isLast: boolean): boolean {
-    return isLast || performance.now() >= this.#nextMilliseconds
+  /** Tells whether a file may be left for the one before it. */
+  mayBegin(): boolean {
+    return performance.now() >= this.#nextMilliseconds
+  }
+
+  /** Tells the same of a file that is left for the next one otherwise: once. */
+  mayBeginLast(file: FileHandle): boolean {
+    if (this.#hadLast.has(file)) return false
+    this.#hadLast.add(file)
+    return true
   }
 
   begin(): void {
     this.#begunMilliseconds = performance.now()
   }
 
-  /** Ends the detour, if there is one. */
+  /** Ends the detour, if there is one: the file that was left has been read to its end again. */
   end(): void {
     if (this.#begunMilliseconds === null) return
     const now = performance.now()

@@ -1,6 +1,7 @@
 import type { FileHandle } from 'node:fs/promises'
 import type { FeedPosition } from '../../../database/write/feed.ts'
 import { isGzipFile } from '../open-file.ts'
+import type { Detours } from './detours.ts'
 import { openRotated, writtenLast } from './rotated-files.ts'
 
 /** The file that another one replaced, kept open because a failover may lose facts of it, or more may come to it. */
@@ -12,9 +13,11 @@ export interface EarlierFile {
   readonly bytesRead: number
 }
 
-/** Tells whether a file was written to after it was left. */
-export async function hasLateLines(earlier: EarlierFile | null): Promise<boolean> {
-  return earlier !== null && (await earlier.handle.stat()).size > earlier.bytesRead
+/** Tells whether a file was written to after it was left, when the one behind it is at its end. */
+export async function hasLateLines(earlier: EarlierFile | null, detours: Detours): Promise<boolean> {
+  if (earlier === null) return false
+  detours.end()
+  return (await earlier.handle.stat()).size > earlier.bytesRead
 }
 
 /**
