@@ -3,7 +3,7 @@ import { createGatewayClient } from './data/gateway-client.ts'
 import { ListCache } from './data/lists/list-cache.ts'
 import { SurroundingsContext, useChanges, useGatewayState } from './data/hooks.ts'
 import { usePageState } from './page-history.ts'
-import { allVaults, type PageState, wholeUniverse } from './page-state.ts'
+import { allVaults, isAddressText, type PageState, wholeUniverse } from './page-state.ts'
 import { KeyForm } from './panels/key-form.tsx'
 import { NavigateContext, PageLink } from './panels/page-link.tsx'
 import { StatusLine } from './panels/status-line.tsx'
@@ -26,7 +26,7 @@ export function Explorer({ nowSeconds, needsKey }: ExplorerProps) {
   const asksForKey = isRefused || (needsKey && key === null)
   const client = useMemo(() => (asksForKey ? null : createGatewayClient(key)), [key, asksForKey])
   const lists = useMemo(() => new ListCache(), [client])
-  const [changes, change] = useChanges(client, state.view === 'vault' ? state.address : null)
+  const [changes, change] = useChanges(client, vaultOf(state))
   const dataState = useGatewayState(client, change)
   const onKeyRefused = (): void => setRefused(true)
   const surroundings = client === null ? null : { client, lists, changes, nowSeconds, onKeyRefused }
@@ -80,6 +80,11 @@ export function Explorer({ nowSeconds, needsKey }: ExplorerProps) {
       </footer>
     </NavigateContext.Provider>
   )
+}
+
+/** Returns the vault whose changes the page shows; null where it is of all data. */
+function vaultOf(state: PageState): string | null {
+  return state.view === 'vault' && isAddressText(state.address) ? state.address : null
 }
 
 function View({ state }: { readonly state: PageState }) {

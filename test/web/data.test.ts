@@ -92,10 +92,14 @@ describe('the state of the page', () => {
     expect(readPageState(hrefOf(state).slice('./'.length))).toEqual(state)
   })
 
-  test.each(['?vault=1', '?view=x&sort=constructor&status=,,x', '?owner=0x&least=-1', '?direction=up'])(
+  test.each(['?view=x&sort=constructor&status=,,x', '?owner=0x&least=-1', '?direction=up'])(
     'is the list of all vaults for %s',
     (search) => expect(readPageState(search)).toEqual(allVaults),
   )
+
+  test('has the address of a vault as the link has it, also where that is cut off', () => {
+    expect(readPageState('?vault=0x12&since=x&types=fee,nothing')).toEqual({ ...vaultState('0x12'), types: ['FEE'] })
+  })
 })
 
 describe('a search', () => {

@@ -69,7 +69,7 @@ export function Figure({
   )
 }
 
-/** Returns the beginning and the end of an address. */
+/** Returns the beginning and the end of an address; of a link that was cut off, all that there is. */
 export function shortAddress(address: string): string {
-  return `${address.slice(0, 8)}…${address.slice(-6)}`
+  return address.length < 20 ? address : `${address.slice(0, 8)}…${address.slice(-6)}`
 }

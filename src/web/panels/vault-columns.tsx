@@ -13,38 +13,35 @@ export const vaultColumns: readonly Column<ListedVault>[] = [
     name: 'Vault',
     classes: 'vault',
     isHeading: true,
-    cell: ({ address, status, strategy }) => (
+    cell: ({ address, strategy }) => (
       <>
         <PageLink to={vaultState(address)} title={address} class="address">
           {shortAddress(address)}
         </PageLink>
         <span class="faint">{strategy.name}</span>
-        <span class="narrow">
-          <StatusBadge status={status} />
-        </span>
       </>
     ),
   },
-  { name: 'Status', classes: 'status wide', cell: ({ status }) => <StatusBadge status={status} /> },
+  { name: 'Status', classes: 'status', cell: ({ status }) => <StatusBadge status={status} /> },
   { name: 'Value', classes: 'number', cell: ({ valueUsd }) => <Usd amount={valueUsd} isRounded /> },
   { name: 'Gain', classes: 'number', cell: ({ netUsd }) => <Usd amount={netUsd} isGain isRounded /> },
   {
     name: 'by strategy',
-    classes: 'number wide',
+    classes: 'number',
     cell: ({ strategyDeltaUsd }) => <Usd amount={strategyDeltaUsd} isGain isRounded />,
   },
   {
     name: 'by market',
-    classes: 'number wide',
+    classes: 'number',
     cell: ({ marketDeltaUsd }) => <Usd amount={marketDeltaUsd} isGain isRounded />,
   },
-  { name: 'APR', classes: 'number apr wide', cell: ({ strategy }) => <Fraction value={strategy.liveApr} /> },
+  { name: 'APR', classes: 'number apr', cell: ({ strategy }) => <Fraction value={strategy.liveApr} /> },
   {
     name: 'Trend',
-    classes: 'trend wide',
+    classes: 'trend',
     cell: ({ equity }) => <Sparkline gains={equity.map(({ netUsd }) => netUsd)} />,
   },
-  { name: 'Newest fact', classes: 'time wide', cell: ({ updatedAt }) => <TimeAgo seconds={updatedAt} /> },
+  { name: 'Newest fact', classes: 'time', cell: ({ updatedAt }) => <TimeAgo seconds={updatedAt} /> },
 ]
 
 /** The fields that the server orders vaults by, by the column. */

@@ -25,6 +25,7 @@ export function StrategiesView() {
         csv={strategies === undefined ? null : () => strategyTable(strategies)}
         file="strategies"
       >
+        {strategies?.length === 0 && <p class="faint">No strategy is published yet.</p>}
         <div class="cards">
           {strategies?.map((strategy) => (
             <StrategyCard key={strategy.id} strategy={strategy} />

@@ -71,7 +71,13 @@ function AssetsPanel({ state }: { readonly state: UniversePageState }) {
           ))}
         </select>
       </label>
-      <Table name="Assets" columns={columns} rows={universe?.assets ?? []} keyOf={({ symbol }) => symbol} />
+      <Table
+        name="Assets"
+        columns={columns}
+        rows={universe?.assets}
+        keyOf={({ symbol }) => symbol}
+        empty={state.category === null ? 'No asset passes the screen.' : 'No asset of this category passes the screen.'}
+      />
     </Panel>
   )
 }
@@ -97,7 +103,7 @@ function PoolsPanel({ state }: { readonly state: UniversePageState }) {
           Pairs with {state.asset}. <PageLink to={{ ...state, asset: null }}>Show all pairs</PageLink>
         </p>
       )}
-      <Table name="Pairs" columns={pairColumns} rows={pairs ?? []} keyOf={pairName} />
+      <Table name="Pairs" columns={pairColumns} rows={pairs} keyOf={pairName} empty="No such pair passes the screen." />
     </Panel>
   )
 }

@@ -1,6 +1,7 @@
+import type { ComponentChildren } from 'preact'
 import { VaultFiguresDocument, type VaultFiguresQuery } from '../documents.generated.ts'
 import { useQuery } from '../data/hooks.ts'
-import { allVaults, type VaultPageState } from '../page-state.ts'
+import { allVaults, isAddressText, type VaultPageState } from '../page-state.ts'
 import { EquityPanel } from '../panels/vault/equity.tsx'
 import { FeesPanel } from '../panels/vault/fees.tsx'
 import { LedgerPanel } from '../panels/vault/ledger.tsx'
@@ -13,6 +14,28 @@ type VaultFigures = NonNullable<VaultFiguresQuery['vault']>
 
 /** A vault: its figures, equity, positions, fees and ledger. */
 export function VaultView({ state }: { readonly state: VaultPageState }) {
+  if (isAddressText(state.address)) return <KnownVault state={state} />
+  return (
+    <NoVault address={state.address}>
+      This is not the address of a vault, which has 0x and 40 digits from 0 to 9 and a to f. Is the link complete?
+    </NoVault>
+  )
+}
+
+function NoVault({ address, children }: { readonly address: string; readonly children: ComponentChildren }) {
+  return (
+    <>
+      <h1 tabIndex={-1}>
+        Vault <span class="address">{address}</span>
+      </h1>
+      <p role="alert" class="banner">
+        {children} <PageLink to={allVaults}>All vaults</PageLink>
+      </p>
+    </>
+  )
+}
+
+function KnownVault({ state }: { readonly state: VaultPageState }) {
   const variables = { address: state.address }
   const figures = useQuery(VaultFiguresDocument, variables)
   const vault = figures.data?.vault
@@ -22,12 +45,12 @@ export function VaultView({ state }: { readonly state: VaultPageState }) {
       typeof value === 'object' && value !== null ? [] : [[name, value]],
     ),
   })
+  if (vault === null) return <NoVault address={state.address}>No vault is known at this address.</NoVault>
   return (
     <>
       <h1 tabIndex={-1}>
         Vault <span class="address">{vault?.address ?? state.address}</span>
       </h1>
-      {vault === null && <p role="alert">No vault is known at this address.</p>}
       {vault?.suspension != null && (
         <div class="banner" role="status">
           <strong>Suspended</strong> since <Time seconds={vault.suspension.since} />: {vault.suspension.reason}.
@@ -38,12 +61,12 @@ export function VaultView({ state }: { readonly state: VaultPageState }) {
         title="Figures"
         document={VaultFiguresDocument}
         {...{ variables, state: figures }}
-        csv={vault == null ? null : table(vault)}
+        csv={vault === undefined ? null : table(vault)}
         file={`${state.address}-figures`}
       >
-        {vault != null && <Figures vault={vault} />}
+        {vault !== undefined && <Figures vault={vault} />}
       </Panel>
-      {vault != null && (
+      {vault !== undefined && (
         <>
           <EquityPanel state={state} updatedAt={vault.updatedAt} />
           <PositionsPanel address={state.address} />

@@ -59,9 +59,12 @@ export function VaultsView({ state }: { readonly state: VaultsPageState }) {
           columns={vaultColumns}
           headingOf={({ name }) => headingOf(name, state, navigate)}
           list={list}
-          total={total ?? 0}
+          total={total}
           keyOf={({ id }) => id}
           rowsName="vaults"
+          empty={
+            Object.keys(variables.where).length === 0 ? 'No vault is known yet.' : 'No vault matches these filters.'
+          }
         />
       </Panel>
     </>

@@ -3,7 +3,7 @@ import { Component, type ComponentChildren } from 'preact'
 /** A column of a table. */
 export interface Column<Row> {
   readonly name: string
-  /** `number` ones stand on the right, `wide` ones are left out on a narrow screen. */
+  /** `number` ones stand on the right. */
   readonly classes?: string
   /** Whether its cells are the headings of their rows. */
   readonly isHeading?: boolean
@@ -44,7 +44,7 @@ interface CellsProps<Row> {
   readonly row: Row
 }
 
-/** The cells of a row, rendered again only where the row has other contents. */
+/** The cells of a row, rendered again only where the row has other contents. A narrow screen shows the columns' names in them. */
 export class RowCells<Row> extends Component<CellsProps<Row>> {
   override shouldComponentUpdate({ columns, row }: Readonly<CellsProps<Row>>): boolean {
     if (columns !== this.props.columns) return true
@@ -59,7 +59,7 @@ export class RowCells<Row> extends Component<CellsProps<Row>> {
           {cell(row)}
         </th>
       ) : (
-        <td key={name} class={classes}>
+        <td key={name} class={classes} data-name={name}>
           {cell(row)}
         </td>
       ),

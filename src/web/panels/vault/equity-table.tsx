@@ -27,7 +27,15 @@ export function EquityTable({ equity }: { readonly equity: Points }) {
   return (
     <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
       <summary>The points of the chart as a table</summary>
-      {isOpen && <Table name="Equity" columns={columns} rows={equity} keyOf={({ ts }, index) => `${ts}-${index}`} />}
+      {isOpen && (
+        <Table
+          name="Equity"
+          columns={columns}
+          rows={equity}
+          keyOf={({ ts }, index) => `${ts}-${index}`}
+          empty="No equity is recorded in this window."
+        />
+      )}
     </details>
   )
 }

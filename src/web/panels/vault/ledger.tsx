@@ -54,9 +54,10 @@ export function LedgerPanel({ state }: { readonly state: VaultPageState }) {
         name="Ledger"
         columns={columns}
         list={list}
-        total={events?.totalCount ?? 0}
+        total={events?.totalCount}
         keyOf={({ id }) => id}
         rowsName="rows"
+        empty={type === null ? 'The ledger has no rows yet.' : 'The ledger has no rows of these types.'}
       />
     </Panel>
   )
@@ -72,7 +73,7 @@ function columnsOf(chainId: number | null): readonly Column<Row>[] {
     { name: 'Time', classes: 'time', cell: ({ ts }) => <Time seconds={ts} /> },
     { name: 'Type', classes: 'type', cell: ({ type }) => words(type) },
     { name: 'Amount', classes: 'number', cell: ({ amountUsd }) => amountUsd !== null && <Usd amount={amountUsd} /> },
-    { name: 'Position or reason', classes: 'reason wide', cell: ({ reason, positionId }) => reason ?? positionId },
+    { name: 'Position or reason', classes: 'reason', cell: ({ reason, positionId }) => reason ?? positionId },
     { name: 'Transaction', classes: 'hash', cell: ({ txHash }) => <Transaction txHash={txHash} chainId={chainId} /> },
   ]
 }

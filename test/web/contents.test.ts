@@ -1,0 +1,175 @@
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { FactInput } from '../../src/feed/fact/fact.ts'
+import { noBrowser, openBrowser } from '../support/browser.ts'
+import { createDatabase, emptyDatabase, type TestDatabase } from '../support/database.ts'
+import { openExplorer, pageFolders, rowsOf } from '../support/explorer.ts'
+import { liveGateway, type LiveGateway } from '../support/live.ts'
+import { addressOf, apply, deposit, event, mark, midnight, opened, owner } from '../support/world.ts'
+
+const vault = addressOf(1)
+const word = 'Donaudampfschiffahrtsgesellschaftskapitän'.repeat(3)
+const odd = '<b>Ünï</b> & "quoted" \' 🚀 مرحبا'
+const symbol = 'AVERYLONGSYMBOLOFATOKEN'
+const venue = 'a-very-long-venue-name-with-dashes'
+const greatest = '12345678901234.123456'
+
+const strategies = [
+  ['odd & <x>/?#', odd],
+  ['long', word],
+] as const
+
+/** A world whose names are long or odd, and whose amounts are as large as they can be. */
+const facts: readonly FactInput[] = [
+  ...strategies.map(([id, name]): FactInput => {
+    return { kind: 'strategy', ts: midnight, id, name, tagline: `${name} ${word}`, description: `${name} `.repeat(5) }
+  }),
+  {
+    kind: 'screen',
+    ts: midnight,
+    assets: ['A', 'B'].map((end, index) => ({
+      symbol: `${symbol}${end}`,
+      name: [word, odd][index] ?? '',
+      category: 'stock token' as const,
+      venues: [venue, 'uniswap-v3', venue],
+      liquidityUsd: greatest,
+    })),
+    pairs: [{ a: `${symbol}A`, b: `${symbol}B`, venues: [venue, venue], tvlUsd: greatest, emissions: true }],
+    strategies: { long: [{ a: `${symbol}A`, b: `${symbol}B`, venues: [venue, venue] }] },
+  },
+  opened(vault, 'odd & <x>/?#'),
+  opened(addressOf(2), 'long'),
+  deposit(vault, midnight + 1, greatest),
+  mark(vault, midnight + 3_600, '12345678904321.654321', {
+    positions: [
+      {
+        id: `position-${'x'.repeat(60)}`,
+        pool: { a: `${symbol}A`, b: `${symbol}B`, venue, feeTier: 100 },
+        range: { lower: '0.000000000000000001', current: '0.000000123456789012', upper: `34${'0'.repeat(30)}` },
+        pendingRewardsUsd: '123456789.123456',
+      },
+    ],
+  }),
+  event(vault, midnight + 3_601, { type: 'suspend', reason: `${odd} ${word}` }),
+]
+
+const views = {
+  vaults: '',
+  'a vault': `?vault=${vault}`,
+  strategies: '?view=strategies',
+  universe: '?view=universe',
+  'pairs of an asset': `?view=universe&asset=${symbol}A`,
+} as const
+
+describe.skipIf(noBrowser !== null)('the explorer', () => {
+  let browser: Browser
+  let gateway: LiveGateway
+  let nothing: TestDatabase
+  let empty: LiveGateway
+
+  beforeAll(async () => {
+    const database = await emptyDatabase()
+    nothing = await createDatabase()
+    await apply(database, facts)
+    const folders = await pageFolders()
+    gateway = await liveGateway(database, { pageFolders: folders })
+    empty = await liveGateway(nothing, { pageFolders: folders })
+    browser = await openBrowser()
+  })
+  afterAll(async () => {
+    await browser.close()
+    await gateway.close()
+    await empty.close()
+    await nothing.close()
+  })
+
+  async function loaded(page: Page): Promise<void> {
+    await page.getByRole('region').first().waitFor()
+    await expect.poll(() => page.locator('[aria-busy=true]').count()).toBe(0)
+    if (page.url().includes('vault=')) await page.locator('.chart canvas').first().waitFor()
+  }
+
+  /** Elements whose content is wider than they are, or than the page. */
+  const tooWide = (page: Page): Promise<string[]> =>
+    page.evaluate(`[document.documentElement, ...document.querySelectorAll('main *:not(svg *, .chart *)')]
+      .filter((one) => one.scrollWidth > one.clientWidth + 1 && getComputedStyle(one).display !== 'inline')
+      .filter((one) => one.clientWidth > 1)
+      .map((one) => one.outerHTML.slice(0, 120))`)
+
+  const cases = [1_280, 375].flatMap((width) => Object.entries(views).map(([name, query]) => [name, width, query]))
+  test.each(cases as [string, number, string][])(
+    'has nothing wider than its place, with long names and amounts: %s, %i px wide',
+    async (_, width, query) => {
+      const { page, closeFaultless } = await openExplorer(browser, gateway.server.origin, query, { width })
+      await loaded(page)
+      for (const details of await page.locator('summary').all()) await details.click()
+      expect(await tooWide(page)).toEqual([])
+      await closeFaultless()
+    },
+  )
+
+  test('shows names as they are, and links to the vaults of a strategy with an odd id', async () => {
+    const { page, closeFaultless } = await openExplorer(browser, gateway.server.origin, '?view=strategies')
+    await page.getByRole('heading', { level: 3, name: odd, exact: true }).waitFor()
+    await page.getByRole('link', { name: `The one vault of ${odd}` }).click()
+    await page.getByText('1 vault', { exact: true }).waitFor()
+    await page.reload()
+    await rowsOf(page, 'Vaults').nth(1).getByText(odd).waitFor()
+    await rowsOf(page, 'Vaults').getByRole('link').click()
+    await page
+      .getByRole('status')
+      .filter({ hasText: `: ${odd} ${word}. Exits are open.` })
+      .waitFor()
+    await closeFaultless()
+  })
+
+  test('has on a phone all that it has on a wide screen', async () => {
+    const texts = async (width: number): Promise<readonly string[]> => {
+      const { page, closeFaultless } = await openExplorer(browser, gateway.server.origin, '', { width })
+      await loaded(page)
+      const cells = rowsOf(page, 'Vaults').nth(1).getByRole('cell').filter({ visible: true })
+      const found = await cells.allTextContents()
+      await page.getByRole('button', { name: 'by strategy' }).click()
+      await page.waitForURL(/sort=strategy_delta_usd/)
+      await rowsOf(page, 'Vaults').getByRole('link').first().click()
+      await page.getByRole('table', { name: 'Ledger' }).getByRole('cell', { name: odd }).waitFor()
+      await closeFaultless()
+      return found
+    }
+    const wide = await texts(1_280)
+    expect(wide).toHaveLength(8)
+    expect(await texts(375)).toEqual(wide)
+  })
+
+  test('says of each empty list that nothing is in it, and why', async () => {
+    const { origin } = gateway.server
+    const cases = [
+      [empty.server.origin, '', ['No vault is known yet.']],
+      [empty.server.origin, '?view=strategies', ['No strategy is published yet.']],
+      [empty.server.origin, '?view=universe', ['No asset passes the screen.', 'No such pair passes the screen.']],
+      [origin, `?owner=${owner}&status=idle&least=5`, ['No vault matches these filters.']],
+      [origin, '?view=universe&category=meme', ['No asset of this category passes the screen.']],
+      [origin, `?vault=${addressOf(2)}`, ['The ledger has no rows yet.', 'No open position.']],
+      [origin, `?vault=${vault}&types=fee`, ['The ledger has no rows of these types.']],
+    ] as const
+    for (const [from, query, texts] of cases) {
+      const { page, closeFaultless } = await openExplorer(browser, from, query)
+      for (const text of texts) await page.getByText(text, { exact: true }).waitFor()
+      await closeFaultless()
+    }
+  })
+
+  test('says of a link that was cut off what is missing, and leads to all vaults', async () => {
+    const { page, closeFaultless } = await openExplorer(
+      browser,
+      gateway.server.origin,
+      `?vault=${vault.slice(0, 20)}&since=x`,
+    )
+    await page.getByRole('heading', { level: 1, name: `Vault ${vault.slice(0, 20)}` }).waitFor()
+    await page.getByRole('alert').filter({ hasText: 'This is not the address of a vault' }).waitFor()
+    expect(await page.getByRole('region').count()).toBe(0)
+    await page.getByRole('link', { name: 'All vaults' }).click()
+    await page.getByText('2 vaults', { exact: true }).waitFor()
+    await closeFaultless()
+  })
+})
