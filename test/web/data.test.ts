@@ -7,6 +7,7 @@ import { graphiqlLink } from '../../src/web/data/graphiql-link.ts'
 import { UniversePoolsDocument, VaultLedgerDocument, VaultListDocument } from '../../src/web/documents.generated.ts'
 import { formatFeeTier, formatUsd } from '../../src/web/format/figures.ts'
 import { formatAgo } from '../../src/web/format/times.ts'
+import { timeLabels, usdLabels } from '../../src/web/panels/vault/axis-labels.ts'
 import { searchTarget } from '../../src/web/data/search-target.ts'
 import { allVaults, hrefOf, type PageState, readPageState, vaultState } from '../../src/web/page-state.ts'
 import { addressOf } from '../support/world.ts'
@@ -44,6 +45,52 @@ test.each([
   [7_199, '1 hour ago'],
   [200_000, '2 days ago'],
 ])('an age of %i s is told as %s', (seconds, text) => expect(formatAgo(seconds)).toBe(text))
+
+describe('an axis', () => {
+  // Labels are in the time of the machine.
+  const newYear = new Date(2026, 0, 1).getTime() / 1000
+  const day = 86_400
+
+  test.each([
+    [30 * day, ['Jan\n2026', 'Jan', 'Mar']],
+    [day, ['Jan 1\n2026', 'Jan 2', 'Jan 3']],
+    [3_600, ['12:00 AM\nJan 1, 2026', '1:00 AM', '2:00 AM']],
+    [30, ['12:00:00 AM\nJan 1, 2026', '12:00:30 AM', '12:01:00 AM']],
+  ])('in steps of %i s has times that tell its points from each other', (step, labels) => {
+    const spaces = (text: string): string => text.replaceAll('\u202f', ' ')
+    expect(timeLabels([newYear, newYear + step, newYear + 2 * step], step).map(spaces)).toEqual(labels)
+  })
+
+  test('tells again the day and the year where another begins', () => {
+    expect(timeLabels([newYear - day, newYear], day)).toEqual(['Dec 31\n2025', 'Jan 1\n2026'])
+    expect(timeLabels([newYear - 3_600, newYear], 3_600)[1]).toMatch(/\nJan 1, 2026$/)
+  })
+
+  test.each([
+    [
+      [0, 20_000, 40_000],
+      ['$0', '$20K', '$40K'],
+    ],
+    [
+      [373_900, 373_900.5, 373_901],
+      ['$373.9K', '$373.9005K', '$373.901K'],
+    ],
+    [
+      [12_345_678_901_000, 12_345_678_902_000],
+      ['$12.345678901T', '$12.345678902T'],
+    ],
+    [
+      [-0.001, 0, 0.001],
+      ['-$0.001', '$0', '$0.001'],
+    ],
+    [
+      [-2_000, 0, 2_000],
+      ['-$2K', '$0', '$2K'],
+    ],
+  ])('of the amounts %j tells each from the others', (amounts, labels) => {
+    expect(usdLabels(amounts, (amounts[1] ?? 0) - (amounts[0] ?? 0))).toEqual(labels)
+  })
+})
 
 test('CSV quotes commas, quotes and line breaks', () => {
   const rows = [

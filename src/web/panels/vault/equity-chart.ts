@@ -1,5 +1,6 @@
 import uPlot from 'uplot'
 import { onThemeChange } from '../../data/theme.ts'
+import { timeLabels, usdLabels } from './axis-labels.ts'
 import { type ChartCurve, type EquityChart, type EquityData } from './curves.ts'
 import { drawFlows, drawZero } from './equity-marks.ts'
 
@@ -26,12 +27,8 @@ const figureOf = {
 /** Shortest drag that is a zoom, in pixels. */
 const leastDrag = 6
 
-const compactUsd = new Intl.NumberFormat(undefined, {
-  style: 'currency',
-  currency: 'USD',
-  notation: 'compact',
-  maximumFractionDigits: 2,
-})
+/** Least width between two labels of times, least width of the labels of amounts, and of a character, in pixels. */
+const [timeSpace, leastAxis, characterWidth] = [76, 64, 7]
 
 /** Draws the equity chart in an element. Numbers are used for places on the screen alone. */
 export function drawEquity(element: HTMLElement, options: EquityChartOptions): EquityChart {
@@ -90,11 +87,22 @@ function optionsOf({ title, height, curves }: (typeof plots)[number], colour: (n
       points: { size: 7 },
     },
     axes: [
-      { ...axis, grid: { show: false } },
-      { ...axis, values: (_: uPlot, splits: number[]) => splits.map((split) => compactUsd.format(split)), size: 64 },
+      { ...axis, grid: { show: false }, space: timeSpace, values: labelledBy(timeLabels) },
+      { ...axis, values: labelledBy(usdLabels), size: widthOf },
     ],
     series: [{}, ...curves.map((curve) => seriesOf(curve, colour))],
   }
+}
+
+/** Returns the labels of an axis in the form that uPlot asks for them. */
+function labelledBy(labelsOf: (splits: readonly number[], step: number) => string[]) {
+  return (_plot: uPlot, splits: number[], _axis: number, _space: number, step: number): string[] =>
+    labelsOf(splits, step)
+}
+
+function widthOf(_plot: uPlot, labels: string[] | null): number {
+  const longest = Math.max(0, ...(labels ?? []).map((label) => label.length))
+  return Math.max(leastAxis, (longest + 2) * characterWidth)
 }
 
 function hooksOf({ onZoom, onPoint }: EquityChartOptions): uPlot.Hooks.Arrays {

@@ -139,7 +139,15 @@ function Chart({ equity: { equity, flows }, hidden, zoom }: ChartProps) {
       <div ref={place} class="chart" role="img" aria-label={summaryOf({ equity, flows: flows.nodes })} />
       <figcaption>
         {point === undefined ? (
-          'Drag over the chart to zoom in.'
+          <>
+            Drag over the chart to zoom in.
+            {flows.nodes.length > 0 && (
+              <>
+                {' '}
+                <span class="gain">▲</span> deposit, <span class="loss">▼</span> withdrawal.
+              </>
+            )}
+          </>
         ) : (
           <>
             <Time seconds={point.ts} />: value <Usd amount={point.valueUsd} />, gain{' '}

@@ -1,0 +1,48 @@
+const [minute, day] = [60, 86_400]
+const fewestDaysOfMonth = 28
+
+const formatOf = (options: Intl.DateTimeFormatOptions) => new Intl.DateTimeFormat(undefined, options)
+const month = formatOf({ month: 'short' })
+const dayOfMonth = formatOf({ month: 'short', day: 'numeric' })
+const year = formatOf({ year: 'numeric' })
+const date = formatOf({ dateStyle: 'medium' })
+const clock = formatOf({ timeStyle: 'short' })
+const exactClock = formatOf({ timeStyle: 'medium' })
+
+/**
+ * Labels times on an axis: dates, with the year below the first one of each year, or clock times, with the date below the
+ * first one of each day.
+ * @param times in Unix seconds
+ * @param step between two of them, in seconds
+ */
+export function timeLabels(times: readonly number[], step: number): string[] {
+  const isDated = step >= day
+  const short = isDated ? (step >= fewestDaysOfMonth * day ? month : dayOfMonth) : step >= minute ? clock : exactClock
+  const rest = isDated ? year : date
+  const rests = times.map((time) => rest.format(time * 1000))
+  return times.map((time, index) => {
+    const label = short.format(time * 1000)
+    return rests[index] === rests[index - 1] ? label : `${label}\n${rests[index] ?? ''}`
+  })
+}
+
+/** Most digits after the point of an amount on an axis. */
+const mostDigits = 9
+
+/**
+ * Labels amounts on an axis, in thousands, millions or more, with as many digits as tell them from each other.
+ * @param step between two of them
+ */
+export function usdLabels(amounts: readonly number[], step: number): string[] {
+  const greatest = Math.max(...amounts.map(Math.abs), step)
+  const unit = Math.min(12, Math.max(0, 3 * Math.floor(magnitudeOf(greatest) / 3)))
+  const maximumFractionDigits = Math.min(mostDigits, Math.max(0, unit - magnitudeOf(step)))
+  const options = { style: 'currency', currency: 'USD', notation: 'compact', maximumFractionDigits } as const
+  const format = new Intl.NumberFormat(undefined, { minimumFractionDigits: 0, ...options })
+  return amounts.map((amount) => format.format(amount))
+}
+
+/** Returns the power of ten of a number's first digit. */
+function magnitudeOf(number: number): number {
+  return Math.floor(Math.log10(number) + 1e-9)
+}
