@@ -139,6 +139,25 @@ describe.skipIf(noBrowser !== null)('the explorer', () => {
     await closeFaultless()
   })
 
+  test('says that it connects, and that data is loaded, while a slow network brings nothing', async () => {
+    const { server } = await gatewayWith({})
+    const page = await browser.newPage({ locale: 'en-US' })
+    let release = (): void => undefined
+    const held = new Promise<void>((resolve) => (release = resolve))
+    await page.route('**/graphql', async (route) => {
+      await held
+      await route.continue()
+    })
+    await page.goto(`${server.origin}/?vault=${vault}`)
+    await page.getByText('Connecting…', { exact: true }).waitFor()
+    await page.getByRole('status').filter({ hasText: 'Loading…' }).waitFor()
+    expect(await page.getByText('No facts yet').count()).toBe(0)
+    release()
+    await page.getByText(/^Newest fact [\d,]+ days ago$/).waitFor()
+    await page.getByRole('region', { name: 'Figures' }).locator('data').first().waitFor()
+    await page.close()
+  })
+
   test('says of an unknown vault that there is none, and of an empty list how many there are', async () => {
     const { server } = await gatewayWith({})
     const { page, closeFaultless } = await openExplorer(browser, server.origin, `?vault=${addressOf(77)}`)

@@ -12,7 +12,7 @@ export function StatusLine({ state }: { readonly state: GatewayState | null }) {
   return (
     <>
       <p class={`age ${problems.length > 0 ? 'stale' : newest === null ? '' : 'live'}`}>
-        {newest === null ? 'No facts yet' : `Newest fact ${formatAgo(Math.max(0, now - newest))}`}
+        {state === null ? 'Connecting…' : ageText(newest, now)}
       </p>
       <div role="status" class={problems.length > 0 ? 'down' : 'up'}>
         {problems.map((problem) => (
@@ -21,6 +21,10 @@ export function StatusLine({ state }: { readonly state: GatewayState | null }) {
       </div>
     </>
   )
+}
+
+function ageText(newest: number | null, now: number): string {
+  return newest === null ? 'No facts yet' : `Newest fact ${formatAgo(Math.max(0, now - newest))}`
 }
 
 function problemsOf({ problem, meta }: GatewayState): string[] {
