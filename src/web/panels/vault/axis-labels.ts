@@ -27,7 +27,7 @@ export function timeLabels(times: readonly number[], step: number): string[] {
 }
 
 /** Most digits after the point of an amount on an axis. */
-const mostDigits = 9
+const mostDigits = 12
 
 /**
  * Labels amounts on an axis, in thousands, millions or more, with as many digits as tell them from each other.

@@ -34,9 +34,15 @@ const [timeSpace, leastAxis, characterWidth] = [76, 64, 7]
 export function drawEquity(element: HTMLElement, options: EquityChartOptions): EquityChart {
   let flows: EquityData['flows'] = []
   const colour = colourReader(element)
-  const drawn = plots.map((plot) => {
+  const layOut = (): void => drawn.forEach((plot) => plot.redraw(false, true))
+  const amounts = axisWidth(layOut)
+  const drawn: readonly uPlot[] = plots.map((plot) => {
     const hooks = { ...hooksOf(options), draw: [drawZero(colour), drawFlows(colour, () => flows)] }
-    return new uPlot({ ...optionsOf(plot, colour), hooks, width: element.clientWidth || 600 }, [[]], element)
+    return new uPlot(
+      { ...optionsOf(plot, colour, amounts.of), hooks, width: element.clientWidth || 600 },
+      [[]],
+      element,
+    )
   })
   const resize = new ResizeObserver(() => {
     for (const plot of drawn) plot.setSize({ width: element.clientWidth, height: plot.height })
@@ -46,12 +52,14 @@ export function drawEquity(element: HTMLElement, options: EquityChartOptions): E
   return {
     show({ equity, flows: shownFlows }, hidden) {
       flows = shownFlows
+      amounts.reset()
       const times = equity.map(({ ts }) => ts)
       for (const [index, { curves }] of plots.entries()) {
         const columns = curves.map((curve) => equity.map((point) => numberOf(figureOf[curve](point))))
         drawn[index]?.setData([times, ...columns])
         for (const [at, curve] of curves.entries()) drawn[index]?.setSeries(at + 1, { show: !hidden.includes(curve) })
       }
+      layOut()
     },
     close() {
       resize.disconnect()
@@ -70,7 +78,33 @@ function colourReader(element: HTMLElement): (name: string) => string {
   }
 }
 
-function optionsOf({ title, height, curves }: (typeof plots)[number], colour: (name: string) => string) {
+/**
+ * The width of the labels of amounts, the same in all plots, so that their times stand below each other.
+ * @param onGrowth called when labels are wider than those before
+ */
+function axisWidth(onGrowth: () => void) {
+  let width = leastAxis
+  return {
+    reset: () => void (width = leastAxis),
+    of: (_plot: uPlot, labels: string[] | null): number => {
+      const longest = Math.max(0, ...(labels ?? []).map((label) => label.length))
+      const needed = (longest + 2) * characterWidth
+      if (needed > width) {
+        width = needed
+        queueMicrotask(onGrowth)
+      }
+      return width
+    },
+  }
+}
+
+type AxisSize = ReturnType<typeof axisWidth>['of']
+
+function optionsOf(
+  { title, height, curves }: (typeof plots)[number],
+  colour: (name: string) => string,
+  size: AxisSize,
+) {
   const axis = {
     stroke: () => colour('text'),
     grid: { stroke: () => colour('grid'), width: 1 },
@@ -88,7 +122,7 @@ function optionsOf({ title, height, curves }: (typeof plots)[number], colour: (n
     },
     axes: [
       { ...axis, grid: { show: false }, space: timeSpace, values: labelledBy(timeLabels) },
-      { ...axis, values: labelledBy(usdLabels), size: widthOf },
+      { ...axis, values: labelledBy(usdLabels), size },
     ],
     series: [{}, ...curves.map((curve) => seriesOf(curve, colour))],
   }
@@ -98,11 +132,6 @@ function optionsOf({ title, height, curves }: (typeof plots)[number], colour: (n
 function labelledBy(labelsOf: (splits: readonly number[], step: number) => string[]) {
   return (_plot: uPlot, splits: number[], _axis: number, _space: number, step: number): string[] =>
     labelsOf(splits, step)
-}
-
-function widthOf(_plot: uPlot, labels: string[] | null): number {
-  const longest = Math.max(0, ...(labels ?? []).map((label) => label.length))
-  return Math.max(leastAxis, (longest + 2) * characterWidth)
 }
 
 function hooksOf({ onZoom, onPoint }: EquityChartOptions): uPlot.Hooks.Arrays {

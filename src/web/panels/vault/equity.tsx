@@ -55,7 +55,7 @@ export function EquityPanel({ state, updatedAt }: { readonly state: VaultPageSta
               <button
                 type="button"
                 key={name}
-                aria-pressed={since === from && until === null}
+                aria-pressed={isAbout(state, from, updatedAt)}
                 onClick={() => zoom(from, null)}
               >
                 {name}
@@ -76,11 +76,22 @@ export function EquityPanel({ state, updatedAt }: { readonly state: VaultPageSta
           )}
         />
       </div>
-      {vault !== null && <Chart equity={vault} hidden={hidden} zoom={zoom} />}
-      {vault !== null && <FlowList flows={vault.flows} />}
-      {vault !== null && <EquityTable equity={vault.equity} />}
+      {vault?.equity.length === 0 && <p class="faint">No equity is recorded in this window.</p>}
+      {vault !== null && vault.equity.length > 0 && (
+        <>
+          <Chart equity={vault} hidden={hidden} zoom={zoom} />
+          <FlowList flows={vault.flows} />
+          <EquityTable equity={vault.equity} />
+        </>
+      )}
     </Panel>
   )
+}
+
+/** Tells whether a window begins at about a time: the newest fact, from which the buttons count, moves on. */
+function isAbout({ since, until }: VaultPageState, from: number | null, updatedAt: number): boolean {
+  if (until !== null) return false
+  return since === null || from === null ? since === from : Math.abs(from - since) <= (updatedAt - from) / 20
 }
 
 interface ZoomProps {

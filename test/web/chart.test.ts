@@ -1,0 +1,91 @@
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { noBrowser, openBrowser } from '../support/browser.ts'
+import { emptyDatabase, type TestDatabase } from '../support/database.ts'
+import { openExplorer, pageFolders } from '../support/explorer.ts'
+import { liveGateway, type LiveGateway } from '../support/live.ts'
+import { addressOf, apply, deposit, event, mark, midnight, opened, strategy } from '../support/world.ts'
+
+const vault = addressOf(1)
+const day = 86_400
+const newest = midnight + 20 * day
+
+describe.skipIf(noBrowser !== null)('the equity chart', () => {
+  let browser: Browser
+  let database: TestDatabase
+  let gateway: LiveGateway
+
+  beforeAll(async () => {
+    database = await emptyDatabase()
+    const marks = Array.from({ length: 20 }, (_, index) =>
+      mark(vault, midnight + (index + 1) * day, `${12_345_678_901_234 + 1_000 * (index % 7)}.5`),
+    )
+    await apply(database, [
+      ...[strategy('calm'), opened(vault, 'calm'), deposit(vault, midnight + 1, '12345678901234')],
+      ...marks,
+      event(vault, newest + 1, {
+        ...{ type: 'withdraw', amountUsd: '5', valueBeforeUsd: '12345678901235', prices: { USDC: '1' } },
+      }),
+    ])
+    gateway = await liveGateway(database, { pageFolders: await pageFolders() })
+    browser = await openBrowser()
+  })
+  afterAll(async () => {
+    await browser.close()
+    await gateway.close()
+  })
+
+  async function open(query = '') {
+    const opened = await openExplorer(browser, gateway.server.origin, `?vault=${vault}${query}`)
+    await opened.page.getByRole('region', { name: 'Ledger' }).getByText('2 rows').waitFor()
+    return opened
+  }
+  const windowButton = (page: Page, pressed: boolean) => page.getByRole('button', { name: '7 days', pressed })
+
+  test('has its times below each other in both plots, however wide their amounts are', async () => {
+    const { page, closeFaultless } = await open()
+    const places = () =>
+      page
+        .locator('.chart .u-over')
+        .evaluateAll((plots) => plots.map((plot) => [plot.getBoundingClientRect().left, plot.clientWidth]))
+    await expect.poll(async () => (await places()).length).toBe(2)
+    await expect.poll(async () => Math.min(...(await places()).map(([left = 0]) => left))).toBeGreaterThan(140)
+    const [values, gains] = await places()
+    expect(values).toEqual(gains)
+    await closeFaultless()
+  })
+
+  test('tells the figures of the point under the pointer, and the marks of deposits and withdrawals', async () => {
+    const { page, closeFaultless } = await open()
+    const caption = page.locator('figcaption')
+    await expect.poll(() => caption.textContent()).toBe('Drag over the chart to zoom in. ▲ deposit, ▼ withdrawal.')
+    const plot = page.locator('.chart .u-over').first()
+    await plot.scrollIntoViewIfNeeded()
+    await plot.hover({ position: { x: 5, y: 40 } })
+    await expect.poll(() => caption.textContent()).toMatch(/: value \$12,345,678,901,234\.00, gain \$0\.00/)
+    await closeFaultless()
+  })
+
+  test('says that a window has no equity, and leads back to all of it', async () => {
+    const { page, closeFaultless } = await open('&since=5&until=9')
+    const panel = page.getByRole('region', { name: 'Equity' })
+    await panel.getByText('No equity is recorded in this window.').waitFor()
+    expect(await page.locator('.chart').count()).toBe(0)
+    await page.getByRole('button', { name: 'All' }).click()
+    await panel.getByRole('img', { name: /^Equity from .* deposits: 1, withdrawals: 1$/ }).waitFor()
+    await closeFaultless()
+  })
+
+  // The last test: it changes the data.
+  test('keeps its window when a newer fact comes in', async () => {
+    const { page, closeFaultless } = await open()
+    expect(await windowButton(page, false).count()).toBe(1)
+    await windowButton(page, false).click()
+    await windowButton(page, true).waitFor()
+    await apply(database, [mark(vault, newest + 3_600, '12345678901111.25')])
+    await page.getByRole('region', { name: 'Figures' }).getByText('$12,345,678,901,111.25').first().waitFor()
+    expect(await windowButton(page, true).count()).toBe(1)
+    expect(await page.getByRole('button', { name: 'All', pressed: false }).count()).toBe(1)
+    await closeFaultless()
+  })
+})
