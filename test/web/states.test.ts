@@ -148,7 +148,16 @@ describe.skipIf(noBrowser !== null)('the explorer', () => {
       await held
       await route.continue()
     })
-    await page.goto(`${server.origin}/?vault=${vault}`)
+    let loadScript = (): void => undefined
+    const scriptHeld = new Promise<void>((resolve) => (loadScript = resolve))
+    await page.route('**/explorer/explorer-*.js', async (route) => {
+      await scriptHeld
+      await route.continue()
+    })
+    await page.goto(`${server.origin}/?vault=${vault}`, { waitUntil: 'commit' })
+    await page.getByText('Loading…', { exact: true }).waitFor()
+    expect(await page.getByRole('heading').count()).toBe(0)
+    loadScript()
     await page.getByText('Connecting…', { exact: true }).waitFor()
     await page.getByRole('status').filter({ hasText: 'Loading…' }).waitFor()
     expect(await page.getByText('No facts yet').count()).toBe(0)

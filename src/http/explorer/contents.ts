@@ -72,7 +72,7 @@ function pageOf({ script, style }: Bundle, isOpen: boolean): string {
     <noscript>
       <p>The explorer needs JavaScript. Without it: <a href="docs">the API documentation</a>.</p>
     </noscript>
-    <div id="app"></div>
+    <div id="app"><p>Loading…</p></div>
   </body>
 </html>
 `
