@@ -115,6 +115,40 @@ describe.skipIf(noBrowser !== null)('each view of the explorer', () => {
     await closeFaultless()
   })
 
+  /** Returns the name of the element with the focus, and whether one sees that it has it; null at the end of the page. */
+  const focusOf = (page: Page): Promise<readonly [name: string, isSeen: boolean] | null> =>
+    page.evaluate(`(() => {
+      const focused = document.activeElement
+      if (focused === document.body) return null
+      const { top, bottom } = focused.getBoundingClientRect()
+      const ring = [focused, focused.closest('label')].find((one) => one !== null && getComputedStyle(one).outlineStyle !== 'none')
+      const name = focused.getAttribute('aria-label') ?? focused.closest('label')?.textContent ?? focused.textContent
+      return [name, ring !== undefined && top < innerHeight && bottom > 0]
+    })()`)
+
+  const walks = [1_280, 375].flatMap((width) => names.map((name) => [name, width] as const))
+  test.each(walks)(
+    'shows the focus at each step of the Tab key, which leaves it at its end: %s, %i px wide',
+    async (name, width) => {
+      const { page, closeFaultless } = await openExplorer(browser, gateway.server.origin, views[name], { width })
+      await loaded(page)
+      const steps: (readonly [name: string, isSeen: boolean])[] = []
+      for (; steps.length < 100;) {
+        await page.keyboard.press('Tab')
+        const step = await focusOf(page)
+        if (step === null) break
+        steps.push(step)
+      }
+      expect(steps.filter(([, isSeen]) => !isSeen)).toEqual([])
+      const reached = steps.map(([step]) => step)
+      expect(reached.slice(0, 4)).toEqual(['Skip to the content', 'Vaults', 'Strategies', 'Universe'])
+      expect(reached.slice(-3)).toEqual(['GraphiQL', 'REST documentation', 'OpenAPI'])
+      const controls = await page.locator('a[href], button:enabled, input, select, summary').count()
+      expect(reached.length).toBeGreaterThanOrEqual(controls)
+      await closeFaultless()
+    },
+  )
+
   test('is reached and used by the keyboard alone', async () => {
     const { page, closeFaultless } = await openExplorer(browser, gateway.server.origin)
     await loaded(page)
