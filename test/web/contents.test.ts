@@ -96,7 +96,7 @@ describe.skipIf(noBrowser !== null)('the explorer', () => {
       .filter((one) => one.clientWidth > 1)
       .map((one) => one.outerHTML.slice(0, 120))`)
 
-  const cases = [1_280, 375].flatMap((width) => Object.entries(views).map(([name, query]) => [name, width, query]))
+  const cases = [1_280, 800, 375].flatMap((width) => Object.entries(views).map(([name, query]) => [name, width, query]))
   test.each(cases as [string, number, string][])(
     'has nothing wider than its place, with long names and amounts: %s, %i px wide',
     async (_, width, query) => {
