@@ -131,12 +131,15 @@ async function measureHeaps(browser: Browser, origin: string): Promise<readonly 
   await wait(3_000)
   const after = await Promise.all(sessions.map(heapOf))
   return pages.map(([name], index) => {
-    const [first, last] = [before[index] ?? 0, after[index] ?? 0]
-    const heaps = `${(first / megabyte).toFixed(2)} MB before, ${(last / megabyte).toFixed(2)} MB after`
+    const [first, last] = [before[index], after[index]]
+    if (first === undefined || last === undefined) throw new Error(`The heap of the ${name} was not measured`)
+    const told = ([kind, from, to]: readonly [string, number, number]): string =>
+      `${kind} ${(from / megabyte).toFixed(2)} to ${(to / megabyte).toFixed(2)} MB (${(to / from).toFixed(2)})`
+    const figures = [['all', first.all, last.all] as const, ['without compiled code', first.data, last.data] as const]
     console.log(
-      `Heap of the ${name}: ${heaps} ${minutes} minutes of ${updates} updates a second (${(last / first).toFixed(2)})`,
+      `Heap of the ${name} in ${minutes} minutes of ${updates} updates a second: ${figures.map(told).join(', ')}`,
     )
-    return last / first
+    return last.all / first.all
   })
 }
 

@@ -116,8 +116,42 @@ async function settled(page: Page): Promise<void> {
   while (await page.evaluate("document.querySelector('[aria-busy=true]') !== null")) await page.waitForTimeout(20)
 }
 
-/** Bytes of a page's heap, its garbage collected. */
-export async function heapOf(session: CDPSession): Promise<number> {
+/** Bytes of a page's heap, its garbage collected: all of it, and that of it which is no code that the browser compiled. */
+export interface Heap {
+  readonly all: number
+  readonly data: number
+}
+
+/** The parts of a heap snapshot that tell the sizes of what is in it. */
+interface HeapSnapshot {
+  readonly snapshot: {
+    readonly meta: { readonly node_fields: readonly string[]; readonly node_types: readonly [readonly string[]] }
+  }
+  readonly nodes: readonly number[]
+}
+
+/** Types of a heap snapshot's nodes that are not the page's data: code, and what the browser has outside of the heap. */
+const otherTypes = ['code', 'object shape', 'native', 'hidden', 'synthetic']
+
+/** Measures the heap of a page. */
+export async function heapOf(session: CDPSession): Promise<Heap> {
   for (let time = 0; time < 3; time++) await session.send('HeapProfiler.collectGarbage')
-  return (await session.send('Runtime.getHeapUsage')).usedSize
+  const { usedSize } = await session.send('Runtime.getHeapUsage')
+  const chunks: string[] = []
+  const keep = ({ chunk }: { chunk: string }): void => void chunks.push(chunk)
+  session.on('HeapProfiler.addHeapSnapshotChunk', keep)
+  await session.send('HeapProfiler.takeHeapSnapshot', { reportProgress: false })
+  session.off('HeapProfiler.addHeapSnapshotChunk', keep)
+  return { all: usedSize, data: bytesOfData(JSON.parse(chunks.join('')) as HeapSnapshot) }
+}
+
+function bytesOfData({ snapshot: { meta }, nodes }: HeapSnapshot): number {
+  const [types] = meta.node_types
+  const [typeAt, sizeAt] = [meta.node_fields.indexOf('type'), meta.node_fields.indexOf('self_size')]
+  let bytes = 0
+  for (let node = 0; node < nodes.length; node += meta.node_fields.length) {
+    const type = types[nodes[node + typeAt] ?? 0] ?? ''
+    if (!otherTypes.includes(type)) bytes += nodes[node + sizeAt] ?? 0
+  }
+  return bytes
 }
