@@ -63,7 +63,7 @@ class RejectsFile implements Rejects {
   }
 
   async #append(handle: FileHandle, entries: readonly Buffer[]): Promise<void> {
-    const size = await this.#readAppended(handle)
+    const { size, endsWithinLine } = await this.#readAppended(handle)
     const missing = new Map(entries.map((entry) => [keyOf(entry, entry.length), entry]))
     for (const key of missing.keys()) if (this.#held.has(key)) missing.delete(key)
     if (missing.size === 0) return
@@ -74,7 +74,7 @@ class RejectsFile implements Rejects {
     if (unfinished !== null && started >= 0) {
       lines.splice(started, 1)
       lines.unshift(unfinished.line.subarray(unfinished.written))
-    } else if (size > this.#bytesRead) lines.unshift(newline)
+    } else if (endsWithinLine) lines.unshift(newline)
     await this.#appendAll(handle, lines, started >= 0 ? unfinished : null)
   }
 
@@ -101,9 +101,9 @@ class RejectsFile implements Rejects {
 
   /**
    * Reads what this process and others have appended since the last time.
-   * @returns size of the file: it ends within a line where that is more than was read, as a crash may leave it
+   * @returns how the file ends: within a line as a crash may leave it
    */
-  async #readAppended(handle: FileHandle): Promise<number> {
+  async #readAppended(handle: FileHandle): Promise<FileEnd> {
     const { dev, ino } = await handle.stat()
     const { size, endsWithinLine } = await settledEnd(handle)
     const inode = `${dev} ${ino}`
@@ -122,7 +122,7 @@ class RejectsFile implements Rejects {
         this.#bytesRead = endByte
       }
     }
-    return size
+    return { size, endsWithinLine }
   }
 
   #hold(key: string): void {
@@ -142,6 +142,11 @@ interface UnfinishedLine {
   readonly endsAt: number
 }
 
+interface FileEnd {
+  readonly size: number
+  readonly endsWithinLine: boolean
+}
+
 /** The newest lines and bytes of the file that are compared with what is to be added. */
 const heldLines = 50_000
 const heldBytes = 4 * 1024 * 1024
@@ -151,7 +156,7 @@ const lookMilliseconds = 20
 const looks = 5
 
 /** Returns how a file ends, when that is with a line, or has been within one for some time. */
-async function settledEnd(handle: FileHandle): Promise<{ size: number; endsWithinLine: boolean }> {
+async function settledEnd(handle: FileHandle): Promise<FileEnd> {
   for (let look = 1; ; look++) {
     const { size } = await handle.stat()
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(1), 0, 1, Math.max(0, size - 1))

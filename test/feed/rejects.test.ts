@@ -161,6 +161,13 @@ describe('a file of bad lines', () => {
     expect((await stat(file)).size).toBeGreaterThan(size)
   })
 
+  test('has no line joined to half a line, however long that is', async () => {
+    await writeFile(file, `{"line":1,"text":"${'x'.repeat(5 * 1024 * 1024)}`)
+    await rejectsFile(file).write([bad(2)])
+    const [, whole = ''] = (await readFile(file, 'utf8')).split('\n')
+    expect(JSON.parse(whole)).toMatchObject({ line: 2 })
+  })
+
   test('that cannot be written is told', async () => {
     const rejects = rejectsFile(path.join(folder, 'nowhere', 'feed.rejects.ndjson'))
     await expect(rejects.write([bad(1)])).rejects.toBeInstanceOf(UnwritableRejects)
