@@ -26,6 +26,8 @@ export class DataVersions {
   #newest: { readonly seq: number; readonly text: string; readonly newestTs: number | null } | null = null
   readonly #known = new Map<number, string>()
   #provenAt: number | null = null
+  /** Whether that was proven since notifications began last: another server may be read from since then. */
+  #isProofCurrent = false
   #stamp: Stamp | null = null
   readonly #waiting = new Set<() => void>()
 
@@ -52,18 +54,23 @@ export class DataVersions {
   listening(isListening: boolean): void {
     this.#isListening = isListening
     this.#newest = null
+    this.#isProofCurrent = false
     this.#known.clear()
     this.#changed()
   }
 
   upToDate(sentAtMilliseconds: number): void {
     this.#provenAt = sentAtMilliseconds
+    this.#isProofCurrent = true
     for (const listener of this.#waiting) listener()
   }
 
-  /** Returns whether this process has heard of every commit until a time, in milliseconds of performance.now(). */
+  /**
+   * Returns whether this process has heard of every commit until a time, in milliseconds of performance.now(). What was
+   * proven before notifications were interrupted says nothing of the server that they come from now.
+   */
   isProvenSince(milliseconds: number): boolean {
-    return this.#isListening && this.#provenAt !== null && this.#provenAt >= milliseconds
+    return this.#isListening && this.#isProofCurrent && this.#provenAt !== null && this.#provenAt >= milliseconds
   }
 
   /** Returns the current state; it is rebuilt after each commit, and at most once a second otherwise. */

@@ -247,6 +247,26 @@ describe('snapshots after a version that a standby has not reached yet', () => {
     client.close()
   })
 
+  test('are not lost by what an earlier server has proven', async () => {
+    const old = reached
+    const before = { seq: old.seq - 1, version: `${old.seq - 1}.42`, rows: null }
+    replay(await commit())
+    // The version is in the log alone, which does not answer.
+    moveTo(reached)
+    lookups = 0
+    const client = await follow(`/live/vaults?vault=${vault}`, { 'last-event-id': old.version ?? '' })
+    await wait(100)
+    data.upToDate(performance.now())
+    moveTo(before)
+    await wait(1_500)
+    expect(eventsOf(client)).toEqual(['stale'])
+    lookups = Infinity
+    replay(old)
+    await client.until('snapshot', 1)
+    expect(eventsOf(client)).toEqual(['stale', 'snapshot'])
+    client.close()
+  })
+
   test('begin with a reset where every commit until now is proven to be here', async () => {
     const opening = follow(`/live/vaults?vault=${vault}`, { 'last-event-id': `${reached.seq + 5}.42` })
     await wait(100)
