@@ -15,6 +15,8 @@ export interface ContentReader {
    * @throws {UnreadableFeed} when the file is truncated, rewritten in place or damaged
    */
   read(): Promise<Buffer>
+  /** Whether the last read has found the end; more may have been appended since. */
+  isAtEnd(): boolean
   /** Whether what was read ends within a line. */
   isWithinLine(): boolean
   close(): Promise<void>
@@ -32,15 +34,18 @@ export async function plainReader(
 ): Promise<ContentReader> {
   let at = from
   let last = await readTail(handle, at)
+  let isAtEnd = false
   return {
     async read() {
       const chunk = await readAppended(handle, name, at, last)
       at += chunk.length
+      isAtEnd = chunk.length < chunkBytes
       last = Buffer.concat([last, chunk.subarray(-comparedBytes)]).subarray(-comparedBytes)
       progress.bytesRead += chunk.length
       progress.bytesDecompressed += chunk.length
       return chunk
     },
+    isAtEnd: () => isAtEnd,
     isWithinLine: () => last.length > 0 && last.at(-1) !== newline,
     close: () => Promise.resolve(),
   }
@@ -77,6 +82,7 @@ export function gzipReader(
         return chunk
       }
     },
+    isAtEnd: () => hasEnded,
     isWithinLine: () => isWithin,
     close: async () => void (await chunks.return(undefined)),
   }

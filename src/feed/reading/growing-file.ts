@@ -111,6 +111,7 @@ export function growingFile(options: GrowingFileOptions): GrowingFile {
   async function* chunks(): AsyncGenerator<Buffer> {
     const watched = await watchPath(options)
     const polls = { quiet: 0, all: 0 }
+    let nextPollAt = performance.now() + pollMilliseconds
     try {
       while (!signal.aborted) {
         const lookedAtMilliseconds = performance.now()
@@ -118,22 +119,28 @@ export function growingFile(options: GrowingFileOptions): GrowingFile {
         if (chunk.length > 0) {
           polls.quiet = 0
           yield chunk
-          continue
         }
+        // While every read finds more, the path is looked at as often as otherwise.
+        if (chunk.length > 0 && (!reader.isAtEnd() || performance.now() < nextPollAt)) continue
+        nextPollAt = performance.now() + pollMilliseconds
         const [successor = null] = successors
         const more = successor === null ? 0 : 1
-        polls.quiet += more
+        polls.quiet += chunk.length > 0 ? 0 : more
         polls.all += more
         const leads = await watched.leadsTo(successor)
         if (await isReplaced(leads === 'another file', polls, watched.seenAtNs())) ending = 'replaced'
         // An empty file at the path has no more than this one.
-        const isAtEnd = leads === 'this file' && ending === null && (successor === null || polls.quiet >= quietPolls)
+        const isAtEnd =
+          chunk.length === 0 &&
+          leads === 'this file' &&
+          ending === null &&
+          (successor === null || polls.quiet >= quietPolls)
         const isLate = await options.hasLateLines()
         if (isAtEnd && !isLate) await atEnd({ lookedAtMilliseconds, isWithinLine: reader.isWithinLine() })
         if ((await changes?.wereFound(ending !== null)) === true) ending = 'changed in place'
         else if (isLate && !reader.isWithinLine() && options.mayGoBack(ending !== null)) ending = 'late lines'
         if (ending !== null) return
-        await wait(pollMilliseconds, undefined, { signal }).catch(() => undefined)
+        if (chunk.length === 0) await wait(pollMilliseconds, undefined, { signal }).catch(() => undefined)
       }
     } finally {
       await reader.close()

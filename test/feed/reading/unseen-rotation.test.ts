@@ -288,6 +288,27 @@ test('a file that is written to without end keeps no later one waiting, and the 
   }
 }, 60_000)
 
+test('a file in which every read finds more is left for the one that has replaced it', async () => {
+  await writeFile(feed, 'line\n')
+  const stopping = new AbortController()
+  const source = await followedSource(feed, null, stopping.signal)
+  await rename(feed, `${feed}.1`)
+  await writeFile(feed, 'line of the next one\n')
+  const until = performance.now() + 20_000
+  for await (const _ of source.chunks) {
+    await appendFile(`${feed}.1`, 'line\n')
+    if (performance.now() > until) break
+  }
+  expect(performance.now()).toBeLessThan(until)
+  const next = await source.next?.(null)
+  for await (const chunk of next && 'chunks' in next ? next.chunks : []) {
+    expect(chunk.toString()).toBe('line of the next one\n')
+    break
+  }
+  stopping.abort()
+  await next?.close?.()
+}, 60_000)
+
 describe('what is wrong with a rotated file names that file', () => {
   const bad = '{"kind":"trade"}\n'
 
