@@ -148,7 +148,7 @@ test.each<[string, RpcAnswer | HttpAnswer | 'drop', string]>([
   const { urls, close } = await nodes(() => Promise.resolve(answer))
   const [said, stop, problems]: [Said[], AbortController, unknown[]] = [[], new AbortController(), []]
   const options = optionsOf(jsonOf(...urls), { said, signal: stop.signal })
-  const retry = { ...options.retry, faultTimes: shortFaultTimes }
+  const retry = { ...options.retry, faultTimes: { ...shortFaultTimes, unexplainedToldAfter: 60_000 } }
   const onLastingFault = (problem: string | null): void => void problems.push(problem)
   const { facts } = chainFeed({ ...options, retry, onLastingFault }, null)
   const ended = facts[Symbol.asyncIterator]().next()
@@ -159,6 +159,51 @@ test.each<[string, RpcAnswer | HttpAnswer | 'drop', string]>([
   expect(said[0]?.facts['reason']).toContain(words)
   expect(problems).toEqual([])
   await close()
+})
+
+test.each<[string, RpcAnswer | HttpAnswer, string]>([
+  ['an HTTP status', { status: 429, body: 'slower' }, 'answers with HTTP 429: slower'],
+  [
+    'an HTTP status and a time to rest',
+    { status: 429, body: 'slower', headers: { 'retry-after': '0.2' } },
+    'answers with HTTP 429: slower',
+  ],
+  ['an error', error(-32_005, 'daily request count exceeded'), 'the error -32005: daily request count exceeded'],
+])('a quota that is used up, told by %s, is told after a long time, and waited for', async (_name, refusal, words) => {
+  let answer = refusal
+  const { urls, close } = await nodes((request, pass) =>
+    answer === refusal ? Promise.resolve(refusal) : answering(answer)(request, pass),
+  )
+  const [said, problems]: [Said[], (string | null)[]] = [[], []]
+  const options = optionsOf(jsonOf(...urls), { said })
+  const retry = { ...options.retry, faultTimes: shortFaultTimes }
+  const onLastingFault = (problem: string | null): void => void problems.push(problem)
+  const { facts } = chainFeed({ ...options, retry, onLastingFault }, null)
+  const ended = expect(facts[Symbol.asyncIterator]().next()).rejects.toThrow('has no code at block')
+  const problem = 'a node limits the rate of requests, or its quota is used up'
+  await vi.waitFor(() => expect(problems).toEqual([problem]), { timeout: 5_000 })
+  // Longer than any other fault would be waited for.
+  await new Promise((resolve) => setTimeout(resolve, 1_000))
+  answer = { result: '0x' }
+  await ended
+  expect(problems).toEqual([problem, null])
+  expect(said.map(({ message }) => message)).toEqual([
+    'The chain is waited for',
+    expect.stringContaining(words),
+    'The chain answers again',
+  ])
+  await close()
+})
+
+test('an error whose body breaks off is told by its status', async () => {
+  const body = `{"error":"invalid project id`
+  const { message } = await endOf(always({ status: 401, body, headers: { 'content-length': '1000' }, breaksOff: true }))
+  expect(message).toContain('the node node0 refuses access: it answers with HTTP 401: ')
+})
+
+test('an answer that permits no body is an error like any other', async () => {
+  const { message } = await endOf(always({ status: 304, body: '' }))
+  expect(message).toContain('the node node0 answers with errors only: it answers with HTTP 304')
 })
 
 test('a reader that follows a chain tells when a fault begins to last, and when it ends', async () => {

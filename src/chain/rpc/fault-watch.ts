@@ -1,5 +1,5 @@
-import { ChainUnreadable } from '../errors.ts'
-import type { ExplainedFault, LastingFault } from './faults.ts'
+import { ChainUnreadable, NodeResting } from '../errors.ts'
+import { type ExplainedFault, type LastingFault, rateLimited } from './faults.ts'
 import type { Node } from './node.ts'
 
 /** Reports an event to the operator. */
@@ -13,7 +13,7 @@ export type Report = (
 export interface FaultTimes {
   /** After this time a fault counts as lasting: nodes behind one load balancer differ by some blocks for seconds. */
   readonly toldAfter: number
-  /** The same for errors without a known cause: a node that catches up, or is upgraded, gives some for minutes. */
+  /** The same for rate limits, and for errors without a known cause: a node that catches up gives some for minutes. */
   readonly unexplainedToldAfter: number
   /** After this time, once it counts as lasting, a reader that does not follow the chain gives up: it is being watched. */
   readonly givesUpAfter: number
@@ -130,10 +130,12 @@ export class FailingRequest {
 
   /** Whether all nodes have failed for reasons other than outages and rate limits. */
   get isLasting(): boolean {
-    return [...this.#newest.values()].every(({ lasting }) => lasting !== null)
+    return [...this.#newest.values()].every(({ lasting }) => lasting !== null && lasting !== rateLimited)
   }
 
   failed(node: Node, error: unknown): void {
+    // A node rests because of its last answer, which says more.
+    if (error instanceof NodeResting && this.#newest.has(node)) return
     this.#newest.set(node, node.explain(error))
   }
 
@@ -157,7 +159,8 @@ export class FailingRequest {
     this.#lastingSince ??= now
     const lasted = now - this.#lastingSince
     const toldAfter = lasting.every(({ isCertain }) => isCertain) ? times.toldAfter : times.unexplainedToldAfter
-    const givesUpAfter = toldAfter + times.givesUpAfter
+    // A quota comes back some time: facts are not given up for it.
+    const givesUpAfter = lasting.includes(rateLimited) ? Infinity : toldAfter + times.givesUpAfter
     if (givesUp && lasted >= givesUpAfter) {
       throw new ChainUnreadable(describeFailures(failures), Math.round(lasted / 1_000))
     }

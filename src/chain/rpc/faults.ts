@@ -18,7 +18,7 @@ export interface LastingFault {
 export interface ExplainedFault {
   /** A predicate of the node, without secrets of its URL. */
   readonly reason: string
-  /** Null for a fault that passes, such as an outage or a rate limit. */
+  /** Null for a fault that passes, such as an outage. */
   readonly lasting: LastingFault | null
 }
 
@@ -58,6 +58,13 @@ const unexplained: LastingFault = {
   isCertain: false,
   isOfNode: false,
 }
+/** A rate limit passes by waiting. A quota that is used up may not: it is told after a long time, and still waited for. */
+export const rateLimited: LastingFault = {
+  problem: 'limits the rate of requests, or its quota is used up',
+  remedy: "Lower its requestsPerSecond, or look at its provider's quota",
+  isCertain: false,
+  isOfNode: false,
+}
 
 const statusFaults: Readonly<Record<number, LastingFault>> = {
   401: accessDenied,
@@ -67,7 +74,7 @@ const statusFaults: Readonly<Record<number, LastingFault>> = {
   405: noEndpoint,
   410: noEndpoint,
 }
-const passingStatuses: readonly number[] = [408, 425, 429]
+const passingStatuses: readonly number[] = [408, 425]
 
 /** JSON-RPC errors of rate limits: EIP-1474's code, and the HTTP status as a code. */
 const rateLimitCodes: readonly number[] = [-32_005, 429]
@@ -153,12 +160,13 @@ function explainHttp({ status, details, cause }: HttpRequestError, text: (words:
     return { reason: `can't be reached: ${text(code ?? message ?? details)}`, lasting: null }
   }
   const reason = `answers with HTTP ${status}${details === '' ? '' : `: ${text(details)}`}`
-  const passes = status >= 500 || passingStatuses.includes(status) || rateLimitText.test(details)
-  return { reason, lasting: passes ? null : (statusFaults[status] ?? unexplained) }
+  if (status >= 500 || passingStatuses.includes(status)) return { reason, lasting: null }
+  if (status === 429 || rateLimitText.test(details)) return { reason, lasting: rateLimited }
+  return { reason, lasting: statusFaults[status] ?? unexplained }
 }
 
-function lastingRpcFault(code: number, details: string, error: unknown): LastingFault | null {
-  if (rateLimitCodes.includes(code) || rateLimitText.test(details)) return null
+function lastingRpcFault(code: number, details: string, error: unknown): LastingFault {
+  if (rateLimitCodes.includes(code) || rateLimitText.test(details)) return rateLimited
   if (deniedText.test(details)) return accessDenied
   if (methodNotFoundCodes.includes(code) || missingMethodText.test(details)) return noMethod
   const usesBlockHash = error instanceof RequestFailed && error.usesBlockHash

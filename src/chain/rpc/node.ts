@@ -138,12 +138,13 @@ async function withShortBody({ body, status, statusText, headers }: Response): P
   const read: Uint8Array[] = []
   const reader = body?.getReader()
   for (let bytes = 0; reader !== undefined && bytes < maxErrorBytes;) {
-    const { value } = await reader.read()
+    // A body that breaks off still leaves the status, which says more than the connection's end.
+    const { value } = await reader.read().catch(() => ({ value: undefined }))
     if (value === undefined) break
     read.push(value)
     bytes += value.byteLength
   }
-  await reader?.cancel()
+  await reader?.cancel().catch(() => undefined)
   // Some statuses, such as 304, permit no body, not even an empty one.
   const bytes = read.length === 0 ? null : Buffer.concat(read).subarray(0, maxErrorBytes)
   return new Response(bytes, { status, statusText, headers })

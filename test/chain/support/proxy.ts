@@ -19,6 +19,8 @@ export interface HttpAnswer {
   readonly headers?: Readonly<Record<string, string>>
   /** Whether more of the body seems to come, and never does. */
   readonly stalls?: boolean
+  /** Whether the connection ends behind the body. */
+  readonly breaksOff?: boolean
 }
 
 /** Behaviour of a proxy for a request: an answer of its own, the node's answer changed, or none at all. */
@@ -48,6 +50,7 @@ export async function startProxy(url: string, meddle: Meddle = (_, pass) => pass
       if ('status' in answer) {
         outbound.statusCode = answer.status
         for (const [name, value] of Object.entries(answer.headers ?? {})) outbound.setHeader(name, value)
+        if (answer.breaksOff === true) return void outbound.write(answer.body, () => outbound.destroy())
         return void (answer.stalls === true ? outbound.write(answer.body) : outbound.end(answer.body))
       }
       outbound.end(JSON.stringify({ ...answer, jsonrpc: '2.0', id: request.id }))
