@@ -50,8 +50,12 @@ test('a node that answers with a batch of errors is at fault', async () => {
 
 test('a node whose answer does not end is not waited for longer than for one that does not begin', async () => {
   expect(await faultOf(always({ status: 200, body: '{"jsonrpc"', stalls: true }), call)).toBe("doesn't answer in time")
+})
+
+test('an HTTP error whose body does not end is told by its status, as soon as the time for an answer is over', async () => {
   const headers = { 'content-type': 'text/plain' }
-  expect(await faultOf(always({ status: 500, body: 'no', stalls: true, headers }), call)).toBe("doesn't answer in time")
+  const reason = await faultOf(always({ status: 500, body: 'no', stalls: true, headers }), call)
+  expect(reason).toBe('answers with HTTP 500: no')
 })
 
 test.each<[string, HttpAnswer]>([

@@ -138,7 +138,7 @@ async function withShortBody({ body, status, statusText, headers }: Response): P
   const read: Uint8Array[] = []
   const reader = body?.getReader()
   for (let bytes = 0; reader !== undefined && bytes < maxErrorBytes;) {
-    // A body that breaks off still leaves the status, which says more than the connection's end.
+    // A body that breaks off or does not end in time still leaves the status, which says more.
     const { value } = await reader.read().catch(() => ({ value: undefined }))
     if (value === undefined) break
     read.push(value)
