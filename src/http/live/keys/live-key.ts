@@ -1,9 +1,10 @@
 import type { LiveLimits } from '../../../limits/live.ts'
 import type { EncodedResponse } from '../../cache/encoded-response.ts'
 import type { FanOut } from '../delivery/fan-out.ts'
-import type { LiveConnection, Resumable } from '../delivery/live-connection.ts'
+import type { LiveConnection } from '../delivery/live-connection.ts'
 import { dataIn } from '../delivery/server-sent-events.ts'
 import { laterVersion, type LiveSource, type TimedEvaluation } from './live-source.ts'
+import { Subscription } from './subscription.ts'
 
 /** The services that all keys of a process share. */
 export interface LiveKeyHost {
@@ -41,11 +42,15 @@ export class LiveKey {
   tags: ReadonlySet<string> | null = new Set()
   readonly #host: LiveKeyHost
   readonly #subscriptions = new Set<Subscription>()
+  /** Number of evaluations that have begun. */
+  #evaluations = 0
   /** Number of pushes: a subscription with a smaller one is behind. */
   #revision = 0
   #pushed: Pushed | null = null
   /** Whether the data may have changed since the last evaluation began. */
   #isDirty = true
+  /** Whether an evaluation is under way: what was pushed last may be out of date. */
+  #isEvaluating = false
   /** Whether commits were not heard of since the last push, so that the next one tells clients that all is well. */
   #isUncertain = false
   /** Whether a response is being made, or written to the streams: the next one waits until all have this one. */
@@ -63,7 +68,11 @@ export class LiveKey {
 
   /** Whether there is a response that is up to date. */
   get isServed(): boolean {
-    return this.#pushed !== null && !this.#isDirty && !this.#isUncertain
+    return this.#pushed !== null && this.#isCurrent && !this.#isUncertain
+  }
+
+  get #isCurrent(): boolean {
+    return !this.#isDirty && !this.#isEvaluating
   }
 
   get isUnused(): boolean {
@@ -75,7 +84,7 @@ export class LiveKey {
    * @returns removes the stream
    */
   add(connection: LiveConnection): () => void {
-    const subscription = new Subscription(connection, this)
+    const subscription = new Subscription(connection, this, this.#evaluations)
     this.#subscriptions.add(subscription)
     if (this.isServed) this.deliver(subscription)
     else this.#schedule()
@@ -87,6 +96,8 @@ export class LiveKey {
 
   /** Notes that an evaluation begins: it shows all changes until now. */
   begin(): void {
+    this.#evaluations++
+    this.#isEvaluating = true
     this.#isDirty = false
   }
 
@@ -139,6 +150,7 @@ export class LiveKey {
   async #run(): Promise<void> {
     this.#isRunning = true
     const evaluation = await this.#host.evaluate(this).catch(() => null)
+    this.#isEvaluating = false
     const status = evaluation?.response.status ?? 503
     const end = (): void => {
       this.#isRunning = false
@@ -162,8 +174,14 @@ export class LiveKey {
     }
     if (isListening) this.#isUncertain = false
     this.#keep(this.#framed(digest, body, version))
-    const behind = [...this.#subscriptions].filter(({ written }) => written !== this.#revision)
+    const behind = this.#receivers().filter(({ written }) => written !== this.#revision)
     this.#host.fanOut(behind, (subscription) => this.deliver(subscription), delivered)
+  }
+
+  /** Returns those for whom the response is not too old: whoever came later may have seen what it does not show. */
+  #receivers(): Subscription[] {
+    const all = [...this.#subscriptions]
+    return this.#isDirty ? all.filter(({ joinedAt }) => joinedAt < this.#evaluations) : all
   }
 
   #fail(): void {
@@ -176,7 +194,7 @@ export class LiveKey {
     const { frame, isEnd } = this.source.refusal(response)
     this.#keep(null)
     this.#nextAt = performance.now() + retryMilliseconds
-    this.#host.fanOut([...this.#subscriptions], ({ connection }) => {
+    this.#host.fanOut(this.#receivers(), ({ connection }) => {
       if (isEnd) connection.end(frame)
       else if (!connection.isFull) connection.write(frame)
     })
@@ -185,7 +203,7 @@ export class LiveKey {
   /** Returns the frame, with the newest version at which the response is known to be the same. */
   #frameNow({ digest, body, version, frame }: Pushed): Buffer {
     const { versionNow } = this.#host
-    const newest = this.#isDirty ? version : laterVersion(version, versionNow)
+    const newest = this.#isCurrent ? laterVersion(version, versionNow) : version
     if (newest === version) return frame
     const renewed = this.#framed(digest, body, newest)
     this.#keep(renewed)
@@ -196,20 +214,5 @@ export class LiveKey {
   #framed(digest: string | null, body: Buffer, version: string | null): Pushed {
     const frame = this.source.frame(body, version)
     return { digest, body: dataIn(frame, body.length), version, frame }
-  }
-}
-
-/** The place of one stream among those that follow a key. */
-class Subscription implements Resumable {
-  /** Revision of the key that was written last; 0 before the first. */
-  written = 0
-
-  constructor(
-    readonly connection: LiveConnection,
-    readonly key: LiveKey,
-  ) {}
-
-  resume(): void {
-    this.key.deliver(this)
   }
 }

@@ -1,0 +1,128 @@
+import { beforeEach, describe, expect, test, vi } from 'vitest'
+import { DataVersions } from '../../../src/http/cache/data-versions.ts'
+import { EncodedResponse } from '../../../src/http/cache/encoded-response.ts'
+import { createFanOut } from '../../../src/http/live/delivery/fan-out.ts'
+import { LiveConnection } from '../../../src/http/live/delivery/live-connection.ts'
+import { LiveKeys } from '../../../src/http/live/keys/live-keys.ts'
+import type { Evaluation, LiveSource } from '../../../src/http/live/keys/live-source.ts'
+import { liveLimits } from '../../../src/limits/live.ts'
+
+const nothing = (): void => undefined
+const limits = { ...liveLimits, pushMilliseconds: 0, pushFactor: 0 }
+const gone = 404
+
+let data: DataVersions
+let keys: LiveKeys
+/** What the data is now. */
+let value: number
+/** Evaluations that have read the data, and whose result has not come yet. */
+let pending: (() => void)[]
+
+beforeEach(() => {
+  data = new DataVersions()
+  data.listening(true)
+  keys = new LiveKeys({ limits, fanOut: createFanOut(100, 10), data, onEvaluation: nothing, onDelivery: nothing })
+  value = 0
+  pending = []
+  commit(200)
+})
+
+function sourceOf(): LiveSource {
+  return {
+    name: 'value',
+    evaluate: () => {
+      const [body, version] = [String(value), `${data.newestSeq ?? 0}.1`]
+      const response = new EncodedResponse(
+        { status: value === gone ? 404 : 200, headers: {}, body },
+        { tags: new Set(['value']), version },
+      )
+      return new Promise<Evaluation>((resolve) => pending.push(() => resolve({ response, version })))
+    },
+    frame: (body, version) => Buffer.from(`${body.toString()} at ${version ?? '?'}`),
+    refusal: ({ bytes }) => ({ frame: Buffer.from(`refused ${bytes.toString()}`), isEnd: false }),
+    staleFrame: Buffer.from('stale'),
+  }
+}
+
+function commit(to: number): void {
+  value = to
+  data.committed({ version: `${(data.newestSeq ?? 0) + 1}.1`, newestTs: null })
+  keys.committed(['value'])
+}
+
+/** Lets the evaluation under way end, when it has begun. */
+async function evaluated(): Promise<void> {
+  await vi.waitFor(() => expect(pending).toHaveLength(1))
+  pending.pop()?.()
+}
+
+/** Opens a stream on the value. @returns what its client gets */
+function join(): string[] {
+  const frames: string[] = []
+  const sink = { unsentBytes: 0, write: (bytes: Buffer) => void frames.push(bytes.toString()) }
+  const none = { end: nothing, destroy: nothing, onDrain: nothing, onClose: nothing }
+  keys.follow(sourceOf(), new LiveConnection({ ...sink, ...none }, limits))
+  return frames
+}
+
+const comes = (frames: string[], expected: string[]) => vi.waitFor(() => expect(frames).toEqual(expected))
+
+describe('a stream that joins others', () => {
+  test('gets at once what they have', async () => {
+    const first = join()
+    await evaluated()
+    await comes(first, ['200 at 1.1'])
+    expect(join()).toEqual(['200 at 1.1'])
+  })
+
+  test('gets nothing of before a change, while that is evaluated', async () => {
+    const first = join()
+    await evaluated()
+    await comes(first, ['200 at 1.1'])
+    commit(7)
+    await vi.waitFor(() => expect(pending).toHaveLength(1))
+    const second = join()
+    expect(second).toEqual([])
+    await evaluated()
+    await comes(first, ['200 at 1.1', '7 at 2.1'])
+    expect(second).toEqual(['7 at 2.1'])
+  })
+
+  test.each([
+    ['before', false],
+    ['before, and known by no tag yet', true],
+  ])('gets nothing of a change %s', async (_, isFirst) => {
+    const first = join()
+    const had = isFirst ? [] : ['200 at 1.1']
+    if (!isFirst) {
+      await evaluated()
+      await comes(first, had)
+      commit(7)
+    }
+    await vi.waitFor(() => expect(pending).toHaveLength(1))
+    const [shown, version] = isFirst ? [200, 1] : [7, 2]
+    commit(8)
+    const second = join()
+    await evaluated()
+    await comes(first, [...had, `${shown} at ${version}.1`])
+    expect(second).toEqual([])
+    await evaluated()
+    await comes(second, [`8 at ${version + 1}.1`])
+    expect(first).toEqual([...had, `${shown} at ${version}.1`, `8 at ${version + 1}.1`])
+  })
+
+  test('is told of no loss that a later change has undone', async () => {
+    const first = join()
+    await evaluated()
+    await comes(first, ['200 at 1.1'])
+    commit(gone)
+    await vi.waitFor(() => expect(pending).toHaveLength(1))
+    commit(9)
+    const second = join()
+    await evaluated()
+    await comes(first, ['200 at 1.1', 'refused 404'])
+    expect(second).toEqual([])
+    await evaluated()
+    await comes(second, ['9 at 3.1'])
+  })
+})
