@@ -83,7 +83,10 @@ export function createLive(options: LiveOptions): Live {
     stages: new Map([
       [liveVaults.path, () => vaultStream({ connections, keys, evaluate, respond, resumptions, limits })],
       [liveEvents.path, () => eventStream({ operations, connections, beginLedgerStream })],
-      [graphqlPath, graphqlStream({ operations, findDocument, connections, keys, evaluate, beginLedgerStream })],
+      [
+        graphqlPath,
+        graphqlStream({ operations, findDocument, connections, keys, evaluate, beginLedgerStream, resumptions }),
+      ],
     ]),
     committed({ tags }) {
       keys.committed(tags)

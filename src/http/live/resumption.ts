@@ -12,6 +12,21 @@ import type { LiveConnection } from './delivery/live-connection.ts'
  */
 export type Resumption = 'reached' | 'lost' | 'late'
 
+type Settled = Exclude<Resumption, 'late'>
+
+/** A stream of state that begins to be written. */
+export interface ResumedStream {
+  readonly connection: LiveConnection
+  /** Tells the client that what it has may be out of date. */
+  readonly staleFrame: Buffer
+  /**
+   * Keeps room for the responses that it will follow.
+   * @returns gives it back
+   */
+  readonly reserve: () => () => void
+  readonly follow: (resumption: Settled) => void
+}
+
 export interface ResumptionsOptions {
   readonly data: DataVersions
   readonly awaitVersion: AwaitVersion
@@ -23,7 +38,7 @@ interface Wait {
   readonly version: string
   readonly seq: number
   readonly sender: string
-  readonly settle: (resumption: Exclude<Resumption, 'late'>) => void
+  readonly settle: (resumption: Settled) => void
   readonly isOpen: () => boolean
   /** When every commit until then has been heard of, a version that has not come is lost. */
   since: number
@@ -61,11 +76,18 @@ export class Resumptions {
     return isLost() ? 'lost' : 'late'
   }
 
-  /**
-   * Waits on for a version that is late, until the stream closes.
-   * @param settle called once, when the version is reached or lost
-   */
-  hold({ request, sender }: Exchange, connection: LiveConnection, settle: Wait['settle']): void {
+  /** Has a stream follow what it asks for: at once, or when its version is reached or lost, unless it closes before. */
+  resume(exchange: Exchange, resumption: Resumption, { connection, staleFrame, reserve, follow }: ResumedStream): void {
+    if (resumption !== 'late') return follow(resumption)
+    connection.tellStale(staleFrame)
+    const giveBack = reserve()
+    this.#hold(exchange, connection, (settled) => {
+      giveBack()
+      follow(settled)
+    })
+  }
+
+  #hold({ request, sender }: Exchange, connection: LiveConnection, settle: Wait['settle']): void {
     const version = request.header('last-event-id') ?? ''
     const seq = parseLedgerPosition(version)?.seq ?? 0
     let isOpen = true

@@ -15,7 +15,7 @@ import type { LiveKeys } from './keys/live-keys.ts'
 import { noRoom, openAt, type Opening } from './keys/opening.ts'
 import { eventFrame } from './delivery/server-sent-events.ts'
 import { StreamedResponse } from './delivery/streamed-response.ts'
-import type { Resumption, Resumptions } from './resumption.ts'
+import type { Resumptions } from './resumption.ts'
 
 export interface VaultStreamOptions {
   readonly connections: LiveConnections
@@ -73,16 +73,14 @@ export function vaultStream(options: VaultStreamOptions): Handler {
       if (sink === null) return place.release()
       const connection = connections.open(sink, place)
       connection.write(eventFrame({ retry: limits.retrySeconds * 1000 }))
-      const follow = (resumed: Resumption): void => {
-        if (resumed === 'lost') connection.write(resetFrame)
-        for (const path of paths) keys.follow(snapshotSource(path, evaluatePath), connection)
-      }
-      if (resumption !== 'late') return follow(resumption)
-      connection.tellStale(staleFrame)
-      const giveBack = keys.reserve(paths.size, connection)
-      resumptions.hold(exchange, connection, (resumed) => {
-        giveBack()
-        follow(resumed)
+      resumptions.resume(exchange, resumption, {
+        connection,
+        staleFrame,
+        reserve: () => keys.reserve(paths.size, connection),
+        follow: (settled) => {
+          if (settled === 'lost') connection.write(resetFrame)
+          for (const path of paths) keys.follow(snapshotSource(path, evaluatePath), connection)
+        },
       })
     })
   }

@@ -13,7 +13,7 @@ const gone = 404
 
 let data: DataVersions
 let keys: LiveKeys
-/** What the data is now. */
+/** The data as it is now. */
 let value: number
 /** Evaluations that have read the data, and whose result has not come yet. */
 let pending: (() => void)[]

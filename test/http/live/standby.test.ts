@@ -276,3 +276,64 @@ describe('snapshots after a version that a standby has not reached yet', () => {
     client.close()
   })
 })
+
+describe('results of a subscription after a version that a standby has not reached yet', () => {
+  const query = `subscription { vault(address: "${vault}") { events(first: 1) { nodes { id type } } } }`
+  const subscribe = (id: string, text = query) =>
+    follow(`/graphql?${new URLSearchParams({ query: text }).toString()}`, {
+      accept: 'text/event-stream',
+      'last-event-id': id,
+    })
+  const told = ({ events }: LiveClient) => events.flatMap(({ event, comment }) => event ?? comment ?? [])
+
+  test('are held back until it has, and said to be out of date meanwhile', async () => {
+    const position = await commit()
+    const client = await subscribe(position.version ?? '')
+    await wait(long)
+    expect(told(client)).toEqual(['stale'])
+    replay(position)
+    const [result] = await client.until('next', 1)
+    expect([result?.id, result?.data]).toEqual([position.version, expect.stringContaining('HARVEST')])
+    expect(told(client)).toEqual(['stale', 'next'])
+    client.close()
+  })
+
+  test('are held back beside streams that have the results of before', async () => {
+    const other = await subscribe('')
+    await other.until('next', 1)
+    const position = await commit()
+    const client = await subscribe(position.version ?? '')
+    await wait(200)
+    expect(told(client)).toEqual(['stale'])
+    replay(position)
+    await Promise.all([client.until('next', 1), other.until('next', 2)])
+    expect(client.events.flatMap(({ data }) => data ?? [])).toEqual([other.events.findLast(({ data }) => data)?.data])
+    for (const each of [client, other]) each.close()
+  })
+
+  test.each([
+    ['of another history', () => `${reached.seq}.42`],
+    ['that is none', () => 'yesterday'],
+  ])('follow at once behind an id %s', async (_, idOf) => {
+    const client = await subscribe(idOf())
+    await client.until('next', 1)
+    expect(told(client)).toEqual(['reset', 'next'])
+    client.close()
+  })
+
+  test('follow anew when it is proven later that every commit until then is here', async () => {
+    const client = await subscribe(`${reached.seq + 5}.42`, 'subscription { meta { version } }')
+    await wait(200)
+    expect(told(client)).toEqual(['stale'])
+    data.upToDate(performance.now())
+    const [result] = await client.until('next', 1)
+    expect(told(client)).toEqual(['stale', 'reset', 'next'])
+    expect(result?.data).toContain(reached.version)
+    client.close()
+  })
+
+  test('are refused at once where the subscription is refused', async () => {
+    const client = await subscribe(`${reached.seq + 5}.42`, 'subscription { vault(address: "0x1") { status } }')
+    expect(client.status).toBe(400)
+  })
+})

@@ -18,6 +18,7 @@ import type { RowFormat } from '../ledger/ledger-follower.ts'
 import type { BeginLedgerStream } from '../ledger/ledger-stream.ts'
 import type { CheckedSubscription, LiveOperations } from './live-operations.ts'
 import { type SentOperation, sentOperation } from './sent-operation.ts'
+import type { Resumptions } from '../resumption.ts'
 
 export interface GraphqlStreamOptions {
   readonly operations: LiveOperations
@@ -27,11 +28,13 @@ export interface GraphqlStreamOptions {
   readonly keys: LiveKeys
   readonly evaluate: Evaluate
   readonly beginLedgerStream: BeginLedgerStream
+  readonly resumptions: Resumptions
 }
 
 /** Clients of GraphQL over SSE know no other events than `next` and `complete`: all else is in comments. */
 const staleFrame = commentFrame('stale')
 const freshFrame = commentFrame('fresh')
+const resetFrame = commentFrame('reset')
 const completeFrame = eventFrame({ event: 'complete', data: '' })
 
 /**
@@ -83,9 +86,9 @@ export function graphqlStream(options: GraphqlStreamOptions): Middleware {
 const subscriptionWord = /\bsubscription\b/
 
 /** Creates the streams of state: results that are made again when their data changes. */
-function stateStreams({ operations, connections, keys, evaluate }: GraphqlStreamOptions) {
+function stateStreams({ operations, connections, keys, evaluate, resumptions }: GraphqlStreamOptions) {
   return async (
-    { sender }: Exchange,
+    exchange: Exchange,
     sent: SentOperation,
     checked: CheckedSubscription,
     { place, isWanted }: Opening,
@@ -103,16 +106,23 @@ function stateStreams({ operations, connections, keys, evaluate }: GraphqlStream
       refusal: ({ bytes }) => ({ frame: ending(bytes), isEnd: true }),
       staleFrame,
     }
-    if (!keys.isServed(key)) {
-      const { response } = await keys.open(sender, isWanted, source.evaluate)
-      if (response.status !== 200) return response
-    }
+    const opening = keys.isServed(key) ? null : keys.open(exchange.sender, isWanted, source.evaluate)
+    const [resumption, opened] = await Promise.all([resumptions.begin(exchange), opening])
+    if (opened !== null && opened.response.status !== 200) return opened.response
     if (!keys.hasRoom(1) || !keys.hasRoomFor(key)) return noRoom()
     return new StreamedResponse((sink) => {
       if (sink === null) return place.release()
       const connection = connections.open(sink, place)
       connection.write(eventFrame({ retry: liveLimits.retrySeconds * 1000 }))
-      keys.follow(source, connection)
+      resumptions.resume(exchange, resumption, {
+        connection,
+        staleFrame,
+        reserve: () => keys.reserve(1, connection),
+        follow: (settled) => {
+          if (settled === 'lost') connection.write(resetFrame)
+          keys.follow(source, connection)
+        },
+      })
     })
   }
 }
