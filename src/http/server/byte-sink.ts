@@ -23,8 +23,8 @@ export interface ByteSink {
  */
 export function beginStream(response: ServerResponse, headers: readonly string[]): ByteSink {
   response.useChunkedEncodingByDefault = false
-  response.setHeader('connection', 'close')
-  response.writeHead(200, headers as string[])
+  // Node keeps what `setHeader` sets, and all of the head beside it, as an object for as long as the stream lasts.
+  response.writeHead(200, [...headers, 'connection', 'close'])
   response.flushHeaders()
   response.socket?.setNoDelay(true)
   return new ResponseSink(response)

@@ -43,11 +43,14 @@ export function readFirst(socket: Socket, isIdle: () => boolean, onInput: (isSho
   }
   const onLeft = (): void => void socket.destroy()
   // A client can reset its connection before the parser is there, which has a listener of its own.
-  socket.on('error', () => undefined)
+  socket.on('error', ignore)
   socket.on('data', onData).on('end', onLeft).setTimeout(silentMilliseconds, onShort)
   socket.resume()
   return { end }
 }
+
+/** Outside, since it stays with the connection, and the buffers of its first read would stay with it. */
+const ignore = (): void => undefined
 
 /** Input that is short: more than that of most requests. */
 const shortBytes = 4_096

@@ -62,6 +62,8 @@ export function nodeAdapter({ limits, capacity, begin, handle, trustedProxies }:
     const answered = clientConnection === null ? answer() : clientConnection.inOrder(response, answer)
     const outgoing = answered instanceof Promise ? await answered : answered
     if (outgoing !== null) await write(response, outgoing)
+    // A stream stays open: it notices by itself that its client leaves, and would keep all that it was begun with.
+    leaving.length = 0
   }
 }
 

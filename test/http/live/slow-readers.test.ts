@@ -99,11 +99,11 @@ test('clients that never read are closed and counted, and take little memory', a
 
 test('a client that does not read the end of its stream is closed too', async () => {
   const { port, closed, open, change } = await streaming({
-    ...{ lifeSeconds: 0.5, stallSeconds: 0.5, heartbeatSeconds: 0.1, unsentBytes: 1e9 },
+    ...{ lifeSeconds: 3, stallSeconds: 0.5, heartbeatSeconds: 0.1, unsentBytes: 1e9 },
   })
   request(port)
   await vi.waitFor(() => expect(open()).toBe(1))
-  // More than the buffers of the operating system hold.
+  // More than the buffers of the operating system hold, before the stream reaches its age.
   for (let changes = 0; changes < 60; changes++) {
     change()
     await wait(5)
