@@ -12,8 +12,8 @@ test.skipIf(noNginx !== null)(
     const { figures, flaws } = await edge({
       homes,
       vaults: 3,
-      edgeSeconds: 1,
-      seconds: 3,
+      edgeSeconds: 3,
+      seconds: 6,
       leastShare: 0.5,
       say: silent,
     })

@@ -9,7 +9,7 @@ import { apply, midnight } from '../../support/world.ts'
 
 const key = 'a-key-of-this-test'
 const vault = vaultThatIs.earning
-const shared = 'public, max-age=0, s-maxage=5, stale-while-revalidate=5, stale-if-error=60'
+const shared = 'public, max-age=0, s-maxage=3, stale-while-revalidate=1, stale-if-error=60'
 const graphql = (query: string): string => `/graphql?query=${encodeURIComponent(query)}`
 const ofVault = (fields: string): string => graphql(`{ vault(address: "${vault}") { ${fields} } }`)
 const ofVaults = ['snapshot', 'equity', 'events'].map((name) => `/vault/${vault}/${name}`)
@@ -74,6 +74,13 @@ describe('edges may keep', () => {
     expect(alone.headers.get('cache-control')).toBe('no-cache')
     expect(varyOf(alone)).toEqual(['accept-encoding'])
     expect(alone.headers.get('etag')).toBe((await gateway().get(path)).headers.get('etag'))
+  })
+
+  test.each([2, 3, 5, 60])('what an edge that counts whole seconds serves for %d s in all', async (edgeSeconds) => {
+    const { headers } = await gateway({ edgeSeconds }).get('/strategies')
+    const [, fresh, stale] =
+      /s-maxage=(\d+), stale-while-revalidate=(\d+)/.exec(headers.get('cache-control') ?? '') ?? []
+    expect(Number(fresh) + Number(stale) + 1).toBe(edgeSeconds)
   })
 
   test('what can never change, as long as ever', async () => {

@@ -78,7 +78,7 @@ describe('a document', () => {
     expect(await send(gateway, hashed(ofVault, { variables }))).toEqual(first)
     const other = await byGet(gateway, hashed(ofVault, { variables: { address: vaultThatIs.suspended } }))
     expect(other).toMatchObject({ data: { vault: { status: 'SUSPENDED' } } })
-    expect(other.cacheControl).toContain('s-maxage=5')
+    expect(other.cacheControl).toContain('s-maxage=3')
   })
 
   test('that is not known is 200 with an error for clients of application/json, and never kept', async () => {
