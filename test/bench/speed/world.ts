@@ -224,13 +224,16 @@ const equity = (from: number, to: number, points: number): string => `
     from ${numbers(from, to, 'v')}, generate_series(${points - 1}, 0, -1) ago,
       lateral (select ${value('v', 'ago')} as worth) valued`
 
-/** SQL that adds as many harvests, a second and a block apart, before the oldest row of a vault's ledger as make it so long. */
+/**
+ * SQL that adds as many harvests, a second and a block apart, before the oldest row of a vault's ledger as make it so long:
+ * the oldest first, as facts come, since the order of insertion decides how full the pages of indexes are.
+ */
 export const lengthenLedger = (vault: number, rows: number): string => `
   insert into ledger_row (vault_id, tx_hash, log_index, block, ts, type, amount_usd, position_id, digest)
     select ${vault}, decode(md5('long-' || r) || md5(r || '-long'), 'hex'), 0, oldest.block - r, oldest.ts - r, 'harvest', 1, 'position-0',
       decode(left(md5(r::text), 16), 'hex')
     from (select min(block) as block, min(ts) as ts, count(*) as count from ledger_row where vault_id = ${vault}) oldest,
-      generate_series(1, ${rows} - count) r`
+      generate_series(${rows} - count, 1, -1) r`
 
 /** A deposit, then days of two harvests, a rebalance and a fee. */
 const ledger = ({ vaults, ledgerRows }: WorldSize): string => `
