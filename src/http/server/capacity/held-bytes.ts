@@ -1,7 +1,7 @@
 import { MaxHeap } from './max-heap.ts'
 
 /** A buffer that several holders may share, and that is in memory once. */
-interface Body {
+export interface Body {
   readonly length: number
 }
 
