@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import type { StreamedRow } from '../../../src/graphql/ledger-log.ts'
-import type { RowFormat } from '../../../src/http/live/ledger/ledger-follower.ts'
-import { RowFrames } from '../../../src/http/live/ledger/row-frames.ts'
+import { type RowFormat, RowFrames } from '../../../src/http/live/ledger/row-frames.ts'
 import { heapBytes } from '../../support/heap.ts'
 
 const row = (cursor: string): StreamedRow => ({ cursor }) as StreamedRow

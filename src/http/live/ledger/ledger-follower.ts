@@ -1,30 +1,12 @@
 import { setImmediate } from 'node:timers/promises'
-import {
-  formatLedgerPosition,
-  type LedgerPosition,
-  type StreamedCommit,
-  type StreamedRow,
-} from '../../../graphql/ledger-log.ts'
+import { formatLedgerPosition, type LedgerPosition, type StreamedCommit } from '../../../graphql/ledger-log.ts'
 import { liveLimits } from '../../../limits/live.ts'
 import type { DataVersions } from '../../cache/data-versions.ts'
 import type { LiveConnection, Resumable } from '../delivery/live-connection.ts'
 import { eventFrame } from '../delivery/server-sent-events.ts'
 import { AwaitedPosition } from './awaited-position.ts'
-import type { RowFrames } from './row-frames.ts'
+import type { RowFormat, RowFrames } from './row-frames.ts'
 import { accepts, type Follower, type Following, type LedgerTail, type RowFilter } from './ledger-tail.ts'
-
-/** How rows are written to a stream, in its protocol. */
-export interface RowFormat {
-  /** Equal for formats with equal frames. */
-  readonly name: string
-  /** Makes the frame of a row; rejects if the database is away. */
-  readonly frame: (row: StreamedRow) => Promise<Buffer>
-  /** Tells that the position is lost, and where the stream goes on; whether it ends instead. */
-  readonly reset: (position: string) => { readonly frame: Buffer; readonly isEnd: boolean }
-  readonly staleFrame: Buffer
-  /** Tells that the data is up to date again. */
-  readonly freshFrame: Buffer
-}
 
 export interface FollowerOptions {
   readonly tail: LedgerTail

@@ -7,9 +7,9 @@ import type { LiveConnections } from '../delivery/live-connections.ts'
 import { eventFrame } from '../delivery/server-sent-events.ts'
 import { StreamedResponse } from '../delivery/streamed-response.ts'
 import type { Opening } from '../keys/opening.ts'
-import { LedgerFollower, type RowFormat } from './ledger-follower.ts'
+import { LedgerFollower } from './ledger-follower.ts'
 import type { LedgerTail } from './ledger-tail.ts'
-import { RowFrames } from './row-frames.ts'
+import { type RowFormat, RowFrames } from './row-frames.ts'
 
 export interface LedgerStreamOptions {
   readonly connections: LiveConnections

@@ -1,6 +1,18 @@
 import { LRUCache } from 'lru-cache'
 import type { StreamedRow } from '../../../graphql/ledger-log.ts'
-import type { RowFormat } from './ledger-follower.ts'
+
+/** How rows are written to a stream, in its protocol. */
+export interface RowFormat {
+  /** Equal for formats with equal frames. */
+  readonly name: string
+  /** Makes the frame of a row; rejects if the database is away. */
+  readonly frame: (row: StreamedRow) => Promise<Buffer>
+  /** Tells that the position is lost, and where the stream goes on; whether it ends instead. */
+  readonly reset: (position: string) => { readonly frame: Buffer; readonly isEnd: boolean }
+  readonly staleFrame: Buffer
+  /** Tells that the data is up to date again. */
+  readonly freshFrame: Buffer
+}
 
 /** Memory of a frame besides its bytes. */
 const overheadBytes = 300

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { readLimits, unsentResponseBytes } from '../../../limits.ts'
-import { type Body, HeldBytes } from './held-bytes.ts'
+import { type HeldBody, HeldBytes } from './held-bytes.ts'
 
 /** Counts the response bodies that clients have not received yet. */
 export interface UnsentBytes {
@@ -21,11 +21,11 @@ export interface UnsentOptions {
   readonly now?: () => number
 }
 
-/** What an unsent response holds in memory. */
+/** The memory of an unsent response. */
 interface Unsent {
   readonly body: Buffer
   /** The response itself, which no other one shares. */
-  readonly own: Body
+  readonly own: HeldBody
 }
 
 /** Unsent responses of one connection. */
