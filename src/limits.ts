@@ -183,6 +183,9 @@ export const discardedBytes = 1024 * 1024
 /** Size of responses that the clients of one server have not read: about 40 of the largest. Beyond it some are closed. */
 export const unsentBytes = 64 * 1024 * 1024
 
+/** Memory of a response that is not read, besides its body, which `unsentBytes` counts too: one of 16 in a pipeline. */
+export const unsentResponseBytes = 5_000
+
 /** Limits of connections. */
 export const connectionLimits = {
   reservedDescriptors: 256, // For everything else: the embedded database (20 when idle), static files, metrics.

@@ -19,6 +19,7 @@ export const liveLimits = {
   characters: 8_192, // A subscription with its variables, which is kept as long as its stream.
   ledgerRows: 500, // Rows of the ledger in one read: about 150 KB.
   ledgerWindow: 2_000, // Newest commits and rows that are in memory: most streams read no others.
+  frameBytes: 8 * 1024 * 1024, // Frames of rows that are kept for all streams: 16,000 of 500 bytes.
   slice: 500, // Sockets that are written in one event-loop iteration: 10 ms.
   sliceMilliseconds: 10, // Time of one iteration for that, if fewer take as long.
   rowsAtOnce: 32, // Rows of one stream that are made at once, so that their reads share statements.

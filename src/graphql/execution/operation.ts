@@ -5,8 +5,13 @@ import {
   type DocumentNode,
   type FieldNode,
   type FragmentSpreadNode,
+  type GraphQLCompositeType,
+  type GraphQLField,
   Kind,
   type OperationDefinitionNode,
+  SchemaMetaFieldDef,
+  TypeMetaFieldDef,
+  TypeNameMetaFieldDef,
   visit,
 } from 'graphql'
 
@@ -59,4 +64,12 @@ export function directiveVariables(document: DocumentNode, operation: OperationD
     }
   }
   return names
+}
+
+/** Returns the definition of a field of a type, or of introspection; undefined if there is none. */
+export function definitionOf(name: string, parent: GraphQLCompositeType): GraphQLField<unknown, unknown> | undefined {
+  if (name === TypeNameMetaFieldDef.name) return TypeNameMetaFieldDef
+  if (name === SchemaMetaFieldDef.name) return SchemaMetaFieldDef
+  if (name === TypeMetaFieldDef.name) return TypeMetaFieldDef
+  return 'getFields' in parent ? parent.getFields()[name] : undefined
 }

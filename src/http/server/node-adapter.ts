@@ -110,20 +110,22 @@ function send(
 ): void {
   const { req: request } = response
   const isHead = request.method === 'HEAD'
+  const isUnread = !request.complete
   if (stream !== undefined && !isHead) {
     request.clientConnection?.admitted.countAsStream()
+    // An unread body would fill its buffer, as long as the stream is open.
+    if (isUnread) discardRest(request, discardedBytes)
     return stream(beginStream(response, headers))
   }
   stream?.(null)
-  const isUnread = !request.complete
   // A client that did not receive 100 Continue may send its body or omit it: the next bytes are ambiguous.
   if (isUnread && awaitsContinue(request)) response.setHeader('connection', 'close')
   response.writeHead(status, headers as string[])
-  if (isHead || bytes === null) response.end()
-  else {
-    response.end(bytes)
-    // Usually the kernel has accepted the whole body by now. A pipelined response has no socket until it is at the head.
-    if (response.socket === null || response.socket.writableLength > 0) unsent.add(response, bytes)
-  }
+  const body = isHead ? null : bytes
+  response.end(body ?? undefined)
+  // Usually the kernel has accepted the whole body by now. A pipelined response has no socket until it is at the head.
+  if (response.socket === null || response.socket.writableLength > 0) unsent.add(response, body ?? noBody)
   if (isUnread) discardRest(request, discardedBytes)
 }
+
+const noBody = Buffer.alloc(0)

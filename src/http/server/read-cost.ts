@@ -1,3 +1,5 @@
+import { countedSenders } from '../../limits.ts'
+
 /** Moving average of the time that the reads of one connection take, which begins with an assumed read. */
 export class ReadCost {
   #reads = 1
@@ -25,15 +27,22 @@ const countedReads = 64
 export class SenderCosts {
   readonly #spent = new Map<string, number>()
   readonly #fewMilliseconds: number
+  readonly #mostSenders: number
   #most = 0
 
-  /** @param fewMilliseconds below which no address is heavy */
-  constructor(fewMilliseconds: number) {
+  /**
+   * @param fewMilliseconds below which no address is heavy
+   * @param mostSenders number of addresses beyond which all are forgotten
+   */
+  constructor(fewMilliseconds: number, mostSenders = countedSenders) {
     this.#fewMilliseconds = fewMilliseconds
+    this.#mostSenders = mostSenders
   }
 
   add(sender: string, milliseconds: number): void {
-    const spent = (this.#spent.get(sender) ?? 0) + milliseconds
+    const before = this.#spent.get(sender)
+    if (before === undefined && this.#spent.size >= this.#mostSenders) this.clear()
+    const spent = (before ?? 0) + milliseconds
     this.#spent.set(sender, spent)
     this.#most = Math.max(this.#most, spent)
   }

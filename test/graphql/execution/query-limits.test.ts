@@ -104,6 +104,24 @@ describe('the figures of a query', () => {
     expect(figuresOf(`{ strategies { ...f0 } } ${fragments.join(' ')}`).cost).toBe(1 + 20 * 2 ** (levels - 1))
   })
 
+  test('of a fragment on many pages look at each argument once', () => {
+    const pages = Array.from({ length: 40 }, (_, at) => `a${at}: vaults(first: ${at + 1}) { ...page }`)
+    const source = `query ($w: VaultWhere) { ${pages.join(' ')} }
+      fragment page on VaultConnection { nodes { strategy { vaults(where: $w) { totalCount } } } }`
+    const operation = new OperationCache(schema, queryBounds).prepare(source).select(null)
+    const strategy = ['one', 'two']
+    let looks = 0
+    const looked: ProxyHandler<string[]> = {
+      get(list, key): unknown {
+        if (key === 'length') looks++
+        return Reflect.get(list, key)
+      },
+    }
+    const cost = operation?.costOf({ w: { strategy: new Proxy(strategy, looked) } })
+    expect(cost).toEqual(operation?.costOf({ w: { strategy } }))
+    expect(looks).toBeLessThan(40)
+  })
+
   test('count tokens as the parser does', () => {
     expect(countTokens('{ vaults(first: 2) { nodes { address } } }')).toBe(14)
     fc.assert(

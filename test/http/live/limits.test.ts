@@ -1,10 +1,12 @@
 import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { AppOptions } from '../../../src/http/app.ts'
+import { discardedBytes } from '../../../src/limits.ts'
 import { liveLimits } from '../../../src/limits/live.ts'
 import { createMetrics } from '../../../src/http/ops/metrics.ts'
 import { emptyDatabase, type TestDatabase } from '../../support/database.ts'
 import { type LiveClient, liveGateway, type LiveGateway, openStream } from '../../support/live.ts'
 import { parseMetrics } from '../../support/prometheus.ts'
+import { rawConnection } from '../../support/raw.ts'
 import { addressOf, apply, deposit, midnight, opened, strategy } from '../../support/world.ts'
 
 const vault = addressOf(1)
@@ -69,6 +71,19 @@ describe('streams', () => {
   test('count against a rate limit once', async () => {
     await begin({}, { rateLimit: { requests: 2, seconds: 60 } })
     expect([(await follow()).status, (await follow()).status, (await follow()).status]).toEqual([200, 200, 429])
+  })
+
+  test('do not keep the body of a request, and end where it has no end', async () => {
+    await begin({})
+    const client = await rawConnection(gateway.server.port)
+    client.send(`GET /live/vaults?vault=${vault} HTTP/1.1\r\nHost: x\r\nContent-Length: 100000000\r\n\r\n`)
+    await client.receives(/event: snapshot/)
+    client.send('x'.repeat(discardedBytes / 2))
+    await expect.poll(() => client.socket.writableLength).toBe(0)
+    expect(await figure('streams')).toBe(1)
+    client.send('x'.repeat(discardedBytes))
+    await client.closed
+    await vi.waitFor(async () => expect(await figure('streams')).toBe(0))
   })
 
   test('of the process are limited', async () => {

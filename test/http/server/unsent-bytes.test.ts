@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { afterEach, describe, expect, test } from 'vitest'
-import { unsentBytes } from '../../../src/limits.ts'
+import { unsentBytes, unsentResponseBytes } from '../../../src/limits.ts'
 import type { BoundedRequest } from '../../../src/http/server/bounded-request.ts'
 import { createResponseWriter } from '../../../src/http/server/node-adapter.ts'
 import { createUnsentBytes, type UnsentBytes } from '../../../src/http/server/capacity/unsent-bytes.ts'
@@ -10,6 +10,8 @@ import { serverOf, type TestServer } from '../../support/server.ts'
 const megabyte = 1024 * 1024
 /** More than the kernel takes of an answer for a client that reads nothing. */
 const answerBytes = 16 * megabyte
+/** The same with the response around it. */
+const heldBytes = answerBytes + unsentResponseBytes
 const get = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n'
 
 let server: TestServer | undefined
@@ -45,17 +47,17 @@ async function serving(unsent: UnsentBytes, bodyOf: () => Buffer): Promise<{ por
 
 describe('answers that clients do not read', () => {
   test('are bound in all: the connection that holds the most is cut', async () => {
-    const unsent = createUnsentBytes(4 * answerBytes)
+    const unsent = createUnsentBytes(4 * heldBytes)
     let bytes = answerBytes
     const { port, sockets } = await serving(unsent, () => Buffer.alloc(bytes))
     for (let count = 1; count <= 4; count++) {
       await unreading(port)
-      await expect.poll(() => unsent.bytes).toBe(count * answerBytes)
+      await expect.poll(() => unsent.bytes).toBe(count * heldBytes)
     }
     bytes = answerBytes + 1
     await unreading(port)
     await expect.poll(() => sockets.size).toBe(4)
-    expect(unsent.bytes).toBe(4 * answerBytes)
+    expect(unsent.bytes).toBe(4 * heldBytes)
   })
 
   test('count once where they are the same bytes', async () => {
@@ -64,9 +66,24 @@ describe('answers that clients do not read', () => {
     const { port, sockets } = await serving(unsent, () => body)
     for (let count = 0; count < 20; count++) await unreading(port)
     await expect.poll(() => sockets.size).toBe(20)
-    expect(unsent.bytes).toBe(answerBytes)
+    expect(unsent.bytes).toBe(answerBytes + 20 * unsentResponseBytes)
     for (const { socket } of connections) socket.destroy()
     await expect.poll(() => unsent.bytes).toBe(0)
+  })
+
+  test('count by their number too, those without a body as well', async () => {
+    let cut = 0
+    const write = createResponseWriter(createUnsentBytes(answerBytes + 40 * unsentResponseBytes))
+    const body = Buffer.alloc(answerBytes)
+    server = await serverOf({
+      listener: (request: BoundedRequest, response: ServerResponse<BoundedRequest>) => {
+        if (request.method === 'GET') request.socket.once('close', () => cut++)
+        return write(response, { status: 200, headers: [], bytes: request.method === 'GET' ? body : null })
+      },
+    })
+    const rest = 'HEAD / HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(9)
+    for (let count = 0; count < 6; count++) (await unreading(server.port)).send(rest)
+    await expect.poll(() => cut).toBe(2)
   })
 
   test('are no more than the bound in a gateway', async () => {
@@ -78,7 +95,7 @@ describe('answers that clients do not read', () => {
         return write(response, { status: 200, headers: [], bytes: Buffer.alloc(answerBytes) })
       },
     })
-    const most = unsentBytes / answerBytes
+    const most = Math.floor(unsentBytes / heldBytes)
     for (let count = 0; count < most + 3; count++) await unreading(server.port)
     await expect.poll(() => cut).toBe(3)
   })
@@ -103,17 +120,17 @@ test('a client that does not read an answer whole in the time that its bytes hav
   let bytes = answerBytes
   const { port, sockets } = await serving(unsent, () => Buffer.alloc(bytes))
   await unreading(port)
-  await expect.poll(() => unsent.bytes).toBe(answerBytes)
+  await expect.poll(() => unsent.bytes).toBe(heldBytes)
   bytes = 2 * answerBytes
   await unreading(port)
-  await expect.poll(() => unsent.bytes).toBe(3 * answerBytes)
+  await expect.poll(() => unsent.bytes).toBe(heldBytes + answerBytes + heldBytes)
   await looksAgain()
   clock.now += (10 + 16) * 1_000
   await looksAgain()
-  expect([sockets.size, unsent.bytes]).toEqual([2, 3 * answerBytes])
+  expect([sockets.size, unsent.bytes]).toEqual([2, heldBytes + answerBytes + heldBytes])
   clock.now += 1
   await expect.poll(() => sockets.size).toBe(1)
-  expect(unsent.bytes).toBe(2 * answerBytes)
+  expect(unsent.bytes).toBe(answerBytes + heldBytes)
   clock.now += 16 * 1_000
   await expect.poll(() => sockets.size).toBe(0)
   expect(unsent.bytes).toBe(0)

@@ -4,21 +4,19 @@ import {
   type FragmentDefinitionNode,
   getNamedType,
   type GraphQLCompositeType,
-  type GraphQLField,
   type GraphQLSchema,
   isCompositeType,
   Kind,
   type OperationDefinitionNode,
-  SchemaMetaFieldDef,
   type SelectionSetNode,
-  TypeMetaFieldDef,
-  TypeNameMetaFieldDef,
 } from 'graphql'
-import { countNodes } from '../operation.ts'
+import { countNodes, definitionOf } from '../operation.ts'
 import {
   argumentCost,
+  type AskedLength,
   askedLength,
   filterCost,
+  type GivenArguments,
   givenArguments,
   isOfPage,
   lengthOf,
@@ -67,15 +65,25 @@ export function priceOperation(
   const { depth, cost } = root == null ? nothing : pricer.selection(operation.selectionSet, root)
   return {
     size: { depth, ...countNodes(document, operation) },
-    cost: typeof cost === 'function' ? (variables) => cost({ variables, known: new Map() }, noPage) : cost,
+    cost: typeof cost === 'function' ? (variables) => cost(new Computation(variables), noPage) : cost,
   }
 }
 
 /** One computation of a cost. */
-interface Computation {
-  readonly variables: Readonly<Record<string, unknown>>
+class Computation {
   /** Costs of fragments by page, memoized so that nested fragments take time linear in their text. */
-  readonly known: Map<PricedSelection, Map<string, QueryCost>>
+  readonly known = new Map<PricedSelection, Map<string, QueryCost>>()
+  /** Costs of fields that do not depend on the page: in a fragment they are the same for each page that it is of. */
+  readonly fields = new Map<FieldNode, FieldCost>()
+
+  constructor(readonly variables: Readonly<Record<string, unknown>>) {}
+}
+
+/** The cost of a field, but for the page that it is of: its length, and the costs of its arguments and of one item. */
+interface FieldCost {
+  readonly asked: AskedLength | null
+  readonly ofArguments: number
+  readonly each: QueryCost
 }
 
 /**
@@ -98,15 +106,13 @@ function costAt({ cost }: PricedSelection, computation: Computation, page: Price
   return typeof cost === 'function' ? cost(computation, page) : cost
 }
 
-function isConstant({ cost }: PricedSelection): boolean {
-  return typeof cost !== 'function'
-}
+const isConstant = ({ cost }: PricedSelection): boolean => typeof cost !== 'function'
 
 class Pricer {
   readonly #fragments = new Map<string, FragmentDefinitionNode>()
   readonly #priced = new Map<string, PricedSelection>()
   /** Computation of the costs that depend on no variable. It refers to the document, and must not outlive it. */
-  readonly #constants: Computation = { variables: {}, known: new Map() }
+  readonly #constants = new Computation({})
 
   constructor(
     readonly schema: GraphQLSchema,
@@ -168,13 +174,11 @@ class Pricer {
     const inner = node.selectionSet && isCompositeType(type) ? this.selection(node.selectionSet, type) : nothing
     const priced = givenArguments(field, node)
     const cost: CostFunction = (computation, page) => {
-      const given = priced.valuesFor(computation.variables)
-      const asked = askedLength(given)
-      const each = costAt(inner, computation, { length: asked?.length ?? 1, countCost: filterCost(given).count })
+      const { asked, each, ofArguments } = fieldCost(node, priced, inner, computation)
       const length = lengthOf(field, asked, page.length)
       const label = asked === null ? [] : [`${field.name}(${asked.argument}: ${asked.length})`]
       return {
-        cost: ownCost(field, page) + argumentCost(given) + length * each.cost,
+        cost: ownCost(field, page) + ofArguments + length * each.cost,
         mostExpensive: [...label, ...each.mostExpensive],
       }
     }
@@ -186,6 +190,23 @@ class Pricer {
   }
 }
 
+/** Computes what a field costs on any page, once. */
+function fieldCost(
+  node: FieldNode,
+  priced: GivenArguments,
+  inner: PricedSelection,
+  computation: Computation,
+): FieldCost {
+  const known = computation.fields.get(node)
+  if (known !== undefined) return known
+  const given = priced.valuesFor(computation.variables)
+  const asked = askedLength(given)
+  const page = { length: asked?.length ?? 1, countCost: filterCost(given).count }
+  const cost = { asked, ofArguments: argumentCost(given), each: costAt(inner, computation, page) }
+  computation.fields.set(node, cost)
+  return cost
+}
+
 /** Adds costs; the path to the most expensive field is that of the most expensive part. */
 function sumOf(costs: readonly QueryCost[]): QueryCost {
   let most = free
@@ -195,11 +216,4 @@ function sumOf(costs: readonly QueryCost[]): QueryCost {
     if (part.cost > most.cost) most = part
   }
   return { cost, mostExpensive: most.mostExpensive }
-}
-
-function definitionOf(name: string, parent: GraphQLCompositeType): GraphQLField<unknown, unknown> | undefined {
-  if (name === TypeNameMetaFieldDef.name) return TypeNameMetaFieldDef
-  if (name === SchemaMetaFieldDef.name) return SchemaMetaFieldDef
-  if (name === TypeMetaFieldDef.name) return TypeMetaFieldDef
-  return 'getFields' in parent ? parent.getFields()[name] : undefined
 }

@@ -10,7 +10,7 @@ import { eventFrame } from '../delivery/server-sent-events.ts'
 import type { LiveConnections } from '../delivery/live-connections.ts'
 import { openAt } from '../keys/opening.ts'
 import type { LiveOperations } from '../operations/live-operations.ts'
-import type { RowFormat } from './ledger-follower.ts'
+import type { RowFormat } from './row-frames.ts'
 import type { BeginLedgerStream, LedgerRequest } from './ledger-stream.ts'
 
 export interface EventStreamOptions {

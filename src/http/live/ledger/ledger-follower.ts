@@ -1,32 +1,17 @@
 import { setImmediate } from 'node:timers/promises'
-import {
-  formatLedgerPosition,
-  type LedgerPosition,
-  type StreamedCommit,
-  type StreamedRow,
-} from '../../../graphql/ledger-log.ts'
+import { formatLedgerPosition, type LedgerPosition, type StreamedCommit } from '../../../graphql/ledger-log.ts'
 import { liveLimits } from '../../../limits/live.ts'
 import type { DataVersions } from '../../cache/data-versions.ts'
 import type { LiveConnection, Resumable } from '../delivery/live-connection.ts'
 import { eventFrame } from '../delivery/server-sent-events.ts'
 import { AwaitedPosition } from './awaited-position.ts'
+import type { RowFormat, RowFrames } from './row-frames.ts'
 import { accepts, type Follower, type Following, type LedgerTail, type RowFilter } from './ledger-tail.ts'
-
-/** How rows are written to a stream, in its protocol. */
-export interface RowFormat {
-  /** Equal for formats with equal frames. */
-  readonly name: string
-  /** Makes the frame of a row; rejects if the database is away. */
-  readonly frame: (row: StreamedRow) => Promise<Buffer>
-  /** Tells that the position is lost, and where the stream goes on; whether it ends instead. */
-  readonly reset: (position: string) => { readonly frame: Buffer; readonly isEnd: boolean }
-  readonly staleFrame: Buffer
-  /** Tells that the data is up to date again. */
-  readonly freshFrame: Buffer
-}
 
 export interface FollowerOptions {
   readonly tail: LedgerTail
+  /** Frames that streams share. */
+  readonly frames: RowFrames
   readonly connection: LiveConnection
   readonly filter: RowFilter
   readonly format: RowFormat
@@ -145,7 +130,7 @@ export class LedgerFollower implements Follower, Resumable {
   }
 
   async #write(commits: readonly StreamedCommit[]): Promise<boolean> {
-    const { connection, filter, format, onDelivery } = this.#options
+    const { connection, filter, format, frames, onDelivery } = this.#options
     const wanted = commits.flatMap((commit) =>
       commit.rows.filter((row) => accepts(filter, row)).map((row) => ({ ...commit, row })),
     )
@@ -153,7 +138,9 @@ export class LedgerFollower implements Follower, Resumable {
       // Other streams take their turn in between.
       if (at > 0) await setImmediate()
       const some = wanted.slice(at, at + liveLimits.rowsAtOnce)
-      const framed = await Promise.all(some.map(async (each) => ({ ...each, frame: await frameOf(each.row, format) })))
+      const framed = await Promise.all(
+        some.map(async (each) => ({ ...each, frame: await frames.of(each.row, format) })),
+      )
       if (this.#isClosed) return false
       for (const { seq, version, row, frame } of framed) {
         if (connection.isFull) return true
@@ -184,21 +171,4 @@ export class LedgerFollower implements Follower, Resumable {
     if (this.#isRunning || this.#position === null) return null
     return eventFrame({ id: formatLedgerPosition(this.#position) })
   }
-}
-
-/** Frames of rows by the name of their format: each is made once for all streams. */
-const frames = new WeakMap<StreamedRow, Map<string, Buffer | Promise<Buffer>>>()
-
-function frameOf(row: StreamedRow, format: RowFormat): Buffer | Promise<Buffer> {
-  const known = frames.get(row) ?? new Map<string, Buffer | Promise<Buffer>>()
-  frames.set(row, known)
-  const frame = known.get(format.name)
-  if (frame !== undefined) return frame
-  const making = format.frame(row)
-  known.set(format.name, making)
-  making.then(
-    (made) => known.set(format.name, made),
-    () => known.delete(format.name),
-  )
-  return making
 }

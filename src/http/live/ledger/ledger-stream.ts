@@ -7,8 +7,9 @@ import type { LiveConnections } from '../delivery/live-connections.ts'
 import { eventFrame } from '../delivery/server-sent-events.ts'
 import { StreamedResponse } from '../delivery/streamed-response.ts'
 import type { Opening } from '../keys/opening.ts'
-import { LedgerFollower, type RowFormat } from './ledger-follower.ts'
+import { LedgerFollower } from './ledger-follower.ts'
 import type { LedgerTail } from './ledger-tail.ts'
+import { type RowFormat, RowFrames } from './row-frames.ts'
 
 export interface LedgerStreamOptions {
   readonly connections: LiveConnections
@@ -36,6 +37,7 @@ export type BeginLedgerStream = (
 /** Creates the beginning of streams of ledger rows, in any protocol. */
 export function ledgerStreams(options: LedgerStreamOptions): BeginLedgerStream {
   const { connections, tail, data, onDelivery } = options
+  const frames = new RowFrames(liveLimits.frameBytes)
 
   return async (exchange, { args, after, format }, { place }) => {
     const { vaults, types } = args as { readonly vaults?: readonly string[]; readonly types?: readonly string[] }
@@ -54,7 +56,7 @@ export function ledgerStreams(options: LedgerStreamOptions): BeginLedgerStream {
       connection.write(eventFrame({ retry: liveLimits.retrySeconds * 1000, id }))
       if (!data.isListening) connection.tellStale(format.staleFrame)
       const filter = { vaults: vaults == null ? null : new Set(vaults), types: types == null ? null : new Set(types) }
-      new LedgerFollower({ tail, connection, filter, format, position, data, onDelivery })
+      new LedgerFollower({ tail, frames, connection, filter, format, position, data, onDelivery })
     })
   }
 }

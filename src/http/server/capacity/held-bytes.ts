@@ -1,7 +1,7 @@
 import { MaxHeap } from './max-heap.ts'
 
 /** A buffer that several holders may share, and that is in memory once. */
-interface Body {
+export interface HeldBody {
   readonly length: number
 }
 
@@ -11,11 +11,11 @@ interface Body {
  */
 export class HeldBytes<Holder> {
   #total = 0
-  readonly #holdersOf = new Map<Body, Holders<Holder>>()
+  readonly #holdersOf = new Map<HeldBody, Holders<Holder>>()
   /** Holders by the bytes that only they retain, if any. */
   readonly #owners = new MaxHeap<Holder>()
   /** Shared bodies, by their bytes per holder. */
-  readonly #shared = new MaxHeap<Body>()
+  readonly #shared = new MaxHeap<HeldBody>()
 
   get total(): number {
     return this.#total
@@ -32,7 +32,7 @@ export class HeldBytes<Holder> {
   }
 
   /** Counts a body for a holder, which may hold it several times. */
-  hold(holder: Holder, body: Body): void {
+  hold(holder: Holder, body: HeldBody): void {
     const holders = this.#holdersOf.get(body) ?? new Holders<Holder>()
     if (holders.size === 0) this.#begin(body, holders)
     const before = holders.only
@@ -42,7 +42,7 @@ export class HeldBytes<Holder> {
   }
 
   /** Releases one hold of a body. */
-  release(holder: Holder, body: Body): void {
+  release(holder: Holder, body: HeldBody): void {
     const holders = this.#holdersOf.get(body)
     if (holders === undefined) return
     const before = holders.only
@@ -52,18 +52,18 @@ export class HeldBytes<Holder> {
     else this.#weigh(body, holders)
   }
 
-  #begin(body: Body, holders: Holders<Holder>): void {
+  #begin(body: HeldBody, holders: Holders<Holder>): void {
     this.#holdersOf.set(body, holders)
     this.#total += body.length
   }
 
-  #end(body: Body): void {
+  #end(body: HeldBody): void {
     this.#holdersOf.delete(body)
     this.#total -= body.length
   }
 
   /** Counts a body as owned by its only holder, or as shared. */
-  #weigh(body: Body, { only, size }: Holders<Holder>): void {
+  #weigh(body: HeldBody, { only, size }: Holders<Holder>): void {
     if (only === null) return this.#shared.set(body, body.length / size)
     this.#shared.delete(body)
     this.#own(only, body.length)

@@ -1,11 +1,11 @@
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { readLimits } from '../../../limits.ts'
-import { HeldBytes } from './held-bytes.ts'
+import { readLimits, unsentResponseBytes } from '../../../limits.ts'
+import { type HeldBody, HeldBytes } from './held-bytes.ts'
 
 /** Counts the response bodies that clients have not received yet. */
 export interface UnsentBytes {
-  /** Counts the body of a response that was just written, until it is sent. */
+  /** Counts a response that was just written, and its body, until it is sent. */
   add(response: ServerResponse, body: Buffer): void
   readonly bytes: number
 }
@@ -21,10 +21,17 @@ export interface UnsentOptions {
   readonly now?: () => number
 }
 
+/** The memory of an unsent response. */
+interface Unsent {
+  readonly body: Buffer
+  /** The response itself, which no other one shares. */
+  readonly own: HeldBody
+}
+
 /** Unsent responses of one connection. */
 interface Stalled {
   readonly socket: Socket
-  readonly bodies: Map<ServerResponse, Buffer>
+  readonly responses: Map<ServerResponse, Unsent>
   /** The response at the head of the pipeline, and its deadline. */
   turn: { readonly response: ServerResponse; readonly deadline: number } | null
   /** The socket's timeout before it stalled. */
@@ -34,7 +41,7 @@ interface Stalled {
 /**
  * Limits the bytes of responses that wait for slow readers, and the time that each of them waits. Above the byte limit
  * the connections that hold the most bytes are closed; after the deadline, the connection that reads too slowly. A body
- * that many connections wait for counts once: node:http keeps a reference to it, not a copy.
+ * that many connections wait for counts once: node:http keeps a reference to it, not a copy. Each response counts besides.
  */
 export function createUnsentBytes(mostBytes: number, options: UnsentOptions = {}): UnsentBytes {
   const { graceSeconds = readLimits.graceSeconds, bytesPerSecond = readLimits.bytesPerSecond } = options
@@ -45,7 +52,7 @@ export function createUnsentBytes(mostBytes: number, options: UnsentOptions = {}
 
   function begin(socket: Socket): Stalled {
     const silentMilliseconds = socket.timeout ?? 0
-    const begun = { socket, bodies: new Map<ServerResponse, Buffer>(), turn: null, silentMilliseconds }
+    const begun = { socket, responses: new Map<ServerResponse, Unsent>(), turn: null, silentMilliseconds }
     stalled.set(socket, begun)
     sweeping ??= setInterval(sweep, sweepMilliseconds).unref()
     // A socket with a pending write times out at the end of the second period without progress: net counts the first as
@@ -64,9 +71,14 @@ export function createUnsentBytes(mostBytes: number, options: UnsentOptions = {}
     sweeping = undefined
   }
 
+  function release(each: Stalled, { body, own }: Unsent): void {
+    held.release(each, body)
+    held.release(each, own)
+  }
+
   function cut(each: Stalled): void {
-    for (const body of each.bodies.values()) held.release(each, body)
-    each.bodies.clear()
+    for (const unsent of each.responses.values()) release(each, unsent)
+    each.responses.clear()
     end(each.socket)
     each.socket.destroy()
   }
@@ -86,9 +98,9 @@ export function createUnsentBytes(mostBytes: number, options: UnsentOptions = {}
   function sweep(): void {
     const time = now()
     for (const each of stalled.values()) {
-      const [response, body] = [...each.bodies].find(([{ socket }]) => socket !== null) ?? []
-      if (response === undefined || body === undefined) continue
-      if (each.turn?.response !== response) each.turn = { response, deadline: time + allowed(body) }
+      const [response, unsent] = [...each.responses].find(([{ socket }]) => socket !== null) ?? []
+      if (response === undefined || unsent === undefined) continue
+      if (each.turn?.response !== response) each.turn = { response, deadline: time + allowed(unsent.body) }
       else if (time > each.turn.deadline) cut(each)
     }
   }
@@ -103,12 +115,14 @@ export function createUnsentBytes(mostBytes: number, options: UnsentOptions = {}
       const { socket } = response.req
       if (socket.destroyed) return
       const each = stalled.get(socket) ?? begin(socket)
-      each.bodies.set(response, body)
+      const unsent = { body, own: { length: unsentResponseBytes } }
+      each.responses.set(response, unsent)
       held.hold(each, body)
+      held.hold(each, unsent.own)
       response.once('close', () => {
-        if (!each.bodies.delete(response)) return
-        held.release(each, body)
-        if (each.bodies.size === 0) end(socket)
+        if (!each.responses.delete(response)) return
+        release(each, unsent)
+        if (each.responses.size === 0) end(socket)
       })
       cutDown()
     },

@@ -1,0 +1,13 @@
+import { expect, test } from 'vitest'
+import { SenderCosts } from '../../../src/http/server/read-cost.ts'
+
+test('the costs of more addresses than are counted are forgotten, however long connections wait', () => {
+  const costs = new SenderCosts(5, 100)
+  costs.add('heavy', 50)
+  for (let count = 1; count < 100; count++) costs.add(`other ${count}`, 1)
+  expect(costs.isHeavy('heavy')).toBe(true)
+  costs.add('heavy', 1)
+  expect(costs.isHeavy('heavy')).toBe(true)
+  costs.add('one more', 6)
+  expect([costs.isHeavy('heavy'), costs.isHeavy('one more')]).toEqual([false, true])
+})
