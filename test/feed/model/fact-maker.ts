@@ -42,7 +42,9 @@ export class FactMaker extends RandomValues {
     const ts = Math.max(0, this.#ts - this.pick([0, 0, 1, 100]))
     const shown = symbols.filter(() => this.random() < 0.5)
     const pairs = shown.flatMap((a) => shown.filter(() => this.random() < 0.4).map((b) => pair(a, b)))
-    const ids = strategyIds.filter((id) => this.random() < (this.model.strategies.has(id) ? 0.5 : 0.02))
+    const known = strategyIds.filter((id) => this.model.strategies.has(id) && this.random() < 0.5)
+    // The key of two unknown ones would depend on the order in the line.
+    const ids = this.random() < 0.1 ? [...new Set([...known, this.pick(strategyIds)])] : known
     return {
       kind: 'screen',
       ts,

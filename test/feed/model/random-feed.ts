@@ -5,7 +5,7 @@ import { FactMaker, pair } from './fact-maker.ts'
 import { randomOf, spelled } from './spelling.ts'
 import type { Outcome, WorldModel } from './world-model.ts'
 
-/** A line of a feed, and what becomes of it by the model. */
+/** A line of a feed, and its outcome by the model. */
 export interface ModelLine {
   readonly bytes: Buffer
   /** Null for a line that holds none. */

@@ -3,7 +3,7 @@ import type { FactInput } from '../../../src/feed/fact/fact.ts'
 import { plainText } from './rational.ts'
 import { Bad, foldVault, type Kind, type VaultFold, type VaultHistory } from './vault-model.ts'
 
-/** What becomes of a line; the key is null where the whole line is wrong. */
+/** Outcome of a line; the key is null where the whole line is wrong. */
 export type Outcome =
   { readonly status: 'applied' | 'skipped' } | { readonly status: 'rejected'; readonly key: string | null }
 
