@@ -2,6 +2,7 @@ import { type FileHandle, open } from 'node:fs/promises'
 import { setTimeout as wait } from 'node:timers/promises'
 import { type ValidationIssue, UnwritableRejects } from './errors.ts'
 import { lineDigest } from './fact/digest.ts'
+import { withFileLock } from './file-lock.ts'
 import { type Line, maxKeptBytes, readLines } from './reading/lines.ts'
 import { readBytes } from './reading/open-file.ts'
 
@@ -50,7 +51,7 @@ class RejectsFile implements Rejects {
     try {
       const handle = await open(this.file, 'a+')
       try {
-        await this.#append(handle, rejected.map(entryOf))
+        await withFileLock(handle, () => this.#append(handle, rejected.map(entryOf)))
         // The facts of the same batch are committed next, and must not survive a crash without these lines.
         await handle.sync()
       } finally {

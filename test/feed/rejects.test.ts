@@ -95,6 +95,17 @@ describe('a file of bad lines', () => {
     )
   })
 
+  test('has each line once where several processes write the same ones at once, also the first ones', async () => {
+    const lines = Array.from({ length: 50 }, (_, at) => bad(at + 1))
+    const processes = Array.from({ length: 4 }, () => rejectsFile(file))
+    await Promise.all(
+      processes.map(async (rejects) => {
+        for (let from = 0; from < lines.length; from += 5) await rejects.write(lines.slice(from, from + 5))
+      }),
+    )
+    expect(await linesOf()).toEqual(lines.map(({ line }) => line.number))
+  })
+
   test('is begun anew where it was removed, or another one stands there', async () => {
     const rejects = rejectsFile(file)
     await rejects.write([bad(1), bad(2)])

@@ -1,4 +1,4 @@
-import { appendFile, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { appendFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -13,10 +13,11 @@ import { ingest, type IngestOptions } from '../../src/feed/ingest.ts'
 import { createWriter, type Writer } from '../../src/feed/jobs/writer.ts'
 import { followedSource } from '../../src/feed/reading/followed-source.ts'
 import { type ByteSource, fileSource } from '../../src/feed/reading/source.ts'
+import { rejectsFile } from '../../src/feed/rejects.ts'
 import { createOnServer, empty, postgresUrl } from '../support/database.ts'
 import { type Dump, dumpReadModel } from '../support/dump.ts'
 import { feedText, manyDemoFacts } from '../support/feeds.ts'
-import { feedOf } from '../support/world.ts'
+import { feedOf, strategy } from '../support/world.ts'
 
 const facts = manyDemoFacts(3)
 const text = feedText(facts)
@@ -85,6 +86,20 @@ describe.skipIf(postgresUrl === undefined)('runs of one feed beside each other',
     const jobs = run(1, await fileSource(feed), text.length / 3, { writers })
     // What a failed round of several writers has committed counts as known to the other run, too.
     await expectWhole(await Promise.all([alone, jobs]))
+  })
+
+  test('set each bad line aside once, also those of the first batch', async () => {
+    const lines = Array.from({ length: 60 }, (_, at) => (at % 2 === 0 ? 'bad' : JSON.stringify(strategy(`of ${at}`))))
+    await writeFile(feed, lines.join('\n'))
+    for (let round = 0; round < 5; round++) {
+      await empty(databases[0] as Database)
+      const file = `${feed}.${round}.rejects.ndjson`
+      const options = async () => ({ source: await fileSource(feed), rejects: rejectsFile(file) })
+      await Promise.all(databases.map(async (database) => ingest({ database, ...(await options()) })))
+      const found = (await readFile(file, 'utf8')).trimEnd().split('\n')
+      const numbers = found.map((line) => (JSON.parse(line) as { line: number }).line)
+      expect(numbers).toEqual(lines.flatMap((line, at) => (line === 'bad' ? [at + 1] : [])))
+    }
   })
 
   test('apply each fact once, where one follows the file while it grows', async () => {
