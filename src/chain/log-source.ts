@@ -65,6 +65,7 @@ export function createLogSource(options: LogSourceOptions, vaults: readonly Addr
       )
       const arrived = changes.flatMap((log) => venues.readLog(log)?.id ?? [])
       const ids = new Set([...holdings.ids, ...arrived])
+      await venues.locate(states[1], [...ids])
       return sortLogs([...changes, ...(await readHistory(rpc, venues.changesOf([...ids]), from, to, width))])
     },
     async ofBlock(block) {
@@ -133,8 +134,12 @@ export function createLogSource(options: LogSourceOptions, vaults: readonly Addr
 
   /** Returns the contracts that may have logs about vaults in a block, by its bloom filter. */
   function suspectsIn({ logsBloom }: Header, ids: readonly string[]) {
-    const filters = [...venues.movesOf(holdings.accounts), ...venues.changesOf(ids)]
-    const contracts = filters.filter((filter) => mayMatch(logsBloom, filter)).flatMap(({ address = [] }) => address)
+    const contracts = venues.all.flatMap((venue) => {
+      const filters = [...venue.movesOf(holdings.accounts), ...venue.changesOf(ids.filter((id) => venue.has(id)))]
+      const found = filters.filter((filter) => mayMatch(logsBloom, filter)).flatMap(({ address = [] }) => address)
+      // A position that arrives has changes in the other contracts of its venue.
+      return found.length > 0 && venue.list !== undefined ? venue.contracts : found
+    })
     return {
       vaults: vaults.filter((vault) => filtersOf([vault]).some((filter) => mayMatch(logsBloom, filter))),
       contracts: [...new Set(contracts)].filter((contract) => mayHaveLogsOf(logsBloom, contract)),
