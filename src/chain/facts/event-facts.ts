@@ -68,7 +68,7 @@ async function readPositionFact(values: BlockValues, event: PositionEvent): Prom
 }
 
 async function amountsOf(values: BlockValues, { amounts, id, log }: PositionEvent): Promise<Amounts | null> {
-  const states = { before: values.before(), after: values.state }
+  const states = { block: values.block, before: values.before(), after: values.state }
   return amounts ?? (await values.options.venues.amountsOf({ id, log }, states))
 }
 

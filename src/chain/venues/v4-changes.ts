@@ -1,7 +1,7 @@
-import { type Address, decodeEventLog, type Hex, parseAbi, toEventSelector } from 'viem'
+import { type Address, decodeEventLog, type Hex, isAddressEqual, parseAbi, toEventSelector } from 'viem'
 import { NodeFault } from '../errors.ts'
+import { readGaplessLogs } from '../rpc/all-logs.ts'
 import type { ChainLog } from '../rpc/block.ts'
-import type { LogFilter } from '../rpc/node.ts'
 import { amountsOf, type Amounts, feesOf, type PoolPrice } from './liquidity-math.ts'
 import { readV4Account, readV4Range, type V4Account, type V4Place, type V4Range } from './v4-pool.ts'
 import type { ChangeStates } from './venue.ts'
@@ -53,7 +53,7 @@ interface PoolBlock {
  * @see Uniswap v4 Core, Pool.sol `modifyLiquidity`
  */
 export async function v4ChangeAmounts(
-  { before, after }: ChangeStates,
+  { block: header, before, after }: ChangeStates,
   place: V4Place,
   log: ChainLog,
 ): Promise<Amounts | null> {
@@ -64,11 +64,10 @@ export async function v4ChangeAmounts(
     }),
   )
   const bounds = { before: read[0], after: read[1] } as Bounds
-  const filter: LogFilter = { address: place.poolManager, topics: [[...growthTopics, modifyTopic], place.poolId] }
-  const block = await after.rpc.askAt(after.block, async (node) => {
-    const told = readBlock(await node.logsOf(filter, after.block.hash), place)
+  const block = await after.rpc.askAt(header, async (node) => {
+    const told = readBlock(await readGaplessLogs(node, header), place)
     if (isWhole(told, bounds, log)) return told
-    throw new NodeFault(`left out logs of the pool ${place.poolId} in block ${after.block.number}`)
+    throw new NodeFault(`left out logs of the pool ${place.poolId} in block ${header.number}`)
   })
   const change = block.changes.find(({ logIndex }) => logIndex === log.logIndex)
   if (change === undefined) return null
@@ -79,9 +78,10 @@ export async function v4ChangeAmounts(
   return amountsOf(added ? liquidity : -liquidity, place.ticks, price, added ? 'up' : 'down')
 }
 
-function readBlock(logs: readonly ChainLog[], { owner, number }: V4Place): PoolBlock {
+function readBlock(logs: readonly ChainLog[], { poolManager, poolId, owner, number }: V4Place): PoolBlock {
+  const ofPool = logs.filter(({ address, topics }) => isAddressEqual(address, poolManager) && topics[1] === poolId)
   return {
-    growths: logs.flatMap((log) => {
+    growths: ofPool.flatMap((log) => {
       if (!growthTopics.includes(log.topics[0] ?? '0x')) return []
       const { eventName, args } = decodeEventLog({
         abi: poolEvents,
@@ -91,7 +91,7 @@ function readBlock(logs: readonly ChainLog[], { owner, number }: V4Place): PoolB
       const { logIndex } = log
       return [{ logIndex, price: eventName === 'Donate' ? null : { sqrtPriceX96: args.sqrtPriceX96, tick: args.tick } }]
     }),
-    changes: logs.flatMap((log) => {
+    changes: ofPool.flatMap((log) => {
       const change = readModification(log, owner)
       return change?.number === number ? [{ logIndex: log.logIndex, liquidity: change.liquidity }] : []
     }),

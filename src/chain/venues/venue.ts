@@ -1,6 +1,6 @@
 import type { Address, Hex } from 'viem'
 import type { Decimal } from '../../domain/decimal.ts'
-import type { ChainLog } from '../rpc/block.ts'
+import type { ChainLog, Header } from '../rpc/block.ts'
 import type { LogFilter } from '../rpc/node.ts'
 import type { BlockState } from '../rpc/multicall.ts'
 import type { Amounts, TickRange } from './liquidity-math.ts'
@@ -41,8 +41,9 @@ export interface UntoldChange {
   readonly log: ChainLog
 }
 
-/** The states at the end of the block of a change, and of the block before. */
+/** The block of a change, and the states at its end and at that of the block before. */
 export interface ChangeStates {
+  readonly block: Header
   readonly before: BlockState
   readonly after: BlockState
 }
