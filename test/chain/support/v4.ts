@@ -3,6 +3,7 @@ import {
   encodeAbiParameters,
   encodeFunctionData,
   encodePacked,
+  getAddress,
   type Hex,
   maxUint128,
   maxUint256,
@@ -95,11 +96,13 @@ export async function deployV4(chain: TestChain, protocol: Protocol) {
   return {
     poolManager,
     manager,
+    /** The contract that takes the tokens of pools. */
+    liquidity,
     createManager,
     createPool,
     /** Puts a hook that does nothing at an address, whose last bits are its flags. */
     async createHook(flags: number): Promise<Address> {
-      const address = `0x${'ab'.repeat(18)}${flags.toString(16).padStart(4, '0')}` as Address
+      const address = getAddress(`0x${'ab'.repeat(18)}${flags.toString(16).padStart(4, '0')}`)
       await chain.request({ method: 'anvil_setCode', params: [address, artifacts.v4Hooks.deployed] })
       return address
     },
