@@ -1,7 +1,8 @@
 import { z } from 'zod'
-import { type Address, toAddress } from '../domain/address.ts'
+import type { Address } from '../domain/address.ts'
 import { maxUnixTime } from '../limits.ts'
 import { BadChainConfig } from './errors.ts'
+import { address, priceSource } from './price-config.ts'
 
 /**
  * Address of Multicall3 on most chains.
@@ -13,41 +14,6 @@ const multicall3 = '0xcA11bde05977b3631167028862bE2a173976CA11'
 export interface NodeConfig {
   readonly url: string
   readonly requestsPerSecond: number
-}
-
-/** One or two pools that lead to a stable token, or to one with a feed. */
-export interface PoolSource {
-  readonly pools: readonly Address[]
-  /** Takes the mean of so many seconds, by `observe`, instead of the price at the end of a block. */
-  readonly twapSeconds?: number | undefined
-}
-
-/** A Chainlink feed in USD. */
-export interface FeedSource {
-  readonly feed: Address
-  /** An older answer is refused. */
-  readonly maxAgeSeconds: number
-}
-
-/** A source whose prices are refused where they differ more from those of a second one. */
-export interface CheckedSource {
-  readonly source: PoolSource | FeedSource
-  readonly second: PoolSource | FeedSource
-  readonly maxDifferencePercent: number
-}
-
-/** Source of a token's price. A stable token is worth 1 USD. */
-export type PriceSource = 'stable' | PoolSource | FeedSource | CheckedSource
-
-/** Tells whether a source is the price of pools at the end of a block. */
-export function isSpot(price: PriceSource): price is PoolSource {
-  return price !== 'stable' && 'pools' in price && price.twapSeconds === undefined
-}
-
-/** Returns the feed of a source; null where it has none. */
-export function feedOf(price: Exclude<PriceSource, 'stable'>): FeedSource | null {
-  const source = 'source' in price ? price.source : price
-  return 'feed' in source ? source : null
 }
 
 /** A vault to follow. */
@@ -67,14 +33,6 @@ export type ChainConfig = z.output<typeof schema>
 
 const shortText = z.string().min(1).max(200)
 const blockNumber = z.number().int().min(1).max(Number.MAX_SAFE_INTEGER)
-const address = z.string().transform((text, context) => {
-  try {
-    return toAddress(text)
-  } catch (error) {
-    context.addIssue({ code: 'custom', message: (error as Error).message })
-    return z.NEVER
-  }
-})
 const url = z
   .string()
   .refine((text) => /^https?:\/\//.test(text) && URL.canParse(text), 'is not an http:// or https:// address')
@@ -89,23 +47,6 @@ const uniqueBy = <Key extends string>(...keys: Key[]) =>
       })
     }
   }
-
-const pools = z.array(address).min(1).max(2)
-const poolSource = z.strictObject({ pools, twapSeconds: z.number().int().min(1).max(604_800).optional() })
-const feedSource = z.strictObject({ feed: address, maxAgeSeconds: z.number().int().min(1).max(31_536_000) })
-const priceSource = z
-  .union([
-    z.literal('stable'),
-    pools,
-    poolSource,
-    feedSource,
-    z.strictObject({
-      source: z.union([poolSource, feedSource]),
-      second: z.union([poolSource, feedSource]),
-      maxDifferencePercent: z.number().min(0.000_001).max(100),
-    }),
-  ])
-  .transform((price): PriceSource => (Array.isArray(price) ? { pools: price } : price))
 
 const schema = z
   .strictObject({

@@ -1,8 +1,8 @@
 import { type Address, getAddress, type Hex } from 'viem'
 import { type Header, type ChainLog, sortLogs } from './rpc/block.ts'
-import { bloomOf, isCovered, mayHaveLogsOf, mayMatch } from './rpc/bloom.ts'
+import { readAllLogs } from './rpc/all-logs.ts'
+import { mayHaveLogsOf, mayMatch } from './rpc/bloom.ts'
 import { BlockState } from './rpc/multicall.ts'
-import { NodeFault } from './errors.ts'
 import { groupBy, inChunks } from './rpc/arrays.ts'
 import type { Holdings } from './positions/holdings.ts'
 import { leftNoTraces, type TracesOptions } from './positions/traces.ts'
@@ -65,6 +65,7 @@ export function createLogSource(options: LogSourceOptions, vaults: readonly Addr
       )
       const arrived = changes.flatMap((log) => venues.readLog(log)?.id ?? [])
       const ids = new Set([...holdings.ids, ...arrived])
+      await venues.locate(states[1], [...ids])
       return sortLogs([...changes, ...(await readHistory(rpc, venues.changesOf([...ids]), from, to, width))])
     },
     async ofBlock(block) {
@@ -101,7 +102,7 @@ export function createLogSource(options: LogSourceOptions, vaults: readonly Addr
 
   /** Returns the logs of contracts from all logs of a block. */
   async function allOf(block: Header, addresses: readonly Address[]): Promise<ChainLog[]> {
-    const all = await rpc.askAt(block, (node) => allLogs(node, block))
+    const all = await rpc.askAt(block, (node) => readAllLogs(node, block))
     const isAsked = (log: ChainLog): boolean => addresses.includes(getAddress(log.address)) && isOfTopics(log)
     return all.filter((log) => isAsked(log) && isOfVaults(log))
   }
@@ -133,8 +134,12 @@ export function createLogSource(options: LogSourceOptions, vaults: readonly Addr
 
   /** Returns the contracts that may have logs about vaults in a block, by its bloom filter. */
   function suspectsIn({ logsBloom }: Header, ids: readonly string[]) {
-    const filters = [...venues.movesOf(holdings.accounts), ...venues.changesOf(ids)]
-    const contracts = filters.filter((filter) => mayMatch(logsBloom, filter)).flatMap(({ address = [] }) => address)
+    const contracts = venues.all.flatMap((venue) => {
+      const filters = [...venue.movesOf(holdings.accounts), ...venue.changesOf(ids.filter((id) => venue.has(id)))]
+      const found = filters.filter((filter) => mayMatch(logsBloom, filter)).flatMap(({ address = [] }) => address)
+      // A position that arrives has changes in the other contracts of its venue.
+      return found.length > 0 && venue.list !== undefined ? venue.contracts : found
+    })
     return {
       vaults: vaults.filter((vault) => filtersOf([vault]).some((filter) => mayMatch(logsBloom, filter))),
       contracts: [...new Set(contracts)].filter((contract) => mayHaveLogsOf(logsBloom, contract)),
@@ -162,16 +167,4 @@ export function createLogSource(options: LogSourceOptions, vaults: readonly Addr
     const id = venues.readLog(log)?.id
     if (id !== undefined) ids.add(id)
   }
-}
-
-/**
- * Reads all logs of a block. A bloom filter has false positives, but that of all logs must have each bit of the
- * header's.
- * @throws {NodeFault} when logs are missing
- */
-async function allLogs(node: Node, { number, hash, logsBloom }: Header): Promise<ChainLog[]> {
-  const all = await node.logsOf({}, hash)
-  // Some chains have logs that their bloom filters leave out.
-  if (isCovered(logsBloom, bloomOf(all))) return all
-  throw new NodeFault(`left out logs of block ${number}, by its bloom`)
 }

@@ -11,9 +11,11 @@ import { connectRpc, type Rpc, type RpcRetryOptions } from './rpc/rpc.ts'
 import { BlockState, Multicall } from './rpc/multicall.ts'
 import { readFeeTerms } from './vaults/vault-fees.ts'
 import { VaultKinds } from './vaults/vault-kinds.ts'
-import { type NftManager, nftPositions, readIsSlipstream } from './venues/nft-positions.ts'
+import { nftPositions, readIsSlipstream } from './venues/nft-positions.ts'
 import { poolPositions } from './venues/pool-positions.ts'
 import { Pools } from './venues/pools.ts'
+import { readPoolManager, v4Positions } from './venues/v4-positions.ts'
+import type { Venue } from './venues/venue.ts'
 import { Venues } from './venues/venues.ts'
 
 /** Maximum number of old blocks at which a pool that is not there now is looked for. */
@@ -86,13 +88,15 @@ async function connectAtNewest(
   await kinds.resolve(newest)
   const pools = new Pools()
   const nfts = await Promise.all(
-    managers.map(async (address, index): Promise<NftManager> => {
-      const isSlipstream = await readIsSlipstream(newest, address)
-      return { address, pools, isSlipstream, prefix: index === 0 ? '' : `${address}:` }
+    managers.map(async (address, index): Promise<Venue> => {
+      const contract = { address, prefix: index === 0 ? '' : `${address}:` }
+      const poolManager = await readPoolManager(newest, address)
+      if (poolManager !== null) return v4Positions({ ...contract, poolManager })
+      return nftPositions({ ...contract, pools, isSlipstream: await readIsSlipstream(newest, address) })
     }),
   )
   const venues = new Venues([
-    ...nfts.map(nftPositions),
+    ...nfts,
     poolPositions({ pools: () => kinds.pools, known: pools, vaultOf: (account) => kinds.vaultOf(account) }),
   ])
   const feeTerms = await readFeeTerms(newest, kinds)

@@ -27,6 +27,7 @@ import { randomOf } from './support/random.ts'
 import { openShareVault } from './support/share-vault.ts'
 import { applyChain, chainJson, type ChainJson, optionsOf } from './support/reading.ts'
 import { transferData, transferOf } from './support/strays.ts'
+import { deployV4, type PoolKey, type V4, v4CallsOf } from './support/v4.ts'
 
 /** CHAIN_SEEDS=20 is the full size: so many seeds of each kind of vault. */
 const isFullSize = process.env['CHAIN_SEEDS'] !== undefined
@@ -40,6 +41,8 @@ describeOnChain('a chain that is reorganised', () => {
   let slipstream: Awaited<ReturnType<typeof deploySlipstream>> | undefined
   let pancake: Awaited<ReturnType<typeof deployPancake>> | undefined
 
+  let v4: (V4 & { readonly key: PoolKey }) | undefined
+
   beforeAll(async () => {
     chain = await startChain()
     protocol = await deployProtocol(chain)
@@ -50,7 +53,7 @@ describeOnChain('a chain that is reorganised', () => {
   })
   afterAll(() => chain.stop())
 
-  const others = (): Address[] => [slipstream, pancake].flatMap((venue) => venue?.manager ?? [])
+  const others = (): Address[] => [slipstream, pancake, v4].flatMap((venue) => venue?.manager ?? [])
   const jsonOf = (vault: Place, more: ChainJson = {}): ChainJson =>
     chainJson(chain.url, protocol, [{ address: vault.address, firstBlock: vault.firstBlock }], {
       finality,
@@ -242,6 +245,45 @@ describeOnChain('a chain that is reorganised', () => {
     }
   }
 
+  /** A vault with positions of Uniswap v4, which it makes, changes, sends away and burns. */
+  async function openV4(): Promise<Subject> {
+    const vault = await openVault(chain, protocol, protocol.usdc)
+    if (v4 === undefined) {
+      const deployed = await deployV4(chain, protocol)
+      const key = await deployed.createPool([protocol.weth, 10n ** 18n], [protocol.usdc, 2_000_000_000n])
+      v4 = { ...deployed, key }
+    }
+    const { manager, key, swap, nextId } = v4
+    const [stranger] = chain.accounts as [Address]
+    const own = v4CallsOf(manager, vault.address)
+    const back = v4CallsOf(manager, stranger)
+    const funds = [own.fund(protocol.usdc, usdc(900)), own.fund(protocol.weth, 10n ** 18n)]
+    const mint = own.mint(key, [-887_220, 887_220], 10n ** 12n)
+    const id = await nextId()
+    await chain.block(
+      protocol.mint(vault.address, protocol.weth, 10n ** 21n),
+      protocol.mint(vault.address, protocol.usdc, usdc(100_000)),
+      vault.run(...funds, mint),
+    )
+    return {
+      ...vault,
+      chance(random) {
+        const kind = random()
+        if (kind < 0.1) return vault.run(...funds, mint)
+        if (kind < 0.2) return vault.run(own.decrease(key, id, 10n ** 9n))
+        if (kind < 0.3) return vault.run(own.collect(key, id))
+        if (kind < 0.36) return vault.run(own.transfer(stranger, id))
+        if (kind < 0.44) {
+          const [to, data] = back.transfer(vault.address, id)
+          return { from: stranger, to, data }
+        }
+        if (kind < 0.48) return vault.run(own.burn(key, id + 1n + BigInt(Math.floor(random() * 3))))
+        if (kind < 0.58) return swap(key, protocol.usdc, usdc(Math.ceil(random() * 90_000)))
+        return chance(vault, random)
+      },
+    }
+  }
+
   const nextIdOf = async (manager: Address): Promise<bigint> =>
     ((await chain.client.readContract({
       address: manager,
@@ -309,6 +351,7 @@ describeOnChain('a chain that is reorganised', () => {
     ['ERC-7540', openRequests],
     ['Uniswap v3 NFTs', openNfts],
     ['PancakeSwap v3', openPancake],
+    ['Uniswap v4', openV4],
   ] as const
   // In CI each kind has one seed, of which ERC-4626 has all.
   const subjects = kinds.flatMap(([kind, open], index) =>

@@ -1,13 +1,14 @@
 import type { Address } from 'viem'
 import { roundUsd } from '../../domain/decimal.ts'
 import type { FactInput } from '../../feed/fact/fact.ts'
-import { PriceRefused } from '../errors.ts'
-import type { PositionEvent } from '../positions/holdings.ts'
+import { ContractMismatch, PriceRefused } from '../errors.ts'
+import type { PositionEvent } from '../positions/holding.ts'
 import type { Header } from '../rpc/block.ts'
 import { ValueSum } from '../valuation/valuation.ts'
 import { requireToken } from '../valuation/tokens.ts'
 import type { TokenAmount, VaultChange } from '../vaults/vault-adapter.ts'
 import { feeAssets } from '../vaults/vault-fees.ts'
+import type { Amounts } from '../venues/liquidity-math.ts'
 import type { StoredPosition } from '../venues/venue.ts'
 import type { VaultEvent } from './block-plan.ts'
 import type { BlockValues } from './block-values.ts'
@@ -40,10 +41,21 @@ export async function readEventFact(
     const reason = `Paused${change.kind === 'paused' ? ` by ${change.by}` : ''}`
     return eventFact(values.block, event, change.kind === 'paused' ? { type: 'suspend', reason } : { type: 'resume' })
   }
-  const { type, id: positionId, amounts } = event
+  return readPositionFact(values, event)
+}
+
+/**
+ * Returns the fact of a position's change; null for a harvest of nothing.
+ * @throws {ContractMismatch} when it can't be told what the position pays
+ */
+async function readPositionFact(values: BlockValues, event: PositionEvent): Promise<LedgerFact | null> {
+  const { type, id: positionId, vault, refusal } = event
+  if (refusal !== undefined) throw new ContractMismatch(vault, event.log.block, refusal)
   if (type === 'plant' || type === 'exit') return eventFact(values.block, event, { type, positionId })
   const position = await positionOf(values, positionId)
-  if (position === null) return eventFact(values.block, event, { type, positionId })
+  const amounts = position && (await amountsOf(values, event))
+  if (position === null || amounts === null) return eventFact(values.block, event, { type, positionId })
+  if (type === 'harvest' && amounts.every((amount) => amount === 0n)) return null
   const market = { tokens: values.options.tokens, prices: await values.prices() }
   const sum = new ValueSum(market)
   try {
@@ -53,6 +65,11 @@ export async function readEventFact(
     throw error
   }
   return eventFact(values.block, event, { type, positionId, amountUsd: roundUsd(sum.usd).toFixed() })
+}
+
+async function amountsOf(values: BlockValues, { amounts, id, log }: PositionEvent): Promise<Amounts | null> {
+  const states = { block: values.block, before: values.before(), after: values.state }
+  return amounts ?? (await values.options.venues.amountsOf({ id, log }, states))
 }
 
 /** Returns the fee that minted shares are; null where they are none. */

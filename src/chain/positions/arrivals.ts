@@ -62,7 +62,8 @@ export async function readArrivals(
     [...blocks.keys()].map((id): [string, Arrival] => {
       const stored = terms.get(id)
       const isStray = stored !== undefined && !isInTokens(tokens, stored)
-      return [id, isStray ? 'stray' : (states.get(id) ?? newPosition)]
+      const refusal = stored?.refusal
+      return [id, isStray ? 'stray' : { ...(states.get(id) ?? newPosition), ...(refusal !== undefined && { refusal }) }]
     }),
   )
 }

@@ -1,6 +1,7 @@
 import type { Address } from 'viem'
 import { Contradiction } from '../errors.ts'
-import type { Holding, Holdings, VaultHoldings } from './holdings.ts'
+import type { Holding, VaultHoldings } from './holding.ts'
+import type { Holdings } from './holdings.ts'
 import { verifyState } from './position-state.ts'
 import type { BlockState } from '../rpc/multicall.ts'
 import type { StoredPosition } from '../venues/venue.ts'
@@ -32,11 +33,11 @@ export async function checkCount(
   state: BlockState,
   venues: Venues,
   { vault, accounts }: { readonly vault: Address; readonly accounts: readonly Address[] },
-  { positions, strays }: VaultHoldings,
+  { positions, foreign, strays }: VaultHoldings,
 ): Promise<void> {
   const counts = await Promise.all(accounts.map((account) => venues.count(state, account)))
   const count = counts.reduce((sum, one) => sum + one, 0)
-  const expected = positions.filter((one) => isListed(venues, one)).length + strays
+  const expected = [...positions, ...foreign].filter((one) => isListed(venues, one)).length + strays
   if (count === expected) return
   throw new Contradiction(
     `at block ${state.block.number} the vault ${vault} holds ${count} positions, ${expected} by the logs`,

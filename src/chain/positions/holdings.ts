@@ -1,50 +1,22 @@
-import type { Address } from 'viem'
+import { type Address, zeroAddress } from 'viem'
 import type { ChainLog } from '../rpc/block.ts'
 import { groupBy } from '../rpc/arrays.ts'
-import type { Amounts } from '../venues/liquidity-math.ts'
-import { afterChange, feesIn, newPosition, type PositionState } from './position-state.ts'
-import type { Custody, FixedAccount, PositionChange } from '../venues/venue.ts'
+import {
+  afterHeldChange,
+  type ArrivingPosition,
+  type Holding,
+  positionEvent,
+  type PositionEvent,
+  type VaultHoldings,
+} from './holding.ts'
+import { afterChange, newPosition } from './position-state.ts'
+import type { FixedAccount, PositionChange } from '../venues/venue.ts'
 import type { Venues } from '../venues/venues.ts'
 import type { DepositRequest } from '../vaults/vault-adapter.ts'
 import type { VaultKinds } from '../vaults/vault-kinds.ts'
 
-/** A position of a vault according to the logs. */
-export interface Holding extends PositionState {
-  readonly id: string
-  readonly vault: Address
-  /**
-   * Whether somebody else has made it in the vault's name, and the vault itself has not changed it: anyone can, and the
-   * vault may never take it out.
-   */
-  readonly isForeign?: boolean
-  /** Where a contract holds it for the vault. */
-  readonly custody?: Custody
-}
-
-/** The positions of one vault. */
-export interface VaultHoldings {
-  /** In ascending order of their numeric ids, because contracts list them in another order. */
-  readonly positions: readonly Holding[]
-  /** Number of its positions in unknown tokens, which anyone can transfer to it: they are only counted. */
-  readonly strays: number
-  /** Positions that somebody else has made in its name. */
-  readonly foreign: readonly Holding[]
-  /** All requests to deposit that were made of it. */
-  readonly requests: readonly DepositRequest[]
-}
-
-/** A position before it arrives at a vault: its state, or `stray` for one in unknown tokens. */
-export type Arrival = PositionState | 'stray'
-
-/** A change of a position, as a ledger event. */
-export interface PositionEvent {
-  readonly vault: Address
-  readonly type: 'plant' | 'rebalance' | 'harvest' | 'exit'
-  readonly id: string
-  /** Amounts added, withdrawn or earned. */
-  readonly amounts: Amounts
-  readonly log: ChainLog
-}
+/** A position before it arrives at a vault, or `stray` for one in unknown tokens. */
+export type Arrival = ArrivingPosition | 'stray'
 
 type Move = Extract<PositionChange, { kind: 'moved' }>
 
@@ -54,8 +26,10 @@ export class Holdings {
   readonly #strays: Map<Address, number>
   /** Positions that no vault holds now, and that arrive at one in the current segment. */
   #arrivals = new Map<string, Arrival>()
-  /** The contracts that may take positions into custody. */
+  /** Positions whose NFTs are burned before their liquidity is withdrawn, in the same transaction. */
+  readonly #burned = new Map<string, Holding>()
   readonly #requests = new Map<Address, readonly DepositRequest[]>()
+  /** The contracts that may take positions into custody. */
   readonly #custodians = new Map<string, Address>()
 
   /**
@@ -122,6 +96,7 @@ export class Holdings {
     for (const ofOne of groupBy(logs, ({ txHash }) => txHash).values()) {
       const happened = ofOne.flatMap((log) => this.#applyLog(log, touched))
       events.push(...happened.map((event) => this.#toLedgerEvent(event)))
+      this.#burned.clear()
     }
     for (const { vault } of events) touched.add(vault)
     return { events, touched }
@@ -134,22 +109,17 @@ export class Holdings {
       this.#move(change, touched)
       return []
     }
-    const holding = this.#held.get(change.id) ?? this.#begin(change.id, change.account)
+    const burned = this.#burned.get(change.id)
+    const holding = burned ?? this.#held.get(change.id) ?? this.#begin(change.id, change.account)
     if (holding === undefined) {
       const arrival = this.#arrivals.get(change.id)
-      if (typeof arrival === 'object') this.#arrivals.set(change.id, afterChange(arrival, change))
+      if (typeof arrival === 'object') this.#arrivals.set(change.id, { ...arrival, ...afterChange(arrival, change) })
       return []
     }
-    const isForeign = holding.isForeign === true && change.account?.isByOwner !== true
-    const next = { ...holding, ...afterChange(holding, change), isForeign }
-    this.#held.set(holding.id, next)
-    if (isForeign) return []
-    const type = typeOf(holding, change, next)
-    const amounts = change.kind === 'collected' ? feesIn(change.amounts, holding) : change.amounts
-    if (change.kind === 'collected' && amounts.every((amount) => amount === 0n)) return []
-    // A change by nothing only credits fees, which count already.
-    if (change.kind !== 'collected' && change.liquidity === 0n) return []
-    return [{ vault: holding.vault, type, id: holding.id, amounts, log }]
+    const next = afterHeldChange(holding, change)
+    if (burned === undefined) this.#held.set(holding.id, next)
+    const event = positionEvent(holding, change, next, log)
+    return event === null ? [] : [event]
   }
 
   /** Returns a position of a fixed account before its first change; undefined where it is of no vault. */
@@ -163,20 +133,22 @@ export class Holdings {
     const { id, from, to } = move
     const holding = this.#held.get(id)
     if (holding !== undefined) {
-      touched.add(holding.vault)
+      if (holding.isForeign !== true) touched.add(holding.vault)
       if (this.#custodians.get(id) === to) {
         this.#held.set(id, { ...holding, custody: { custodian: to, account: from } })
         return
       }
       this.#held.delete(id)
-      this.#arrivals.set(id, { liquidity: holding.liquidity, freed: holding.freed })
+      if (to === zeroAddress) this.#burned.set(id, holding)
+      const { liquidity, freed, refusal } = holding
+      this.#arrivals.set(id, { liquidity, freed, ...(refusal !== undefined && { refusal }) })
     } else this.#countStray(this.vaultOf(from), -1)
     const vault = this.vaultOf(to)
     if (vault === undefined) return
-    const arrival = this.#arrivals.get(id) ?? newPosition
+    const arrival: Arrival = this.#arrivals.get(id) ?? newPosition
     if (arrival === 'stray') return this.#countStray(vault, 1)
-    touched.add(vault)
-    this.#held.set(id, { ...arrival, id, vault })
+    if (arrival.refusal === undefined) touched.add(vault)
+    this.#held.set(id, { ...arrival, id, vault, isForeign: arrival.refusal !== undefined })
   }
 
   #countStray(vault: Address | undefined, change: number): void {
@@ -207,11 +179,4 @@ export function arrivalsIn(logs: readonly ChainLog[], holdings: Holdings): Map<s
     if (holdings.vaultOf(account) !== undefined) blocks.set(change.id, log.block)
   }
   return blocks
-}
-
-function typeOf(before: Holding, change: PositionChange, after: PositionState): PositionEvent['type'] {
-  if (change.kind === 'collected') return 'harvest'
-  const isNew = before.liquidity === 0n || before.isForeign === true
-  if (change.kind === 'increased') return isNew ? 'plant' : 'rebalance'
-  return after.liquidity === 0n ? 'exit' : 'rebalance'
 }

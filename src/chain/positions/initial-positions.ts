@@ -1,7 +1,9 @@
 import type { Address } from 'viem'
+import { Contradiction } from '../errors.ts'
 import type { Header } from '../rpc/block.ts'
 import { groupBy, inChunks } from '../rpc/arrays.ts'
-import { type Holding, Holdings } from './holdings.ts'
+import type { Holding } from './holding.ts'
+import { Holdings } from './holdings.ts'
 import type { Rpc } from '../rpc/rpc.ts'
 import { BlockState, type Multicall } from '../rpc/multicall.ts'
 import { readPositionStates } from './position-history.ts'
@@ -11,7 +13,8 @@ import { applyHistory } from './unlisted-positions.ts'
 import type { VaultKinds } from '../vaults/vault-kinds.ts'
 import { applyRequests } from './requests.ts'
 import { listStaked } from './custody.ts'
-import type { PositionList, StoredPosition } from '../venues/venue.ts'
+import { findLogged, type HoldingAccount, isChangedByVault } from './logged-positions.ts'
+import type { StoredPosition } from '../venues/venue.ts'
 import type { Venues } from '../venues/venues.ts'
 
 /** Positions that are read at once: anyone can transfer any number of them to a vault. */
@@ -27,7 +30,7 @@ export interface InitialPositionsOptions {
   readonly vaults: readonly Pick<VaultConfig, 'address' | 'firstBlock'>[]
 }
 
-interface ListedPosition extends Pick<Holding, 'vault' | 'id' | 'custody'> {
+interface ListedPosition extends Pick<Holding, 'vault' | 'id' | 'custody' | 'isForeign'> {
   readonly stored: StoredPosition
 }
 
@@ -42,11 +45,15 @@ export async function initialPositions(
 ): Promise<Holdings> {
   const { rpc, multicall, venues, kinds, tokens } = options
   const vaults = options.vaults.map(({ address }) => address)
-  const places = await listPlaces(new BlockState(rpc, multicall, block), options)
+  const places = [
+    ...(await listPlaces(new BlockState(rpc, multicall, block), options)),
+    ...(await loggedPlaces(block, options)),
+  ]
   const known: ListedPosition[] = []
   const strays = new Map<Address, number>()
   for (const some of inChunks(places, maxAtOnce)) {
-    const listed = await listSome(new BlockState(rpc, multicall, block), venues, some)
+    const state = new BlockState(rpc, multicall, block)
+    const listed = await Promise.all(some.map((read) => read(state)))
     const isKnown = groupBy(listed, ({ stored }) => isInTokens(tokens, stored))
     known.push(...(isKnown.get(true) ?? []))
     for (const { vault } of isKnown.get(false) ?? []) strays.set(vault, (strays.get(vault) ?? 0) + 1)
@@ -57,9 +64,13 @@ export async function initialPositions(
   const holders = new Map(known.map(({ id, vault }) => [id, vault]))
   const vaultOf = (id: string): Address | undefined => holders.get(id)
   const states = await readPositionStates({ rpc, venues, vaultOf }, block.number, stored)
-  const holdings = known.flatMap(({ id, vault, custody }): Holding[] => {
+  const holdings = known.flatMap(({ id, vault, custody, isForeign, stored: { refusal } }): Holding[] => {
     const one = states.get(id)
-    return one === undefined ? [] : [{ ...one, id, vault, ...(custody && { custody }) }]
+    const more = {
+      ...(custody && { custody }),
+      ...(refusal !== undefined && { refusal, isForeign: isForeign ?? false }),
+    }
+    return one === undefined ? [] : [{ ...one, id, vault, ...more }]
   })
   const all = new Holdings(venues, kinds, new Set(vaults), holdings, strays)
   await applyHistory(all, block, options)
@@ -67,37 +78,54 @@ export async function initialPositions(
   return all
 }
 
-/** A place in a venue's list of the positions of an account. */
-interface ListPlace {
-  readonly vault: Address
-  readonly account: Address
-  readonly list: PositionList
-  readonly index: number
-}
+/** Reads one of the positions of the vaults. */
+type ReadPosition = (state: BlockState) => Promise<ListedPosition>
 
-async function listPlaces(state: BlockState, { venues, kinds, vaults }: InitialPositionsOptions): Promise<ListPlace[]> {
-  const lists = venues.all.flatMap(({ list }) => list ?? [])
-  const accounts = vaults.flatMap(({ address: vault }) =>
-    kinds.of(vault).accounts.map((account) => ({ vault, account })),
-  )
-  const places = await Promise.all(
-    accounts.flatMap((one) =>
-      lists.map(async (list) => {
-        const count = await list.count(state, one.account)
-        return Array.from({ length: count }, (_, index) => ({ ...one, list, index }))
-      }),
-    ),
-  )
-  return places.flat()
-}
-
-function listSome(state: BlockState, venues: Venues, places: readonly ListPlace[]): Promise<ListedPosition[]> {
-  return Promise.all(
-    places.map(async ({ vault, account, list, index }) => {
-      const id = await list.idAt(state, account, index)
-      const stored = await venues.readStored(state, id)
-      if (stored === null) throw new Error(`position ${id} is listed and isn't there`)
-      return { vault, id, stored }
+/** Returns the positions that venues list. */
+async function listPlaces(state: BlockState, options: InitialPositionsOptions): Promise<ReadPosition[]> {
+  const places = accountsOf(options).flatMap(({ vault, account }) =>
+    options.venues.all.map(async ({ list }) => {
+      const idAt = list?.idAt?.bind(list)
+      if (list === undefined || idAt === undefined) return []
+      const count = await list.count(state, account)
+      return Array.from({ length: count }, (_, index): ReadPosition => async (at) => {
+        const id = await idAt(at, account, index)
+        return { vault, id, stored: await requireStored(at, options, { vault, id }) }
+      })
     }),
   )
+  return (await Promise.all(places)).flat()
+}
+
+/** Returns the positions that only logs tell. */
+async function loggedPlaces(
+  block: Pick<Header, 'number' | 'hash'>,
+  options: InitialPositionsOptions,
+): Promise<ReadPosition[]> {
+  const counting = options.venues.all.filter(({ list }) => list !== undefined && list.idAt === undefined)
+  const places = counting.map(async (venue) => {
+    const found = await findLogged(block, venue, accountsOf(options), options)
+    return found.map((one): ReadPosition => async (state) => {
+      const { id, vault } = one
+      const stored = await requireStored(state, options, one)
+      if (stored.refusal === undefined) return { vault, id, stored }
+      return { vault, id, stored, isForeign: !(await isChangedByVault(block, venue, one, stored, options)) }
+    })
+  })
+  return (await Promise.all(places)).flat()
+}
+
+function accountsOf({ kinds, vaults }: InitialPositionsOptions): HoldingAccount[] {
+  return vaults.flatMap(({ address: vault }) => kinds.of(vault).accounts.map((account) => ({ vault, account })))
+}
+
+/** @throws {Contradiction} when there is no such position */
+async function requireStored(
+  state: BlockState,
+  { venues }: InitialPositionsOptions,
+  { vault, id }: Pick<Holding, 'vault' | 'id'>,
+): Promise<StoredPosition> {
+  const stored = await venues.readStored(state, id)
+  if (stored !== null) return stored
+  throw new Contradiction(`at block ${state.block.number} position ${id} is not there, and ${vault} holds it`, vault)
 }

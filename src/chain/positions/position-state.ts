@@ -18,6 +18,7 @@ export function afterChange(
   { liquidity, freed }: PositionState,
   change: Exclude<PositionChange, { kind: 'moved' }>,
 ): PositionState {
+  if (change.kind === 'modified') return { liquidity: liquidity + change.liquidity, freed }
   if (change.kind === 'increased') return { liquidity: liquidity + change.liquidity, freed }
   const [amount0, amount1] = change.amounts
   if (change.kind === 'collected')

@@ -40,6 +40,7 @@ export interface Node {
   logsIn(filter: LogFilter, from: number, to: number): Promise<ChainLog[]>
   logsOf(filter: LogFilter, blockHash: Hex): Promise<ChainLog[]>
   code(address: Address, blockHash: Hex): Promise<Hex>
+  balance(account: Address, blockHash: Hex): Promise<bigint>
   call(to: Address, data: Hex, blockHash: Hex): Promise<Hex>
   /** Milliseconds for which it has asked not to be asked; 0 where it has not. */
   restMilliseconds(): number
@@ -79,6 +80,11 @@ export function connectNode({ url, requestsPerSecond }: NodeConfig, limits: Node
     },
     code: async (address, blockHash) =>
       bytes(await request({ method: 'eth_getCode', params: [address, { blockHash }] })),
+    async balance(account, blockHash) {
+      const balance = await request({ method: 'eth_getBalance', params: [account, { blockHash }] })
+      if (!isHex(balance) || balance === '0x') throw new NodeFault('gave no number for a balance')
+      return BigInt(balance)
+    },
     call: async (to, data, blockHash) =>
       bytes(await request({ method: 'eth_call', params: [{ to, data }, { blockHash }] })),
     restMilliseconds: () => Math.max(0, restsUntil - performance.now()),

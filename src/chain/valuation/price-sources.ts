@@ -1,6 +1,6 @@
 import { type Address, parseAbi } from 'viem'
 import { Decimal, one } from '../../domain/decimal.ts'
-import type { CheckedSource, FeedSource, PoolSource, PriceSource } from '../config.ts'
+import type { CheckedSource, FeedSource, PoolSource, PriceSource, SameSource } from '../price-config.ts'
 import { type BlockState, contractCall } from '../rpc/multicall.ts'
 import { poolAbi, priceOf } from '../venues/pool.ts'
 import { sqrtPriceAtTick } from '../venues/tick-math.ts'
@@ -56,7 +56,7 @@ export interface QuoteToken {
 export interface PricedToken {
   readonly address: Address
   readonly decimals: number
-  readonly price: PriceSource
+  readonly price: Exclude<PriceSource, SameSource>
 }
 
 /**

@@ -1,7 +1,8 @@
-import type { Address } from 'viem'
+import { type Address, zeroAddress } from 'viem'
 import { Decimal } from '../../domain/decimal.ts'
 import { BadChainConfig, ContractMismatch, PriceRefused, PriceUnavailable } from '../errors.ts'
-import { type ChainConfig, feedOf } from '../config.ts'
+import type { ChainConfig } from '../config.ts'
+import { feedOf, isSame } from '../price-config.ts'
 import { type BlockState, contractCall } from '../rpc/multicall.ts'
 import type { RouteProblem } from './price-route.ts'
 import { createPriceReader, type Moment, type PriceReader, type QuoteToken } from './price-sources.ts'
@@ -15,6 +16,14 @@ export interface Token {
   readonly decimals: number
   readonly stable: boolean
   readonly price: PriceReader
+}
+
+/** Decimals of the chain's own coin. */
+const coinDecimals = 18
+
+/** Tells whether a token is the chain's own coin, which pools of Uniswap v4 hold as the address zero. */
+export function isCoin({ address }: Pick<Token, 'address'>): boolean {
+  return address === zeroAddress
 }
 
 /** The configured tokens, by address. */
@@ -70,7 +79,9 @@ export async function readTokens(
   onAbsent: (problem: string) => void,
 ): Promise<Tokens> {
   const decimals = await Promise.all(
-    tokens.map(({ address }) => newest.read(contractCall(tokenAbi, address, 'decimals', []))),
+    tokens.map((token) =>
+      isCoin(token) ? coinDecimals : newest.read(contractCall(tokenAbi, token.address, 'decimals', [])),
+    ),
   )
   const quotes = new Map(
     tokens.flatMap(({ address, price }, index): [Address, QuoteToken][] => {
@@ -78,7 +89,8 @@ export async function readTokens(
       return source === null ? [] : [[address, { decimals: decimals[index] ?? 0, source }]]
     }),
   )
-  const prices = tokens.map((token, index) => createPriceReader({ ...token, decimals: decimals[index] ?? 0 }, quotes))
+  const units = new Map(tokens.map(({ address }, index) => [address, decimals[index] ?? 0]))
+  const prices = tokens.map((token) => priceReaderOf(token, tokens, units, quotes))
   const routeProblems = await findProblems(prices, newest, older)
   const problems = tokens.flatMap((_, index) => {
     const problem = routeProblems[index] ?? null
@@ -97,6 +109,24 @@ export async function readTokens(
       return [address, { address, symbol, decimals: decimals[index] ?? 0, stable: price === 'stable', price: reader }]
     }),
   )
+}
+
+/** Creates the reader of a token's price, which may be that of another one. */
+function priceReaderOf(
+  token: ChainConfig['tokens'][number],
+  tokens: ChainConfig['tokens'],
+  decimals: ReadonlyMap<Address, number>,
+  quotes: ReadonlyMap<Address, QuoteToken>,
+): PriceReader {
+  const { price } = token
+  if (!isSame(price)) return createPriceReader({ ...token, price, decimals: decimals.get(token.address) ?? 0 }, quotes)
+  const other = tokens.find(({ address }) => address === price.sameAs)
+  if (other !== undefined && !isSame(other.price)) return priceReaderOf(other, tokens, decimals, quotes)
+  const reason = `names ${price.sameAs}, which is no token of this list with a price of its own`
+  return {
+    read: () => Promise.resolve({ absence: reason }),
+    find: () => Promise.resolve({ reason, isAbsent: false }),
+  }
 }
 
 /** Returns the problem of each price; null for one without. */

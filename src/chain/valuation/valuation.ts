@@ -1,12 +1,14 @@
 import { type Address, zeroAddress } from 'viem'
 import { Decimal, one, roundUsd, zero } from '../../domain/decimal.ts'
 import type { FactInput } from '../../feed/fact/fact.ts'
+import type {} from '../positions/check-holdings.ts'
 import { checkCount, isListed, readVerified } from '../positions/check-holdings.ts'
 import { withCollectable } from './collectable.ts'
 import { ContractMismatch } from '../errors.ts'
-import type { Holding, VaultHoldings } from '../positions/holdings.ts'
+import type { Holding, VaultHoldings } from '../positions/holding.ts'
 import { subtractToZero } from '../positions/position-state.ts'
-import { amountIn, type TokenPrices, type Token, type Tokens } from './tokens.ts'
+import { amountIn, isCoin, type TokenPrices, type Token, type Tokens } from './tokens.ts'
+import { readCoinBalance } from '../rpc/coin-balance.ts'
 import { type BlockState, contractCall } from '../rpc/multicall.ts'
 import { tokenAbi, vaultAbi } from '../vaults/vault-events.ts'
 import type { Amounts } from '../venues/liquidity-math.ts'
@@ -48,6 +50,8 @@ export async function valueVault(
   { vault, adapter, accounts }: ValuedVault,
   held: VaultHoldings,
 ): Promise<VaultValuation> {
+  const refusal = held.positions.find((one) => one.refusal !== undefined)?.refusal
+  if (refusal !== undefined) throw new ContractMismatch(vault, state.block.number, refusal)
   const listed = held.positions.filter((one) => isListed(venues, one))
   // These calls share one event-loop turn, and so one request.
   const [balances, own, statement, pricesNow] = await Promise.all([
@@ -105,7 +109,11 @@ type PayingPosition = ReturnType<typeof withCollectable<HeldPosition>>[number]
 
 async function balanceOf(state: BlockState, token: Token, accounts: readonly Address[]): Promise<TokenAmount> {
   const balances = await Promise.all(
-    accounts.map((account) => state.readIfThere(contractCall(tokenAbi, token.address, 'balanceOf', [account]), 0n)),
+    accounts.map((account) =>
+      isCoin(token)
+        ? readCoinBalance(state, account)
+        : state.readIfThere(contractCall(tokenAbi, token.address, 'balanceOf', [account]), 0n),
+    ),
   )
   return { token: token.address, units: balances.reduce((sum, units) => sum + units, 0n) }
 }

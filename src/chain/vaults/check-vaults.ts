@@ -110,7 +110,13 @@ async function readValue(
   const holdings = await initialPositions(state.block, { ...connection, vaults: [config] })
   const held = holdings.of(vault)
   const { valueUsd } = await valueVault(state, { venues, tokens, prices }, { vault, ...kind }, held)
-  const others = held.strays === 0 ? '' : `, and ${held.strays} in other tokens, which don't count`
+  const foreign = held.foreign.length
+  const others = [
+    held.strays === 0 ? '' : `, and ${held.strays} in other tokens, which don't count`,
+    foreign === 0
+      ? ''
+      : `, and ${foreign} of others or in pools whose hooks can change what they pay, which don't count`,
+  ].join('')
   return [
     ['value', `${valueUsd.toFixed()} USD`],
     ...priced.map((price): [string, string] => ['price', price]),

@@ -24,15 +24,25 @@ export interface TickRange {
 }
 
 /**
- * Computes the amounts that burning liquidity pays out, rounded down as the pool does.
+ * Computes the amounts of liquidity. The pool rounds down those that it pays out for removed liquidity, and up those
+ * that it takes for added one.
  * @see Uniswap v3 Core whitepaper, section 6.4.1, formulas 6.29 and 6.30; SqrtPriceMath.sol
  */
-export function amountsOf(liquidity: bigint, range: TickRange, { sqrtPriceX96, tick }: PoolPrice): Amounts {
+export function amountsOf(
+  liquidity: bigint,
+  range: TickRange,
+  { sqrtPriceX96, tick }: PoolPrice,
+  rounding: 'down' | 'up' = 'down',
+): Amounts {
+  const divide = rounding === 'down' ? dividedDown : dividedUp
+  const amount0 = (lower: bigint, upper: bigint): bigint =>
+    divide(divide((liquidity << q96) * (upper - lower), upper), lower)
+  const amount1 = (lower: bigint, upper: bigint): bigint => divide(liquidity * (upper - lower), 1n << q96)
   const lower = sqrtPriceAtTick(range.lower)
   const upper = sqrtPriceAtTick(range.upper)
-  if (tick < range.lower) return [amount0(liquidity, lower, upper), 0n]
-  if (tick >= range.upper) return [0n, amount1(liquidity, lower, upper)]
-  return [amount0(liquidity, sqrtPriceX96, upper), amount1(liquidity, lower, sqrtPriceX96)]
+  if (tick < range.lower) return [amount0(lower, upper), 0n]
+  if (tick >= range.upper) return [0n, amount1(lower, upper)]
+  return [amount0(sqrtPriceX96, upper), amount1(lower, sqrtPriceX96)]
 }
 
 /** Fee growth on the side of a tick where the price is not, times 2^128. */
@@ -66,10 +76,10 @@ export function feesOf(liquidity: bigint, from: Amounts, to: Amounts): Amounts {
   return [fees(0), fees(1)]
 }
 
-function amount0(liquidity: bigint, lower: bigint, upper: bigint): bigint {
-  return ((liquidity << q96) * (upper - lower)) / upper / lower
+function dividedDown(amount: bigint, by: bigint): bigint {
+  return amount / by
 }
 
-function amount1(liquidity: bigint, lower: bigint, upper: bigint): bigint {
-  return (liquidity * (upper - lower)) >> q96
+function dividedUp(amount: bigint, by: bigint): bigint {
+  return amount / by + (amount % by === 0n ? 0n : 1n)
 }

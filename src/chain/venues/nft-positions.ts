@@ -1,32 +1,21 @@
-import {
-  type Address,
-  decodeEventLog,
-  type Hex,
-  numberToHex,
-  padHex,
-  parseAbi,
-  toEventSelector,
-  zeroAddress,
-} from 'viem'
+import { type Address, decodeEventLog, type Hex, parseAbi, toEventSelector, zeroAddress } from 'viem'
 import type { ChainLog } from '../rpc/block.ts'
 import { inChunks } from '../rpc/arrays.ts'
-import type { LogFilter } from '../rpc/node.ts'
 import { type BlockState, contractCall } from '../rpc/multicall.ts'
 import type { Amounts } from './liquidity-math.ts'
 import { isStaked, readEmissions } from './gauge.ts'
+import { maxTopics, type NftContract, nftTransfers, nftTransferTopic } from './nft-transfers.ts'
 import { valuePosition } from './pool.ts'
 import type { Pools } from './pools.ts'
 import type { PositionChange, PositionCustody, PositionTerms, StoredPosition, Venue } from './venue.ts'
 
 const managerEvents = parseAbi([
-  'event Transfer(address indexed from, address indexed to, uint256 indexed tokenId)',
   'event IncreaseLiquidity(uint256 indexed tokenId, uint128 liquidity, uint256 amount0, uint256 amount1)',
   'event DecreaseLiquidity(uint256 indexed tokenId, uint128 liquidity, uint256 amount0, uint256 amount1)',
   'event Collect(uint256 indexed tokenId, address recipient, uint256 amount0, uint256 amount1)',
 ])
 const managerAbi = parseAbi([
   'function factory() view returns (address)',
-  'function balanceOf(address owner) view returns (uint256)',
   'function tokenOfOwnerByIndex(address owner, uint256 index) view returns (uint256)',
   'function positions(uint256 tokenId) view returns (uint96 nonce, address operator, address token0, address token1, uint24 fee, int24 tickLower, int24 tickUpper, uint128 liquidity, uint256 feeGrowthInside0LastX128, uint256 feeGrowthInside1LastX128, uint128 tokensOwed0, uint128 tokensOwed1)',
 ])
@@ -34,19 +23,13 @@ const factoryAbi = parseAbi(['function getPool(address, address, uint24) view re
 /** A pool of Slipstream is one of two tokens and a tick spacing. */
 const slipstreamAbi = parseAbi(['function getPool(address, address, int24) view returns (address)'])
 
-const [transfer, increase, decrease, collect] = managerEvents.map(toEventSelector) as [Hex, Hex, Hex, Hex]
-
-/** Maximum number of topics in a filter: providers accept some hundreds. */
-const maxTopics = 200
+const changeTopics = managerEvents.map(toEventSelector)
 
 /** A manager of positions that are NFTs. */
-export interface NftManager {
-  readonly address: Address
+export interface NftManager extends NftContract {
   readonly pools: Pools
   /** Whether it is Slipstream's, whose positions a gauge may hold for their owner. */
   readonly isSlipstream: boolean
-  /** Written before the number of each NFT in its id, since those of several managers have equal numbers. */
-  readonly prefix: string
 }
 
 /**
@@ -75,8 +58,8 @@ export function nftPositions({ address: manager, pools, isSlipstream, prefix }: 
     known.catch(() => found.delete(key))
     return known
   }
-  const numberOf = (id: string): bigint => BigInt(id.slice(prefix.length))
-  const topicsOf = (ids: readonly string[]): Hex[] => ids.map((id) => numberToHex(numberOf(id), { size: 32 }))
+  const nfts = nftTransfers({ address: manager, prefix })
+  const { numberOf } = nfts
 
   const readStored = async (state: BlockState, id: string): Promise<StoredPosition | null> => {
     const found = await state.read(contractCall(managerAbi, manager, 'positions', [numberOf(id)]))
@@ -103,36 +86,22 @@ export function nftPositions({ address: manager, pools, isSlipstream, prefix }: 
 
   return {
     list: {
-      creationsOf(ids) {
-        const nobody = padHex(zeroAddress, { size: 32 })
-        return inChunks(topicsOf(ids), maxTopics).map((some) => ({
-          address: manager,
-          topics: [transfer, nobody, null, some],
-        }))
-      },
-      async count(state, owner) {
-        return Number(await state.readIfThere(contractCall(managerAbi, manager, 'balanceOf', [owner]), 0n))
-      },
+      creationsOf: nfts.creationsOf,
+      count: nfts.count,
       async idAt(state, owner, index) {
         const call = contractCall(managerAbi, manager, 'tokenOfOwnerByIndex', [owner, BigInt(index)])
-        return `${prefix}${await state.readRequired(call)}`
+        return nfts.idOf(await state.readRequired(call))
       },
     },
     contracts: [manager],
-    has: (id) => id.startsWith(prefix) && /^\d+$/.test(id.slice(prefix.length)),
-    topics: [transfer, increase, decrease, collect],
-    readLog: (log) => readLog(log, prefix),
-    movesOf(owners) {
-      const topics = owners.map((owner) => padHex(owner, { size: 32 }))
-      return inChunks(topics, maxTopics).flatMap((some): LogFilter[] => [
-        { address: manager, topics: [transfer, some] },
-        { address: manager, topics: [transfer, null, some] },
-      ])
-    },
+    has: nfts.has,
+    topics: [nftTransferTopic, ...changeTopics],
+    readLog: (log) => readLog(log, nfts),
+    movesOf: nfts.movesOf,
     changesOf(ids) {
-      return inChunks(topicsOf(ids), maxTopics).map((some) => ({
+      return inChunks(nfts.topicsOf(ids), maxTopics).map((some) => ({
         address: manager,
-        topics: [[increase, decrease, collect], some],
+        topics: [changeTopics, some],
       }))
     },
     readStored,
@@ -150,17 +119,17 @@ export function nftPositions({ address: manager, pools, isSlipstream, prefix }: 
   }
 }
 
-function readLog(log: ChainLog, prefix: string): PositionChange | null {
+function readLog(log: ChainLog, { idOf, readMove }: ReturnType<typeof nftTransfers>): PositionChange | null {
+  const [topic = '0x'] = log.topics
   // ERC-20's Transfer has the same first topic, but one indexed parameter less.
-  if (log.topics[0] === transfer && log.topics.length !== 4) return null
-  if (![transfer, increase, decrease, collect].includes(log.topics[0] ?? '0x')) return null
+  if (topic === nftTransferTopic) return log.topics.length === 4 ? readMove(log) : null
+  if (!changeTopics.includes(topic)) return null
   const { eventName, args } = decodeEventLog({
     abi: managerEvents,
     topics: log.topics as [Hex, ...Hex[]],
     data: log.data,
   })
-  const id = `${prefix}${args.tokenId}`
-  if (eventName === 'Transfer') return { kind: 'moved', id, from: args.from, to: args.to }
+  const id = idOf(args.tokenId)
   const amounts: Amounts = [args.amount0, args.amount1]
   if (eventName === 'Collect') return { kind: 'collected', id, amounts }
   return { kind: eventName === 'IncreaseLiquidity' ? 'increased' : 'decreased', id, liquidity: args.liquidity, amounts }

@@ -90,11 +90,16 @@ export async function valuePosition(
       owed: [shared.credited[0] + accruedTotal[0], shared.credited[1] + accruedTotal[1]],
     },
     currentTick: price.tick,
-    prices: {
-      lower: priceOf(sqrtPriceAtTick(ticks.lower)),
-      upper: priceOf(sqrtPriceAtTick(ticks.upper)),
-      current: priceOf(price.sqrtPriceX96),
-    },
+    prices: rangePrices(ticks, price.sqrtPriceX96),
+  }
+}
+
+/** Returns the prices at the bounds of a range, and the current one. */
+export function rangePrices({ lower, upper }: TickRange, sqrtPriceX96: bigint): Position['prices'] {
+  return {
+    lower: priceOf(sqrtPriceAtTick(lower)),
+    upper: priceOf(sqrtPriceAtTick(upper)),
+    current: priceOf(sqrtPriceX96),
   }
 }
 

@@ -1,12 +1,12 @@
 import type { Address, Hex } from 'viem'
 import type { Decimal } from '../../domain/decimal.ts'
-import type { ChainLog } from '../rpc/block.ts'
+import type { ChainLog, Header } from '../rpc/block.ts'
 import type { LogFilter } from '../rpc/node.ts'
 import type { BlockState } from '../rpc/multicall.ts'
 import type { Amounts, TickRange } from './liquidity-math.ts'
 
 /** Protocol of a pool, as marks name it. */
-export type PoolProtocol = 'uniswap-v3' | 'pancakeswap-v3' | 'slipstream'
+export type PoolProtocol = 'uniswap-v3' | 'uniswap-v4' | 'pancakeswap-v3' | 'slipstream'
 
 /** A contract that holds positions for accounts, and the account that one of them came from. */
 export interface Custody {
@@ -32,6 +32,21 @@ export type PositionChange =
   | (Change & { readonly kind: 'moved'; readonly from: Address; readonly to: Address })
   | (Change & { readonly kind: 'increased' | 'decreased'; readonly liquidity: bigint; readonly amounts: Amounts })
   | (Change & { readonly kind: 'collected'; readonly amounts: Amounts })
+  /** Liquidity that was added, removed where it is negative, or 0, with all fees paid at once. The log tells no amounts. */
+  | (Change & { readonly kind: 'modified'; readonly liquidity: bigint })
+
+/** A change whose log tells no amounts. */
+export interface UntoldChange {
+  readonly id: string
+  readonly log: ChainLog
+}
+
+/** The block of a change, and the states at its end and at that of the block before. */
+export interface ChangeStates {
+  readonly block: Header
+  readonly before: BlockState
+  readonly after: BlockState
+}
 
 /** The immutable terms of a position. */
 export interface PositionTerms {
@@ -49,6 +64,8 @@ export interface StoredPosition extends PositionTerms {
   readonly credited: Amounts
   /** Fee growth inside its range up to which fees were credited, times 2^128. */
   readonly growthCounted: Amounts
+  /** Why it can't be told what it pays, as the end of a sentence about its vault; absent where it can. */
+  readonly refusal?: string
 }
 
 /** An account of a venue from which uncollected amounts are paid. */
@@ -84,8 +101,11 @@ export interface Position extends StoredPosition {
 export interface PositionList {
   /** Reads the number of positions of an owner. */
   count(state: BlockState, owner: Address): Promise<number>
-  /** Reads the id of one of the positions of an owner, by its index in a list whose order changes. */
-  idAt(state: BlockState, owner: Address, index: number): Promise<string>
+  /**
+   * Reads the id of one of the positions of an owner, by its index in a list whose order changes. Absent where the
+   * contract only counts them, so that logs tell which they are.
+   */
+  idAt?(state: BlockState, owner: Address, index: number): Promise<string>
   /** Returns filters for the transfers that create these positions. */
   creationsOf(ids: readonly string[]): readonly LogFilter[]
 }
@@ -116,8 +136,15 @@ export interface Venue {
   movesOf(owners: readonly Address[]): readonly LogFilter[]
   /** Returns filters for all changes of these positions. */
   changesOf(ids: readonly string[]): readonly LogFilter[]
+  /** Reads where positions are, so that the filters for their changes are narrow. Absent where they always are. */
+  locate?(state: BlockState, ids: readonly string[]): Promise<void>
   /** Reads a position from the contract; null where it does not exist. */
   readStored(state: BlockState, id: string): Promise<StoredPosition | null>
   /** Computes the current amounts and prices of a position, in custody where one is given. */
   positionOf(state: BlockState, id: string, stored: StoredPosition, custody?: Custody): Promise<Position>
+  /**
+   * Computes the amounts of a change whose log doesn't tell them: of liquidity, or of fees where it changed by nothing;
+   * null where the states don't tell them either. Absent where all logs do.
+   */
+  amountsOf?(change: UntoldChange, states: ChangeStates): Promise<Amounts | null>
 }

@@ -2,7 +2,17 @@ import { type Address, getAddress, type Hex } from 'viem'
 import type { ChainLog } from '../rpc/block.ts'
 import type { BlockState } from '../rpc/multicall.ts'
 import type { LogFilter } from '../rpc/node.ts'
-import type { Custody, Position, PositionChange, PositionCustody, StoredPosition, Venue } from './venue.ts'
+import type { Amounts } from './liquidity-math.ts'
+import type {
+  ChangeStates,
+  Custody,
+  Position,
+  PositionChange,
+  PositionCustody,
+  StoredPosition,
+  UntoldChange,
+  Venue,
+} from './venue.ts'
 
 /** All venues of a chain, as one. */
 export class Venues {
@@ -19,7 +29,12 @@ export class Venues {
   /** Decodes a log; null where no venue knows it as one about a position. */
   readLog(log: ChainLog): PositionChange | null {
     const address = getAddress(log.address)
-    return this.all.find(({ contracts }) => contracts.includes(address))?.readLog(log) ?? null
+    // Several managers can share the contract that holds their liquidity.
+    for (const venue of this.all) {
+      const change = venue.contracts.includes(address) ? venue.readLog(log) : null
+      if (change !== null) return change
+    }
+    return null
   }
 
   movesOf(owners: readonly Address[]): LogFilter[] {
@@ -34,12 +49,28 @@ export class Venues {
     return this.all.flatMap((venue) => venue.list?.creationsOf(ids.filter((id) => venue.has(id))) ?? [])
   }
 
+  async locate(state: BlockState, ids: readonly string[]): Promise<void> {
+    await Promise.all(
+      this.all.map((venue) =>
+        venue.locate?.(
+          state,
+          ids.filter((id) => venue.has(id)),
+        ),
+      ),
+    )
+  }
+
   readStored(state: BlockState, id: string): Promise<StoredPosition | null> {
     return this.#of(id).readStored(state, id)
   }
 
   positionOf(state: BlockState, id: string, stored: StoredPosition, custody?: Custody): Promise<Position> {
     return this.#of(id).positionOf(state, id, stored, custody)
+  }
+
+  /** Computes the amounts of a change whose log doesn't tell them; null where nothing does. */
+  async amountsOf(change: UntoldChange, states: ChangeStates): Promise<Amounts | null> {
+    return (await this.#of(change.id).amountsOf?.(change, states)) ?? null
   }
 
   /** Returns the custody of positions of the venue of one; undefined where they are not taken into custody. */

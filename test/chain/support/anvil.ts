@@ -42,6 +42,8 @@ export interface Call {
   readonly from: Address
   readonly to?: Address
   readonly data: Hex
+  /** Amount of the chain's own coin that it pays. */
+  readonly value?: bigint
 }
 
 /** A local node whose blocks come when they are asked for, 12 s apart. */
@@ -58,11 +60,11 @@ export async function startChain(
   const mine = async (blocks = 1, seconds = secondsPerBlock): Promise<void> => {
     await request({ method: 'anvil_mine', params: [`0x${blocks.toString(16)}`, `0x${seconds.toString(16)}`] })
   }
-  const send = async ({ from, to, data }: Call): Promise<Hex> =>
-    (await request({
-      method: 'eth_sendTransaction',
-      params: [{ from, ...(to === undefined ? {} : { to }), data, gas: `0x${gas.toString(16)}` }],
-    })) as Hex
+  const send = async ({ from, to, data, value }: Call): Promise<Hex> => {
+    const paid = value === undefined ? {} : { value: `0x${value.toString(16)}` }
+    const params = [{ from, ...(to === undefined ? {} : { to }), data, ...paid, gas: `0x${gas.toString(16)}` }]
+    return (await request({ method: 'eth_sendTransaction', params })) as Hex
+  }
 
   const receiptOf = async (hash: Hex) => {
     const receipt = await client.getTransactionReceipt({ hash })

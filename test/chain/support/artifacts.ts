@@ -14,6 +14,14 @@ const published = (file: string): Artifact => read(require.resolve(`@uniswap/${f
 const ofPancake = (name: string): Artifact =>
   read(require.resolve(`@pancakeswap/v3-core/artifacts/contracts/${name}.sol/${name}.json`))
 const own = (name: string): Artifact => read(path.join(import.meta.dirname, '../contracts', `${name}.json`))
+/** A contract of a package that has them as Foundry compiles them. */
+function compiled(file: string): Artifact & { readonly deployed: Hex } {
+  const name = path.basename(file)
+  type Compiled = Record<'bytecode' | 'deployedBytecode', { object: Hex }> & Pick<Artifact, 'abi'>
+  const text = readFileSync(require.resolve(`@uniswap/${file}.sol/${name}.json`), 'utf8')
+  const { abi, bytecode, deployedBytecode } = JSON.parse(text) as Compiled
+  return { abi, bytecode: bytecode.object, deployed: deployedBytecode.object }
+}
 
 export const factory = published('v3-core/artifacts/contracts/UniswapV3Factory.sol/UniswapV3Factory')
 export const pool = published('v3-core/artifacts/contracts/UniswapV3Pool.sol/UniswapV3Pool')
@@ -23,6 +31,14 @@ export const manager = published(
 export const router = published('v3-periphery/artifacts/contracts/SwapRouter.sol/SwapRouter')
 export const pancakeFactory = ofPancake('PancakeV3Factory')
 export const pancakePool = ofPancake('PancakeV3Pool')
+export const v4PoolManager = compiled('v4-core/out/PoolManager')
+export const v4PositionManager = compiled('v4-periphery/foundry-out/PositionManager')
+export const v4Liquidity = compiled('v4-core/out/PoolModifyLiquidityTest')
+export const v4Swap = compiled('v4-core/out/PoolSwapTest')
+export const v4Donate = compiled('v4-core/out/PoolDonateTest')
+export const v4Hooks = compiled('v4-core/out/MockHooks')
+export const v4Payout = own('V4Payout')
+export const coinVault = own('CoinVault')
 export const poolDeployer = own('PoolDeployer')
 export const pancakeTrader = own('PancakeTrader')
 export const slipstreamFactory = own('SlipstreamFactory')

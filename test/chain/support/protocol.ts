@@ -172,7 +172,7 @@ function managerData(functionName: string, parameters: Record<string, unknown>):
   return encodeFunctionData({ abi: artifacts.manager.abi, functionName, args: [parameters] })
 }
 
-function squareRoot(value: bigint): bigint {
+export function squareRoot(value: bigint): bigint {
   let root = 1n << BigInt(Math.ceil(value.toString(2).length / 2))
   for (;;) {
     const next = (root + value / root) >> 1n

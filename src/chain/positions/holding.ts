@@ -1,0 +1,84 @@
+import type { Address } from 'viem'
+import type { ChainLog } from '../rpc/block.ts'
+import type { DepositRequest } from '../vaults/vault-adapter.ts'
+import type { Amounts } from '../venues/liquidity-math.ts'
+import type { Custody, PositionChange, StoredPosition } from '../venues/venue.ts'
+import { afterChange, feesIn, type PositionState } from './position-state.ts'
+
+/** A position before it arrives at a vault. */
+export interface ArrivingPosition extends PositionState, Pick<StoredPosition, 'refusal'> {}
+
+/** A position of a vault according to the logs. */
+export interface Holding extends ArrivingPosition {
+  readonly id: string
+  readonly vault: Address
+  /**
+   * Whether somebody else has made it in the vault's name, or it is refused, and the vault itself has not changed it:
+   * anyone can make one, and the vault may never take it out.
+   */
+  readonly isForeign?: boolean
+  /** Where a contract holds it for the vault. */
+  readonly custody?: Custody
+}
+
+/** The positions of one vault. */
+export interface VaultHoldings {
+  /** In ascending order of their numeric ids, because contracts list them in another order. */
+  readonly positions: readonly Holding[]
+  /** Number of its positions in unknown tokens, which anyone can transfer to it: they are only counted. */
+  readonly strays: number
+  /** Positions that somebody else has made in its name, or that are refused. */
+  readonly foreign: readonly Holding[]
+  /** All requests to deposit that were made of it. */
+  readonly requests: readonly DepositRequest[]
+}
+
+/** A change of a position, as a ledger event. */
+export interface PositionEvent extends Pick<StoredPosition, 'refusal'> {
+  readonly vault: Address
+  readonly type: 'plant' | 'rebalance' | 'harvest' | 'exit'
+  readonly id: string
+  /** Amounts added, withdrawn or earned; null where the log doesn't tell them. */
+  readonly amounts: Amounts | null
+  readonly log: ChainLog
+}
+
+type StateChange = Exclude<PositionChange, { kind: 'moved' }>
+
+/** Returns a position as it is held after a change. */
+export function afterHeldChange(holding: Holding, change: StateChange): Holding {
+  // Only its holder can change an NFT that is refused; adding liquidity to an empty one is how anybody creates it.
+  const isByVault = change.account?.isByOwner ?? holding.liquidity > 0n
+  return { ...holding, ...afterChange(holding, change), isForeign: holding.isForeign === true && !isByVault }
+}
+
+/** Returns the event of a change; null where it is none of the vault's own, or changes nothing. */
+export function positionEvent(
+  before: Holding,
+  change: StateChange,
+  after: Holding,
+  log: ChainLog,
+): PositionEvent | null {
+  if (after.isForeign === true || isNothing(before, change)) return null
+  const { vault, id, refusal } = before
+  const type = typeOf(before, change, after)
+  return { vault, type, id, amounts: amountsIn(before, change), log, ...(refusal !== undefined && { refusal }) }
+}
+
+function amountsIn(before: Holding, change: StateChange): Amounts | null {
+  if (change.kind === 'modified') return null
+  return change.kind === 'collected' ? feesIn(change.amounts, before) : change.amounts
+}
+
+function isNothing(before: Holding, change: StateChange): boolean {
+  if (change.kind === 'collected') return feesIn(change.amounts, before).every((amount) => amount === 0n)
+  // A change by nothing only credits fees, which count already; where it pays them it is a harvest.
+  return change.kind !== 'modified' && change.liquidity === 0n
+}
+
+function typeOf(before: Holding, change: StateChange, after: PositionState): PositionEvent['type'] {
+  if (change.kind === 'collected' || change.liquidity === 0n) return 'harvest'
+  const isNew = before.liquidity === 0n || before.isForeign === true
+  if (change.kind === 'increased' || after.liquidity > before.liquidity) return isNew ? 'plant' : 'rebalance'
+  return after.liquidity === 0n ? 'exit' : 'rebalance'
+}

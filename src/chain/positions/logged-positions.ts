@@ -1,0 +1,95 @@
+import type { Address } from 'viem'
+import { Contradiction } from '../errors.ts'
+import type { ChainLog, Header } from '../rpc/block.ts'
+import { RangeWidth, readHistory } from '../rpc/log-ranges.ts'
+import { BlockState, type Multicall } from '../rpc/multicall.ts'
+import type { Rpc } from '../rpc/rpc.ts'
+import type { StoredPosition, Venue } from '../venues/venue.ts'
+
+/** Blocks that are searched at once, from the newest to the oldest. */
+const windowBlocks = 10_000
+
+/** Options of {@link findLogged}. */
+export interface LoggedPositionsOptions {
+  readonly rpc: Rpc
+  readonly multicall: Multicall
+}
+
+/** An account that holds positions for a vault. */
+export interface HoldingAccount {
+  readonly vault: Address
+  readonly account: Address
+}
+
+/** A position of an account, with the log of its arrival. */
+export interface LoggedPosition extends HoldingAccount {
+  readonly id: string
+  readonly arrival: ChainLog
+}
+
+/**
+ * Finds the positions of accounts in a venue whose contract only counts them. Its transfers are read backwards, until
+ * they tell as many as it counts.
+ * @throws {Contradiction} when they don't
+ */
+export async function findLogged(
+  block: Pick<Header, 'number' | 'hash'>,
+  venue: Venue,
+  accounts: readonly HoldingAccount[],
+  { rpc, multicall }: LoggedPositionsOptions,
+): Promise<LoggedPosition[]> {
+  const state = new BlockState(rpc, multicall, block)
+  const counts = await Promise.all(accounts.map(async ({ account }) => (await venue.list?.count(state, account)) ?? 0))
+  const sought = accounts.map((one, index) => ({
+    ...one,
+    count: counts[index] ?? 0,
+    found: new Map<string, ChainLog>(),
+  }))
+  const left = (): typeof sought => sought.filter(({ found, count }) => found.size < count)
+  const moved = new Set<string>()
+  const width = new RangeWidth()
+  for (let to = block.number; left().length > 0; to -= windowBlocks) {
+    if (to < 0) break
+    const filters = venue.movesOf(left().map(({ account }) => account))
+    const logs = await readHistory(rpc, filters, Math.max(0, to - windowBlocks + 1), to, width)
+    for (const log of logs.reverse()) {
+      const change = venue.readLog(log)
+      // The newest transfer of each tells who holds it.
+      if (change?.kind !== 'moved' || moved.has(change.id)) continue
+      moved.add(change.id)
+      sought.find(({ account }) => account === change.to)?.found.set(change.id, log)
+    }
+  }
+  return sought.flatMap(({ vault, account, count, found }) => {
+    if (found.size !== count) {
+      const problem = `at block ${block.number} ${account} holds ${count} positions, ${found.size} by the logs`
+      throw new Contradiction(problem, vault)
+    }
+    return Array.from(found, ([id, arrival]) => ({ vault, account, id, arrival }))
+  })
+}
+
+/**
+ * Tells whether the vault has changed a position that it holds, by its logs since the arrival. Adding liquidity to an
+ * empty one doesn't count, which anybody does who creates it.
+ */
+export async function isChangedByVault(
+  block: Pick<Header, 'number'>,
+  venue: Venue,
+  { id, arrival }: LoggedPosition,
+  stored: StoredPosition,
+  { rpc }: LoggedPositionsOptions,
+): Promise<boolean> {
+  const logs = await readHistory(rpc, venue.changesOf([id]), arrival.block, block.number)
+  const added = logs.flatMap((log) => {
+    const change = venue.readLog(log)
+    const isLater = log.block > arrival.block || log.logIndex > arrival.logIndex
+    return isLater && change?.kind === 'modified' && change.id === id ? [change.liquidity] : []
+  })
+  let liquidity = stored.liquidity - added.reduce((sum, one) => sum + one, 0n)
+  return added.some((one) => {
+    const before = liquidity
+    liquidity += one
+    return before > 0n
+  })
+}

@@ -1,0 +1,10 @@
+import { type Address, multicall3Abi } from 'viem'
+import { type BlockState, contractCall } from './multicall.ts'
+
+/** Reads the balance of the chain's own coin: by Multicall3, or by a request of its own at a block that is older. */
+export async function readCoinBalance(state: BlockState, account: Address): Promise<bigint> {
+  const { rpc, multicall, block } = state
+  const call = contractCall(multicall3Abi, multicall.address, 'getEthBalance', [account])
+  const told = await state.readIfThere<bigint | null>(call, null)
+  return told ?? rpc.askAt(block, (node) => node.balance(account, block.hash))
+}

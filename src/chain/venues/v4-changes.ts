@@ -1,0 +1,134 @@
+import { type Address, decodeEventLog, type Hex, isAddressEqual, parseAbi, toEventSelector } from 'viem'
+import { NodeFault } from '../errors.ts'
+import { readGaplessLogs } from '../rpc/all-logs.ts'
+import type { ChainLog } from '../rpc/block.ts'
+import { amountsOf, type Amounts, feesOf, type PoolPrice } from './liquidity-math.ts'
+import { readV4Account, readV4Range, type V4Account, type V4Place, type V4Range } from './v4-pool.ts'
+import type { ChangeStates } from './venue.ts'
+
+const modifyEvent = parseAbi([
+  'event ModifyLiquidity(bytes32 indexed id, address indexed sender, int24 tickLower, int24 tickUpper, int256 liquidityDelta, bytes32 salt)',
+])
+const poolEvents = parseAbi([
+  'event Initialize(bytes32 indexed id, address indexed currency0, address indexed currency1, uint24 fee, int24 tickSpacing, address hooks, uint160 sqrtPriceX96, int24 tick)',
+  'event Swap(bytes32 indexed id, address indexed sender, int128 amount0, int128 amount1, uint160 sqrtPriceX96, uint128 liquidity, int24 tick, uint24 fee)',
+  'event Donate(bytes32 indexed id, address indexed sender, uint256 amount0, uint256 amount1)',
+])
+const growthTopics = poolEvents.map(toEventSelector)
+
+/** First topic of changes of liquidity in a PoolManager. */
+export const modifyTopic: Hex = toEventSelector(modifyEvent[0])
+
+/** A change of a position in a PoolManager. */
+interface Modification {
+  readonly number: bigint
+  /** Liquidity that was added; negative where it was removed. */
+  readonly liquidity: bigint
+}
+
+/** Decodes a change of liquidity by a PositionManager; null where it is another log. */
+export function readModification({ topics, data }: ChainLog, manager: Address): Modification | null {
+  if (topics[0] !== modifyTopic || topics.length !== 3) return null
+  const { args } = decodeEventLog({ abi: modifyEvent, topics: topics as [Hex, ...Hex[]], data })
+  return args.sender === manager ? { number: BigInt(args.salt), liquidity: args.liquidityDelta } : null
+}
+
+/** The state around a block, as far as it is about one position. */
+interface Bounds {
+  readonly before: V4Account & V4Range
+  readonly after: V4Account & V4Range
+}
+
+/** What happened to a pool in a block: other prices or fee growth, and changes of one position. */
+interface PoolBlock {
+  readonly growths: readonly { readonly logIndex: number; readonly price: PoolPrice | null }[]
+  readonly changes: readonly { readonly logIndex: number; readonly liquidity: bigint }[]
+}
+
+/**
+ * Computes the amounts of a change of a position, which its log doesn't tell: the liquidity that was added or removed at
+ * the price then, or the fees where it changed by nothing.
+ * @returns null for fees where the position has changed again in the block and others have traded between: then no state
+ *   tells the fee growth then
+ * @see Uniswap v4 Core, Pool.sol `modifyLiquidity`
+ */
+export async function v4ChangeAmounts(
+  { block: header, before, after }: ChangeStates,
+  place: V4Place,
+  log: ChainLog,
+): Promise<Amounts | null> {
+  const read = await Promise.all(
+    [before, after].map(async (state) => {
+      const [account, range] = await Promise.all([readV4Account(state, place), readV4Range(state, place)])
+      return { ...account, ...range }
+    }),
+  )
+  const bounds = { before: read[0], after: read[1] } as Bounds
+  const block = await after.rpc.askAt(header, async (node) => {
+    const told = readBlock(await readGaplessLogs(node, header), place)
+    if (isWhole(told, bounds, log)) return told
+    throw new NodeFault(`left out logs of the pool ${place.poolId} in block ${header.number}`)
+  })
+  const change = block.changes.find(({ logIndex }) => logIndex === log.logIndex)
+  if (change === undefined) return null
+  const { liquidity, logIndex } = change
+  if (liquidity === 0n) return feesAt(block, bounds, block.changes.indexOf(change))
+  const price = block.growths.findLast((one) => one.price !== null && one.logIndex < logIndex)?.price ?? bounds.before
+  const added = liquidity > 0n
+  return amountsOf(added ? liquidity : -liquidity, place.ticks, price, added ? 'up' : 'down')
+}
+
+function readBlock(logs: readonly ChainLog[], { poolManager, poolId, owner, number }: V4Place): PoolBlock {
+  const ofPool = logs.filter(({ address, topics }) => isAddressEqual(address, poolManager) && topics[1] === poolId)
+  return {
+    growths: ofPool.flatMap((log) => {
+      if (!growthTopics.includes(log.topics[0] ?? '0x')) return []
+      const { eventName, args } = decodeEventLog({
+        abi: poolEvents,
+        topics: log.topics as [Hex, ...Hex[]],
+        data: log.data,
+      })
+      const { logIndex } = log
+      return [{ logIndex, price: eventName === 'Donate' ? null : { sqrtPriceX96: args.sqrtPriceX96, tick: args.tick } }]
+    }),
+    changes: ofPool.flatMap((log) => {
+      const change = readModification(log, owner)
+      return change?.number === number ? [{ logIndex: log.logIndex, liquidity: change.liquidity }] : []
+    }),
+  }
+}
+
+/** Tells whether logs explain how a block has changed the pool's price and the position's liquidity. */
+function isWhole({ growths, changes }: PoolBlock, { before, after }: Bounds, { logIndex }: ChainLog): boolean {
+  const { sqrtPriceX96 } = growths.findLast(({ price }) => price !== null)?.price ?? before
+  const added = changes.reduce((sum, { liquidity }) => sum + liquidity, 0n)
+  return (
+    sqrtPriceX96 === after.sqrtPriceX96 &&
+    before.liquidity + added === after.liquidity &&
+    changes.some((change) => change.logIndex === logIndex)
+  )
+}
+
+/**
+ * Returns the fees that one of the changes has paid. The account tells the fee growth of the block's last change; as long
+ * as the position has liquidity, it is that of the one before, too, unless others have traded or donated between.
+ */
+function feesAt({ growths, changes }: PoolBlock, { before, after }: Bounds, index: number): Amounts | null {
+  const liquidities = changes.map((_, until) =>
+    changes.slice(0, until).reduce((sum, { liquidity }) => sum + liquidity, before.liquidity),
+  )
+  /** Whether the fee growth stays from one change to another, or from the block's start. */
+  const stays = (from: number, to: number): boolean => {
+    const [first, last] = [changes[from]?.logIndex ?? -1, changes[to]?.logIndex ?? Infinity]
+    const isMoved = growths.some(({ logIndex }) => logIndex > first && logIndex < last)
+    return !isMoved && liquidities.slice(from + 1, to + 1).every((liquidity) => liquidity > 0n)
+  }
+  const growthAt = (at: number): Amounts | null => {
+    if (stays(at, changes.length - 1)) return after.growthCounted
+    return stays(-1, at) ? before.growth : null
+  }
+  if (index > 0 && stays(index - 1, index)) return [0n, 0n]
+  const from = index === 0 ? before.growthCounted : growthAt(index - 1)
+  const to = growthAt(index)
+  return from && to && feesOf(liquidities[index] ?? 0n, from, to)
+}
