@@ -1,4 +1,4 @@
-import type { Address } from 'viem'
+import { type Address, getAddress, type Hex } from 'viem'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readHeader, readLogs } from '../../src/chain/rpc/block.ts'
 import { bloomOf, mayHaveLogsOf } from '../../src/chain/rpc/bloom.ts'
@@ -6,12 +6,15 @@ import { initialPositions } from '../../src/chain/positions/initial-positions.ts
 import { timestampFacts } from '../../src/chain/facts/timestamp-facts.ts'
 import { connectChain } from '../../src/chain/setup.ts'
 import { describeOnChain, patienceMilliseconds, startChain, type TestChain } from './support/anvil.ts'
+import * as artifacts from './support/artifacts.ts'
 import { openVault, type Operator } from './support/operator.ts'
 import { deployProtocol, type Protocol } from './support/protocol.ts'
 import { startProxy } from './support/proxy.ts'
-import { chainJson, optionsOf } from './support/reading.ts'
+import { chainJson, optionsOf, type TestVault } from './support/reading.ts'
 
 const many = 50
+const large = 200
+const largeTokens = 20
 
 describeOnChain('a mark', () => {
   let chain: TestChain
@@ -25,23 +28,26 @@ describeOnChain('a mark', () => {
     for (let index = 0; index < many; index++) {
       const vault = await openVault(chain, protocol, protocol.usdc)
       vaults.push(vault)
-      const position = protocol.mintData(vault.address, 190_000 + 10 * index, 210_000, [
-        [protocol.usdc, 10n ** 9n],
-        [protocol.weth, 10n ** 18n],
-      ])
-      await chain.block({ from: deployer, to: protocol.manager, data: position })
+      await chain.block({ from: deployer, to: protocol.manager, data: mintData(vault.address, index) })
     }
   }, patienceMilliseconds)
   afterAll(() => chain.stop())
 
+  const mintData = (to: Address, index: number): Hex =>
+    protocol.mintData(to, 190_000 + 10 * index, 210_000, [
+      [protocol.usdc, 10n ** 9n],
+      [protocol.weth, 10n ** 18n],
+    ])
+
   /** Number of requests for the marks of one block, once the pools are known. */
-  async function callsOfMarks(some: readonly Operator[]): Promise<Record<string, number>> {
+  async function callsOfMarks(some: readonly TestVault[], tokens: readonly object[] = []): Promise<number> {
     const proxy = await startProxy(chain.url)
-    const json = chainJson(
+    const base = chainJson(
       proxy.url,
       protocol,
       some.map(({ address, firstBlock }) => ({ address, firstBlock })),
     )
+    const json = { ...base, tokens: [...(base['tokens'] as object[]), ...tokens] }
     const reader = await connectChain(optionsOf(json), false)
     const header = await reader.rpc.ask((node) => node.block('latest'))
     const addresses = some.map(({ address }) => address)
@@ -55,12 +61,37 @@ describeOnChain('a mark', () => {
     const positions = facts.flatMap((fact) => (fact.kind === 'mark' ? fact.positions : []))
     expect(positions).toHaveLength(some.length)
     await proxy.close()
-    return proxy.takeCounts()
+    const { eth_call: calls = 0, ...others } = proxy.takeCounts()
+    expect(others).toEqual({})
+    return calls
   }
 
   test(`of ${many} vaults takes the calls that one vault's takes: two`, async () => {
-    expect(await callsOfMarks(vaults.slice(0, 1))).toEqual({ eth_call: 2 })
-    expect(await callsOfMarks(vaults)).toEqual({ eth_call: 2 })
+    expect(await callsOfMarks(vaults.slice(0, 1))).toBe(2)
+    expect(await callsOfMarks(vaults)).toBe(2)
+  })
+
+  test(`of ${large} vaults, with ${largeTokens} tokens, takes four at most`, async () => {
+    const [deployer] = chain.accounts as [Address]
+    const more: TestVault[] = [...vaults]
+    const creation = artifacts.creationOf(artifacts.vault, protocol.usdc.address, deployer)
+    while (more.length < large) {
+      const receipts = await chain.block(...Array.from({ length: 10 }, () => ({ from: deployer, data: creation })))
+      const created = receipts.map(({ contractAddress }) => getAddress(contractAddress as Address))
+      const firstBlock = await chain.head()
+      more.push(...created.map((address) => ({ address, firstBlock })))
+      await chain.block(
+        ...created.map((address, index) => ({ from: deployer, to: protocol.manager, data: mintData(address, index) })),
+      )
+    }
+    const tokens: object[] = []
+    while (tokens.length + protocol.tokens.length < largeTokens) {
+      const symbol = `T${tokens.length}`
+      const address = await chain.deploy(deployer, artifacts.creationOf(artifacts.token, symbol, 18))
+      tokens.push({ address, symbol, price: 'stable' })
+    }
+    await chain.mine(3)
+    expect(await callsOfMarks(more, tokens)).toBeLessThanOrEqual(4)
   })
 
   test('returns logs whose bloom filter equals that of the block', async () => {

@@ -105,6 +105,24 @@ test('a range of logs whose answer is too long is narrowed at once', async () =>
   expect(report).not.toHaveBeenCalled()
 })
 
+test('a node that rests is not asked for its chain, and is again after its rest', async () => {
+  let rests = true
+  const proxy = await startProxy('http://127.0.0.1:9', () => {
+    if (rests) return Promise.resolve({ status: 503, body: 'no', headers: { 'retry-after': '1' } })
+    return Promise.resolve({ result: '0x2' })
+  })
+  const rpc = rpcOf(proxy.url)
+  await expect(rpc.nodes[0]?.chainId()).rejects.toThrow()
+  proxy.takeCounts()
+  await rpc.checkChain()
+  expect(proxy.takeCounts()).toEqual({})
+  rests = false
+  await vi.waitFor(() => expect(rpc.nodes[0]?.restMilliseconds()).toBe(0), { timeout: 5_000 })
+  await expect(rpc.checkChain()).rejects.toThrow('is of chain 2')
+  expect(proxy.takeCounts()).toEqual({ eth_chainId: 1 })
+  await proxy.close()
+})
+
 const headerOf = (number: string): object => ({
   number,
   hash,

@@ -233,6 +233,30 @@ test('a reader that follows a chain tells when a fault begins to last, and when 
   await close()
 })
 
+test('nodes of which one refuses access and the other is away are told both, and waited for', async () => {
+  let isAway = true
+  const meddle: Meddle = (request, pass) =>
+    isAway ? Promise.resolve('drop') : answering({ result: '0x' })(request, pass)
+  const { urls, close } = await nodes(always({ status: 401, body: '' }), meddle)
+  const [said, problems]: [Said[], (string | null)[]] = [[], []]
+  const options = optionsOf(jsonOf(...urls), { said })
+  const retry = { ...options.retry, faultTimes: shortFaultTimes }
+  const onLastingFault = (problem: string | null): void => void problems.push(problem)
+  const { facts } = chainFeed({ ...options, retry, onLastingFault }, null)
+  const ended = expect(facts[Symbol.asyncIterator]().next()).rejects.toThrow('has no code at block')
+  await vi.waitFor(() => expect(problems).toEqual(['a node refuses access, and a node is away']), { timeout: 5_000 })
+  // Longer than for nodes that all refuse: one that is away may come back.
+  await new Promise((resolve) => setTimeout(resolve, 1_000))
+  isAway = false
+  await ended
+  expect(problems).toEqual(['a node refuses access, and a node is away', null])
+  const errors = said.filter(({ level }) => level === 'error').map(({ message }) => message)
+  expect(errors).toEqual([
+    expect.stringMatching(/^The chain can't be read: the node \S+ refuses access: .+; the node \S+ can't be reached: /),
+  ])
+  await close()
+})
+
 test('warns once of a node that is of no use, where another one serves', async () => {
   const { urls, close } = await nodes(always({ status: 401, body: '' }), answering({ result: '0x' }))
   const said: Said[] = []

@@ -1,4 +1,4 @@
-import { type Address, erc20Abi, type Hex, numberToHex } from 'viem'
+import { type Address, erc20Abi, erc721Abi, type Hex, numberToHex } from 'viem'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ContractMismatch } from '../../src/chain/errors.ts'
 import { BlockState, contractCall } from '../../src/chain/rpc/multicall.ts'
@@ -8,6 +8,7 @@ import { describeOnChain, patienceMilliseconds, startChain, type TestChain } fro
 import { usdc, weth } from './support/amounts.ts'
 import { openVault, type Operator } from './support/operator.ts'
 import { deployProtocol, type Protocol } from './support/protocol.ts'
+import { type Meddle, startProxy } from './support/proxy.ts'
 import { chainJson, type ChainJson, linesOf, optionsOf, type Said } from './support/reading.ts'
 
 /** INVALID uses up all gas of a call. */
@@ -66,23 +67,63 @@ describeOnChain('contracts that turn odd', () => {
     return said.filter(({ level }) => level === 'error').map(({ message }) => message)
   }
 
-  test('fail alone where they use up the gas of calls beside them', async () => {
-    const { rpc, multicall } = await connectChain(optionsOf(jsonOf([good])), false)
-    const block = await chain.request({ method: 'eth_getBlockByNumber', params: ['latest', false] })
-    const gas = BigInt((block as { gasLimit: Hex }).gasLimit) / 32n
+  /** Reads contracts of which the one in the middle uses up all gas, by calls that must succeed and by some that may not. */
+  async function readAround(code: Hex) {
     const addresses = ['11', '22', '33'].map((byte): Address => `0x${byte.repeat(20)}`)
-    const codes = [needing(gas), burning, needing(gas)]
-    for (const [index, code] of codes.entries()) {
-      await chain.request({ method: 'anvil_setCode', params: [addresses[index], code] })
+    for (const [index, one] of [code, burning, code].entries()) {
+      await chain.request({ method: 'anvil_setCode', params: [addresses[index], one] })
     }
-    const header = await rpc.ask((node) => node.block('latest'))
-    const state = new BlockState(rpc, multicall, header)
-    const supplies = addresses.map((address) => state.readRequired(contractCall(erc20Abi, address, 'totalSupply', [])))
-    expect(await Promise.allSettled(supplies)).toEqual([
+    const { rpc, multicall } = await connectChain(optionsOf(jsonOf([good])), false)
+    const state = new BlockState(rpc, multicall, await rpc.ask((node) => node.block('latest')))
+    const calls = addresses.map((address) => contractCall(erc20Abi, address, 'totalSupply', []))
+    return Promise.all([
+      Promise.all(calls.map((call) => state.read(call))),
+      Promise.allSettled(calls.map((call) => state.readRequired(call))),
+    ])
+  }
+
+  /** More than the part that a call which uses up all gas leaves to those after it. */
+  async function scarceGas(): Promise<bigint> {
+    const block = await chain.request({ method: 'eth_getBlockByNumber', params: ['latest', false] })
+    return BigInt((block as { gasLimit: Hex }).gasLimit) / 32n
+  }
+
+  test('fail alone where they use up the gas of calls beside them', async () => {
+    const [optional, required] = await readAround(needing(await scarceGas()))
+    expect(required).toEqual([
       { status: 'fulfilled', value: 1n },
       { status: 'rejected', reason: expect.any(ContractMismatch) as ContractMismatch },
       { status: 'fulfilled', value: 1n },
     ])
+    expect(optional).toEqual([1n, null, 1n])
+  })
+
+  test('are believed to have no function without a call of each alone', async () => {
+    const proxy = await startProxy(chain.url)
+    const { rpc, multicall } = await connectChain(
+      optionsOf(jsonOf([good], { rpc: [{ url: proxy.url, requestsPerSecond: 10_000 }] })),
+      false,
+    )
+    const state = new BlockState(rpc, multicall, await rpc.ask((node) => node.block('latest')))
+    proxy.takeCounts()
+    const calls = [1n, 2n, 3n].map((id) => contractCall(erc721Abi, good.address, 'ownerOf', [id]))
+    expect(await Promise.all(calls.map((call) => state.read(call)))).toEqual([null, null, null])
+    expect(proxy.takeCounts()).toEqual({ eth_call: 1 })
+    await proxy.close()
+  })
+
+  test('are called alone by a node that lacks the precompiled contract whose gas is known', async () => {
+    const [there, nowhere] = [8, 0xdead].map((address) =>
+      [address, 0, 96].map((value) => numberToHex(value, { size: 32 }).slice(2)).join(''),
+    ) as [string, string]
+    const lacking: Meddle = (request, pass) =>
+      pass({ ...request, params: JSON.parse(JSON.stringify(request.params).replaceAll(there, nowhere)) as unknown[] })
+    const [proxy, whole] = [await startProxy(chain.url, lacking), await startProxy(chain.url)]
+    const jsonAt = (url: string): ChainJson => jsonOf([good], { rpc: [{ url, requestsPerSecond: 10_000 }] })
+    expect(await linesOf(jsonAt(proxy.url))).toEqual(await linesOf(jsonAt(whole.url)))
+    const [more = 0, calls = 0] = [proxy, whole].map((one) => one.takeCounts()['eth_call'])
+    expect(more).toBeGreaterThan(calls)
+    await Promise.all([proxy.close(), whole.close()])
   })
 
   test.each<[string, Hex]>([

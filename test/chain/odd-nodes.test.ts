@@ -1,12 +1,13 @@
 import { type Address, hexToNumber, toEventSelector } from 'viem'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { chainFeed } from '../../src/chain/feed.ts'
 import { describeOnChain, patienceMilliseconds, startChain, type TestChain } from './support/anvil.ts'
 import { usdc, weth } from './support/amounts.ts'
 import * as artifacts from './support/artifacts.ts'
 import { openVault, type Operator } from './support/operator.ts'
 import { deployProtocol, type Protocol } from './support/protocol.ts'
 import { type Meddle, type RpcAnswer, type RpcRequest, startProxy } from './support/proxy.ts'
-import { chainJson, linesOf, type Said } from './support/reading.ts'
+import { chainJson, linesOf, optionsOf, type Said } from './support/reading.ts'
 
 const deposit = toEventSelector('Deposit(address,address,uint256,uint256)')
 
@@ -154,15 +155,26 @@ describeOnChain('a reader of nodes with odd ways', () => {
     const other = await startChain({ chainId: 99, timestamp: 1_700_000_007 })
     await other.mine((await chain.head()) + 5)
     let requests = 0
-    meddle = async (request, pass) => {
-      if (++requests <= 60) return pass()
-      const body = JSON.stringify({ jsonrpc: '2.0', ...request })
-      const headers = { 'content-type': 'application/json' }
-      return (await (await fetch(other.url, { method: 'POST', headers, body })).json()) as RpcAnswer
-    }
+    meddle = (request, pass) => (++requests <= 60 ? pass() : askAt(other.url, request))
     await expect(linesOf(jsonOf(proxy.url))).rejects.toThrow(
       /^The node \S+ is of chain 99, and the configuration's chainId is 31337$/,
     )
+    await other.stop()
+  })
+
+  test('that are replaced by one of another, shorter chain stop a reader that follows', async () => {
+    const other = await startChain({ chainId: 99 })
+    let isReplaced = false
+    meddle = (request, pass) => (isReplaced ? askAt(other.url, request) : pass())
+    const feed = chainFeed(optionsOf(jsonOf(proxy.url), { once: false, signal: AbortSignal.timeout(30_000) }), null)
+    feed.onEnd(() => {
+      isReplaced = true
+      return Promise.resolve()
+    })
+    const read = async (): Promise<void> => {
+      for await (const facts of feed.facts) expect(facts).not.toEqual([])
+    }
+    await expect(read()).rejects.toThrow(/^The node \S+ is of chain 99, and the configuration's chainId is 31337$/)
     await other.stop()
   })
 
@@ -210,6 +222,12 @@ describeOnChain('a reader of nodes with odd ways', () => {
     ])
   })
 })
+
+async function askAt(url: string, request: RpcRequest): Promise<RpcAnswer> {
+  const body = JSON.stringify({ jsonrpc: '2.0', ...request })
+  const answer = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
+  return (await answer.json()) as RpcAnswer
+}
 
 function withoutOneDeposit(logs: readonly Log[]): readonly Log[] {
   const first = logs.findIndex(({ topics }) => topics[0] === deposit)

@@ -148,8 +148,9 @@ export class FailingRequest {
   roundFailed(pauseMilliseconds: number): number {
     const { times, givesUp } = this.watch.options
     const failures = this.#failures
-    const lasting = failures.map(({ fault }) => fault.lasting).filter((fault) => fault !== null)
-    if (lasting.length < failures.length) {
+    const lasting = failures.map(({ fault }) => fault.lasting)
+    const known = lasting.filter((fault) => fault !== null)
+    if (known.length === 0) {
       this.#lastingSince = null
       this.problem = null
       this.watch.waits(this, failures, pauseMilliseconds)
@@ -158,9 +159,10 @@ export class FailingRequest {
     const now = performance.now()
     this.#lastingSince ??= now
     const lasted = now - this.#lastingSince
-    const toldAfter = lasting.every(({ isCertain }) => isCertain) ? times.toldAfter : times.unexplainedToldAfter
-    // A quota comes back some time: facts are not given up for it.
-    const givesUpAfter = lasting.includes(rateLimited) ? Infinity : toldAfter + times.givesUpAfter
+    const toldAfter = known.every(({ isCertain }) => isCertain) ? times.toldAfter : times.unexplainedToldAfter
+    // A quota comes back some time, as does a node that is away: facts are not given up for them.
+    const comesBack = lasting.some((fault) => fault === null || fault === rateLimited)
+    const givesUpAfter = comesBack ? Infinity : toldAfter + times.givesUpAfter
     if (givesUp && lasted >= givesUpAfter) {
       throw new ChainUnreadable(describeFailures(failures), Math.round(lasted / 1_000))
     }
@@ -189,6 +191,7 @@ function describeFailures(failures: readonly NodeFailure[]): string {
     .join('; ')
 }
 
-function problemOf(faults: readonly LastingFault[]): string {
-  return [...new Set(faults.map(({ problem }) => problem))].map((problem) => `a node ${problem}`).join(', and ')
+function problemOf(faults: readonly (LastingFault | null)[]): string {
+  const problems = faults.map((fault) => fault?.problem ?? 'is away')
+  return [...new Set(problems)].map((problem) => `a node ${problem}`).join(', and ')
 }

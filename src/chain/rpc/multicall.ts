@@ -7,8 +7,8 @@ import {
   decodeFunctionResult,
   encodeFunctionData,
   type Hex,
-  multicall3Abi,
 } from 'viem'
+import { aggregate, type AggregatedResults, type CallResult } from './aggregate.ts'
 import type { Header } from './block.ts'
 import { NodeFault, ContractMismatch } from '../errors.ts'
 import { confirmations, contractExists } from './contract-existence.ts'
@@ -16,8 +16,11 @@ import { revertedOrThrow } from './faults.ts'
 import type { Node } from './node.ts'
 import type { Rpc } from './rpc.ts'
 
-/** Maximum calls in one request: they must fit the gas limit of providers, at some 30,000 gas for a position at most. */
-const maxCalls = 1_000
+/**
+ * Maximum calls in one request. They take 5,000 to 10,000 gas each, since contracts stay warm within a request, and have
+ * to fit the 50 million that most nodes grant it; those of 2,000 calls are a megabyte of JSON.
+ */
+const maxCalls = 2_000
 
 /** An encoded call of a contract's view function. */
 export interface ContractCall<Value> {
@@ -149,42 +152,42 @@ export class BlockState {
   /** Reads calls as one request, or one by one at a block that is older than Multicall3. */
   async #readAll(calls: readonly ContractCall<unknown>[]): Promise<unknown[]> {
     const { multicall, rpc, block } = this
-    if (!multicall.isKnownAbsentAt(block.number)) {
-      let values = await this.#aggregate(calls)
+    if (calls.length > 1 && !multicall.isKnownAbsentAt(block.number)) {
+      let answer = await this.#aggregate(calls)
       // A contract that is there must answer: then a node is wrong.
-      if (values === null && (await contractExists(rpc, multicall.address, block))) {
-        values = await this.#aggregate(calls, { isThere: true })
+      if (answer === null && (await contractExists(rpc, multicall.address, block))) {
+        answer = await this.#aggregate(calls, { isThere: true })
       }
-      if (values === 'reverted' && calls.length > 1) {
-        // One may use up the gas of all.
-        const half = Math.ceil(calls.length / 2)
-        const halves = [calls.slice(0, half), calls.slice(half)].map((some) => this.#readAll(some))
-        return (await Promise.all(halves)).flat()
-      }
-      if (Array.isArray(values)) return values
-      if (values === null) multicall.setAbsentAt(block.number)
+      // One may use up the gas of all.
+      if (answer === 'reverted') return this.#readInHalves(calls)
+      if (answer !== null) return this.#decodeAll(calls, answer)
+      multicall.setAbsentAt(block.number)
     }
     return Promise.all(calls.map((call) => this.#readSingly(call)))
   }
 
-  /** Returns null where Multicall3 seems to be absent. */
-  #aggregate(calls: readonly ContractCall<unknown>[], { isThere = false } = {}) {
-    return this.rpc.askAt(this.block, async (node) => {
-      const values = await this.#aggregateAt(node, calls).catch(revertedOrThrow)
-      if (values !== null || !isThere) return values
-      throw new NodeFault(`says that ${this.multicall.address} has no code at block ${this.block.number}`)
-    })
+  async #readInHalves(calls: readonly ContractCall<unknown>[]): Promise<unknown[]> {
+    const half = Math.ceil(calls.length / 2)
+    const values = await Promise.all([this.#readAll(calls.slice(0, half)), this.#readAll(calls.slice(half))])
+    return values.flat()
   }
 
-  // Not viem's multicall, which reports a failed request as reverted calls; here only the latter are results.
-  async #aggregateAt(node: Node, calls: readonly ContractCall<unknown>[]): Promise<unknown[] | null> {
-    const inputs = calls.map(({ to, data }) => ({ target: to, allowFailure: true, callData: data }))
-    const data = encodeFunctionData({ abi: multicall3Abi, functionName: 'aggregate3', args: [inputs] })
-    const answer = await node.call(this.multicall.address, data, this.block.hash)
-    if (answer === '0x') return null
-    const results = decodeFunctionResult({ abi: multicall3Abi, functionName: 'aggregate3', data: answer })
-    if (results.length !== calls.length) throw new NodeFault('gave fewer answers than there were calls')
-    return calls.map((call, index) => decodeResult(call, results[index]))
+  /** Decodes answers, and repeats the calls that may have failed for want of gas. */
+  async #decodeAll(calls: readonly ContractCall<unknown>[], { results, hadGas }: AggregatedResults) {
+    const values = calls.map((call, index) => decodeResult(call, results[index]))
+    if (hadGas || !values.includes(failed)) return values
+    const repeated = await this.#readInHalves(calls.filter((_, index) => values[index] === failed))
+    return values.map((value) => (value === failed ? repeated.shift() : value))
+  }
+
+  /** Returns null where Multicall3 seems to be absent. */
+  #aggregate(calls: readonly ContractCall<unknown>[], { isThere = false } = {}) {
+    const { multicall, block } = this
+    return this.rpc.askAt(block, async (node) => {
+      const answer = await aggregate(node, multicall.address, calls, block.hash).catch(revertedOrThrow)
+      if (answer !== null || !isThere) return answer
+      throw new NodeFault(`says that ${multicall.address} has no code at block ${block.number}`)
+    })
   }
 
   async #readSingly(call: ContractCall<unknown>): Promise<unknown> {
@@ -200,11 +203,6 @@ export class BlockState {
     const returnData = await node.call(to, data, this.block.hash).catch(revertedOrThrow)
     return returnData === 'reverted' ? { success: false, returnData: '0x' } : { success: true, returnData }
   }
-}
-
-interface CallResult {
-  readonly success: boolean
-  readonly returnData: Hex
 }
 
 function decodeResult(call: ContractCall<unknown>, result: CallResult | undefined): unknown {

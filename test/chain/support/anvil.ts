@@ -48,10 +48,17 @@ export interface Call {
 
 /** A local node whose blocks come when they are asked for, 12 s apart. */
 export async function startChain(
-  options: { readonly timestamp?: number; readonly chainId?: number; readonly timeoutMilliseconds?: number } = {},
+  options: {
+    readonly timestamp?: number
+    readonly chainId?: number
+    readonly timeoutMilliseconds?: number
+    /** Number of newest blocks whose states are kept, all in memory; the node's own limit unless given. */
+    readonly states?: number
+  } = {},
 ) {
-  const { timestamp = 1_700_000_000, chainId = 31_337, timeoutMilliseconds = 60_000 } = options
-  const { child, url } = await startProgram(timestamp, chainId)
+  const { timestamp = 1_700_000_000, chainId = 31_337, timeoutMilliseconds = 60_000, states } = options
+  const kept = states === undefined ? [] : ['--prune-history', String(states)]
+  const { child, url } = await startProgram(timestamp, chainId, kept)
   const transport = http(url, { retryCount: 0, timeout: timeoutMilliseconds })
   const client = createTestClient({ mode: 'anvil', transport }).extend(publicActions)
   const request = client.request as (body: { method: string; params?: unknown }) => Promise<unknown>
@@ -102,9 +109,14 @@ export function callOf(from: Address, to: Address, abi: Abi, functionName: strin
   return { from, to, data: encodeFunctionData({ abi, functionName, args }) }
 }
 
-async function startProgram(timestamp: number, chainId: number): Promise<{ child: ChildProcess; url: string }> {
+async function startProgram(
+  timestamp: number,
+  chainId: number,
+  more: readonly string[],
+): Promise<{ child: ChildProcess; url: string }> {
   const args = ['--hardfork', 'cancun', '--slots-in-an-epoch', '4', '--port', '0', '--no-mining', '--order', 'fifo']
-  const child = spawn(program as string, [...args, '--timestamp', String(timestamp), '--chain-id', String(chainId)], {
+  const own = ['--timestamp', String(timestamp), '--chain-id', String(chainId), ...more]
+  const child = spawn(program as string, [...args, ...own], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const url = await new Promise<string>((resolve, reject) => {
