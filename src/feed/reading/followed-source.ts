@@ -134,6 +134,7 @@ async function followed(file: FollowedFile, from: FileStart): Promise<ByteSource
   return {
     ...{ name, ...from, chunks: withReadName(growing.chunks, name, handle), progress },
     readName: () => readName(name, handle),
+    isCut: growing.isCut,
     onEnd: (given) => void (listener = given),
     async next(position) {
       const ending = growing.ending()
@@ -157,7 +158,8 @@ async function followed(file: FollowedFile, from: FileStart): Promise<ByteSource
         watcher?.onLeft(await readName(name, earlier.handle))
       await earlier?.handle.close()
       file.finished.add(await fileVersion(handle))
-      const left = { handle, beganAfter, bytesRead: isGzip ? Infinity : from.prefix.bytes }
+      const bytesRead = isGzip ? Infinity : growing.isCut() ? 0 : from.prefix.bytes
+      const left = { handle, beganAfter, bytesRead }
       const opened = { handle: successor, earlier: left, beganAfter: position, successors: others }
       return followed({ ...file, ...opened }, await startOf(successor, position, signal))
     },

@@ -10,6 +10,8 @@ const pollMilliseconds = 200
 const quietPolls = 5
 /** One that is still written to is closed after this many polls, 3 s: lines that come later are read late. */
 const mostPolls = 15
+/** One whose last line is extended at each look is closed after this many, 6 s: that line is read late as a whole. */
+const mostPollsWithinLine = 2 * mostPolls
 /** A rotation leaves no file at the path for a moment: it is reported after this many polls, 5 s. */
 const missingPolls = 25
 
@@ -74,6 +76,8 @@ export interface GrowingFile {
   readonly chunks: AsyncIterable<Buffer>
   /** Why it ended; null where it was aborted. */
   readonly ending: () => Ending | null
+  /** Whether it was left while its last line was still extended: the rest of it is late. */
+  readonly isCut: () => boolean
   /** The open files that replace it, the oldest first. The caller must close them. */
   readonly takeSuccessors: () => readonly FileHandle[]
 }
@@ -94,6 +98,7 @@ export function growingFile(options: GrowingFileOptions): GrowingFile {
   const { name, reader, changes, atEnd, signal } = options
   let { successors } = options
   let ending: Ending | null = null
+  let isCut = false
   /** Opens the files that replace it, and tells whether it is read no longer. */
   const isReplaced = async (isElsewhere: boolean, polls: Polls, sinceNs: bigint): Promise<boolean> => {
     const [successor] = successors
@@ -102,9 +107,10 @@ export function growingFile(options: GrowingFileOptions): GrowingFile {
       if (opened !== null) successors = [opened]
       return false
     }
-    const isLong = polls.all >= mostPolls && !reader.isWithinLine()
-    if (polls.quiet < quietPolls && !isLong) return false
-    const isFirst = polls.quiet === quietPolls || polls.all === mostPolls
+    const enough = reader.isWithinLine() ? mostPollsWithinLine : mostPolls
+    if (polls.quiet < quietPolls && polls.all < enough) return false
+    isCut = reader.isWithinLine() && polls.quiet < quietPolls
+    const isFirst = polls.quiet === quietPolls || polls.all === mostPolls || polls.all === mostPollsWithinLine
     if (isFirst && successors.length === 1) successors = [...(await options.openMissed(successor, sinceNs)), successor]
     return isElsewhere || successors.length > 1 || (await successor.stat()).size > 0
   }
@@ -149,6 +155,7 @@ export function growingFile(options: GrowingFileOptions): GrowingFile {
   return {
     chunks: chunks(),
     ending: () => ending,
+    isCut: () => ending === 'replaced' && isCut,
     takeSuccessors() {
       const taken = successors
       successors = []

@@ -50,18 +50,20 @@ export interface LineStart {
 /**
  * Splits a stream of bytes into lines. Yields the lines that each chunk completes; blank lines are omitted.
  * @param prefix digest of everything before the start, which is extended by each chunk
+ * @param isCut tells, when the chunks have ended, whether a last line without newline is left out
  */
 export async function* readLines(
   chunks: AsyncIterable<Buffer>,
   start: LineStart,
   prefix = new PrefixDigest(),
+  isCut: () => boolean = () => false,
 ): AsyncGenerator<Line[]> {
   const cutter = new LineSplitter(start, prefix)
   for await (const chunk of chunks) {
     const lines = cutter.push(chunk)
     if (lines.length > 0) yield lines
   }
-  const last = cutter.end()
+  const last = isCut() ? [] : cutter.end()
   if (last.length > 0) yield last
 }
 

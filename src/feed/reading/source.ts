@@ -21,6 +21,8 @@ export interface ByteSource extends SourceBase {
   readonly progress: Progress
   /** Digest of everything before the next chunk. */
   readonly prefix: PrefixDigest
+  /** Tells, when the chunks have ended, whether a last line without newline is only a part of one, and none to apply. */
+  readonly isCut?: () => boolean
 }
 
 /** Facts of a producer in this process, which need no serialisation. Each counts as a line. */
@@ -77,7 +79,7 @@ interface SourceBase {
 export function readSource(source: Source): AsyncIterable<Line[]> {
   return 'facts' in source
     ? numberFacts(source.facts, source.start)
-    : readLines(source.chunks, source.start, source.prefix)
+    : readLines(source.chunks, source.start, source.prefix, source.isCut)
 }
 
 /**

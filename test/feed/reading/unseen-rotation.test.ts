@@ -1,3 +1,4 @@
+import { appendFileSync } from 'node:fs'
 import { appendFile, link, mkdtemp, open, rename, rm, symlink, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -286,6 +287,35 @@ test('a file that is written to without end keeps no later one waiting, and the 
   } finally {
     clearInterval(writing)
   }
+}, 60_000)
+
+test('a file whose last line is extended without end keeps no later one waiting, and loses no line', async () => {
+  await writeFile(feed, feedText(start))
+  await follow()
+  await becomes('100')
+  await link(feed, `${feed}.1`)
+  let [late, rest] = [midnight + 20, '']
+  const extend = (): void => {
+    const line = lineOf(mark(vaultB, late++, '5'))
+    appendFileSync(`${feed}.1`, rest + line.slice(0, 40))
+    rest = line.slice(40)
+  }
+  extend()
+  const writing = setInterval(extend, 50)
+  try {
+    await pause(500)
+    await replaceBy(lineOf(first))
+    await becomes('101')
+  } finally {
+    clearInterval(writing)
+  }
+  await appendFile(`${feed}.1`, rest)
+  const where = {
+    ts: { gte: midnight + 20 },
+    vault: { is: { address: { equals: vaultB, mode: 'insensitive' as const } } },
+  }
+  await eventually(async () => expect(await database.prisma.equityPoint.count({ where })).toBe(late - midnight - 20))
+  expect(said).not.toContain('stopped')
 }, 60_000)
 
 test('a file in which every read finds more is left for the one that has replaced it', async () => {
