@@ -354,6 +354,30 @@ const anyTime = (): number => 1_700_006_400 + Math.floor(Math.random() * 12_000_
 
 const byArguments: readonly Attack[] = [
   {
+    name: 'filters of 990 ids on 40 pages',
+    fault: 'state by arguments',
+    carryOut: graphql(() => ({
+      query: `query ($w: VaultWhere) { ${times(40, (at) => `a${at}: vaults(first: ${at + 1}) { ...p }`)} }
+        fragment p on VaultConnection { nodes { strategy { ${times(33, () => 'vaults(where: $w) { totalCount }')} } } }`,
+      variables: { w: { strategy: Array.from({ length: 990 }, (_, at) => `s${at}`) } },
+    })),
+  },
+  {
+    name: '20 pairs at 20 venues',
+    fault: 'lists of inputs',
+    carryOut: graphql(() => ({
+      query: never(
+        'query ($w: VaultWhere) { vaults(first: 1, orderBy: { field: NET_USD }, where: $w) { totalCount nodes { id } } }',
+      ),
+      variables: {
+        w: {
+          pair: Array.from({ length: 20 }, (_, at) => ({ a: `A${at}`, b: 'B' })),
+          venue: Array.from({ length: 20 }, (_, at) => ['uniswap-v3', 'aerodrome'][at] ?? `v${at}`),
+        },
+      },
+    })),
+  },
+  {
     name: 'filters of 60 KB',
     fault: 'state by arguments',
     atLeast: 1_200,

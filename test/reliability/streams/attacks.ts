@@ -44,6 +44,13 @@ const costly = ({ vaults }: StreamAttacker, at: number): string =>
 const manyPerRow = (after: string): string =>
   `subscription ${unique()} { ledger(after: "${after}") { cursor event { txHash logIndex block ts type amountUsd positionId reason } vault { address owner status valueUsd netUsd strategy { name } } } }`
 
+/** Frames of 50 KB, as large as one subscription may cost, in a document that no other stream has. */
+const largeRows = (after: string): string =>
+  `subscription ${unique()} { ledger(after: "${after}") { cursor vault { equity(points: 340) { ts valueUsd capitalInUsd capitalOutUsd netUsd changeUsd strategyDeltaUsd marketDeltaUsd } } } }`
+
+/** More than Node keeps of a body that is not read. */
+const bodyBytes = 200_000
+
 export const streamAttacks: readonly StreamAttack[] = [
   { name: 'streams of one vault', carryOut: hold(({ vaults }) => `/live/vaults?vault=${vaults[0] ?? ''}`) },
   { name: 'streams of 100 vaults', carryOut: hold((attacker, at) => `/live/vaults?vault=${listOf(attacker, at)}`) },
@@ -106,6 +113,20 @@ export const streamAttacks: readonly StreamAttack[] = [
   {
     name: 'subscriptions to rows from far back, unread',
     carryOut: subscribe(({ oldest }) => manyPerRow(oldest), false),
+  },
+  {
+    name: 'subscriptions to rows with large frames, each of its own',
+    carryOut: subscribe(({ oldest }) => largeRows(oldest)),
+  },
+  {
+    name: 'streams with bodies that do not end',
+    carryOut: async (attacker) => {
+      const path = `/live/vaults?vault=${attacker.vaults[0] ?? ''}`
+      const body = 'x'.repeat(bodyBytes)
+      const request = `GET ${path} HTTP/1.1\r\nhost: x\r\ncontent-length: ${1_000 * bodyBytes}\r\n\r\n${body}`
+      for (let at = 0; at < streamsOfAddress; at++) attacker.raw(request)
+      await attacker.over
+    },
   },
   {
     name: 'ids of no history',
