@@ -8,7 +8,15 @@ import { usdc, weth } from './support/amounts.ts'
 import * as artifacts from './support/artifacts.ts'
 import { openVault, type Operator } from './support/operator.ts'
 import { deployProtocol, type Protocol, type TestToken } from './support/protocol.ts'
-import { applyChain, chainJson, type ChainJson, linesOf, type MarkFact, type Said } from './support/reading.ts'
+import {
+  applyChain,
+  chainJson,
+  type ChainJson,
+  type EventFact,
+  linesOf,
+  type MarkFact,
+  type Said,
+} from './support/reading.ts'
 
 interface Snapshot {
   readonly valueUsd: number
@@ -151,5 +159,43 @@ describeOnChain('tokens', () => {
       capitalOutUsd: 6,
       netUsd: -45,
     })
+  })
+
+  test('whose pool is initialised later: a vault with capital before is set aside, others are read', async () => {
+    const token = await deployToken(artifacts.token, 'LATE')
+    const [early, late] = [await openVault(chain, protocol, token), await openVault(chain, protocol, token)]
+    const pair = [token.address, protocol.usdc.address, 3_000] as const
+    const { abi } = artifacts.factory
+    await chain.block(callOf(deployer, protocol.factory, abi, 'createPool', pair))
+    const pool = (await chain.client.readContract({
+      address: protocol.factory,
+      abi,
+      functionName: 'getPool',
+      args: pair,
+    })) as Address
+    await chain.block(early.deposit(alice, weth(3)))
+    await chain.mine(5)
+    // A token is worth 4 of the smallest units of USDC, or the other way round.
+    const isDirect = token.address.toLowerCase() < protocol.usdc.address.toLowerCase()
+    const rootX96 = isDirect ? 2n ** 97n : 2n ** 95n
+    await chain.block(callOf(deployer, pool, artifacts.pool.abi, 'initialize', [rootX96]))
+    await chain.block(late.deposit(alice, weth(2)))
+    await chain.mine(5)
+    const refusal = `^A vault is set aside: LATE has no price at block \\d+: the pool ${pool} is not there, or not initialised$`
+    for (const price of [[pool], { pools: [pool], twapSeconds: 1 }]) {
+      const { facts, errors } = await read(fileOf([good, early, late], price, token))
+      expect(errors).toEqual([expect.stringMatching(refusal)])
+      await expectGood(facts)
+      // The vault without capital before has no mark as long as there is no price.
+      expect(ofVault(facts, early).map(({ kind }) => kind)).toEqual(['vault'])
+      const told = ofVault(facts, late)
+      expect(told.map(({ kind }) => kind).slice(0, 3)).toEqual(['vault', 'event', 'mark'])
+      expect(told[1]).toMatchObject({ type: 'deposit', valueBeforeUsd: '0' })
+      const [deposit, mark] = [told[1], told.at(-1)] as [EventFact, MarkFact]
+      // The mean over time is that of a tick, which is up to 0.01 % below the price.
+      const worth = 'amountUsd' in deposit ? Number(deposit.amountUsd) : 0
+      expect(Math.abs(worth / 8e12 - 1)).toBeLessThanOrEqual(Array.isArray(price) ? 0 : 0.0001)
+      expect(Number(mark.valueUsd)).toBe(worth)
+    }
   })
 })
