@@ -3,7 +3,7 @@ import { admissionLimits, preparationCosts, type QueryLimits } from '../../limit
 import { liveLimits } from '../../limits/live.ts'
 import type { AdmissionControl } from './admission/admission-control.ts'
 import type { SeparatePart } from './compiler/compile-operation.ts'
-import { JsonText } from './compiler/json-text.ts'
+import { JsonText } from './compiler/output-writer.ts'
 import type { RunConsistently } from './consistent-reads.ts'
 import type { RequestContext } from './context.ts'
 import { noStream, publicError, unknownOperation } from './errors.ts'
