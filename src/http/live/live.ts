@@ -66,7 +66,17 @@ const noLedger: LedgerLog = {
 
 /** Creates the streams of server-sent events: their stages, and what they need to hear of. */
 export function createLive(options: LiveOptions): Live {
-  const { executor, cache, data, produce, answerRest, awaitVersion, findDocument, report, observer = noObserver } = options
+  const {
+    executor,
+    cache,
+    data,
+    produce,
+    answerRest,
+    awaitVersion,
+    findDocument,
+    report,
+    observer = noObserver,
+  } = options
   const limits = { ...liveLimits, ...options.limits }
   const { onEvaluation, onDelivery } = observer
   const fanOut = createFanOut(limits.slice, limits.sliceMilliseconds)
