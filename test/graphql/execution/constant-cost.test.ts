@@ -136,7 +136,7 @@ function costOf(text: string, variables: Readonly<Record<string, unknown>>): Que
   const operation = document.definitions[0] as OperationDefinitionNode
   const { cost } = priceOperation(schema, document, operation)
   const { coerced, errors } = getVariableValues(schema, operation.variableDefinitions ?? [], variables)
-  if (coerced === undefined) throw errors?.[0] ?? new Error('The variables cannot be coerced.')
+  if (coerced === undefined) throw errors[0] ?? new Error('The variables cannot be coerced.')
   return typeof cost === 'function' ? cost(coerced) : cost
 }
 
