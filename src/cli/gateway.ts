@@ -75,10 +75,7 @@ export async function openGateway(options: GatewayOptions): Promise<Listening> {
     onFallback: metrics.onFallback,
     onLive: metrics.onLive,
     report: (err, requestId) => log.error('An answer failed', { err, requestId }),
-    onAnswered: (request) => {
-      log.answered(request)
-      metrics.onAnswered(request)
-    },
+    onAnswered: [log.answered, metrics.onAnswered],
   })
   const logRefused = reportOccasionally((count) => {
     log.warn('Connections are closed at once: as many are open as may be, in all or from one address', { count })

@@ -9,7 +9,7 @@ export interface Log {
   warn(message: string, facts?: Facts): void
   error(message: string, facts?: Facts): void
   /** Logs an answered request, with other such lines in one write, within {@link mostUnwrittenMilliseconds}. */
-  answered(request: AnsweredRequest): void
+  readonly answered: (request: AnsweredRequest) => void
   /** Writes what is not written yet: to be called before the process ends. */
   flush(): void
 }

@@ -1,11 +1,13 @@
 import { createAdmissionControl } from '../graphql/execution/admission/admission-control.ts'
 import { type ConsistentDatabase, createConsistentReads } from '../graphql/execution/consistent-reads.ts'
 import type { FeedProblems, OnBatch, OnStatement, RequestContext } from '../graphql/execution/context.ts'
+import { masked } from '../graphql/execution/errors.ts'
 import { createExecutor, type ExecutorOptions } from '../graphql/execution/executor.ts'
 import type { LedgerLog } from '../graphql/ledger-log.ts'
 import { schema } from '../graphql/schema/schema.ts'
 import { admissionLimits, defaultHttpLimits, defaultQueryLimits, type HttpLimits, type QueryLimits } from '../limits.ts'
-import { rest } from '../rest/handler.ts'
+import { createRest } from '../rest/handler.ts'
+import { problem } from '../rest/problem.ts'
 import { DataVersions } from './cache/data-versions.ts'
 import { edgeRule } from './cache/edge.ts'
 import { type HeaderList, headerList, outgoing, type OutgoingResponse } from './cache/encoded-response.ts'
@@ -17,7 +19,7 @@ import { graphqlPath } from './graphql/path.ts'
 import { type KnownOperations, persistedOperations } from './graphql/persisted-operations.ts'
 import { createLive, type Live, type LiveOptions } from './live/live.ts'
 import { StreamedResponse } from './live/delivery/streamed-response.ts'
-import { compose, type Exchange, type Reply } from './middleware.ts'
+import { compose, type Exchange, type PathStages, type Reply } from './middleware.ts'
 import { apiKey } from './middleware/api-key.ts'
 import { prefersCsv } from './middleware/content-negotiation.ts'
 import { corsHeaders } from './middleware/cors.ts'
@@ -25,7 +27,6 @@ import { minDataVersion, type VersionAt, versionWaiter } from './middleware/min-
 import { type RateLimit, rateLimit } from './middleware/rate-limit.ts'
 import { requestBody, requestSize } from './middleware/request-size.ts'
 import { createTracing, type TracingOptions } from './middleware/tracing.ts'
-import { unexpectedErrors } from './middleware/unexpected-errors.ts'
 import { explorerContents } from './explorer/contents.ts'
 import { apiDocsContents } from './ops/api-docs.ts'
 import { probes, type Readiness } from './ops/health.ts'
@@ -33,7 +34,8 @@ import type { MetricsEndpoint } from './ops/metrics-endpoint.ts'
 import { ownPaths } from './ops/own-paths.ts'
 import { rootLinks } from './ops/root.ts'
 import { type PageFolders, servedOnce } from './ops/static-content.ts'
-import { cached, producer, type Respond } from './produce.ts'
+import { cached, producer } from './produce.ts'
+import { refuse } from './refuse.ts'
 import { createSharedCapacity } from './server/capacity/shared-capacity.ts'
 import { fetchAdapter } from './server/fetch-adapter.ts'
 import { nodeAdapter, type NodeListener } from './server/node-adapter.ts'
@@ -104,15 +106,7 @@ export function createApp({ database, apiKeys, trustedProxies, ...options }: App
   const graphql = createGraphql({ executor, schema, admission, plugins, isOpen, findDocument })
   const capacity = createSharedCapacity(limits)
 
-  const keptBy = isOpen ? 'public' : 'private'
-  const respond: Respond = (exchange, context) =>
-    exchange.request.path === graphqlPath
-      ? graphql(exchange, context)
-      : rest(exchange.request, executor, context, {
-          keptBy,
-          asCsv: prefersCsv(exchange.request.header('accept')),
-        })
-
+  const answerRest = createRest(executor, { keptBy: isOpen ? 'public' : 'private', prefersCsv })
   const findAddress = (context: RequestContext): Promise<string | null> => exampleAddress(executor, context)
   const folders = options.pageFolders ?? noPages
   const explorer = folders.explorer === null ? null : explorerContents(folders.explorer, isOpen)
@@ -124,9 +118,11 @@ export function createApp({ database, apiKeys, trustedProxies, ...options }: App
   const live = createLive({
     limits: options.liveBounds,
     observer: options.onLive,
-    ...{ cache, data, executor, produce, respond, awaitVersion, findDocument, report: options.report },
+    ...{ cache, data, executor, produce, answerRest, awaitVersion, findDocument, report: options.report },
     ledgerLog: options.ledgerLog ?? null,
   })
+  const produced = { cache, data, produce }
+  const graphqlRequests: PathStages = new Map([[graphqlPath, () => cached({ ...produced, respond: graphql })]])
   const stages = [
     requestSize(limits),
     ownPaths(probes(options.readiness, options.metrics)),
@@ -134,17 +130,26 @@ export function createApp({ database, apiKeys, trustedProxies, ...options }: App
     rateLimit(options.rateLimit),
     preflight(),
     requestBody(limits),
-    unexpectedErrors(),
     ownPaths(pages),
     minDataVersion(awaitVersion),
     live.stages,
+    graphqlRequests,
   ]
-  const handlers = compose(stages, cached({ cache, data, produce, respond }))
+  const handlers = compose(stages, cached({ ...produced, respond: answerRest }))
 
+  /** Answers an exchange; an error of a stage is reported, and answered by 500 with the request id of its log entry. */
   function handle(exchange: Exchange): OutgoingResponse | Promise<OutgoingResponse> {
-    const handler = handlers.byPath.get(exchange.request.path) ?? handlers.others
-    const reply = handler(exchange)
-    return reply instanceof Promise ? reply.then((late) => addHeaders(exchange, late)) : addHeaders(exchange, reply)
+    const failed = (error: unknown): ReturnType<typeof handle> => {
+      const answer = problem('INTERNAL', masked(exchange.trace.report(error)))
+      return addHeaders(exchange, refuse(exchange.request, answer))
+    }
+    try {
+      const reply = (handlers.byPath.get(exchange.request.path) ?? handlers.others)(exchange)
+      if (!(reply instanceof Promise)) return addHeaders(exchange, reply)
+      return reply.then((late) => addHeaders(exchange, late)).catch(failed)
+    } catch (error) {
+      return failed(error)
+    }
   }
 
   /** Adds the headers of this exchange, and encodes the response for its client. */

@@ -11,7 +11,7 @@ import type { LetEdgesKeep } from './cache/edge.ts'
 import { EncodedResponse } from './cache/encoded-response.ts'
 import type { OnLeave, ResponseCache } from './cache/response-cache.ts'
 import { graphqlPath, isGraphiqlPage } from './graphql/path.ts'
-import type { Exchange } from './middleware.ts'
+import type { Exchange, Handler } from './middleware.ts'
 import { prefersCsv } from './middleware/content-negotiation.ts'
 import { lateAnswer, overloaded, refusalOf, refuse } from './refuse.ts'
 import type { SharedCapacity } from './server/capacity/shared-capacity.ts'
@@ -31,11 +31,17 @@ export interface CachedOptions {
 }
 
 /**
- * Serves responses from the cache, or produces them: concurrent requests with equal keys share one production. The data
- * version is read before production begins, so that no data in the response is older.
+ * Serves responses from the cache, or produces them: concurrent requests with equal keys share one production, unless
+ * the cache is disabled. The data version is read before production begins, so that no data in the response is older.
  */
-export function cached({ cache, data, produce, respond }: CachedOptions) {
-  return (exchange: Exchange): EncodedResponse | Promise<EncodedResponse> => {
+export function cached({ cache, data, produce, respond }: CachedOptions): Handler {
+  if (!cache.isEnabled) {
+    return (exchange) => {
+      exchange.stamp = data.now()
+      return produce(exchange, exchange.onLeave, respond)
+    }
+  }
+  return (exchange) => {
     exchange.stamp = data.now()
     const { sender, onLeave } = exchange
     return cache.answer(cacheKey(exchange), sender, onLeave, (whenLeft) => produce(exchange, whenLeft, respond))

@@ -10,6 +10,7 @@ export interface RestRequest {
   /** As it was sent, percent-encoded. */
   readonly path: string
   readonly query: URLSearchParams
+  header(name: string): string | null
 }
 
 /** A GraphQL error, after masking. */
@@ -32,12 +33,14 @@ export interface DocumentExecutor<Context> {
   runOwn(requested: RequestedOperation, variables: Record<string, unknown>, context: Context): Promise<Execution>
 }
 
-/** How an answer is made beside its content. */
-export interface AnswerOptions {
+export interface RestOptions {
   readonly keptBy: KeptBy
-  /** Whether the client prefers CSV, which some routes have. */
-  readonly asCsv: boolean
+  /** Returns whether the client of this `Accept` header prefers CSV, which some routes have. */
+  readonly prefersCsv: (accept: string | null) => boolean
 }
+
+/** Answers requests of the REST interface. */
+export type AnswerRest<Context> = (exchange: { readonly request: RestRequest }, context: Context) => Promise<Answer>
 
 /** Caches that may keep an answer that can never change: only the client's own where API keys are configured. */
 export type KeptBy = 'public' | 'private'
@@ -73,23 +76,62 @@ export function findRoute(path: string): MatchedRoute | null {
   return null
 }
 
-/** Answers a request of the REST interface. */
-export async function rest<Context>(
-  request: RestRequest,
-  executor: DocumentExecutor<Context>,
-  context: Context,
-  options: AnswerOptions,
-): Promise<Answer> {
-  const matched = findRoute(request.path)
-  if (matched === null) return problem('PATH_NOT_FOUND', `${request.path} is none of the paths of this interface`)
-  const unread = answerUnread(request.method)
-  if (unread !== null) return unread
+/** Creates the REST interface, which runs the document of the route that a path matches. */
+export function createRest<Context>(executor: DocumentExecutor<Context>, options: RestOptions): AnswerRest<Context> {
+  return async ({ request }, context) => {
+    const matched = findRoute(request.path)
+    if (matched === null) return problem('PATH_NOT_FOUND', `${request.path} is none of the paths of this interface`)
+    const unread = request.method === 'GET' ? null : answerUnread(request.method)
+    if (unread !== null) return unread
+    const { route } = matched
+    const variables = variablesOf(matched, request.query)
+    if (variables instanceof BadParameter) return problem('BAD_PARAMETER', variables.message, variables.parameter)
+    const past = route.past !== undefined && route.past.parameter in variables ? route.past : null
+    const { part, remainder, errors } = await executor.runOwn((past ?? route).requested, variables, context)
+    const [error] = errors ?? []
+    if (error !== undefined) return failure(route, error)
+    if (part !== null && part !== 'null') return answerOf(part, remainder, route, past, request, options)
+    const moment = past === null ? '' : `, or it had not begun at ${String(variables[past.parameter])}`
+    return problem('VAULT_NOT_FOUND', `no vault is known at ${String(variables['address'])}${moment}`)
+  }
+}
+
+/** Returns the variables of a route's document, from path and query. */
+function variablesOf({ route, segments }: MatchedRoute, query: URLSearchParams): Variables | BadParameter {
+  const variables: Variables = {}
   try {
-    return await run(matched, request, executor, context, options)
+    for (const name in segments) variables[name] = decodeURIComponent(segments[name] as string)
+  } catch {
+    return new BadParameter(Object.keys(segments).join(), 'is not percent-encoded UTF-8')
+  }
+  try {
+    return query.size === 0 ? variables : Object.assign(variables, readParameters(route.parameters, query))
   } catch (error) {
-    if (error instanceof BadParameter) return problem('BAD_PARAMETER', error.message, error.parameter)
+    if (error instanceof BadParameter) return error
     throw error
   }
+}
+
+type Variables = Record<string, unknown>
+
+/** Returns the answer of a route, in the format that its client prefers. */
+function answerOf(
+  part: string,
+  remainder: string,
+  route: Route,
+  past: Route['past'] | null,
+  request: RestRequest,
+  { keptBy, prefersCsv }: RestOptions,
+): Answer {
+  const { isTable = false, schema } = route.documentation
+  const next = route.next?.(JSON.parse(remainder) as never) ?? null
+  const isFinal = past?.isFinal(JSON.parse(remainder) as never) === true
+  const isCsv = isTable && prefersCsv(request.header('accept'))
+  const ofType = isCsv ? csvHeaders : isTable ? tableHeaders : jsonHeaders
+  const headers = next === null ? ofType : { ...ofType, ...linked(request, route, next) }
+  const body = isCsv ? csvOfList(part, Object.keys(schema.properties ?? {})) : part
+  const answer = { status: 200, headers, body }
+  return isFinal ? { ...answer, cacheControl: `${keptBy}, max-age=${keptSeconds}` } : answer
 }
 
 /** Answers a read-only path: OPTIONS, GET and HEAD. */
@@ -108,42 +150,6 @@ export function answerUnread(method: string): Answer | null {
 export function notAllowed(method: string, allow = allowedMethods): Answer {
   const refusal = problem('METHOD_NOT_ALLOWED', `${method} is not allowed, only ${allow}`)
   return { ...refusal, headers: { ...refusal.headers, allow } }
-}
-
-async function run<Context>(
-  { route, segments }: MatchedRoute,
-  request: RestRequest,
-  executor: DocumentExecutor<Context>,
-  context: Context,
-  { keptBy, asCsv }: AnswerOptions,
-): Promise<Answer> {
-  const variables: Record<string, unknown> = {}
-  for (const name in segments) variables[name] = decoded(name, segments[name] as string)
-  Object.assign(variables, readParameters(route.parameters, request.query))
-  const past = route.past !== undefined && route.past.parameter in variables ? route.past : null
-  const { part, remainder, errors } = await executor.runOwn((past ?? route).requested, variables, context)
-  const [error] = errors ?? []
-  if (error !== undefined) return failure(route, error)
-  if (part === null || part === 'null') {
-    const moment = past === null ? '' : `, or it had not begun at ${String(variables[past.parameter])}`
-    return problem('VAULT_NOT_FOUND', `no vault is known at ${String(variables['address'])}${moment}`)
-  }
-  const next = route.next?.(JSON.parse(remainder) as never) ?? null
-  const isFinal = past?.isFinal(JSON.parse(remainder) as never) === true
-  const isCsv = asCsv && route.documentation.isTable === true
-  const ofType = isCsv ? csvHeaders : route.documentation.isTable === true ? tableHeaders : jsonHeaders
-  const headers = next === null ? ofType : { ...ofType, ...linked(request, route, next) }
-  const body = isCsv ? csvOfList(part, Object.keys(route.documentation.schema.properties ?? {})) : part
-  const answer = { status: 200, headers, body }
-  return isFinal ? { ...answer, cacheControl: `${keptBy}, max-age=${keptSeconds}` } : answer
-}
-
-function decoded(name: string, segment: string): string {
-  try {
-    return decodeURIComponent(segment)
-  } catch {
-    throw new BadParameter(name, 'is not percent-encoded UTF-8')
-  }
 }
 
 const jsonHeaders = { 'content-type': 'application/json; charset=utf-8' }
@@ -167,7 +173,7 @@ function knownParameters({ parameters }: Route, query: URLSearchParams): URLSear
 /**
  * Returns a cache key: equal for requests with equal responses; null for a path with parameters that no route matches.
  */
-export function sameAnswerKey({ path, query }: RestRequest): string | null {
+export function sameAnswerKey({ path, query }: Pick<RestRequest, 'path' | 'query'>): string | null {
   if (query.size === 0) return path
   const found = findRoute(path)
   return found === null ? null : `${path}?${knownParameters(found.route, query).toString()}`

@@ -13,7 +13,6 @@ import { migrate } from '../../src/database/prisma/migrations.ts'
 import { resultText } from '../../src/graphql/execution/compiler/json-text.ts'
 import { createContext } from '../../src/graphql/execution/consistent-reads.ts'
 import type { Context } from '../../src/graphql/execution/context.ts'
-import { coerceVariables } from '../../src/graphql/execution/prepared-operation.ts'
 import { OperationCache } from '../../src/graphql/execution/operation-cache.ts'
 import { schema } from '../../src/graphql/schema/schema.ts'
 import { defaultQueryLimits } from '../../src/limits.ts'
@@ -36,7 +35,7 @@ const own: Contestant = {
   name: 'own compiler',
   prepare(query, variables) {
     const operation = new OperationCache(schema, defaultQueryLimits).prepare(query).select(null)
-    const { coerced } = operation === undefined ? {} : coerceVariables(schema, operation.definition, variables)
+    const { coerced } = operation === undefined ? {} : operation.coerce(variables)
     const compiled = coerced === undefined ? null : operation?.compiledFor(coerced)
     if (compiled == null || coerced === undefined) return null
     return async (context) => `{"data":${(await compiled.run(undefined, context, coerced)).text}}`

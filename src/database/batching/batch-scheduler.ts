@@ -34,7 +34,7 @@ export function batchReads(reader: StatementReader & Partial<PipelineSource>): S
       const name = rest.length === 0 ? read.name : `${read.name} ${JSON.stringify(rest)}`
       let queue = queues.get(name)
       if (queue === undefined) {
-        queue = new BatchQueue(reader.pipelined?.() ?? reader, read, batching, rest, () => queues.delete(name))
+        queue = new BatchQueue(reader.pipelined?.() ?? reader, read, batching, rest, name, queues)
         queues.set(name, queue)
       }
       return queue.add(keys, signal) as Promise<Versioned<Row>>
@@ -108,7 +108,9 @@ class BatchQueue {
     readonly statement: AnyStatement,
     readonly batching: SharedBatching,
     readonly rest: readonly Value[],
-    readonly onIdle: () => void,
+    readonly name: string,
+    /** The queues in use, by name: it removes itself when it is idle. */
+    readonly queues: Map<string, BatchQueue>,
   ) {}
 
   add(keys: readonly string[], signal: Cancellation | undefined): Promise<Versioned<unknown>> {
@@ -132,7 +134,7 @@ class BatchQueue {
     const batch = this.#takeBatch()
     if (batch.length > 0) void this.#run(batch)
     if (this.#waiting.length > 0) this.#schedule()
-    else if (this.#running === 0) this.onIdle()
+    else if (this.#running === 0) this.queues.delete(this.name)
   }
 
   /** Removes the first requests that are not cancelled and together have at most `maxKeys` keys, but at least one. */
@@ -168,17 +170,14 @@ class BatchQueue {
     this.#running--
     // Sends the next batch before this one's rows are processed, so that the server is never idle.
     if (!this.#isScheduled) this.#start()
-    if (read.status === 'fulfilled') this.#resolveAll(batch, read.value)
-    else for (const request of batch) request.reject(read.reason)
+    if (read.status === 'rejected') for (const request of batch) request.reject(read.reason)
+    else if (batch.length > 1 && this.batching.kind === 'keyed')
+      this.#resolveAll(batch, read.value, this.batching.keyColumn)
+    else for (const request of batch) request.resolve(read.value)
   }
 
-  #resolveAll(batch: readonly BatchedRequest[], result: Versioned<unknown>): void {
-    if (this.batching.kind === 'deduplicated' || batch.length === 1) {
-      for (const request of batch) request.resolve(result)
-      return
-    }
-    const { rows, version } = result
-    const byKey = groupByKey(rows, this.batching.keyColumn)
+  #resolveAll(batch: readonly BatchedRequest[], { rows, version }: Versioned<unknown>, keyColumn: string): void {
+    const byKey = groupByKey(rows, keyColumn)
     for (const request of batch) request.resolve({ rows: rowsOfKeys(request.keys, byKey), version })
   }
 }

@@ -5,14 +5,13 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { PGlite } from '@electric-sql/pglite'
 import { PrismaPGlite } from 'pglite-prisma-adapter'
 import { atomicScripts } from '../prisma/atomic-scripts.ts'
-import type { Cancellation } from '../cancellation.ts'
 import { untilCancelled } from '../cancellation.ts'
 import { type LogConnection, pollCommits } from '../commits/poll-commits.ts'
 import { commitChannel } from '../commits/commit-reader.ts'
-import type { AnyStatement, Database, Snapshots, Transaction, Value } from '../database.ts'
+import type { Database, Snapshots, Transaction } from '../database.ts'
 import { clusterFolderName, usableDataDirectory } from './data-directory.ts'
 import { PrismaClient } from '../prisma/generated/client/client.ts'
-import { chunkedReads, createTaskQueues, type TaskQueue } from './task-queue.ts'
+import { chunkedReads, createTaskQueues, queuedReads, type TaskQueue } from './task-queue.ts'
 import { lockDataDirectory } from './data-directory-lock.ts'
 import { batchReads } from '../batching/batch-scheduler.ts'
 import { SnapshotReads } from '../snapshot-reads.ts'
@@ -20,7 +19,6 @@ import { classifyEmbeddedError, rejectWithOutage, adapterWithOutages } from '../
 import { createStatementRunner, type StatementRunner } from './prepared-statements.ts'
 import { requireDiskSpace } from './disk-space.ts'
 import { TransactionQueue } from '../transaction-queue.ts'
-import { decodeRows } from '../read/row-codec.ts'
 import { withQuery } from '../with-query.ts'
 
 /**
@@ -66,7 +64,7 @@ export function onPGlite(pglite: PGlite, folder: string | null, release: () => P
   const adapter = atomicScripts(new PrismaPGlite(pglite), (sql) => pglite.exec(sql))
   const toOutage = classifyEmbeddedError(folder ?? 'memory')
   const prisma = new PrismaClient({ adapter: adapterWithOutages(adapter, toOutage) })
-  const { short, long } = createTaskQueues()
+  const queues = createTaskQueues()
   const statements = createStatementRunner(pglite)
   return {
     engine: 'pglite',
@@ -75,19 +73,8 @@ export function onPGlite(pglite: PGlite, folder: string | null, release: () => P
       Promise.resolve(pollCommits({ connect: (wake) => openLogConnection(pglite, wake), ...noTimeout }, listener)),
     withEngineAdapter: (work) => work(adapter),
     // A running query blocks the whole process and cannot be cancelled: others wait in queues.
-    ...withQuery(
-      batchReads(
-        chunkedReads({
-          read: <Row>(read: AnyStatement, values: readonly Value[], signal?: Cancellation) =>
-            (read.isLong === true ? long : short)(
-              async () =>
-                decodeRows<Row>(read, await pglite._runExclusiveTransaction(() => statements.read(read, values))),
-              signal,
-            ),
-        }),
-      ),
-    ),
-    ...serialSnapshots(pglite, long, statements),
+    ...withQuery(batchReads(chunkedReads(queuedReads(queues, statements)))),
+    ...serialSnapshots(pglite, queues.long, statements),
     transaction: async (work) => {
       if (folder !== null) await requireDiskSpace(folder)
       return rejectWithOutage(runTransaction(pglite, statements, work), toOutage)

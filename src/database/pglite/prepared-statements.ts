@@ -1,5 +1,6 @@
 import { type PGlite, protocol } from '@electric-sql/pglite'
-import type { Statement, Value } from '../database.ts'
+import type { Statement, Value, Versioned } from '../database.ts'
+import { decodeRows } from '../read/row-codec.ts'
 import type { RunCopy, RunStatement } from '../transaction-queue.ts'
 
 const { serialize } = protocol
@@ -26,8 +27,10 @@ export interface StatementRunner {
   readonly run: RunStatement
   /** Appends rows by COPY inside a transaction that is open already. */
   readonly copy: RunCopy
-  /** Runs a read inside a transaction that is open already, or while no other has begun. Keeps its plan for a while. */
+  /** Runs a read inside a transaction that is open already. Keeps its plan for a while. */
   readonly read: (read: Statement, values: readonly Value[]) => Promise<unknown[]>
+  /** Runs a read while no transaction is open, and decodes its rows. Keeps its plan for a while. */
+  readonly readAlone: <Row>(read: Statement, values: readonly Value[]) => Promise<Versioned<Row>>
   /** Refuses all later statements: of a database that closes the protocol would never return. */
   readonly close: () => void
 }
@@ -55,6 +58,10 @@ export function createStatementRunner(pglite: PGlite): StatementRunner {
   const run = (statement: Statement, values: readonly Value[], name: string): Promise<unknown[]> =>
     pglite.runExclusive(async () => {
       if (isClosed) throw new Error('PGlite is closed')
+      if (name !== '' && performance.now() - plannedAt > planMilliseconds) {
+        plannedAt = performance.now()
+        await exchange(pglite, serialize.query('discard plans'))
+      }
       const known = name === '' || prepared.has(name) ? descriptions.get(statement.name) : undefined
       const { types, fields } = known ?? (await describe(statement, name))
       const parsed = name === '' ? [serialize.parse({ text: statement.text, types })] : []
@@ -72,13 +79,9 @@ export function createStatementRunner(pglite: PGlite): StatementRunner {
         const copied = [serialize.query(text), serialize.copyData(data), serialize.copyDone()]
         return pglite.execProtocolStream(Buffer.concat(copied), { syncToFs: false })
       }),
-    read: async (read, values) => {
-      if (!isClosed && performance.now() - plannedAt > planMilliseconds) {
-        plannedAt = performance.now()
-        await pglite.runExclusive(() => exchange(pglite, serialize.query('discard plans')))
-      }
-      return run(read, values, read.name)
-    },
+    read: (read, values) => run(read, values, read.name),
+    readAlone: async <Row>(read: Statement, values: readonly Value[]) =>
+      decodeRows<Row>(read, await pglite._runExclusiveTransaction(() => run(read, values, read.name))),
     close: () => {
       isClosed = true
     },

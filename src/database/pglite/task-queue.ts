@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Cancellation } from '../cancellation.ts'
 import type { AnyStatement, StatementReader, Value, Versioned } from '../database.ts'
 import { ReadCancelled } from '../errors.ts'
+import type { StatementRunner } from './prepared-statements.ts'
 
 /**
  * Runs tasks exclusively, in the order of the calls.
@@ -9,6 +10,12 @@ import { ReadCancelled } from '../errors.ts'
  * @throws {ReadCancelled} when it was skipped
  */
 export type TaskQueue = <Result>(work: () => Promise<Result>, signal?: Cancellation) => Promise<Result>
+
+/** The queues of one database. */
+export interface TaskQueues {
+  readonly short: TaskQueue
+  readonly long: TaskQueue
+}
 
 /** After this time of short tasks the event loop runs. */
 const mostBlockedMilliseconds = 5
@@ -24,7 +31,7 @@ interface Task {
  * Creates two queues of which one task runs at a time. Long and short tasks alternate. The event loop runs after each
  * long task, and where short ones have taken long together.
  */
-export function createTaskQueues(): { readonly short: TaskQueue; readonly long: TaskQueue } {
+export function createTaskQueues(): TaskQueues {
   const short: Task[] = []
   const long: Task[] = []
   let isRunning = false
@@ -60,6 +67,14 @@ export function createTaskQueues(): { readonly short: TaskQueue; readonly long: 
   }
 
   return { short: queue(short), long: queue(long) }
+}
+
+/** Runs each read in its turn among the others. */
+export function queuedReads({ short, long }: TaskQueues, { readAlone }: StatementRunner): StatementReader {
+  return {
+    read: <Row>(read: AnyStatement, values: readonly Value[], signal?: Cancellation) =>
+      (read.isLong === true ? long : short)(() => readAlone<Row>(read, values), signal),
+  }
 }
 
 /**

@@ -86,7 +86,9 @@ export function createContext(
   versions: ReadVersions = { ...noVersions },
 ): Context {
   const { onStatement, feeds = () => noProblems } = options
-  const slots = new ReadSlots()
+  let running = 0
+  /** Reads that wait for one of those that run. */
+  const waiting: (() => void)[] = []
   const database: Reader = {
     async query<Row>(...[read, values]: Parameters<Reader['query']>) {
       // These are the tags of which `changedTags` names those that a commit changes.
@@ -94,8 +96,9 @@ export function createContext(
       else for (const key of values[0] as readonly string[]) origin.tags.add(key.slice(0, addressLength))
       const started = performance.now()
       let isDone = false
-      const turn = slots.take()
-      if (turn !== null) await turn
+      // Others wait, so that the connections are not all taken by one operation.
+      if (running >= admissionLimits.readsOfOperation) await new Promise<void>((resolve) => waiting.push(resolve))
+      else running++
       try {
         const { rows, version } = await reader.read<Row>(read, values, signal)
         isDone = true
@@ -104,32 +107,14 @@ export function createContext(
         if (version === null || version !== versions.version) versions.isOne = false
         return rows
       } finally {
-        slots.release()
+        const next = waiting.shift()
+        if (next === undefined) running--
+        else next()
         onStatement?.(read.name, (performance.now() - started) / 1000, isDone)
       }
     },
   }
   return { database, data, origin, feeds, onBatch: options.onBatch, loaders: new Map() }
-}
-
-/** The statements of one run that are sent at once; others wait, so that the connections are not all taken by one operation. */
-class ReadSlots {
-  #taken = 0
-  readonly #waiting: (() => void)[] = []
-
-  /** Takes a slot: at once, or when the promise resolves. */
-  take(): Promise<void> | null {
-    if (this.#taken >= admissionLimits.readsOfOperation) return new Promise((resolve) => this.#waiting.push(resolve))
-    this.#taken++
-    return null
-  }
-
-  /** Frees a slot, or hands it on. */
-  release(): void {
-    const next = this.#waiting.shift()
-    if (next === undefined) this.#taken--
-    else next()
-  }
 }
 
 /** Characters of an address, `0x` and 40 digits, with which the key of a read of named vaults begins. */

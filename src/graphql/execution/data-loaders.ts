@@ -28,9 +28,11 @@ export function createLoader<Key, Args, Value>(
     args: Args,
   ): Promise<(Value | Error | undefined)[]> {
     if (name !== null) onBatch?.(name, keys.length)
+    const results: (Value | Error | undefined)[] = []
     try {
       const values = await read(database, keys, args)
-      return keys.map((key) => values.get(key))
+      for (const key of keys) results.push(values.get(key))
+      return results
     } catch (error) {
       // DataLoader does not cache the rejection of a batch: a later load would read again.
       return keys.map(() => (error instanceof Error ? error : new Error(String(error))))

@@ -1,20 +1,15 @@
-import { execute, type ExecutionResult, type GraphQLError, type GraphQLSchema, OperationTypeNode } from 'graphql'
+import { type ExecutionResult, type GraphQLError, type GraphQLSchema, OperationTypeNode } from 'graphql'
 import { admissionLimits, preparationCosts, type QueryLimits } from '../../limits.ts'
 import { liveLimits } from '../../limits/live.ts'
-import type { Cancellation } from '../../database/cancellation.ts'
 import type { AdmissionControl } from './admission/admission-control.ts'
-import type { CompiledOperation, SeparatePart } from './compiler/compile-operation.ts'
-import { JsonText } from './compiler/json-text.ts'
+import type { SeparatePart } from './compiler/compile-operation.ts'
+import { JsonText } from './compiler/output-writer.ts'
 import type { RunConsistently } from './consistent-reads.ts'
-import type { Context, RequestContext } from './context.ts'
+import type { RequestContext } from './context.ts'
 import { noStream, publicError, unknownOperation } from './errors.ts'
 import { OperationCache, type PreparedDocument } from './operation-cache.ts'
-import { coerceVariables, type PreparedOperation, type SubscribedField } from './prepared-operation.ts'
-import { checkCost, checkVariables, countTokens } from './query-limits.ts'
-
-/** Reasons why graphql-js executes an operation in place of the compiled one. */
-export const fallbackReasons = ['error', 'not compiled'] as const
-export type FallbackReason = (typeof fallbackReasons)[number]
+import type { OnFallback, PreparedOperation, RunParams, SubscribedField } from './prepared-operation.ts'
+import { checkVariables, countTokens, tooExpensive } from './query-limits.ts'
 
 export interface ExecutorOptions {
   readonly schema: GraphQLSchema
@@ -22,17 +17,12 @@ export interface ExecutorOptions {
   readonly admission: AdmissionControl
   readonly runConsistently: RunConsistently
   /** Called for each execution by graphql-js. */
-  readonly onFallback?: ((reason: FallbackReason) => void) | undefined
+  readonly onFallback?: OnFallback | undefined
 }
 
-/** The operation of a document to run, and its variables as sent by the client. */
-export interface OperationParams {
+/** The operation of a document to run. A subscription is refused without an event. */
+export interface OperationParams extends RunParams {
   readonly operationName?: string | null | undefined
-  readonly variables?: Readonly<Record<string, unknown>> | null | undefined
-  /** A part of the data whose JSON text is returned separately. */
-  readonly part?: SeparatePart
-  /** The event of a subscription, which is run once for each; without it a subscription is refused. */
-  readonly event?: { readonly value: unknown } | undefined
 }
 
 /** A subscription whose events may be run, or the errors for which it is refused. */
@@ -95,78 +85,57 @@ export interface Executor {
 export function createExecutor({ schema, limits, admission, runConsistently, onFallback }: ExecutorOptions): Executor {
   const cache = new OperationCache(schema, limits)
 
-  /**
-   * Runs the compiled operation; if it fails, graphql-js executes the operation, with the values that loaders have
-   * already read. A cancelled operation fails at once.
-   */
-  async function attempt(
-    { operation: { definition, document }, coerced }: CheckedOperation,
-    compiled: CompiledOperation | null,
-    { variables, part, event }: OperationParams,
-    contextValue: Context,
-    signal: Cancellation | undefined,
-  ): Promise<ExecutionResult> {
-    if (compiled !== null) {
-      try {
-        const data: object = await compiled.run(event?.value, contextValue, coerced)
-        return { data: data as Record<string, unknown> }
-      } catch (error) {
-        if (signal?.aborted === true) throw error
-        // graphql-js implements GraphQL's rules on nulls, errors and their order.
-      }
-    }
-    onFallback?.(compiled === null ? 'not compiled' : 'error')
-    const args = { schema, document, operationName: definition.name?.value, rootValue: event?.value }
-    const result = await execute({ ...args, variableValues: variables, contextValue })
-    // graphql-js cannot write the separate part of a REST document; only its errors are of use there.
-    if (compiled !== null && part !== undefined && result.errors === undefined)
-      throw new Error('An operation failed compiled, and succeeded in graphql-js.')
-    return result
+  /** Documents of the gateway's own: they are few and stay. */
+  const own = new Map<OwnDocument, PreparedOperation>()
+
+  /** @throws if the document is invalid, or exceeds a limit */
+  function prepareOwn(wanted: OwnDocument): PreparedOperation {
+    const { operations, errors } = cache.pinned(wanted.document.toString())
+    const [operation] = operations
+    const invalid = errors[0] ?? operation?.sizeError
+    if (operation === undefined || invalid != null) throw invalid ?? new Error('The document has no operation.')
+    own.set(wanted, operation)
+    return operation
   }
 
-  /** Checks everything that prevents an operation from running. */
+  /** Checks everything that prevents a client's operation from running, besides its cost. */
   async function check(
     prepared: PreparedDocument,
     params: OperationParams,
-    request: RequestContext,
-    costLimits: QueryLimits,
-  ): Promise<CheckedOperation | { readonly errors: readonly GraphQLError[] }> {
+    { sender, signal }: RequestContext,
+  ): Promise<CheckedOperation | Refused> {
     const operation = prepared.select(params.operationName)
     if (operation === undefined) return { errors: [unknownOperation(params.operationName)] }
     const extent = checkVariables(params.variables, limits)
     const refused = operation.sizeError ?? extent.error
     if (refused !== null) return { errors: [refused] }
-    const { definition } = operation
-    const { sender, signal } = request
     const cost = extent.values * preparationCosts.variableValue
     // Many variables are coerced only after admission, because each may take a hash.
     const { coerced, error } =
       cost <= admissionLimits.shortPreparation
-        ? coerceVariables(schema, definition, params.variables)
-        : await admission.prepare(() => coerceVariables(schema, definition, params.variables), { cost, sender, signal })
+        ? operation.coerce(params.variables)
+        : await admission.prepare(() => operation.coerce(params.variables), { cost, sender, signal })
     if (error !== undefined) return { errors: [error] }
-    const price = operation.costOf(coerced)
-    const flaw = operation.conditionError(coerced) ?? checkCost(price, costLimits)
-    return flaw === null ? { operation, coerced, cost: price.cost } : { errors: [flaw] }
+    const flaw = operation.conditionError(coerced)
+    return flaw === null ? { operation, coerced } : { errors: [flaw] }
   }
 
-  async function run(
-    prepared: PreparedDocument,
+  /** Runs an operation after admission, compiled if that is possible. */
+  async function runChecked(
+    operation: PreparedOperation,
+    coerced: Variables,
     params: OperationParams,
     request: RequestContext,
   ): Promise<ExecutionResult> {
-    const checked = await check(prepared, params, request, limits)
-    if ('errors' in checked) return checked
-    const { operation, coerced, cost } = checked
+    const price = operation.costOf(coerced)
+    const { cost } = price
+    if (cost > limits.cost) return { errors: [tooExpensive(price, limits)] }
     if (operation.definition.operation !== OperationTypeNode.QUERY && params.event === undefined)
       return { errors: [noStream()] }
-    const { sender, signal } = request
     // The context is created after admission: one created before would have an old data version.
-    const work = (): Promise<ExecutionResult> => {
-      const compiled = operation.compiledFor(coerced, params.part)
-      return runConsistently(request, (context) => attempt(checked, compiled, params, context, signal))
-    }
-    const ticket = { cost, sender, signal }
+    const work = (): Promise<ExecutionResult> =>
+      runConsistently(request, (context) => operation.run(coerced, params, context, request.signal, onFallback))
+    const ticket = { cost, sender: request.sender, signal: request.signal }
     const isCheap = cost <= admissionLimits.cheapCost
     const result = await (isCheap ? admission.cheap(work, ticket) : admission.expensive(work, ticket))
     if (result.errors !== undefined && request.origin !== undefined) request.origin.isCacheable = false
@@ -184,33 +153,45 @@ export function createExecutor({ schema, limits, admission, runConsistently, onF
       return admission.prepare(() => cache.get(text) ?? cache.prepare(text), ticket)
     },
 
-    run,
+    async run(prepared, params, request) {
+      const checked = await check(prepared, params, request)
+      return 'errors' in checked ? checked : runChecked(checked.operation, checked.coerced, params, request)
+    },
 
     async runOwn(wanted, variables, request, event) {
-      const prepared = cache.pinned(wanted.document.toString())
-      const [invalid] = prepared.errors
-      if (invalid !== undefined) throw invalid
-      const { data, errors } = await run(prepared, { variables, part: wanted, event }, request)
+      const operation = own.get(wanted) ?? prepareOwn(wanted)
+      const { coerced, error } = operation.coerce(variables)
+      const params = { variables, part: wanted, event }
+      const { data, errors } =
+        error === undefined ? await runChecked(operation, coerced, params, request) : { data: null, errors: [error] }
       if (errors !== undefined) {
-        return { part: null, remainder: 'null', errors: errors.map((error) => publicError(error, request.report)) }
+        return { part: null, remainder: 'null', errors: errors.map((each) => publicError(each, request.report)) }
       }
       if (!(data instanceof JsonText)) throw new Error(`${wanted.document.toString()} cannot be compiled.`)
       return { part: data.part, remainder: data.text }
     },
 
     async subscribe(prepared, params, request) {
-      const cost = Math.min(limits.cost, liveLimits.cost)
-      const checked = await check(prepared, params, request, { ...limits, cost })
+      const checked = await check(prepared, params, request)
       if ('errors' in checked) return checked
-      const field = checked.operation.subscribedField(checked.coerced)
-      return field === null ? { errors: [noStream()] } : { field, variables: checked.coerced }
+      const { operation, coerced } = checked
+      const price = operation.costOf(coerced)
+      const cost = Math.min(limits.cost, liveLimits.cost)
+      if (price.cost > cost) return { errors: [tooExpensive(price, { ...limits, cost })] }
+      const field = operation.subscribedField(coerced)
+      return field === null ? { errors: [noStream()] } : { field, variables: coerced }
     },
   }
 }
 
-/** An operation that may run, with its variables. */
+/** A client's operation, with its variables. */
 interface CheckedOperation {
   readonly operation: PreparedOperation
-  readonly coerced: Readonly<Record<string, unknown>>
-  readonly cost: number
+  readonly coerced: Variables
 }
+
+interface Refused {
+  readonly errors: readonly GraphQLError[]
+}
+
+type Variables = Readonly<Record<string, unknown>>

@@ -9,7 +9,8 @@ import {
 } from 'graphql'
 import { LRUCache } from 'lru-cache'
 import { mostValidationErrors, operationCacheLimits, type QueryLimits } from '../../limits.ts'
-import { conditionsOf, PreparedOperation } from './prepared-operation.ts'
+import { conditionsOf } from './conditions.ts'
+import { PreparedOperation } from './prepared-operation.ts'
 import { checkRepeats, checkText } from './query-limits.ts'
 
 /** A document after parsing and validation, with an operation prepared for each definition in it. */

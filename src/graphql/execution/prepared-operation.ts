@@ -1,28 +1,43 @@
 import {
-  type DirectiveNode,
   type DocumentNode,
+  execute,
+  type ExecutionResult,
   getArgumentValues,
-  getDirectiveValues,
   getVariableValues,
   GraphQLError,
-  GraphQLIncludeDirective,
   type GraphQLSchema,
-  GraphQLSkipDirective,
-  Kind,
   type OperationDefinitionNode,
   OperationTypeNode,
   type VariableDefinitionNode,
-  visit,
 } from 'graphql'
+import type { Cancellation } from '../../database/cancellation.ts'
 import { operationCacheLimits, type QueryLimits } from '../../limits.ts'
 import { type Conditional, fieldCollector } from './compiler/collect-fields.ts'
-import { type CompiledOperation, compileOperation, type SeparatePart } from './compiler/compile-operation.ts'
-import { NotCompilable } from './compiler/compiled-field.ts'
-import { directiveVariables } from './operation.ts'
+import { compileOperation, type SeparatePart } from './compiler/compile-operation.ts'
+import type { CompiledOperation } from './compiler/output-writer.ts'
+import { includes, nullableConditions } from './conditions.ts'
+import type { Context } from './context.ts'
 import { type OperationPrice, priceOperation, type QueryCost, type QuerySize } from './cost/query-cost.ts'
 import { checkSize } from './query-limits.ts'
 
 type Variables = Readonly<Record<string, unknown>>
+
+/** Parameters of one run of an operation, besides its coerced variables. */
+export interface RunParams {
+  /** Variables as sent by the client. */
+  readonly variables?: Variables | null | undefined
+  /** A part of the data whose JSON text is returned separately. */
+  readonly part?: SeparatePart
+  /** The event of a subscription, which is run once for each. */
+  readonly event?: { readonly value: unknown } | undefined
+}
+
+/** Reasons why graphql-js executes an operation in place of the compiled one. */
+export const fallbackReasons = ['error', 'not compiled'] as const
+export type FallbackReason = (typeof fallbackReasons)[number]
+
+/** Called for each execution by graphql-js. */
+export type OnFallback = (reason: FallbackReason) => void
 
 /** The field that a subscription selects. */
 export interface SubscribedField {
@@ -88,6 +103,18 @@ export class PreparedOperation {
   }
 
   /**
+   * Coerces the variables as sent, and stops at the first error: each error takes time linear in the value that it
+   * reports.
+   */
+  coerce(variables: Variables | null | undefined): CoercedVariables {
+    const { variableDefinitions = [] } = this.definition
+    const options = { maxErrors: 1 }
+    const { coerced, errors = [] } = getVariableValues(this.#schema, variableDefinitions, variables ?? {}, options)
+    if (coerced !== undefined) return { coerced }
+    return { error: errors[0] ?? new GraphQLError('The variables cannot be coerced.') }
+  }
+
+  /**
    * Returns the error of a variable of @skip or @include that is null, which a nullable type with a default permits.
    * graphql-js would report it at each object with such a directive: as many errors as the response has objects.
    * @param variables coerced
@@ -104,6 +131,37 @@ export class PreparedOperation {
   /** Returns the cost of the operation with these variables, which are coerced. */
   costOf(variables: Variables): QueryCost {
     return typeof this.#cost === 'function' ? this.#cost(variables) : this.#cost
+  }
+
+  /**
+   * Runs the compiled operation; if it fails, graphql-js executes the operation, with the values that loaders have
+   * already read. A cancelled operation fails at once. The data is a `JsonText` if the compiled operation ran.
+   */
+  async run(
+    coerced: Variables,
+    { variables, part, event }: RunParams,
+    contextValue: Context,
+    signal: Cancellation | undefined,
+    onFallback: OnFallback | undefined,
+  ): Promise<ExecutionResult> {
+    const compiled = this.compiledFor(coerced, part)
+    if (compiled !== null) {
+      try {
+        const data: object = await compiled.run(event?.value, contextValue, coerced)
+        return { data: data as Record<string, unknown> }
+      } catch (error) {
+        if (signal?.aborted === true) throw error
+        // graphql-js implements GraphQL's rules on nulls, errors and their order.
+      }
+    }
+    onFallback?.(compiled === null ? 'not compiled' : 'error')
+    const { document, definition } = this
+    const args = { schema: this.#schema, document, operationName: definition.name?.value, rootValue: event?.value }
+    const result = await execute({ ...args, variableValues: variables, contextValue })
+    // graphql-js cannot write the separate part of a REST document; only its errors are of use there.
+    if (compiled !== null && part !== undefined && result.errors === undefined)
+      throw new Error('An operation failed compiled, and succeeded in graphql-js.')
+    return result
   }
 
   /** Number of fields of all compiled variants. */
@@ -137,61 +195,7 @@ export class PreparedOperation {
   }
 }
 
-/** Returns the definitions of an operation's variables of @skip and @include whose type permits null. */
-function nullableConditions(
-  document: DocumentNode,
-  operation: OperationDefinitionNode,
-): readonly VariableDefinitionNode[] {
-  const nullable = (operation.variableDefinitions ?? []).filter(({ type }) => type.kind !== Kind.NON_NULL_TYPE)
-  if (nullable.length === 0) return []
-  const conditions = directiveVariables(document, operation)
-  return nullable.filter(({ variable }) => conditions.has(variable.name.value))
-}
-
 /** Coerced variables, or the first error of coercion. */
 export type CoercedVariables =
   | { readonly coerced: Readonly<Record<string, unknown>>; readonly error?: undefined }
   | { readonly coerced?: undefined; readonly error: GraphQLError }
-
-/**
- * Coerces the variables of an operation, and stops at the first error: each error takes time linear in the value that
- * it reports.
- */
-export function coerceVariables(
-  schema: GraphQLSchema,
-  { variableDefinitions = [] }: OperationDefinitionNode,
-  variables: Readonly<Record<string, unknown>> | null | undefined,
-): CoercedVariables {
-  const { coerced, errors = [] } = getVariableValues(schema, variableDefinitions, variables ?? {}, { maxErrors: 1 })
-  if (coerced !== undefined) return { coerced }
-  return { error: errors[0] ?? new GraphQLError('The variables cannot be coerced.') }
-}
-
-/**
- * Evaluates @skip and @include on a node.
- * @throws {NotCompilable} if the condition is null, which is an error of the field
- */
-function includes(node: Conditional, variables: Variables): boolean {
-  if (node.directives === undefined || node.directives.length === 0) return true
-  try {
-    const skip = getDirectiveValues(GraphQLSkipDirective, node, variables)
-    const include = getDirectiveValues(GraphQLIncludeDirective, node, variables)
-    return skip?.['if'] !== true && include?.['if'] !== false
-  } catch {
-    throw new NotCompilable()
-  }
-}
-
-/** Returns the names of the variables of all @skip and @include; null if the document has another directive. */
-export function conditionsOf(document: DocumentNode): readonly string[] | null {
-  const names = new Set<string>()
-  const others: DirectiveNode[] = []
-  visit(document, {
-    Directive: (node: DirectiveNode) => {
-      if (node.name.value !== GraphQLSkipDirective.name && node.name.value !== GraphQLIncludeDirective.name)
-        others.push(node)
-      for (const { value } of node.arguments ?? []) if (value.kind === Kind.VARIABLE) names.add(value.name.value)
-    },
-  })
-  return others.length > 0 ? null : [...names]
-}

@@ -91,9 +91,9 @@ export function checkSize({ depth, aliases, directives }: QuerySize, limits: Que
   return over(limits, 'depth', depth) ?? over(limits, 'aliases', aliases) ?? over(limits, 'directives', directives)
 }
 
-/** Checks the cost of an operation with its variables. */
-export function checkCost({ cost, mostExpensive }: QueryCost, limits: QueryLimits): GraphQLError | null {
-  return cost <= limits.cost ? null : over(limits, 'cost', cost, cheaper(mostExpensive))
+/** Returns the error of an operation whose cost exceeds the limit. */
+export function tooExpensive({ cost, mostExpensive }: QueryCost, limits: QueryLimits): GraphQLError {
+  return excess(limits, 'cost', cost, cheaper(mostExpensive))
 }
 
 /**
@@ -125,9 +125,12 @@ function count(value: unknown, extent: { values: number; characters: number }, l
   }
 }
 
-function over(limits: QueryLimits, bound: Bound, figure: number, advice = ''): GraphQLError | null {
+function over(limits: QueryLimits, bound: Bound, figure: number): GraphQLError | null {
+  return figure <= limits[bound] ? null : excess(limits, bound, figure)
+}
+
+function excess(limits: QueryLimits, bound: Bound, figure: number, advice = ''): GraphQLError {
   const most = limits[bound]
-  if (figure <= most) return null
   return new GraphQLError(`The query is ${figure} ${inWords[bound]}; at most ${most} are answered.${advice}`, {
     extensions: { code: 'QUERY_OVER_BOUND', bound, figure, most, http: { status: 400 } },
   })

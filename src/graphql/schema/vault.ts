@@ -118,7 +118,7 @@ export const VaultType = builder.prismaObject('Vault', {
     positions: t.field({
       type: [PositionType],
       description: "Its open positions, in the newest mark's order.",
-      resolve: (vault, _, context) => loadPositionsOf(vault, context),
+      resolve: loadPositionsOf,
     }),
     fees: t.field({
       type: FeeSummary,

@@ -20,6 +20,8 @@ export interface CacheFigures {
 
 /** Cache of responses, invalidated by commits. */
 export interface ResponseCache {
+  /** Whether it may ever have a response. */
+  readonly isEnabled: boolean
   /**
    * Returns the response with this key: from the cache, from a production in progress, or from a new one. A null key is
    * never shared. A production that another sender began is shared for a short time only, because it may wait for that
@@ -115,6 +117,8 @@ export function createResponseCache(bytes: number): ResponseCache {
   }
 
   return {
+    isEnabled: bytes > 0,
+
     answer(key, sender, onLeave, make) {
       if (key === null || !isKeeping) return make(onLeave)
       const entry = current(key)

@@ -30,8 +30,8 @@ export interface LiveOptions {
   readonly data: DataVersions
   /** Produces a response within the limits of all others. */
   readonly produce: ProduceBy
-  /** Answers a request of the interface. */
-  readonly respond: Respond
+  /** Answers a request for a snapshot. */
+  readonly answerRest: Respond
   readonly awaitVersion: AwaitVersion
   readonly findDocument: PersistedOperations
   /** Reads ledger rows in the order of commits; null if they are not streamed. */
@@ -66,7 +66,17 @@ const noLedger: LedgerLog = {
 
 /** Creates the streams of server-sent events: their stages, and what they need to hear of. */
 export function createLive(options: LiveOptions): Live {
-  const { executor, cache, data, produce, respond, awaitVersion, findDocument, report, observer = noObserver } = options
+  const {
+    executor,
+    cache,
+    data,
+    produce,
+    answerRest,
+    awaitVersion,
+    findDocument,
+    report,
+    observer = noObserver,
+  } = options
   const limits = { ...liveLimits, ...options.limits }
   const { onEvaluation, onDelivery } = observer
   const fanOut = createFanOut(limits.slice, limits.sliceMilliseconds)
@@ -81,7 +91,7 @@ export function createLive(options: LiveOptions): Live {
   const beginLedgerStream = ledgerStreams({ connections, tail, data, onDelivery })
   return {
     stages: new Map([
-      [liveVaults.path, () => vaultStream({ connections, keys, evaluate, respond, resumptions, limits })],
+      [liveVaults.path, () => vaultStream({ connections, keys, evaluate, respond: answerRest, resumptions, limits })],
       [liveEvents.path, () => eventStream({ operations, connections, beginLedgerStream })],
       [
         graphqlPath,

@@ -27,7 +27,7 @@ export function requestBody(limits: HttpLimits): PathStages {
 }
 
 function sizeProblem(request: IncomingRequest, limits: HttpLimits): Answer | undefined {
-  const { target, rawHeaders } = request
+  const { target, rawHeaders, httpVersion } = request
   const targetBytes = Buffer.byteLength(target)
   if (targetBytes > limits.targetBytes) {
     const detail = `Path and query have ${targetBytes} bytes, more than ${limits.targetBytes}.`
@@ -37,28 +37,24 @@ function sizeProblem(request: IncomingRequest, limits: HttpLimits): Answer | und
   if (headerCount > limits.headers) {
     return problem('HEADERS_TOO_LARGE', `There are ${headerCount} headers, more than ${limits.headers}.`)
   }
-  const ambiguity = ambiguityOf(request)
-  if (ambiguity !== null) return closing(problem('BAD_REQUEST', ambiguity))
-  return isHost(request.header('host') ?? '') ? undefined : problem('BAD_REQUEST', 'The header Host names no host.')
-}
-
-/** Returns the violation of HTTP/1.1 that Node's parser accepts and a proxy may read otherwise; null if there is none. */
-function ambiguityOf({ httpVersion, rawHeaders }: IncomingRequest): string | null {
-  if (httpVersion !== '1.1' && httpVersion !== '1.0') return 'This is not HTTP/1.1.'
+  // Violations of HTTP/1.1 that Node's parser accepts and a proxy may read otherwise.
+  if (httpVersion !== '1.1' && httpVersion !== '1.0') return closing('This is not HTTP/1.1.')
   // RFC 9112, section 3.2: with two, a proxy and a server may use different hosts.
   let hosts = 0
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const name = rawHeaders[index]
     if (name?.length === 4 && name.toLowerCase() === 'host') hosts++
   }
-  return hosts > 1 ? 'There is more than one header Host.' : null
+  if (hosts > 1) return closing('There is more than one header Host.')
+  return isHost(request.header('host') ?? '') ? undefined : problem('BAD_REQUEST', 'The header Host names no host.')
 }
 
 /**
- * Also closes the connection: a proxy in front may treat the following bytes as part of the same request (request
- * smuggling).
+ * Refuses a request and closes the connection: a proxy in front may treat the following bytes as part of the same request
+ * (request smuggling).
  */
-function closing(refusal: Answer): Answer {
+function closing(detail: string): Answer {
+  const refusal = problem('BAD_REQUEST', detail)
   return { ...refusal, headers: { ...refusal.headers, connection: 'close' } }
 }
 
@@ -76,6 +72,7 @@ function isHost(host: string): boolean {
 
 function unreadBody(reason: Unread, { bodyBytes }: HttpLimits): Answer {
   if (reason === 'overloaded') return overloaded()
+  if (reason === 'interrupted') return problem('BAD_REQUEST', 'The body did not come whole.')
   const detail =
     reason === 'too large'
       ? `The body has more than ${bodyBytes} bytes.`

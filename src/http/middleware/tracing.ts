@@ -19,7 +19,8 @@ export interface AnsweredRequest {
 export interface TracingOptions {
   /** Called for each unexpected error, once per request. */
   readonly report: (error: unknown, requestId: string) => void
-  readonly onAnswered?: ((answered: AnsweredRequest) => void) | undefined
+  /** Called for each answered request. */
+  readonly onAnswered?: readonly ((answered: AnsweredRequest) => void)[]
 }
 
 /** Trace of one request, from the receipt of its headers to the last byte of its response. */
@@ -36,7 +37,7 @@ export type Tracing = (request: IncomingRequest) => Trace
  * Creates the tracing of requests. A request keeps the id that its client gave it if that is safe in a log, so that it
  * can be followed through several services; else it gets a new one.
  */
-export function createTracing({ report, onAnswered }: TracingOptions): Tracing {
+export function createTracing({ report, onAnswered = [] }: TracingOptions): Tracing {
   return (request) => {
     const given = request.header('x-request-id')
     const id = given !== null && /^[\w.-]{1,64}$/.test(given) ? given : randomUUID()
@@ -52,7 +53,14 @@ export function createTracing({ report, onAnswered }: TracingOptions): Tracing {
       },
       end(status) {
         const milliseconds = Math.round((performance.now() - started) * 1000) / 1000
-        onAnswered?.({ requestId: id, method: request.method, route: routeLabel(request.path), status, milliseconds })
+        const answered = {
+          requestId: id,
+          method: request.method,
+          route: routeLabel(request.path),
+          status,
+          milliseconds,
+        }
+        for (const observe of onAnswered) observe(answered)
       },
     }
   }

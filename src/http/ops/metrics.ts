@@ -1,11 +1,10 @@
 import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client'
 import type { CacheFigures } from '../cache/response-cache.ts'
 import type { DataVersions } from '../cache/data-versions.ts'
-import { type FallbackReason, fallbackReasons } from '../../graphql/execution/executor.ts'
-import type { AnsweredRequest } from '../middleware/tracing.ts'
-import { TalliedHistogram } from './histogram.ts'
+import { type FallbackReason, fallbackReasons } from '../../graphql/execution/prepared-operation.ts'
 import type { LiveObserver } from '../live/delivery/live-connections.ts'
 import { liveMetrics } from '../live/delivery/live-metrics.ts'
+import { type RequestMetrics, requestMetrics } from './request-metrics.ts'
 
 export interface MetricsOptions {
   /** Read at each scrape. */
@@ -26,10 +25,7 @@ export interface ReadServerFigures {
 }
 
 /** Metrics of one process, in a registry of its own. */
-export interface Metrics {
-  readonly onAnswered: (request: Pick<AnsweredRequest, 'route' | 'status' | 'milliseconds'>) => void
-  readonly onStatement: (name: string, seconds: number, isDone: boolean) => void
-  readonly onBatch: (loader: string, keys: number) => void
+export interface Metrics extends RequestMetrics {
   readonly onRepeat: () => void
   readonly onFallback: (reason: FallbackReason) => void
   readonly onConnections: (open: number) => void
@@ -39,38 +35,12 @@ export interface Metrics {
   text(): Promise<string>
 }
 
-/** Bucket limits in seconds, from a cached response, through one that takes a few statements, to the deadline. */
-const secondsBuckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
-/** Bucket limits in keys, from one vault to the maximum number of list items, nested once. */
-const keysBuckets = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000]
-
 /** Creates the metrics of a process. Labels have a small fixed set of values: client input never creates a new one. */
 export function createMetrics({ cache, data, readServer, worker }: MetricsOptions = {}): Metrics {
   const registry = new Registry()
   const registers = [registry]
   if (worker !== undefined) registry.setDefaultLabels({ worker: String(worker) })
   collectDefaultMetrics({ register: registry })
-  const requests = new TalliedHistogram({
-    name: 'vault_gateway_http_request_duration_seconds',
-    help: 'Time from a request to the last byte of its answer, by route and status; status "none": the client went before.',
-    labelNames: ['route', 'status'],
-    buckets: secondsBuckets,
-    registers,
-  })
-  const statements = new TalliedHistogram({
-    name: 'vault_gateway_statement_duration_seconds',
-    help: 'Time of a statement that an answer reads by, its wait for a connection included; outcome "failed": or given up.',
-    labelNames: ['statement', 'outcome'],
-    buckets: secondsBuckets,
-    registers,
-  })
-  const batches = new TalliedHistogram({
-    name: 'vault_gateway_loader_batch_size',
-    help: 'How many keys a loader reads at once.',
-    labelNames: ['loader'],
-    buckets: keysBuckets,
-    registers,
-  })
   const repeated = new Counter({
     name: 'vault_gateway_answers_repeated_total',
     help: 'Answers made again in one snapshot, since facts were committed between their statements.',
@@ -97,10 +67,7 @@ export function createMetrics({ cache, data, readServer, worker }: MetricsOption
   if (data !== undefined) tellAge(registers, data)
   if (readServer !== undefined) tellReadServer(registers, readServer)
   return {
-    onAnswered: ({ route, status, milliseconds }) =>
-      requests.tally(milliseconds / 1000, route, status === null ? 'none' : String(status)),
-    onStatement: (statement, seconds, isDone) => statements.tally(seconds, statement, isDone ? 'done' : 'failed'),
-    onBatch: (loader, keys) => batches.tally(keys, loader),
+    ...requestMetrics(registers),
     onRepeat: () => repeated.inc(),
     onFallback: (reason) => fallbacks.inc({ reason }),
     onConnections: (open) => connections.set(open),

@@ -37,7 +37,7 @@ export class BoundedRequest extends IncomingMessage implements IncomingRequest {
 
   constructor(socket: Socket) {
     super(socket)
-    readChunks(socket)
+    if (callOnBody !== undefined) readChunks(socket)
   }
 
   get target(): string {
@@ -126,7 +126,7 @@ function skipChunks(socket: ParsedSocket): void {
 
 /** Makes the parser of a connection call for chunks again: another request follows. */
 function readChunks({ parser }: ParsedSocket): void {
-  if (parser?.[onBody] === undefined && callOnBody !== undefined && parser) parser[onBody] = callOnBody
+  if (parser?.[onBody] === undefined && parser) parser[onBody] = callOnBody
 }
 
 /**

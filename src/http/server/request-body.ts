@@ -5,7 +5,7 @@ import type { BodyShare } from './capacity/shared-capacity.ts'
 
 /** A body, or the reason why it is not read. */
 export type Body = Buffer<ArrayBuffer> | Unread
-export type Unread = 'too large' | 'too many chunks' | 'overloaded'
+export type Unread = 'too large' | 'too many chunks' | 'overloaded' | 'interrupted'
 
 /**
  * Reads the body of a request of the Fetch API, up to its limit.
@@ -31,7 +31,7 @@ export async function fetchedBody(
 
 /**
  * Reads the body of a request of node:http, up to its limit, and sends 100 Continue if the client expects it (RFC 9110,
- * section 10.1.1). Bytes beyond the limit are discarded.
+ * section 10.1.1). Bytes beyond the limit are discarded. A client that disconnects before the end is no error.
  * @param share counts the bytes read, and the memory of each chunk
  */
 export function socketBody(
@@ -40,7 +40,7 @@ export function socketBody(
   { bodyBytes }: HttpLimits,
   share: BodyShare,
 ): Promise<Body> {
-  return new Promise((resolve, reject) => {
+  return new Promise((resolve) => {
     if (Number(request.headers['content-length']) > bodyBytes) return resolve('too large')
     if (awaitsContinue(request)) response.writeContinue()
     let read: Buffer<ArrayBuffer>[] = []
@@ -59,7 +59,7 @@ export function socketBody(
     request.onTooManyChunks(() => refuse('too many chunks'))
     request.on('data', take)
     request.on('end', () => resolve(read.length === 1 && read[0] !== undefined ? read[0] : Buffer.concat(read)))
-    request.on('error', reject)
+    request.on('error', () => resolve('interrupted'))
   })
 }
 

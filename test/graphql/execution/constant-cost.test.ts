@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import {
   getNamedType,
   getNullableType,
+  getVariableValues,
   type GraphQLCompositeType,
   type GraphQLInputType,
   isCompositeType,
@@ -18,7 +19,6 @@ import {
 } from 'graphql'
 import { expect, test } from 'vitest'
 import { priceOperation, type QueryCost } from '../../../src/graphql/execution/cost/query-cost.ts'
-import { coerceVariables } from '../../../src/graphql/execution/prepared-operation.ts'
 import { schema } from '../../../src/graphql/schema/schema.ts'
 import { routes } from '../../../src/rest/routes.ts'
 
@@ -135,8 +135,8 @@ function costOf(text: string, variables: Readonly<Record<string, unknown>>): Que
   const document = parse(text)
   const operation = document.definitions[0] as OperationDefinitionNode
   const { cost } = priceOperation(schema, document, operation)
-  const { coerced, error } = coerceVariables(schema, operation, variables)
-  if (error !== undefined) throw error
+  const { coerced, errors } = getVariableValues(schema, operation.variableDefinitions ?? [], variables)
+  if (coerced === undefined) throw errors[0] ?? new Error('The variables cannot be coerced.')
   return typeof cost === 'function' ? cost(coerced) : cost
 }
 

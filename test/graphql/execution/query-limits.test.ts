@@ -3,7 +3,6 @@ import { getIntrospectionQuery } from 'graphql'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { defaultQueryLimits as queryBounds } from '../../../src/limits.ts'
 import type { QueryCost, QuerySize } from '../../../src/graphql/execution/cost/query-cost.ts'
-import { coerceVariables } from '../../../src/graphql/execution/prepared-operation.ts'
 import { OperationCache } from '../../../src/graphql/execution/operation-cache.ts'
 import { schema } from '../../../src/graphql/schema/schema.ts'
 import { countTokens } from '../../../src/graphql/execution/query-limits.ts'
@@ -21,7 +20,7 @@ function figuresOf(
   const cache = new OperationCache(schema, { ...queryBounds, tokens: 100_000, bytes: 1_000_000 })
   const operation = cache.prepare(source).select(operationName)
   if (operation === undefined) throw new Error(`${source} has no such operation`)
-  const { coerced } = coerceVariables(schema, operation.definition, variables)
+  const { coerced } = operation.coerce(variables)
   return { ...operation.size, ...operation.costOf(coerced ?? {}) }
 }
 

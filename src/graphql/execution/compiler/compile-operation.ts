@@ -27,10 +27,10 @@ import {
   objectOf,
   onceEach,
   nullable,
-  CompiledRun,
+  CompiledOperation,
   type OutputWriter,
 } from './output-writer.ts'
-import { enumOf, JsonText, leafOf } from './json-text.ts'
+import { enumOf, leafOf } from './json-text.ts'
 
 /** A part of the data whose JSON text is written separately from the rest. */
 export interface SeparatePart {
@@ -38,17 +38,6 @@ export interface SeparatePart {
   readonly path: readonly string[]
   /** Maps the names of enum values to their texts in the part. */
   readonly wordOf: (name: string) => string
-}
-
-/** An operation whose fields, arguments and types are resolved. */
-export interface CompiledOperation {
-  /** Number of its fields. */
-  readonly fields: number
-  /**
-   * Writes the data, with null in place of the separate part. Rejects at the first failure, from which only graphql-js can
-   * derive the response.
-   */
-  readonly run: (rootValue: unknown, context: unknown, variables: CompiledRun['variables']) => Promise<JsonText>
 }
 
 const wholeData: SeparatePart = { path: [], wordOf: (name) => name }
@@ -72,17 +61,7 @@ export function compileOperation(
   try {
     const compiler = new Compiler(schema, fieldCollector(schema, document, isIncluded), part.wordOf)
     const write = compiler.object(root, [operation.selectionSet], part.path)
-    return {
-      fields: compiler.fields,
-      run: async (rootValue, context, variables) => {
-        const run = new CompiledRun(context, variables)
-        const text = write(rootValue, run)
-        await run.settled()
-        const json = new JsonText(text.toString(), run.part?.toString() ?? null)
-        run.forget()
-        return json
-      },
-    }
+    return new CompiledOperation(compiler.fields, write)
   } catch (error) {
     if (error instanceof NotCompilable) return null
     throw error

@@ -1,18 +1,5 @@
 import type { ExecutionResult, GraphQLEnumType, GraphQLFormattedError, GraphQLLeafType } from 'graphql'
-import { type OutputWriter, Unexpected } from './output-writer.ts'
-
-/** Data of a result as JSON text, written by a compiled operation. */
-export class JsonText {
-  /** @param part JSON text of the separate part; null if there is none */
-  constructor(
-    readonly text: string,
-    readonly part: string | null,
-  ) {}
-
-  toJSON(): unknown {
-    return JSON.parse(this.text)
-  }
-}
+import { JsonText, type OutputWriter, Unexpected } from './output-writer.ts'
 
 /** A result whose errors may be formatted already. */
 type SentResult = Omit<ExecutionResult, 'errors'> & {

@@ -1,7 +1,7 @@
 import { type FieldNode, getArgumentValues, type GraphQLField } from 'graphql'
 
 /** JSON text, complete or assembled at the end of the run. */
-export type OutputText = string | Place | Pieces
+export type OutputText = string | Pieces
 
 /** Writes the JSON text of a resolved value. */
 export type OutputWriter = (value: unknown, run: CompiledRun) => OutputText
@@ -24,39 +24,69 @@ export class Unexpected extends Error {
   override readonly name = 'Unexpected'
 }
 
-/** Placeholder of a text that is not yet written. */
-class Place {
-  text: OutputText = ''
+/** Data of a result as JSON text, written by a compiled operation. */
+export class JsonText {
+  /** @param part JSON text of the separate part; null if there is none */
+  constructor(
+    readonly text: string,
+    readonly part: string | null,
+  ) {}
 
-  toString(): string {
-    return (this.text = this.text.toString())
+  toJSON(): unknown {
+    return JSON.parse(this.text)
   }
 }
 
-/** Text in pieces, some of which may be placeholders. */
+/** An operation whose fields, arguments and types are resolved. */
+export class CompiledOperation {
+  /**
+   * @param fields number of its fields
+   * @param write writes the data
+   */
+  constructor(
+    readonly fields: number,
+    readonly write: OutputWriter,
+  ) {}
+
+  /**
+   * Writes the data, with null in place of the separate part. Rejects at the first failure, from which only graphql-js can
+   * derive the response.
+   */
+  async run(rootValue: unknown, context: unknown, variables: CompiledRun['variables']): Promise<JsonText> {
+    const run = new CompiledRun(context, variables)
+    const text = this.write(rootValue, run)
+    await run.settled()
+    const json = new JsonText(text.toString(), run.part?.toString() ?? null)
+    // References to the run may outlive it.
+    run.written.clear()
+    run.part = null
+    return json
+  }
+}
+
+/** Text in pieces, some of which are written later in the run. */
 class Pieces {
-  #pieces: readonly OutputText[] | string
+  #text: string | null = null
 
   constructor(
-    pieces: readonly OutputText[],
+    public pieces: OutputText[],
     readonly begin: string,
     readonly separator: string,
     readonly end: string,
-  ) {
-    this.#pieces = pieces
-  }
+  ) {}
 
   /** Returns the whole text. It is assembled once, even if it occurs in many places; its pieces can be collected then. */
   toString(): string {
-    if (typeof this.#pieces !== 'string') this.#pieces = this.begin + this.#pieces.join(this.separator) + this.end
-    return this.#pieces
+    if (this.#text === null) {
+      this.#text = this.begin + this.pieces.join(this.separator) + this.end
+      this.pieces = []
+    }
+    return this.#text
   }
 }
 
-/** The state of one execution: context, variables, texts written so far and pending promises. */
+/** The state of one run: context, variables, texts written so far and pending promises. */
 export class CompiledRun {
-  readonly context: unknown
-  readonly variables: Readonly<Record<string, unknown>>
   /** Texts written in this run, by writer and value. */
   readonly written = new Map<OutputWriter, Map<unknown, OutputText>>()
   /** Text of the separate part. */
@@ -65,38 +95,30 @@ export class CompiledRun {
   #settled: (() => void) | null = null
   #failed: ((error: unknown) => void) | null = null
 
-  constructor(context: unknown, variables: Readonly<Record<string, unknown>>) {
-    this.context = context
-    this.variables = variables
-  }
+  constructor(
+    readonly context: unknown,
+    readonly variables: Readonly<Record<string, unknown>>,
+  ) {}
 
-  /** Returns the placeholder of a promise's text, which is written when the promise resolves. */
-  later(promise: Promise<unknown>, write: OutputWriter): Place {
-    const place = new Place()
+  /** Adds a piece that is written when its promise resolves. */
+  later(promise: Promise<unknown>, write: OutputWriter, pieces: OutputText[]): void {
+    const place = pieces.push('') - 1
     this.#pending++
     promise
       .then((value) => {
-        place.text = write(value, this)
+        pieces[place] = write(value, this)
         if (--this.#pending === 0) this.#settled?.()
       })
       .catch((error: unknown) => this.#failed?.(error))
-    return place
   }
 
   /** Resolves when no promise is pending; rejects with the first failure without waiting for the others. */
-  settled(): Promise<void> {
+  settled(): Promise<void> | null {
+    if (this.#pending === 0) return null
     return new Promise((resolve, reject) => {
       this.#settled = resolve
       this.#failed = reject
-      if (this.#pending === 0) resolve()
     })
-  }
-
-  /** Releases the texts of the run, since references to the run may outlive it. */
-  forget(): void {
-    this.written.clear()
-    this.part = null
-    this.#settled = this.#failed = null
   }
 }
 
@@ -129,7 +151,13 @@ export function objectOf(fields: readonly CompiledField[]): OutputWriter {
           : resolve(source, args ?? getArgumentValues(definition, node, run.variables), run.context)
       // The default resolver calls a method with the arguments of a resolver, including `info`.
       if (resolve === null && typeof value === 'function') throw new Unexpected()
-      const written = value instanceof Promise ? run.later(value, write) : write(value, run)
+      if (value instanceof Promise) {
+        ;(pieces ??= []).push(text)
+        run.later(value, write, pieces)
+        text = ''
+        continue
+      }
+      const written = write(value, run)
       if (typeof written === 'string') text += written
       else {
         ;(pieces ??= []).push(text, written)
@@ -161,12 +189,16 @@ export function listOf(writeItem: OutputWriter): OutputWriter {
     const items: OutputText[] = []
     let isWhole = true
     for (const item of value as unknown[]) {
-      const text = item instanceof Promise ? run.later(item, writeItem) : writeItem(item, run)
+      if (item instanceof Promise) {
+        isWhole = false
+        run.later(item, writeItem, items)
+        continue
+      }
+      const text = writeItem(item, run)
       if (typeof text !== 'string') isWhole = false
       items.push(text)
     }
-    const list = new Pieces(items, '[', ',', ']')
-    return isWhole ? list.toString() : list
+    return isWhole ? `[${items.join(',')}]` : new Pieces(items, '[', ',', ']')
   }
 }
 

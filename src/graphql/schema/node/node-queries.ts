@@ -51,7 +51,7 @@ async function vaultOfId(context: Context, { vault, at }: VaultId): Promise<Vaul
 async function positionsOfId(context: Context, object: VaultId): Promise<readonly PositionRow[]> {
   if (object.at === null) return (await loadPositions(context, object.vault, null)) ?? []
   const vault = await vaultOfId(context, object)
-  return vault === undefined ? [] : loadPositionsOf(vault, context)
+  return vault === undefined ? [] : loadPositionsOf(vault, null, context)
 }
 
 builder.queryFields((t) => ({

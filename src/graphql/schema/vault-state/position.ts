@@ -15,9 +15,10 @@ const loadMarkState = createLoader('mark states', (database, addresses: readonly
   readMarkStates(database, addresses, ts),
 )
 
-/** Loads the positions of a vault at its moment, in the order of its newest mark then. */
+/** Resolves the positions of a vault at its moment, in the order of its newest mark then. */
 export async function loadPositionsOf(
   { address, moment }: VaultRow,
+  _: unknown,
   context: Context,
 ): Promise<readonly PositionRow[]> {
   if (moment === null) return (await loadPositions(context, address, null)) ?? []

@@ -19,7 +19,6 @@ import {
 } from 'graphql'
 import { describe, expect, test } from 'vitest'
 import { resultText } from '../../../../src/graphql/execution/compiler/json-text.ts'
-import { coerceVariables } from '../../../../src/graphql/execution/prepared-operation.ts'
 import { OperationCache } from '../../../../src/graphql/execution/operation-cache.ts'
 import { defaultQueryLimits } from '../../../../src/limits.ts'
 import { schema as ownSchema } from '../../../../src/graphql/schema/schema.ts'
@@ -245,8 +244,7 @@ const noLimits = { ...defaultQueryLimits, depth: 1_000, cost: 1e12 }
 async function executeCompiled(args: ExecutionArgs): Promise<ExecutionResult> {
   const source = args.document.loc?.source.body ?? ''
   const operation = caches.get(args.schema)?.prepare(source).select(args.operationName)
-  const { coerced } =
-    operation === undefined ? {} : coerceVariables(args.schema, operation.definition, args.variableValues)
+  const { coerced } = operation === undefined ? {} : operation.coerce(args.variableValues)
   const compiled = coerced === undefined ? null : operation?.compiledFor(coerced)
   if (compiled == null || coerced === undefined) return execute(args)
   counts.compiled++

@@ -1,4 +1,48 @@
-import { Histogram } from 'prom-client'
+import { Histogram, type Registry } from 'prom-client'
+import type { AnsweredRequest } from '../middleware/tracing.ts'
+
+/** Metrics that each request counts. */
+export interface RequestMetrics {
+  readonly onAnswered: (request: Pick<AnsweredRequest, 'route' | 'status' | 'milliseconds'>) => void
+  readonly onStatement: (name: string, seconds: number, isDone: boolean) => void
+  readonly onBatch: (loader: string, keys: number) => void
+}
+
+/** Bucket limits in seconds, from a cached response, through one that takes a few statements, to the deadline. */
+const secondsBuckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+/** Bucket limits in keys, from one vault to the maximum number of list items, nested once. */
+const keysBuckets = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000]
+
+/** Creates the metrics that each request counts: requests, statements and batches of loaders. */
+export function requestMetrics(registers: Registry[]): RequestMetrics {
+  const requests = new TalliedHistogram({
+    name: 'vault_gateway_http_request_duration_seconds',
+    help: 'Time from a request to the last byte of its answer, by route and status; status "none": the client went before.',
+    labelNames: ['route', 'status'],
+    buckets: secondsBuckets,
+    registers,
+  })
+  const statements = new TalliedHistogram({
+    name: 'vault_gateway_statement_duration_seconds',
+    help: 'Time of a statement that an answer reads by, its wait for a connection included; outcome "failed": or given up.',
+    labelNames: ['statement', 'outcome'],
+    buckets: secondsBuckets,
+    registers,
+  })
+  const batches = new TalliedHistogram({
+    name: 'vault_gateway_loader_batch_size',
+    help: 'How many keys a loader reads at once.',
+    labelNames: ['loader'],
+    buckets: keysBuckets,
+    registers,
+  })
+  return {
+    onAnswered: ({ route, status, milliseconds }) =>
+      requests.tally(milliseconds / 1000, route, status === null ? 'none' : String(status)),
+    onStatement: (statement, seconds, isDone) => statements.tally(seconds, statement, isDone ? 'done' : 'failed'),
+    onBatch: (loader, keys) => batches.tally(keys, loader),
+  }
+}
 
 /** Counts of the values of one combination of labels. */
 interface Tally {
@@ -22,13 +66,13 @@ interface HistogramValues {
   }[]
 }
 
-export interface HistogramOptions {
+interface HistogramOptions {
   readonly name: string
   readonly help: string
   readonly labelNames: readonly string[]
   /** Limits of the buckets, ascending; each belongs to its bucket. */
   readonly buckets: readonly number[]
-  readonly registers: ConstructorParameters<typeof Histogram>[0]['registers'] & object
+  readonly registers: Registry[]
 }
 
 /**
@@ -36,7 +80,7 @@ export interface HistogramOptions {
  * library's own `observe` looks its bucket up by the limit as a property's name, which takes 2 us: a request is counted
  * two to six times, and a cached response takes 30.
  */
-export class TalliedHistogram extends Histogram {
+class TalliedHistogram extends Histogram {
   readonly #options: HistogramOptions
   readonly #tallies = new Map<string, Tally>()
 
