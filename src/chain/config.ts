@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { Address } from '../domain/address.ts'
 import { maxUnixTime } from '../limits.ts'
 import { BadChainConfig } from './errors.ts'
-import { address, priceSource } from './price-config.ts'
+import { addressField as address, priceSource } from './price-config.ts'
 
 /**
  * Address of Multicall3 on most chains.

@@ -1,7 +1,6 @@
 import { type Address, getAddress, type Hex } from 'viem'
 import { type Header, type ChainLog, sortLogs } from './rpc/block.ts'
-import { readAllLogs } from './rpc/all-logs.ts'
-import { mayHaveLogsOf, mayMatch } from './rpc/bloom.ts'
+import { mayHaveLogsOf, mayMatch, readAllLogs } from './rpc/bloom.ts'
 import { BlockState } from './rpc/multicall.ts'
 import { groupBy, inChunks } from './rpc/arrays.ts'
 import type { Holdings } from './positions/holdings.ts'

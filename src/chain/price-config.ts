@@ -48,7 +48,7 @@ export function feedOf(price: Exclude<PriceSource, 'stable'>): FeedSource | null
 }
 
 /** Parses an address. */
-export const address = z.string().transform((text, context) => {
+export const addressField = z.string().transform((text, context) => {
   try {
     return toAddress(text)
   } catch (error) {
@@ -57,9 +57,9 @@ export const address = z.string().transform((text, context) => {
   }
 })
 
-const pools = z.array(address).min(1).max(2)
+const pools = z.array(addressField).min(1).max(2)
 const poolSource = z.strictObject({ pools, twapSeconds: z.number().int().min(1).max(604_800).optional() })
-const feedSource = z.strictObject({ feed: address, maxAgeSeconds: z.number().int().min(1).max(31_536_000) })
+const feedSource = z.strictObject({ feed: addressField, maxAgeSeconds: z.number().int().min(1).max(31_536_000) })
 /** Parses the price of a token. */
 export const priceSource = z
   .union([
@@ -67,7 +67,7 @@ export const priceSource = z
     pools,
     poolSource,
     feedSource,
-    z.strictObject({ sameAs: address }),
+    z.strictObject({ sameAs: addressField }),
     z.strictObject({
       source: z.union([poolSource, feedSource]),
       second: z.union([poolSource, feedSource]),

@@ -14,7 +14,7 @@ import { VaultKinds } from './vaults/vault-kinds.ts'
 import { nftPositions, readIsSlipstream } from './venues/nft-positions.ts'
 import { poolPositions } from './venues/pool-positions.ts'
 import { Pools } from './venues/pools.ts'
-import { readPoolManager, v4Positions } from './venues/v4-positions.ts'
+import { readPoolManager, v4Positions } from './venues/v4/v4-positions.ts'
 import type { Venue } from './venues/venue.ts'
 import { Venues } from './venues/venues.ts'
 

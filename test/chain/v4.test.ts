@@ -82,7 +82,7 @@ describeOnChain('positions of Uniswap v4', () => {
     held.push({ from: await chain.head(), ids })
   }
 
-  async function tickOf({ currency0 }: PoolKey, spacing: number): Promise<number> {
+  function tickOf({ currency0 }: PoolKey, spacing: number): number {
     const raw = Math.log(currency0 === protocol.usdc.address ? 1e18 / 2_000e6 : 2_000e6 / 1e18) / Math.log(1.0001)
     return Math.round(raw / spacing) * spacing
   }
@@ -92,8 +92,8 @@ describeOnChain('positions of Uniswap v4', () => {
     const [, , alice] = chain.accounts as [Address, Address, Address]
     const calls = v4CallsOf(v4.manager, vault.address)
     const database = await emptyDatabase()
-    const range = async (key: PoolKey, width: number): Promise<[number, number]> => {
-      const tick = await tickOf(key, key.tickSpacing)
+    const range = (key: PoolKey, width: number): [number, number] => {
+      const tick = tickOf(key, key.tickSpacing)
       return [tick - width, tick + width]
     }
     const funds = [calls.fund(protocol.usdc, usdc(20_000)), calls.fund(protocol.weth, weth(10))]
@@ -101,10 +101,10 @@ describeOnChain('positions of Uniswap v4', () => {
     await chain.block(vault.deposit(alice, usdc(200_000)), protocol.mint(vault.address, protocol.weth, weth(90)))
     const first = await v4.nextId()
     const [one, two, three, four] = [first, first + 1n, first + 2n, first + 3n]
-    await chain.block(vault.run(...funds, calls.mint(plain, await range(plain, 600), 10n ** 14n)))
+    await chain.block(vault.run(...funds, calls.mint(plain, range(plain, 600), 10n ** 14n)))
     await holds(one)
     await trade()
-    const [, payable] = calls.mint(ofCoin, await range(ofCoin, 1_200), 2n * 10n ** 13n)
+    const [, payable] = calls.mint(ofCoin, range(ofCoin, 1_200), 2n * 10n ** 13n)
     await chain.block(
       vault.run(calls.fund(protocol.usdc, usdc(20_000))),
       vault.callOf(vault.owner, 'runWith', v4.manager, weth(15), payable),
@@ -114,7 +114,7 @@ describeOnChain('positions of Uniswap v4', () => {
     await trade()
     await chain.mine(4)
     await applyChain(database, json)
-    await chain.block(vault.run(...funds, calls.mint(hooked, await range(hooked, 400), 10n ** 13n)))
+    await chain.block(vault.run(...funds, calls.mint(hooked, range(hooked, 400), 10n ** 13n)))
     await holds(one, two, three)
     await trade()
     await chain.block(
@@ -139,7 +139,7 @@ describeOnChain('positions of Uniswap v4', () => {
     await applyChain(database, json)
     await chain.block(
       v4.swap(hooked, protocol.usdc, usdc(50_000)),
-      vault.run(calls.burn(hooked, three), ...funds, calls.mint(plain, await range(plain, 60), 10n ** 13n)),
+      vault.run(calls.burn(hooked, three), ...funds, calls.mint(plain, range(plain, 60), 10n ** 13n)),
     )
     await holds(one, two, four)
     await trade()
@@ -213,7 +213,7 @@ describeOnChain('positions of Uniswap v4', () => {
   }
 
   test('tell their changes, with the amounts that the PoolManager has answered', async () => {
-    const told = changes().map(({ type, positionId }) => [type, Number(positionId?.split(':')[1])])
+    const told = changes().map(({ type, positionId }) => [type, Number(positionId.split(':')[1])])
     expect(told).toEqual([
       ['plant', 1],
       ['plant', 2],
@@ -239,11 +239,11 @@ describeOnChain('positions of Uniswap v4', () => {
         ({ logIndex }) => logIndex === event.logIndex,
       ) as ToldModification
       const { principal, fees, number } = modification
-      const moved = event.type === 'harvest' ? fees : principal.map((amount) => (amount < 0n ? -amount : amount))
+      const [moved0, moved1] = event.type === 'harvest' ? fees : principal
       const [token0, token1] = tokensOf(poolOf(number))
       const worth = observer.worth(await pricesAt(event.block), [
-        [token0, moved[0] ?? 0n],
-        [token1, moved[1] ?? 0n],
+        [token0, moved0 < 0n ? -moved0 : moved0],
+        [token1, moved1 < 0n ? -moved1 : moved1],
       ])
       const { amountUsd } = event as { amountUsd?: string }
       amounts.push([worth.toFixed(), amountUsd])

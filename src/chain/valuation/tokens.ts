@@ -80,7 +80,9 @@ export async function readTokens(
 ): Promise<Tokens> {
   const decimals = await Promise.all(
     tokens.map((token) =>
-      isCoin(token) ? coinDecimals : newest.read(contractCall(tokenAbi, token.address, 'decimals', [])),
+      isCoin(token)
+        ? Promise.resolve(coinDecimals)
+        : newest.read(contractCall(tokenAbi, token.address, 'decimals', [])),
     ),
   )
   const quotes = new Map(

@@ -41,25 +41,25 @@ export function nftTransfers({ address, prefix }: NftContract) {
     topicsOf,
     idOf: (number: bigint): string => `${prefix}${number}`,
     has: (id: string): boolean => id.startsWith(prefix) && /^\d+$/.test(id.slice(prefix.length)),
-    readMove({ topics, data }: Pick<ChainLog, 'topics' | 'data'>): PositionChange {
+    readMove: ({ topics, data }: Pick<ChainLog, 'topics' | 'data'>): PositionChange => {
       const { args } = decodeEventLog({ abi: nftAbi, topics: topics as [Hex, ...Hex[]], data })
       return { kind: 'moved', id: `${prefix}${args.tokenId}`, from: args.from, to: args.to }
     },
-    movesOf(owners: readonly Address[]): LogFilter[] {
+    movesOf: (owners: readonly Address[]): LogFilter[] => {
       const padded = owners.map((owner) => padHex(owner, { size: 32 }))
       return inChunks(padded, maxTopics).flatMap((some): LogFilter[] => [
         { address, topics: [nftTransferTopic, some] },
         { address, topics: [nftTransferTopic, null, some] },
       ])
     },
-    creationsOf(ids: readonly string[]): LogFilter[] {
+    creationsOf: (ids: readonly string[]): LogFilter[] => {
       const nobody = padHex(zeroAddress, { size: 32 })
       return inChunks(topicsOf(ids), maxTopics).map((some) => ({
         address,
         topics: [nftTransferTopic, nobody, null, some],
       }))
     },
-    async count(state: BlockState, owner: Address): Promise<number> {
+    count: async (state: BlockState, owner: Address): Promise<number> => {
       return Number(await state.readIfThere(contractCall(nftAbi, address, 'balanceOf', [owner]), 0n))
     },
   }

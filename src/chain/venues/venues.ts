@@ -50,14 +50,14 @@ export class Venues {
   }
 
   async locate(state: BlockState, ids: readonly string[]): Promise<void> {
-    await Promise.all(
-      this.all.map((venue) =>
+    const located = this.all.flatMap(
+      (venue) =>
         venue.locate?.(
           state,
           ids.filter((id) => venue.has(id)),
-        ),
-      ),
+        ) ?? [],
     )
+    await Promise.all(located)
   }
 
   readStored(state: BlockState, id: string): Promise<StoredPosition | null> {

@@ -47,7 +47,7 @@ export async function observeV4(chain: TestChain, v4: Pick<V4, 'poolManager' | '
   const helper = await chain.deploy(deployer, artifacts.creationOf(artifacts.v4Payout))
   const code = (await chain.client.getCode({ address: helper })) as Hex
   return {
-    /** What each position would pay one after another, and the balances after it. */
+    /** The amounts that each position would pay, one after another, and the balances after it. */
     async takeAll(
       vault: Address,
       ids: readonly bigint[],

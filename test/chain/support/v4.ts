@@ -78,7 +78,7 @@ export async function deployV4(chain: TestChain, protocol: Protocol) {
   const createPool = async (
     base: readonly [TestToken, bigint],
     quote: readonly [TestToken, bigint],
-    { fee = 500, tickSpacing = 10, hooks = zeroAddress as Address } = {},
+    { fee = 500, tickSpacing = 10, hooks = zeroAddress }: Partial<Pick<PoolKey, 'fee' | 'tickSpacing' | 'hooks'>> = {},
   ): Promise<PoolKey> => {
     const [[token0, units0], [token1, units1]] = sorted([base, quote])
     const key = { currency0: token0.address, currency1: token1.address, fee, tickSpacing, hooks }

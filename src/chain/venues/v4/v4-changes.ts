@@ -1,10 +1,10 @@
 import { type Address, decodeEventLog, type Hex, isAddressEqual, parseAbi, toEventSelector } from 'viem'
-import { NodeFault } from '../errors.ts'
-import { readGaplessLogs } from '../rpc/all-logs.ts'
-import type { ChainLog } from '../rpc/block.ts'
-import { amountsOf, type Amounts, feesOf, type PoolPrice } from './liquidity-math.ts'
+import { NodeFault } from '../../errors.ts'
+import { readGaplessLogs } from '../../rpc/bloom.ts'
+import type { ChainLog } from '../../rpc/block.ts'
+import { amountsOf, type Amounts, feesOf, type PoolPrice } from '../liquidity-math.ts'
 import { readV4Account, readV4Range, type V4Account, type V4Place, type V4Range } from './v4-pool.ts'
-import type { ChangeStates } from './venue.ts'
+import type { ChangeStates } from '../venue.ts'
 
 const modifyEvent = parseAbi([
   'event ModifyLiquidity(bytes32 indexed id, address indexed sender, int24 tickLower, int24 tickUpper, int256 liquidityDelta, bytes32 salt)',
@@ -39,7 +39,7 @@ interface Bounds {
   readonly after: V4Account & V4Range
 }
 
-/** What happened to a pool in a block: other prices or fee growth, and changes of one position. */
+/** The events of a pool in a block: other prices or fee growth, and changes of one position. */
 interface PoolBlock {
   readonly growths: readonly { readonly logIndex: number; readonly price: PoolPrice | null }[]
   readonly changes: readonly { readonly logIndex: number; readonly liquidity: bigint }[]

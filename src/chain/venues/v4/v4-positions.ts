@@ -1,13 +1,12 @@
-import { LRUCache } from 'lru-cache'
 import { type Address, getAddress, padHex, parseAbi, zeroAddress } from 'viem'
-import { inChunks } from '../rpc/arrays.ts'
-import { type BlockState, contractCall } from '../rpc/multicall.ts'
-import { amountsOf, type Amounts, feesOf } from './liquidity-math.ts'
-import { maxTopics, type NftContract, nftTransfers, nftTransferTopic } from './nft-transfers.ts'
-import { rangePrices } from './pool.ts'
+import { inChunks } from '../../rpc/arrays.ts'
+import { type BlockState, contractCall } from '../../rpc/multicall.ts'
+import { amountsOf, type Amounts, feesOf } from '../liquidity-math.ts'
+import { maxTopics, type NftContract, nftTransfers, nftTransferTopic } from '../nft-transfers.ts'
+import { rangePrices } from '../pool.ts'
 import { modifyTopic, readModification, v4ChangeAmounts } from './v4-changes.ts'
 import { readV4Account, readV4Range, type V4Place, v4PoolId, type V4PoolKey } from './v4-pool.ts'
-import type { PositionTerms, StoredPosition, Venue } from './venue.ts'
+import type { PositionTerms, StoredPosition, Venue } from '../venue.ts'
 
 const managerAbi = parseAbi([
   'struct PoolKey { address currency0; address currency1; uint24 fee; int24 tickSpacing; address hooks; }',
@@ -48,7 +47,7 @@ export function readPoolManager(state: BlockState, manager: Address): Promise<Ad
  */
 export function v4Positions({ address: manager, prefix, poolManager }: V4Manager): Venue {
   const nfts = nftTransfers({ address: manager, prefix })
-  const terms = new LRUCache<string, V4Terms>({ max: maxRemembered })
+  const terms = new Map<string, V4Terms>()
 
   /** Reads the terms of a position, which never change; null where it doesn't exist. */
   const readTerms = async (state: BlockState, id: string): Promise<V4Terms | null> => {
@@ -62,6 +61,8 @@ export function v4Positions({ address: manager, prefix, poolManager }: V4Manager
     const { currency0: token0, currency1: token1, fee: feeTier } = key
     const place = { poolManager, poolId: v4PoolId(key), owner: manager, number, ticks }
     const read = { token0, token1, feeTier, ticks, place, ...refusalOf(id, key) }
+    const [oldest] = terms.keys()
+    if (terms.size >= maxRemembered && oldest !== undefined) terms.delete(oldest)
     terms.set(id, read)
     return read
   }

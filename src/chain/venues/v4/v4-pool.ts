@@ -9,9 +9,9 @@ import {
   parseAbi,
   parseAbiParameters,
 } from 'viem'
-import { ContractMismatch } from '../errors.ts'
-import { type BlockState, contractCall } from '../rpc/multicall.ts'
-import { type Amounts, growthInside, type PoolPrice, type TickRange } from './liquidity-math.ts'
+import { ContractMismatch } from '../../errors.ts'
+import { type BlockState, contractCall } from '../../rpc/multicall.ts'
+import { type Amounts, growthInside, type PoolPrice, type TickRange } from '../liquidity-math.ts'
 
 /**
  * Storage of the PoolManager of Uniswap v4, which has no other functions to read pools by.
