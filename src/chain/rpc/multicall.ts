@@ -8,7 +8,7 @@ import {
   encodeFunctionData,
   type Hex,
 } from 'viem'
-import { aggregate, type AggregatedResults, type CallResult } from './aggregate.ts'
+import { aggregate, type AggregatedResults, type CallResult } from './calls/aggregate.ts'
 import type { Header } from './block.ts'
 import { NodeFault, ContractMismatch } from '../errors.ts'
 import { confirmations, contractExists } from './contract-existence.ts'

@@ -9,8 +9,8 @@ import {
   numberToHex,
   toFunctionSelector,
 } from 'viem'
-import { NodeFault } from '../errors.ts'
-import type { Node } from './node.ts'
+import { NodeFault } from '../../errors.ts'
+import type { Node } from '../node.ts'
 
 const functionName = 'aggregate3'
 
