@@ -56,7 +56,7 @@ export function where<Value>(read: Read<Value>, isUsual: (value: Value) => boole
 }
 
 /** Returns a reader of a string. The text must have no escapes. */
-export function quotedReader<Value>(convert: (text: string) => Value): Read<Value> {
+export function quoted<Value>(convert: (text: string) => Value): Read<Value> {
   return (cursor) => {
     pass(cursor, quote)
     const end = cursor.text.indexOf('"', cursor.at)
@@ -68,7 +68,7 @@ export function quotedReader<Value>(convert: (text: string) => Value): Read<Valu
 }
 
 /** Returns a reader of a whole number. */
-export function integerReader(min: number, max: number): Read<number> {
+export function integer(min: number, max: number): Read<number> {
   return (cursor) => {
     const { text } = cursor
     const isNegative = passes(cursor, minus)
@@ -86,7 +86,7 @@ export function integerReader(min: number, max: number): Read<number> {
 }
 
 /** Returns a reader of an array. */
-export function listReader<Value>(read: Read<Value>): Read<Value[]> {
+export function listOf<Value>(read: Read<Value>): Read<Value[]> {
   return (cursor) => {
     const list: Value[] = []
     pass(cursor, openList)
@@ -97,9 +97,6 @@ export function listReader<Value>(read: Read<Value>): Read<Value[]> {
     return list
   }
 }
-
-/** Fields of an object that were found. */
-type Found<Value> = { readonly [Key in keyof Value]-?: Value[Key] }
 
 /** Returns a reader of an object with any keys. */
 export function entriesOf<Value>(readKey: Read<string>, read: Read<Value>): Read<Record<string, Value>> {
@@ -125,34 +122,32 @@ type Fields<Value> = {
   readonly [Key in Exclude<keyof Value, OptionalKeys<Value>>]: Read<Value[Key]>
 } & { readonly [Key in OptionalKeys<Value>]-?: Optional<Exclude<Value[Key], undefined>> }
 
-/**
- * Returns a reader of an object with these fields and no others, in any order.
- * @param make creates the object of its fields, which are undefined where they may be absent and are: by a literal, since an object that is
- *   filled by its keys' names is slow in whatever reads it later
- */
-export function objectReader<Value extends object>(
-  fields: Fields<Value>,
-  make: (found: Found<Value>) => Value,
-): Read<Value> {
+/** Returns a reader of an object with these fields and no others, in any order. */
+export function objectOf<Value extends object>(fields: Fields<Value>): Read<Value> {
   const all = Object.entries<Read<unknown> | Optional<unknown>>(fields).map(([key, field]) => {
     const isOptional = typeof field !== 'function'
     return { key, label: `"${key}"`, isOptional, read: isOptional ? field.read : field }
   })
   return (cursor) => {
-    const found: Record<string, unknown> = {}
+    const values = new Array<unknown>(all.length)
     pass(cursor, open)
     let at = 0
     do {
       at = fieldHere(cursor, all, at)
-      const field = all[at++]
-      if (field === undefined || found[field.key] !== undefined) throw unusual
+      const field = all[at]
+      if (field === undefined || values[at] !== undefined) throw unusual
       pass(cursor, colon)
-      found[field.key] = field.read(cursor)
+      values[at++] = field.read(cursor)
     } while (passes(cursor, comma))
     pass(cursor, close)
-    if (all.some(({ key, isOptional }) => !isOptional && found[key] === undefined)) throw unusual
+    const object: Record<string, unknown> = {}
+    for (let index = 0; index < all.length; index++) {
+      const { key, isOptional } = all[index] as (typeof all)[number]
+      if (values[index] !== undefined) object[key] = values[index]
+      else if (!isOptional) throw unusual
+    }
     // Its fields have the types of their readers.
-    return make(found as Found<Value>)
+    return object as Value
   }
 }
 

@@ -4,17 +4,7 @@ import type { Range } from '../../domain/position.ts'
 import { maxUnixTime } from '../../limits.ts'
 import { type DecimalBounds, plainDecimal } from './decimal-text.ts'
 import { type MarkFact, maxFeeTier, maxInt32, maxNameCharacters, priceBounds, usdBounds } from './fact.ts'
-import {
-  entriesOf,
-  integerReader,
-  listReader,
-  objectReader,
-  optional,
-  quotedReader,
-  readWhole,
-  required,
-  where,
-} from './usual-json.ts'
+import { entriesOf, integer, listOf, objectOf, optional, quoted, readWhole, required, where } from './usual-json.ts'
 
 type MarkPosition = MarkFact['positions'][number]
 
@@ -30,71 +20,48 @@ export function readUsualMark(bytes: Buffer): MarkFact | null {
 }
 
 const name = where(
-  quotedReader((text) => text),
+  quoted((text) => text),
   (text) => text.length <= maxNameCharacters && /^[\x20-\x7e]+$/.test(text),
 )
 const usd = decimal(usdBounds)
 const price = decimal(priceBounds)
-const tick = integerReader(-maxInt32, maxInt32)
+const tick = integer(-maxInt32, maxInt32)
 
-const prices = objectReader<Range<Decimal>>(
-  { lower: price, upper: price, current: price },
-  ({ lower, upper, current }) => ({ lower, upper, current }),
-)
-const ticks = objectReader<Range<number>>({ lower: tick, upper: tick, current: tick }, ({ lower, upper, current }) => ({
-  lower,
-  upper,
-  current,
-}))
-const pool = objectReader<MarkPosition['pool']>(
-  { a: name, b: name, venue: name, feeTier: integerReader(0, maxFeeTier) },
-  ({ a, b, venue, feeTier }) => ({ a, b, venue, feeTier }),
-)
+const prices = objectOf<Range<Decimal>>({ lower: price, upper: price, current: price })
+const ticks = objectOf<Range<number>>({ lower: tick, upper: tick, current: tick })
 
-const position = objectReader<MarkPosition>(
-  {
-    id: name,
-    pool,
-    range: where(prices, ({ lower, upper }) => lower.lessThanOrEqualTo(upper)),
-    ticks: optional(where(ticks, ({ lower, upper }) => lower <= upper)),
-    pendingRewardsUsd: usd,
-  },
-  ({ id, pool, range, ticks, pendingRewardsUsd }) =>
-    ticks === undefined ? { id, pool, range, pendingRewardsUsd } : { id, pool, range, ticks, pendingRewardsUsd },
-)
+const position = objectOf<MarkPosition>({
+  id: name,
+  pool: objectOf<MarkPosition['pool']>({ a: name, b: name, venue: name, feeTier: integer(0, maxFeeTier) }),
+  range: where(prices, ({ lower, upper }) => lower.lessThanOrEqualTo(upper)),
+  ticks: optional(where(ticks, ({ lower, upper }) => lower <= upper)),
+  pendingRewardsUsd: usd,
+})
 
-const fees = objectReader<NonNullable<MarkFact['fees']>>(
-  { contributedUsd: usd, withdrawnUsd: usd, taxedUsd: usd, highWaterUsd: usd },
-  ({ contributedUsd, withdrawnUsd, taxedUsd, highWaterUsd }) => ({
-    contributedUsd,
-    withdrawnUsd,
-    taxedUsd,
-    highWaterUsd,
-  }),
-)
+const fees = objectOf<NonNullable<MarkFact['fees']>>({
+  contributedUsd: usd,
+  withdrawnUsd: usd,
+  taxedUsd: usd,
+  highWaterUsd: usd,
+})
 
-const usualMark = objectReader<MarkFact>(
-  {
-    kind: quotedReader((text) => required(text === 'mark' ? text : null)),
-    ts: integerReader(0, maxUnixTime),
-    vault: quotedReader(address),
+const usualMark = where(
+  objectOf<MarkFact>({
+    kind: quoted((text) => required(text === 'mark' ? text : null)),
+    ts: integer(0, maxUnixTime),
+    vault: quoted(address),
     valueUsd: usd,
     prices: entriesOf(name, price),
-    positions: where(listReader(position), (all) => new Set(all.map(({ id }) => id)).size === all.length),
+    positions: where(listOf(position), (all) => new Set(all.map(({ id }) => id)).size === all.length),
     fees: optional(fees),
     highWaterValueUsd: optional(usd),
-  },
-  ({ ts, vault, valueUsd, prices, positions, fees, highWaterValueUsd }) => {
-    const mark = { kind: 'mark' as const, ts, vault, valueUsd, prices, positions }
-    if (fees !== undefined && highWaterValueUsd !== undefined) return required<MarkFact>(null)
-    if (fees !== undefined) return { ...mark, fees }
-    return highWaterValueUsd === undefined ? mark : { ...mark, highWaterValueUsd }
-  },
+  }),
+  (mark) => mark.fees === undefined || mark.highWaterValueUsd === undefined,
 )
 
 function decimal(bounds: DecimalBounds) {
   const read = plainDecimal(bounds)
-  return quotedReader((text) => required(read(text)))
+  return quoted((text) => required(read(text)))
 }
 
 function address(text: string): Address {
