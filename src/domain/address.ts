@@ -31,7 +31,6 @@ function checksum(lower: string): Address {
   const checksummed = checksumAddress(`0x${lower}`)
   const [oldest] = checksummedByDigits.keys()
   if (checksummedByDigits.size >= maxCachedAddresses && oldest !== undefined) checksummedByDigits.delete(oldest)
-  // Not the given digits, which may be a part of a long line that they would keep in memory.
-  checksummedByDigits.set(checksummed.slice(2).toLowerCase(), checksummed)
+  checksummedByDigits.set(lower, checksummed)
   return checksummed
 }

@@ -33,22 +33,21 @@ export function decimal(bounds: DecimalBounds): z.ZodType<Decimal> {
 /** Returns a function that reads a decimal in its usual form, as nearly all are; null for any other value, which may be bad. */
 export function plainDecimal({ integerDigits, decimals }: DecimalBounds): (value: unknown) => Decimal | null {
   const plain = new RegExp(`^(?:0|[1-9]\\d{0,${integerDigits - 1}})(?:\\.\\d{1,${decimals}})?$`)
-  // Range bounds and prices of stablecoins repeat with every mark.
-  const cache = new Map<unknown, Decimal>()
-  return (value) => {
-    const cached = cache.get(value)
-    if (cached !== undefined) return cached
-    if (typeof value !== 'string' || !plain.test(value)) return null
-    if (cache.size === maxCached) cache.clear()
-    const created = new Decimal(value)
-    if (value.length <= maxCachedLength) cache.set(value, created)
-    return created
-  }
+  return (value) => (typeof value === 'string' && plain.test(value) ? cachedDecimal(value) : null)
 }
 
 const maxCached = 4_096
-/** V8 copies parts of a text that are no longer than this; a longer one would keep the whole line in memory. */
-const maxCachedLength = 12
+const cache = new Map<string, Decimal>()
+
+/** Returns a cached decimal: range bounds and prices of stablecoins repeat with every mark. */
+function cachedDecimal(text: string): Decimal {
+  const cached = cache.get(text)
+  if (cached !== undefined) return cached
+  if (cache.size === maxCached) cache.clear()
+  const created = new Decimal(text)
+  cache.set(text, created)
+  return created
+}
 
 /**
  * Parses a decimal.

@@ -20,9 +20,7 @@ export type Parsed =
  * Parses and validates a line.
  * @param bytes the line without its newline
  */
-export function parseFact(bytes: Buffer): Parsed {
-  const usual = readUsualMark(bytes)
-  if (usual !== null) return { ok: true, fact: usual }
+export function parseFact(bytes: Uint8Array): Parsed {
   const text = decode(bytes)
   if (text === null) return bad(null, 'the line is not UTF-8')
   if (hasPrototypeKey(text)) return bad('__proto__', 'is not a key of this kind of fact')
@@ -37,6 +35,8 @@ export function parseFact(bytes: Buffer): Parsed {
 
 /** Validates a fact that is a value: parsed JSON, or an object of a producer in this process. */
 export function checkFact(value: unknown): Parsed {
+  const usual = readUsualMark(value)
+  if (usual !== null) return { ok: true, fact: usual }
   const checked = factSchema.safeParse(value, { error: describe })
   if (checked.success) return { ok: true, fact: checked.data }
   const [issue] = checked.error.issues
