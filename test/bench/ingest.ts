@@ -23,7 +23,8 @@ const rounds = 5
 /** Writers that are compared with one. */
 const jobs = 4
 const vaults = 40
-const marksEach = 250
+/** As many as make several rounds of the writers, which overlap. */
+const marksEach = 1_500
 const hour = 3_600
 /** Lines of hourly marks in a chunk of a file. */
 const chunkLines = 1_800
