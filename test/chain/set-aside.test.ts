@@ -272,11 +272,13 @@ function lyingAt(isLiedAbout: (hash: unknown) => boolean, vault: Address): Meddl
     if (request.method !== 'eth_call' || !isLiedAbout(at?.blockHash) || !('result' in answer)) return answer
     // What fails beside other calls is asked again alone.
     if (call?.to === vault) return call.data === asset ? { error: { code: 3, message: 'execution reverted' } } : answer
-    return { result: withoutAsset(call?.data ?? '0x', answer.result as Hex, vault) }
+    const isAggregated = call?.data.startsWith(aggregate3) === true
+    return isAggregated ? { result: withoutAsset(call.data, answer.result as Hex, vault) } : answer
   }
 }
 
 const asset = '0x38d52e0f'
+const aggregate3 = '0x82ad56cb'
 
 function withoutAsset(data: Hex, result: Hex, vault: Address): Hex {
   const { args } = decodeFunctionData({ abi: multicall3Abi, data })
