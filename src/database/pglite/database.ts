@@ -115,7 +115,8 @@ function serialSnapshots(pglite: PGlite, long: TaskQueue, statements: StatementR
 }
 
 /**
- * Polls of the log wait in the same queue as other reads and need no timeout: only this process can commit meanwhile.
+ * Polls of the log wait for PGlite's own lock, as all statements do, and need no timeout: only this process can commit
+ * meanwhile.
  */
 const noTimeout = { answerMilliseconds: null }
 

@@ -85,7 +85,7 @@ export interface Executor {
 export function createExecutor({ schema, limits, admission, runConsistently, onFallback }: ExecutorOptions): Executor {
   const cache = new OperationCache(schema, limits)
 
-  /** Documents of the gateway's own: they are few and stay. */
+  /** Operations of the gateway's own documents by object, which saves the look-up of their text: they are few and stay. */
   const own = new Map<OwnDocument, PreparedOperation>()
 
   /** @throws if the document is invalid, or exceeds a limit */
@@ -132,7 +132,7 @@ export function createExecutor({ schema, limits, admission, runConsistently, onF
     if (cost > limits.cost) return { errors: [tooExpensive(price, limits)] }
     if (operation.definition.operation !== OperationTypeNode.QUERY && params.event === undefined)
       return { errors: [noStream()] }
-    // The context is created after admission: one created before would have an old data version.
+    // The context is created after admission: an operation that waits holds no loaders.
     const work = (): Promise<ExecutionResult> =>
       runConsistently(request, (context) => operation.run(coerced, params, context, request.signal, onFallback))
     const ticket = { cost, sender: request.sender, signal: request.signal }
@@ -167,7 +167,8 @@ export function createExecutor({ schema, limits, admission, runConsistently, onF
       if (errors !== undefined) {
         return { part: null, remainder: 'null', errors: errors.map((each) => publicError(each, request.report)) }
       }
-      if (!(data instanceof JsonText)) throw new Error(`${wanted.document.toString()} cannot be compiled.`)
+      if (!(data instanceof JsonText))
+        throw new Error('An operation of the gateway itself was not answered by its compiled form.')
       return { part: data.part, remainder: data.text }
     },
 
