@@ -1,5 +1,6 @@
 import { type Address, parseAbi } from 'viem'
-import { BlockState, contractCall, type Multicall } from '../rpc/multicall.ts'
+import { contractCall } from '../rpc/calls/contract-call.ts'
+import { BlockState, type Multicall } from '../rpc/multicall.ts'
 import type { Header } from '../rpc/block.ts'
 import type { Rpc } from '../rpc/rpc.ts'
 import { tokenAbi } from '../vaults/vault-events.ts'

@@ -1,13 +1,6 @@
-import {
-  type Abi,
-  type Address,
-  type ContractFunctionArgs,
-  type ContractFunctionName,
-  type ContractFunctionReturnType,
-  decodeFunctionResult,
-  encodeFunctionData,
-  type Hex,
-} from 'viem'
+import type { Address } from 'viem'
+import type { ContractCall } from './calls/contract-call.ts'
+import { CallBatches } from './calls/call-batches.ts'
 import { aggregate, type AggregatedResults, type CallResult } from './calls/aggregate.ts'
 import type { Header } from './block.ts'
 import { NodeFault, ContractMismatch } from '../errors.ts'
@@ -15,42 +8,6 @@ import { confirmations, contractExists } from './contract-existence.ts'
 import { revertedOrThrow } from './faults.ts'
 import type { Node } from './node.ts'
 import type { Rpc } from './rpc.ts'
-
-/**
- * Maximum calls in one request. They take 5,000 to 10,000 gas each, since contracts stay warm within a request, and have
- * to fit the 50 million that most nodes grant it; those of 2,000 calls are a megabyte of JSON.
- */
-const maxCalls = 2_000
-
-/** An encoded call of a contract's view function. */
-export interface ContractCall<Value> {
-  readonly to: Address
-  readonly data: Hex
-  readonly name: string
-  decode(data: Hex): Value
-}
-
-/** Encodes a call of a view function. */
-export function contractCall<
-  const abi extends Abi,
-  name extends ContractFunctionName<abi, 'view'>,
-  const args extends ContractFunctionArgs<abi, 'view', name>,
->(abi: abi, to: Address, name: name, args: args): ContractCall<ContractFunctionReturnType<abi, 'view', name, args>> {
-  // The signature above types the call for callers; viem's own types cannot be resolved for a generic ABI.
-  const functionName: string = name
-  return {
-    to,
-    name,
-    data: encodeFunctionData<Abi, string>({ abi, functionName, args: args as readonly unknown[] }),
-    decode: (data) =>
-      decodeFunctionResult<Abi, string>({ abi, functionName, data }) as ContractFunctionReturnType<
-        abi,
-        'view',
-        name,
-        args
-      >,
-  }
-}
 
 /** The outcome of a call that reverts; null stands for a call where there is no contract. */
 const failed = Symbol('failed')
@@ -71,19 +28,13 @@ export class Multicall {
   }
 }
 
-interface PendingCall {
-  readonly call: ContractCall<unknown>
-  readonly resolve: (value: unknown) => void
-  readonly reject: (error: unknown) => void
-}
-
 /**
  * Reads contract state at one block, identified by its hash so that a reorganised block of the same number is never
- * read. Calls of one event-loop turn are sent as one request.
+ * read.
  * @see https://github.com/mds1/multicall3, aggregate3; EIP-1898 for calls by block hash
  */
 export class BlockState {
-  #waiting: PendingCall[] = []
+  readonly #batches = new CallBatches((calls) => this.#readAll(calls))
   readonly #results = new Map<string, Promise<unknown>>()
 
   constructor(
@@ -125,28 +76,9 @@ export class BlockState {
 
   #readShared<Value>(call: ContractCall<Value>): Promise<Value | null | typeof failed> {
     const key = call.to + call.data
-    const answer = this.#results.get(key) ?? this.#enqueue(call)
+    const answer = this.#results.get(key) ?? this.#batches.read(call)
     this.#results.set(key, answer)
     return answer as Promise<Value | null | typeof failed>
-  }
-
-  #enqueue(call: ContractCall<unknown>): Promise<unknown> {
-    return new Promise((resolve, reject) => {
-      if (this.#waiting.length === 0) setImmediate(() => this.#send())
-      this.#waiting.push({ call, resolve, reject })
-    })
-  }
-
-  #send(): void {
-    const waiting = this.#waiting
-    this.#waiting = []
-    for (let from = 0; from < waiting.length; from += maxCalls) {
-      const some = waiting.slice(from, from + maxCalls)
-      this.#readAll(some.map((one) => one.call)).then(
-        (values) => some.forEach(({ resolve }, index) => resolve(values[index])),
-        (error: unknown) => some.forEach(({ reject }) => reject(error)),
-      )
-    }
   }
 
   /** Reads calls as one request, or one by one at a block that is older than Multicall3. */

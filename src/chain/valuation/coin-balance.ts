@@ -1,5 +1,6 @@
 import { type Address, multicall3Abi } from 'viem'
-import { type BlockState, contractCall } from '../rpc/multicall.ts'
+import { contractCall } from '../rpc/calls/contract-call.ts'
+import type { BlockState } from '../rpc/multicall.ts'
 
 /** Reads the balance of the chain's own coin: by Multicall3, or by a request of its own at a block that is older. */
 export async function readCoinBalance(state: BlockState, account: Address): Promise<bigint> {

@@ -1,5 +1,6 @@
 import type { Address } from 'viem'
-import { type BlockState, contractCall } from '../rpc/multicall.ts'
+import { contractCall } from '../rpc/calls/contract-call.ts'
+import type { BlockState } from '../rpc/multicall.ts'
 import { poolAbi } from '../venues/pool.ts'
 
 /** The pools from a token to one that has another price. */

@@ -1,6 +1,6 @@
 import { type Hex, parseAbi, toEventSelector } from 'viem'
 import { ContractMismatch } from '../errors.ts'
-import { contractCall } from '../rpc/multicall.ts'
+import { contractCall } from '../rpc/calls/contract-call.ts'
 import { noStatement, type VaultAdapter } from './vault-adapter.ts'
 import { commonTopics, decodeStandardLog, readCommonLog, vaultAbi } from './vault-events.ts'
 

@@ -1,6 +1,7 @@
 import { type Address, type Hex, parseAbi, toEventSelector } from 'viem'
 import { ContractMismatch } from '../errors.ts'
-import { type BlockState, contractCall } from '../rpc/multicall.ts'
+import { contractCall } from '../rpc/calls/contract-call.ts'
+import type { BlockState } from '../rpc/multicall.ts'
 import type { TickRange } from '../venues/liquidity-math.ts'
 import { pairAmounts, type VaultAdapter, type VaultStatement } from './vault-adapter.ts'
 import { commonTopics, decodeStandardLog, readCommonLog, vaultAbi } from './vault-events.ts'

@@ -1,5 +1,6 @@
 import { parseAbi } from 'viem'
-import { type BlockState, contractCall } from '../rpc/multicall.ts'
+import { contractCall } from '../rpc/calls/contract-call.ts'
+import type { BlockState } from '../rpc/multicall.ts'
 import type { Custody, TokenUnits } from './venue.ts'
 
 const gaugeAbi = parseAbi([

@@ -10,7 +10,8 @@ import {
 } from 'viem'
 import { inChunks } from '../rpc/arrays.ts'
 import type { ChainLog } from '../rpc/block.ts'
-import { type BlockState, contractCall } from '../rpc/multicall.ts'
+import { contractCall } from '../rpc/calls/contract-call.ts'
+import type { BlockState } from '../rpc/multicall.ts'
 import type { LogFilter } from '../rpc/node.ts'
 import type { PositionChange } from './venue.ts'
 

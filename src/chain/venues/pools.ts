@@ -1,5 +1,6 @@
 import { type Address, parseAbi, zeroAddress } from 'viem'
-import { type BlockState, contractCall } from '../rpc/multicall.ts'
+import { contractCall } from '../rpc/calls/contract-call.ts'
+import type { BlockState } from '../rpc/multicall.ts'
 import { poolAbi } from './pool.ts'
 import type { PoolProtocol } from './venue.ts'
 

@@ -10,7 +10,8 @@ import {
   parseAbiParameters,
 } from 'viem'
 import { ContractMismatch } from '../../errors.ts'
-import { type BlockState, contractCall } from '../../rpc/multicall.ts'
+import { contractCall } from '../../rpc/calls/contract-call.ts'
+import type { BlockState } from '../../rpc/multicall.ts'
 import { type Amounts, growthInside, type PoolPrice, type TickRange } from '../liquidity-math.ts'
 
 /**

@@ -1,6 +1,7 @@
 import { type Address, getAddress, padHex, parseAbi, zeroAddress } from 'viem'
 import { inChunks } from '../../rpc/arrays.ts'
-import { type BlockState, contractCall } from '../../rpc/multicall.ts'
+import { contractCall } from '../../rpc/calls/contract-call.ts'
+import type { BlockState } from '../../rpc/multicall.ts'
 import { amountsOf, type Amounts, feesOf } from '../liquidity-math.ts'
 import { maxTopics, type NftContract, nftTransfers, nftTransferTopic } from '../nft-transfers.ts'
 import { rangePrices } from '../pool.ts'
