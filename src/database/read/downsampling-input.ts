@@ -61,14 +61,16 @@ export class DownsamplingInput implements Curve {
   #addLines(text: string, begin: number, end: number): void {
     let newest = this.length === 0 ? -1 : (this.x[this.length - 1] ?? -1)
     for (let at = begin; at < end;) {
-      const netAt = text.indexOf(' ', at) + 1
+      let netAt = at
+      let ts = 0
+      for (let code; (code = text.charCodeAt(netAt++)) !== space;) ts = ts * 10 + code - zero
       const netEnd = text.indexOf(' ', netAt)
-      const ts = numberIn(text, at, netAt - 1)
       if (ts > newest) {
         const netUsd = numberIn(text, netAt, netEnd)
         this.#push((newest = ts), this.by === 'net' ? netUsd : heightIn(text, netEnd, netUsd, this.by), at)
       }
-      at = afterLines(text, netEnd, 1)
+      const lineEnd = text.indexOf('\n', netEnd)
+      at = lineEnd < 0 ? text.length : lineEnd + 1
     }
   }
 
@@ -103,7 +105,12 @@ export class DownsamplingInput implements Curve {
       vaultAddress,
       ts: this.x[index] ?? NaN,
       netUsd,
-      valueUsd: valueUsdOf(netUsd, capitalInUsd, capitalOutUsd),
+      valueUsd: valueUsdOf(
+        netUsd,
+        this.by === 'net' ? (this.y[index] ?? NaN) : Number(netUsd),
+        capitalInUsd,
+        capitalOutUsd,
+      ),
       capitalInUsd,
       capitalOutUsd,
       marketDeltaUsd: marketDeltaUsd === '' ? null : marketDeltaUsd,
@@ -159,7 +166,7 @@ function grown(array: Float64Array): Float64Array {
  * @see Clinger, "How to Read Floating Point Numbers Accurately", PLDI 1990 (the fast path)
  */
 const exactDigits = 15
-const [zero, minus, point, newline] = [48, 45, 46, 10]
+const [zero, minus, point, newline, space] = [48, 45, 46, 10, 32]
 
 /** Parses a decimal in a text, as `Number(text.slice(begin, end))` would, without allocating a string. */
 function numberIn(text: string, begin: number, end: number): number {
