@@ -26,6 +26,11 @@ export function valueUsdOf(netUsd: string, netNumber: number, capitalInUsd: stri
   if (micros < 0 || Math.abs(net) > exactMicros || capitalIn > exactMicros || capitalOut > exactMicros) {
     return new Decimal(netUsd).plus(capitalInUsd).minus(capitalOutUsd).toFixed()
   }
-  // The shortest text of a float is its decimal, where that has at most 15 digits.
-  return String(micros / 1e6)
+  const whole = Math.floor(micros / 1e6)
+  const rest = micros - whole * 1e6
+  if (rest === 0) return String(whole)
+  let end = 7
+  const digits = String(1e6 + rest)
+  while (digits.charCodeAt(end - 1) === 48) end--
+  return `${whole}.${digits.slice(1, end)}`
 }
