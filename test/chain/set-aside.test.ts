@@ -210,7 +210,7 @@ describeOnChain('vaults of which some do not fit', () => {
     expect(aside.map(({ address }) => address)).toEqual([unpriced.address])
     expect(without(lines, unpriced)).toEqual(await linesOf(fileOf([good], nobody)))
     expect(said.filter(({ level }) => level === 'warn').map(({ message }) => message)).toEqual([
-      `A token has no price: tokens[3].price names ${nobody}, which is no pool. Vaults that hold it are set aside until it has one`,
+      `A token has no price: tokens[3].price names ${nobody}, which is no pool. Vaults that acquire it are set aside until it has one`,
     ])
   })
 
