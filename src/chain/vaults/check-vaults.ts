@@ -74,14 +74,15 @@ async function checkVault(connection: ChainConnection, vault: VaultConfig, block
   return {
     address,
     block: block.number,
-    adapter: fits ? `${adapter.name}, ${describeVenues(pools)}` : null,
+    adapter: fits ? `${adapter.name}, ${describeVenues(connection, pools)}` : null,
     read,
     missing,
   }
 }
 
-function describeVenues(pools: readonly Address[]): string {
-  return ['Uniswap v3 positions', ...pools.map((pool) => `positions in the pool ${pool} itself`)].join(', ')
+function describeVenues({ venues }: ChainConnection, pools: readonly Address[]): string {
+  const ofManagers = new Set(venues.all.filter(({ list }) => list !== undefined).map(({ name }) => name))
+  return [...ofManagers, ...pools.map((pool) => `positions in the pool ${pool} itself`)].join(', ')
 }
 
 /** Checks the first block, whose state the nodes may not have. */
