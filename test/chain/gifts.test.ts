@@ -1,4 +1,4 @@
-import { type Address, encodeFunctionData, formatUnits, type Hex, multicall3Abi } from 'viem'
+import { type Address, encodeFunctionData, formatUnits, type Hex, multicall3Abi, zeroAddress } from 'viem'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import type { FactInput } from '../../src/feed/fact/fact.ts'
 import { connectChain } from '../../src/chain/setup.ts'
@@ -275,6 +275,27 @@ describeOnChain('a token without a price', () => {
     const blocks = await blocksOf(acquired.marks)
     expect(blocks.at(-1)).toBeLessThan(swapped)
     expect(acquired.marks.slice(0, given.marks.length)).toEqual(given.marks)
+  })
+
+  test('that is the coin of the chain stops only vaults that have paid something', async () => {
+    const coin = { address: zeroAddress, symbol: 'ETH', price: { sameAs: gift.address } }
+    const json = fileOf(unpriced())
+    const file = { ...json, tokens: [...(json['tokens'] as object[]), coin] }
+    await chain.request({ method: 'anvil_setBalance', params: [vault.address, '0x1'] })
+    await chain.block(vault.withdraw(alice, usdc(40)))
+    await chain.mine(6)
+    const given = await read(file)
+    expect(given.errors).toEqual([])
+    expect(given.marks.at(-1)?.valueUsd).toBe('99960')
+    const swap = protocol.swapData(vault.address, protocol.usdc, protocol.weth, usdc(500))
+    await chain.block(vault.run([protocol.router, swap]))
+    const paid = await chain.head()
+    await chain.mine(6)
+    const { errors } = await read(file)
+    expect(errors).toEqual([expect.stringMatching(/^A vault is set aside: ETH has no price at block \d+: /)])
+    const block = Number(/block (\d+)/.exec(errors[0] ?? '')?.[1])
+    expect(block - paid).toBeGreaterThanOrEqual(0)
+    expect(block - paid).toBeLessThan(3)
   })
 
   test('that a gauge has paid is what the vault has earned: its marks wait', async () => {
