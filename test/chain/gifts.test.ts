@@ -19,6 +19,7 @@ import { callsOf, deploySlipstream } from './support/cl-venues.ts'
 import { observe } from './support/observer.ts'
 import { logsOf, openVault, type Operator } from './support/operator.ts'
 import { deployProtocol, type Protocol, sorted, type TestToken } from './support/protocol.ts'
+import { deployV4, v4CallsOf } from './support/v4.ts'
 import { applyChain, chainJson, type ChainJson, linesOf, optionsOf, type Said } from './support/reading.ts'
 
 const maxAgeSeconds = 100
@@ -249,6 +250,32 @@ describeOnChain('a token without a price', () => {
     const blocks = await blocksByTs()
     expect(blocks.get(newest)).toBeGreaterThanOrEqual(burned)
     expect(blocks.get(newest)).toBeLessThanOrEqual(burned + maxAgeSeconds / 12)
+  })
+
+  test('sets a vault aside as soon as a position of Uniswap v4 is in it, and once that is burned', async () => {
+    const v4 = await deployV4(chain, { ...protocol, tokens: [...protocol.tokens, gift] })
+    await chain.block(protocol.mint(chain.accounts[4] as Address, gift, 10n ** 30n))
+    const key = await v4.createPool([gift, weth(1)], [protocol.usdc, usdc(1)])
+    const own = v4CallsOf(v4.manager, vault.address)
+    const id = await v4.nextId()
+    await chain.block(
+      vault.run(own.fund(protocol.usdc, usdc(100)), own.mint(key, range(-600, -200), 10n ** 15n)),
+      tellPrice(),
+    )
+    await chain.mine(6)
+    const managers = { otherPositionManagers: [v4.manager] }
+    expect((await read(fileOf(unpriced(), managers))).errors).toEqual([])
+    await chain.block(v4.swap(key, gift, weth(1_000_000)), tellPrice())
+    await chain.mine(6)
+    expect((await read(fileOf(unpriced(), managers))).errors).toEqual([
+      expect.stringMatching(/^A vault is set aside: GIFT has no price at block \d+: /),
+    ])
+    await chain.block(vault.run(own.burn(key, id)), tellPrice())
+    const burned = await chain.head()
+    await chain.mine(20)
+    const newest = (await blocksOf((await read(fileOf(aging(), managers))).marks)).at(-1)
+    expect(newest).toBeGreaterThanOrEqual(burned)
+    expect(newest).toBeLessThanOrEqual(burned + maxAgeSeconds / 12)
   })
 
   test('whose price is refused delays marks only of vaults that have acquired it', async () => {
