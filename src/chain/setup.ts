@@ -1,7 +1,8 @@
 import type { ChainConfig } from './config.ts'
 import { BadChainConfig, Contradiction } from './errors.ts'
-import type { BlockFactsOptions } from './facts/block-values.ts'
+import type { BlockFactsOptions, PriceConsequence } from './facts/block-values.ts'
 import { finalBlock } from './rpc/finality.ts'
+import { Acquisitions } from './valuation/acquisitions.ts'
 import { readTokens } from './valuation/tokens.ts'
 import type { ChainConnection } from './reader.ts'
 import type { SetAsideVault } from './progress/set-aside.ts'
@@ -21,7 +22,7 @@ import { Venues } from './venues/venues.ts'
 /** Maximum number of old blocks at which a pool that is not there now is looked for. */
 const maxFirstStates = 16
 
-/** How often the same refused price is logged at most. */
+/** How often the same missing price is logged at most. */
 const repeatedAfterMilliseconds = 300_000
 
 /** Options for reading a chain. */
@@ -82,7 +83,7 @@ async function connectAtNewest(
   const newest = new BlockState(rpc, multicall, block)
   const firsts = (): Promise<BlockState[]> => firstStates(config, rpc, multicall, block.number)
   const tokens = await readTokens(file, config, newest, isResumed ? null : firsts, (problem) =>
-    report('warn', `A token has no price: ${problem}. Vaults that hold it are set aside until it has one`, { file }),
+    report('warn', `A token has no price: ${problem}. Vaults that acquire it are set aside until it has one`, { file }),
   )
   const kinds = new VaultKinds(config.vaults)
   await kinds.resolve(newest)
@@ -100,20 +101,26 @@ async function connectAtNewest(
     poolPositions({ pools: () => kinds.pools, known: pools, vaultOf: (account) => kinds.vaultOf(account) }),
   ])
   const feeTerms = await readFeeTerms(newest, kinds)
-  const onPriceRefused = reportSeldom(report)
-  return { rpc, impatientRpc, multicall, venues, kinds, tokens, feeTerms, onPriceRefused, config, report, signal, once }
+  const acquisitions = new Acquisitions({ rpc, venues, kinds, tokens })
+  const connected = { rpc, impatientRpc, multicall, venues, kinds, tokens, feeTerms, acquisitions }
+  return { ...connected, onPriceMissing: reportSeldom(report), config, report, signal, once }
 }
 
-/** Reports refused prices, each token's seldom. */
-function reportSeldom(report: Report): BlockFactsOptions['onPriceRefused'] {
+const consequences: Readonly<Record<PriceConsequence, string>> = {
+  mark: 'Marks wait for a price',
+  flow: 'Capital and fees are valued at an earlier price',
+  gift: 'Tokens that others have sent to a vault count as nothing',
+}
+
+/** Reports missing prices, each token's seldom. */
+function reportSeldom(report: Report): BlockFactsOptions['onPriceMissing'] {
   const reported = new Map<string, number>()
-  return ({ symbol, message }, consequence) => {
+  return ({ symbol, message }, consequence, vault) => {
     const now = performance.now()
     const key = `${consequence} ${symbol}`
     if (now - (reported.get(key) ?? -Infinity) < repeatedAfterMilliseconds) return
     reported.set(key, now)
-    const words = consequence === 'mark' ? 'Marks wait for a price' : 'Capital and fees are valued at an earlier price'
-    report('warn', `${words}: ${message}`, { token: symbol })
+    report('warn', `${consequences[consequence]}: ${message}`, { token: symbol, ...(vault && { vault }) })
   }
 }
 

@@ -214,6 +214,7 @@ describeOnChain('positions of PancakeSwap v3 and Slipstream', () => {
   test('are checked before anything is stored', async () => {
     const [report] = await checkVaults(await connectChain(optionsOf(json), false))
     expect(report?.missing).toEqual([])
+    expect(report?.adapter).toBe('ERC-4626, NFTs of Uniswap v3 or PancakeSwap v3, NFTs of Slipstream')
     expect(Object.fromEntries(report?.read ?? [])).toMatchObject({ positions: '3' })
   })
 })

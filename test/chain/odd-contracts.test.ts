@@ -124,6 +124,23 @@ describeOnChain('contracts that turn odd', () => {
     expect(await linesOf(jsonAt(proxy.url))).toEqual(await linesOf(jsonAt(whole.url)))
     const [more = 0, calls = 0] = [proxy, whole].map((one) => one.takeCounts()['eth_call'])
     expect(more).toBeGreaterThan(calls)
+    for (const failing of [1, 3, 8]) {
+      const { rpc, multicall } = await connectChain(optionsOf(jsonAt(proxy.url)), false)
+      const state = new BlockState(rpc, multicall, await rpc.ask((node) => node.block('latest')))
+      proxy.takeCounts()
+      const fails = Array.from({ length: failing }, (_, id) =>
+        contractCall(erc721Abi, good.address, 'ownerOf', [BigInt(id)]),
+      )
+      const works = ['totalSupply', 'symbol', 'name'].map((name) =>
+        contractCall(erc20Abi, good.address, name as 'totalSupply', []),
+      )
+      const [failed, worked] = await Promise.all(
+        [fails, works].map((some) => Promise.all(some.map((call) => state.read<unknown>(call)))),
+      )
+      expect(failed).toEqual(fails.map(() => null))
+      expect(worked).not.toContain(null)
+      expect(proxy.takeCounts()['eth_call']).toBeLessThanOrEqual(1 + 2 * failing)
+    }
     await Promise.all([proxy.close(), whole.close()])
   })
 

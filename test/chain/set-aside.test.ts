@@ -148,7 +148,7 @@ describeOnChain('vaults of which some do not fit', () => {
     )
     const reports = await checkVaults(connection)
     const found = reports.map(({ adapter, read, missing }) => ({ adapter, read: Object.fromEntries(read), missing }))
-    const fits = 'ERC-4626, Uniswap v3 positions'
+    const fits = 'ERC-4626, NFTs of Uniswap v3 or PancakeSwap v3'
     expect(found).toEqual([
       {
         adapter: fits,
@@ -210,7 +210,7 @@ describeOnChain('vaults of which some do not fit', () => {
     expect(aside.map(({ address }) => address)).toEqual([unpriced.address])
     expect(without(lines, unpriced)).toEqual(await linesOf(fileOf([good], nobody)))
     expect(said.filter(({ level }) => level === 'warn').map(({ message }) => message)).toEqual([
-      `A token has no price: tokens[3].price names ${nobody}, which is no pool. Vaults that hold it are set aside until it has one`,
+      `A token has no price: tokens[3].price names ${nobody}, which is no pool. Vaults that acquire it are set aside until it has one`,
     ])
   })
 

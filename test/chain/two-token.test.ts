@@ -237,7 +237,7 @@ describeOnChain('vaults whose shares stand for two tokens', () => {
     const reports = await checkVaults(await connectChain(optionsOf(json), false))
     expect(reports.map(({ missing }) => missing)).toEqual([[], [], []])
     expect(reports[0]?.adapter).toBe(
-      `two-token shares, Uniswap v3 positions, positions in the pool ${protocol.ethPool} itself`,
+      `two-token shares, NFTs of Uniswap v3 or PancakeSwap v3, positions in the pool ${protocol.ethPool} itself`,
     )
   })
 

@@ -285,6 +285,7 @@ describeOnChain('positions of Uniswap v4', () => {
   test('are checked before anything is stored', async () => {
     const [report] = await checkVaults(await connectChain(optionsOf(json), false))
     expect(report?.missing).toEqual([])
+    expect(report?.adapter).toMatch(/, NFTs of Uniswap v4$/)
     expect(Object.fromEntries(report?.read ?? [])).toMatchObject({ positions: '0' })
   })
 })

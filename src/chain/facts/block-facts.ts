@@ -38,14 +38,14 @@ export class BlockFacts {
    * @returns null for a vault that nobody has shares of, while its asset has no price, and where a price is refused
    * @throws {ContractMismatch} when a contract does not answer as its standard requires
    * @throws {Contradiction} when contracts and logs disagree
-   * @throws {PriceUnavailable} when its asset, or something else that it holds, has no price
+   * @throws {PriceUnavailable} when its asset, or something else that it has acquired, has no price
    */
   async mark(vault: Address, held: VaultHoldings): Promise<MarkFact | null> {
     try {
       return await this.#readMark(vault, held)
     } catch (error) {
       if (!(error instanceof PriceRefused)) throw error
-      this.options.onPriceRefused(error, 'mark')
+      this.options.onPriceMissing(error, 'mark', vault)
       return null
     }
   }
@@ -110,7 +110,7 @@ export class BlockFacts {
     prices: TokenPrices,
   ): Promise<[FlowEvent, LedgerFact][]> {
     const [{ valueUsd }, assets] = await Promise.all([
-      this.#values.valueAt(vault, held, prices),
+      this.#values.valueAt(vault, held, Promise.resolve(prices)),
       this.#values.assets(vault),
     ])
     const amountsUsd = flows.map(({ change }) => this.#values.worthOf(assets, change.amounts, prices))

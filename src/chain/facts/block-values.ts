@@ -1,13 +1,15 @@
 import type { Address } from 'viem'
 import { type Decimal, roundUsd, zero } from '../../domain/decimal.ts'
 import type { ChainConfig } from '../config.ts'
-import { ChainUnreadable, PriceRefused } from '../errors.ts'
+import { ChainUnreadable, PriceRefused, type PriceUnavailable } from '../errors.ts'
 import type { VaultHoldings } from '../positions/holding.ts'
 import type { Header } from '../rpc/block.ts'
 import { BlockState, type Multicall } from '../rpc/multicall.ts'
 import type { Rpc } from '../rpc/rpc.ts'
+import type { Acquisitions } from '../valuation/acquisitions.ts'
 import { amountIn, readPrices, requireToken, type Token, type TokenPrices, type Tokens } from '../valuation/tokens.ts'
-import { type VaultValuation, valueVault } from '../valuation/valuation.ts'
+import { valueWithoutGifts } from '../valuation/gifts.ts'
+import type { VaultValuation } from '../valuation/valuation.ts'
 import type { VaultFeeTerms } from '../vaults/vault-fees.ts'
 import type { VaultKinds } from '../vaults/vault-kinds.ts'
 import type { Venues } from '../venues/venues.ts'
@@ -23,12 +25,16 @@ export interface BlockFactsOptions {
   readonly feeTerms: VaultFeeTerms
   /** The same nodes, whose lasting faults end a request with an error soon. */
   readonly impatientRpc: Rpc
-  /** Called where a price is refused, with the consequence. */
-  readonly onPriceRefused: (refused: PriceRefused, consequence: RefusalConsequence) => void
+  readonly acquisitions: Acquisitions
+  /** Called where a price is missing or refused and the vault is read on, with the consequence. */
+  readonly onPriceMissing: (missing: PriceUnavailable, consequence: PriceConsequence, vault?: Address) => void
 }
 
-/** Consequence of a refused price: a mark is left out, or capital or a fee is valued at an earlier price. */
-export type RefusalConsequence = 'mark' | 'flow'
+/**
+ * Consequence of a missing price: a mark is left out, capital or a fee is valued at an earlier price, or what others have
+ * sent to a vault counts as nothing.
+ */
+export type PriceConsequence = 'mark' | 'flow' | 'gift'
 
 /** An earlier price is looked for 1, 2, 4, 8 … and this many blocks before. */
 const maxBlocksBack = 2 ** 20
@@ -54,13 +60,11 @@ export class BlockValues {
     return new BlockState(rpc, multicall, { number: number - 1, hash: parentHash })
   }
 
-  /** Values a vault. See {@link valueVault} for the errors. */
+  /** Values a vault. See {@link valueWithoutGifts} for the errors. */
   value(vault: Address, held: VaultHoldings): Promise<VaultValuation> {
-    const { venues, kinds, tokens } = this.options
     const existing = this.#values.get(vault)
     if (existing !== undefined) return existing
-    const market = { venues, tokens, prices: this.prices() }
-    const value = valueVault(this.state, market, { vault, ...kinds.of(vault) }, held)
+    const value = this.valueAt(vault, held, this.prices())
     this.#values.set(vault, value)
     return value
   }
@@ -92,18 +96,15 @@ export class BlockValues {
   }
 
   /** Values a vault at given prices, from the same state. */
-  valueAt(vault: Address, held: VaultHoldings, prices: TokenPrices): Promise<VaultValuation> {
-    const { venues, kinds, tokens } = this.options
-    return valueVault(
-      this.state,
-      { venues, tokens, prices: Promise.resolve(prices) },
-      { vault, ...kinds.of(vault) },
-      held,
-    )
+  valueAt(vault: Address, held: VaultHoldings, prices: Promise<TokenPrices>): Promise<VaultValuation> {
+    const { venues, kinds, tokens, acquisitions, onPriceMissing } = this.options
+    const onGift = (missing: PriceUnavailable): void => onPriceMissing(missing, 'gift', vault)
+    const valued = { vault, ...kinds.of(vault) }
+    return valueWithoutGifts(this.state, { venues, tokens, prices }, valued, held, { acquisitions, onGift })
   }
 
   async #earlierPrice(refused: PriceRefused): Promise<Decimal> {
-    const { tokens, multicall, impatientRpc, onPriceRefused } = this.options
+    const { tokens, multicall, impatientRpc, onPriceMissing } = this.options
     const own = new Map([...tokens].filter(([, { symbol }]) => symbol === refused.symbol))
     for (let back = 1; back <= maxBlocksBack && back < this.block.number; back *= 2) {
       try {
@@ -111,7 +112,7 @@ export class BlockValues {
         const state = new BlockState(impatientRpc, multicall, header)
         const price = (await readPrices({ state, ts: header.ts }, own)).get(refused.symbol)
         if (price === undefined) continue
-        onPriceRefused(refused, 'flow')
+        onPriceMissing(refused, 'flow')
         return price
       } catch (error) {
         if (!(error instanceof ChainUnreadable)) throw error

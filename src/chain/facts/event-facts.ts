@@ -1,7 +1,7 @@
 import type { Address } from 'viem'
 import { roundUsd } from '../../domain/decimal.ts'
 import type { FactInput } from '../../feed/fact/fact.ts'
-import { ContractMismatch, PriceRefused } from '../errors.ts'
+import { ContractMismatch, PriceUnavailable } from '../errors.ts'
 import type { PositionEvent } from '../positions/holding.ts'
 import type { Header } from '../rpc/block.ts'
 import { ValueSum } from '../valuation/valuation.ts'
@@ -61,7 +61,8 @@ async function readPositionFact(values: BlockValues, event: PositionEvent): Prom
   try {
     sum.add(position.token0, amounts[0]).add(position.token1, amounts[1])
   } catch (error) {
-    if (error instanceof PriceRefused) return eventFact(values.block, event, { type, positionId })
+    // Marks set a vault aside that has acquired a token without a price.
+    if (error instanceof PriceUnavailable) return eventFact(values.block, event, { type, positionId })
     throw error
   }
   return eventFact(values.block, event, { type, positionId, amountUsd: roundUsd(sum.usd).toFixed() })

@@ -1,7 +1,6 @@
 import { type Address, zeroAddress } from 'viem'
 import { Decimal, one, roundUsd, zero } from '../../domain/decimal.ts'
 import type { FactInput } from '../../feed/fact/fact.ts'
-import type {} from '../positions/check-holdings.ts'
 import { checkCount, isListed, readVerified } from '../positions/check-holdings.ts'
 import { withCollectable } from './collectable.ts'
 import { ContractMismatch } from '../errors.ts'
@@ -31,6 +30,14 @@ export interface VaultValuation {
 export interface Market {
   readonly tokens: Tokens
   readonly prices: TokenPrices
+  /** Tokens that count as nothing, but for emissions. */
+  readonly gifts?: ReadonlySet<Address>
+}
+
+/** The market in which vaults are valued, whose prices may still be read. */
+export interface VaultMarket extends Omit<Market, 'prices'> {
+  readonly venues: Venues
+  readonly prices: Promise<TokenPrices>
 }
 
 /** A vault with its kind. */
@@ -47,7 +54,7 @@ export interface ValuedVault extends Pick<VaultKind, 'adapter' | 'accounts'> {
  */
 export async function valueVault(
   state: BlockState,
-  { venues, tokens, prices }: { venues: Venues; tokens: Tokens; prices: Promise<TokenPrices> },
+  { venues, tokens, prices, gifts }: VaultMarket,
   { vault, adapter, accounts }: ValuedVault,
   held: VaultHoldings,
 ): Promise<VaultValuation> {
@@ -66,7 +73,7 @@ export async function valueVault(
   const named = await readNamed(state, venues, statement, held)
   const read = [...own, ...named]
   checkTotals(state.block.number, { vault, statement, balances, positions: read })
-  const market = { tokens, prices: pricesNow }
+  const market = { tokens, prices: pricesNow, ...(gifts && { gifts }) }
   const sum = new ValueSum(market)
   for (const { token, units } of balances) sum.add(token, units)
   for (const { token, units } of statement.debts) sum.add(token, -units)
@@ -74,7 +81,7 @@ export async function valueVault(
   for (const { token0, token1, amounts, collectable, emissions } of positions) {
     sum.add(token0, amounts[0] + collectable[0])
     sum.add(token1, amounts[1] + collectable[1])
-    if (emissions !== null) sum.add(emissions.token, emissions.units)
+    if (emissions !== null) sum.addEarned(emissions.token, emissions.units)
   }
   return {
     valueUsd: roundUsd(sum.usd),
@@ -89,10 +96,15 @@ export class ValueSum {
   constructor(readonly market: Market) {}
 
   /**
-   * Adds an amount in smallest units; unknown tokens count as nothing.
+   * Adds an amount in smallest units; unknown tokens and gifts count as nothing.
    * @throws {PriceUnavailable} when a known token has no price
    */
   add(address: Address, units: bigint): this {
+    return this.market.gifts?.has(address) === true ? this : this.addEarned(address, units)
+  }
+
+  /** Adds an amount that nobody can have given, in the same way. */
+  addEarned(address: Address, units: bigint): this {
     const token = this.market.tokens.get(address)
     if (token === undefined || units === 0n) return this
     this.usd = this.usd.plus(amountIn(token, units).times(this.market.prices.require(token.symbol)))
@@ -165,7 +177,7 @@ function toMarkedPosition(position: PayingPosition, market: Market): MarkedPosit
   const rewards = new ValueSum(market)
     .add(position.token0, subtractToZero(collectable[0], freed[0]))
     .add(position.token1, subtractToZero(collectable[1], freed[1]))
-    .add(emissions?.token ?? position.token0, emissions?.units ?? 0n)
+    .addEarned(emissions?.token ?? position.token0, emissions?.units ?? 0n)
   return {
     id: position.id,
     pool: {

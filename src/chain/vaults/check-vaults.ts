@@ -8,7 +8,7 @@ import { finalBlock } from '../rpc/finality.ts'
 import { contractCall } from '../rpc/calls/contract-call.ts'
 import { BlockState } from '../rpc/multicall.ts'
 import { readPrices, requireToken } from '../valuation/tokens.ts'
-import { valueVault } from '../valuation/valuation.ts'
+import { valueWithoutGifts } from '../valuation/gifts.ts'
 import { requireCreation } from './creation.ts'
 
 const pausableAbi = parseAbi(['function paused() view returns (bool)'])
@@ -74,14 +74,15 @@ async function checkVault(connection: ChainConnection, vault: VaultConfig, block
   return {
     address,
     block: block.number,
-    adapter: fits ? `${adapter.name}, ${describeVenues(pools)}` : null,
+    adapter: fits ? `${adapter.name}, ${describeVenues(connection, pools)}` : null,
     read,
     missing,
   }
 }
 
-function describeVenues(pools: readonly Address[]): string {
-  return ['Uniswap v3 positions', ...pools.map((pool) => `positions in the pool ${pool} itself`)].join(', ')
+function describeVenues({ venues }: ChainConnection, pools: readonly Address[]): string {
+  const ofManagers = new Set(venues.all.filter(({ list }) => list !== undefined).map(({ name }) => name))
+  return [...ofManagers, ...pools.map((pool) => `positions in the pool ${pool} itself`)].join(', ')
 }
 
 /** Checks the first block, whose state the nodes may not have. */
@@ -110,7 +111,9 @@ async function readValue(
   )
   const holdings = await initialPositions(state.block, { ...connection, vaults: [config] })
   const held = holdings.of(vault)
-  const { valueUsd } = await valueVault(state, { venues, tokens, prices }, { vault, ...kind }, held)
+  const left: string[] = []
+  const gifts = { acquisitions: connection.acquisitions, onGift: ({ message }: Error) => void left.push(message) }
+  const { valueUsd } = await valueWithoutGifts(state, { venues, tokens, prices }, { vault, ...kind }, held, gifts)
   const foreign = held.foreign.length
   const others = [
     held.strays === 0 ? '' : `, and ${held.strays} in other tokens, which don't count`,
@@ -122,6 +125,7 @@ async function readValue(
     ['value', `${valueUsd.toFixed()} USD`],
     ...priced.map((price): [string, string] => ['price', price]),
     ['positions', `${held.positions.length}${others}`],
+    ...left.map((message): [string, string] => ['sent by others', `something that doesn't count: ${message}`]),
   ]
 }
 

@@ -86,6 +86,7 @@ export function nftPositions({ address: manager, pools, isSlipstream, prefix }: 
   }
 
   return {
+    name: `NFTs of ${isSlipstream ? 'Slipstream' : 'Uniswap v3 or PancakeSwap v3'}`,
     list: {
       creationsOf: nfts.creationsOf,
       count: nfts.count,

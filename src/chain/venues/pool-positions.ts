@@ -66,6 +66,7 @@ export function poolPositions({ pools, known, vaultOf }: PoolPositionsOptions): 
   }
 
   return {
+    name: 'positions in pools themselves',
     get contracts() {
       return pools()
     },

@@ -120,6 +120,8 @@ export interface PositionCustody {
 
 /** A protocol that holds liquidity as positions, as far as the reader uses it. */
 export interface Venue {
+  /** Its positions in words. */
+  readonly name: string
   /** Absent where only logs tell the positions of an account. */
   readonly list?: PositionList
   /** Absent where positions are not taken into custody. */

@@ -80,6 +80,7 @@ export function v4Positions({ address: manager, prefix, poolManager }: V4Manager
   }
 
   return {
+    name: 'NFTs of Uniswap v4',
     list: { creationsOf: nfts.creationsOf, count: nfts.count },
     contracts: [manager, poolManager],
     topics: [nftTransferTopic, modifyTopic],
