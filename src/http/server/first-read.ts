@@ -1,9 +1,15 @@
 import type { Socket } from 'node:net'
+import { copyAndFree, freeBytes } from './capacity/free-bytes.ts'
 
 /** Reads of a new connection before its parser is there. */
 export interface FirstRead {
   /** Ends them: the connection is paused, and all its bytes are in the buffer of its stream. */
   end(): void
+  /**
+   * Frees the bytes of a connection that was closed before its turn, with long input: an attack has 2,000 of them closed
+   * in a second, and the garbage collector would leave up to 70 MB.
+   */
+  free(): void
 }
 
 /**
@@ -16,7 +22,9 @@ export interface FirstRead {
  *   Not called after the end.
  */
 export function readFirst(socket: Socket, isIdle: () => boolean, onInput: (isShort: boolean) => void): FirstRead {
-  const chunks: Buffer[] = []
+  const chunks: Buffer<ArrayBuffer>[] = []
+  /** Chunks that are in the buffer of the stream until its turn. */
+  let givenBack: readonly Buffer<ArrayBuffer>[] = []
   let length = 0
   let isOver = false
 
@@ -25,13 +33,15 @@ export function readFirst(socket: Socket, isIdle: () => boolean, onInput: (isSho
     isOver = true
     socket.off('data', onData).off('end', onLeft).off('timeout', onShort).setTimeout(0)
     socket.pause()
-    for (const bytes of chunks.splice(0).reverse()) socket.unshift(bytes)
+    givenBack = chunks.splice(0)
+    for (const bytes of givenBack.toReversed()) socket.unshift(bytes)
   }
-  const onData = (bytes: Buffer): void => {
+  const onData = (bytes: Buffer<ArrayBuffer>): void => {
     socket.setTimeout(0).off('timeout', onShort)
-    chunks.push(bytes)
     length += bytes.length
-    if (length > shortBytes) {
+    const isLong = length > shortBytes
+    chunks.push(isLong || isIdle() ? bytes : copyAndFree(bytes))
+    if (isLong) {
       end()
       onInput(false)
     } else if (chunks.length > 1) return
@@ -46,7 +56,16 @@ export function readFirst(socket: Socket, isIdle: () => boolean, onInput: (isSho
   socket.on('error', ignore)
   socket.on('data', onData).on('end', onLeft).setTimeout(silentMilliseconds, onShort)
   socket.resume()
-  return { end }
+  return {
+    end() {
+      end()
+      givenBack = []
+    },
+    free() {
+      for (const bytes of givenBack) freeBytes(bytes)
+      givenBack = []
+    },
+  }
 }
 
 /** Outside, since it stays with the connection, and the buffers of its first read would stay with it. */

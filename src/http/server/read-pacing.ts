@@ -181,6 +181,7 @@ export function createReadPacing(milliseconds: number, mostWaiting: number, most
         pauseWhile(socket, () => isPaused.has(socket))
       })
       socket.once('close', () => {
+        first.free()
         reading.delete(socket)
         for (const queue of [light, short, long, others]) queue.delete(sender, socket)
       })

@@ -223,6 +223,25 @@ test('where too many connections with long input wait in all, the oldest is clos
   expect(read.length - longRead.length).toBe(10)
 })
 
+test('the bytes of connections that are closed before their turn are freed at once', async () => {
+  const begun = new Set<Socket>()
+  const buffers = new Map<Socket, Buffer[]>()
+  const port = await pacedServer((socket) => {
+    begun.add(socket)
+    busy(20)
+    socket.end()
+  }, 40)
+  server?.on('connection', (socket) => {
+    buffers.set(socket, [])
+    socket.on('data', (bytes) => buffers.get(socket)?.push(bytes))
+  })
+  const clients = await Promise.all(Array.from({ length: 100 }, () => sender(port, long)))
+  await Promise.all(clients.filter(({ destroyed }) => !destroyed).map((each) => once(each, 'close')))
+  const ofClosed = [...buffers].flatMap(([socket, each]) => (begun.has(socket) ? [] : each))
+  expect(ofClosed.length).toBeGreaterThan(20)
+  expect(ofClosed.filter(({ length }) => length > 0)).toEqual([])
+})
+
 test('a new connection whose client has left before its turn is not parsed', async () => {
   const read: string[] = []
   const port = await pacedServer((socket, bytes) => {
