@@ -1,8 +1,13 @@
 import { spawn } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
+import { PassThrough, Readable } from 'node:stream'
 import { expect, test } from 'vitest'
+import { runIngest } from '../../src/cli/commands/ingest.ts'
+import { emptyDatabase } from '../support/database.ts'
+import { feedText } from '../support/feeds.ts'
 import { prepareHomes } from '../support/home.ts'
+import { midnight, strategy } from '../support/world.ts'
 
 const program = path.resolve(import.meta.dirname, '../../src/start.mjs')
 const homes = prepareHomes()
@@ -23,4 +28,20 @@ test('bad lines of standard input, which cannot be read again, are kept by the n
   for (const line of lines) expect(await ingest(`${line}\n`, env)).toBe(1)
   const entries = (await readFile(path.join(homes.folder, 'stdin.rejects.ndjson'), 'utf8')).trimEnd().split('\n')
   expect(entries.map((entry) => (JSON.parse(entry) as { text: string }).text)).toEqual(lines)
+})
+
+test('chunks of standard input that come without a pause are applied in one batch', async () => {
+  const database = await emptyDatabase()
+  const bytes = Buffer.from(feedText(Array.from({ length: 50 }, (_, at) => strategy(`s-${at}`))))
+  const chunks = Array.from({ length: Math.ceil(bytes.length / 100) }, (_, at) =>
+    bytes.subarray(100 * at, 100 * at + 100),
+  )
+  const status = await runIngest({
+    ...{ database, feed: '-', skipBad: false, input: Readable.from(chunks), signal: new AbortController().signal },
+    output: Object.assign(new PassThrough(), { isTTY: false }) as unknown as NodeJS.WriteStream,
+    nowSeconds: () => midnight,
+  })
+  expect(status).toBe(0)
+  expect(await database.prisma.strategy.count()).toBe(50)
+  expect(await database.prisma.commitLog.count()).toBe(1)
 })

@@ -11,7 +11,7 @@ import { BadFact } from '../../src/feed/errors.ts'
 import { CommitsLost } from '../../src/feed/feed-position.ts'
 import type { FactInput } from '../../src/feed/fact/fact.ts'
 import { ingest, type IngestOptions } from '../../src/feed/ingest.ts'
-import { gathered } from '../../src/feed/jobs/gather.ts'
+import { gathered } from '../../src/feed/gather.ts'
 import { segmentsOf } from '../../src/feed/jobs/segments.ts'
 import { subjectsOf } from '../../src/feed/jobs/subjects.ts'
 import { createWriter, type Writer } from '../../src/feed/jobs/writer.ts'
@@ -97,21 +97,20 @@ describe('segments', () => {
   })
 })
 
-describe('gathered lines', () => {
+describe('gathered items', () => {
   test('are joined while they come without a pause, and an error follows them', async () => {
-    async function* source(): AsyncGenerator<Line[]> {
-      const lines = await linesOf(['1', '2', '3', '4', '5', '6'])
-      for (const line of lines.slice(0, 5)) yield [line]
+    async function* source(): AsyncGenerator<string> {
+      yield* await Promise.resolve(['1', '2', '3', '4', '5'])
       await new Promise((resolve) => setTimeout(resolve, 60))
-      yield lines.slice(5)
+      yield '6'
       throw new Error('cut')
     }
-    const lengths: number[] = []
+    const lists: string[][] = []
     const read = async (): Promise<void> => {
-      for await (const lines of gathered(source(), 3)) lengths.push(lines.length)
+      for await (const list of gathered(source(), () => 1, 3)) lists.push(list)
     }
     await expect(read()).rejects.toThrow('cut')
-    expect(lengths).toEqual([3, 2, 1])
+    expect(lists).toEqual([['1', '2', '3'], ['4', '5'], ['6']])
   })
 })
 

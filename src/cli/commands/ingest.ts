@@ -7,7 +7,7 @@ import type { Summary, Tally } from '../../feed/checkpoints.ts'
 import { ingest } from '../../feed/ingest.ts'
 import type { Writer } from '../../feed/jobs/writer.ts'
 import { rejectsFile } from '../../feed/rejects.ts'
-import { fileSource, inputSource, type ByteSource } from '../../feed/reading/source.ts'
+import { fileSource, inFullChunks, inputSource, type ByteSource } from '../../feed/reading/source.ts'
 import { factsPerSecond, type ProgressSample, progressSample, timeLeft, total } from '../progress.ts'
 
 /** Options of {@link runIngest}. */
@@ -30,7 +30,7 @@ export interface IngestCommand {
  */
 export async function runIngest(command: IngestCommand): Promise<0 | 1> {
   const { database, feed, skipBad, input, output, signal, nowSeconds } = command
-  const source = feed === '-' ? inputSource(input, signal) : await fileSource(feed)
+  const source = feed === '-' ? inFullChunks(inputSource(input, signal)) : await fileSource(feed)
   const rejects = skipBad ? rejectsFile(`${feed === '-' ? 'stdin' : path.resolve(feed)}.rejects.ndjson`) : undefined
   const writers = (await command.startWriters?.()) ?? []
   const progress = showProgress(source, output)

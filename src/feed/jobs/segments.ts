@@ -1,6 +1,6 @@
 import { maxBatchLines } from '../batch.ts'
+import { gathered } from '../gather.ts'
 import type { Line } from '../reading/lines.ts'
-import { gathered } from './gather.ts'
 import { type Subjects, subjectsOf } from './subjects.ts'
 
 /** Lines that are applied together: each part by a writer of its own; without parts, by one, in their order. */
@@ -19,7 +19,9 @@ const minRoundLines = 400
  */
 export async function* segmentsIn(lists: AsyncIterable<Line[]>, jobs: number): AsyncGenerator<LineSegment, void> {
   if (jobs < 2) for await (const lines of lists) yield { lines, parts: null }
-  else for await (const lines of gathered(lists, jobs * maxBatchLines)) yield* segmentsOf(lines, jobs)
+  else
+    for await (const some of gathered(lists, ({ length }) => length, jobs * maxBatchLines))
+      yield* segmentsOf(some.flat(), jobs)
 }
 
 /**

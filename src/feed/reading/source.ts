@@ -5,12 +5,13 @@ import type { FeedPosition } from '../../database/write/feed.ts'
 import type { VaultProgress } from '../../database/write/vaults/vault-progress.ts'
 import { UnreadableFeed } from '../errors.ts'
 import type { FactInput } from '../fact/fact.ts'
+import { gathered } from '../gather.ts'
 import { atBeginning, isAhead, startOf } from './file-position.ts'
 import { type Line, type LineStart, numberFacts, readLines } from './lines.ts'
 import { isGzipFile, openFeed, readBytes } from './open-file.ts'
 import type { PrefixDigest } from './prefix-digest.ts'
 import type { SourceEnd } from '../reach.ts'
-import { countBytes, decompress, noProgress, type Progress } from './decompress.ts'
+import { chunkBytes, countBytes, decompress, noProgress, type Progress } from './decompress.ts'
 
 /** A source of facts: a feed as bytes, or facts of a producer in this process. */
 export type Source = ByteSource | FactSource
@@ -142,6 +143,15 @@ export function inputSource(input: Readable, signal?: AbortSignal): ByteSource {
   // A read that waits for more would keep the process alive.
   const close = (): Promise<void> => Promise.resolve(void input.destroy())
   return { name, ...atBeginning(), chunks: decompress(chunks, name, progress), progress, close }
+}
+
+/** Returns a source whose chunks are joined to those of a file, as long as they come without a pause. */
+export function inFullChunks(source: ByteSource): ByteSource {
+  return { ...source, chunks: joined(source.chunks) }
+}
+
+async function* joined(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  for await (const some of gathered(chunks, ({ length }) => length, chunkBytes)) yield Buffer.concat(some)
 }
 
 async function* abortable(signal: AbortSignal, input: Readable): AsyncGenerator<Buffer> {

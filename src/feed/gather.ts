@@ -1,0 +1,63 @@
+import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promises'
+
+/** Pause of a source after which the items that have come so far are taken. */
+const pauseMilliseconds = 20
+
+/**
+ * Gathers the items of a source into lists, as long as it brings them without a pause. The next list is gathered while the
+ * caller works on one.
+ * @param sizeOf size of an item
+ * @param fullSize size from which on a list is complete
+ */
+export async function* gathered<Item>(
+  items: AsyncIterable<Item>,
+  sizeOf: (item: Item) => number,
+  fullSize: number,
+): AsyncGenerator<Item[]> {
+  const iterator = items[Symbol.asyncIterator]()
+  const read = (): Promise<Read<Item>> => {
+    const next = iterator.next()
+    return next.then(
+      ({ done, value }) => (done === true ? { end: next } : { item: value }),
+      () => ({ end: next }),
+    )
+  }
+  let reading = read()
+  const gather = async (): Promise<Gathered<Item>> => {
+    const list: Item[] = []
+    for (let size = 0; size < fullSize;) {
+      const result = list.length === 0 ? await reading : await Promise.race([reading, pause()])
+      if (result === 'pause') return { list, end: null }
+      if ('end' in result) return { list, end: result.end }
+      list.push(result.item)
+      size += sizeOf(result.item)
+      reading = read()
+    }
+    return { list, end: null }
+  }
+  for (let next = gather(); ;) {
+    const { list, end } = await next
+    if (end === null) next = gather()
+    if (list.length > 0) yield list
+    if (end === null) continue
+    // Rejects where the source has failed.
+    await end
+    return
+  }
+}
+
+/** An item that a source brought, or the promise with which it ended. */
+type Read<Item> = { readonly item: Item } | { readonly end: Promise<unknown> }
+
+interface Gathered<Item> {
+  readonly list: Item[]
+  /** Null where the source goes on. */
+  readonly end: Promise<unknown> | null
+}
+
+/** Items that came while the process was busy are seen in the next turn of the event loop, after the timers. */
+async function pause(): Promise<'pause'> {
+  await wait(pauseMilliseconds)
+  await nextTurn()
+  return 'pause'
+}
