@@ -23,7 +23,5 @@ export const liveLimits = {
   slice: 500, // Sockets that are written in one event-loop iteration: 10 ms.
   sliceMilliseconds: 10, // Time of one iteration for that, if fewer take as long.
   rowsAtOnce: 32, // Rows of one stream that are made at once, so that their reads share statements.
-  rowsMilliseconds: 50, // Time that these may take: beyond it the stream rests for pushFactor times as long.
-  mostRestMilliseconds: 10_000, // Maximum duration of a rest: others may be why rows took long.
 } as const
 export type LiveLimits = Readonly<Record<keyof typeof liveLimits, number>>

@@ -1,4 +1,4 @@
-import { setImmediate, setTimeout as wait } from 'node:timers/promises'
+import { setImmediate } from 'node:timers/promises'
 import { formatLedgerPosition, type LedgerPosition, type StreamedCommit } from '../../../graphql/ledger-log.ts'
 import { liveLimits } from '../../../limits/live.ts'
 import type { DataVersions } from '../../cache/data-versions.ts'
@@ -36,10 +36,6 @@ export class LedgerFollower implements Follower, Resumable {
   #isWanted = false
   #isClosed = false
   #retry: NodeJS.Timeout | undefined
-  /** How long to rest before the next rows, in milliseconds. */
-  #restMilliseconds = 0
-  /** Ends a rest. */
-  #resting: AbortController | undefined
   readonly #awaited: AwaitedPosition
 
   constructor(options: FollowerOptions) {
@@ -52,7 +48,6 @@ export class LedgerFollower implements Follower, Resumable {
     connection.onClose(() => {
       this.#isClosed = true
       clearTimeout(this.#retry)
-      this.#resting?.abort()
       this.#awaited.end()
       remove()
     })
@@ -81,7 +76,7 @@ export class LedgerFollower implements Follower, Resumable {
     try {
       while (this.#isWanted) {
         this.#isWanted = false
-        while (await this.#step()) await this.#rest()
+        while (await this.#step());
       }
     } catch {
       const { connection, format } = this.#options
@@ -142,7 +137,6 @@ export class LedgerFollower implements Follower, Resumable {
     for (let at = 0; at < wanted.length; at += liveLimits.rowsAtOnce) {
       // Other streams take their turn in between.
       if (at > 0) await setImmediate()
-      const begunAt = performance.now()
       const some = wanted.slice(at, at + liveLimits.rowsAtOnce)
       const framed = await Promise.all(
         some.map(async (each) => ({ ...each, frame: await frames.of(each.row, format) })),
@@ -154,31 +148,10 @@ export class LedgerFollower implements Follower, Resumable {
         onDelivery()
         this.#position = { seq, version, rows: Number(row.cursor.slice(version.length + 1)) }
       }
-      // It rests outside: others wait for their pages while this one is held.
-      if (this.#mustRest(performance.now() - begunAt)) return true
     }
     const last = commits.at(-1)
     if (last !== undefined) this.#position = { seq: last.seq, version: last.version, rows: null }
     return true
-  }
-
-  /**
-   * Decides whether rows took so long to make that the stream rests, in proportion: however many streams of rows there are,
-   * and however much each row costs, most of the process's time is left to others.
-   */
-  #mustRest(milliseconds: number): boolean {
-    if (milliseconds < liveLimits.rowsMilliseconds) return false
-    this.#restMilliseconds = Math.min(liveLimits.pushFactor * milliseconds, liveLimits.mostRestMilliseconds)
-    return true
-  }
-
-  async #rest(): Promise<void> {
-    const milliseconds = this.#restMilliseconds
-    if (milliseconds === 0 || this.#isClosed) return
-    this.#restMilliseconds = 0
-    this.#resting = new AbortController()
-    const { signal } = this.#resting
-    await wait(milliseconds, undefined, { signal, ref: false }).catch(() => undefined)
   }
 
   /** Begins anew at the end, after the position was lost by a failover, or is not kept any more. */
