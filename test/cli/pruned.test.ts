@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startProcess } from '../support/process.ts'
 
 const root = path.resolve(import.meta.dirname, '../..')
-/** What the commands need; the folder of the tests' chain node is a dependency. */
+/** Folders that the commands need; the folder of the tests' chain node is a dependency. */
 const copied = [
   'package.json',
   'package-lock.json',
