@@ -11,7 +11,7 @@ import type { Source } from './reading/source.ts'
  * Lines in a batch: enough that the fixed cost of a transaction is small beside its facts; a chunk of a file has about
  * as many.
  */
-export const maxBatchLines = 3_000
+export const maxBatchLines = 6_000
 /** Lines that are parsed before the event loop runs again to handle responses of the database. */
 const linesPerTurn = 50
 

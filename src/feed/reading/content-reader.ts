@@ -1,10 +1,12 @@
 import type { FileHandle } from 'node:fs/promises'
 import { UnreadableFeed } from '../errors.ts'
-import { chunkBytes, decompress, type Progress } from './decompress.ts'
+import { decompress, type Progress } from './decompress.ts'
 import { readBytes } from './open-file.ts'
 
 /** Number of bytes before the current offset that each read compares, to detect changes in place. */
 const comparedBytes = 1024
+/** Maximum size of a chunk of a file that may grow: a gateway that follows it keeps answering meanwhile. */
+const growingChunkBytes = 1024 * 1024
 const newline = 0x0a
 
 /** Reads the contents of an open file as far as they are there. */
@@ -39,7 +41,7 @@ export async function plainReader(
     async read() {
       const chunk = await readAppended(handle, name, at, last)
       at += chunk.length
-      isAtEnd = chunk.length < chunkBytes
+      isAtEnd = chunk.length < growingChunkBytes
       last = Buffer.concat([last, chunk.subarray(-comparedBytes)]).subarray(-comparedBytes)
       progress.bytesRead += chunk.length
       progress.bytesDecompressed += chunk.length
@@ -90,7 +92,7 @@ export function gzipReader(
 
 /** Reads appended data; empty where there is none. */
 async function readAppended(handle: FileHandle, name: string, at: number, last: Buffer): Promise<Buffer> {
-  const length = last.length + chunkBytes
+  const length = last.length + growingChunkBytes
   const { bytesRead, buffer } = await handle
     .read(Buffer.alloc(length), 0, length, at - last.length)
     .catch((error: unknown) => Promise.reject(new UnreadableFeed(name, `can't be read: ${(error as Error).message}`)))
