@@ -57,7 +57,8 @@ test.each([
 })
 
 describe('the progress of a feed', () => {
-  const facts = 6_000
+  /** Three chunks of a file. */
+  const facts = 16_000
   /** Texts that don't pack well, so that packing leaves something to be read. */
   const text = feedText(
     Array.from({ length: facts }, (_, index) => ({
@@ -117,7 +118,7 @@ describe('the progress of a feed', () => {
     }
     const [first = '', again = ''] = shown
     expect(first).toContain('0% | 0 applied, 0 skipped, 0/s | ? left')
-    expect(first).toMatch(/100% \| 6000 applied, 0 skipped, [1-9]\d*\/s \| 0s left/)
-    expect(again).toMatch(/100% \| 0 applied, 6000 skipped, [1-9]\d*\/s \| 0s left/)
+    expect(first).toMatch(/100% \| 16000 applied, 0 skipped, [1-9]\d*\/s \| 0s left/)
+    expect(again).toMatch(/100% \| 0 applied, 16000 skipped, [1-9]\d*\/s \| 0s left/)
   })
 })
