@@ -70,7 +70,7 @@ describeOnChain('a chain.json that is not as the chain is', () => {
     expect(weth.symbol).toBe('WETH')
   })
 
-  test.each<[string, () => ChainJson, () => string]>([
+  test.each<[string, () => ChainJson, () => string | RegExp]>([
     [
       'begins before the vault',
       () => vaultFrom(-1),
@@ -84,7 +84,8 @@ describeOnChain('a chain.json that is not as the chain is', () => {
     [
       'names what is no vault',
       () => ({ vaults: [{ address: protocol.manager, strategy: 'one', firstBlock: 6 }] }),
-      () => `${protocol.manager} doesn't answer owner() at block 6`,
+      // Both are asked for at once.
+      () => new RegExp(`^${protocol.manager} doesn't answer (owner|asset)\\(\\) at block 6$`),
     ],
     [
       'lacks its asset',
@@ -94,7 +95,7 @@ describeOnChain('a chain.json that is not as the chain is', () => {
   ])('stops the reader where it %s', async (_name, more, message) => {
     const error: unknown = await factsOf(jsonOf(more())).catch((thrown: unknown) => thrown)
     expect(error).toBeInstanceOf(ContractMismatch)
-    expect((error as Error).message).toBe(message())
+    expect((error as Error).message).toMatch(message())
   })
 
   function vaultFrom(shift: number): ChainJson {
