@@ -10,7 +10,7 @@ const failovers = 2
 test.skipIf(postgresUrl === undefined || noOwnPostgreSql !== null)(
   `the primary is killed under a feed ${failovers} times, and a standby that lags is promoted: nothing is lost`,
   async () => {
-    const { figures, flaws } = await failover({ failovers, points: 12_000, say: silent })
+    const { figures, flaws } = await failover({ failovers, points: 30_000, say: silent })
     expect(flaws).toEqual([])
     expect(figures['file: failovers']).toBe(failovers)
   },

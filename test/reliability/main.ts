@@ -71,7 +71,7 @@ const shows: Readonly<Record<string, Show>> = {
     unit: 'failovers',
     size: 10,
     engines: ['postgresql'],
-    run: ({ size, say }) => failover({ say, failovers: size, points: 60_000 }),
+    run: ({ size, say }) => failover({ say, failovers: size, points: 15_000 * size }),
   },
   soak: { unit: 'minutes', size: 10, engines, run: ({ homes, size, say }) => soak({ homes, say, minutes: size }) },
   versions: {
