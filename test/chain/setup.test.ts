@@ -70,32 +70,34 @@ describeOnChain('a chain.json that is not as the chain is', () => {
     expect(weth.symbol).toBe('WETH')
   })
 
-  test.each<[string, () => ChainJson, () => string | RegExp]>([
+  test.each<[string, () => ChainJson, () => string[]]>([
     [
       'begins before the vault',
       () => vaultFrom(-1),
-      () => `${vault.address} is not there in its firstBlock, not yet at block ${vault.firstBlock - 1}`,
+      () => [`${vault.address} is not there in its firstBlock, not yet at block ${vault.firstBlock - 1}`],
     ],
     [
       'begins after the vault',
       () => vaultFrom(1),
-      () => `${vault.address} is there before its firstBlock, already at block ${vault.firstBlock}`,
+      () => [`${vault.address} is there before its firstBlock, already at block ${vault.firstBlock}`],
     ],
     [
       'names what is no vault',
       () => ({ vaults: [{ address: protocol.manager, strategy: 'one', firstBlock: 6 }] }),
       // Both are asked for at once.
-      () => new RegExp(`^${protocol.manager} doesn't answer (owner|asset)\\(\\) at block 6$`),
+      () => ['owner', 'asset'].map((name) => `${protocol.manager} doesn't answer ${name}() at block 6`),
     ],
     [
       'lacks its asset',
       () => ({ tokens: (jsonOf()['tokens'] as TokenJson[]).slice(1).map((token) => ({ ...token, price: 'stable' })) }),
-      () => `${vault.address} has the asset ${protocol.usdc.address}, none of the tokens, at block ${vault.firstBlock}`,
+      () => [
+        `${vault.address} has the asset ${protocol.usdc.address}, none of the tokens, at block ${vault.firstBlock}`,
+      ],
     ],
-  ])('stops the reader where it %s', async (_name, more, message) => {
+  ])('stops the reader where it %s', async (_name, more, messages) => {
     const error: unknown = await factsOf(jsonOf(more())).catch((thrown: unknown) => thrown)
     expect(error).toBeInstanceOf(ContractMismatch)
-    expect((error as Error).message).toMatch(message())
+    expect(messages()).toContain((error as Error).message)
   })
 
   function vaultFrom(shift: number): ChainJson {

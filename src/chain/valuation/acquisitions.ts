@@ -32,8 +32,8 @@ interface History {
   readonly positions: ReadonlyMap<string, number>
   /** The accounts to which it has sent positions, such as gauges, whose payments are its earnings. */
   readonly custodians: ReadonlyMap<Address, number>
-  /** The first payment other than a withdrawal. */
-  readonly payments: ReadonlyMap<'first', number>
+  /** Block of the first payment other than a withdrawal; infinity where there is none. */
+  readonly firstPayment: number
 }
 
 /** Options of {@link Acquisitions}. */
@@ -76,7 +76,7 @@ export class Acquisitions {
     const history = await this.#historyAt(state, vault, asset)
     const known = tokens.get(token)
     // No log tells who has sent the chain's own coin.
-    if (known !== undefined && isCoin(known)) return isBy(history.payments, 'first', number)
+    if (known !== undefined && isCoin(known)) return history.firstPayment <= number
     if (isBy(history.tokens, token, number)) return true
     const own = held.positions.filter(({ id }) => !venues.lists(id) || isBy(history.positions, id, number))
     const terms = await Promise.all(own.map(({ id }) => venues.readStored(state, id)))
@@ -112,9 +112,8 @@ export class Acquisitions {
       tokens: new Map(known.tokens),
       positions: new Map(known.positions),
       custodians: new Map(known.custodians),
-      payments: new Map(known.payments),
+      firstPayment: [...paid.values()].reduce((first, block) => Math.min(first, block), known.firstPayment),
     }
-    for (const block of paid.values()) note(next.payments, 'first', block)
     const acting = new Set(paid.keys())
     for (const log of moves) this.#noteMove(next, log, accounts, acting)
     await venues.locate(state, [...next.positions.keys()])
@@ -204,7 +203,7 @@ function paymentsIn(
 }
 
 function noHistory(to: number): History {
-  return { to, tokens: new Map(), positions: new Map(), custodians: new Map(), payments: new Map() }
+  return { to, tokens: new Map(), positions: new Map(), custodians: new Map(), firstPayment: Infinity }
 }
 
 function note<Key>(blocks: Map<Key, number>, key: Key, block: number): void {

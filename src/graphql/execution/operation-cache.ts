@@ -46,9 +46,10 @@ export class PreparedDocument {
 }
 
 /**
- * The only cache of clients' documents, keyed by text, with a limit on memory; the gateway's own are kept for good. Each document is parsed, validated and priced
- * once; each variant of its operations is compiled when it is first used. It is a segmented LRU cache: a document
- * enters the protected segment when it is used again, so that documents in texts that are used once do not evict it.
+ * The only cache of clients' documents, keyed by text, with a limit on memory; the gateway's own are kept for good. Each
+ * document is parsed, validated and priced once; each variant of its operations is compiled when it is first used. It is
+ * a segmented LRU cache: a document enters the protected segment when it is used again, so that documents in texts that
+ * are used once do not evict it.
  */
 export class OperationCache {
   readonly #schema: GraphQLSchema
