@@ -11,26 +11,29 @@ export type Address = `0x${string}`
  * @see EIP-55, https://eips.ethereum.org/EIPS/eip-55
  */
 export function toAddress(text: string): Address {
+  return known.get(text) ?? keep(text, validated(text))
+}
+
+function validated(text: string): Address {
   if (!/^0x[0-9a-fA-F]{40}$/.test(text)) throw new InvalidAddress(text, 'it is not 0x and 40 hex digits')
   const digits = text.slice(2)
   const lower = digits.toLowerCase()
-  const checksummed = checksummedByDigits.get(lower) ?? checksum(lower)
+  const checksummed = checksumAddress(`0x${lower}`)
   const oneCase = digits === lower || digits === digits.toUpperCase()
   if (!oneCase && text !== checksummed) throw new InvalidAddress(text, `its EIP-55 checksum is wrong`)
   return checksummed
 }
 
 /**
- * Checksummed addresses by their lower-case digits, oldest first: feeds repeat addresses, and the Keccak-256 hash is
- * most of the cost of validating one.
+ * Addresses by the text that they were given as, oldest first: feeds repeat addresses, and the Keccak-256 hash is most of the
+ * cost of validating one.
  */
-const checksummedByDigits = new Map<string, Address>()
-const maxCachedAddresses = 10_000
+const known = new Map<string, Address>()
+const maxKnown = 10_000
 
-function checksum(lower: string): Address {
-  const checksummed = checksumAddress(`0x${lower}`)
-  const [oldest] = checksummedByDigits.keys()
-  if (checksummedByDigits.size >= maxCachedAddresses && oldest !== undefined) checksummedByDigits.delete(oldest)
-  checksummedByDigits.set(lower, checksummed)
-  return checksummed
+function keep(text: string, address: Address): Address {
+  const [oldest] = known.keys()
+  if (known.size >= maxKnown && oldest !== undefined) known.delete(oldest)
+  known.set(text, address)
+  return address
 }

@@ -1,4 +1,4 @@
-import { divideHalfEven, powerOfTen, zerosAtEnd } from './integers/integers.ts'
+import { decimalText, divideHalfEven, powerOfTen, zerosAtEnd } from './integers/integers.ts'
 
 /** A decimal, or the text or number of one. */
 export type DecimalSource = Decimal | string | number | bigint
@@ -20,6 +20,8 @@ export class Decimal {
   readonly units: bigint
   /** Number of its decimals, without zeros at the end. */
   readonly scale: number
+  /** Its text, once it was asked for: the same amount is digested, stored and compared. */
+  #text: string | undefined
 
   /**
    * @param value the value; with a scale, the value times 10 to the power of that
@@ -141,11 +143,9 @@ export class Decimal {
    */
   toFixed(decimals = this.scale): string {
     if (decimals < this.scale) return this.toDecimalPlaces(decimals).toFixed(decimals)
-    const isNegative = this.units < 0n
-    const digits = (isNegative ? -this.units : this.units).toString().padStart(this.scale + 1, '0')
-    const point = digits.length - this.scale
-    const whole = isNegative ? `-${digits.slice(0, point)}` : digits.slice(0, point)
-    return decimals === 0 ? whole : `${whole}.${digits.slice(point).padEnd(decimals, '0')}`
+    const text = (this.#text ??= decimalText(this.units, this.scale))
+    if (decimals === this.scale) return text
+    return `${text}${this.scale === 0 ? '.' : ''}${'0'.repeat(decimals - this.scale)}`
   }
 
   toString(): string {

@@ -48,7 +48,7 @@ function parseLine(line: Line, source: Source, nowSeconds: (() => number) | unde
 
 /** Returns the position of a feed after a line. */
 export function positionAfter(source: Source, line: Line): FeedPosition {
-  return source.positionAfter?.(line) ?? positionOf(line)
+  return source.positionAfter?.(line) ?? new LinePosition(line)
 }
 
 /** The content of a line. */
@@ -74,15 +74,21 @@ export function parseLineBytes(line: LineBytes, clockSeconds: number | undefined
   return issueIfNew === null ? { fact, digest } : { fact, digest, issueIfNew }
 }
 
-function positionOf(line: Line): FeedPosition {
-  let fingerprint: string | undefined
-  return {
-    line: line.number,
-    byte: line.endByte,
-    // Computed lazily: only the last position of a batch is stored.
-    get fingerprint() {
-      return (fingerprint ??= fingerprintAfter(line))
-    },
+/** The position after a line, whose fingerprint is computed when it is asked for: only the last one of a batch is stored. */
+class LinePosition implements FeedPosition {
+  readonly line: number
+  readonly byte: number
+  readonly #line: Line
+  #fingerprint: string | undefined
+
+  constructor(line: Line) {
+    this.line = line.number
+    this.byte = line.endByte
+    this.#line = line
+  }
+
+  get fingerprint(): string {
+    return (this.#fingerprint ??= fingerprintAfter(this.#line))
   }
 }
 

@@ -18,6 +18,7 @@ export const liveLimits = {
   retrySeconds: 4, // Mean time after which clients reconnect, at random: not all at once.
   characters: 8_192, // A subscription with its variables, which is kept as long as its stream.
   ledgerRows: 500, // Rows of the ledger in one read: about 150 KB.
+  ledgerReads: 4, // Streams that read old rows at once: each holds a page of them until its client has taken it.
   ledgerWindow: 2_000, // Newest commits and rows that are in memory: most streams read no others.
   frameBytes: 8 * 1024 * 1024, // Frames of rows that are kept for all streams: 16,000 of 500 bytes.
   slice: 500, // Sockets that are written in one event-loop iteration: 10 ms.

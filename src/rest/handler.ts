@@ -21,10 +21,10 @@ export interface ExecutionError {
 
 /** Result of a document. */
 export interface Execution {
-  /** JSON text of the requested part; null where it is missing. */
-  readonly part: string | null
-  /** JSON text of the data without that part. */
-  readonly remainder: string
+  /** JSON text of the requested body; null where it is missing. */
+  readonly body: string | null
+  /** JSON text of the data around the body, with null in its place. */
+  readonly envelope: string
   readonly errors?: readonly ExecutionError[]
 }
 
@@ -87,10 +87,10 @@ export function createRest<Context>(executor: DocumentExecutor<Context>, options
     const variables = variablesOf(matched, request.query)
     if (variables instanceof BadParameter) return problem('BAD_PARAMETER', variables.message, variables.parameter)
     const past = route.past !== undefined && route.past.parameter in variables ? route.past : null
-    const { part, remainder, errors } = await executor.runOwn((past ?? route).requested, variables, context)
+    const { body, envelope, errors } = await executor.runOwn((past ?? route).requested, variables, context)
     const [error] = errors ?? []
     if (error !== undefined) return failure(route, error)
-    if (part !== null && part !== 'null') return answerOf(part, remainder, route, past, request, options)
+    if (body !== null && body !== 'null') return answerOf(body, envelope, route, past, request, options)
     const moment = past === null ? '' : `, or it had not begun at ${String(variables[past.parameter])}`
     return problem('VAULT_NOT_FOUND', `no vault is known at ${String(variables['address'])}${moment}`)
   }
@@ -116,20 +116,20 @@ type Variables = Record<string, unknown>
 
 /** Returns the answer of a route, in the format that its client prefers. */
 function answerOf(
-  part: string,
-  remainder: string,
+  json: string,
+  envelope: string,
   route: Route,
   past: Route['past'] | null,
   request: RestRequest,
   { keptBy, prefersCsv }: RestOptions,
 ): Answer {
   const { isTable = false, schema } = route.documentation
-  const next = route.next?.(JSON.parse(remainder) as never) ?? null
-  const isFinal = past?.isFinal(JSON.parse(remainder) as never) === true
+  const next = route.next?.(JSON.parse(envelope) as never) ?? null
+  const isFinal = past?.isFinal(JSON.parse(envelope) as never) === true
   const isCsv = isTable && prefersCsv(request.header('accept'))
   const ofType = isCsv ? csvHeaders : isTable ? tableHeaders : jsonHeaders
   const headers = next === null ? ofType : { ...ofType, ...linked(request, route, next) }
-  const body = isCsv ? csvOfList(part, Object.keys(schema.properties ?? {})) : part
+  const body = isCsv ? csvOfList(json, Object.keys(schema.properties ?? {})) : json
   const answer = { status: 200, headers, body }
   return isFinal ? { ...answer, cacheControl: `${keptBy}, max-age=${keptSeconds}` } : answer
 }

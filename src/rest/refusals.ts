@@ -8,10 +8,10 @@ export interface Refusal {
   /** Tells whether a route may return it. */
   readonly isOf: (route: { readonly path: string }) => boolean
   /**
-   * The stage that returns it: only requests that pass admission have rate limit headers, and errors of the connection
-   * have no other headers.
+   * Where it is returned: requests that were refused before they were counted have no rate limit headers, and errors of
+   * the connection no other headers either.
    */
-  readonly by: 'connection' | 'admission' | 'path'
+  readonly by: 'connection' | 'before rate limit' | 'path'
   /** Headers of this problem only. */
   readonly headers: Headers
   /** Example of the response body. */
@@ -49,7 +49,7 @@ export const refusals: Readonly<Record<ProblemCode, Refusal>> = {
   UNAUTHENTICATED: {
     when: 'API keys are configured, and the request has none that is accepted.',
     isOf: all,
-    by: 'admission',
+    by: 'before rate limit',
     headers: { 'WWW-Authenticate': text('How to authenticate.', 'Bearer') },
     example: example('UNAUTHENTICATED', 'Send the header Authorization: Bearer with an API key.'),
   },
@@ -108,14 +108,14 @@ export const refusals: Readonly<Record<ProblemCode, Refusal>> = {
   BODY_TOO_LARGE: {
     when: 'The body has more bytes than are read; these paths read none.',
     isOf: none,
-    by: 'admission',
+    by: 'before rate limit',
     headers: {},
     example: example('BODY_TOO_LARGE', 'The body has more than 65536 bytes.'),
   },
   TARGET_TOO_LONG: {
     when: 'Path and query have more bytes than are read.',
     isOf: all,
-    by: 'admission',
+    by: 'before rate limit',
     headers: {},
     example: example('TARGET_TOO_LONG', 'Path and query have 9000 bytes, more than 8192.'),
   },

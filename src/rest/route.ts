@@ -3,7 +3,7 @@ import type { Parameter } from './parameters.ts'
 import type { Schema } from './schemas.ts'
 import { word } from './words.ts'
 
-/** The document of a route, and the part of its result that is the body. */
+/** The document of a route, and the selection of its data that is the body. */
 export interface RequestedOperation {
   readonly document: { toString(): string }
   /** Keys that lead to the body. */
@@ -37,7 +37,7 @@ export interface RouteDocumentation {
   readonly isTable?: boolean
 }
 
-/** A path of the interface: its document, its parameters, and the part of the result that is the body. */
+/** A path of the interface: its document, its parameters, and the selection of its data that is the body. */
 export interface Route {
   /** Segments with a colon are parameters, which set the variable of the same name. */
   readonly path: string
@@ -45,7 +45,7 @@ export interface Route {
   readonly parameters: Readonly<Record<string, Parameter>>
   /** Its path is null in the result where the vault does not exist. */
   readonly requested: RequestedOperation
-  /** Returns the cursor of the next page from the data without the body; null where there is none. */
+  /** Returns the cursor of the next page from the envelope, the data around the body; null where there is none. */
   readonly next?: (data: never) => string | null | undefined
   readonly past?: Omit<PastRoute<never>, 'document'> & { readonly requested: RequestedOperation }
 }
@@ -55,7 +55,7 @@ export interface PastRoute<Data> {
   /** The parameter that asks for it. */
   readonly parameter: string
   readonly document: TypedDocumentString<Data, never>
-  /** Tells by the data without the body whether the answer can never change. */
+  /** Tells by the envelope whether the answer can never change. */
   readonly isFinal: (data: Data) => boolean
 }
 

@@ -47,6 +47,25 @@ export function layoutOf(positions: readonly StayingPart[]): Layout {
   return withDigest(JSON.stringify(rows))
 }
 
+/** Tells whether two lists of positions have the same layout. */
+export function hasSameLayout(one: readonly StayingPart[], other: readonly StayingPart[]): boolean {
+  return one.length === other.length && one.every((position, index) => isSame(position, other[index] as StayingPart))
+}
+
+function isSame(one: StayingPart, other: StayingPart): boolean {
+  return (
+    one.id === other.id &&
+    one.pool.a === other.pool.a &&
+    one.pool.b === other.pool.b &&
+    one.pool.venue === other.pool.venue &&
+    one.pool.feeTier === other.pool.feeTier &&
+    one.range.lower.equals(other.range.lower) &&
+    one.range.upper.equals(other.range.upper) &&
+    one.ticks?.lower === other.ticks?.lower &&
+    one.ticks?.upper === other.ticks?.upper
+  )
+}
+
 /** Layouts by their text, since a vault keeps its own for many marks. */
 const layouts = new Map<string, Layout>()
 const maxLayouts = 4_096

@@ -1,5 +1,6 @@
 import { Decimal, usdScale } from '../../domain/decimal.ts'
 import type { VaultFees } from '../../domain/fees.ts'
+import { decimalText } from '../../domain/integers/integers.ts'
 import type { Range } from '../../domain/position.ts'
 import { netUsd, statusOf, type VaultPhase, type VaultState, type VaultStatus } from '../../domain/vault.ts'
 import { pushVarint, VarintReader, zigzag } from './varint.ts'
@@ -108,7 +109,7 @@ function headOf(hex: string) {
   return {
     reader,
     flags: first % lengthWeight,
-    aboveUsd: first < lengthWeight ? '0' : inUnits(reader.next(), usdScale),
+    aboveUsd: first < lengthWeight ? '0' : decimalText(reader.next(), usdScale),
   }
 }
 
@@ -128,14 +129,8 @@ export function decodePositions(hex: string, lowerTicks: readonly (number | null
   const { reader } = headOf(hex)
   return lowerTicks.map((lower) => {
     const decimals = Number(reader.next())
-    const priceCurrent = inUnits(reader.next(), decimals)
+    const priceCurrent = decimalText(reader.next(), decimals)
     const tickCurrent = lower === null ? null : lower + reader.nextSigned()
-    return { priceCurrent, tickCurrent, pendingRewardsUsd: inUnits(reader.next(), usdScale) }
+    return { priceCurrent, tickCurrent, pendingRewardsUsd: decimalText(reader.next(), usdScale) }
   })
-}
-
-/** Returns an integer number of least digits as a decimal text. */
-function inUnits(value: bigint, decimals: number): string {
-  const digits = value.toString().padStart(decimals + 1, '0')
-  return decimals === 0 ? digits : `${digits.slice(0, -decimals)}.${digits.slice(-decimals)}`
 }

@@ -27,3 +27,12 @@ export function divideHalfEven(dividend: bigint, divisor: bigint): bigint {
   if (twice < size || (twice === size && quotient % 2n === 0n)) return quotient
   return rest < 0n === divisor < 0n ? quotient + 1n : quotient - 1n
 }
+
+/** Returns the text of an integer of which so many of the last digits are decimals. */
+export function decimalText(units: bigint, decimals: number): string {
+  const isNegative = units < 0n
+  const digits = (isNegative ? -units : units).toString().padStart(decimals + 1, '0')
+  const point = digits.length - decimals
+  const whole = isNegative ? `-${digits.slice(0, point)}` : digits.slice(0, point)
+  return decimals === 0 ? whole : `${whole}.${digits.slice(point)}`
+}

@@ -4,6 +4,7 @@ import { NumberText, readNumber } from './decimal-text.ts'
 import type { ValidationIssue } from '../errors.ts'
 import { type Fact, type FactKind, factKinds, factSchema } from './fact.ts'
 import { formatValue } from './format-value.ts'
+import { parsePlainJson } from './plain-json.ts'
 import { readUsualMark } from './usual-mark.ts'
 
 /** Maximum length of a line: longer than any real screen fact, and small enough for memory. */
@@ -23,10 +24,13 @@ export type Parsed =
 export function parseFact(bytes: Uint8Array): Parsed {
   const text = decode(bytes)
   if (text === null) return bad(null, 'the line is not UTF-8')
+  const plain = parsePlainJson(text)
+  if (plain !== undefined) return checkFact(plain)
   if (hasPrototypeKey(text)) return bad('__proto__', 'is not a key of this kind of fact')
   let value: unknown
   try {
-    value = readJson(text)
+    // Refuses a key that occurs twice in an object, and keeps numbers as text where they are not safe integers.
+    value = parseJson(text, undefined, { parseNumber: readNumber })
   } catch (error) {
     return bad(null, `the line is not JSON: ${(error as Error).message}`)
   }
@@ -45,26 +49,6 @@ export function checkFact(value: unknown): Parsed {
   return issue === undefined ? bad(null, 'the line is not a fact', known) : bad(keyOf(issue), issue.message, known)
 }
 
-/** Matches texts that may contain a number that a float does not represent exactly, or formats differently. */
-const inexactNumber = /(?:^|[:,[\s])-?(?:\d+[.eE]|\d{16})/
-
-/** Matches texts that may have white space between a key and its colon. */
-const spacedColon = /"[ \t\r\n]+:/
-
-/**
- * Parses JSON, with numbers as text where they are not safe integers.
- * @throws {SyntaxError} when the text is not JSON, or repeats a key in an object
- */
-function readJson(text: string): unknown {
-  if (!inexactNumber.test(text) && !spacedColon.test(text)) {
-    const value = tryParse(text)
-    // JSON.parse is much faster, but silently keeps the last of two equal keys: their number is compared with the text,
-    // where each key is before a quote and a colon, and a text may contain more of these.
-    if (value !== undefined && countKeys(value) === text.split('":').length - 1) return value
-  }
-  return parseJson(text, undefined, { parseNumber: readNumber })
-}
-
 /** Tells whether a key is `__proto__`: objects that a parser fills key by key would lose it without validation. */
 function hasPrototypeKey(text: string): boolean {
   if (!/__proto__|\\u/.test(text)) return false
@@ -79,20 +63,6 @@ function hasPrototypeKey(text: string): boolean {
     // Invalid JSON is rejected by the caller.
   }
   return has
-}
-
-function tryParse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
-
-function countKeys(value: unknown): number {
-  if (typeof value !== 'object' || value === null) return 0
-  const values: unknown[] = Object.values(value)
-  return values.reduce<number>((count, inner) => count + countKeys(inner), Array.isArray(value) ? 0 : values.length)
 }
 
 function bad(key: string | null, reason: string, kind: FactKind | null = null): Parsed {

@@ -1,4 +1,4 @@
-import { type Layout, layoutOf } from '../../database/history/layout.ts'
+import { hasSameLayout, type Layout, layoutOf } from '../../database/history/layout.ts'
 import type { RecordedPosition } from '../../database/write/position.ts'
 import type { ChangedDay, DayEnd } from '../../database/write/strategy-day.ts'
 import type { VaultRecord } from '../../database/write/vault.ts'
@@ -10,17 +10,20 @@ import type { Changes } from './changes.ts'
 /**
  * Returns the history of a vault after a mark, and keeps the layout of the mark's positions where it is a new one. History
  * that is not kept yet begins with the mark, since from then on everything is known.
+ * @param previous positions of the vault's mark before, where it is in the same batch: mostly their layout is the same
  */
 export function historyAfterMark(
   { id: vaultId, history }: VaultRecord,
   ts: number,
   positions: readonly RecordedPosition[],
+  previous: readonly RecordedPosition[] | undefined,
   { layouts }: Pick<Changes, 'layouts'>,
 ): HistoryProgress {
+  const marked = { ...history, since: history.since ?? ts, markedAt: ts }
+  if (previous !== undefined && hasSameLayout(previous, positions)) return marked
   const layout: Layout = layoutOf(positions)
   if (layout.digest !== history.layoutDigest) layouts.push({ vaultId, ts, positions: layout.positions })
-  const { since, changedAt } = history
-  return { since: since ?? ts, markedAt: ts, changedAt, layoutDigest: layout.digest }
+  return { ...marked, layoutDigest: layout.digest }
 }
 
 /**

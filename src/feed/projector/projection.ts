@@ -123,8 +123,8 @@ export class Projection {
     const valued = revalue(vault.state, valuation(fact.ts, fact.valueUsd, fact.prices))
     const state = requireStorable(setPositions(valued, { open: positions.length, outOfRange }), 'valueUsd')
     const fees = feesAfterMark(vault.fees, state, fact)
+    const history = historyAfterMark(vault, fact.ts, positions, this.changes.positions.get(vault.id), this.changes)
     this.changes.positions.set(vault.id, positions)
-    const history = historyAfterMark(vault, fact.ts, positions, this.changes)
     const marked = { ...vault, ...progressOfPoint(vault, fact.ts), state, fees, history }
     this.#record(historyAfterFact(vault, marked, true, this.changes), { digest, positions })
   }

@@ -11,7 +11,7 @@ import {
 } from 'graphql'
 import type { Conditional } from './compiler/collect-fields.ts'
 import { NotCompilable } from './compiler/compiled-field.ts'
-import { directiveVariables } from './operation.ts'
+import { directiveVariables } from './syntax-tree.ts'
 
 /**
  * Evaluates @skip and @include on a node.

@@ -2,7 +2,7 @@ import { type ExecutionResult, type GraphQLError, type GraphQLSchema, OperationT
 import { admissionLimits, preparationCosts, type QueryLimits } from '../../limits.ts'
 import { liveLimits } from '../../limits/live.ts'
 import type { AdmissionControl } from './admission/admission-control.ts'
-import type { SeparatePart } from './compiler/compile-operation.ts'
+import type { BodySelection } from './compiler/compile-operation.ts'
 import { JsonText } from './compiler/output-writer.ts'
 import type { RunConsistently } from './consistent-reads.ts'
 import type { RequestContext } from './context.ts'
@@ -34,17 +34,17 @@ export type Subscribed =
     }
   | { readonly errors: readonly GraphQLError[] }
 
-/** A document of the gateway's own, with one operation, and the part of its data to return separately. */
-export interface OwnDocument extends SeparatePart {
+/** A document of the gateway's own, with one operation, and the selection of its data that is the body of a response. */
+export interface OwnDocument extends BodySelection {
   readonly document: { toString(): string }
 }
 
 /** Result of a document of the gateway's own, as JSON text. */
 export interface ExecutedDocument {
-  /** JSON text of the separate part; null if there is none. */
-  readonly part: string | null
-  /** JSON text of the data without the separate part. */
-  readonly remainder: string
+  /** JSON text of the body; null if there is none. */
+  readonly body: string | null
+  /** JSON text of the data around the body, with null in its place. */
+  readonly envelope: string
   /** Errors with masked messages, safe for clients. */
   readonly errors?: readonly GraphQLError[]
 }
@@ -161,15 +161,15 @@ export function createExecutor({ schema, limits, admission, runConsistently, onF
     async runOwn(wanted, variables, request, event) {
       const operation = own.get(wanted) ?? prepareOwn(wanted)
       const { coerced, error } = operation.coerce(variables)
-      const params = { variables, part: wanted, event }
+      const params = { variables, body: wanted, event }
       const { data, errors } =
         error === undefined ? await runChecked(operation, coerced, params, request) : { data: null, errors: [error] }
       if (errors !== undefined) {
-        return { part: null, remainder: 'null', errors: errors.map((each) => publicError(each, request.report)) }
+        return { body: null, envelope: 'null', errors: errors.map((each) => publicError(each, request.report)) }
       }
       if (!(data instanceof JsonText))
         throw new Error('An operation of the gateway itself was not answered by its compiled form.')
-      return { part: data.part, remainder: data.text }
+      return { body: data.body, envelope: data.text }
     },
 
     async subscribe(prepared, params, request) {

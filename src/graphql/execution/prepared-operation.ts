@@ -13,7 +13,7 @@ import {
 import type { Cancellation } from '../../database/cancellation.ts'
 import { operationCacheLimits, type QueryLimits } from '../../limits.ts'
 import { type Conditional, fieldCollector } from './compiler/collect-fields.ts'
-import { compileOperation, type SeparatePart } from './compiler/compile-operation.ts'
+import { compileOperation, type BodySelection } from './compiler/compile-operation.ts'
 import type { CompiledOperation } from './compiler/output-writer.ts'
 import { includes, nullableConditions } from './conditions.ts'
 import type { Context } from './context.ts'
@@ -26,8 +26,8 @@ type Variables = Readonly<Record<string, unknown>>
 export interface RunParams {
   /** Variables as sent by the client. */
   readonly variables?: Variables | null | undefined
-  /** A part of the data whose JSON text is returned separately. */
-  readonly part?: SeparatePart
+  /** The selection of the data whose JSON text is returned by itself. */
+  readonly body?: BodySelection
   /** The event of a subscription, which is run once for each. */
   readonly event?: { readonly value: unknown } | undefined
 }
@@ -58,7 +58,7 @@ export class PreparedOperation {
   readonly #conditions: readonly string[] | null
   /** Variables of @skip and @include whose type permits null. */
   readonly #nullableConditions: readonly VariableDefinitionNode[]
-  readonly #variants = new Map<SeparatePart | undefined, Map<string, CompiledOperation | null>>()
+  readonly #variants = new Map<BodySelection | undefined, Map<string, CompiledOperation | null>>()
   #variantCount = 0
   readonly #onCompiled: () => void
 
@@ -139,12 +139,12 @@ export class PreparedOperation {
    */
   async run(
     coerced: Variables,
-    { variables, part, event }: RunParams,
+    { variables, body, event }: RunParams,
     contextValue: Context,
     signal: Cancellation | undefined,
     onFallback: OnFallback | undefined,
   ): Promise<ExecutionResult> {
-    const compiled = this.compiledFor(coerced, part)
+    const compiled = this.compiledFor(coerced, body)
     if (compiled !== null) {
       try {
         const data: object = await compiled.run(event?.value, contextValue, coerced)
@@ -158,8 +158,8 @@ export class PreparedOperation {
     const { document, definition } = this
     const args = { schema: this.#schema, document, operationName: definition.name?.value, rootValue: event?.value }
     const result = await execute({ ...args, variableValues: variables, contextValue })
-    // graphql-js cannot write the separate part of a REST document; only its errors are of use there.
-    if (compiled !== null && part !== undefined && result.errors === undefined)
+    // graphql-js cannot write the body of a REST response; only its errors are of use there.
+    if (compiled !== null && body !== undefined && result.errors === undefined)
       throw new Error('An operation failed compiled, and succeeded in graphql-js.')
     return result
   }
@@ -175,19 +175,19 @@ export class PreparedOperation {
   /**
    * Compiles the operation for these variables, or returns the variant compiled before.
    * @param variables coerced; those of @skip and @include select the variant
-   * @param part is written separately from the rest of the data
+   * @param body is written by itself, and null in its place
    * @returns null if graphql-js must execute the operation: it cannot be compiled, or has as many variants as it may have
    */
-  compiledFor(variables: Variables, part?: SeparatePart): CompiledOperation | null {
+  compiledFor(variables: Variables, body?: BodySelection): CompiledOperation | null {
     if (this.#conditions === null) return null
-    const variants = this.#variants.get(part)
+    const variants = this.#variants.get(body)
     const key = this.#conditions.map((name) => String(variables[name])).join()
     const known = variants?.get(key)
     if (known !== undefined) return known
     if (this.#variantCount >= operationCacheLimits.variants) return null
     const isIncluded = (node: Conditional): boolean => includes(node, variables)
-    const compiled = compileOperation(this.#schema, this.document, this.definition, isIncluded, part)
-    if (variants === undefined) this.#variants.set(part, new Map([[key, compiled]]))
+    const compiled = compileOperation(this.#schema, this.document, this.definition, isIncluded, body)
+    if (variants === undefined) this.#variants.set(body, new Map([[key, compiled]]))
     else variants.set(key, compiled)
     this.#variantCount++
     this.#onCompiled()

@@ -63,8 +63,8 @@ export function graphiqlOptions(link: URLSearchParams, address: string | null): 
 
 /** Returns the address of the most valuable vault; null if there is none, or the database fails. */
 export async function exampleAddress(executor: Executor, context: RequestContext): Promise<string | null> {
-  const { part } = await executor.runOwn(mostValuable, {}, context)
-  const [vault] = JSON.parse(part ?? '[]') as { address: string }[]
+  const { body } = await executor.runOwn(mostValuable, {}, context)
+  const [vault] = JSON.parse(body ?? '[]') as { address: string }[]
   return vault?.address ?? null
 }
 

@@ -15,21 +15,21 @@ const keysBuckets = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000]
 
 /** Creates the metrics that each request counts: requests, statements and batches of loaders. */
 export function requestMetrics(registers: Registry[]): RequestMetrics {
-  const requests = new TalliedHistogram({
+  const requests = new ArrayHistogram({
     name: 'vault_gateway_http_request_duration_seconds',
     help: 'Time from a request to the last byte of its answer, by route and status; status "none": the client went before.',
     labelNames: ['route', 'status'],
     buckets: secondsBuckets,
     registers,
   })
-  const statements = new TalliedHistogram({
+  const statements = new ArrayHistogram({
     name: 'vault_gateway_statement_duration_seconds',
     help: 'Time of a statement that an answer reads by, its wait for a connection included; outcome "failed": or given up.',
     labelNames: ['statement', 'outcome'],
     buckets: secondsBuckets,
     registers,
   })
-  const batches = new TalliedHistogram({
+  const batches = new ArrayHistogram({
     name: 'vault_gateway_loader_batch_size',
     help: 'How many keys a loader reads at once.',
     labelNames: ['loader'],
@@ -38,9 +38,9 @@ export function requestMetrics(registers: Registry[]): RequestMetrics {
   })
   return {
     onAnswered: ({ route, status, milliseconds }) =>
-      requests.tally(milliseconds / 1000, route, status === null ? 'none' : String(status)),
-    onStatement: (statement, seconds, isDone) => statements.tally(seconds, statement, isDone ? 'done' : 'failed'),
-    onBatch: (loader, keys) => batches.tally(keys, loader),
+      requests.record(milliseconds / 1000, route, status === null ? 'none' : String(status)),
+    onStatement: (statement, seconds, isDone) => statements.record(seconds, statement, isDone ? 'done' : 'failed'),
+    onBatch: (loader, keys) => batches.record(keys, loader),
   }
 }
 
@@ -80,7 +80,7 @@ interface HistogramOptions {
  * library's own `observe` looks its bucket up by the limit as a property's name, which takes 2 us: a request is counted
  * two to six times, and a cached response takes 30.
  */
-class TalliedHistogram extends Histogram {
+class ArrayHistogram extends Histogram {
   readonly #options: HistogramOptions
   readonly #tallies = new Map<string, Tally>()
 
@@ -90,7 +90,7 @@ class TalliedHistogram extends Histogram {
   }
 
   /** @param labelValues in the order of the label names, from a small fixed set */
-  tally(value: number, ...labelValues: readonly string[]): void {
+  record(value: number, ...labelValues: readonly string[]): void {
     const { buckets } = this.#options
     const key = labelValues.join()
     const tally = this.#tallies.get(key) ?? this.#addTally(key, labelValues)

@@ -20,7 +20,7 @@ import { operationCacheLimits } from '../../../limits.ts'
 import { type CollectFields, type Conditional, fieldCollector } from './collect-fields.ts'
 import { constantArguments, NotCompilable, resolverOf, typeNameField } from './compiled-field.ts'
 import {
-  apart,
+  asBody,
   byType,
   type CompiledField,
   listOf,
@@ -32,15 +32,15 @@ import {
 } from './output-writer.ts'
 import { enumOf, leafOf } from './json-text.ts'
 
-/** A part of the data whose JSON text is written separately from the rest. */
-export interface SeparatePart {
-  /** Response keys on the path to the part, none of which is a list's. */
+/** The selection of the data that is the body of a REST response: its JSON text is written by itself. */
+export interface BodySelection {
+  /** Response keys that lead to the body, none of which is a list's. */
   readonly path: readonly string[]
-  /** Maps the names of enum values to their texts in the part. */
+  /** Maps the names of enum values to their texts in the body. */
   readonly wordOf: (name: string) => string
 }
 
-const wholeData: SeparatePart = { path: [], wordOf: (name) => name }
+const wholeData: BodySelection = { path: [], wordOf: (name) => name }
 
 /**
  * Compiles an operation of a valid document.
@@ -53,14 +53,14 @@ export function compileOperation(
   document: DocumentNode,
   operation: OperationDefinitionNode,
   isIncluded: (node: Conditional) => boolean,
-  part = wholeData,
+  body = wholeData,
 ): CompiledOperation | null {
   // A subscription is compiled as a query: each of its events is one run of it.
   const root = schema.getRootType(operation.operation)
   if (operation.operation === OperationTypeNode.MUTATION || root == null) return null
   try {
-    const compiler = new Compiler(schema, fieldCollector(schema, document, isIncluded), part.wordOf)
-    const write = compiler.object(root, [operation.selectionSet], part.path)
+    const compiler = new Compiler(schema, fieldCollector(schema, document, isIncluded), body.wordOf)
+    const write = compiler.object(root, [operation.selectionSet], body.path)
     return new CompiledOperation(compiler.fields, write)
   } catch (error) {
     if (error instanceof NotCompilable) return null
@@ -76,12 +76,12 @@ class Compiler {
   constructor(
     readonly schema: GraphQLSchema,
     readonly collect: CollectFields,
-    readonly wordOf: SeparatePart['wordOf'],
+    readonly wordOf: BodySelection['wordOf'],
   ) {}
 
   /**
    * Compiles the selections of an object type.
-   * @param way response keys to the separate part; empty if it is not in this object
+   * @param way response keys to the body; empty if it is not in this object
    */
   object(
     type: GraphQLObjectType,
@@ -119,7 +119,7 @@ class Compiler {
 
   /**
    * Compiles a field.
-   * @param way the remaining path to the separate part; null if it does not include this field
+   * @param way the remaining path to the body; null if it does not include this field
    */
   #field(
     parent: GraphQLObjectType,
@@ -137,7 +137,7 @@ class Compiler {
       node,
       resolve: resolverOf(field),
       args: constantArguments(field, node),
-      write: way?.length === 0 ? apart(write) : write,
+      write: way?.length === 0 ? asBody(write) : write,
     }
   }
 

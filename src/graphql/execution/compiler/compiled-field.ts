@@ -1,5 +1,5 @@
 import { type FieldNode, getArgumentValues, type GraphQLField, TypeNameMetaFieldDef } from 'graphql'
-import { usesVariables } from '../operation.ts'
+import { usesVariables } from '../syntax-tree.ts'
 import { quoted } from './json-text.ts'
 import type { CompiledField } from './output-writer.ts'
 

@@ -26,10 +26,10 @@ export class Unexpected extends Error {
 
 /** Data of a result as JSON text, written by a compiled operation. */
 export class JsonText {
-  /** @param part JSON text of the separate part; null if there is none */
+  /** @param body JSON text of the body of a REST response; null if there is none */
   constructor(
     readonly text: string,
-    readonly part: string | null,
+    readonly body: string | null,
   ) {}
 
   toJSON(): unknown {
@@ -49,17 +49,17 @@ export class CompiledOperation {
   ) {}
 
   /**
-   * Writes the data, with null in place of the separate part. Rejects at the first failure, from which only graphql-js can
+   * Writes the data, with null in place of the body. Rejects at the first failure, from which only graphql-js can
    * derive the response.
    */
   async run(rootValue: unknown, context: unknown, variables: CompiledRun['variables']): Promise<JsonText> {
     const run = new CompiledRun(context, variables)
     const text = this.write(rootValue, run)
     await run.settled()
-    const json = new JsonText(text.toString(), run.part?.toString() ?? null)
+    const json = new JsonText(text.toString(), run.body?.toString() ?? null)
     // References to the run may outlive it.
     run.written.clear()
-    run.part = null
+    run.body = null
     return json
   }
 }
@@ -89,8 +89,8 @@ class Pieces {
 export class CompiledRun {
   /** Texts written in this run, by writer and value. */
   readonly written = new Map<OutputWriter, Map<unknown, OutputText>>()
-  /** Text of the separate part. */
-  part: OutputText | null = null
+  /** Text of the body. */
+  body: OutputText | null = null
   #pending = 0
   #settled: (() => void) | null = null
   #failed: ((error: unknown) => void) | null = null
@@ -211,10 +211,10 @@ export function nullable(write: OutputWriter, isNonNull: boolean): OutputWriter 
   }
 }
 
-/** Returns a writer that stores the text as the separate part, and writes null in its place. */
-export function apart(write: OutputWriter): OutputWriter {
+/** Returns a writer that stores the text as the body of a REST response, and writes null in its place. */
+export function asBody(write: OutputWriter): OutputWriter {
   return (value, run) => {
-    run.part = write(value, run)
+    run.body = write(value, run)
     return 'null'
   }
 }

@@ -10,7 +10,7 @@ import {
 } from 'graphql'
 import { admissionLimits, assumedLengths, filterCosts, lookupCost, readCost } from '../../../limits.ts'
 import { isVaultScopedId } from '../../../domain/identity/global-id.ts'
-import { usesVariables } from '../operation.ts'
+import { usesVariables } from '../syntax-tree.ts'
 
 /** Cost of a list besides its items. */
 export interface PricedPage {

@@ -10,7 +10,7 @@ import {
   type OperationDefinitionNode,
   type SelectionSetNode,
 } from 'graphql'
-import { countNodes, definitionOf } from '../operation.ts'
+import { countNodes, definitionOf } from '../syntax-tree.ts'
 import {
   argumentCost,
   type AskedLength,

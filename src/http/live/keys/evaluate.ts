@@ -7,7 +7,7 @@ import type { IncomingRequest } from '../../incoming-request.ts'
 import type { Exchange } from '../../middleware.ts'
 import { type Evaluation, laterVersion } from './live-source.ts'
 
-/** Sender of all evaluations of streams: together they have the share of one client. */
+/** Sender of the evaluations that streams share: together they have the share of one client. */
 export const liveSender = 'live'
 
 /** Makes a response for streams, from the response cache or anew, as for any other request. */

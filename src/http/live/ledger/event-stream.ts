@@ -34,7 +34,7 @@ export function eventStream({ operations, connections, beginLedgerStream }: Even
   const format: RowFormat = {
     name: liveEvents.path,
     frame: async (row) => {
-      const text = await operations.part(liveEventOperation, row)
+      const text = await operations.body(liveEventOperation, row)
       return eventFrame({
         event: liveEvents.event.type,
         id: row.cursor,

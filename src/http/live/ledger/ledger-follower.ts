@@ -10,6 +10,7 @@ import { accepts, type Follower, type Following, type LedgerTail, type RowFilter
 
 export interface FollowerOptions {
   readonly tail: LedgerTail
+  readonly sender: string
   /** Frames that streams share. */
   readonly frames: RowFrames
   readonly connection: LiveConnection
@@ -91,7 +92,7 @@ export class LedgerFollower implements Follower, Resumable {
    * @returns whether to go on at once
    */
   async #step(): Promise<boolean> {
-    const { tail, connection, filter } = this.#options
+    const { tail, sender, connection, filter } = this.#options
     if (this.#isClosed) return false
     if (connection.isFull) {
       connection.whenDrained(this)
@@ -103,7 +104,7 @@ export class LedgerFollower implements Follower, Resumable {
     if (following !== 'old') return this.#take(following)
     if (this.#awaited.isLost(position)) return this.#take('lost')
     if (this.#awaited.isAhead(position)) return this.#await(position)
-    return tail.read(position, filter.vaults && [...filter.vaults], (read) =>
+    return tail.read(sender, position, filter.vaults && [...filter.vaults], (read) =>
       read === 'beyond' ? this.#await(position) : this.#take(read),
     )
   }
@@ -156,8 +157,8 @@ export class LedgerFollower implements Follower, Resumable {
 
   /** Begins anew at the end, after the position was lost by a failover, or is not kept any more. */
   async #reset(): Promise<boolean> {
-    const { tail, connection, format } = this.#options
-    const position = await tail.now()
+    const { tail, sender, connection, format } = this.#options
+    const position = await tail.now(sender)
     if (this.#isClosed) return false
     const { frame, isEnd } = format.reset(formatLedgerPosition(position))
     this.#position = position

@@ -45,7 +45,7 @@ export function ledgerStreams(options: LedgerStreamOptions): BeginLedgerStream {
       return problem('BAD_PARAMETER', `vaults has more than ${liveLimits.vaults} values`, 'vaults')
     }
     const resumed = resumedPosition(exchange, after)
-    const position = resumed === undefined ? await tail.now().catch(() => undefined) : resumed
+    const position = resumed === undefined ? await tail.now(exchange.sender).catch(() => undefined) : resumed
     if (position === undefined) {
       return retryLater('DATABASE_UNAVAILABLE', 'The database does not answer now. Ask again later.')
     }
@@ -56,7 +56,8 @@ export function ledgerStreams(options: LedgerStreamOptions): BeginLedgerStream {
       connection.write(eventFrame({ retry: liveLimits.retrySeconds * 1000, id }))
       if (!data.isListening) connection.tellStale(format.staleFrame)
       const filter = { vaults: vaults == null ? null : new Set(vaults), types: types == null ? null : new Set(types) }
-      new LedgerFollower({ tail, frames, connection, filter, format, position, data, onDelivery })
+      const { sender } = exchange
+      new LedgerFollower({ tail, sender, frames, connection, filter, format, position, data, onDelivery })
     })
   }
 }

@@ -28,8 +28,6 @@ export interface LedgerTailOptions {
   readonly fanOut: FanOut
 }
 
-/** Streams that read old rows from the database at once; the others wait. */
-const readsAtOnce = 4
 /** Delay before the next read after a failed one, in milliseconds. */
 const retryMilliseconds = 500
 
@@ -42,9 +40,9 @@ export class LedgerTail {
   readonly #data: DataVersions
   readonly #limits: LiveLimits
   readonly #fanOut: FanOut
-  readonly #limit: LimitConcurrency = limitConcurrency(readsAtOnce)
+  readonly #limit: LimitConcurrency
   /** New streams, and those that a reset sends on, do not wait behind pages. */
-  readonly #limitEnds: LimitConcurrency = limitConcurrency(readsAtOnce)
+  readonly #limitEnds: LimitConcurrency
   readonly #followers = new Set<Follower>()
   /** The newest commits, with consecutive numbers. */
   #window: StreamedCommit[] = []
@@ -60,6 +58,8 @@ export class LedgerTail {
     this.#data = data
     this.#limits = limits
     this.#fanOut = fanOut
+    this.#limit = limitConcurrency(limits.ledgerReads)
+    this.#limitEnds = limitConcurrency(limits.ledgerReads)
   }
 
   /** The position behind all commits that were read; null if it is not known. */
@@ -80,8 +80,8 @@ export class LedgerTail {
   }
 
   /** Returns the position behind all rows, for a stream that begins now. */
-  async now(): Promise<LedgerPosition> {
-    return this.#limitEnds(() => this.#readEnd())
+  async now(sender: string): Promise<LedgerPosition> {
+    return this.#limitEnds(sender, () => this.#readEnd())
   }
 
   /** Reads new commits, and then lets all streams read on. */
@@ -117,15 +117,17 @@ export class LedgerTail {
   /**
    * Reads the commits behind a position from the database, and passes them on. A few streams do so at once, and the rows of
    * the others are not in memory.
+   * @param sender of the stream
    * @param vaults that the stream is about; null for all
    * @param take writes them; called with null if there are none yet
    */
   read<Result>(
+    sender: string,
     position: LedgerPosition,
     vaults: readonly string[] | null,
     take: (following: Following | null) => Promise<Result>,
   ): Promise<Result> {
-    return this.#limit(async () => {
+    return this.#limit(sender, async () => {
       const page = await this.#readAfter(position, vaults)
       return take(typeof page === 'object' && page.commits.length === 0 ? null : page)
     })

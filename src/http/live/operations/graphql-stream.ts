@@ -65,7 +65,7 @@ export function graphqlStream(options: GraphqlStreamOptions): Middleware {
     if (after != null && position === null) {
       return problem('BAD_PARAMETER', 'after is neither a cursor nor a data version', 'after')
     }
-    const format = rowFormat(operations, sent, checked)
+    const format = rowFormat(operations, sent, checked, exchange.sender)
     return beginLedgerStream(exchange, { args: checked.args, after: position, format }, opening)
   }
 
@@ -127,11 +127,18 @@ function stateStreams({ operations, connections, keys, evaluate, resumptions }: 
   }
 }
 
-function rowFormat(operations: LiveOperations, sent: SentOperation, checked: CheckedSubscription): RowFormat {
+/** @param sender of the stream, by whose share of admission control its rows are made */
+function rowFormat(
+  operations: LiveOperations,
+  sent: SentOperation,
+  checked: CheckedSubscription,
+  sender: string,
+): RowFormat {
+  const context = { ...operations.context, sender }
   return {
     name: keyOf(sent, checked),
     frame: async (row) => {
-      const { status, body } = await operations.run(sent.query, { ...sent, event: { value: row } }, operations.context)
+      const { status, body } = await operations.run(sent.query, { ...sent, event: { value: row } }, context)
       if (status === 503) throw new Error('The row can be told later.')
       return eventFrame({ event: 'next', id: row.cursor, data: body })
     },

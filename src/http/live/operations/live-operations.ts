@@ -24,10 +24,10 @@ export interface LiveOperations {
   run(text: string, params: OperationParams, context: RequestContext): Promise<Answer>
   /**
    * Runs a subscription of the gateway's own for an event.
-   * @returns JSON text of its separate part
+   * @returns JSON text of its body
    * @throws if it fails
    */
-  part(document: OwnDocument, value: unknown): Promise<string>
+  body(document: OwnDocument, value: unknown): Promise<string>
   /** Context of the work that all streams share. */
   readonly context: RequestContext
 }
@@ -77,10 +77,10 @@ export function liveOperations(
       }
     },
 
-    async part(document, value) {
-      const { part, errors } = await executor.runOwn(document, {}, shared, { value })
-      if (part === null || errors !== undefined) throw new Error(errors?.[0]?.message ?? 'There is no such part.')
-      return part
+    async body(document, value) {
+      const { body, errors } = await executor.runOwn(document, {}, shared, { value })
+      if (body === null || errors !== undefined) throw new Error(errors?.[0]?.message ?? 'There is no such body.')
+      return body
     },
   }
 }

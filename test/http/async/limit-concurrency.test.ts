@@ -1,0 +1,50 @@
+import { expect, test } from 'vitest'
+import { limitConcurrency } from '../../../src/http/async/limit-concurrency.ts'
+
+/** Work that ends when it is told to, by its name. */
+function controlled(most: number) {
+  const limit = limitConcurrency(most)
+  const begun: string[] = []
+  const ends = new Map<string, () => void>()
+  return {
+    begun,
+    begin: (name: string) =>
+      limit(
+        name.slice(0, 1),
+        () =>
+          new Promise<string>((resolve) => {
+            begun.push(name)
+            ends.set(name, () => resolve(name))
+          }),
+      ),
+    async end(name: string) {
+      ends.get(name)?.()
+      await new Promise(setImmediate)
+    },
+  }
+}
+
+test('a sender has at most half, and the others run beside it', async () => {
+  const { begin, begun } = controlled(4)
+  for (const name of ['a1', 'a2', 'a3', 'b1', 'b2', 'b3', 'c1']) void begin(name)
+  await new Promise(setImmediate)
+  expect(begun).toEqual(['a1', 'a2', 'b1', 'b2'])
+})
+
+test('senders take turns, each in its order', async () => {
+  const { begin, begun, end } = controlled(2)
+  for (const name of ['a1', 'a2', 'a3', 'b1', 'b2', 'c1']) void begin(name)
+  await new Promise(setImmediate)
+  for (const name of ['a1', 'b1', 'a2', 'b2', 'c1']) await end(name)
+  expect(begun).toEqual(['a1', 'b1', 'a2', 'b2', 'c1', 'a3'])
+})
+
+test('gives results and errors, and goes on after either', async () => {
+  const limit = limitConcurrency(1)
+  const results = await Promise.allSettled([
+    limit('a', () => Promise.resolve(1)),
+    limit('a', () => Promise.reject(new Error('no'))),
+    limit('a', () => Promise.resolve(3)),
+  ])
+  expect(results.map((result) => (result.status === 'fulfilled' ? result.value : null))).toEqual([1, null, 3])
+})
