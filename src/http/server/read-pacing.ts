@@ -26,8 +26,8 @@ const mostLongInAll = 1_024
  * it has not read yet, and resumed in the next iterations: those that took little time, or whose addresses did, at once;
  * a few of the others, whose addresses take turns.
  *
- * New connections wait for their turn too. libuv accepts one in each iteration. After a long iteration, they and those in
- * `others` wait for twice as long as that one took (`restsUntil`), or until no connection comes. This empties the
+ * New connections wait for their turn too. libuv accepts one in each iteration. Where the reads of an
+ * iteration took long, they and those in `others` wait for twice as long (`restsUntil`), or until no connection comes. This empties the
  * kernel's queue, which is first in, first out. What they send is read before it is parsed ({@link readFirst}): those with
  * short input go first, so that a client whose address is that of an attack does not wait for all input of the attack.
  *
@@ -57,8 +57,8 @@ export function createReadPacing(milliseconds: number, mostWaiting: number, most
   let turns = turnsPerIteration
   let isScheduled = false
   let accepted = 0
-  /** When this iteration began, or its first connection was accepted or read. */
-  let since = 0
+  /** Milliseconds that reads took in this iteration; other work of it, such as an embedded database's, does not count. */
+  let spent = 0
   /** When the first connection was read in this iteration; null if none was. */
   let readSince: number | null = null
   /** The connection that is being read, since when. */
@@ -68,7 +68,6 @@ export function createReadPacing(milliseconds: number, mostWaiting: number, most
   function schedule(): void {
     if (isScheduled) return
     isScheduled = true
-    since = performance.now()
     setImmediate(endIteration)
   }
 
@@ -76,12 +75,12 @@ export function createReadPacing(milliseconds: number, mostWaiting: number, most
   function endIteration(): void {
     isScheduled = false
     const now = performance.now()
-    const took = now - since
-    const wasLong = took >= milliseconds / 2
+    const wasLong = spent >= milliseconds / 2
     if (now >= restsUntil) {
       turns = wasLong ? fewestTurns : Math.min(2 * turns, turnsPerIteration)
-      restsUntil = wasLong ? now + 2 * took : 0
+      restsUntil = wasLong ? now + 2 * spent : 0
     } else if (accepted === 0) restsUntil = 0
+    spent = 0
     const mayComeMore = accepted > 0
     accepted = 0
     readSince = null
@@ -97,6 +96,7 @@ export function createReadPacing(milliseconds: number, mostWaiting: number, most
   function endRead(): void {
     if (newest === null) return
     const took = performance.now() - newest.at
+    spent += took
     costOf(newest.socket).add(took)
     if (took >= chargedMilliseconds) costsOfSenders.add(senderOfSocket(newest.socket), took)
     newest = null

@@ -310,6 +310,24 @@ async function answeredHalfClosed(count: number): Promise<number> {
   return answered
 }
 
+test('new connections do not wait for other work of an iteration that takes long', async () => {
+  const count = 40
+  const port = await pacedServer((socket) => socket.end())
+  const other = { iterations: 0, isOver: false }
+  // An embedded database runs its statements in iterations of their own.
+  const work = (): void => {
+    busy(2 * milliseconds)
+    other.iterations++
+    if (!other.isOver) setImmediate(work)
+  }
+  work()
+  const clients = Array.from({ length: count }, () => client(port))
+  await Promise.all(clients.map((each) => once(each, 'close')))
+  other.isOver = true
+  // The event loop accepts one in each iteration.
+  expect(other.iterations).toBeLessThan(count + 10)
+})
+
 test('a client that ends its side with its request is answered where nothing waits', async () => {
   expect(await answeredHalfClosed(20)).toBeGreaterThan(15)
 })
