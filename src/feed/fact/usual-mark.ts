@@ -13,8 +13,9 @@ type MarkPosition = MarkFact['positions'][number]
  * @returns null for any other value, good or bad, which the schema decides about
  */
 export function readUsualMark(value: unknown): MarkFact | null {
-  const told = isPlainObject(value) && value['kind'] === 'mark' ? toldKey(value) : null
-  if (told === null || !hasKeys(value, told === '' ? markKeys : [...markKeys, told])) return null
+  if (!isPlainObject(value) || value['kind'] !== 'mark') return null
+  const told = toldKey(value)
+  if (told === null || !hasOnly(told === '' ? 6 : 7, value)) return null
   const ts = integer(value['ts'], 0, maxUnixTime)
   const vault = address(value['vault'])
   const valueUsd = usd(value['valueUsd'])
@@ -30,24 +31,19 @@ export function readUsualMark(value: unknown): MarkFact | null {
 
 /** Returns the key by which a mark tells fees, empty where it tells none; null where it has both of them, and so is bad. */
 function toldKey(value: Entries): 'fees' | 'highWaterValueUsd' | '' | null {
-  const [hasFees, hasHighWater] = [Object.hasOwn(value, 'fees'), Object.hasOwn(value, 'highWaterValueUsd')]
-  if (hasFees && hasHighWater) return null
-  return hasFees ? 'fees' : hasHighWater ? 'highWaterValueUsd' : ''
+  if (value['fees'] === undefined) return value['highWaterValueUsd'] === undefined ? '' : 'highWaterValueUsd'
+  return value['highWaterValueUsd'] === undefined ? 'fees' : null
 }
 
 const usd = plainDecimal(usdBounds)
 const price = plainDecimal(priceBounds)
-const markKeys = ['kind', 'ts', 'vault', 'valueUsd', 'prices', 'positions']
-const feeKeys = ['contributedUsd', 'withdrawnUsd', 'taxedUsd', 'highWaterUsd']
-const poolKeys = ['a', 'b', 'venue', 'feeTier']
-const rangeKeys = ['lower', 'upper', 'current']
-const positionKeys = ['id', 'pool', 'range', 'pendingRewardsUsd']
-const positionKeysWithTicks = [...positionKeys, 'ticks']
 
-/** Tells whether a value is an object with exactly these keys. */
-function hasKeys(value: unknown, keys: readonly string[]): value is Entries {
+/** Tells whether a value is an object with so many keys: those that are read, none of which may be missing, and no others. */
+function hasOnly(keys: number, value: unknown): value is Entries {
   if (!isPlainObject(value)) return false
-  return Object.keys(value).length === keys.length && keys.every((key) => Object.hasOwn(value, key))
+  let count = 0
+  for (const _ in value) count++
+  return count === keys
 }
 
 function isPlainObject(value: unknown): value is Entries {
@@ -84,7 +80,7 @@ function pricesOf(value: unknown): Record<string, Decimal> | null {
 }
 
 function feesOf(value: unknown): NonNullable<MarkFact['fees']> | null {
-  if (!hasKeys(value, feeKeys)) return null
+  if (!hasOnly(4, value)) return null
   const [contributedUsd, withdrawnUsd] = [usd(value['contributedUsd']), usd(value['withdrawnUsd'])]
   const [taxedUsd, highWaterUsd] = [usd(value['taxedUsd']), usd(value['highWaterUsd'])]
   if (contributedUsd === null || withdrawnUsd === null || taxedUsd === null || highWaterUsd === null) return null
@@ -103,8 +99,8 @@ function positionsOf(value: unknown): MarkPosition[] | null {
 }
 
 function positionOf(value: unknown): MarkPosition | null {
-  const hasTicks = hasKeys(value, positionKeysWithTicks)
-  if (!hasTicks && !hasKeys(value, positionKeys)) return null
+  const hasTicks = hasOnly(5, value)
+  if (!hasTicks && !hasOnly(4, value)) return null
   const [id, pool, range] = [name(value['id']), poolOf(value['pool']), rangeOf(value['range'], price)]
   const ticks = hasTicks ? rangeOf(value['ticks'], (tick) => integer(tick, -maxInt32, maxInt32)) : undefined
   const pendingRewardsUsd = usd(value['pendingRewardsUsd'])
@@ -114,7 +110,7 @@ function positionOf(value: unknown): MarkPosition | null {
 }
 
 function poolOf(value: unknown): MarkPosition['pool'] | null {
-  if (!hasKeys(value, poolKeys)) return null
+  if (!hasOnly(4, value)) return null
   const [a, b, venue] = [name(value['a']), name(value['b']), name(value['venue'])]
   const feeTier = integer(value['feeTier'], 0, maxFeeTier)
   return a === null || b === null || venue === null || feeTier === null ? null : { a, b, venue, feeTier }
@@ -124,7 +120,7 @@ function rangeOf<Value>(
   value: unknown,
   read: (value: unknown) => Value | null,
 ): { lower: Value; upper: Value; current: Value } | null {
-  if (!hasKeys(value, rangeKeys)) return null
+  if (!hasOnly(3, value)) return null
   const [lower, upper, current] = [read(value['lower']), read(value['upper']), read(value['current'])]
   return lower === null || upper === null || current === null ? null : { lower, upper, current }
 }

@@ -4,6 +4,7 @@ import { senderOfSocket } from '../sender.ts'
 import { readFirst } from './first-read.ts'
 import { pauseWhile } from './pause-while.ts'
 import { ReadCost, SenderCosts } from './read-cost.ts'
+import { Turns, turnsPerIteration } from '../async/turns.ts'
 
 /** Decides when the connections of one server are read. */
 export interface ReadPacing {
@@ -26,10 +27,11 @@ const mostLongInAll = 1_024
  * it has not read yet, and resumed in the next iterations: those that took little time, or whose addresses did, at once;
  * a few of the others, whose addresses take turns.
  *
- * New connections wait for their turn too. libuv accepts one in each iteration. Where the reads of an
- * iteration took long, they and those in `others` wait for twice as long (`restsUntil`), or until no connection comes. This empties the
+ * New connections wait for their turn too. libuv accepts one in each iteration. After a long iteration, they and those in
+ * `others` wait for twice as long as that one took ({@link Turns}), or until no connection comes. This empties the
  * kernel's queue, which is first in, first out. What they send is read before it is parsed ({@link readFirst}): those with
- * short input go first, so that a client whose address is that of an attack does not wait for all input of the attack.
+ * short input go first, so that a client whose address is that of an attack does not wait for all input of the attack, and
+ * only the time that reads took holds them back.
  *
  * Where too many new connections of an address wait, one more replaces the oldest of them, which is closed; where too many
  * wait in all with long input, the oldest of the address with the most.
@@ -53,42 +55,40 @@ export function createReadPacing(milliseconds: number, mostWaiting: number, most
   const isPaused = new WeakSet<Socket>()
   const costs = new WeakMap<Socket, ReadCost>()
   const costsOfSenders = new SenderCosts(milliseconds / 4)
-  /** Number of turns of `short`, `long` and `others`, each, in one iteration. */
-  let turns = turnsPerIteration
+  /** Turns of `short`, which only reads hold back, and of `long` and `others`, which all work of an iteration does. */
+  const turnsOfShort = new Turns(milliseconds / 2)
+  const turnsOfOthers = new Turns(milliseconds / 2)
   let isScheduled = false
   let accepted = 0
+  /** When this iteration began, or its first connection was accepted or read. */
+  let since = 0
   /** Milliseconds that reads took in this iteration; other work of it, such as an embedded database's, does not count. */
   let spent = 0
   /** When the first connection was read in this iteration; null if none was. */
   let readSince: number | null = null
   /** The connection that is being read, since when. */
   let newest: { readonly socket: Socket; readonly at: number } | null = null
-  let restsUntil = 0
 
   function schedule(): void {
     if (isScheduled) return
     isScheduled = true
+    since = performance.now()
     setImmediate(endIteration)
   }
 
   /** Runs after the connections and reads of an iteration. */
   function endIteration(): void {
     isScheduled = false
-    const now = performance.now()
-    const wasLong = spent >= milliseconds / 2
-    if (now >= restsUntil) {
-      turns = wasLong ? fewestTurns : Math.min(2 * turns, turnsPerIteration)
-      restsUntil = wasLong ? now + 2 * spent : 0
-    } else if (accepted === 0) restsUntil = 0
-    spent = 0
-    const mayComeMore = accepted > 0
+    const took = performance.now() - since
+    const hasAccepted = accepted > 0
     accepted = 0
     readSince = null
     resumeNext(light, turnsPerIteration)
-    if (now >= restsUntil) {
-      for (const queue of [short, long, others]) resumeNext(queue, turns)
-    }
-    if (countWaiting() > 0 || now < restsUntil || mayComeMore) schedule()
+    resumeNext(short, turnsOfShort.next(spent, hasAccepted))
+    spent = 0
+    const turns = turnsOfOthers.next(took, hasAccepted)
+    for (const queue of [long, others]) resumeNext(queue, turns)
+    if (countWaiting() > 0 || turnsOfShort.isResting || turnsOfOthers.isResting || hasAccepted) schedule()
     else costsOfSenders.clear()
   }
 
@@ -104,7 +104,7 @@ export function createReadPacing(milliseconds: number, mostWaiting: number, most
 
   /** Resumes connections of so many addresses in turn: all of an address that has few, else one. */
   function resumeNext(queue: FairQueue<Socket>, mostTurns: number): void {
-    for (let turn = 0; turn < mostTurns; turn++) {
+    for (let turn = 0; turn < mostTurns && queue.size > 0; turn++) {
       let socket = queue.take()
       if (socket === undefined) return
       const sender = senderOfSocket(socket)
@@ -205,10 +205,6 @@ export function createReadPacing(milliseconds: number, mostWaiting: number, most
   }
 }
 
-/** Maximum number of turns of one queue in one iteration. */
-const turnsPerIteration = 256
-/** Number of turns after a long iteration. */
-const fewestTurns = 2
 /** An address with fewer waiting connections than this has all of them resumed in one turn. */
 const few = 16
 /** Minimum duration of a read that is charged to its address. */

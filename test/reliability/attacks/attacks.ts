@@ -717,6 +717,20 @@ const http: readonly Attack[] = [
     },
   },
   {
+    name: 'connections closed at once',
+    fault: 'HTTP itself',
+    isFromElsewhere: true,
+    carryOut: async (attacker) => {
+      const { short } = attacker.target
+      const whole = page(`/vault/${short[0] ?? ''}/snapshot`)
+      for (const bytes of ['', whole.slice(0, 20), whole, whole.repeat(10)]) {
+        const { socket, write } = await attacker.open(false)
+        if (bytes !== '') await write(bytes)
+        socket.resetAndDestroy()
+      }
+    },
+  },
+  {
     name: 'lists in headers',
     fault: 'HTTP itself',
     carryOut: async (attacker) => {

@@ -5,11 +5,8 @@
 export class FairQueue<Entry> {
   /** The entries of each sender that has any; the next sender to serve comes first. */
   readonly #bySender = new Map<string, Set<Entry>>()
-  #size = 0
-
-  get size(): number {
-    return this.#size
-  }
+  /** Number of all entries, which only the queue changes. */
+  size = 0
 
   /** Returns the number of queued entries of a sender. */
   sizeOf(sender: string): number {
@@ -34,7 +31,7 @@ export class FairQueue<Entry> {
   add(sender: string, entry: Entry): void {
     const entries = this.#bySender.get(sender) ?? new Set()
     this.#bySender.set(sender, entries.add(entry))
-    this.#size++
+    this.size++
   }
 
   /** Returns the next entry; undefined if the queue is empty. */
@@ -57,7 +54,7 @@ export class FairQueue<Entry> {
     this.#bySender.delete(sender)
     entries.delete(entry)
     if (entries.size > 0) this.#bySender.set(sender, entries)
-    this.#size--
+    this.size--
     return entry
   }
 
@@ -65,7 +62,7 @@ export class FairQueue<Entry> {
   delete(sender: string, entry: Entry): void {
     const entries = this.#bySender.get(sender)
     if (entries?.delete(entry) !== true) return
-    this.#size--
+    this.size--
     if (entries.size === 0) this.#bySender.delete(sender)
   }
 }

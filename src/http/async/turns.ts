@@ -1,0 +1,39 @@
+/**
+ * Decides how many turns connections that wait get in an iteration of the event loop: few after one that took long, then twice
+ * as many in each iteration; none for twice the time of a long one, or until no connection comes.
+ */
+export class Turns {
+  #turns = turnsPerIteration
+  #restsUntil = 0
+  readonly #longMilliseconds: number
+
+  /** @param longMilliseconds from which on an iteration took long */
+  constructor(longMilliseconds: number) {
+    this.#longMilliseconds = longMilliseconds
+  }
+
+  /** Whether there are no turns until a time that has not come. */
+  get isResting(): boolean {
+    return performance.now() < this.#restsUntil
+  }
+
+  /**
+   * Returns the number of turns in this iteration.
+   * @param milliseconds that it took
+   * @param hasAccepted whether connections came in it
+   */
+  next(milliseconds: number, hasAccepted: boolean): number {
+    const now = performance.now()
+    if (now >= this.#restsUntil) {
+      const wasLong = milliseconds >= this.#longMilliseconds
+      this.#turns = wasLong ? fewestTurns : Math.min(2 * this.#turns, turnsPerIteration)
+      this.#restsUntil = wasLong ? now + 2 * milliseconds : 0
+    } else if (!hasAccepted) this.#restsUntil = 0
+    return now >= this.#restsUntil ? this.#turns : 0
+  }
+}
+
+/** Maximum number of turns in one iteration. */
+export const turnsPerIteration = 256
+/** Number of turns after a long iteration. */
+const fewestTurns = 2
