@@ -34,6 +34,7 @@ const maxKnown = 10_000
 function keep(text: string, address: Address): Address {
   const [oldest] = known.keys()
   if (known.size >= maxKnown && oldest !== undefined) known.delete(oldest)
-  known.set(text, address)
+  // A copy: a text that was cut out of a document or a path keeps all of that in memory.
+  known.set(Array.from(text).join(''), address)
   return address
 }

@@ -46,8 +46,10 @@ export function senderOfAddress(text: string): string {
   if (text.length > longestAddress) return unknownSender
   const known = senders.get(text)
   if (known !== undefined) return known
-  const sender = parsedSender(text)
-  senders.set(text, sender)
+  // A copy: a text that was cut out of a header keeps all of that in memory, for as long as its sender is counted.
+  const copied = Array.from(text).join('')
+  const sender = parsedSender(copied)
+  senders.set(copied, sender)
   return sender
 }
 

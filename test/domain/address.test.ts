@@ -3,6 +3,7 @@ import { keccak256, stringToBytes } from 'viem/utils'
 import { describe, expect, test } from 'vitest'
 import { toAddress } from '../../src/domain/address.ts'
 import { InvalidAddress } from '../../src/domain/errors.ts'
+import { heapBytes } from '../support/heap.ts'
 
 const digits = fc.string({ unit: fc.constantFrom(...'0123456789abcdef'), minLength: 40, maxLength: 40 })
 /** Few letters: where flipping one can leave a single case. */
@@ -92,4 +93,14 @@ describe('an address', () => {
       }),
     )
   })
+})
+
+test('an address that is known keeps none of the text that it was cut out of', () => {
+  const before = heapBytes()
+  for (let number = 0; number < 2_000; number++) {
+    const digits = number.toString(16).padStart(40, 'a')
+    const document = Buffer.from(`{ vault(address: "0x${digits}") }`.padEnd(20_000, '#')).toString('latin1')
+    toAddress(document.slice(18, 60))
+  }
+  expect(heapBytes() - before).toBeLessThan(5_000_000)
 })

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { IncomingRequest } from '../../src/http/incoming-request.ts'
 import { rateLimiter } from '../../src/http/middleware/rate-limit.ts'
 import { senderOf } from '../../src/http/sender.ts'
+import { heapBytes } from '../support/heap.ts'
 
 function from(forwarded: string | null, trustedProxies = 1, remoteAddress: string | null = '192.0.2.1'): string {
   const header = (name: string): string | null => (name === 'x-forwarded-for' ? forwarded : null)
@@ -77,4 +78,14 @@ test('of more senders than are counted, the one that has not asked for the longe
   const isRefused = async (sender: string): Promise<boolean> => (await count(sender)).refusal !== undefined
   expect([await isRefused('a'), await isRefused('b'), await isRefused('a')]).toEqual([false, false, true])
   expect([await isRefused('c'), await isRefused('a'), await isRefused('b')]).toEqual([false, true, false])
+})
+
+test('a sender that is counted keeps none of the header that it was cut out of', () => {
+  const before = heapBytes()
+  const senders = Array.from({ length: 2_000 }, (_, number) => {
+    const address = `203.100.${100 + (number >> 8)}.${100 + (number & 127)}`
+    return from(Buffer.from(`${'10.0.0.1, '.repeat(1_500)}${address}`).toString('latin1'))
+  })
+  expect(senders[0]).toBe('203.100.100.100')
+  expect(heapBytes() - before).toBeLessThan(5_000_000)
 })

@@ -1,10 +1,10 @@
 import type { Socket } from 'node:net'
 import { FairQueue } from '../../graphql/execution/admission/fair-queue.ts'
+import { SlowStart, turnsPerIteration } from '../async/slow-start.ts'
 import { senderOfSocket } from '../sender.ts'
 import { readFirst } from './first-read.ts'
 import { pauseWhile } from './pause-while.ts'
 import { ReadCost, SenderCosts } from './read-cost.ts'
-import { Turns, turnsPerIteration } from '../async/turns.ts'
 
 /** Decides when the connections of one server are read. */
 export interface ReadPacing {
@@ -28,7 +28,7 @@ const mostLongInAll = 1_024
  * a few of the others, whose addresses take turns.
  *
  * New connections wait for their turn too. libuv accepts one in each iteration. After a long iteration, they and those in
- * `others` wait for twice as long as that one took ({@link Turns}), or until no connection comes. This empties the
+ * `others` wait for twice as long as that one took ({@link SlowStart}), or until no connection comes. This empties the
  * kernel's queue, which is first in, first out. What they send is read before it is parsed ({@link readFirst}): those with
  * short input go first, so that a client whose address is that of an attack does not wait for all input of the attack, and
  * only the time that reads took holds them back.
@@ -55,9 +55,9 @@ export function createReadPacing(milliseconds: number, mostWaiting: number, most
   const isPaused = new WeakSet<Socket>()
   const costs = new WeakMap<Socket, ReadCost>()
   const costsOfSenders = new SenderCosts(milliseconds / 4)
-  /** Turns of `short`, which only reads hold back, and of `long` and `others`, which all work of an iteration does. */
-  const turnsOfShort = new Turns(milliseconds / 2)
-  const turnsOfOthers = new Turns(milliseconds / 2)
+  /** Of `short`, which only reads hold back, and of `long` and `others`, which all work of an iteration does. */
+  const startOfShort = new SlowStart(milliseconds / 2)
+  const startOfOthers = new SlowStart(milliseconds / 2)
   let isScheduled = false
   let accepted = 0
   /** When this iteration began, or its first connection was accepted or read. */
@@ -84,11 +84,11 @@ export function createReadPacing(milliseconds: number, mostWaiting: number, most
     accepted = 0
     readSince = null
     resumeNext(light, turnsPerIteration)
-    resumeNext(short, turnsOfShort.next(spent, hasAccepted))
+    resumeNext(short, startOfShort.next(spent, hasAccepted))
     spent = 0
-    const turns = turnsOfOthers.next(took, hasAccepted)
+    const turns = startOfOthers.next(took, hasAccepted)
     for (const queue of [long, others]) resumeNext(queue, turns)
-    if (countWaiting() > 0 || turnsOfShort.isResting || turnsOfOthers.isResting || hasAccepted) schedule()
+    if (countWaiting() > 0 || startOfShort.isResting || startOfOthers.isResting || hasAccepted) schedule()
     else costsOfSenders.clear()
   }
 
@@ -104,7 +104,7 @@ export function createReadPacing(milliseconds: number, mostWaiting: number, most
 
   /** Resumes connections of so many addresses in turn: all of an address that has few, else one. */
   function resumeNext(queue: FairQueue<Socket>, mostTurns: number): void {
-    for (let turn = 0; turn < mostTurns && queue.size > 0; turn++) {
+    for (let turn = 0; turn < mostTurns; turn++) {
       let socket = queue.take()
       if (socket === undefined) return
       const sender = senderOfSocket(socket)

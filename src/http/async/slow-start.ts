@@ -1,8 +1,8 @@
 /**
- * Decides how many turns connections that wait get in an iteration of the event loop: few after one that took long, then twice
- * as many in each iteration; none for twice the time of a long one, or until no connection comes.
+ * Slow start: decides how many turns connections that wait get in an iteration of the event loop. After one that took long
+ * there are few, then twice as many in each iteration; and none for twice its time, or until no connection comes.
  */
-export class Turns {
+export class SlowStart {
   #turns = turnsPerIteration
   #restsUntil = 0
   readonly #longMilliseconds: number
