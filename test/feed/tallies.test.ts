@@ -5,6 +5,7 @@ import { countLedger } from '../../src/database/read/ledger.ts'
 import { countVaults } from '../../src/database/read/vault-lists/count.ts'
 import { anyVault } from '../../src/database/read/vault-lists/filter.ts'
 import type { Database } from '../../src/database/database.ts'
+import { largeOwnerVaults } from '../../src/database/write/vaults/vault-tally.ts'
 import { type EventType, eventTypes } from '../../src/domain/ledger.ts'
 import { vaultStatuses } from '../../src/domain/vault.ts'
 import type { FactInput } from '../../src/feed/fact/fact.ts'
@@ -120,6 +121,21 @@ describe('tallies', () => {
       { numRuns: 2, endOnFailure: true },
     )
   })
+
+  test.each([1, 1_000])(
+    'count an owner as large by the vaults it has, not by those it had, %i lines at a time',
+    async (together) => {
+      const database = await emptyDatabase()
+      const vault = addressOf(1)
+      const opened: FactInput = { kind: 'vault', ts: midnight, vault, owner: owners[0] ?? '', strategy: 'one' }
+      const changes = Array.from({ length: 4 * largeOwnerVaults }, (_, index): FactInput => {
+        return { kind: 'owner', ts: midnight + 1 + index, vault, owner: owners[(index + 1) % 2] ?? '' }
+      })
+      await ingest({ database, source: feedOf([strategy('one'), opened, ...changes], together) })
+      const large = { name: 'large_owners', text: 'select owner, owner_is_large as "isLarge" from vault' }
+      expect(await database.query(large, [])).toEqual([{ owner: owners[0], isLarge: false }])
+    },
+  )
 })
 
 async function agreesInWindows(database: Database): Promise<void> {

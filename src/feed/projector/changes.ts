@@ -10,6 +10,7 @@ import type { VaultRecord } from '../../database/write/vault.ts'
 import type { RecordedChange, RecordedLayout } from '../../database/write/vaults/history.ts'
 import type { NewestTallies } from '../../domain/ledger.ts'
 import { statusOf } from '../../domain/vault.ts'
+import type { OwnerSizes } from './owner-size.ts'
 
 /** The stored state that a batch of facts refers to. A projection updates it with each fact that it applies. */
 export interface KnownState {
@@ -18,8 +19,7 @@ export interface KnownState {
   readonly vaults: Map<string, VaultRecord>
   /** Numbers for the vaults that the facts open, by address. */
   readonly newIds: ReadonlyMap<string, number>
-  /** Number of vaults of owners that open some, those aside that were opened when it was large. */
-  readonly smallVaults: Map<string, number>
+  readonly ownerSizes: OwnerSizes
   /** The newest tallies of the ledgers that events are for, by vault. */
   readonly tallies: Map<string, NewestTallies>
   /** Digests of known facts, by identity. */

@@ -11,6 +11,7 @@ import { digestOf } from '../fact/digest.ts'
 import type { EventFact, Fact, FactKind, MarkFact } from '../fact/fact.ts'
 import { identity, identityOf } from '../fact/identity.ts'
 import type { KnownState } from './changes.ts'
+import { OwnerSizes } from './owner-size.ts'
 
 /** Reads the stored state that facts refer to, and locks their vaults. */
 export async function loadKnownState(
@@ -61,7 +62,8 @@ export async function loadKnownState(
     digests.set(identity.event(vault, txHash, logIndex), digest)
   }
   const byAddress = new Map(vaults.map((vault) => [vault.address, vault]))
-  const known = { strategies: strategies.ids, vaults: byAddress, newIds, smallVaults, tallies, digests }
+  const ownerSizes = new OwnerSizes(smallVaults)
+  const known = { strategies: strategies.ids, vaults: byAddress, newIds, ownerSizes, tallies, digests }
   return { known, figures }
 }
 

@@ -1,4 +1,3 @@
-import { largeOwnerVaults } from '../../database/write/vaults/vault-tally.ts'
 import type { RecordedPosition } from '../../database/write/position.ts'
 import type { VaultRecord } from '../../database/write/vault.ts'
 import { WriteConflict } from '../../database/errors.ts'
@@ -79,7 +78,6 @@ export class Projection {
     if (id === undefined) throw new WriteConflict('another writer has opened the vault')
     this.changes.opened.add(address)
     this.changes.owners.set(`${address} ${ts}`, { vaultId: id, ts, owner, digest: null })
-    const ownerIsLarge = this.#isOneMoreOfMany(owner)
     this.#keep({
       id,
       address,
@@ -95,7 +93,7 @@ export class Projection {
       ledgerBlock: null,
       ledgerInOrder: true,
       updatedAt: ts,
-      ownerIsLarge,
+      ownerIsLarge: this.known.ownerSizes.add(owner),
       history: { since: ts, markedAt: null, changedAt: null, layoutDigest: null },
     })
   }
@@ -104,16 +102,7 @@ export class Projection {
     const { ts, owner } = fact
     const vault = this.#vaultOf(fact)
     this.changes.owners.set(`${vault.address} ${ts}`, { vaultId: vault.id, ts, owner, digest })
-    const ownerIsLarge = owner === vault.owner ? vault.ownerIsLarge : this.#isOneMoreOfMany(owner)
-    this.#keep({ ...vault, owner, ownerIsLarge, updatedAt: ts })
-  }
-
-  /** Returns whether an owner has many vaults before it gets another one, and counts that one where it has few. */
-  #isOneMoreOfMany(owner: string): boolean {
-    const smallVaults = this.known.smallVaults.get(owner) ?? 0
-    const isLarge = smallVaults >= largeOwnerVaults
-    if (!isLarge) this.known.smallVaults.set(owner, smallVaults + 1)
-    return isLarge
+    this.#keep({ ...vault, owner, ownerIsLarge: this.known.ownerSizes.move(vault, owner), updatedAt: ts })
   }
 
   #mark(fact: MarkFact, digest: string): void {

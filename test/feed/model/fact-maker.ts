@@ -140,14 +140,11 @@ export class FactMaker extends RandomValues {
       ...Object.fromEntries(assets.map(({ symbol }) => [symbol, this.price()])),
     }
     const worth = assets.map(({ symbol, amount }) => times(rational(amount), rational(prices[symbol] ?? '0')))
-    const amountUsd = textOf(rounded(worth.reduce(plus, nothing), 6), 6)
-    if (exceeds(rational(amountUsd), 32)) return { amountUsd: '0', assets: [], prices }
     const isWrong = this.random() < 0.03
-    return {
-      amountUsd: isWrong ? textOf(plus(rational(amountUsd), rational('0.000001')), 6) : amountUsd,
-      assets,
-      prices,
-    }
+    const worthUsd = rounded(worth.reduce(plus, nothing), 6)
+    const amountUsd = isWrong ? plus(worthUsd, rational('0.000001')) : worthUsd
+    if (exceeds(amountUsd, 32)) return { amountUsd: '0', assets: [], prices }
+    return { amountUsd: textOf(amountUsd, 6), assets, prices }
   }
 
   /** Prices of all assets that the vault holds, and perhaps of others; seldom one is missing. */

@@ -1,4 +1,4 @@
-import { compared, plus, rational, rounded, textOf } from './rational.ts'
+import { compared, exceeds, plus, rational, rounded, textOf } from './rational.ts'
 import { pick } from './spelling.ts'
 
 export const symbols = ['USDC', 'WETH', 'constructor', '1', 'ü "\\ é', '__proto'] as const
@@ -62,8 +62,10 @@ export class RandomValues {
     ])
   }
 
+  /** A part of an amount, all of it, or a micro-dollar more, which is a flaw. */
   part(usd: string): string {
     const all = rational(usd)
+    const more = plus(all, rational('0.000001'))
     const third = { n: all.n / this.pick([2n, 3n, 7n]), d: all.d }
     return this.pick([
       usd,
@@ -71,7 +73,7 @@ export class RandomValues {
       '0',
       textOf(rounded(third, 6), 6),
       textOf(rounded(third, 6), 6),
-      textOf(plus(all, rational('0.000001')), 6),
+      exceeds(more, 32) ? usd : textOf(more, 6),
     ])
   }
 
