@@ -33,10 +33,12 @@ const mostLongInAll = 1_024
  * short input go first, so that a client whose address is that of an attack does not wait for all input of the attack, and
  * only the time that reads took holds them back.
  *
- * Where too many new connections of an address wait, one more replaces the oldest of them, which is closed; where too many
- * wait in all with long input, the oldest of the address with the most.
+ * Where too many new connections of an address wait, or too many of its paused ones in `others`, one more replaces the
+ * oldest of them, which is closed; where too many new ones wait in all with long input, the oldest of the address with the
+ * most.
  * @param milliseconds of one iteration in which connections are read
- * @param mostWaiting maximum number of new connections of one address that wait to be parsed; with long input a quarter
+ * @param mostWaiting maximum number of new connections of one address that wait to be parsed; with long input a quarter,
+ *   and twice as many paused ones, whose clients may have left: the end of a connection is seen only by reading it
  * @param mostLong maximum number of those with long input, of all addresses
  */
 export function createReadPacing(milliseconds: number, mostWaiting: number, mostLong = mostLongInAll): ReadPacing {
@@ -157,7 +159,10 @@ export function createReadPacing(milliseconds: number, mostWaiting: number, most
   function pauseAll(): void {
     for (const socket of reading) {
       socket.pause()
-      wait(socket, costsOfSenders.isHeavy(senderOfSocket(socket)) && !costOf(socket).isLow ? others : light)
+      const sender = senderOfSocket(socket)
+      const isHeavy = costsOfSenders.isHeavy(sender) && !costOf(socket).isLow
+      if (isHeavy && others.sizeOf(sender) >= 2 * mostWaiting) closeOldest(others, sender)
+      wait(socket, isHeavy ? others : light)
     }
     reading.clear()
   }

@@ -86,6 +86,31 @@ test('where too many connections of an address wait, the oldest is closed', asyn
   expect(read.size).toBeGreaterThanOrEqual(mostWaiting)
 })
 
+test('where too many open connections of an address wait, the oldest is closed', async () => {
+  const mostWaiting = 10
+  const read: (number | undefined)[] = []
+  const port = await pacedServer((socket) => {
+    if (socket.bytesRead === 1) return void socket.write('y')
+    read.push(socket.remotePort)
+    busy(milliseconds)
+    socket.end()
+  }, mostWaiting)
+  const clients: Socket[] = []
+  for (let opened = 0; opened < 60; opened++) {
+    const one = client(port)
+    await once(one, 'data')
+    clients.push(one)
+  }
+  const ports = clients.map(({ localPort }) => localPort)
+  const closed = Promise.all(clients.map((each) => new Promise((resolve) => each.once('close', resolve))))
+  for (const each of clients) each.write('z'.repeat(100))
+  busy(20)
+  await closed
+  expect(read.length).toBeLessThan(clients.length / 2)
+  expect(read.length).toBeGreaterThanOrEqual(2 * mostWaiting)
+  expect(read).toContain(ports.at(-1))
+})
+
 /**
  * Opens connections, and sends on all of them at once.
  * @param onRead called for the second read of each, with all that are open
