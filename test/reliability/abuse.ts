@@ -20,12 +20,14 @@ export interface AbuseOptions {
   readonly attacks: readonly Attack[]
   readonly boundsOf: AttackOptions['boundsOf']
   readonly isFromSameAddress?: boolean | undefined
+  /** Processes that answer; one unless said. */
+  readonly workers?: number | undefined
   readonly say: Say
 }
 
 /** Asks for the dearest queries that the bounds let through, then carries out attacks, and times honest clients meanwhile. */
 export async function abuse(options: AbuseOptions): Promise<Finding> {
-  const { homes, points, ledgerRows, days, seconds, flood, attacks, boundsOf, isFromSameAddress, say } = options
+  const { homes, points, ledgerRows, days, seconds, flood, attacks, boundsOf, isFromSameAddress, workers = 1, say } = options
   const world = { points, longVaults: 10, shortVaults: 190, ledgerRows, days }
   const home = await homes.create()
   const database = await home.open()
@@ -33,7 +35,7 @@ export async function abuse(options: AbuseOptions): Promise<Finding> {
   await fillLargeWorld(database, world)
   await database.close()
   const target = addressesOf(world)
-  const { env } = home
+  const env = { ...home.env, ...(workers > 1 && { WORKERS: String(workers) }) }
   const flooded = flood.shapes === 0 ? nothing : await floodWithDearQueries({ env, ...target, seconds, ...flood, say })
   const attacked = await runAttacks({ env, target, attacks, seconds, boundsOf, isFromSameAddress, say })
   return {

@@ -3,7 +3,7 @@
  *   npm run reliability -- fuzz|kill|faults|failover|soak|abuse|versions|torn|live|streams|unread|edge|cluster|cluster-reads [--size N] [--seed N] [--engine pglite|postgresql]
  *   npm run reliability -- kill|faults [--jobs N]
  *   npm run reliability -- cluster [--kills N] [--lease SECONDS]
- *   npm run reliability -- abuse [--ledger ROWS] [--seconds N] [--only NAME] [--list] [--verbose]
+ *   npm run reliability -- abuse [--ledger ROWS] [--seconds N] [--workers N] [--only NAME] [--list] [--verbose]
  * `--only` carries out the attacks whose name holds NAME, of expensive queries too, and may be given several times; `--list` names them all. Each prints its figures on each engine that it is about, and ends with 1 where its claim doesn't hold.
  */
 import { parseArgs } from 'node:util'
@@ -95,8 +95,9 @@ const shows: Readonly<Record<string, Show>> = {
         seconds: Number(values.seconds),
         flood: { shapes: Infinity, only: chosen, bounds: attackBounds[engine] },
         attacks: attacks.filter(({ name }) => chosen?.some((each) => name.includes(each)) ?? true),
-        boundsOf: () => attackBounds[engine],
+        boundsOf: () => ({ ...attackBounds[engine], memory: attackBounds[engine].memory * Number(values.workers) }),
         isFromSameAddress: values['same-address'],
+        workers: Number(values.workers),
       }),
   },
   live: {
@@ -163,6 +164,7 @@ const { values, positionals } = parseArgs({
     lease: { type: 'string', default: '20' },
     ledger: { type: 'string', default: '300000' },
     seconds: { type: 'string', default: '10' },
+    workers: { type: 'string', default: '1' },
     'same-address': { type: 'boolean', default: false },
     only: { type: 'string', multiple: true },
     list: { type: 'boolean', default: false },
