@@ -27,7 +27,19 @@ export interface AbuseOptions {
 
 /** Asks for the dearest queries that the bounds let through, then carries out attacks, and times honest clients meanwhile. */
 export async function abuse(options: AbuseOptions): Promise<Finding> {
-  const { homes, points, ledgerRows, days, seconds, flood, attacks, boundsOf, isFromSameAddress, workers = 1, say } = options
+  const {
+    homes,
+    points,
+    ledgerRows,
+    days,
+    seconds,
+    flood,
+    attacks,
+    boundsOf,
+    isFromSameAddress,
+    workers = 1,
+    say,
+  } = options
   const world = { points, longVaults: 10, shortVaults: 190, ledgerRows, days }
   const home = await homes.create()
   const database = await home.open()
