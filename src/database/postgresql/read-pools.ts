@@ -57,15 +57,33 @@ function warnOnce(url: string, connections: number, warn: Warn): () => void {
  */
 export function openReadPools(pool: MakePool, connections: number): ReadPools & { readonly short: RetryingPool } {
   const forLong = Math.max(1, Math.floor(connections / connectionsForOneLong))
-  const reading = {
-    pipeline: true,
-    statement_timeout: readTimeoutMilliseconds,
-    idle_in_transaction_session_timeout: idleTimeoutMilliseconds,
-    // Compiling a plan takes a hundred times as long as a hot read, and is repeated at each execution.
-    options: '-c jit=off',
-  }
+  const reading = { pipeline: true, onConnect: configureSession }
   const short = pool({ max: connections - forLong, ...reading })
   return { short, long: pool({ max: forLong, ...reading }), control: pool({ max: 1, lender: short }) }
+}
+
+/** Settings of connections for reads. As parameters of their start, PgBouncer would refuse them. */
+const sessionSettings = {
+  statement_timeout: readTimeoutMilliseconds,
+  idle_in_transaction_session_timeout: idleTimeoutMilliseconds,
+  // Compiling a plan takes a hundred times as long as a hot read, and is repeated at each execution.
+  jit: 'off',
+}
+const setAll = Object.entries(sessionSettings)
+  .map(([name, value]) => `set ${name} = ${value}`)
+  .join('; ')
+
+/** Runs before a connection is used, within the time for getting one; a read whose connection it fails for fails. */
+async function configureSession(client: pg.ClientBase): Promise<void> {
+  const late = setTimeout(
+    () => (client as unknown as Pick<pg.Client, 'connection'>).connection.stream.destroy(),
+    connectMilliseconds,
+  )
+  try {
+    await client.query(setAll)
+  } finally {
+    clearTimeout(late)
+  }
 }
 
 /** Returns all pools of a server. */

@@ -1,9 +1,9 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import path from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { promisify } from 'node:util'
+import { freePort } from '../../support/free-port.ts'
 import type { Exchange } from './load.ts'
 
 const root = path.resolve(import.meta.dirname, '../../..')
@@ -114,14 +114,4 @@ async function isAnswered(port: number, first: Exchange): Promise<boolean> {
 function pidOf(child: ChildProcess): number {
   if (child.pid === undefined) throw new Error('The process has no id')
   return child.pid
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer().once('error', reject)
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address()
-      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0))
-    })
-  })
 }

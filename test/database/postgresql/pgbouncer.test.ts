@@ -1,0 +1,45 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Database } from '../../../src/database/database.ts'
+import { openDatabase } from '../../../src/database/open.ts'
+import { readFeedPosition, saveFeedPosition } from '../../../src/database/write/feed.ts'
+import { createOnServer, postgresUrl } from '../../support/database.ts'
+import { noPgBouncer, type PgBouncer, startPgBouncer } from '../../support/pgbouncer.ts'
+
+const connections = 4
+const why = noPgBouncer === null ? '' : ` (skipped: ${noPgBouncer})`
+
+describe.skipIf(postgresUrl === undefined || noPgBouncer !== null)(`a database behind PgBouncer${why}`, () => {
+  let pgBouncer: PgBouncer
+  let database: Database
+  const warnings: string[] = []
+
+  beforeAll(async () => {
+    pgBouncer = await startPgBouncer(await createOnServer(postgresUrl ?? ''), connections)
+    database = await openDatabase({ engine: 'postgresql', url: pgBouncer.url, connections: 20 }, (message) =>
+      warnings.push(message),
+    )
+  })
+  afterAll(async () => {
+    await database.close()
+    await pgBouncer.remove()
+  })
+
+  test('is read with the settings of reads', async () => {
+    const names = ['statement_timeout', 'idle_in_transaction_session_timeout', 'jit']
+    const text = `select ${names.map((name) => `current_setting('${name}') as ${name}`).join(', ')}`
+    expect(await database.query({ name: 'settings', text }, [])).toEqual([
+      { statement_timeout: '1min', idle_in_transaction_session_timeout: '10s', jit: 'off' },
+    ])
+  })
+
+  test('is read and written on the connections that PgBouncer accepts, and warns once', async () => {
+    const slow = { name: 'slow', text: 'select pg_sleep(0.1), 1 as answer' }
+    const reading = Promise.all(Array.from({ length: 40 }, () => database.query<{ answer: number }>(slow, [])))
+    const position = { line: 1, byte: 1, fingerprint: 'f' }
+    await database.transaction((transaction) => Promise.resolve(saveFeedPosition(transaction, 'a', null, position)))
+    expect(await readFeedPosition(database.prisma, 'a')).toEqual(position)
+    expect((await reading).every(([row]) => row?.answer === 1)).toBe(true)
+    expect(warnings).toHaveLength(1)
+    expect(warnings[0]).toMatch(/gives this process no more connections.*DATABASE_CONNECTIONS \(20\)/)
+  })
+})
