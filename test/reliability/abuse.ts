@@ -19,7 +19,7 @@ export interface AbuseOptions {
   readonly flood: Pick<FloodOptions, 'shapes' | 'only' | 'bounds'>
   readonly attacks: readonly Attack[]
   readonly boundsOf: AttackOptions['boundsOf']
-  readonly isFromSameAddress?: boolean | undefined
+  readonly addresses?: AttackOptions['addresses']
   /** Processes that answer; one unless said. */
   readonly workers?: number | undefined
   readonly say: Say
@@ -27,19 +27,7 @@ export interface AbuseOptions {
 
 /** Asks for the dearest queries that the bounds let through, then carries out attacks, and times honest clients meanwhile. */
 export async function abuse(options: AbuseOptions): Promise<Finding> {
-  const {
-    homes,
-    points,
-    ledgerRows,
-    days,
-    seconds,
-    flood,
-    attacks,
-    boundsOf,
-    isFromSameAddress,
-    workers = 1,
-    say,
-  } = options
+  const { homes, points, ledgerRows, days, seconds, flood, attacks, boundsOf, addresses, workers = 1, say } = options
   const world = { points, longVaults: 10, shortVaults: 190, ledgerRows, days }
   const home = await homes.create()
   const database = await home.open()
@@ -49,7 +37,7 @@ export async function abuse(options: AbuseOptions): Promise<Finding> {
   const target = addressesOf(world)
   const env = { ...home.env, ...(workers > 1 && { WORKERS: String(workers) }) }
   const flooded = flood.shapes === 0 ? nothing : await floodWithDearQueries({ env, ...target, seconds, ...flood, say })
-  const attacked = await runAttacks({ env, target, attacks, seconds, boundsOf, isFromSameAddress, say })
+  const attacked = await runAttacks({ env, target, attacks, seconds, boundsOf, addresses, say })
   return {
     figures: { ...flooded.figures, ...attacked.figures },
     flaws: [...flooded.flaws, ...attacked.flaws],

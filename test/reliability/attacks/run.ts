@@ -30,8 +30,11 @@ export interface AttackOptions {
   readonly seconds: number
   /** @param unloaded what honest clients see while nothing else is asked */
   readonly boundsOf: (unloaded: Samples) => AttackBounds
-  /** Whether all attackers have the honest clients' address, also those that come from elsewhere otherwise. */
-  readonly isFromSameAddress?: boolean | undefined
+  /**
+   * Whether all attackers have the honest clients' address, also those that come from elsewhere otherwise, or each has one
+   * of its own.
+   */
+  readonly addresses?: 'same' | 'own' | undefined
   readonly say: Say
 }
 
@@ -130,22 +133,29 @@ interface Stage {
   readonly isAlone: boolean
 }
 
-/** Other addresses of the loopback network need configuration on systems other than Linux. */
-const elsewhere = process.platform === 'linux' ? '127.0.0.2' : '127.0.0.1'
+/**
+ * Address that an attacker connects from. Other addresses of the loopback network need configuration on systems other than
+ * Linux.
+ */
+function addressOf({ addresses }: AttackOptions, attack: Attack, isAlone: boolean, at: number): string {
+  if (isAlone || process.platform !== 'linux') return '127.0.0.1'
+  if (addresses === 'own') return `127.0.1.${1 + at}`
+  return attack.isFromElsewhere === true && addresses !== 'same' ? '127.0.0.2' : '127.0.0.1'
+}
 
 async function attackOnce(
-  { target, seconds, isFromSameAddress = false }: AttackOptions,
+  options: AttackOptions,
   attack: Attack,
   { gateway, witness, isAlone }: Stage,
 ): Promise<Omit<Run, 'after'>> {
+  const { target, seconds } = options
   const over = new AbortController()
   setMaxListeners(0, over.signal)
   const statuses: Statuses = new Map()
-  const isFromElsewhere = attack.isFromElsewhere === true && !isAlone && !isFromSameAddress
-  const localAddress = isFromElsewhere ? elsewhere : '127.0.0.1'
-  const attackers = Array.from({ length: isAlone ? 1 : connectionsOf(attack) }, () =>
-    createAttacker({ port: gateway.port, target, isAlone, over: over.signal, statuses, localAddress }),
-  )
+  const attackers = Array.from({ length: isAlone ? 1 : connectionsOf(attack) }, (_, at) => {
+    const localAddress = addressOf(options, attack, isAlone, at)
+    return createAttacker({ port: gateway.port, target, isAlone, over: over.signal, statuses, localAddress })
+  })
   const progress = { carriedOut: 0 }
   const carryOut = async (at: number): Promise<void> => {
     const attacker = attackers[at]?.attacker
