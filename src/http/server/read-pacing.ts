@@ -33,12 +33,11 @@ const mostLongInAll = 1_024
  * short input go first, so that a client whose address is that of an attack does not wait for all input of the attack, and
  * only the time that reads took holds them back.
  *
- * Where too many new connections of an address wait, or too many of its paused ones in `others`, one more replaces the
- * oldest of them, which is closed; where too many new ones wait in all with long input, the oldest of the address with the
- * most.
+ * Where too many new connections of an address wait, one more replaces the oldest of them, which is closed; where too many
+ * wait in all with long input, the oldest of the address with the most. So it is with twice as many in `others`, whose
+ * clients may have left: the end of a connection is seen only by reading it.
  * @param milliseconds of one iteration in which connections are read
- * @param mostWaiting maximum number of new connections of one address that wait to be parsed; with long input a quarter,
- *   and twice as many paused ones, whose clients may have left: the end of a connection is seen only by reading it
+ * @param mostWaiting maximum number of new connections of one address that wait to be parsed; with long input a quarter
  * @param mostLong maximum number of those with long input, of all addresses
  */
 export function createReadPacing(milliseconds: number, mostWaiting: number, mostLong = mostLongInAll): ReadPacing {
@@ -138,11 +137,15 @@ export function createReadPacing(milliseconds: number, mostWaiting: number, most
   }
 
   function waitToBegin(socket: Socket, queue: FairQueue<Socket>): void {
-    const sender = senderOfSocket(socket)
-    const most = queue === long ? mostWaiting / 4 : mostWaiting
-    if (queue.sizeOf(sender) >= most) closeOldest(queue, sender)
-    else if (queue === long && long.size >= mostLong) closeOldest(long, long.largest() ?? sender)
+    if (queue === long) makeRoom(long, senderOfSocket(socket), mostWaiting / 4, mostLong)
+    else makeRoom(queue, senderOfSocket(socket), mostWaiting, Infinity)
     wait(socket, queue)
+  }
+
+  /** Closes the oldest connection of a sender, or of the one with the most, where a queue has as many as it may. */
+  function makeRoom(queue: FairQueue<Socket>, sender: string, mostOfSender: number, mostInAll: number): void {
+    if (queue.sizeOf(sender) >= mostOfSender) closeOldest(queue, sender)
+    else if (queue.size >= mostInAll) closeOldest(queue, queue.largest() ?? sender)
   }
 
   function closeOldest(queue: FairQueue<Socket>, sender: string): void {
@@ -161,7 +164,7 @@ export function createReadPacing(milliseconds: number, mostWaiting: number, most
       socket.pause()
       const sender = senderOfSocket(socket)
       const isHeavy = costsOfSenders.isHeavy(sender) && !costOf(socket).isLow
-      if (isHeavy && others.sizeOf(sender) >= 2 * mostWaiting) closeOldest(others, sender)
+      if (isHeavy) makeRoom(others, sender, 2 * mostWaiting, 2 * mostLong)
       wait(socket, isHeavy ? others : light)
     }
     reading.clear()
