@@ -34,6 +34,8 @@ interface Fleet {
   listening(count: number): Promise<void>
   /** The process that has a number now. */
   pidOf(worker: number): number
+  /** Sends requests that one worker answers: all others are frozen meanwhile, and accept no connections. */
+  askWorker(worker: number, target: string, times?: number): Promise<Told[]>
 }
 
 interface Told {
@@ -42,7 +44,7 @@ interface Told {
   readonly body: string
 }
 
-/** Sends a request on a new connection, so that the next worker answers. */
+/** Sends a request on a new connection, which any worker may answer. */
 function ask(port: number, target: string): Promise<Told> {
   return new Promise((resolve, reject) => {
     get({ port, path: target, host: '127.0.0.1', agent: false }, (response) => {
@@ -110,18 +112,30 @@ describe.runIf(postgresUrl !== undefined)('several workers on PostgreSQL', () =>
     const listening = (count: number) =>
       vi.waitFor(() => expect(lines('Listening').length).toBeGreaterThanOrEqual(count), patience)
     await listening(workers)
+    const pidOf = (number: number): number =>
+      lines('A worker starts').findLast(({ worker }) => worker === number)?.pid ?? 0
     return {
       primary,
       port: Number(port),
       lines,
       listening,
-      pidOf: (number) => lines('A worker starts').findLast(({ worker }) => worker === number)?.pid ?? 0,
+      pidOf,
+      async askWorker(worker, target, times = 1) {
+        const others = Array.from({ length: workers }, (_, at) => at + 1).filter((number) => number !== worker)
+        for (const other of others) process.kill(pidOf(other), 'SIGSTOP')
+        try {
+          return await askTimes(times, Number(port), target)
+        } finally {
+          for (const other of others) process.kill(pidOf(other), 'SIGCONT')
+        }
+      },
     }
   }
 
   test('share one port and one rate limit, and each serves the metrics of all', async () => {
-    const { port, lines } = await serving(3, { RATE_LIMIT: '100/600' })
-    const told = await askTimes(12, port, '/strategies')
+    const { port, lines, askWorker } = await serving(3, { RATE_LIMIT: '100/600' })
+    const told: Told[] = []
+    for (const worker of [1, 2, 3]) told.push(...(await askWorker(worker, '/strategies', 4)))
     expect(told.map(({ status, body }) => [status, body])).toEqual(told.map(() => [200, '[]']))
     expect(told.map(({ header }) => Number(/r=(\d+)/.exec(header('ratelimit'))?.[1]))).toEqual(
       told.map((_, index) => 99 - index),
@@ -152,7 +166,7 @@ describe.runIf(postgresUrl !== undefined)('several workers on PostgreSQL', () =>
   })
 
   test('serve on when one is killed, which is replaced', async () => {
-    const { primary, port, lines, listening, pidOf } = await serving(3)
+    const { primary, port, lines, listening, pidOf, askWorker } = await serving(3)
     const [first, killed, third] = [pidOf(1), pidOf(2), pidOf(3)]
     process.kill(killed, 'SIGKILL')
     await primary.says(/"msg":"A worker ended, and is replaced"/)
@@ -160,14 +174,21 @@ describe.runIf(postgresUrl !== undefined)('several workers on PostgreSQL', () =>
     const told = await askTimes(12, port, '/strategies')
     expect(told.map(({ status }) => status)).toEqual(told.map(() => 200))
     await listening(4)
-    await vi.waitFor(async () => {
-      await ask(port, '/strategies')
-      const answering = lines('Answered').slice(-3)
-      expect(new Set(answering.map(({ worker }) => worker)).size).toBe(3)
-    }, patience)
+    for (const worker of [1, 2, 3]) {
+      expect(await askWorker(worker, '/strategies')).toMatchObject([{ status: 200 }])
+      await vi.waitFor(() => expect(lines('Answered').at(-1)?.worker).toBe(worker), patience)
+    }
     expect(lines('A worker ended, and is replaced')).toMatchObject([{ worker: 2, pid: killed, signal: 'SIGKILL' }])
     expect([pidOf(1), pidOf(3)]).toEqual([first, third])
     expect(pidOf(2)).not.toBe(killed)
+  })
+
+  test('answer while one of them is frozen, new connections too', async () => {
+    const { port, pidOf } = await serving(2)
+    process.kill(pidOf(1), 'SIGSTOP')
+    const told = await askTimes(10, port, '/strategies')
+    process.kill(pidOf(1), 'SIGCONT')
+    expect(told.map(({ status }) => status)).toEqual(told.map(() => 200))
   })
 
   test('finish running requests on SIGTERM, and the primary exits with 0 after them', async () => {
@@ -198,17 +219,21 @@ describe.runIf(postgresUrl !== undefined)('several workers on PostgreSQL', () =>
   test('serve the facts that the primary reads, and are not ready when its feed is stopped', async () => {
     const feed = path.join(homes.folder, 'workers.ndjson')
     await writeFile(feed, feedText([strategy('calm')]))
-    const { primary, port, listening, pidOf } = await serving(2, {}, ['--feed', feed])
+    const { primary, port, listening, pidOf, askWorker } = await serving(2, {}, ['--feed', feed])
+    const askBoth = async (target: string): Promise<Told[]> => [
+      ...(await askWorker(1, target)),
+      ...(await askWorker(2, target)),
+    ]
     await vi.waitFor(async () => {
-      for (const { body } of await askTimes(2, port, '/strategies')) expect(body).toContain('"calm"')
+      for (const { body } of await askBoth('/strategies')) expect(body).toContain('"calm"')
     }, patience)
-    for (const { status } of await askTimes(4, port, '/ready')) expect(status).toBe(200)
+    for (const { status } of await askBoth('/ready')) expect(status).toBe(200)
 
     await appendFile(feed, '{"kind":"trade"}\n')
     await primary.says(/"msg":"The feed is stopped/)
     const allAreStopped = () =>
       vi.waitFor(async () => {
-        for (const { status, body } of await askTimes(4, port, '/ready')) {
+        for (const { status, body } of await askBoth('/ready')) {
           expect(status).toBe(503)
           expect(body).toContain('The feed is stopped by a bad fact in line 2')
         }

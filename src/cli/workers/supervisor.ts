@@ -80,6 +80,9 @@ export function supervisor({ count, log, onFork }: SupervisorOptions): Superviso
     isStopping,
 
     async start() {
+      // Each worker accepts connections itself, as a single process does. Round-robin, the primary hands over the next one
+      // when a worker has answered for the last: behind a burst of connections to busy workers, others wait for seconds.
+      cluster.schedulingPolicy = cluster.SCHED_NONE
       // Workers must not read standard input, which may be a feed.
       cluster.setupPrimary({ stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
       const first = fork(1)

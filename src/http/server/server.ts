@@ -123,8 +123,6 @@ export async function listen(options: ServerOptions): Promise<HttpServer> {
   // Node's own listener adds the parser: it runs when it is the connection's turn.
   const [beginParsing] = server.listeners('connection')
   server.removeAllListeners('connection').on('connection', (socket: Socket) => {
-    // Node's maxConnections is not used: a worker that has reached it returns the connection to the primary, which offers
-    // it again.
     const admitted = limits.admit(socket.remoteAddress)
     if (admitted === null) return void socket.destroy()
     open.add(socket)
