@@ -192,6 +192,8 @@ export const connectionLimits = {
   metricsConnections: 64, // Connections to the metrics port: a few Prometheus servers and people.
   readMilliseconds: 25, // Time of one event-loop iteration for reading: 64 KB take up to 10 ms to parse.
   waitingConnections: 512, // Of one address that wait to be read: at 4 ms each, the last one waits 2 s.
+  waitingLong: 1_024, // New connections of all addresses with more than 4 KB of input that wait to be read.
+  waitingBytes: 16_000_000, // Their input, which was read already: each has up to 128 KB.
   backlog: 4_096, // New connections that the kernel keeps; it drops others, which try again after seconds.
   refusedReportSeconds: 60, // How often refused ones are logged at most: each line tells how many there were.
 } as const

@@ -4,7 +4,7 @@ import { bodyChunks } from '../../limits.ts'
 import type { IncomingRequest } from '../incoming-request.ts'
 import type { AdmittedConnection } from './connection-limits.ts'
 import { pauseWhile } from './pause-while.ts'
-import type { ReadPacing } from './read-pacing.ts'
+import type { ReadPacing } from './pacing/read-pacing.ts'
 
 /** The connection of a request. */
 export interface RequestConnection {

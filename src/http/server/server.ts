@@ -7,7 +7,7 @@ import { problem, type ProblemCode } from '../../rest/problem.ts'
 import { BoundedRequest } from './bounded-request.ts'
 import { Connection } from './connection.ts'
 import { connectionsWithin, createConnectionLimits } from './connection-limits.ts'
-import { createReadPacing } from './read-pacing.ts'
+import { createReadPacing } from './pacing/read-pacing.ts'
 import { refuseUnknownMethod, type UnparsedBytes } from '../middleware/unknown-method.ts'
 
 export interface ServerOptions {

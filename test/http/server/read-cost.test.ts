@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { SenderCosts } from '../../../src/http/server/read-cost.ts'
+import { SenderCosts } from '../../../src/http/server/pacing/read-cost.ts'
 
 test('the costs of more addresses than are counted are forgotten, however long connections wait', () => {
   const costs = new SenderCosts(5, 100)

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
-import { createReadPacing } from '../../../src/http/server/read-pacing.ts'
+import { createReadPacing } from '../../../src/http/server/pacing/read-pacing.ts'
 import { listen } from '../../../src/http/server/server.ts'
 import { connectionLimits } from '../../../src/limits.ts'
 

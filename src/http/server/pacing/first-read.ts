@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import { copyAndFree, freeBytes } from './capacity/free-bytes.ts'
+import { copyAndFree, freeBytes } from '../capacity/free-bytes.ts'
 
 /** Reads of a new connection before its parser is there. */
 export interface FirstRead {
@@ -17,11 +17,15 @@ export interface FirstRead {
  * 20 ms. A connection whose client ends it meanwhile is closed, unless its input is long: then the end is not read.
  * @param socket that was accepted paused (`pauseOnConnect` of node:net)
  * @param isIdle tells whether no connection waits: the first bytes are then parsed at once
- * @param onInput called with whether the input is short: with the first bytes, where it is idle; else in the next
+ * @param onInput called with whether the input is short, and its length: with the first bytes, where it is idle; else in the next
  *   iteration of the event loop, if the client has not left; after a second without bytes; again where it becomes long.
  *   Not called after the end.
  */
-export function readFirst(socket: Socket, isIdle: () => boolean, onInput: (isShort: boolean) => void): FirstRead {
+export function readFirst(
+  socket: Socket,
+  isIdle: () => boolean,
+  onInput: (isShort: boolean, bytes: number) => void,
+): FirstRead {
   const chunks: Buffer<ArrayBuffer>[] = []
   /** Chunks that are in the buffer of the stream until its turn. */
   let givenBack: readonly Buffer<ArrayBuffer>[] = []
@@ -43,13 +47,13 @@ export function readFirst(socket: Socket, isIdle: () => boolean, onInput: (isSho
     chunks.push(isLong || isIdle() ? bytes : copyAndFree(bytes))
     if (isLong) {
       end()
-      onInput(false)
+      onInput(false, length)
     } else if (chunks.length > 1) return
     else if (isIdle()) onShort()
     else setImmediate(() => setImmediate(onShort))
   }
   const onShort = (): void => {
-    if (!isOver && !socket.destroyed) onInput(true)
+    if (!isOver && !socket.destroyed) onInput(true, length)
   }
   const onLeft = (): void => void socket.destroy()
   // A client can reset its connection before the parser is there, which has a listener of its own.

@@ -1,4 +1,4 @@
-import { countedSenders } from '../../limits.ts'
+import { countedSenders } from '../../../limits.ts'
 
 /** Moving average of the time that the reads of one connection take, which begins with an assumed read. */
 export class ReadCost {

@@ -1,10 +1,11 @@
 import type { Socket } from 'node:net'
-import { FairQueue } from '../../graphql/execution/admission/fair-queue.ts'
-import { SlowStart, turnsPerIteration } from '../async/slow-start.ts'
-import { senderOfSocket } from '../sender.ts'
+import { SlowStart, turnsPerIteration } from '../../async/slow-start.ts'
+import { connectionLimits } from '../../../limits.ts'
+import { senderOfSocket } from '../../sender.ts'
 import { readFirst } from './first-read.ts'
-import { pauseWhile } from './pause-while.ts'
+import { pauseWhile } from '../pause-while.ts'
 import { ReadCost, SenderCosts } from './read-cost.ts'
+import { WaitingConnections } from './waiting-connections.ts'
 
 /** Decides when the connections of one server are read. */
 export interface ReadPacing {
@@ -16,9 +17,6 @@ export interface ReadPacing {
   /** Reports that a connection is being read: at each request, chunk of a body, and parse error. */
   onRead(socket: Socket): void
 }
-
-/** Maximum number of new connections with long input that wait in all: each has up to 128 KB. */
-const mostLongInAll = 1_024
 
 /**
  * Limits the time that one iteration of the event loop reads connections. libuv reads each connection that has input,
@@ -40,19 +38,28 @@ const mostLongInAll = 1_024
  * @param mostWaiting maximum number of new connections of one address that wait to be parsed; with long input a quarter
  * @param mostLong maximum number of those with long input, of all addresses
  */
-export function createReadPacing(milliseconds: number, mostWaiting: number, mostLong = mostLongInAll): ReadPacing {
+export function createReadPacing(
+  milliseconds: number,
+  mostWaiting: number,
+  mostLong: number = connectionLimits.waitingLong,
+): ReadPacing {
   /** Begins to parse a new connection that waits for it. */
   const beginOf = new WeakMap<Socket, () => void>()
   /** Connections that may be read. */
   const reading = new Set<Socket>()
   /** Paused connections whose reads took little time, or those of their address. */
-  const light = new FairQueue<Socket>()
+  const light = new WaitingConnections()
   /** New connections with short input. */
-  const short = new FairQueue<Socket>()
+  const short = new WaitingConnections({ ofSender: mostWaiting })
   /** New connections with long input. */
-  const long = new FairQueue<Socket>()
+  const long = new WaitingConnections({
+    ofSender: mostWaiting / 4,
+    inAll: mostLong,
+    bytes: connectionLimits.waitingBytes,
+  })
   /** Paused connections of other addresses. */
-  const others = new FairQueue<Socket>()
+  const others = new WaitingConnections({ ofSender: 2 * mostWaiting, inAll: 2 * mostLong })
+  const queues = [light, short, long, others]
   const isPaused = new WeakSet<Socket>()
   const costs = new WeakMap<Socket, ReadCost>()
   const costsOfSenders = new SenderCosts(milliseconds / 4)
@@ -103,16 +110,8 @@ export function createReadPacing(milliseconds: number, mostWaiting: number, most
     newest = null
   }
 
-  /** Resumes connections of so many addresses in turn: all of an address that has few, else one. */
-  function resumeNext(queue: FairQueue<Socket>, mostTurns: number): void {
-    for (let turn = 0; turn < mostTurns; turn++) {
-      let socket = queue.take()
-      if (socket === undefined) return
-      const sender = senderOfSocket(socket)
-      const isFew = queue.sizeOf(sender) < few
-      resume(socket)
-      while (isFew && (socket = queue.takeOf(sender)) !== undefined) resume(socket)
-    }
+  function resumeNext(queue: WaitingConnections, mostTurns: number): void {
+    for (let turn = 0; turn < mostTurns && queue.size > 0; turn++) for (const socket of queue.take()) resume(socket)
   }
 
   function costOf(socket: Socket): ReadCost {
@@ -130,58 +129,36 @@ export function createReadPacing(milliseconds: number, mostWaiting: number, most
     socket.resume()
   }
 
-  function wait(socket: Socket, queue: FairQueue<Socket>): void {
+  /** @param bytes of its input that were read already */
+  function wait(socket: Socket, queue: WaitingConnections, bytes = 0): void {
     isPaused.add(socket)
-    queue.add(senderOfSocket(socket), socket)
+    queue.add(socket, bytes)
     schedule()
   }
 
-  function waitToBegin(socket: Socket, queue: FairQueue<Socket>): void {
-    if (queue === long) makeRoom(long, senderOfSocket(socket), mostWaiting / 4, mostLong)
-    else makeRoom(queue, senderOfSocket(socket), mostWaiting, Infinity)
-    wait(socket, queue)
-  }
-
-  /** Closes the oldest connection of a sender, or of the one with the most, where a queue has as many as it may. */
-  function makeRoom(queue: FairQueue<Socket>, sender: string, mostOfSender: number, mostInAll: number): void {
-    if (queue.sizeOf(sender) >= mostOfSender) closeOldest(queue, sender)
-    else if (queue.size >= mostInAll) closeOldest(queue, queue.largest() ?? sender)
-  }
-
-  function closeOldest(queue: FairQueue<Socket>, sender: string): void {
-    const oldest = queue.oldestOf(sender)
-    if (oldest === undefined) return
-    queue.delete(sender, oldest)
-    oldest.destroy()
-  }
-
   function countWaiting(): number {
-    return light.size + short.size + long.size + others.size
+    return queues.reduce((sum, { size }) => sum + size, 0)
   }
 
   function pauseAll(): void {
     for (const socket of reading) {
       socket.pause()
-      const sender = senderOfSocket(socket)
-      const isHeavy = costsOfSenders.isHeavy(sender) && !costOf(socket).isLow
-      if (isHeavy) makeRoom(others, sender, 2 * mostWaiting, 2 * mostLong)
-      wait(socket, isHeavy ? others : light)
+      wait(socket, costsOfSenders.isHeavy(senderOfSocket(socket)) && !costOf(socket).isLow ? others : light)
     }
     reading.clear()
   }
 
   return {
     add(socket, begin) {
-      const sender = senderOfSocket(socket)
       // Not while connections come one after the other, of which some have left when their turn comes.
       const wasIdle = !isScheduled
       const isIdle = (): boolean => wasIdle && countWaiting() === 0
       accepted++
       schedule()
-      const first = readFirst(socket, isIdle, (isShort) => {
-        short.delete(sender, socket)
+      const first = readFirst(socket, isIdle, (isShort, bytes) => {
+        short.delete(socket)
         if (isShort && isIdle()) resume(socket)
-        else waitToBegin(socket, isShort ? short : long)
+        else wait(socket, isShort ? short : long, bytes)
       })
       beginOf.set(socket, () => {
         first.end()
@@ -191,7 +168,7 @@ export function createReadPacing(milliseconds: number, mostWaiting: number, most
       socket.once('close', () => {
         first.free()
         reading.delete(socket)
-        for (const queue of [light, short, long, others]) queue.delete(sender, socket)
+        for (const queue of queues) queue.delete(socket)
       })
     },
 
@@ -213,7 +190,5 @@ export function createReadPacing(milliseconds: number, mostWaiting: number, most
   }
 }
 
-/** An address with fewer waiting connections than this has all of them resumed in one turn. */
-const few = 16
 /** Minimum duration of a read that is charged to its address. */
 const chargedMilliseconds = 1

@@ -1,0 +1,51 @@
+import { Socket } from 'node:net'
+import { expect, test } from 'vitest'
+import { WaitingConnections } from '../../../src/http/server/pacing/waiting-connections.ts'
+
+const connection = (remoteAddress: string): Socket =>
+  Object.defineProperty(new Socket(), 'remoteAddress', { value: remoteAddress })
+const connections = (count: number, address: string): Socket[] =>
+  Array.from({ length: count }, () => connection(address))
+const areClosed = (all: readonly Socket[]): boolean[] => all.map(({ destroyed }) => destroyed)
+
+test('one more of an address replaces the oldest of it', () => {
+  const waiting = new WaitingConnections({ ofSender: 2 })
+  const [busy, other] = [connections(3, '10.0.0.1'), connections(2, '10.0.0.2')]
+  for (const socket of [...busy, ...other]) waiting.add(socket)
+  expect([areClosed(busy), areClosed(other)]).toEqual([
+    [true, false, false],
+    [false, false],
+  ])
+  expect(waiting.size).toBe(4)
+})
+
+test('one more in all replaces the oldest of the address with the most', () => {
+  const waiting = new WaitingConnections({ inAll: 4 })
+  const [busy, other] = [connections(4, '10.0.0.1'), connections(2, '10.0.0.2')]
+  for (const socket of [...busy, ...other]) waiting.add(socket)
+  expect([areClosed(busy), areClosed(other)]).toEqual([
+    [true, true, false, false],
+    [false, false],
+  ])
+})
+
+test('what too many bytes wait with is closed, the oldest of the address with the most first', () => {
+  const waiting = new WaitingConnections({ bytes: 100 })
+  const [busy, other] = [connections(3, '10.0.0.1'), connections(1, '10.0.0.2')]
+  for (const socket of busy) waiting.add(socket, 30)
+  for (const socket of other) waiting.add(socket, 60)
+  expect([areClosed(busy), areClosed(other)]).toEqual([[true, true, false], [false]])
+  // Bytes of those that were taken or deleted don't count any more.
+  waiting.delete(other[0] as Socket)
+  expect(waiting.take()).toEqual([busy[2]])
+  const next = connection('10.0.0.1')
+  waiting.add(next, 100)
+  expect([waiting.size, next.destroyed]).toEqual([1, false])
+})
+
+test('addresses take turns: one with few connections has all of them at once', () => {
+  const waiting = new WaitingConnections()
+  const [many, few] = [connections(20, '10.0.0.1'), connections(3, '10.0.0.2')]
+  for (const socket of [...many, ...few]) waiting.add(socket)
+  expect([waiting.take(), waiting.take(), waiting.take()]).toEqual([[many[0]], few, [many[1]]])
+})
