@@ -1,32 +1,17 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { accessSync, constants } from 'node:fs'
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { setTimeout as wait } from 'node:timers/promises'
 import { freePort } from '../support/free-port.ts'
+import { type InstalledServer, missing, startInstalled } from '../support/installed-server.ts'
 
 const program = '/usr/sbin/nginx'
 const configuration = path.resolve(import.meta.dirname, '../../src/http/cache/edge.nginx.conf')
 
-/** Why nginx can't be started here; null where it can, or where the machine's tests must have it. */
-export const noNginx: string | null =
-  isExecutable(program) || process.env['CI'] === 'true' ? null : `there is no ${program}: apt-get install nginx-light`
+/** Why nginx can't be started here; null where it can. */
+export const noNginx = missing(program, 'nginx-light')
 
-function isExecutable(file: string): boolean {
-  try {
-    accessSync(file, constants.X_OK)
-    return true
-  } catch {
-    return false
-  }
-}
-
-export interface Nginx {
+export interface Nginx extends InstalledServer {
   readonly origin: string
-  /** Ends it, and takes its folder away. */
-  remove(): Promise<void>
 }
 
 /** Starts nginx with the configuration for operators, in front of a gateway. */
@@ -41,23 +26,9 @@ export async function startNginx(gatewayPort: number): Promise<Nginx> {
     `http { access_log off; ${temps.join(' ')} include edge.conf; }`,
   ]
   await writeFile(path.join(folder, 'nginx.conf'), main.join('\n'))
-  const running = spawn(program, ['-p', folder, '-c', 'nginx.conf'], { stdio: ['ignore', 'ignore', 'pipe'] })
-  let said = ''
-  running.stderr.on('data', (chunk) => (said += String(chunk)))
-  const ended = once(running, 'close')
   const origin = `http://127.0.0.1:${port}`
-  for (let tries = 0; !(await answers(origin)); tries++) {
-    if (running.exitCode !== null || tries === 200) throw new Error(`nginx did not start: ${said}`)
-    await wait(25)
-  }
-  return {
-    origin,
-    async remove() {
-      running.kill('SIGTERM')
-      await ended
-      await rm(folder, { recursive: true })
-    },
-  }
+  const args = ['-p', folder, '-c', 'nginx.conf']
+  return { origin, ...(await startInstalled(program, args, folder, () => fetch(`${origin}/metrics`))) }
 }
 
 /** The configuration with other addresses and another folder. */
@@ -73,13 +44,4 @@ async function configured(folder: string, port: number, gatewayPort: number): Pr
     text = text.replace(was, is)
   }
   return text
-}
-
-async function answers(origin: string): Promise<boolean> {
-  try {
-    await fetch(`${origin}/metrics`)
-    return true
-  } catch {
-    return false
-  }
 }

@@ -1,34 +1,19 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { accessSync, constants } from 'node:fs'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { setTimeout as wait } from 'node:timers/promises'
 import pg from 'pg'
 import { freePort } from './free-port.ts'
+import { type InstalledServer, missing, startInstalled } from './installed-server.ts'
 
 const program = '/usr/sbin/pgbouncer'
 
-/** Why PgBouncer can't be started here; null where it can, or where the machine's tests must have it. */
-export const noPgBouncer: string | null =
-  isExecutable(program) || process.env['CI'] === 'true' ? null : `there is no ${program}: apt-get install pgbouncer`
-
-function isExecutable(file: string): boolean {
-  try {
-    accessSync(file, constants.X_OK)
-    return true
-  } catch {
-    return false
-  }
-}
+/** Why PgBouncer can't be started here; null where it can. */
+export const noPgBouncer = missing(program, 'pgbouncer')
 
 /** A PgBouncer with session pooling in front of a server. */
-export interface PgBouncer {
+export interface PgBouncer extends InstalledServer {
   /** Address of a database of the server, by way of it. */
   readonly url: string
-  /** Ends it, and takes its folder away. */
-  remove(): Promise<void>
 }
 
 /**
@@ -54,33 +39,13 @@ export async function startPgBouncer(server: string, connections: number): Promi
   await writeFile(file, ['[databases]', `* = ${database.join(' ')}`, '[pgbouncer]', ...lines, ''].join('\n'))
   // It refuses to run as root, and reads its configuration before it becomes another user.
   const user = process.getuid?.() === 0 ? ['--user', 'nobody'] : []
-  const running = spawn(program, [...user, file], { stdio: ['ignore', 'ignore', 'pipe'] })
-  let said = ''
-  running.stderr.on('data', (chunk) => (said += String(chunk)))
-  const ended = once(running, 'close')
   const url = `postgres://${username}@127.0.0.1:${ownPort}${pathname}`
-  for (let tries = 0; !(await answers(url)); tries++) {
-    if (running.exitCode !== null || tries === 200) throw new Error(`PgBouncer did not start: ${said}`)
-    await wait(25)
-  }
-  return {
-    url,
-    async remove() {
-      running.kill('SIGTERM')
-      await ended
-      await rm(folder, { recursive: true })
-    },
-  }
+  return { url, ...(await startInstalled(program, [...user, file], folder, () => connect(url))) }
 }
 
-async function answers(url: string): Promise<boolean> {
+async function connect(url: string): Promise<void> {
   const client = new pg.Client({ connectionString: url })
   client.on('error', () => undefined)
-  try {
-    await client.connect()
-    await client.end()
-    return true
-  } catch {
-    return false
-  }
+  await client.connect()
+  await client.end()
 }
