@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import type { Database } from '../../../src/database/database.ts'
 import { openDatabase } from '../../../src/database/open.ts'
 import { readFeedPosition, saveFeedPosition } from '../../../src/database/write/feed.ts'
@@ -15,13 +15,13 @@ describe.skipIf(postgresUrl === undefined || noPgBouncer !== null)(`a database b
 
   beforeAll(async () => {
     pgBouncer = await startPgBouncer(await createOnServer(postgresUrl ?? ''), connections)
+    return () => pgBouncer.remove()
+  })
+  beforeAll(async () => {
     database = await openDatabase({ engine: 'postgresql', url: pgBouncer.url, connections: 20 }, (message) =>
       warnings.push(message),
     )
-  })
-  afterAll(async () => {
-    await database.close()
-    await pgBouncer.remove()
+    return () => database.close()
   })
 
   test('is read with the settings of reads', async () => {
