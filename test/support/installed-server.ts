@@ -40,6 +40,10 @@ export async function startInstalled(
   let said = ''
   running.stderr.on('data', (chunk) => (said += String(chunk)))
   const ended = once(running, 'close')
+  // A test that fails leaves none behind.
+  const killWithThis = (): void => void running.kill('SIGKILL')
+  process.once('exit', killWithThis)
+  void ended.finally(() => process.off('exit', killWithThis))
   const hasAnswered = (): Promise<boolean> =>
     answers().then(
       () => true,
