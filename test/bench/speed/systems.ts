@@ -32,14 +32,17 @@ export interface Program {
 
 type Environment = Readonly<Record<string, string>>
 
-/** The gateway, as `npm start` runs it. */
-export function gateway(env: Environment, first: Exchange): Program {
-  const { scripts } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')) as {
+/**
+ * The gateway, as `npm start` runs it.
+ * @param checkout folder of the project, of this commit or of another
+ */
+export function gateway(env: Environment, first: Exchange, checkout = root): Program {
+  const { scripts } = JSON.parse(readFileSync(path.join(checkout, 'package.json'), 'utf8')) as {
     scripts: { start: string }
   }
   const [, ...args] = scripts.start.split(' ')
   const quiet = { LOG_LEVEL: 'warn', DEMO: '0', HOST: '127.0.0.1' }
-  return { command: process.execPath, args, env: { ...quiet, ...env }, first }
+  return { command: process.execPath, args, cwd: checkout, env: { ...quiet, ...env }, first }
 }
 
 export function bare(url: string, first: Exchange): Program {
