@@ -13,7 +13,9 @@ import { parseArgs } from 'node:util'
 import { startOwnPostgreSql } from '../support/own-postgresql.ts'
 import { checkAnswers } from './speed/answers.ts'
 import { contest, type Contestant, type Figures, median, type Outcome } from './speed/contest.ts'
+import type * as prepare from './speed/prepare.ts'
 import { gateway, start } from './speed/systems.ts'
+import type * as workloadsModule from './speed/workloads.ts'
 import { first } from './speed/workloads.ts'
 import { statedSize } from './speed/world.ts'
 
@@ -58,13 +60,13 @@ try {
 
 /** Has a checkout make its world, and returns its address. */
 async function worldOf(side: Side): Promise<string> {
-  const { preparePostgreSql } = (await moduleOf(side, 'prepare.ts')) as typeof import('./speed/prepare.ts')
+  const { preparePostgreSql } = (await moduleOf(side, 'prepare.ts')) as typeof prepare
   return (await preparePostgreSql(servers[side].url, size, false)).url
 }
 
 /** Returns how a checkout is asked for a workload: by its own documents, since the schemas of two commits may differ. */
 async function waysOf(side: Side): Promise<Readonly<Record<string, Contestant['asked']>>> {
-  const { workloads } = (await moduleOf(side, 'workloads.ts')) as typeof import('./speed/workloads.ts')
+  const { workloads } = (await moduleOf(side, 'workloads.ts')) as typeof workloadsModule
   const askedBy =
     (way: 'rest' | 'graphql'): Contestant['asked'] =>
     ({ name }) =>
@@ -81,21 +83,30 @@ async function measured(order: readonly Side[], urls: Readonly<Record<Side, stri
   const contestants: Contestant[] = []
   try {
     for (const cache of ['cold', 'hot'] as const) {
-      for (const side of order) {
-        const env = { DATABASE_URL: urls[side], CACHE_MEGABYTES: cache === 'cold' ? '0' : '32' }
-        const system = await start(gateway(env, first('rest'), sides[side]))
-        for (const [way, asked] of Object.entries(await waysOf(side))) {
-          contestants.push({ name: `${way}, ${cache}, ${side}`, system, size, asked, isFed: false })
-        }
-      }
+      for (const side of order) contestants.push(...(await contestantsOf(side, urls[side], cache)))
     }
     await checkAnswers(contestants)
     const inTurn = contestants.toSorted((a, b) => keyOf(a).localeCompare(keyOf(b)))
-    const options = { rounds: 1, seconds: Number(values.seconds), connections: 32, feed: null, onRound: () => undefined }
+    const options = {
+      rounds: 1,
+      seconds: Number(values.seconds),
+      connections: 32,
+      feed: null,
+      onRound: () => undefined,
+    }
     return await contest(inTurn, options)
   } finally {
     for (const system of new Set(contestants.map((contestant) => contestant.system))) await system.close()
   }
+}
+
+/** Starts the gateway of a checkout, and returns it as it is asked over REST and GraphQL. */
+async function contestantsOf(side: Side, url: string, cache: 'cold' | 'hot'): Promise<Contestant[]> {
+  const env = { DATABASE_URL: url, CACHE_MEGABYTES: cache === 'cold' ? '0' : '32' }
+  const system = await start(gateway(env, first('rest'), sides[side]))
+  return Object.entries(await waysOf(side)).map(([way, asked]) => {
+    return { name: `${way}, ${cache}, ${side}`, system, size, asked, isFed: false }
+  })
 }
 
 /** Groups the two sides of one comparison, so that they are measured one after the other. */

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest'
+import { mostCursorCharacters } from '../../src/limits.ts'
 import { emptyDatabase, type TestDatabase } from '../support/database.ts'
 import { ann, bob, fleet, fleetFacts, type Listed } from '../support/fleet.ts'
 import { gatewayOn, type TestGateway } from '../support/gateway.ts'
@@ -174,6 +175,18 @@ describe('pages', () => {
     expect(vaults.edges.map(({ node }) => node)).toEqual(vaults.nodes)
     const { startCursor, endCursor } = vaults.pageInfo
     expect([startCursor, endCursor]).toEqual([vaults.edges[0]?.cursor, vaults.edges[2]?.cursor])
+  })
+
+  test('begin behind no cursor that is longer than they are', async () => {
+    const { pageInfo: info } = await ask({ first: 3 })
+    const parts = Buffer.from(info.endCursor ?? '', 'base64url').toString()
+    const padded = (length: number): string => Buffer.from(parts.padEnd((length * 3) / 4)).toString('base64url')
+    const [longest, longer] = [padded(mostCursorCharacters), padded(mostCursorCharacters + 4)]
+    expect([longest.length, longer.length]).toEqual([mostCursorCharacters, mostCursorCharacters + 4])
+    expect((await ask({ first: 3, after: longest })).nodes).toEqual(
+      (await ask({ first: 3, after: info.endCursor })).nodes,
+    )
+    await expect(ask({ first: 3, after: longer })).rejects.toThrow('is not a cursor of this list')
   })
 
   test('that are empty have no cursors', async () => {

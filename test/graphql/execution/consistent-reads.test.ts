@@ -1,8 +1,10 @@
+import { setTimeout as wait } from 'node:timers/promises'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { readFeedStates } from '../../../src/database/read/feed.ts'
 import type { FactInput } from '../../../src/feed/fact/fact.ts'
 import { createConsistentReads } from '../../../src/graphql/execution/consistent-reads.ts'
 import type { CollectedOrigin } from '../../../src/graphql/execution/context.ts'
+import { admissionLimits } from '../../../src/limits.ts'
 import { emptyDatabase, readingBy, type TestDatabase } from '../../support/database.ts'
 import { gatewayOn, type TestGateway } from '../../support/gateway.ts'
 import { apply, deposit, mark, midnight, opened, position, strategy, vaultA, vaultB } from '../../support/world.ts'
@@ -214,4 +216,18 @@ test('reads of a database without a commit have no version', async () => {
   await apply(empty, [strategy('first')])
   await run({ report: String, sender: 'one', origin }, ({ database }) => readFeedStates(database))
   expect(origin.version).toMatch(/^1\.\d+$/)
+})
+
+test('an operation has a limited number of statements at once, so that others get connections', async () => {
+  const together = { running: 0, most: 0, inAll: 0 }
+  const slow = readingBy(database, async (read, values, signal, reader) => {
+    together.most = Math.max(together.most, ++together.running)
+    together.inAll++
+    await wait(5)
+    return reader.read(read, values, signal).finally(() => together.running--)
+  })
+  const ledgers = Array.from({ length: 20 }, (_, index) => `e${index}: events(first: ${index + 1}) { nodes { ts } }`)
+  const data = await gatewayOn(slow).query(`{ vault(address: "${vaultA}") { ${ledgers.join(' ')} } }`)
+  expect(data).toMatchObject({ vault: { e19: { nodes: [{ ts: midnight + 10 }] } } })
+  expect(together).toEqual({ running: 0, most: admissionLimits.readsOfOperation, inAll: 21 })
 })

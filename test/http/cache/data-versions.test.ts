@@ -338,6 +338,15 @@ describe('Min-Data-Version', () => {
     expect(asked).toBe(ofSender + ofSecond + 1)
   })
 
+  test('of old versions remembers so many of the database, and asks again for the least recent one', async () => {
+    gatewayAt('5000.5')
+    const asked: number[] = []
+    const versionAt = (seq: number): Promise<string> => Promise.resolve(`${asked[asked.push(seq) - 1] ?? ''}.5`)
+    const waitFor = versionWaiter(data, versionAt, { ...versionLimits, known: 2 })
+    for (const seq of [7, 8, 7, 9, 7, 8]) expect(await waitFor(`${seq}.5`, 'sender', () => undefined)).toBeNull()
+    expect(asked).toEqual([7, 8, 9, 8])
+  })
+
   test('of an old version is refused for a while where the database does not answer', async () => {
     gatewayAt('5000.5')
     const away = gatewayOn(database, { data, versionAt: () => Promise.reject(new Error('gone')) })

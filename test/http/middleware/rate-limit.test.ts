@@ -173,6 +173,16 @@ test('where the primary process that counts for all workers does not answer, a w
   expect((await count('10.0.0.2')).refusal).toBeUndefined()
 })
 
+test('of more senders than are counted, the one that was seen least recently begins anew', async () => {
+  const count = rateLimiter({ requests: 1, seconds: 3_600 }, 3)
+  const refused = async (sender: string): Promise<boolean> => (await count(sender)).refusal !== undefined
+  for (const sender of ['one', 'two', 'three']) expect([sender, await refused(sender)]).toEqual([sender, false])
+  expect(await refused('one')).toBe(true)
+  expect(await refused('four')).toBe(false)
+  expect([await refused('one'), await refused('three'), await refused('four')]).toEqual([true, true, true])
+  expect(await refused('two')).toBe(false)
+})
+
 test('without a rate limit, none is told and none is kept', async () => {
   const gateway = gatewayOn(database)
   expect(await passing(gateway)).toBe(Infinity)

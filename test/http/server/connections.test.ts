@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -53,7 +54,23 @@ async function allowing(connections: number, options: Partial<ServerOptions> = {
   }
 }
 
+/** Opens connections for half a second, and prints how many there are. */
+const opener = `
+  const [port, count] = process.argv.slice(1).map(Number)
+  let open = 0
+  for (let at = 0; at < count; at++) require('node:net').connect(port, '127.0.0.1').on('error', () => {}).on('connect', () => open++)
+  setTimeout(() => process.exit(console.log(open)), 500)`
+
 describe('connections', () => {
+  test('are kept by the kernel while the event loop is busy, more of them than by default', async () => {
+    server = await serverOf({ listener: () => Promise.resolve() })
+    const byDefault = 511
+    const count = byDefault + 200
+    // It blocks this process, which accepts none of them meanwhile.
+    const told = execFileSync(process.execPath, ['-e', opener, String(server.port), String(count)])
+    expect(Number(told)).toBe(count)
+  })
+
   test('of one address are half of what may be open, and of all addresses no more than that', async () => {
     const { isAnswered, figures } = await allowing(4)
     const from = ['127.0.0.1', '127.0.0.1', '127.0.0.1', '127.0.0.2', '127.0.0.3', '127.0.0.4']

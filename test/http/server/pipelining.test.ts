@@ -129,4 +129,21 @@ describe('requests that one connection sends without waiting for answers', () =>
     await fourth.receives(/answer to \/2;/)
     for (const { socket } of [first, second, fourth]) socket.destroy()
   })
+
+  test('make room for others when their connection is cut before they are begun', async () => {
+    const { connection: first, running, begun } = await held({ pipelined: 1, waitingRequests: 10, waitingInAll: 5 })
+    const send = (connection: RawConnection, asked: readonly string[]): void => connection.send(asked.map(get).join(''))
+    send(first, paths(1 + 5 + 1))
+    await first.closed
+    expect(begun).toEqual(['/0'])
+    const second = await rawConnection(server?.port ?? 0)
+    const asked = paths(1 + 5).map((path) => `/second${path}`)
+    send(second, asked)
+    for (const path of asked) {
+      await expect.poll(() => running.has(path)).toBe(true)
+      running.get(path)?.end(`answer to ${path};`)
+    }
+    await second.receives(/answer to \/second\/5;/)
+    second.socket.destroy()
+  })
 })

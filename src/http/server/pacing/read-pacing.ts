@@ -5,7 +5,7 @@ import { senderOfSocket } from '../../sender.ts'
 import { readFirst } from './first-read.ts'
 import { pauseWhile } from '../pause-while.ts'
 import { ReadCost, SenderCosts } from './read-cost.ts'
-import { WaitingConnections } from './waiting-connections.ts'
+import { WaitingConnections, type WaitingLimits } from './waiting-connections.ts'
 
 /** Decides when the connections of one server are read. */
 export interface ReadPacing {
@@ -36,12 +36,15 @@ export interface ReadPacing {
  * clients may have left: the end of a connection is seen only by reading it.
  * @param milliseconds of one iteration in which connections are read
  * @param mostWaiting maximum number of new connections of one address that wait to be parsed; with long input a quarter
- * @param mostLong maximum number of those with long input, of all addresses
+ * @param ofLong maximum number of those with long input, of all addresses, and of the bytes that they sent
  */
 export function createReadPacing(
   milliseconds: number,
   mostWaiting: number,
-  mostLong: number = connectionLimits.waitingLong,
+  ofLong: Pick<WaitingLimits, 'inAll' | 'bytes'> = {
+    inAll: connectionLimits.waitingLong,
+    bytes: connectionLimits.waitingBytes,
+  },
 ): ReadPacing {
   /** Begins to parse a new connection that waits for it. */
   const beginOf = new WeakMap<Socket, () => void>()
@@ -52,13 +55,9 @@ export function createReadPacing(
   /** New connections with short input. */
   const short = new WaitingConnections({ ofSender: mostWaiting })
   /** New connections with long input. */
-  const long = new WaitingConnections({
-    ofSender: mostWaiting / 4,
-    inAll: mostLong,
-    bytes: connectionLimits.waitingBytes,
-  })
+  const long = new WaitingConnections({ ofSender: mostWaiting / 4, ...ofLong })
   /** Paused connections of other addresses. */
-  const others = new WaitingConnections({ ofSender: 2 * mostWaiting, inAll: 2 * mostLong })
+  const others = new WaitingConnections({ ofSender: 2 * mostWaiting, inAll: 2 * ofLong.inAll })
   const queues = [light, short, long, others]
   const isPaused = new WeakSet<Socket>()
   const costs = new WeakMap<Socket, ReadCost>()

@@ -1,0 +1,75 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { countVaults } from '../../../src/database/read/vault-lists/count.ts'
+import { allStrategies, anyVault, type VaultFilter } from '../../../src/database/read/vault-lists/filter.ts'
+import { readVaultPages } from '../../../src/database/read/vault-lists/page.ts'
+import { InvalidArgument } from '../../../src/domain/errors.ts'
+import { mostCountedVaults } from '../../../src/limits.ts'
+import { fillVaultTallies } from '../../bench/speed/world.ts'
+import { createDatabase, runScript, type TestDatabase } from '../../support/database.ts'
+import { addressOf, apply, opened, strategy } from '../../support/world.ts'
+
+/** One more than are counted; the value of each is its number. Beside them there is one without value. */
+const count = mostCountedVaults + 1
+const large = addressOf(900_000)
+const common = { a: 'WETH', b: 'USDC' }
+/** A pair that all but one of the vaults have. */
+const fewer = { a: 'WBTC', b: 'USDC' }
+
+let database: TestDatabase
+
+beforeAll(async () => {
+  database = await createDatabase()
+  await apply(database, [strategy('one'), opened(addressOf(1), 'one')])
+  await runScript(
+    database,
+    `insert into vault select (jsonb_populate_record(vault, jsonb_build_object(
+        'id', vault.id + number, 'address', '0x' || left(md5(number::text) || md5('more'), 40), 'status', 'earning',
+        'owner', '${large}', 'value_usd', number, 'capital_in_usd', number, 'position_count', 1))).*
+      from vault, generate_series(1, ${count}) as number;
+    insert into vault_pool (vault_id, a, b, venue) select id, '${common.a}', '${common.b}', 'here' from vault where value_usd > 0;
+    insert into vault_pool (vault_id, a, b, venue) select id, '${fewer.a}', '${fewer.b}', 'here' from vault where value_usd > 1;
+    delete from strategy_tally; delete from owner_tally`,
+  )
+  await fillVaultTallies((sql) => runScript(database, sql))
+})
+
+afterAll(() => database.close())
+
+const all = { valueUsd: { gte: '1', lte: null } }
+const allButOne = { valueUsd: { gte: '2', lte: null } }
+
+/** Filters by what the vaults are looked up: by one, all vaults are visited, by the other all but one. */
+const lookUps: Record<string, readonly [tooMany: Partial<VaultFilter>, counted: Partial<VaultFilter>]> = {
+  'value of all': [all, allButOne],
+  'value of a strategy': [
+    { ...all, strategy: ['one'] },
+    { ...allButOne, strategy: ['one'] },
+  ],
+  'pair alone': [{ pair: [common] }, { pair: [fewer] }],
+  'pair and value': [
+    { pair: [common], valueUsd: { gte: '9000', lte: null } },
+    { pair: [fewer], ...all },
+  ],
+}
+
+describe.each(Object.entries(lookUps))('vaults by %s', (_, [tooMany, counted]) => {
+  const counting = (filter: Partial<VaultFilter>) => countVaults(database, [allStrategies], { ...anyVault, ...filter })
+
+  test('are counted up to the limit', async () => {
+    expect(await counting(counted)).toMatchObject([{ count: mostCountedVaults }])
+  })
+
+  test('are not counted beyond it, but listed', async () => {
+    const refused = counting(tooMany)
+    await expect(refused).rejects.toThrow(InvalidArgument)
+    await expect(refused).rejects.toThrow(`more than ${mostCountedVaults} vaults have`)
+    const page = { orderBy: 'VALUE_USD', direction: 'DESC', first: 1, after: null } as const
+    const rows = await readVaultPages(database, [allStrategies], { ...page, filter: { ...anyVault, ...tooMany } })
+    expect(rows[0]).toMatchObject({ orderValue: expect.stringMatching(`^${count}\\b`) as unknown })
+  })
+})
+
+test('vaults of a large owner by value are not counted beyond the limit of those that are visited', async () => {
+  const filter = { ...anyVault, owner: [large], valueUsd: { gte: '9000', lte: null } }
+  await expect(countVaults(database, [allStrategies], filter)).rejects.toThrow(InvalidArgument)
+})
