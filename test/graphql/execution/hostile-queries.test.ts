@@ -1,3 +1,4 @@
+import { GraphQLError } from 'graphql'
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import {
   defaultQueryLimits,
@@ -284,3 +285,16 @@ function literals(salt: number): string {
   const addresses = Array.from({ length: 190 }, (_, index) => `"${index} ${salt}"`)
   return ` query Other { vaults(where: { strategy: [${addresses.join(' ')}] }) { nodes { address } } }`
 }
+
+test("the message of a plugin's error, which may repeat what a client sent, is cut too", async () => {
+  const extensions = { code: 'NOT_MINE', http: { status: 400 } }
+  const plugin = {
+    onParams: (): never => {
+      throw new GraphQLError('x'.repeat(2 * mostMessageCharacters), { extensions })
+    },
+  }
+  const gateway = gatewayOn(database, { plugins: [plugin] })
+  const refused = await refusalOf(await gateway.post('{ strategies { id } }'))
+  expect(refused.message).toBe(`${'x'.repeat(mostMessageCharacters)}…`)
+  expect(refused.extensions).toMatchObject({ code: 'NOT_MINE' })
+})
