@@ -114,6 +114,16 @@ describe('a document', () => {
     expect(await byPost(gateway, hashed(query))).toMatchObject({ status: 404, errors: [notFound] })
   })
 
+  test('that is too long is refused for its length, whatever its hash', async () => {
+    const gateway = gatewayOn(database)
+    const query = `{ strategies { id } } #${'x'.repeat(defaultQueryLimits.bytes)}`
+    const refused = await byPost(gateway, { ...hashed(ofVault), query })
+    expect(refused).toMatchObject({
+      status: 400,
+      errors: [{ extensions: { code: 'QUERY_OVER_BOUND', bound: 'bytes' } }],
+    })
+  })
+
   test('by its hash can be no mutation by GET', async () => {
     const query = 'subscription { meta { version } }'
     const gateway = gatewayOn(database, { persistedOperations: new Map([['s', query]]) })
