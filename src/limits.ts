@@ -79,10 +79,8 @@ export const admissionLimits = {
   readsOfOperation: 5,
   /** How long expensive queries wait for a moment without cheap ones: the time of a few snapshots. */
   yieldMilliseconds: 50,
-  /** Waiting queries: later ones would exceed their deadline, and each holds its request in memory. */
+  /** Waiting queries: later ones would exceed their deadline. One client may have half of what others leave. */
   mostWaiting: 1_000,
-  /** Maximum number of waiting queries of one client, which may take half of what others leave. */
-  mostWaitingOfSender: 500,
 } as const
 
 /** Limits of the cache of prepared operations, which are weighed by their text and compiled fields. */

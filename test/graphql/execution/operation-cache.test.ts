@@ -55,3 +55,52 @@ test('a document that was cut from a long text does not keep that text', () => {
     cache.prepare(`{ a${10_000 + salt}: __typename }${'x'.repeat(100_000)}`.slice(0, 22))
   expect(heapBytes() - before).toBeLessThan(10_000_000)
 })
+
+/**
+ * A document of few tokens, whose merged selections have some 10 * 2 ** levels fields: a field that is selected twice is
+ * compiled anew in each place.
+ */
+function merging(levels: number): string {
+  const fragments = Array.from({ length: levels }, (_, level) => {
+    const vault = `{ address strategy { ...S${level + 1} } strategy { name } }`
+    const twice = (field: string): string => `${field} ${vault} ${field} { address }`
+    const page = `{ ${twice('nodes')} edges { ${twice('node')} } edges { cursor } }`
+    return `fragment S${level} on Strategy { vaults ${page} vaults { totalCount } }`
+  })
+  return `{ strategies { ...S0 } } ${fragments.join(' ')} fragment S${levels} on Strategy { id }`
+}
+
+test('an operation whose merged selections have too many fields is not compiled', () => {
+  const cache = new OperationCache(schema, { ...defaultQueryLimits, depth: 100, cost: Infinity })
+  const few = cache.prepare(merging(3)).select(null)
+  expect(few?.compiledFor({})).toBeTruthy()
+  expect(few?.compiledFields).toBeGreaterThan(40)
+  const many = cache.prepare(merging(9)).select(null)
+  expect(many?.compiledFor({})).toBeNull()
+  expect(many?.compiledFields).toBe(1)
+})
+
+test('an operation is compiled for so many combinations of its conditions', () => {
+  const cache = new OperationCache(schema, defaultQueryLimits)
+  const names = ['a', 'b', 'c', 'd']
+  const fields = names.map((name) => `${name}: name @include(if: $${name})`)
+  const text = `query (${names.map((name) => `$${name}: Boolean!`).join(' ')}) { strategies { id ${fields.join(' ')} } }`
+  const operation = cache.prepare(text).select(null)
+  const combinations = Array.from({ length: 16 }, (_, bits) =>
+    Object.fromEntries(names.map((name, at) => [name, ((bits >> at) & 1) === 1])),
+  )
+  const isCompiled = (): boolean[] => combinations.map((variables) => operation?.compiledFor(variables) != null)
+  const expected = combinations.map((_, at) => at < operationCacheLimits.variants)
+  expect([isCompiled(), isCompiled()]).toEqual([expected, expected])
+})
+
+test('invalid documents are weighed with their errors, which hold parts of them', () => {
+  const cache = new OperationCache(schema, defaultQueryLimits)
+  const { usedOnceBytes, errorBytes } = operationCacheLimits
+  const fitting = Math.floor(usedOnceBytes / errorBytes)
+  const invalid = Array.from({ length: 2 * fitting }, (_, salt) => `{ nothing${salt} }`)
+  for (const text of invalid) cache.prepare(text)
+  const kept = invalid.filter((text) => cache.get(text) !== undefined)
+  expect(kept.length).toBeLessThanOrEqual(fitting)
+  expect(kept.length).toBeGreaterThan(fitting / 2)
+})

@@ -64,10 +64,8 @@ export interface AdmissionOptions {
   readonly mostPreparation: number
   /** Maximum time for which expensive work yields to cheap work. */
   readonly yieldMilliseconds: number
-  /** Maximum length of each of the three queues. */
+  /** Maximum length of each of the three queues, of which one sender has at most half of what the others leave. */
   readonly mostWaiting: number
-  /** Maximum number of entries of one sender in each queue. */
-  readonly mostWaitingOfSender: number
 }
 
 interface Waiting {
@@ -101,7 +99,7 @@ class WorkClass {
 
 /** Creates admission control with three classes of work: cheap, expensive and preparation. */
 export function createAdmissionControl(options: AdmissionOptions): AdmissionControl {
-  const { shortCost, shortOfSender, shortPreparation, yieldMilliseconds, mostWaiting, mostWaitingOfSender } = options
+  const { shortCost, shortOfSender, shortPreparation, yieldMilliseconds, mostWaiting } = options
   const cheap = new WorkClass(options.mostCheap)
   const expensive = new WorkClass(options.mostExpensive)
   const preparation = new WorkClass(options.mostPreparation)
@@ -133,9 +131,7 @@ export function createAdmissionControl(options: AdmissionOptions): AdmissionCont
     if (signal?.aborted === true) return Promise.reject(new ReadCancelled())
     const ofSender = waiting.sizeOf(sender)
     const left = mostWaiting - (waiting.size - ofSender)
-    if (ofSender >= Math.min(mostWaitingOfSender, Math.ceil(left / 2))) {
-      return Promise.reject(new AdmissionQueueFull(waiting.size))
-    }
+    if (ofSender >= Math.ceil(left / 2)) return Promise.reject(new AdmissionQueueFull(waiting.size))
     return new Promise((resolve, reject) => {
       const leave = {
         handleEvent(): void {

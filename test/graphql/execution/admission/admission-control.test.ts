@@ -16,7 +16,6 @@ const options = {
   mostPreparation: 100,
   yieldMilliseconds: 20,
   mostWaiting: 100,
-  mostWaitingOfSender: 50,
 }
 const sender = 'a'
 const short = { cost: 10, sender }
@@ -156,7 +155,7 @@ test('senders are admitted in turn, however many of one wait', async () => {
 test.each(['expensive', 'cheap'] as const)(
   '%s work is refused where too much waits, of one sender or of all',
   async (kind) => {
-    const admission = createAdmissionControl({ ...options, mostWaiting: 5, mostWaitingOfSender: 3 })
+    const admission = createAdmissionControl({ ...options, mostWaiting: 5 })
     let end: () => void = () => undefined
     const first = admission[kind](() => new Promise<void>((resolve) => (end = resolve)), whole)
     const ask = (from: string): Promise<string> => admission[kind](() => from, { cost: 100, sender: from })
