@@ -1,0 +1,63 @@
+import { expect, test } from 'vitest'
+import type { AdmissionControl } from '../../../src/graphql/execution/admission/admission-control.ts'
+import { createExecutor } from '../../../src/graphql/execution/executor.ts'
+import { schema } from '../../../src/graphql/schema/schema.ts'
+import { admissionLimits, defaultQueryLimits, preparationCosts } from '../../../src/limits.ts'
+
+/** An executor whose operations do not run, and what asked for admission. */
+function recording() {
+  const asked: { readonly kind: keyof AdmissionControl; readonly cost: number; readonly sender: string }[] = []
+  const admit =
+    (kind: keyof AdmissionControl): AdmissionControl['cheap'] =>
+    async (work, { cost, sender }) => {
+      asked.push({ kind, cost, sender })
+      return work()
+    }
+  const admission = { cheap: admit('cheap'), expensive: admit('expensive'), prepare: admit('prepare') }
+  const runConsistently = (): Promise<never> => Promise.resolve({ data: {} } as never)
+  return { executor: createExecutor({ schema, limits: defaultQueryLimits, admission, runConsistently }), asked }
+}
+
+const request = { report: String, sender: 'one' }
+
+/** A page of vaults: each costs as much as it has fields. */
+const page =
+  'query ($first: Int!) { vaults(first: $first) { nodes { address positions { inRange } events(first: 20) { nodes { ts } } } } }'
+
+test('an operation is admitted as cheap up to a cost, and as expensive beyond it', async () => {
+  const { executor, asked } = recording()
+  const prepared = await executor.prepare(page, request)
+  for (let first = 1; first <= 200; first++) {
+    expect(await executor.run(prepared, { variables: { first } }, request)).not.toHaveProperty('errors')
+  }
+  const [preparation, ...operations] = asked
+  expect(preparation?.kind).toBe('prepare')
+  expect(operations).toHaveLength(200)
+  for (const { kind, cost, sender } of operations) {
+    expect([cost, kind, sender]).toEqual([cost, cost <= admissionLimits.cheapCost ? 'cheap' : 'expensive', 'one'])
+  }
+  expect(new Set(operations.map(({ kind }) => kind))).toEqual(new Set(['cheap', 'expensive']))
+})
+
+test('a document is prepared by its tokens, once', async () => {
+  const { executor, asked } = recording()
+  const prepared = await executor.prepare('{ strategies { id } }', request)
+  expect(await executor.prepare('{ strategies { id } }', request)).toBe(prepared)
+  expect(asked).toEqual([{ kind: 'prepare', cost: 6 * preparationCosts.token, sender: 'one' }])
+})
+
+test('many variables are coerced after admission, few at once', async () => {
+  const { executor, asked } = recording()
+  const owned = 'query ($owner: [Address!]) { vaults(where: { owner: $owner }) { nodes { address } } }'
+  const prepared = await executor.prepare(owned, request)
+  const admitted = async (count: number): Promise<unknown> => {
+    asked.length = 0
+    const owner = Array.from({ length: count }, (_, at) => `0x${String(at).padStart(40, '0')}`)
+    await executor.run(prepared, { variables: { owner } }, request)
+    return asked.filter(({ kind }) => kind === 'prepare').map(({ cost }) => cost)
+  }
+  const fewest = admissionLimits.shortPreparation / preparationCosts.variableValue
+  // The list is a value too.
+  expect(await admitted(fewest - 1)).toEqual([])
+  expect(await admitted(fewest)).toEqual([(fewest + 1) * preparationCosts.variableValue])
+})
