@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { DataVersions } from '../../../src/http/cache/data-versions.ts'
 import { EncodedResponse } from '../../../src/http/cache/encoded-response.ts'
@@ -5,7 +6,7 @@ import { createFanOut } from '../../../src/http/live/delivery/fan-out.ts'
 import { LiveConnection } from '../../../src/http/live/delivery/live-connection.ts'
 import { LiveKeys } from '../../../src/http/live/keys/live-keys.ts'
 import type { Evaluation, LiveSource } from '../../../src/http/live/keys/live-source.ts'
-import { liveLimits } from '../../../src/limits/live.ts'
+import { type LiveLimits, liveLimits } from '../../../src/limits/live.ts'
 
 const nothing = (): void => undefined
 const limits = { ...liveLimits, pushMilliseconds: 0, pushFactor: 0 }
@@ -21,11 +22,15 @@ let pending: (() => void)[]
 beforeEach(() => {
   data = new DataVersions()
   data.listening(true)
-  keys = new LiveKeys({ limits, fanOut: createFanOut(100, 10), data, onEvaluation: nothing, onDelivery: nothing })
+  keys = keysWithin(limits)
   value = 0
   pending = []
   commit(200)
 })
+
+function keysWithin(limits: LiveLimits): LiveKeys {
+  return new LiveKeys({ limits, fanOut: createFanOut(100, 10), data, onEvaluation: nothing, onDelivery: nothing })
+}
 
 function sourceOf(): LiveSource {
   return {
@@ -50,16 +55,21 @@ function commit(to: number): void {
   keys.committed(['value'])
 }
 
-/** Lets the evaluation under way end, when it has begun. */
-async function evaluated(): Promise<void> {
+/** Lets the evaluation under way end, when it has taken so long. */
+async function evaluated(milliseconds = 0): Promise<void> {
   await vi.waitFor(() => expect(pending).toHaveLength(1))
+  await wait(milliseconds)
   pending.pop()?.()
 }
 
 /** Opens a stream on the value. @returns what its client gets */
-function join(): string[] {
+function join(onFrame = nothing): string[] {
   const frames: string[] = []
-  const sink = { unsentBytes: 0, write: (bytes: Buffer) => void frames.push(bytes.toString()) }
+  const write = (bytes: Buffer): void => {
+    frames.push(bytes.toString())
+    onFrame()
+  }
+  const sink = { unsentBytes: 0, write }
   const none = { end: nothing, destroy: nothing, onDrain: nothing, onClose: nothing }
   keys.follow(sourceOf(), new LiveConnection({ ...sink, ...none }, limits))
   return frames
@@ -125,4 +135,21 @@ describe('a stream that joins others', () => {
     await evaluated()
     await comes(second, ['9 at 3.1'])
   })
+})
+
+test.each([
+  ['a minimum time', { pushMilliseconds: 300 }, 0],
+  ['as many times of the last evaluation', { pushFactor: 5 }, 60],
+])('two pushes are %s apart', async (_, given, milliseconds) => {
+  keys = keysWithin({ ...limits, ...given })
+  const at: number[] = []
+  const frames = join(() => at.push(performance.now()))
+  await evaluated(milliseconds)
+  await comes(frames, ['200 at 1.1'])
+  commit(7)
+  await evaluated(milliseconds)
+  await comes(frames, ['200 at 1.1', '7 at 2.1'])
+  const [first = NaN, second = NaN] = at
+  // The time is counted from before the first is written.
+  expect(second - first).toBeGreaterThan(200)
 })
