@@ -33,7 +33,7 @@ async function streaming(limits: Partial<typeof liveLimits | Record<keyof typeof
     onDelivery: nothing,
     onStreamClosed: (reason) => void closed.push(reason),
   }
-  const all = { ...liveLimits, pushMilliseconds: 0, ...limits }
+  const all = { ...liveLimits, pushMilliseconds: 0, pushFactor: 0, ...limits }
   const fanOut = createFanOut(all.slice, all.sliceMilliseconds)
   const connections = new LiveConnections({ limits: all, fanOut, observer, most: 1_000 })
   const data = new DataVersions()
@@ -99,7 +99,7 @@ test('clients that never read are closed and counted, and take little memory', a
 
 test('a client that does not read the end of its stream is closed too', async () => {
   const { port, closed, open, change } = await streaming({
-    ...{ lifeSeconds: 3, stallSeconds: 0.5, heartbeatSeconds: 0.1, unsentBytes: 1e9 },
+    ...{ lifeSeconds: 5, stallSeconds: 0.5, heartbeatSeconds: 0.1, unsentBytes: 1e9 },
   })
   request(port)
   await vi.waitFor(() => expect(open()).toBe(1))
