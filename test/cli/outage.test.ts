@@ -12,7 +12,8 @@ import { commandLine } from '../support/process.ts'
 import { type Proxy, proxyTo } from '../support/proxy.ts'
 
 const cuts = 12
-const facts = manyDemoFacts(6)
+/** More than one batch: an outage comes before the last one. */
+const facts = manyDemoFacts(12)
 const waits = /The feed waits, and goes on by itself/
 const timesIn = (words: RegExp, text: string): number => [...text.matchAll(new RegExp(words, 'g'))].length
 
