@@ -3,7 +3,7 @@
  * the response cache, on PostgreSQL. Both gateways run side by side and are measured in turn; each round starts both anew,
  * since two processes of one commit differ by as much as a tenth. Prints the ratios of this checkout to the other, as
  * medians of the rounds with their range.
- *   npm run bench:commits -- --other ../earlier [--rounds 8 --seconds 1 --vaults 400 --long-series 40 --long-points 20000]
+ *   npm run bench:commits -- --other ../earlier [--rounds 7 --seconds 1 --vaults 400 --long-series 40 --long-points 20000]
  * The other checkout must be installed and generated (`npm ci`, `npm run generate`). Each checkout makes a world of its
  * own, since their tables differ, on a server of its own.
  */
@@ -13,16 +13,16 @@ import { parseArgs } from 'node:util'
 import { startOwnPostgreSql } from '../support/own-postgresql.ts'
 import { checkAnswers } from './speed/answers.ts'
 import { contest, type Contestant, type Figures, median, type Outcome } from './speed/contest.ts'
-import type * as prepare from './speed/prepare.ts'
+import type * as prepareOfCommit from './speed/prepare.ts'
 import { gateway, start } from './speed/systems.ts'
-import type * as workloadsModule from './speed/workloads.ts'
+import type * as workloadsOfCommit from './speed/workloads.ts'
 import { first } from './speed/workloads.ts'
 import { statedSize } from './speed/world.ts'
 
 const { values } = parseArgs({
   options: {
     other: { type: 'string' },
-    rounds: { type: 'string', default: '8' },
+    rounds: { type: 'string', default: '7' },
     seconds: { type: 'string', default: '1' },
     vaults: { type: 'string', default: '400' },
     'long-series': { type: 'string', default: '40' },
@@ -60,13 +60,13 @@ try {
 
 /** Has a checkout make its world, and returns its address. */
 async function worldOf(side: Side): Promise<string> {
-  const { preparePostgreSql } = (await moduleOf(side, 'prepare.ts')) as typeof prepare
+  const { preparePostgreSql } = (await moduleOf(side, 'prepare.ts')) as typeof prepareOfCommit
   return (await preparePostgreSql(servers[side].url, size, false)).url
 }
 
 /** Returns how a checkout is asked for a workload: by its own documents, since the schemas of two commits may differ. */
 async function waysOf(side: Side): Promise<Readonly<Record<string, Contestant['asked']>>> {
-  const { workloads } = (await moduleOf(side, 'workloads.ts')) as typeof workloadsModule
+  const { workloads } = (await moduleOf(side, 'workloads.ts')) as typeof workloadsOfCommit
   const askedBy =
     (way: 'rest' | 'graphql'): Contestant['asked'] =>
     ({ name }) =>
@@ -86,7 +86,7 @@ async function measured(order: readonly Side[], urls: Readonly<Record<Side, stri
       for (const side of order) contestants.push(...(await contestantsOf(side, urls[side], cache)))
     }
     await checkAnswers(contestants)
-    const inTurn = contestants.toSorted((a, b) => keyOf(a).localeCompare(keyOf(b)))
+    const inTurn = contestants.toSorted((a, b) => comparisonOf(a.name).localeCompare(comparisonOf(b.name)))
     const options = {
       rounds: 1,
       seconds: Number(values.seconds),
@@ -109,8 +109,8 @@ async function contestantsOf(side: Side, url: string, cache: 'cold' | 'hot'): Pr
   })
 }
 
-/** Groups the two sides of one comparison, so that they are measured one after the other. */
-function keyOf({ name }: Contestant): string {
+/** Returns what the contestants of both sides have in common: way and cache. They are measured one after the other. */
+function comparisonOf(name: string): string {
   return name.slice(0, name.lastIndexOf(','))
 }
 
@@ -118,7 +118,7 @@ function report(outcomes: readonly Outcome[]): void {
   const rows: Record<string, Record<string, string>> = {}
   const all: Record<string, number[]> = {}
   for (const [workload, byName] of outcomes[0] ?? []) {
-    for (const key of new Set(Array.from(byName.keys(), (name) => name.slice(0, name.lastIndexOf(','))))) {
+    for (const key of new Set(Array.from(byName.keys(), comparisonOf))) {
       const ratios = (figure: (figures: Figures) => number | null): number[] =>
         outcomes.map((outcome) => {
           const of = (side: Side): number => figure(outcome.get(workload)?.get(`${key}, ${side}`) as Figures) ?? NaN
