@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
-import { afterEach, expect, test } from 'vitest'
+import { afterEach, expect, test, vi } from 'vitest'
 import { createReadPacing } from '../../../src/http/server/pacing/read-pacing.ts'
 import { listen } from '../../../src/http/server/server.ts'
 import { connectionLimits } from '../../../src/limits.ts'
@@ -209,11 +209,11 @@ test.runIf(process.platform === 'linux')(
   },
 )
 
-/** Connects, and sends bytes. */
-async function sender(port: number, bytes: string): Promise<Socket> {
+/** Connects, and sends bytes, if any. */
+async function sender(port: number, bytes = ''): Promise<Socket> {
   const socket = connect({ port, host: '127.0.0.1' }).on('error', () => undefined)
   await once(socket, 'connect')
-  socket.write(bytes)
+  if (bytes !== '') socket.write(bytes)
   return socket.resume()
 }
 
@@ -233,14 +233,16 @@ test('a new connection with short input does not wait for those of its address w
   expect(order.indexOf('short'.length)).toBeLessThan(20)
 })
 
-const mostLong = 20
+const mostLong = 40
 test.each([
   ['many connections', { inAll: mostLong, bytes: Infinity }],
   ['much', { inAll: Infinity, bytes: mostLong * long.length }],
 ])('where too %s with long input waits in all, the oldest is closed, and none with short input', async (_, ofLong) => {
+  const shortCount = 5
   const read: number[] = []
   const port = await pacedServer(
     (socket, { length }) => {
+      if (length === 1) return void (socket.bytesRead === 1 ? socket.write('y') : busy(2 * milliseconds))
       read.push(length)
       busy(milliseconds / 2 + 1)
       socket.end()
@@ -248,16 +250,26 @@ test.each([
     Infinity,
     ofLong,
   )
-  // While the first is read, all others come. Fewer than 2 * mostLong wait that were begun, so that none of these is closed.
-  const count = 6 * mostLong
-  const clients = await Promise.all(
-    Array.from({ length: count }, (_, at) => sender(port, at % 6 === 0 ? `short${at}` : long)),
-  )
+  let accepted = 0
+  server?.on('connection', () => accepted++)
+  const slow = client(port)
+  await once(slow, 'data')
+  const clients = await Promise.all(Array.from({ length: 2.5 * mostLong + shortCount }, () => sender(port)))
+  await vi.waitFor(() => expect(accepted).toBe(1 + clients.length), { interval: 1 })
+  // What is written at once is read in one iteration; after this one, which takes long, few get their turn.
+  slow.write('z')
+  for (const each of clients.slice(0, mostLong)) each.write(long)
+  for (const each of clients.slice(mostLong, mostLong + shortCount)) each.write('short')
+  for (let iteration = 0; iteration < 4; iteration++) await new Promise(setImmediate)
+  // If those with short input waited among the long ones, they would be closed by these.
+  for (const each of clients.slice(mostLong + shortCount)) each.write(long)
   await Promise.all(clients.filter(({ destroyed }) => !destroyed).map((each) => once(each, 'close')))
-  const longRead = read.filter((length) => length > 'short000'.length)
-  expect(longRead.length).toBeGreaterThanOrEqual(mostLong)
-  expect(longRead.length).toBeLessThan((count * 4) / 6)
-  expect(read.length - longRead.length).toBe(count / 6)
+  slow.destroy()
+  const shortRead = read.filter((length) => length === 'short'.length)
+  expect(shortRead).toHaveLength(shortCount)
+  const longRead = read.length - shortRead.length
+  expect(longRead).toBeGreaterThanOrEqual(mostLong)
+  expect(longRead).toBeLessThanOrEqual(2 * mostLong)
 })
 
 test('the bytes of connections that are closed before their turn are freed at once', async () => {
