@@ -90,8 +90,8 @@ export class DownsamplingInput implements Curve {
    * Returns a point as a row, with its amounts as exact text.
    * @param index index of the point on the curve
    */
-  row(vaultAddress: string, index: number): EquityRow {
-    const text = this.#texts.findLast(({ first }) => first <= index)?.text ?? ''
+  row(vaultAddress: string, index: number, previousNetUsd: string | null): EquityRow {
+    const text = this.#textOf(index)
     const netAt = text.indexOf(' ', this.#begins[index]) + 1
     const inAt = text.indexOf(' ', netAt) + 1
     const outAt = text.indexOf(' ', inAt) + 1
@@ -114,7 +114,15 @@ export class DownsamplingInput implements Curve {
       capitalInUsd,
       capitalOutUsd,
       marketDeltaUsd: marketDeltaUsd === '' ? null : marketDeltaUsd,
+      previousNetUsd,
     }
+  }
+
+  /** Returns the text that has a point's line. */
+  #textOf(index: number): string {
+    let at = this.#texts.length - 1
+    while (at > 0 && (this.#texts[at]?.first ?? 0) > index) at--
+    return this.#texts[at]?.text ?? ''
   }
 
   #push(ts: number, netUsd: number, begin: number): void {

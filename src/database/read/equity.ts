@@ -165,7 +165,12 @@ function selectPoints(series: EquityInputRow, points: number, by: CurveName): Eq
   addBlocks(input, before, level ?? 0, by, 'first')
   input.add(by === 'net' ? within : level === null ? within.replaceAll('\x1e', '\n') : mergedPages(within).text)
   addBlocks(input, after, level ?? 0, by, 'last')
-  return downsample(input, points).map((index) => input.row(vaultAddress, index))
+  let previousNetUsd: string | null = null
+  return downsample(input, points).map((index) => {
+    const row = input.row(vaultAddress, index, previousNetUsd)
+    previousNetUsd = row.netUsd
+    return row
+  })
 }
 
 function addBlocks(input: DownsamplingInput, blocks: string, level: number, by: CurveName, end: KeptEnds): void {

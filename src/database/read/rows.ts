@@ -73,6 +73,8 @@ export type PositionRow = OfVault<Served<Omit<Position, 'ordinal' | 'vaultId'>>>
 }
 export type EquityRow = OfVault<Served<Omit<EquityPoint, 'markDigest' | 'vaultId' | 'state'>>> & {
   readonly netUsd: string
+  /** `netUsd` of the point before it in the same result; null for the first. */
+  readonly previousNetUsd: string | null
 }
 export type LedgerRow = OfVault<Served<Omit<StoredLedgerRow, 'digest' | 'vaultId' | 'commitNonce'>>>
 export type StrategyRow = Served<Omit<Strategy, 'publishedAt' | 'figuresDay'>>

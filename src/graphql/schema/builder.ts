@@ -4,6 +4,7 @@ import { getDatamodel } from '../../database/prisma/generated/pothos.ts'
 import type StoredTypes from '../../database/prisma/generated/pothos.ts'
 import type {
   AssetRow,
+  EquityRow,
   LedgerRow,
   PairRow,
   PositionRow,
@@ -12,13 +13,12 @@ import type {
   VaultRow,
 } from '../../database/read/rows.ts'
 import type { Context } from '../execution/context.ts'
-import type { ServedPoint } from '../served-point.ts'
 
 /** Row types of the models: the loaders return these, not Prisma's types. */
 interface Rows {
   Vault: VaultRow
   Position: PositionRow
-  EquityPoint: ServedPoint
+  EquityPoint: EquityRow
   LedgerRow: LedgerRow
   Strategy: StrategyRow
   StrategyPair: StrategyPairRow

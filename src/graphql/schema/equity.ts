@@ -5,7 +5,6 @@ import { Decimal } from '../../domain/decimal.ts'
 import { usdText } from '../../domain/flows.ts'
 import { requireWithin, upTo, windowOf } from './arguments.ts'
 import { builder } from './builder.ts'
-import { type ServedPoint, withBefore } from '../served-point.ts'
 import { groupRowsByKey, createLoader } from '../execution/data-loaders.ts'
 
 interface SeriesArguments extends Window {
@@ -16,9 +15,8 @@ interface SeriesArguments extends Window {
 const loadEquity = createLoader(
   'equity',
   async (database, vaults: readonly string[], { points, by, ...window }: SeriesArguments) => {
-    const series = await readEquity(database, vaults, window, points, by)
-    const rows = groupRowsByKey(vaults, series, (row) => row.vaultAddress)
-    return new Map<string, ServedPoint[]>(Array.from(rows, ([vault, series]) => [vault, withBefore(series)]))
+    const rows = await readEquity(database, vaults, window, points, by)
+    return groupRowsByKey(vaults, rows, (row) => row.vaultAddress)
   },
 )
 
@@ -52,7 +50,8 @@ const EquityPoint = builder.prismaObject('EquityPoint', {
       nullable: true,
       description:
         'Change of netUsd, in USD, since the point served before this one, so that a deposit is no rally; null on the first.',
-      resolve: ({ netUsd, before }) => before && usdText(new Decimal(netUsd).minus(before.netUsd)),
+      resolve: ({ netUsd, previousNetUsd }) =>
+        previousNetUsd === null ? null : usdText(new Decimal(netUsd).minus(previousNetUsd)),
     }),
   }),
 })

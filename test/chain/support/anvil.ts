@@ -121,11 +121,15 @@ async function startProgram(
   })
   const url = await new Promise<string>((resolve, reject) => {
     let said = ''
-    child.stdout.setEncoding('utf8').on('data', (words: string) => {
+    const onWords = (words: string): void => {
       said += words
       const found = /Listening on (\S+)/.exec(said)?.[1]
-      if (found !== undefined) resolve(`http://${found}`)
-    })
+      if (found === undefined) return
+      // It then says a line for each request.
+      child.stdout.off('data', onWords).resume()
+      resolve(`http://${found}`)
+    }
+    child.stdout.setEncoding('utf8').on('data', onWords)
     child.once('error', reject)
     child.once('exit', () => reject(new Error(`The local node ended:\n${said}`)))
   })

@@ -24,6 +24,7 @@ const candidate: fc.Arbitrary<EquityRow> = fc
     capitalInUsd: capital,
     capitalOutUsd: capital,
     marketDeltaUsd: fc.option(amount),
+    previousNetUsd: fc.constant(null),
   })
   .map((row) => {
     const value = new Decimal(row.netUsd).plus(row.capitalInUsd).minus(row.capitalOutUsd)
@@ -39,7 +40,7 @@ function textOf(rows: readonly EquityRow[]): string {
 }
 
 function rowsOf(read: DownsamplingInput): EquityRow[] {
-  return Array.from({ length: read.length }, (_, index) => read.row(vaultAddress, index))
+  return Array.from({ length: read.length }, (_, index) => read.row(vaultAddress, index, null))
 }
 
 /** The first of each time. */
