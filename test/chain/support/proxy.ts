@@ -1,4 +1,5 @@
-import { createServer } from 'node:http'
+import { once } from 'node:events'
+import { Agent, createServer, type IncomingMessage, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 
@@ -32,17 +33,13 @@ export type Meddle = (
 /** Stands before a node, and counts and meddles. */
 export async function startProxy(url: string, meddle: Meddle = (_, pass) => pass()) {
   const counts = new Map<string, number>()
+  const agent = new Agent({ keepAlive: true })
   const server = createServer((inbound, outbound) => {
     void (async () => {
       const request = JSON.parse(await text(inbound)) as RpcRequest
       counts.set(request.method, (counts.get(request.method) ?? 0) + 1)
       const pass = async (other = request): Promise<RpcAnswer> => {
-        const response = await fetch(url, {
-          method: 'POST',
-          headers: { 'content-type': 'application/json' },
-          body: JSON.stringify({ jsonrpc: '2.0', ...other }),
-        })
-        return (await response.json()) as RpcAnswer
+        return JSON.parse(await post(agent, url, JSON.stringify({ jsonrpc: '2.0', ...other }))) as RpcAnswer
       }
       const answer = await meddle(request, pass)
       if (answer === 'drop') return void outbound.destroy()
@@ -66,8 +63,16 @@ export async function startProxy(url: string, meddle: Meddle = (_, pass) => pass
       return taken
     },
     close: async () => {
+      agent.destroy()
       server.closeAllConnections()
       await new Promise((resolve) => server.close(resolve))
     },
   }
+}
+
+/** Sends JSON to a node, and returns what it answers, with less work than `fetch`: tests send ten thousands of requests. */
+async function post(agent: Agent, url: string, body: string): Promise<string> {
+  const sent = request(url, { method: 'POST', agent, headers: { 'content-type': 'application/json' } }).end(body)
+  const [response] = (await once(sent, 'response')) as [IncomingMessage]
+  return text(response)
 }
