@@ -5,7 +5,6 @@ import { noOwnPostgreSql, type OwnPostgreSql, startOwnPostgreSql } from '../supp
 import { commandLine } from '../support/process.ts'
 
 const serverConnections = 20
-const others = 12
 const asked = 200
 const why = noOwnPostgreSql === null ? '' : ` (skipped: ${noOwnPostgreSql})`
 
@@ -29,6 +28,21 @@ describe.skipIf(noOwnPostgreSql !== null)(
       await client.end()
     }
 
+    /** Takes all connections of the server that are free. */
+    async function takeAll(): Promise<pg.Client[]> {
+      const taken: pg.Client[] = []
+      for (;;) {
+        const client = new pg.Client({ connectionString: server.url })
+        try {
+          await client.connect()
+          taken.push(client)
+        } catch (error) {
+          expect(error).toMatchObject({ code: '53300' })
+          return taken
+        }
+      }
+    }
+
     test(
       'answers all requests on those that it gets, and logs once that it gets no more',
       { timeout: 60_000 },
@@ -39,21 +53,19 @@ describe.skipIf(noOwnPostgreSql !== null)(
         })
         const [, port] = await gateway.says(/GraphiQL {2}http:\/\/localhost:(\d+)\//)
         const [, vault] = await gateway.says(/\/vault\/(0x\w+)\/snapshot/)
-        const held = await Promise.all(
-          Array.from({ length: others }, async () => {
-            const client = new pg.Client({ connectionString: server.url })
-            await client.connect()
-            return client
-          }),
-        )
+        const held = await takeAll()
+        await held.pop()?.end()
         const client = clientOf(Number(port), asked)
         const get = async (target: string): Promise<number> => (await client.ask({ method: 'GET', target })).status
-        const targets = Array.from({ length: asked }, (_, at) =>
-          at % 2 === 0
-            ? `/vault/${vault ?? ''}/snapshot?at=2000000000&${at}`
-            : `/vault/${vault ?? ''}/events?since=${at}`,
-        )
-        const statuses = await Promise.all([...targets, '/ready'].map(get))
+        const paths = [`/vault/${vault ?? ''}/snapshot`, `/vault/${vault ?? ''}/equity`, `/vault/${vault ?? ''}/events`]
+        const kinds = [...paths, `${paths[0] ?? ''}?at=2000000000`, '/strategies', '/universe', '/universe/pairs']
+        const targets = Array.from({ length: asked }, (_, at) => kinds[at % kinds.length] ?? '')
+        // Meanwhile reads wait, so that those of each kind need a connection of their own.
+        await held[0]?.query('begin; lock table vault, strategy, universe_asset, universe_pair')
+        const answered = Promise.all([...targets, '/ready'].map(get))
+        await gateway.says(/gives this process no more connections/)
+        await held[0]?.query('rollback')
+        const statuses = await answered
         client.close()
         await Promise.all(held.map((each) => each.end()))
         expect(statuses.filter((status) => status !== 200)).toEqual([])

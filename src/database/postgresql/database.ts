@@ -40,7 +40,7 @@ export async function openPostgreSql(
   const pool = poolsOf(url, connections, warn)
   const readPools = openReadPools(pool, connections)
   await connectOnce(readPools.short, url)
-  const writeOptions = { ...writeTimeouts, lender: readPools.short }
+  const writeOptions = { ...writeTimeouts, lenders: readPools.lenders }
   const writes = pool({ max: writeConnections, pipeline: true, ...writeOptions })
   const rare = pool({ max: rareConnections, ...writeOptions })
   const toOutage = classifyServerError(readAddress(url).name)

@@ -20,7 +20,9 @@ const idleTimeoutMilliseconds = 10_000
 export type Warn = (message: string) => void
 
 /** Makes pools of connections to one server. */
-export type MakePool = (options: Partial<RetryingPoolOptions> & { readonly max: number }) => RetryingPool
+export type MakePool = (
+  options: Partial<RetryingPoolOptions> & { readonly max: number; readonly lenders: readonly RetryingPool[] },
+) => RetryingPool
 
 /**
  * Returns a function that makes pools of connections to a server.
@@ -52,14 +54,22 @@ function warnOnce(url: string, connections: number, warn: Warn): () => void {
 }
 
 /**
- * Makes the pools for reads of a server; they connect with the first read.
+ * Makes the pools for reads of a server; they connect with the first read. Each takes over a connection of the others where
+ * the server gives it none.
  * @param connections maximum number of connections of both pools for reads
+ * @returns the pools, and those that close connections for others
  */
-export function openReadPools(pool: MakePool, connections: number): ReadPools & { readonly short: RetryingPool } {
+export function openReadPools(
+  pool: MakePool,
+  connections: number,
+): ReadPools & { readonly lenders: readonly RetryingPool[] } {
   const forLong = Math.max(1, Math.floor(connections / connectionsForOneLong))
-  const reading = { pipeline: true, onConnect: configureSession }
+  const lenders: RetryingPool[] = []
+  const reading = { pipeline: true, onConnect: configureSession, lenders }
   const short = pool({ max: connections - forLong, ...reading })
-  return { short, long: pool({ max: forLong, ...reading }), control: pool({ max: 1, lender: short }) }
+  const long = pool({ max: forLong, ...reading })
+  lenders.push(short, long)
+  return { short, long, control: pool({ max: 1, lenders }), lenders }
 }
 
 /** Settings of connections for reads. As parameters of their start, PgBouncer would refuse them. */

@@ -17,10 +17,10 @@ type Callback = Parameters<pg.Pool['connect']>[0]
 export interface RetryingPoolOptions extends pg.PoolConfig {
   readonly max: number
   readonly connectionTimeoutMillis: number
-  /** Called with the number of its connections when the server provides no more. */
-  readonly onFull: (connections: number) => void
-  /** A pool that closes one of its connections in favour of this pool where this one has none. */
-  readonly lender?: RetryingPool
+  /** Called when the server provides no more connections. */
+  readonly onFull: () => void
+  /** Pools of which the largest closes one of its connections in favour of this pool where this one has none. */
+  readonly lenders: readonly RetryingPool[]
 }
 
 /**
@@ -31,11 +31,15 @@ export class RetryingPool extends pg.Pool {
   readonly #max: number
   readonly #options: RetryingPoolOptions
   #growing: NodeJS.Timeout | undefined
+  #isBorrowing = false
+  /** Connections that the server has given: `totalCount` also has those that are being opened, and may be refused. */
+  #open = 0
 
   constructor(options: RetryingPoolOptions) {
     super(options)
     this.#max = options.max
     this.#options = options
+    this.on('connect', () => this.#open++).on('remove', () => this.#open--)
   }
 
   override connect(): Promise<pg.PoolClient>
@@ -59,16 +63,16 @@ export class RetryingPool extends pg.Pool {
         if (!isFull(error) || performance.now() > until) throw error
       }
       this.#shrink()
-      if (this.totalCount > 0) continue
-      void this.#options.lender?.releaseOne()
+      if (this.#open > 0) continue
+      void this.#borrow()
       await wait(retryMilliseconds)
     }
   }
 
-  /** Limits the pool to the connections that exist or are being opened. */
+  /** Limits the pool to the connections that it has. */
   #shrink(): void {
-    this.#limit(Math.max(1, this.totalCount))
-    this.#options.onFull(this.totalCount)
+    this.#limit(Math.max(1, this.#open))
+    this.#options.onFull()
   }
 
   #limit(max: number): void {
@@ -79,10 +83,20 @@ export class RetryingPool extends pg.Pool {
     }, growMilliseconds).unref()
   }
 
+  /** Has another pool close a connection, and leaves time to take its place; only once for all requests that wait. */
+  async #borrow(): Promise<void> {
+    if (this.#isBorrowing) return
+    this.#isBorrowing = true
+    const [largest] = this.#options.lenders.toSorted((one, other) => other.#open - one.#open)
+    await largest?.releaseOne()
+    await wait(2 * retryMilliseconds)
+    this.#isBorrowing = false
+  }
+
   /** Closes an idle connection as soon as there is one, unless it is the only connection. */
   async releaseOne(): Promise<void> {
-    if (this.totalCount < 2) return
-    this.#limit(this.totalCount - 1)
+    if (this.#open < 2) return
+    this.#limit(this.#open - 1)
     await super.connect().then(
       (client) => client.release(true),
       () => undefined,

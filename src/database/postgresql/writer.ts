@@ -14,7 +14,7 @@ export const writeTimeouts = { connectionTimeoutMillis: 30_000, query_timeout: 6
  */
 export function openPostgreSqlWriter(url: string): Pick<Database, 'transaction' | 'close'> {
   const options = { ...writeTimeouts, connectionString: url, keepAlive: true, pipeline: true }
-  const pool = new RetryingPool({ ...options, max: 1, onFull: () => undefined })
+  const pool = new RetryingPool({ ...options, max: 1, onFull: () => undefined, lenders: [] })
   // Without error listeners a broken connection would end the process. Its query fails, and the pool connects again.
   pool.on('connect', (client) => void client.on('error', () => undefined))
   pool.on('error', () => undefined)

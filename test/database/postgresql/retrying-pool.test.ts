@@ -1,6 +1,7 @@
 import pg from 'pg'
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { Database } from '../../../src/database/database.ts'
+import { eachPool, openReadPools, poolsOf } from '../../../src/database/postgresql/read-pools.ts'
 import { openDatabase } from '../../../src/database/open.ts'
 import { readFeedPosition, saveFeedPosition } from '../../../src/database/write/feed.ts'
 import { createOnServer, postgresUrl } from '../../support/database.ts'
@@ -14,6 +15,7 @@ const statement = {
 describe.runIf(postgresUrl !== undefined)('a role with a lower connection limit than configured', () => {
   let url: string
   let role: string
+  let asRole: string
   let database: Database
   let warnings: string[]
 
@@ -29,7 +31,7 @@ describe.runIf(postgresUrl !== undefined)('a role with a lower connection limit 
     role = `role_${new URL(url).pathname.slice(1)}`
     await onDatabase(`create role ${role} login connection limit ${limit}; grant create on schema public to ${role}`)
     warnings = []
-    const asRole = Object.assign(new URL(url), { username: role }).toString()
+    asRole = Object.assign(new URL(url), { username: role }).toString()
     database = await openDatabase({ engine: 'postgresql', url: asRole, connections: 20 }, (message) =>
       warnings.push(message),
     )
@@ -57,5 +59,29 @@ describe.runIf(postgresUrl !== undefined)('a role with a lower connection limit 
     await database.transaction((transaction) => Promise.resolve(saveFeedPosition(transaction, 'a', null, position)))
     expect(await readFeedPosition(database.prisma, 'a')).toEqual(position)
     expect(await reading).toHaveLength(40)
+  })
+
+  describe.each([
+    ['long reads', 'short', 'long'],
+    ['short reads', 'long', 'short'],
+  ] as const)('serves %s', (_, holding, asking) => {
+    test(`where those of the ${holding} ones have all of them, by one of these, however many wait`, async () => {
+      // Four of the twenty are for long reads.
+      const pools = openReadPools(
+        poolsOf(asRole, 20, () => undefined),
+        20,
+      )
+      const slow = 'select pg_sleep(0.1)'
+      try {
+        await Promise.all(Array.from({ length: limit }, () => pools[holding].query(slow)))
+        const all = pools[holding].totalCount
+        expect(all).toBeGreaterThan(1)
+        await Promise.all(Array.from({ length: 20 }, () => pools[asking].query(slow)))
+        expect([pools[holding].totalCount, pools[asking].totalCount]).toEqual([all - 1, 1])
+        await Promise.all([pools[holding].query(slow), pools[asking].query(slow)])
+      } finally {
+        await Promise.all(eachPool(pools).map((pool) => pool.end()))
+      }
+    })
   })
 })
