@@ -46,19 +46,21 @@ export class Pipeline {
   }
 
   async #readOnce(statement: pg.QueryConfig, signal: Cancellation | undefined): Promise<unknown[]> {
-    if (this.#pool.waitingCount > 0) this.#connection = null
-    const connection = (this.#connection ??= new PipelinedConnection(this.#pool))
-    connection.enter()
-    try {
-      const client = await untilCancelled(connection.connecting, signal)
-      return await this.#send(connection, client, statement, signal)
-    } catch (error) {
-      // The cancel request for another read reached this one: retry.
-      const isOtherCancelled = connection.isStopped && isCancelled(error) && signal?.aborted !== true
-      if (isOtherCancelled) return await this.#readOnce(statement, signal)
-      throw toDatabaseError(error)
-    } finally {
-      this.#leave(connection)
+    for (;;) {
+      if (this.#pool.waitingCount > 0) this.#connection = null
+      const connection = (this.#connection ??= new PipelinedConnection(this.#pool))
+      connection.enter()
+      try {
+        const client = await untilCancelled(connection.connecting, signal)
+        return await this.#send(connection, client, statement, signal)
+      } catch (error) {
+        const thrown = toDatabaseError(error)
+        // Another read was stopped, and this one with it, or their connection: it is sent again on the next one.
+        const isLost = isCancelled(error) || thrown instanceof DatabaseUnavailable
+        if (!connection.isStopped || !isLost || signal?.aborted === true) throw thrown
+      } finally {
+        this.#leave(connection)
+      }
     }
   }
 

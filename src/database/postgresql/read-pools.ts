@@ -9,7 +9,7 @@ import { readAddress } from './server-address.ts'
 
 /** One in this many read connections is reserved for long reads, and at least one. */
 const connectionsForOneLong = 5
-/** Timeout for getting a connection for a read: about the timeout of a whole request. */
+/** Timeout for getting a connection for a read, and again for the settings of its session. */
 const connectMilliseconds = 5_000
 /** Statement timeout of reads on the server, longer than any request may take. */
 const readTimeoutMilliseconds = 60_000
@@ -65,8 +65,9 @@ export function openReadPools(
 ): ReadPools & { readonly lenders: readonly RetryingPool[] } {
   const forLong = Math.max(1, Math.floor(connections / connectionsForOneLong))
   const lenders: RetryingPool[] = []
-  const reading = { pipeline: true, onConnect: configureSession, lenders }
-  const short = pool({ max: connections - forLong, ...reading })
+  const reading = { pipeline: true, onConnect: configureSession, lenders, usesLenders: true }
+  // Processes whose server is full keep a connection each, however long they are idle: others would take it.
+  const short = pool({ max: connections - forLong, min: 1, ...reading })
   const long = pool({ max: forLong, ...reading })
   lenders.push(short, long)
   return { short, long, control: pool({ max: 1, lenders }), lenders }
@@ -83,7 +84,7 @@ const setAll = Object.entries(sessionSettings)
   .map(([name, value]) => `set ${name} = ${value}`)
   .join('; ')
 
-/** Runs before a connection is used, within the time for getting one; a read whose connection it fails for fails. */
+/** Runs before a connection is used; a read whose connection it fails for fails. */
 async function configureSession(client: pg.ClientBase): Promise<void> {
   const late = setTimeout(
     () => (client as unknown as Pick<pg.Client, 'connection'>).connection.stream.destroy(),

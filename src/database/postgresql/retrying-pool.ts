@@ -21,6 +21,8 @@ export interface RetryingPoolOptions extends pg.PoolConfig {
   readonly onFull: () => void
   /** Pools of which the largest closes one of its connections in favour of this pool where this one has none. */
   readonly lenders: readonly RetryingPool[]
+  /** Whether requests run on the only connection of the largest lender where this pool has none. */
+  readonly usesLenders?: boolean
 }
 
 /**
@@ -32,14 +34,17 @@ export class RetryingPool extends pg.Pool {
   readonly #options: RetryingPoolOptions
   #growing: NodeJS.Timeout | undefined
   #isBorrowing = false
-  /** Connections that the server has given: `totalCount` also has those that are being opened, and may be refused. */
-  #open = 0
+  /** Connections that the server has given: `totalCount` also counts those that are being opened, and may be refused. */
+  readonly #open = new Set<pg.PoolClient>()
 
   constructor(options: RetryingPoolOptions) {
     super(options)
     this.#max = options.max
     this.#options = options
-    this.on('connect', () => this.#open++).on('remove', () => this.#open--)
+    const forget = (client: pg.PoolClient): void => void this.#open.delete(client)
+    this.on('connect', (client) => this.#open.add(client)).on('remove', forget)
+    // One that is closed is given back before its end.
+    this.on('release', (error: unknown, client) => (error == null || error === false ? undefined : forget(client)))
   }
 
   override connect(): Promise<pg.PoolClient>
@@ -63,42 +68,48 @@ export class RetryingPool extends pg.Pool {
         if (!isFull(error) || performance.now() > until) throw error
       }
       this.#shrink()
-      if (this.#open > 0) continue
-      void this.#borrow()
+      if (this.#open.size > 0) {
+        // The request waits in the pool for one of its connections, unless one is just closing.
+        if (this.totalCount < this.options.max) await wait(retryMilliseconds)
+        continue
+      }
+      const [largest] = this.#options.lenders.toSorted((one, other) => other.#open.size - one.#open.size)
+      if (largest?.#open.size === 1 && this.#options.usesLenders === true) return largest.connect()
+      void this.#borrowFrom(largest)
       await wait(retryMilliseconds)
     }
   }
 
   /** Limits the pool to the connections that it has. */
   #shrink(): void {
-    this.#limit(Math.max(1, this.#open))
+    this.#limit(Math.max(1, this.#open.size))
     this.#options.onFull()
   }
 
   #limit(max: number): void {
     this.options.max = max
-    this.#growing ??= setTimeout(() => {
-      this.#growing = undefined
+    clearTimeout(this.#growing)
+    this.#growing = setTimeout(() => {
       this.options.max = this.#max
     }, growMilliseconds).unref()
   }
 
   /** Has another pool close a connection, and leaves time to take its place; only once for all requests that wait. */
-  async #borrow(): Promise<void> {
+  async #borrowFrom(lender: RetryingPool | undefined): Promise<void> {
     if (this.#isBorrowing) return
     this.#isBorrowing = true
-    const [largest] = this.#options.lenders.toSorted((one, other) => other.#open - one.#open)
-    await largest?.releaseOne()
+    await lender?.releaseOne()
     await wait(2 * retryMilliseconds)
     this.#isBorrowing = false
   }
 
   /** Closes an idle connection as soon as there is one, unless it is the only connection. */
   async releaseOne(): Promise<void> {
-    if (this.#open < 2) return
-    this.#limit(this.#open - 1)
+    if (this.#open.size < 2) return
+    this.#limit(this.#open.size - 1)
     await super.connect().then(
-      (client) => client.release(true),
+      // Others may have closed one meanwhile.
+      (client) => client.release(this.#open.size > 1),
       () => undefined,
     )
   }

@@ -1,6 +1,6 @@
 import type { Database } from '../database.ts'
 import { classifyServerError } from '../driver-errors.ts'
-import { RetryingPool } from './retrying-pool.ts'
+import { poolsOf } from './read-pools.ts'
 import { readAddress } from './server-address.ts'
 import { pooledTransactions } from './transactions.ts'
 
@@ -13,11 +13,7 @@ export const writeTimeouts = { connectionTimeoutMillis: 30_000, query_timeout: 6
  * @param url postgres://user:password@host:port/database
  */
 export function openPostgreSqlWriter(url: string): Pick<Database, 'transaction' | 'close'> {
-  const options = { ...writeTimeouts, connectionString: url, keepAlive: true, pipeline: true }
-  const pool = new RetryingPool({ ...options, max: 1, onFull: () => undefined, lenders: [] })
-  // Without error listeners a broken connection would end the process. Its query fails, and the pool connects again.
-  pool.on('connect', (client) => void client.on('error', () => undefined))
-  pool.on('error', () => undefined)
+  const pool = poolsOf(url, 1, () => undefined)({ ...writeTimeouts, max: 1, pipeline: true, lenders: [] })
   return {
     ...pooledTransactions(pool, classifyServerError(readAddress(url).name)),
     close: () => pool.end(),

@@ -94,15 +94,15 @@ export function createContext(
       // These are the tags of which `changedTags` names those that a commit changes.
       if (read.source !== 'named vaults') origin.tags.add(read.source)
       else for (const key of values[0] as readonly string[]) origin.tags.add(key.slice(0, addressLength))
-      const started = performance.now()
+      versions.isLong ||= read.isLong === true
       let isDone = false
       // Others wait, so that the connections are not all taken by one operation.
       if (running >= admissionLimits.readsOfOperation) await new Promise<void>((resolve) => waiting.push(resolve))
       else running++
+      const started = performance.now()
       try {
         const { rows, version } = await reader.read<Row>(read, values, signal)
         isDone = true
-        versions.isLong ||= read.isLong === true
         versions.version ??= version
         if (version === null || version !== versions.version) versions.isOne = false
         return rows

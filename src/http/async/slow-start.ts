@@ -26,7 +26,9 @@ export class SlowStart {
     const now = performance.now()
     if (now >= this.#restsUntil) {
       const wasLong = milliseconds >= this.#longMilliseconds
-      this.#turns = wasLong ? fewestTurns : Math.min(2 * this.#turns, turnsPerIteration)
+      const hasRested = this.#restsUntil > 0
+      if (wasLong) this.#turns = fewestTurns
+      else if (!hasRested) this.#turns = Math.min(2 * this.#turns, turnsPerIteration)
       this.#restsUntil = wasLong ? now + 2 * milliseconds : 0
     } else if (!hasAccepted) this.#restsUntil = 0
     return now >= this.#restsUntil ? this.#turns : 0

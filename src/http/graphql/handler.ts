@@ -60,11 +60,12 @@ export function createGraphql(graphqlOptions: GraphqlOptions): Respond {
     return { yoga, jsonRequest }
   })
 
+  /** Parses a POST in JSON before it returns its promise. */
   async function byYoga(exchange: Exchange, context: RequestContext, onParsed: () => void): Promise<Answer> {
     const { request, body } = exchange
-    const { yoga, jsonRequest } = await loading
     const post: JsonPost | null = parseJsonPost(request, body)
-    if (post !== null) return runJsonPost(yoga, post, jsonRequest, { context, onParsed }, context)
+    const { yoga, jsonRequest } = await loading
+    if (post !== null) return runJsonPost(yoga, post, jsonRequest, { context, onParsed })
     const { method, target } = request
     const accept = request.header('accept')
     // Yoga selects the first acceptable type, and ignores weights.

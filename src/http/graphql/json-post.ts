@@ -65,14 +65,13 @@ export function objectIn(body: Buffer): GraphQLParams | null {
  * Runs the parameters through Yoga's hooks and serializes the result. The response equals Yoga's for the same request,
  * without creating a Request and a Response, which takes as much time as a cached read.
  */
-export async function runJsonPost<ServerContext>(
+export async function runJsonPost<ServerContext extends { readonly context: RequestContext }>(
   yoga: ParamsRunner<ServerContext>,
   { params, mediaType }: JsonPost,
   request: Request,
   serverContext: ServerContext,
-  context: RequestContext,
 ): Promise<Answer> {
-  return graphqlAnswer(await resultOf(yoga, params, request, serverContext), mediaType, context)
+  return graphqlAnswer(await resultOf(yoga, params, request, serverContext), mediaType, serverContext.context)
 }
 
 /** Converts a result into its response, with errors in their public form. */

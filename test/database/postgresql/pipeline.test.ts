@@ -116,7 +116,28 @@ describe.runIf(postgresUrl !== undefined)('pipelined reads', () => {
     expect(await pipelined.query(one, [])).toEqual([{ one: 1 }])
   })
 
-  test('are retried where the cancel request for another read has stopped them', async () => {
+  /** Reads of one pipeline on a pool of so many connections. */
+  function pipelinedOn(connections: number, control?: pg.Pool): Reader {
+    const pool = new pg.Pool({ connectionString: url, max: connections, pipeline: true })
+    pool.on('connect', (client) => void client.on('error', () => undefined))
+    pools.push(pool)
+    return withQuery(pooledReader({ short: pool, long: pool, control: control ?? (pools[1] as pg.Pool) }).pipelined())
+  }
+
+  test('are retried where the connection had to be closed, since the server stops no other', async () => {
+    const unanswered = { query: () => new Promise(() => undefined) } as unknown as pg.Pool
+    const pipelined = pipelinedOn(1, unanswered)
+    const gone = new AbortController()
+    const given = pipelined.query(slow, [], gone.signal).catch((error: unknown) => error)
+    const after = pipelined.query(short, [], stays)
+    await expect.poll(countSlow).toBe(1)
+    gone.abort()
+    expect(await given).toBeInstanceOf(ReadCancelled)
+    expect(await after).toMatchObject([{ two: 2 }])
+  })
+
+  test.each([2, 1])('are retried where the cancel request for another has stopped them, on %s connections', async (most) => {
+    const pipelined = pipelinedOn(most)
     const gone = new AbortController()
     const given = pipelined.query(slow, [], gone.signal).catch((error: unknown) => error)
     const after = pipelined.query(short, [], stays)

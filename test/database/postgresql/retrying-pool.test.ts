@@ -1,5 +1,6 @@
+import { setTimeout as wait } from 'node:timers/promises'
 import pg from 'pg'
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test, vi } from 'vitest'
 import type { Database } from '../../../src/database/database.ts'
 import { eachPool, openReadPools, poolsOf } from '../../../src/database/postgresql/read-pools.ts'
 import { openDatabase } from '../../../src/database/open.ts'
@@ -83,5 +84,72 @@ describe.runIf(postgresUrl !== undefined)('a role with a lower connection limit 
         await Promise.all(eachPool(pools).map((pool) => pool.end()))
       }
     })
+  })
+
+  /** Leaves the role so many connections besides those of a gateway. */
+  async function leave(connections: number): Promise<() => Promise<unknown>> {
+    const taken: pg.Client[] = []
+    for (;;) {
+      const client = new pg.Client({ connectionString: asRole })
+      try {
+        await client.connect()
+        taken.push(client)
+      } catch (error) {
+        expect(error).toMatchObject({ code: '53300' })
+        break
+      }
+    }
+    await Promise.all(taken.splice(0, connections).map((client) => client.end()))
+    return () => Promise.all(taken.map((client) => client.end()))
+  }
+
+  test.each([
+    ['long reads use the only connection of short ones', 'short', 'long'],
+    ['short reads use the only connection of long ones', 'long', 'short'],
+  ] as const)('%s', async (_, holding, asking) => {
+    const giveBack = await leave(1)
+    const pools = openReadPools(
+      poolsOf(asRole, 20, () => undefined),
+      20,
+    )
+    try {
+      await pools[holding].query('select 1')
+      await Promise.all(Array.from({ length: 20 }, () => pools[asking].query('select 1')))
+      expect([pools[holding].totalCount, pools[asking].totalCount]).toEqual([1, 0])
+    } finally {
+      await Promise.all(eachPool(pools).map((pool) => pool.end()))
+      await giveBack()
+    }
+  })
+
+  test('of reads keep their last connection, where several pools take one over at once', async () => {
+    const giveBack = await leave(2)
+    const pool = poolsOf(asRole, 20, () => undefined)
+    const pools = openReadPools(pool, 20)
+    const others = [1, 2].map(() => pool({ max: 1, lenders: pools.lenders }))
+    try {
+      await Promise.all([1, 2].map(() => pools.short.query('select pg_sleep(0.1)')))
+      const ofOthers = others.map((each) => each.query('select 1').catch((error: unknown) => error))
+      for (let at = 0; at < 20; at++) await pools.short.query('select pg_sleep(0.05)')
+      expect(pools.short.totalCount).toBe(1)
+      expect((await Promise.all(ofOthers)).filter((each) => !(each instanceof Error))).toHaveLength(1)
+    } finally {
+      await Promise.all([...eachPool(pools), ...others].map((each) => each.end()))
+      await giveBack()
+    }
+  })
+
+  test('of reads keep one connection, however long they are idle', async () => {
+    const pool = poolsOf(asRole, 20, () => undefined)
+    const pools = openReadPools((options) => pool({ ...options, idleTimeoutMillis: 20 }), 20)
+    try {
+      const slow = 'select pg_sleep(0.1)'
+      await Promise.all([pools.short, pools.short, pools.long].map((each) => each.query(slow)))
+      await vi.waitFor(() => expect([pools.short.totalCount, pools.long.totalCount]).toEqual([1, 0]))
+      await wait(100)
+      expect(pools.short.totalCount).toBe(1)
+    } finally {
+      await Promise.all(eachPool(pools).map((each) => each.end()))
+    }
   })
 })

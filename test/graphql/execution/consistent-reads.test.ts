@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { readFeedStates } from '../../../src/database/read/feed.ts'
 import type { FactInput } from '../../../src/feed/fact/fact.ts'
 import { createConsistentReads } from '../../../src/graphql/execution/consistent-reads.ts'
-import type { CollectedOrigin } from '../../../src/graphql/execution/context.ts'
+import type { CollectedOrigin, RequestContext } from '../../../src/graphql/execution/context.ts'
 import { admissionLimits } from '../../../src/limits.ts'
 import { emptyDatabase, readingBy, type TestDatabase } from '../../support/database.ts'
 import { gatewayOn, type TestGateway } from '../../support/gateway.ts'
@@ -34,6 +34,29 @@ beforeEach(async () => {
     ]),
   ])
   database.takeStatements()
+})
+
+test('the snapshot of an operation whose long read failed is one of long reads', async () => {
+  const versions = ['1', '2']
+  const failing = { name: 'failing', text: '', source: 'all vaults', isLong: true } as const
+  const snapshots: (boolean | undefined)[] = []
+  const runConsistently = createConsistentReads({
+    read: (read) =>
+      read.isLong === true
+        ? Promise.reject(new Error('no connection'))
+        : Promise.resolve({ rows: [], version: versions.shift() ?? '' }),
+    snapshot: (_run, _signal, isLong) => {
+      snapshots.push(isLong)
+      return Promise.reject(new Error('the snapshot'))
+    },
+  })
+  const request = { sender: 'a', report: () => undefined } as unknown as RequestContext
+  const run = runConsistently(request, async ({ database }) => {
+    await Promise.all([1, 2].map(() => database.query({ name: 'short', text: '', source: 'all vaults' }, [])))
+    await database.query(failing, [])
+  })
+  await expect(run).rejects.toThrow('the snapshot')
+  expect(snapshots).toEqual([true])
 })
 
 /** A gateway of a database in which these facts are applied right after the first read of a statement. */

@@ -12,7 +12,7 @@ import { admissionLimits, assumedLengths, filterCosts, lookupCost, readCost } fr
 import { isVaultScopedId } from '../../../domain/identity/global-id.ts'
 import { usesVariables } from '../syntax-tree.ts'
 
-/** Cost of a list besides its items. */
+/** The page that a field is of: its length, and what its count costs. */
 export interface PricedPage {
   /** Number of items of a connection's page; 1 for any other field. */
   readonly length: number
