@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import { checksumAddress } from 'viem'
 import { InvalidAddress } from './errors.ts'
 
@@ -25,15 +26,12 @@ function validated(text: string): Address {
 }
 
 /**
- * Addresses by the text that they were given as, oldest first: feeds repeat addresses, and the Keccak-256 hash is most of the
+ * Addresses by the text that they were given as: feeds repeat addresses, and the Keccak-256 hash is most of the
  * cost of validating one.
  */
-const known = new Map<string, Address>()
-const maxKnown = 10_000
+const known = new LRUCache<string, Address>({ max: 10_000 })
 
 function keep(text: string, address: Address): Address {
-  const [oldest] = known.keys()
-  if (known.size >= maxKnown && oldest !== undefined) known.delete(oldest)
   // A copy: a text that was cut out of a document or a path keeps all of that in memory.
   known.set(Array.from(text).join(''), address)
   return address

@@ -10,6 +10,7 @@ import { contractCall } from '../rpc/calls/contract-call.ts'
 import { amountIn, requireToken, type Token, type TokenPrices } from '../valuation/tokens.ts'
 import { requireCreation } from '../vaults/creation.ts'
 import { vaultAbi } from '../vaults/vault-events.ts'
+import { storableUsd } from '../valuation/valuation.ts'
 import { highWaterAssets } from '../vaults/vault-fees.ts'
 import { type BlockPlan, type FlowEvent, isFlow } from './block-plan.ts'
 import { type BlockFactsOptions, BlockValues } from './block-values.ts'
@@ -61,7 +62,10 @@ export class BlockFacts {
     ])
     if (supply === 0n && assets.some(({ symbol }) => !prices.has(symbol))) return null
     for (const { symbol } of assets) prices.require(symbol)
-    const highWaterUsd = highWater === null ? null : this.#values.worthOf(assets, [highWater], prices)
+    const highWaterUsd =
+      highWater === null
+        ? null
+        : storableUsd(this.#values.state, vault, this.#values.worthOf(assets, [highWater], prices))
     return {
       kind: 'mark',
       ts: this.block.ts,

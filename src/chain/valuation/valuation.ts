@@ -1,5 +1,5 @@
 import { type Address, zeroAddress } from 'viem'
-import { Decimal, one, roundUsd, zero } from '../../domain/decimal.ts'
+import { Decimal, one, roundUsd, usdDigits, zero } from '../../domain/decimal.ts'
 import type { FactInput } from '../../feed/fact/fact.ts'
 import { checkCount, isListed, readVerified } from '../positions/check-holdings.ts'
 import { withCollectable } from './collectable.ts'
@@ -84,9 +84,19 @@ export async function valueVault(
     if (emissions !== null) sum.addEarned(emissions.token, emissions.units)
   }
   return {
-    valueUsd: roundUsd(sum.usd),
+    valueUsd: storableUsd(state, vault, sum.usd),
     positions: positions.filter(isOpen).map((position) => toMarkedPosition(position, market)),
   }
+}
+
+/**
+ * Returns an amount of a vault as facts have it.
+ * @throws {ContractMismatch} where no fact can have it: it is below 0, or has more digits
+ */
+export function storableUsd(state: BlockState, vault: Address, usd: Decimal): Decimal {
+  const rounded = roundUsd(usd)
+  if (!rounded.lessThan(zero) && rounded.lessThan(`1e${usdDigits}`)) return rounded
+  throw new ContractMismatch(vault, state.block.number, `would be worth ${rounded.toFixed()} USD`)
 }
 
 /** Sums the exact USD value of token amounts. */

@@ -54,10 +54,9 @@ export class Pipeline {
         const client = await untilCancelled(connection.connecting, signal)
         return await this.#send(connection, client, statement, signal)
       } catch (error) {
-        const thrown = toDatabaseError(error)
-        // Another read was stopped, and this one with it, or their connection: it is sent again on the next one.
-        const isLost = isCancelled(error) || thrown instanceof DatabaseUnavailable
-        if (!connection.isStopped || !isLost || signal?.aborted === true) throw thrown
+        // The cancel request for another read reached this one: it is sent again.
+        const isOtherCancelled = connection.isStopped && isCancelled(error) && signal?.aborted !== true
+        if (!isOtherCancelled) throw toDatabaseError(error)
       } finally {
         this.#leave(connection)
       }

@@ -47,6 +47,11 @@ export class RetryingPool extends pg.Pool {
     this.on('release', (error: unknown, client) => (error == null || error === false ? undefined : forget(client)))
   }
 
+  /** Number of connections that the server has given. */
+  get openCount(): number {
+    return this.#open.size
+  }
+
   override connect(): Promise<pg.PoolClient>
   override connect(callback: Callback): void
   override connect(callback?: Callback): Promise<pg.PoolClient> | undefined {
@@ -73,8 +78,8 @@ export class RetryingPool extends pg.Pool {
         if (this.totalCount < this.options.max) await wait(retryMilliseconds)
         continue
       }
-      const [largest] = this.#options.lenders.toSorted((one, other) => other.#open.size - one.#open.size)
-      if (largest?.#open.size === 1 && this.#options.usesLenders === true) return largest.connect()
+      const [largest] = this.#options.lenders.toSorted((one, other) => other.openCount - one.openCount)
+      if (largest?.openCount === 1 && this.#options.usesLenders === true) return largest.connect()
       void this.#borrowFrom(largest)
       await wait(retryMilliseconds)
     }

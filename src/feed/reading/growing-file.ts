@@ -155,7 +155,8 @@ export function growingFile(options: GrowingFileOptions): GrowingFile {
   return {
     chunks: chunks(),
     ending: () => ending,
-    isCut: () => ending === 'replaced' && isCut,
+    // A file that changed in place is read again from its beginning.
+    isCut: () => ending === 'changed in place' || (ending === 'replaced' && isCut),
     takeSuccessors() {
       const taken = successors
       successors = []

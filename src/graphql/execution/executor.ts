@@ -148,7 +148,7 @@ export function createExecutor({ schema, limits, admission, runConsistently, onF
       const known = cache.get(text)
       if (known !== undefined) return known
       const isLong = Buffer.byteLength(text) > limits.bytes
-      const tokens = isLong ? 0 : Math.min(countTokens(text), limits.tokens)
+      const tokens = isLong ? 0 : Math.min(countTokens(text, limits.tokens), limits.tokens)
       const ticket = { cost: tokens * preparationCosts.token, sender, signal }
       return admission.prepare(() => cache.get(text) ?? cache.prepare(text), ticket)
     },

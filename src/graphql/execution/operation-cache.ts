@@ -10,8 +10,9 @@ import {
 import { LRUCache } from 'lru-cache'
 import { mostValidationErrors, operationCacheLimits, type QueryLimits } from '../../limits.ts'
 import { conditionsOf } from './conditions.ts'
+import { pricing } from './cost/query-cost.ts'
 import { PreparedOperation } from './prepared-operation.ts'
-import { checkRepeats, checkText } from './query-limits.ts'
+import { checkRepeats, checkSize, checkText } from './query-limits.ts'
 
 /** A document after parsing and validation, with an operation prepared for each definition in it. */
 export class PreparedDocument {
@@ -101,10 +102,13 @@ export class OperationCache {
     const operations: PreparedOperation[] = []
     const prepared = new PreparedDocument(text, document, [], operations)
     const conditions = conditionsOf(document)
+    const price = pricing(this.#schema, document)
     for (const node of document.definitions) {
       if (node.kind !== Kind.OPERATION_DEFINITION) continue
       const onCompiled = (): void => this.#weigh(prepared)
-      operations.push(new PreparedOperation(this.#schema, document, node, conditions, this.#limits, onCompiled))
+      const { size, cost } = price(node)
+      const checked = { size, cost, sizeError: checkSize(size, this.#limits) }
+      operations.push(new PreparedOperation(this.#schema, document, node, conditions, checked, onCompiled))
     }
     return prepared
   }

@@ -11,14 +11,13 @@ import {
   type VariableDefinitionNode,
 } from 'graphql'
 import type { Cancellation } from '../../database/cancellation.ts'
-import { operationCacheLimits, type QueryLimits } from '../../limits.ts'
+import { operationCacheLimits } from '../../limits.ts'
 import { type Conditional, fieldCollector } from './compiler/collect-fields.ts'
 import { compileOperation, type BodySelection } from './compiler/compile-operation.ts'
 import type { CompiledOperation } from './compiler/output-writer.ts'
 import { includes, nullableConditions } from './conditions.ts'
 import type { Context } from './context.ts'
-import { type OperationPrice, priceOperation, type QueryCost, type QuerySize } from './cost/query-cost.ts'
-import { checkSize } from './query-limits.ts'
+import type { OperationPrice, QueryCost, QuerySize } from './cost/query-cost.ts'
 
 type Variables = Readonly<Record<string, unknown>>
 
@@ -45,6 +44,11 @@ export interface SubscribedField {
   readonly args: Readonly<Record<string, unknown>>
 }
 
+/** Price of an operation, with the error of the limit on depth, aliases or directives that it exceeds, if any. */
+export interface CheckedPrice extends OperationPrice {
+  readonly sizeError: GraphQLError | null
+}
+
 /** An operation of a valid document, with its price and its compiled variants. */
 export class PreparedOperation {
   readonly definition: OperationDefinitionNode
@@ -63,7 +67,7 @@ export class PreparedOperation {
   readonly #onCompiled: () => void
 
   /**
-   * Prices the operation; its variants are compiled on first use.
+   * Its variants are compiled on first use.
    * @param conditions of its document, by {@link conditionsOf}
    * @param onCompiled called after each variant that is compiled, when `compiledFields` has grown
    */
@@ -72,16 +76,15 @@ export class PreparedOperation {
     document: DocumentNode,
     definition: OperationDefinitionNode,
     conditions: readonly string[] | null,
-    limits: QueryLimits,
+    { size, cost, sizeError }: CheckedPrice,
     onCompiled: () => void,
   ) {
     this.#schema = schema
     this.document = document
     this.definition = definition
-    const { size, cost } = priceOperation(schema, document, definition)
     this.size = size
     this.#cost = cost
-    this.sizeError = checkSize(size, limits)
+    this.sizeError = sizeError
     this.#conditions = conditions
     this.#nullableConditions = nullableConditions(document, definition)
     this.#onCompiled = onCompiled

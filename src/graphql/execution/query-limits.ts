@@ -149,12 +149,15 @@ function countLines(text: string): number {
   return lines
 }
 
-/** Counts the tokens of a document up to its first syntax error, where the parser stops. */
-export function countTokens(text: string): number {
+/**
+ * Counts the tokens of a document up to its first syntax error, where the parser stops.
+ * @param most after one more it stops too
+ */
+export function countTokens(text: string, most = Infinity): number {
   const lexer = new Lexer(new Source(text))
   let tokens = 0
   try {
-    while (lexer.advance().kind !== TokenKind.EOF) tokens++
+    while (tokens <= most && lexer.advance().kind !== TokenKind.EOF) tokens++
   } catch {
     return tokens
   }

@@ -1,6 +1,7 @@
 import {
   type ASTNode,
   BREAK,
+  type DefinitionNode,
   type DirectiveNode,
   type DocumentNode,
   type FieldNode,
@@ -29,40 +30,63 @@ export function usesVariables(nodes: readonly ASTNode[]): boolean {
   })
 }
 
-/** Counts the aliases and directives of an operation and of all fragments of its document. */
-export function countNodes(
-  document: DocumentNode,
-  operation: OperationDefinitionNode,
-): { readonly aliases: number; readonly directives: number } {
+/** Counts the aliases and directives of definitions. */
+export function countNodes(definitions: readonly DefinitionNode[]): {
+  readonly aliases: number
+  readonly directives: number
+} {
   let aliases = 0
   let directives = 0
   const count = {
     Field: ({ alias }: FieldNode) => void (alias && aliases++),
     Directive: () => void directives++,
   }
-  visit(operation, count)
-  for (const node of document.definitions) if (node.kind === Kind.FRAGMENT_DEFINITION) visit(node, count)
+  for (const node of definitions) visit(node, count)
   return { aliases, directives }
 }
 
 /** Returns the names of the variables in the directives of an operation and of the fragments that it uses. */
 export function directiveVariables(document: DocumentNode, operation: OperationDefinitionNode): ReadonlySet<string> {
   const names = new Set<string>()
-  const spread = new Set<string>()
-  const definitions = new Set<ASTNode>([operation])
-  const collect = {
-    Directive: (node: DirectiveNode) => {
-      for (const { value } of node.arguments ?? []) if (value.kind === Kind.VARIABLE) names.add(value.name.value)
-    },
-    FragmentSpread: ({ name }: FragmentSpreadNode) => void spread.add(name.value),
+  const definitions = new Set<DefinitionNode>([operation])
+  const fragments = new Map<string, DefinitionNode>()
+  for (const node of document.definitions) {
+    if (node.kind === Kind.FRAGMENT_DEFINITION) fragments.set(node.name.value, node)
   }
   // A set that grows while it is iterated: fragments use further fragments.
   for (const definition of definitions) {
-    visit(definition, collect)
-    for (const node of document.definitions) {
-      if (node.kind === Kind.FRAGMENT_DEFINITION && spread.has(node.name.value)) definitions.add(node)
+    const named = namesIn(definition)
+    for (const name of named.variables) names.add(name)
+    for (const name of named.spreads) {
+      const fragment = fragments.get(name)
+      if (fragment !== undefined) definitions.add(fragment)
     }
   }
+  return names
+}
+
+/** Names in a definition: of variables in directives, and of fragments. */
+interface NamesInDefinition {
+  readonly variables: ReadonlySet<string>
+  readonly spreads: ReadonlySet<string>
+}
+
+/** Names of each definition, since all operations of a document can use one long fragment. */
+const namesOf = new WeakMap<DefinitionNode, NamesInDefinition>()
+
+function namesIn(definition: DefinitionNode): NamesInDefinition {
+  const known = namesOf.get(definition)
+  if (known !== undefined) return known
+  const variables = new Set<string>()
+  const spreads = new Set<string>()
+  visit(definition, {
+    Directive: (node: DirectiveNode) => {
+      for (const { value } of node.arguments ?? []) if (value.kind === Kind.VARIABLE) variables.add(value.name.value)
+    },
+    FragmentSpread: ({ name }: FragmentSpreadNode) => void spreads.add(name.value),
+  })
+  const names = { variables, spreads }
+  namesOf.set(definition, names)
   return names
 }
 

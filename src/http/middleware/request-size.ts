@@ -58,6 +58,9 @@ function closing(detail: string): Answer {
   return { ...refusal, headers: { ...refusal.headers, connection: 'close' } }
 }
 
+/** Characters of a name in DNS and a port; letters beyond ASCII take time with the square of their number to be encoded. */
+const longestHost = 253 + ':65535'.length
+
 /** Validated Host headers: a gateway has few names. */
 const hosts = new LRUCache<string, boolean>({ max: 100 })
 
@@ -65,6 +68,7 @@ const hosts = new LRUCache<string, boolean>({ max: 100 })
 function isHost(host: string): boolean {
   const known = hosts.get(host)
   if (known !== undefined) return known
+  if (host.length > longestHost) return false
   const is = host === '' || (/^[^\s/?#@\\]+$/.test(host) && URL.canParse(`http://${host}`))
   hosts.set(host, is)
   return is

@@ -10,6 +10,10 @@ import type { ReadPacing } from './pacing/read-pacing.ts'
 export interface RequestConnection {
   /** Counts it among the connections of the server. */
   readonly admitted: AdmittedConnection
+  /** Whether a stream was begun, after which nothing more is answered: its body ends with the connection. */
+  readonly isStreaming: boolean
+  /** Discards the requests behind one that is answered by a stream; further ones close the connection. */
+  stream(): void
   /**
    * Begins a response after the responses to earlier requests on the connection: if it began before them, it would be
    * sent after them with an older data version.

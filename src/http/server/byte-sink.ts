@@ -65,7 +65,7 @@ class ResponseSink implements ByteSink {
 
   onClose(closed: () => void): void {
     // A client may have left while its stream was being prepared.
-    if (this.#response.destroyed) setImmediate(closed)
+    if (this.#response.destroyed || this.#response.req.socket.destroyed) setImmediate(closed)
     else this.#response.once('close', closed)
   }
 }

@@ -56,15 +56,18 @@ export function createConnectionLimits(options: ConnectionLimitsOptions): Connec
 
   function admitted(sender: string): AdmittedConnection {
     let isStream = false
+    let hasLeft = false
     return {
       sender,
       countAsStream() {
-        if (isStream) return
+        if (isStream || hasLeft) return
         isStream = true
         leave(sender)
         streams++
       },
       leave() {
+        if (hasLeft) return
+        hasLeft = true
         if (isStream) streams--
         else leave(sender)
         onOpen?.(open + streams)

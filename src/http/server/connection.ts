@@ -36,6 +36,7 @@ export class Connection implements RequestConnection {
   readonly running: Response[] = []
   /** Whether the connection ends after the response that is sent next. */
   isClosing = false
+  isStreaming = false
   readonly #socket: Socket
   readonly #bounds: PipelineLimits
   readonly #waitingInAll: Waiting
@@ -65,8 +66,7 @@ export class Connection implements RequestConnection {
     this.#begin = begin
     pauseWhile(socket, () => this.#waiting.length > 0 || this.#refusal !== null)
     socket.once('close', () => {
-      waitingInAll.count -= this.#waiting.length
-      this.#waiting = []
+      this.#discardWaiting()
       // Node emits `close` only on the response at the head of the pipeline.
       setImmediate(() => {
         for (const response of this.running.slice()) response.emit('close')
@@ -78,6 +78,7 @@ export class Connection implements RequestConnection {
   add(response: Response): void {
     // A closed connection may still deliver requests of its last read.
     if (this.#socket.destroyed) return
+    if (this.isStreaming) return void this.#socket.destroy()
     response.req.clientConnection = this
     this.#newest = response
     if (this.#waiting.length === 0 && this.running.length < this.#bounds.pipelined) this.#run(response)
@@ -94,6 +95,17 @@ export class Connection implements RequestConnection {
     const answered = before === null ? answer() : before.then(answer)
     if (answered instanceof Promise) this.#unanswered = answered.then(nothing, nothing)
     return answered
+  }
+
+  stream(): void {
+    this.isStreaming = true
+    this.#discardWaiting()
+    this.#socket.resume()
+  }
+
+  #discardWaiting(): void {
+    this.#waitingInAll.count -= this.#waiting.length
+    this.#waiting = []
   }
 
   /**

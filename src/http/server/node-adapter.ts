@@ -58,10 +58,18 @@ export function nodeAdapter({ limits, capacity, begin, handle, trustedProxies }:
       if (!isSent) for (const giveUp of leaving) giveUp()
     })
     // A request that waited for earlier ones on its connection does not begin if its client has disconnected.
-    const answer = (): ReturnType<typeof handle> | null => (hasLeft ? null : handle(exchange))
+    // Nor does one behind a stream, whose body ends with the connection.
+    const isUnanswerable = (): boolean => hasLeft || clientConnection?.isStreaming === true
+    const answer = (): ReturnType<typeof handle> | null => (isUnanswerable() ? null : handle(exchange))
     const answered = clientConnection === null ? answer() : clientConnection.inOrder(response, answer)
     const outgoing = answered instanceof Promise ? await answered : answered
+    const isStream = outgoing?.stream !== undefined && request.method !== 'HEAD'
+    if (isStream) clientConnection?.stream()
     if (outgoing !== null) await write(response, outgoing)
+    if (isStream) {
+      share?.release()
+      exchange.body = unreadBody
+    }
     // A stream stays open: it notices by itself that its client leaves, and would keep all that it was begun with.
     leaving.length = 0
   }
@@ -112,6 +120,8 @@ function send(
   const isHead = request.method === 'HEAD'
   const isUnread = !request.complete
   if (stream !== undefined && !isHead) {
+    // Node emits no more events of a response whose client left before it was at the head of its pipeline.
+    if (request.socket.destroyed) return stream(null)
     request.clientConnection?.admitted.countAsStream()
     // An unread body would fill its buffer, as long as the stream is open.
     if (isUnread) discardRest(request, discardedBytes)

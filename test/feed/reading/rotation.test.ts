@@ -448,33 +448,36 @@ describe('a feed that was rotated or changed while no gateway followed it', () =
   })
 })
 
-test('a followed file that is mended in place, before what was read last, is read again and this is said', async () => {
-  const filler = Array.from({ length: 20 }, (_, at) => strategy(`filler-${at}`))
-  const bad = lineOf(first).replace('"mark"', '"Mark"')
-  const text = feedText(start) + bad + feedText(filler)
-  await writeFile(feed, text)
-  const stopping = new AbortController()
-  const told: string[] = []
-  const watcher = {
-    ...{ onMissing: () => undefined, onFound: () => undefined, onOtherFile: () => undefined },
-    ...{
-      onRotated: () => undefined,
-      onLateLines: () => undefined,
-      onLeft: () => undefined,
-      onGzipEnd: () => undefined,
-      onChangedInPlace: () => void told.push('changed'),
-    },
-  }
-  const source = await followedSource(feed, null, stopping.signal, watcher)
-  let files = 1
-  const onNextFile = (): void => void files++
-  const running = ingest({ database, source, rejects: noRejects, signal: stopping.signal, onNextFile })
-  await becomes('100')
-  // Its time of change is compared from one look to the next.
-  await new Promise((resolve) => setTimeout(resolve, 500))
-  await writeFile(feed, feedText(start) + lineOf(first) + feedText(filler), { flag: 'r+' })
-  await becomes('101')
-  stopping.abort()
-  expect((await running).skipped).toEqual({ strategy: 21, vault: 1, event: 1 })
-  expect([told, files]).toEqual([['changed'], 1])
-})
+test.each(['', lineOf(first).slice(0, 20)])(
+  'a followed file that is mended in place, before what was read last and "%s" of a further line, is read again and this is said',
+  async (half) => {
+    const filler = Array.from({ length: 20 }, (_, at) => strategy(`filler-${at}`))
+    const bad = lineOf(first).replace('"mark"', '"Mark"')
+    const text = feedText(start) + bad + feedText(filler) + half
+    await writeFile(feed, text)
+    const stopping = new AbortController()
+    const told: string[] = []
+    const watcher = {
+      ...{ onMissing: () => undefined, onFound: () => undefined, onOtherFile: () => undefined },
+      ...{
+        onRotated: () => undefined,
+        onLateLines: () => undefined,
+        onLeft: () => undefined,
+        onGzipEnd: () => undefined,
+        onChangedInPlace: () => void told.push('changed'),
+      },
+    }
+    const source = await followedSource(feed, null, stopping.signal, watcher)
+    let files = 1
+    const onNextFile = (): void => void files++
+    const running = ingest({ database, source, rejects: noRejects, signal: stopping.signal, onNextFile })
+    await becomes('100')
+    // Its time of change is compared from one look to the next.
+    await new Promise((resolve) => setTimeout(resolve, 500))
+    await writeFile(feed, feedText(start) + lineOf(first) + feedText(filler), { flag: 'r+' })
+    await becomes('101')
+    stopping.abort()
+    expect((await running).skipped).toEqual({ strategy: 21, vault: 1, event: 1 })
+    expect([told, files]).toEqual([['changed'], 1])
+  },
+)

@@ -7,10 +7,12 @@ import { StreamedResponse } from '../../../src/http/live/delivery/streamed-respo
 import { openAt } from '../../../src/http/live/keys/opening.ts'
 import { createMetrics } from '../../../src/http/ops/metrics.ts'
 import { fromFetch } from '../../../src/http/server/fetch-adapter.ts'
+import { defaultHttpLimits } from '../../../src/limits.ts'
 import { liveLimits } from '../../../src/limits/live.ts'
 import { emptyDatabase, readingBy, type TestDatabase } from '../../support/database.ts'
 import { type LiveClient, liveGateway, type LiveGateway, openStream } from '../../support/live.ts'
 import { parseMetrics } from '../../support/prometheus.ts'
+import { rawConnection } from '../../support/raw.ts'
 import { addressOf, apply, deposit, event, midnight, opened, strategy } from '../../support/world.ts'
 
 /* Many streams at once, and streams of much: what they share is made once, and what nobody waits for is not made. */
@@ -103,6 +105,40 @@ test('of what all streams follow together there is a limit', async () => {
   expect([refused.status, refused.headers['retry-after']]).toEqual([503, expect.any(String)])
   clients[0]?.close()
   await vi.waitFor(async () => expect((await follow(ofAll)).status).toBe(200), 10_000)
+})
+
+test('streams that are pipelined behind another are not begun, and leave nothing where their client goes', async () => {
+  const { server } = await begin({ follows: 150 })
+  const seq = Number((await currentVersion()).split('.')[0])
+  const raw = await rawConnection(server.port)
+  const get = (target: string, more = ''): string => `GET ${target} HTTP/1.1\r\nHost: x\r\n${more}\r\n`
+  raw.send(get(`/live/vaults?vault=${vaults[0]}`) + get(ofAll, `Last-Event-ID: ${seq + 1000}.1\r\n`))
+  await raw.receives(/event: snapshot/)
+  await wait(300)
+  raw.socket.destroy()
+  await vi.waitFor(() => expect(server.running()).toBe(0))
+  await wait(300)
+  expect((await follow(ofAll)).status).toBe(200)
+})
+
+test('the body of a request for a stream counts no more once that has begun', async () => {
+  metrics = createMetrics()
+  gateway = await liveGateway(database, { bounds: { ...defaultHttpLimits, bodiesBytes: 6_000 } })
+  const subscribe = async (): Promise<LiveClient> => {
+    const query = `subscription { vault(address: "${vaults[0]}") { valueUsd } }`
+    const client = await openStream(gateway?.server.origin ?? '', '/graphql', {
+      method: 'POST',
+      headers: { accept: 'text/event-stream', 'content-type': 'application/json' },
+      body: JSON.stringify({ query, extensions: { padding: 'x'.repeat(1_500) } }),
+    })
+    clients.push(client)
+    return client
+  }
+  for (let stream = 0; stream < 4; stream++) {
+    const client = await subscribe()
+    expect(client.status).toBe(200)
+    await client.until('next', 1)
+  }
 })
 
 test('a stream whose responses would wait too long is refused', async () => {

@@ -23,7 +23,7 @@ function tailOf(limits: Partial<LiveLimits>, newest: { seq: number }) {
     })
   const log = {
     end: vi.fn(() => Promise.resolve(behind(newest.seq))),
-    after: ({ seq }: LedgerPosition) => Promise.resolve({ commits: commits(seq), isEnd: true }),
+    after: vi.fn(({ seq }: LedgerPosition) => Promise.resolve({ commits: commits(seq), isEnd: true })),
   }
   const tail = new LedgerTail({ log, data, limits: { ...liveLimits, ...limits }, fanOut: createFanOut(10, 10) })
   const commit = (): void => {
@@ -71,6 +71,29 @@ test('streams that begin read the end of the log a few at once, and those of one
   open()
   expect(await Promise.all([...ofOne, ...ofOthers])).toHaveLength(10)
   expect(log.end).toHaveBeenCalledTimes(10)
+})
+
+test('old rows are read a few streams at once, and none for those that have closed before their turn', async () => {
+  const { tail, log, commit } = tailOf({ ledgerReads: 2 }, { seq: 5 })
+  commit()
+  let open: () => void = nothing
+  const opened = new Promise<void>((resolve) => (open = resolve))
+  log.after.mockImplementation(async () => {
+    await opened
+    return { commits: [], isEnd: true }
+  })
+  log.after.mockClear()
+  let isClosed = false
+  const taken = vi.fn(() => Promise.resolve())
+  const senders = Array.from({ length: 5 }, (_, at) => `sender ${at}`)
+  const reads = senders.map((sender) => tail.read(sender, behind(1), null, () => !isClosed, taken))
+  await setImmediate()
+  expect(log.after).toHaveBeenCalledTimes(2)
+  isClosed = true
+  open()
+  await Promise.all(reads)
+  expect(log.after).toHaveBeenCalledTimes(2)
+  expect(taken).toHaveBeenCalledTimes(5)
 })
 
 test('a page of the log has a limited number of rows, unless one commit has more', async () => {

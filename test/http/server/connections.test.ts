@@ -3,7 +3,12 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { connectionsWithin, descriptorLimit } from '../../../src/http/server/connection-limits.ts'
+import {
+  type AdmittedConnection,
+  connectionsWithin,
+  createConnectionLimits,
+  descriptorLimit,
+} from '../../../src/http/server/connection-limits.ts'
 import { createMetrics } from '../../../src/http/ops/metrics.ts'
 import { reportOccasionally } from '../../../src/http/async/report-occasionally.ts'
 import type { ServerOptions } from '../../../src/http/server/server.ts'
@@ -20,6 +25,18 @@ afterEach(async () => {
   for (const { socket } of opened.splice(0)) socket.destroy()
   await server?.close()
   server = undefined
+})
+
+test('a connection that has closed is subtracted once, also where a stream is begun on it', () => {
+  const limits = createConnectionLimits({ most: 8 })
+  const admit = (): AdmittedConnection | null => limits.admit('192.0.2.1')
+  const [first] = [admit(), admit(), admit(), admit()]
+  expect(admit()).toBeNull()
+  first?.leave()
+  first?.countAsStream()
+  first?.leave()
+  expect(limits.open).toBe(3)
+  expect([admit() === null, admit() === null]).toEqual([false, true])
 })
 
 interface Counted {

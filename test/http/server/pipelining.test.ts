@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { afterEach, describe, expect, test } from 'vitest'
 import { type HttpLimits, defaultHttpLimits } from '../../../src/limits.ts'
+import type { BoundedRequest } from '../../../src/http/server/bounded-request.ts'
 import { type RawConnection, rawConnection } from '../../support/raw.ts'
 import { serverOf, type TestServer } from '../../support/server.ts'
 
@@ -128,6 +129,31 @@ describe('requests that one connection sends without waiting for answers', () =>
     }
     await fourth.receives(/answer to \/2;/)
     for (const { socket } of [first, second, fourth]) socket.destroy()
+  })
+
+  test('make room for others when a stream is begun before them, and are not answered', async () => {
+    const { connection: first, running, begun } = await held({ pipelined: 1, waitingRequests: 10, waitingInAll: 5 })
+    first.send(
+      paths(1 + 5)
+        .map(get)
+        .join(''),
+    )
+    await expect.poll(() => begun).toEqual(['/0'])
+    const { clientConnection } = (running.get('/0') as ServerResponse<BoundedRequest>).req
+    clientConnection?.stream()
+    const second = await rawConnection(server?.port ?? 0)
+    const asked = paths(1 + 5).map((path) => `/second${path}`)
+    second.send(asked.map(get).join(''))
+    for (const path of asked) {
+      await expect.poll(() => running.has(path)).toBe(true)
+      running.get(path)?.end()
+    }
+    expect(begun).toEqual(['/0', ...asked])
+    // The body of a stream ends with its connection, which takes no further request.
+    first.send(get('/further'))
+    expect(await first.closed).toBe('')
+    expect(begun).not.toContain('/further')
+    second.socket.destroy()
   })
 
   test('make room for others when their connection is cut before they are begun', async () => {

@@ -33,6 +33,12 @@ describe('a Host', () => {
     },
   )
 
+  test('that is longer than a name can be is a bad request', async () => {
+    const host = (length: number): string => `Host: ${'a.'.repeat(length / 2)}:12345`
+    expect(await answerTo('GET /strategies HTTP/1.1', host(254))).toMatch(/^HTTP\/1\.1 400 .*no host/s)
+    expect(await answerTo('GET /strategies HTTP/1.1', host(252))).toMatch(/^HTTP\/1\.1 200 /)
+  })
+
   test.each(['', 'localhost', '[::1]:4000', '127.0.0.1:80'])('that is "%s" is a good one', async (host) => {
     for (const target of [query, '/strategies']) {
       expect(await answerTo(`GET ${target} HTTP/1.1`, `Host: ${host}`)).toMatch(/^HTTP\/1\.1 200 /)

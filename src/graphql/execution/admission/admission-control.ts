@@ -104,16 +104,18 @@ export function createAdmissionControl(options: AdmissionOptions): AdmissionCont
   const expensive = new WorkClass(options.mostExpensive)
   const preparation = new WorkClass(options.mostPreparation)
 
-  /** Cost of running work that did not wait because it is short, by sender. */
+  /** Cost of running work that did not wait because it is short, by sender, and its sum. */
   const shortRunning = new Map<string, number>()
+  let allShort = 0
 
   function admit(): void {
     cheap.admit(() => true)
-    expensive.admit((first) => cheap.running === 0 || !yields(first))
+    expensive.admit((first) => cheap.running + allShort === 0 || !yields(first))
     preparation.admit(() => true)
   }
 
   function endShort({ cost, sender }: Ticket): void {
+    allShort -= cost
     const left = (shortRunning.get(sender) ?? 0) - cost
     if (left > 0) shortRunning.set(sender, left)
     else shortRunning.delete(sender)
@@ -176,14 +178,17 @@ export function createAdmissionControl(options: AdmissionOptions): AdmissionCont
       const { cost, sender } = ticket
       const ofSender = shortRunning.get(sender) ?? 0
       const isShort = cost <= shortCost && ofSender + cost <= shortOfSender
-      if (isShort) shortRunning.set(sender, ofSender + cost)
-      if (isShort || (cheap.waiting.size === 0 && cheap.hasRoomFor(cost))) cheap.running += cost
+      // It does not take the room of longer work: many senders with short work would keep that waiting.
+      if (isShort) {
+        shortRunning.set(sender, ofSender + cost)
+        allShort += cost
+      } else if (cheap.waiting.size === 0 && cheap.hasRoomFor(cost)) cheap.running += cost
       else await turn(cheap, ticket)
       try {
         return await work()
       } finally {
-        cheap.running -= cost
         if (isShort) endShort(ticket)
+        else cheap.running -= cost
         if (cheap.waiting.size > 0 || expensive.waiting.size > 0) setImmediate(admit)
       }
     },

@@ -50,22 +50,24 @@ export interface OperationPrice {
   readonly cost: QueryCost | ((variables: Readonly<Record<string, unknown>>) => QueryCost)
 }
 
+type PriceOperation = (operation: OperationDefinitionNode) => OperationPrice
+
 /**
- * Prices an operation of a valid document with the fragments that it uses. Costs that depend on no variable are computed
- * here, once: all of them, where no argument that changes a price has a variable. A selection costs the same with and
- * without @skip and @include.
+ * Returns a function that prices the operations of a valid document; a fragment is priced once for all. Costs that depend
+ * on no variable are computed here, once. A selection costs the same with and without @skip and @include.
  */
-export function priceOperation(
-  schema: GraphQLSchema,
-  document: DocumentNode,
-  operation: OperationDefinitionNode,
-): OperationPrice {
-  const root = schema.getRootType(operation.operation)
+export function pricing(schema: GraphQLSchema, document: DocumentNode): PriceOperation {
   const pricer = new Pricer(schema, document)
-  const { depth, cost } = root == null ? nothing : pricer.selection(operation.selectionSet, root)
-  return {
-    size: { depth, ...countNodes(document, operation) },
-    cost: typeof cost === 'function' ? (variables) => cost(new Computation(variables), noPage) : cost,
+  const ofFragments = countNodes(document.definitions.filter(({ kind }) => kind === Kind.FRAGMENT_DEFINITION))
+  return (operation) => {
+    const root = schema.getRootType(operation.operation)
+    const { depth, cost } = root == null ? nothing : pricer.selection(operation.selectionSet, root)
+    const own = countNodes([operation])
+    const [aliases, directives] = [own.aliases + ofFragments.aliases, own.directives + ofFragments.directives]
+    return {
+      size: { depth, aliases, directives },
+      cost: typeof cost === 'function' ? (variables) => cost(new Computation(variables), noPage) : cost,
+    }
   }
 }
 
@@ -86,10 +88,7 @@ interface FieldCost {
   readonly each: QueryCost
 }
 
-/**
- * Computes the cost of a selection.
- * @param page a connection's page, if the selection is of a connection
- */
+/** Computes the cost of a selection, of a connection's page if it is of a connection. */
 type CostFunction = (computation: Computation, page: PricedPage) => QueryCost
 
 /** A priced selection or field: a constant cost, or a function of variables and of the page that contains it. */

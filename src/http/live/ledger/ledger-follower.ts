@@ -104,7 +104,9 @@ export class LedgerFollower implements Follower, Resumable {
     if (following !== 'old') return this.#take(following)
     if (this.#awaited.isLost(position)) return this.#take('lost')
     if (this.#awaited.isAhead(position)) return this.#await(position)
-    return tail.read(sender, position, filter.vaults && [...filter.vaults], (read) =>
+    const vaults = filter.vaults && [...filter.vaults]
+    const isWanted = (): boolean => !this.#isClosed
+    return tail.read(sender, position, vaults, isWanted, (read) =>
       read === 'beyond' ? this.#await(position) : this.#take(read),
     )
   }

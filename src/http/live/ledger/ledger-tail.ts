@@ -115,21 +115,21 @@ export class LedgerTail {
   }
 
   /**
-   * Reads the commits behind a position from the database, and passes them on. A few streams do so at once, and the rows of
-   * the others are not in memory.
-   * @param sender of the stream
+   * Reads the commits behind a position from the database for a stream, and passes them on. A few streams do so at once.
    * @param vaults that the stream is about; null for all
+   * @param isWanted tells in its turn whether it is still open: else nothing is read
    * @param take writes them; called with null if there are none yet
    */
   read<Result>(
     sender: string,
     position: LedgerPosition,
     vaults: readonly string[] | null,
+    isWanted: () => boolean,
     take: (following: Following | null) => Promise<Result>,
   ): Promise<Result> {
     return this.#limit(sender, async () => {
-      const page = await this.#readAfter(position, vaults)
-      return take(typeof page === 'object' && page.commits.length === 0 ? null : page)
+      const page = isWanted() ? await this.#readAfter(position, vaults) : null
+      return take(typeof page === 'object' && page?.commits.length === 0 ? null : page)
     })
   }
 

@@ -59,7 +59,7 @@ test('short work of one sender runs at once up to its share, and short work of a
   const ends: (() => void)[] = []
   const begin = (name: string, of: string, cost = 10): Promise<void> =>
     admission.cheap(() => new Promise<void>((end) => (begun.push(name), ends.push(end))), { cost, sender: of })
-  const all = [begin('long', 'a', 90), ...[1, 2, 3, 4, 5].map((at) => begin(`a${at}`, 'a')), begin('b1', 'b')]
+  const all = [begin('long', 'a', 100), ...[1, 2, 3, 4, 5].map((at) => begin(`a${at}`, 'a')), begin('b1', 'b')]
   await passed()
   expect(begun).toEqual(['long', 'a1', 'a2', 'a3', 'b1'])
   while (begun.length < 7 || ends.length > 0) {
@@ -68,6 +68,19 @@ test('short work of one sender runs at once up to its share, and short work of a
   }
   await Promise.all(all)
   expect(begun.toSorted()).toEqual(['a1', 'a2', 'a3', 'a4', 'a5', 'b1', 'long'])
+})
+
+test('longer cheap work begins, however many senders have short work that runs', async () => {
+  const admission = createAdmissionControl(options)
+  const ends: (() => void)[] = []
+  const work = (): Promise<void> => new Promise((end) => void ends.push(end))
+  const shorts = Array.from({ length: 20 }, (_, at) => admission.cheap(work, { cost: 10, sender: `s${at}` }))
+  await passed()
+  let isBegun = false
+  await admission.cheap(() => void (isBegun = true), { cost: 90, sender })
+  expect(isBegun).toBe(true)
+  for (const end of ends) end()
+  await Promise.all(shorts)
 })
 
 test('cheap and short work runs at once, and expensive work lets it go first', async () => {
