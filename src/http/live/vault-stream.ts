@@ -59,7 +59,7 @@ export function vaultStream(options: VaultStreamOptions): Handler {
     { place, isWanted }: Opening,
   ): Promise<Reply | Answer> {
     const { sender } = exchange
-    if (!keys.canOpen(vaults.length)) return overloaded()
+    if (!keys.canOpen(sender, vaults.length)) return overloaded()
     // All spellings of an address share one key.
     const paths = new Set(vaults.map((vault) => pathOf(canonicalAddress(vault))))
     const opening = [...paths].map((path) => refusalOf(path, sender, isWanted))

@@ -217,7 +217,7 @@ test('evaluations of streams that begin take turns by sender, and those that nob
         order.push(sender)
       },
     )
-  const crowd = Array.from({ length: 6 }, () => open('crowd'))
+  const crowd = Array.from({ length: 1 + 5 }, () => open('crowd'))
   const gone = expect(open('gone', false)).rejects.toThrow(EvaluationRefused)
   await Promise.all([...crowd, open('one'), gone])
   expect(order.indexOf('one')).toBeLessThanOrEqual(2)
@@ -228,7 +228,8 @@ test('evaluations of streams that begin take turns by sender, and those that nob
       () => false,
     ),
   )
-  expect((await Promise.all(many)).filter((isMade) => !isMade)).toHaveLength(1)
+  // One runs, and five wait: half of those that may.
+  expect((await Promise.all(many)).filter((isMade) => isMade)).toHaveLength(1 + 5)
 })
 
 test('a fan-out whose deliveries take long leaves the rest to later iterations', async () => {

@@ -34,9 +34,11 @@ export class EvaluationQueue {
     this.#limits = limits
   }
 
-  /** Returns whether so many evaluations more of streams that begin may wait. */
-  hasRoom(openings: number): boolean {
-    return this.#waitingOpenings + openings <= this.#limits.openings
+  /** Returns whether so many evaluations more of a sender's streams may wait: half of what the others leave in all. */
+  hasRoom(sender: string, openings: number): boolean {
+    const ofSender = this.#openings.get(sender)?.length ?? 0
+    const left = this.#limits.openings - (this.#waitingOpenings - ofSender)
+    return ofSender + openings <= Math.ceil(left / 2)
   }
 
   /** Runs an evaluation for a key that streams follow. */
@@ -53,7 +55,7 @@ export class EvaluationQueue {
    * @throws {EvaluationRefused}
    */
   forOpening<Result>(sender: string, isWanted: () => boolean, work: () => Promise<Result>): Promise<Result> {
-    if (!this.hasRoom(1)) {
+    if (!this.hasRoom(sender, 1)) {
       return Promise.reject(new EvaluationRefused('Too many streams begin.'))
     }
     return new Promise((resolve, reject) => {

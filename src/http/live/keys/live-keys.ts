@@ -55,8 +55,8 @@ export class LiveKeys implements LiveKeyHost {
   }
 
   /** Returns whether a stream may begin that needs so many responses. */
-  canOpen(responses: number): boolean {
-    return this.#queue.hasRoom(responses)
+  canOpen(sender: string, responses: number): boolean {
+    return this.#queue.hasRoom(sender, responses)
   }
 
   /** Returns whether a result that clients choose may be kept: it is followed already, or there is memory for one more. */
