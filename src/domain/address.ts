@@ -1,4 +1,3 @@
-import { LRUCache } from 'lru-cache'
 import { checksumAddress } from 'viem'
 import { InvalidAddress } from './errors.ts'
 
@@ -12,7 +11,7 @@ export type Address = `0x${string}`
  * @see EIP-55, https://eips.ethereum.org/EIPS/eip-55
  */
 export function toAddress(text: string): Address {
-  return known.get(text) ?? keep(text, validated(text))
+  return recent.get(text) ?? keep(text, earlier.get(text) ?? validated(text))
 }
 
 function validated(text: string): Address {
@@ -26,13 +25,16 @@ function validated(text: string): Address {
 }
 
 /**
- * Addresses by the text that they were given as: feeds repeat addresses, and the Keccak-256 hash is most of the
- * cost of validating one.
+ * Addresses by the text that they were given as, in two generations, of which the earlier one is forgotten when the recent
+ * one is full: feeds repeat addresses, and the Keccak-256 hash is most of the cost of validating one.
  */
-const known = new LRUCache<string, Address>({ max: 10_000 })
+let recent = new Map<string, Address>()
+let earlier = new Map<string, Address>()
+const maxOfGeneration = 5_000
 
 function keep(text: string, address: Address): Address {
+  if (recent.size >= maxOfGeneration) [earlier, recent] = [recent, new Map()]
   // A copy: a text that was cut out of a document or a path keeps all of that in memory.
-  known.set(Array.from(text).join(''), address)
+  recent.set(Array.from(text).join(''), address)
   return address
 }
