@@ -33,7 +33,10 @@ let earlier = new Map<string, Address>()
 const maxOfGeneration = 5_000
 
 function keep(text: string, address: Address): Address {
-  if (recent.size >= maxOfGeneration) [earlier, recent] = [recent, new Map()]
+  if (recent.size >= maxOfGeneration) {
+    earlier = recent
+    recent = new Map()
+  }
   // A copy: a text that was cut out of a document or a path keeps all of that in memory.
   recent.set(Array.from(text).join(''), address)
   return address
