@@ -73,7 +73,7 @@ export const admissionLimits = {
   shortPreparation: 250,
   /** Total cost of other preparation in one turn: milliseconds of CPU, then the event loop handles other requests. */
   mostPreparation: 2_000,
-  /** Total cost of cheap queries that run at once: enough to keep the database busy while responses are written. */
+  /** Total cost of cheap queries that run at once, but for short ones: enough to keep the database busy meanwhile. */
   mostCheap: 40_000,
   /** Statements of one query that run at once: a nested query has five, and ten connections are for the reads of all. */
   readsOfOperation: 5,

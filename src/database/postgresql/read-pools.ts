@@ -66,8 +66,7 @@ export function openReadPools(
   const forLong = Math.max(1, Math.floor(connections / connectionsForOneLong))
   const lenders: RetryingPool[] = []
   const reading = { pipeline: true, onConnect: configureSession, lenders, usesLenders: true }
-  // Processes whose server is full keep a connection each, however long they are idle: others would take it.
-  const short = pool({ max: connections - forLong, min: 1, ...reading })
+  const short = pool({ max: connections - forLong, ...reading })
   const long = pool({ max: forLong, ...reading })
   lenders.push(short, long)
   return { short, long, control: pool({ max: 1, lenders }), lenders }

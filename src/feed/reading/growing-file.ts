@@ -76,7 +76,7 @@ export interface GrowingFile {
   readonly chunks: AsyncIterable<Buffer>
   /** Why it ended; null where it was aborted. */
   readonly ending: () => Ending | null
-  /** Whether it was left while its last line was still extended: the rest of it is late. */
+  /** Whether it was left while its last line was still extended: the rest of it is late, or it is read again. */
   readonly isCut: () => boolean
   /** The open files that replace it, the oldest first. The caller must close them. */
   readonly takeSuccessors: () => readonly FileHandle[]

@@ -12,7 +12,7 @@ export interface RequestConnection {
   readonly admitted: AdmittedConnection
   /** Whether a stream was begun, after which nothing more is answered: its body ends with the connection. */
   readonly isStreaming: boolean
-  /** Discards the requests behind one that is answered by a stream; further ones close the connection. */
+  /** Begins no request behind one that is answered by a stream; more of them than are begun at once close the connection. */
   stream(): void
   /**
    * Begins a response after the responses to earlier requests on the connection: if it began before them, it would be

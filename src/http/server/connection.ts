@@ -66,7 +66,8 @@ export class Connection implements RequestConnection {
     this.#begin = begin
     pauseWhile(socket, () => this.#waiting.length > 0 || this.#refusal !== null)
     socket.once('close', () => {
-      this.#discardWaiting()
+      waitingInAll.count -= this.#waiting.length
+      this.#waiting = []
       // Node emits `close` only on the response at the head of the pipeline.
       setImmediate(() => {
         for (const response of this.running.slice()) response.emit('close')
@@ -99,13 +100,8 @@ export class Connection implements RequestConnection {
 
   stream(): void {
     this.isStreaming = true
-    this.#discardWaiting()
-    this.#socket.resume()
-  }
-
-  #discardWaiting(): void {
-    this.#waitingInAll.count -= this.#waiting.length
-    this.#waiting = []
+    // Node would keep those that wait until the stream has ended.
+    if (this.#waiting.length > 0) this.#socket.destroy()
   }
 
   /**

@@ -1,6 +1,5 @@
-import { setTimeout as wait } from 'node:timers/promises'
 import pg from 'pg'
-import { beforeEach, describe, expect, test, vi } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import type { Database } from '../../../src/database/database.ts'
 import { eachPool, openReadPools, poolsOf } from '../../../src/database/postgresql/read-pools.ts'
 import { openDatabase } from '../../../src/database/open.ts'
@@ -136,20 +135,6 @@ describe.runIf(postgresUrl !== undefined)('a role with a lower connection limit 
     } finally {
       await Promise.all([...eachPool(pools), ...others].map((each) => each.end()))
       await giveBack()
-    }
-  })
-
-  test('of reads keep one connection, however long they are idle', async () => {
-    const pool = poolsOf(asRole, 20, () => undefined)
-    const pools = openReadPools((options) => pool({ ...options, idleTimeoutMillis: 20 }), 20)
-    try {
-      const slow = 'select pg_sleep(0.1)'
-      await Promise.all([pools.short, pools.short, pools.long].map((each) => each.query(slow)))
-      await vi.waitFor(() => expect([pools.short.totalCount, pools.long.totalCount]).toEqual([1, 0]))
-      await wait(100)
-      expect(pools.short.totalCount).toBe(1)
-    } finally {
-      await Promise.all(eachPool(pools).map((each) => each.end()))
     }
   })
 })

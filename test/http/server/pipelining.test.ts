@@ -131,7 +131,7 @@ describe('requests that one connection sends without waiting for answers', () =>
     for (const { socket } of [first, second, fourth]) socket.destroy()
   })
 
-  test('make room for others when a stream is begun before them, and are not answered', async () => {
+  test('make room for others when a stream is begun before them, and are not begun', async () => {
     const { connection: first, running, begun } = await held({ pipelined: 1, waitingRequests: 10, waitingInAll: 5 })
     first.send(
       paths(1 + 5)
@@ -141,6 +141,7 @@ describe('requests that one connection sends without waiting for answers', () =>
     await expect.poll(() => begun).toEqual(['/0'])
     const { clientConnection } = (running.get('/0') as ServerResponse<BoundedRequest>).req
     clientConnection?.stream()
+    expect(await first.closed).toBe('')
     const second = await rawConnection(server?.port ?? 0)
     const asked = paths(1 + 5).map((path) => `/second${path}`)
     second.send(asked.map(get).join(''))
@@ -149,11 +150,17 @@ describe('requests that one connection sends without waiting for answers', () =>
       running.get(path)?.end()
     }
     expect(begun).toEqual(['/0', ...asked])
-    // The body of a stream ends with its connection, which takes no further request.
-    first.send(get('/further'))
-    expect(await first.closed).toBe('')
-    expect(begun).not.toContain('/further')
     second.socket.destroy()
+  })
+
+  test('behind a stream close the connection, with which its body ends', async () => {
+    const { connection, running, begun } = await held()
+    connection.send(get('/stream'))
+    await expect.poll(() => begun).toEqual(['/stream'])
+    ;(running.get('/stream') as ServerResponse<BoundedRequest>).req.clientConnection?.stream()
+    connection.send(get('/further'))
+    expect(await connection.closed).toBe('')
+    expect(begun).toEqual(['/stream'])
   })
 
   test('make room for others when their connection is cut before they are begun', async () => {

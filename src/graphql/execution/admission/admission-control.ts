@@ -52,7 +52,7 @@ export interface AdmissionControl {
 export interface AdmissionOptions {
   /** Maximum total cost of running expensive work, unless it is a single piece. */
   readonly mostExpensive: number
-  /** Maximum total cost of running cheap work when work above `shortCost` begins, unless that runs alone. */
+  /** Maximum total cost of running cheap work, without short work that did not wait, unless it is a single piece. */
   readonly mostCheap: number
   /** Maximum cost of cheap work that does not wait. */
   readonly shortCost: number
