@@ -134,10 +134,12 @@ describeOnChain('a vault with an odd history', () => {
     const facts = await factsOf(json)
     const marks = marksOf(facts)
     expect(new Set(marks.map(({ ts }) => ts)).size).toBe(marks.length)
-    const [first, , last] = ofType(facts, 'deposit').slice(1)
-    expect(last?.ts).toBe(first?.ts)
-    const at = facts.findIndex((fact) => fact.kind === 'mark' && fact.ts === last?.ts)
-    expect(facts.slice(at - 3, at)).toEqual(ofType(facts, 'deposit').slice(1))
+    // Those of earlier attempts are of several seconds.
+    const three = ofType(facts, 'deposit').slice(-3)
+    const [second, ...others] = new Set(three.map(({ ts }) => ts))
+    expect(others).toEqual([])
+    const at = facts.findIndex((fact) => fact.kind === 'mark' && fact.ts === second)
+    expect(facts.slice(at - 3, at)).toEqual(three)
   })
 
   test('holds what was transferred to it, but nothing in unknown tokens', async () => {
