@@ -20,9 +20,7 @@ const idleTimeoutMilliseconds = 10_000
 export type Warn = (message: string) => void
 
 /** Makes pools of connections to one server. */
-export type MakePool = (
-  options: Partial<RetryingPoolOptions> & { readonly max: number; readonly lenders: readonly RetryingPool[] },
-) => RetryingPool
+export type MakePool = (options: Partial<RetryingPoolOptions> & { readonly max: number }) => RetryingPool
 
 /**
  * Returns a function that makes pools of connections to a server.

@@ -20,7 +20,7 @@ export interface RetryingPoolOptions extends pg.PoolConfig {
   /** Called when the server provides no more connections. */
   readonly onFull: () => void
   /** Pools of which the largest closes one of its connections in favour of this pool where this one has none. */
-  readonly lenders: readonly RetryingPool[]
+  readonly lenders?: readonly RetryingPool[]
   /** Whether requests run on the only connection of the largest lender where this pool has none. */
   readonly usesLenders?: boolean
 }
@@ -78,8 +78,9 @@ export class RetryingPool extends pg.Pool {
         if (this.totalCount < this.options.max) await wait(retryMilliseconds)
         continue
       }
-      const [largest] = this.#options.lenders.toSorted((one, other) => other.openCount - one.openCount)
-      if (largest?.openCount === 1 && this.#options.usesLenders === true) return largest.connect()
+      const { lenders = [], usesLenders = false } = this.#options
+      const [largest] = lenders.toSorted((one, other) => other.openCount - one.openCount)
+      if (usesLenders && largest?.openCount === 1) return largest.connect()
       void this.#borrowFrom(largest)
       await wait(retryMilliseconds)
     }

@@ -13,7 +13,7 @@ export const writeTimeouts = { connectionTimeoutMillis: 30_000, query_timeout: 6
  * @param url postgres://user:password@host:port/database
  */
 export function openPostgreSqlWriter(url: string): Pick<Database, 'transaction' | 'close'> {
-  const pool = poolsOf(url, 1, () => undefined)({ ...writeTimeouts, max: 1, pipeline: true, lenders: [] })
+  const pool = poolsOf(url, 1, () => undefined)({ ...writeTimeouts, max: 1, pipeline: true })
   return {
     ...pooledTransactions(pool, classifyServerError(readAddress(url).name)),
     close: () => pool.end(),

@@ -89,6 +89,7 @@ export class DownsamplingInput implements Curve {
   /**
    * Returns a point as a row, with its amounts as exact text.
    * @param index index of the point on the curve
+   * @param previousNetUsd net of flows of the row before; null for the first
    */
   row(vaultAddress: string, index: number, previousNetUsd: string | null): EquityRow {
     const text = this.#textOf(index)

@@ -12,8 +12,11 @@ export interface RequestConnection {
   readonly admitted: AdmittedConnection
   /** Whether a stream was begun, after which nothing more is answered: its body ends with the connection. */
   readonly isStreaming: boolean
-  /** Begins no request behind one that is answered by a stream; more of them than are begun at once close the connection. */
-  stream(): void
+  /**
+   * Notes that a stream answers a request: none behind it is begun, and where some wait already, or come later, the
+   * connection is closed.
+   */
+  endWithStream(): void
   /**
    * Begins a response after the responses to earlier requests on the connection: if it began before them, it would be
    * sent after them with an older data version.

@@ -98,7 +98,7 @@ export class Connection implements RequestConnection {
     return answered
   }
 
-  stream(): void {
+  endWithStream(): void {
     this.isStreaming = true
     // Node would keep those that wait until the stream has ended.
     if (this.#waiting.length > 0) this.#socket.destroy()

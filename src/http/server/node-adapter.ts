@@ -63,8 +63,8 @@ export function nodeAdapter({ limits, capacity, begin, handle, trustedProxies }:
     const answer = (): ReturnType<typeof handle> | null => (isUnanswerable() ? null : handle(exchange))
     const answered = clientConnection === null ? answer() : clientConnection.inOrder(response, answer)
     const outgoing = answered instanceof Promise ? await answered : answered
-    const isStream = outgoing?.stream !== undefined && request.method !== 'HEAD'
-    if (isStream) clientConnection?.stream()
+    const isStream = outgoing !== null && streamOf(request, outgoing) !== null
+    if (isStream) clientConnection?.endWithStream()
     if (outgoing !== null) await write(response, outgoing)
     if (isStream) {
       share?.release()
@@ -111,15 +111,12 @@ export function createResponseWriter(unsent = createUnsentBytes(unsentBytes)): W
   }
 }
 
-function send(
-  response: ServerResponse<BoundedRequest>,
-  { status, headers, bytes, stream }: OutgoingResponse,
-  unsent: UnsentBytes,
-): void {
+function send(response: ServerResponse<BoundedRequest>, outgoing: OutgoingResponse, unsent: UnsentBytes): void {
   const { req: request } = response
-  const isHead = request.method === 'HEAD'
+  const { status, headers, bytes } = outgoing
   const isUnread = !request.complete
-  if (stream !== undefined && !isHead) {
+  const stream = streamOf(request, outgoing)
+  if (stream !== null) {
     // Node emits no more events of a response whose client left before it was at the head of its pipeline.
     if (request.socket.destroyed) return stream(null)
     request.clientConnection?.admitted.countAsStream()
@@ -127,15 +124,20 @@ function send(
     if (isUnread) discardRest(request, discardedBytes)
     return stream(beginStream(response, headers))
   }
-  stream?.(null)
+  outgoing.stream?.(null)
   // A client that did not receive 100 Continue may send its body or omit it: the next bytes are ambiguous.
   if (isUnread && awaitsContinue(request)) response.setHeader('connection', 'close')
   response.writeHead(status, headers as string[])
-  const body = isHead ? null : bytes
+  const body = request.method === 'HEAD' ? null : bytes
   response.end(body ?? undefined)
   // Usually the kernel has accepted the whole body by now. A pipelined response has no socket until it is at the head.
   if (response.socket === null || response.socket.writableLength > 0) unsent.add(response, body ?? noBody)
   if (isUnread) discardRest(request, discardedBytes)
+}
+
+/** Returns the stream that answers a request; null where it is answered whole, as HEAD is. */
+function streamOf({ method }: BoundedRequest, { stream }: OutgoingResponse): OutgoingResponse['stream'] | null {
+  return method === 'HEAD' ? null : (stream ?? null)
 }
 
 const noBody = Buffer.alloc(0)

@@ -33,6 +33,13 @@ function tailOf(limits: Partial<LiveLimits>, newest: { seq: number }) {
   return { tail, log, commit }
 }
 
+/** A promise, and what resolves it. */
+function gate(): { readonly opened: Promise<void>; readonly open: () => void } {
+  let open: () => void = nothing
+  const opened = new Promise<void>((resolve) => (open = resolve))
+  return { opened, open }
+}
+
 test.each([
   [3 * (1 + rowsEach), 3],
   [3 * (1 + rowsEach) - 1, 2],
@@ -56,8 +63,7 @@ test.each([
 test('streams that begin read the end of the log a few at once, and those of one client half of these', async () => {
   const { tail, log, commit } = tailOf({ ledgerReads: 4 }, { seq: 1 })
   commit()
-  let open: () => void = nothing
-  const opened = new Promise<void>((resolve) => (open = resolve))
+  const { opened, open } = gate()
   log.end.mockImplementation(async () => {
     await opened
     return behind(1)
@@ -76,8 +82,7 @@ test('streams that begin read the end of the log a few at once, and those of one
 test('old rows are read a few streams at once, and none for those that have closed before their turn', async () => {
   const { tail, log, commit } = tailOf({ ledgerReads: 2 }, { seq: 5 })
   commit()
-  let open: () => void = nothing
-  const opened = new Promise<void>((resolve) => (open = resolve))
+  const { opened, open } = gate()
   log.after.mockImplementation(async () => {
     await opened
     return { commits: [], isEnd: true }

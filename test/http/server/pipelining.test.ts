@@ -140,7 +140,7 @@ describe('requests that one connection sends without waiting for answers', () =>
     )
     await expect.poll(() => begun).toEqual(['/0'])
     const { clientConnection } = (running.get('/0') as ServerResponse<BoundedRequest>).req
-    clientConnection?.stream()
+    clientConnection?.endWithStream()
     expect(await first.closed).toBe('')
     const second = await rawConnection(server?.port ?? 0)
     const asked = paths(1 + 5).map((path) => `/second${path}`)
@@ -157,7 +157,7 @@ describe('requests that one connection sends without waiting for answers', () =>
     const { connection, running, begun } = await held()
     connection.send(get('/stream'))
     await expect.poll(() => begun).toEqual(['/stream'])
-    ;(running.get('/stream') as ServerResponse<BoundedRequest>).req.clientConnection?.stream()
+    ;(running.get('/stream') as ServerResponse<BoundedRequest>).req.clientConnection?.endWithStream()
     connection.send(get('/further'))
     expect(await connection.closed).toBe('')
     expect(begun).toEqual(['/stream'])
