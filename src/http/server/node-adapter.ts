@@ -136,7 +136,10 @@ function send(response: ServerResponse<BoundedRequest>, outgoing: OutgoingRespon
 }
 
 /** Returns the stream that answers a request; null where it is answered whole, as HEAD is. */
-function streamOf({ method }: BoundedRequest, { stream }: OutgoingResponse): OutgoingResponse['stream'] | null {
+function streamOf(
+  { method }: BoundedRequest,
+  { stream }: OutgoingResponse,
+): NonNullable<OutgoingResponse['stream']> | null {
   return method === 'HEAD' ? null : (stream ?? null)
 }
 
