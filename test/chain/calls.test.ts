@@ -69,7 +69,8 @@ describeOnChain('a mark', () => {
     const addresses = some.map(({ address }) => address)
     const holdings = await initialPositions(header, { ...reader, vaults: reader.config.vaults })
     const marked = new Map(addresses.map((address) => [address, holdings.of(address)]))
-    const plan = { number: header.number, opened: [], events: [], marked, owners: new Map(), faults: new Map() }
+    const none = { opened: [], events: [], heldBefore: new Map(), owners: new Map(), faults: new Map() }
+    const plan = { number: header.number, marked, ...none }
     const moment = { blocks: [{ plan, header }], end: header }
     const { facts } = await timestampFacts(moment, reader)
     asked.clear()

@@ -132,6 +132,26 @@ describeOnChain('tokens', () => {
     })
   })
 
+  test('that take a part of a deposit that is larger than the vault: the little that was there loses nothing', async () => {
+    const token = await deployToken(artifacts.feeToken, 'DWARF')
+    const vault = await openVault(chain, protocol, token)
+    await chain.block(callOf(deployer, token.address, artifacts.feeToken.abi, 'setFee', [100n]))
+    await chain.block(vault.deposit(alice, weth(100)))
+    await chain.block(vault.withdraw(alice, weth(98)))
+    await chain.block(vault.deposit(alice, weth(500)), vault.deposit(alice, weth(500)))
+    await chain.mine(10)
+    const { facts, errors } = await read(fileOf([vault], 'stable', token))
+    expect(errors).toEqual([])
+    const flows = facts.flatMap((fact) => (fact.kind === 'event' ? [fact] : []))
+    expect(flows).toMatchObject([
+      { type: 'deposit', amountUsd: '100', valueBeforeUsd: '0' },
+      { type: 'withdraw', amountUsd: '98', valueBeforeUsd: '99' },
+      { type: 'deposit', amountUsd: '500', valueBeforeUsd: '1' },
+      { type: 'deposit', amountUsd: '500', valueBeforeUsd: '501' },
+    ])
+    expect((await expectBalances(facts, vault)).at(-1)?.valueUsd).toBe('991')
+  })
+
   test('whose balances change by themselves: the change is a gain or loss at the next mark', async () => {
     const token = await deployToken(artifacts.rebasingToken, 'REB')
     const vault = await openVault(chain, protocol, token)

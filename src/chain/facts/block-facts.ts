@@ -78,11 +78,12 @@ export class BlockFacts {
   }
 
   /** Returns the vault facts of vaults that start in this block, then the event facts in the order of the logs. */
-  async eventFacts({ opened, events, marked }: BlockPlan): Promise<(VaultFact | LedgerFact)[]> {
+  async eventFacts(plan: BlockPlan): Promise<(VaultFact | LedgerFact)[]> {
     const { faults } = this
+    const { opened, events, marked } = plan
     const [beginnings, flows] = await Promise.all([
       Promise.all(opened.map((vault) => faults.of(vault.address, this.#open(vault)))),
-      Promise.all([...marked].map(([vault, held]) => faults.of(vault, this.#flows(vault, held, events)))),
+      Promise.all([...marked].map(([vault, held]) => faults.of(vault, this.#flows(vault, held, plan)))),
     ])
     const flowOf = new Map(flows.flatMap((some) => some ?? []))
     const fields = events.map(async (event) =>
@@ -101,15 +102,20 @@ export class BlockFacts {
   }
 
   /** Returns the deposits and withdrawals of a vault, with their log events. */
-  async #flows(vault: Address, held: VaultHoldings, events: BlockPlan['events']): Promise<[FlowEvent, LedgerFact][]> {
+  async #flows(
+    vault: Address,
+    held: VaultHoldings,
+    { events, heldBefore }: BlockPlan,
+  ): Promise<[FlowEvent, LedgerFact][]> {
     const flows = events.filter(isFlow).filter((event) => event.vault === vault)
     if (flows.length === 0) return []
-    return this.#values.withEarlierPrices((prices) => this.#flowsAt(vault, held, flows, prices))
+    const before = heldBefore.get(vault) ?? null
+    return this.#values.withEarlierPrices((prices) => this.#flowsAt(vault, { held, before }, flows, prices))
   }
 
   async #flowsAt(
     vault: Address,
-    held: VaultHoldings,
+    { held, before }: { held: VaultHoldings; before: VaultHoldings | null },
     flows: readonly FlowEvent[],
     prices: TokenPrices,
   ): Promise<[FlowEvent, LedgerFact][]> {
@@ -118,17 +124,18 @@ export class BlockFacts {
       this.#values.assets(vault),
     ])
     const amountsUsd = flows.map(({ change }) => this.#values.worthOf(assets, change.amounts, prices))
-    const before = valuesBeforeFlows(
+    const valuesUsd = await valuesBeforeFlows(
       valueUsd,
       flows.map(({ change }, index) => ({
         isDeposit: change.kind === 'deposited',
         amountUsd: amountsUsd[index] ?? zero,
       })),
+      async () => (before === null ? zero : await this.#values.valueBefore(vault, before, prices)),
     )
     return flows.map((event, index) => {
       const flow = {
         amountUsd: (amountsUsd[index] ?? zero).toFixed(),
-        valueBeforeUsd: (before[index] ?? zero).toFixed(),
+        valueBeforeUsd: (valuesUsd[index] ?? zero).toFixed(),
         prices: formatPrices(prices),
       }
       const { kind, amounts } = event.change

@@ -33,6 +33,8 @@ export interface BlockPlan {
   readonly events: readonly (VaultEvent | PositionEvent)[]
   /** The vaults to value at its end, with the positions that they hold then. */
   readonly marked: ReadonlyMap<Address, VaultHoldings>
+  /** The positions that vaults with deposits or withdrawals held before it; without those that start in it. */
+  readonly heldBefore: ReadonlyMap<Address, VaultHoldings>
   /** New owners of vaults. */
   readonly owners: ReadonlyMap<Address, Address>
   /** The vaults whose logs cannot be read. */
@@ -57,7 +59,7 @@ export function planBlocks(segment: Segment, options: BlockPlanOptions): BlockPl
   const logs = groupBy(segment.logs, ({ block }) => block)
   for (const number of numbersOf(segment, options, logs.keys())) {
     const there = vaults.filter(({ firstBlock }) => firstBlock <= number)
-    const { events, owners, touched, faults } = readLogsOf(logs.get(number) ?? [], there, options)
+    const { events, owners, touched, faults, heldBefore } = readLogsOf(logs.get(number) ?? [], there, options)
     const isTurn = number % markEveryBlocks === 0
     const marked = there.filter(({ address }) => isTurn || touched.has(address))
     plans.push({
@@ -65,6 +67,7 @@ export function planBlocks(segment: Segment, options: BlockPlanOptions): BlockPl
       opened: vaults.filter(({ firstBlock }) => firstBlock === number),
       events,
       marked: new Map(marked.map(({ address }) => [address, holdings.of(address)])),
+      heldBefore: new Map([...heldBefore].filter(([vault]) => there.some(isOlder(vault, number)))),
       // The first owner is in the vault fact.
       owners: new Map(owners.filter(([vault]) => there.some(isOlder(vault, number)))),
       faults,
@@ -131,10 +134,11 @@ function readLogsOf(
   for (const { vault, change } of changes) if (change.kind === 'requested') holdings.addRequest(vault, change.request)
   const rest = changes.filter(({ change }) => change.kind !== 'owned' && change.kind !== 'requested')
   const ofVaults = [...groupBy(rest, ({ vault }) => vault).values()].flatMap(withoutDepositMints)
+  const heldBefore = new Map(ofVaults.filter(isFlow).map(({ vault }) => [vault, holdings.of(vault)]))
   const ofPositions = holdings.applyLogs(logs)
   // An address can hold positions before its vault is created.
   const ofThere = ofPositions.events.filter(({ vault }) => there.has(vault))
   const events = [...ofVaults, ...ofThere].sort((a, b) => a.log.logIndex - b.log.logIndex)
   const touched = new Set([...ofVaults.map(({ vault }) => vault), ...ofPositions.touched])
-  return { events, owners, touched, faults: faults.found }
+  return { events, owners, touched, heldBefore, faults: faults.found }
 }

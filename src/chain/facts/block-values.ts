@@ -43,6 +43,7 @@ const maxBlocksBack = 2 ** 20
 export class BlockValues {
   readonly state: BlockState
   readonly #values = new Map<Address, Promise<VaultValuation>>()
+  #before: BlockState | undefined
   #prices: Promise<TokenPrices> | undefined
   readonly #earlier = new Map<string, Promise<Decimal>>()
 
@@ -57,7 +58,8 @@ export class BlockValues {
   before(): BlockState {
     const { number, parentHash } = this.block
     const { rpc, multicall } = this.options
-    return new BlockState(rpc, multicall, { number: number - 1, hash: parentHash })
+    this.#before ??= new BlockState(rpc, multicall, { number: number - 1, hash: parentHash })
+    return this.#before
   }
 
   /** Values a vault. See {@link valueWithoutGifts} for the errors. */
@@ -95,12 +97,25 @@ export class BlockValues {
     }
   }
 
-  /** Values a vault at given prices, from the same state. */
-  valueAt(vault: Address, held: VaultHoldings, prices: Promise<TokenPrices>): Promise<VaultValuation> {
+  /** Returns the value of a vault at the end of the block before, at given prices, in USD. */
+  async valueBefore(vault: Address, held: VaultHoldings, prices: TokenPrices): Promise<Decimal> {
+    return (await this.valueAt(vault, held, Promise.resolve(prices), this.before())).valueUsd
+  }
+
+  /**
+   * Values a vault at given prices.
+   * @param state that of the block's end, or of the block before
+   */
+  valueAt(
+    vault: Address,
+    held: VaultHoldings,
+    prices: Promise<TokenPrices>,
+    state = this.state,
+  ): Promise<VaultValuation> {
     const { venues, kinds, tokens, acquisitions, onPriceMissing } = this.options
     const onGift = (missing: PriceUnavailable): void => onPriceMissing(missing, 'gift', vault)
     const valued = { vault, ...kinds.of(vault) }
-    return valueWithoutGifts(this.state, { venues, tokens, prices }, valued, held, { acquisitions, onGift })
+    return valueWithoutGifts(state, { venues, tokens, prices }, valued, held, { acquisitions, onGift })
   }
 
   async #earlierPrice(refused: PriceRefused): Promise<Decimal> {

@@ -10,11 +10,34 @@ export interface Flow {
  * Computes the value of a vault before each flow of a block: the value at the block's end minus the effect of that and
  * all later flows. Flows are so valued at the prices of their own block, and everything else in the block counts as
  * earned before them.
+ *
+ * Where a deposit is of more than the vault held before, this would be wrong by a lot: what the deposit costs would be a
+ * loss of the little that was there. What a block with such a deposit has earned or lost, beside its flows, counts where
+ * the vault has most capital in it.
  * @param valueAtEndUsd value at the end of the block
  * @param flows in the order of the logs
+ * @param readValueAtStart returns the value at the end of the block before, at the prices of this one
  * @returns USD before each flow, at least 0 and at least the amount of a withdrawal
  */
-export function valuesBeforeFlows(valueAtEndUsd: Decimal, flows: readonly Flow[]): Decimal[] {
+export async function valuesBeforeFlows(
+  valueAtEndUsd: Decimal,
+  flows: readonly Flow[],
+  readValueAtStart: () => Promise<Decimal>,
+): Promise<Decimal[]> {
+  const before = fromEnd(valueAtEndUsd, flows)
+  const isLarge = flows.some(({ isDeposit, amountUsd }, at) => isDeposit && amountUsd.greaterThan(before[at] ?? zero))
+  if (!isLarge) return before
+  const capitals = fromStart(await readValueAtStart(), flows)
+  const most = capitals.reduce((best, usd, at) => (usd.greaterThan(capitals[best] ?? zero) ? at : best), 0)
+  const placed = flows.map((_, at) => (at < most ? capitals[at] : before[at]) ?? zero)
+  const isPossible = flows.every(
+    ({ isDeposit, amountUsd }, at) => isDeposit || !amountUsd.greaterThan(placed[at] ?? zero),
+  )
+  return isPossible ? placed : before
+}
+
+/** Takes the flows back from the value at the end. */
+function fromEnd(valueAtEndUsd: Decimal, flows: readonly Flow[]): Decimal[] {
   let afterUsd = valueAtEndUsd
   return flows
     .toReversed()
@@ -23,4 +46,14 @@ export function valuesBeforeFlows(valueAtEndUsd: Decimal, flows: readonly Flow[]
       return afterUsd
     })
     .reverse()
+}
+
+/** Returns the capital before each flow, and after the last one. */
+function fromStart(valueAtStartUsd: Decimal, flows: readonly Flow[]): Decimal[] {
+  const capitals = [valueAtStartUsd]
+  for (const { isDeposit, amountUsd } of flows) {
+    const usd = capitals.at(-1) ?? zero
+    capitals.push(isDeposit ? usd.plus(amountUsd) : usd.minus(amountUsd))
+  }
+  return capitals
 }

@@ -26,8 +26,8 @@ export interface ChainProgress {
 }
 
 const skipping = 'skips-applied'
-/** Written since marks have told high-water marks: those of earlier versions of the program may be others. */
-const version = 'v2'
+/** Rises where facts become others than those of earlier versions of the program. */
+const version = 'v3'
 
 /** Encodes how far a chain has been read. */
 export function encodePosition(line: number, { block, late, skipsApplied }: ChainProgress): ChainPosition {
