@@ -78,8 +78,9 @@ export function parseLineBytes(line: LineBytes, clockSeconds: number | undefined
 class LinePosition implements FeedPosition {
   readonly line: number
   readonly byte: number
-  readonly #line: Line
-  #fingerprint: string | undefined
+  /** The line, which keeps the whole chunk that it was read with; null when its fingerprint is known. */
+  #line: Line | null
+  #fingerprint = ''
 
   constructor(line: Line) {
     this.line = line.number
@@ -88,7 +89,9 @@ class LinePosition implements FeedPosition {
   }
 
   get fingerprint(): string {
-    return (this.#fingerprint ??= fingerprintAfter(this.#line))
+    if (this.#line !== null) this.#fingerprint = fingerprintAfter(this.#line)
+    this.#line = null
+    return this.#fingerprint
   }
 }
 

@@ -60,7 +60,12 @@ export class Checkpoints {
   add(position: FeedPosition | null | undefined, { summary, ...rest }: Checkpoint): void {
     if (position == null) return
     if (this.#newest.length >= maxCheckpoints) this.#newest = this.#newest.slice(maxCheckpoints / 2)
-    this.#newest.push({ position, checkpoint: { ...rest, summary: structuredClone(summary) } })
+    const { line, byte, fingerprint } = position
+    // A copy: a position that was never stored keeps the bytes of its lines.
+    this.#newest.push({
+      position: { line, byte, fingerprint },
+      checkpoint: { ...rest, summary: structuredClone(summary) },
+    })
   }
 
   /**

@@ -42,6 +42,18 @@ export class UnrepeatableFeed extends Error {
     )
     this.name = 'UnrepeatableFeed'
   }
+
+  /**
+   * Returns the error of a file that replaced others, of which one is gone.
+   * @param position position of the database in it; null where nothing of it is applied
+   */
+  static ofRemovedFile(name: string, position: { readonly line: number } | null): UnrepeatableFeed {
+    const which = position === null ? 'and not applied by now' : `applied to its line ${position.line}`
+    const reason =
+      `they are of a file that stood at ${name} before, ${which}, which is no longer there. Apply the ` +
+      'files that stood there since, the oldest first, by npm run ingest, and start the gateway anew: what is known is skipped'
+    return new UnrepeatableFeed(name, reason)
+  }
 }
 
 /** Rejected lines cannot be written, so their batch is not applied. */

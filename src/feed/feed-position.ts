@@ -26,10 +26,7 @@ export interface ExpectedState {
    * present.
    */
   readonly newest: readonly Fact[]
-  /**
-   * Version of a commit that proves by itself that all facts processed before it are present; absent where the facts
-   * themselves are compared.
-   */
+  /** Version of the last commit of writers side by side; absent where `newest` are of a later one, which proves it too. */
   readonly version?: string
 }
 
@@ -67,6 +64,7 @@ export function advanceState(
     seen,
     handled: handled.length > 0 ? handled : expected.handled,
     newest: newest.length > 0 ? newest : expected.newest,
+    ...(newest.length === 0 && expected.version !== undefined && { version: expected.version }),
   }
 }
 
@@ -97,9 +95,10 @@ export async function requireExpectedState(
   const reached = [seen, position].filter((one) => one !== undefined)
   // Where no position covers the facts processed last, several batches have one position, which proves none of them.
   if (seen !== undefined && reached.some((one) => isSamePosition(stored, one))) return
-  if (handled.length > 0 && (await areKnown(handled))) return
-  if (handled.length === 0 && version !== undefined && (await hasCommit(version))) return
-  throw new CommitsLost(stored)
+  const isProvable = handled.length > 0 || version !== undefined
+  const isThere =
+    (handled.length === 0 || (await areKnown(handled))) && (version === undefined || (await hasCommit(version)))
+  if (!isProvable || !isThere) throw new CommitsLost(stored)
 }
 
 /**

@@ -188,7 +188,8 @@ async function reopened(
   return {
     ...beginningOf(reopenedSource),
     summary: checkpoint?.summary ?? summary,
-    countedAfter: checkpoint?.line ?? 0,
+    // Lines before it that were changed meanwhile were neither counted nor set aside.
+    countedAfter: reopenedSource.holdsApplied === false ? 0 : (checkpoint?.line ?? 0),
     isFirstFile,
   }
 }

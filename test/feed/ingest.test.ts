@@ -16,6 +16,7 @@ import { fileSource, inputSource, type Source } from '../../src/feed/reading/sou
 import { emptyDatabase, postgresUrl, type TestDatabase } from '../support/database.ts'
 import { type Dump, dump, dumpReadModel } from '../support/dump.ts'
 import { feedText } from '../support/feeds.ts'
+import { bufferBytes } from '../support/heap.ts'
 import { heldRejects } from '../support/held-rejects.ts'
 import {
   apply,
@@ -61,6 +62,19 @@ async function someoneWaits(before: Promise<unknown>): Promise<'someone waits' |
   }
   return undefined
 }
+
+test('the memory of a run does not grow with the feed', async () => {
+  const empty = await emptyDatabase()
+  const blank = `${' '.repeat(2_000_000)}\n`
+  function* pieces(): Generator<Buffer> {
+    for (let at = 0; at < 60; at++) yield Buffer.from(`${JSON.stringify(strategy(`s${at}`))}\n${blank}`)
+  }
+  const held: number[] = []
+  const onProgress = (): void => void held.push(bufferBytes())
+  await ingest({ database: empty, source: inputSource(Readable.from(pieces())), onProgress })
+  expect(held).toHaveLength(60)
+  expect(Math.max(...held) - (held[5] ?? 0)).toBeLessThan(30_000_000)
+})
 
 let database: TestDatabase
 /** The read model of the demo feed, applied in one run. */

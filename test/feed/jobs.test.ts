@@ -6,6 +6,7 @@ import { openPostgreSqlWriter } from '../../src/database/postgresql/writer.ts'
 import { openPostgreSql } from '../../src/database/postgresql/database.ts'
 import { migrate } from '../../src/database/prisma/migrations.ts'
 import type { Database } from '../../src/database/database.ts'
+import { DatabaseUnavailable } from '../../src/database/errors.ts'
 import type { Summary } from '../../src/feed/checkpoints.ts'
 import { BadFact } from '../../src/feed/errors.ts'
 import { CommitsLost } from '../../src/feed/feed-position.ts'
@@ -208,18 +209,24 @@ describe.skipIf(postgresUrl === undefined)('several writers', () => {
     expect(found[1]).toEqual(found[0])
   })
 
-  test('apply again what the database has lost, also where it was all', async () => {
+  test.each([
+    ['where it was all', strategy('late'), 0],
+    ['behind lines that brought nothing new', demo[0] as FactInput, 3],
+  ])('apply again what the database has lost, also %s', async (_what, between, left) => {
     const file = path.join(folder, 'feed.ndjson')
     const middle = Math.floor(demo.length / 2)
-    await writeFile(file, feedText([...demo.slice(0, middle), strategy('late'), ...demo.slice(middle)]))
+    await writeFile(file, feedText([...demo.slice(0, middle), between, ...demo.slice(middle)]))
     const reopened: unknown[] = []
-    const onReopen = (stored: unknown): void => void reopened.push(stored)
+    const onReopen = (stored: { readonly line: number } | null): void => void reopened.push(stored?.line ?? null)
     let rounds = 0
     const losing: Database = {
       ...database,
       async transaction(work) {
-        // Like a failover to a replica that has nothing yet.
-        if (++rounds === 4) await empty(database)
+        // Like a failover to a replica that lags.
+        if (++rounds === 4) {
+          await empty(database)
+          if (left > 0) await ingest({ database, source: { ...feedOf(demo.slice(0, left)), name: path.resolve(file) } })
+        }
         return database.transaction(work)
       },
     }
@@ -228,9 +235,28 @@ describe.skipIf(postgresUrl === undefined)('several writers', () => {
     const found = await dumpReadModel(database)
     await empty(database)
     await ingest({ database, source: await fileSource(file) })
-    expect(reopened).toEqual([null])
+    expect(reopened).toEqual([left === 0 ? null : left])
     expect(found).toEqual(await dumpReadModel(database))
   })
+
+  test('are not blocked for long by a writer that waits for them, which the server cannot see', async () => {
+    await empty(database)
+    await applied(demo.slice(0, 5), { writers: [] })
+    const address = (demo.find(({ kind }) => kind === 'vault') as { vault: string }).vault
+    const lockVault = { name: 'lock_one', text: 'select id from vault where lower(address) = lower($1) for update' }
+    let found: Promise<unknown> = Promise.resolve()
+    await database.transaction(async (transaction) => {
+      await transaction.query(lockVault, [address])
+      const lines = (await linesOf([mark(address, midnight + 10_000_000, '5')])).map(({ bytes, length }) => ({
+        bytes,
+        length,
+      }))
+      const part = { lines, skipBad: false, clockSeconds: undefined, base: null }
+      // This transaction ends only when the writer has given up.
+      found = writers[0]?.apply(part, () => Promise.resolve()).catch((error: unknown) => error) ?? found
+      expect(await found).toBeInstanceOf(DatabaseUnavailable)
+    })
+  }, 30_000)
 
   test('apply nothing to a database without the commits before', async () => {
     await empty(database)

@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs'
 import { appendFile, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -15,6 +16,7 @@ import { fallingBack } from '../support/falling-back.ts'
 import { feedText, manyDemoFacts } from '../support/feeds.ts'
 import { deposit, feedOf, mark, midnight, opened, strategy, vaultA } from '../support/world.ts'
 
+const beginning = [strategy('one'), opened(vaultA, 'one'), deposit(vaultA, midnight + 10, '100')]
 const demo = manyDemoFacts(8)
 const lines = demo.map((fact) => JSON.stringify(fact))
 // A bad line in each batch.
@@ -92,6 +94,27 @@ test('what was lost behind a batch of bad lines is applied again, and counted on
   expect(found.came).toEqual(whole.came)
 })
 
+test('bad lines that a file has got before a failover, mended in place, are set aside and counted', async () => {
+  const [known, bad] = ['{"kind":"trade"}\n', '{"kind":"track"}\n']
+  const file = path.join(folder, 'mended.ndjson')
+  await writeFile(file, known + feedText(beginning))
+  const real = await emptyDatabase()
+  const source = await fileSource(file)
+  async function* inPieces(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+    for await (const chunk of chunks) yield* [chunk.subarray(0, -100), chunk.subarray(-100)]
+  }
+  const rejects = rejectsFile(path.join(folder, 'mended.rejects'))
+  const { rejected } = await ingest({
+    ...{ database: losing(real, 1), source: { ...source, chunks: inPieces(source.chunks) }, rejects },
+    onReopen: () => writeFileSync(file, bad + feedText(beginning)),
+  })
+  expect(rejected).toEqual({ unreadable: 2 })
+  const lines = (await readFile(rejects.file, 'utf8')).trim().split('\n')
+  expect(lines.map((line) => (JSON.parse(line) as { text: string }).text)).toEqual(
+    [known, bad].map((one) => one.trim()),
+  )
+})
+
 test('a feed that can be read but once ends with the reason, and applies nothing past the gap', async () => {
   const database = await emptyDatabase()
   const running = ingest({ database: losing(database, 1), source: feedOf(demo, 1_000) })
@@ -104,7 +127,6 @@ test('a feed that can be read but once ends with the reason, and applies nothing
   expect(completed).toEqual(await dumpReadModel(whole))
 })
 
-const beginning = [strategy('one'), opened(vaultA, 'one'), deposit(vaultA, midnight + 10, '100')]
 const appended = [mark(vaultA, midnight + 20, '101')]
 const ofNext = [mark(vaultA, midnight + 30, '102')]
 

@@ -1,6 +1,7 @@
 import type { Database, Transaction } from '../../database/database.ts'
 import { isConflict } from '../../database/errors.ts'
 import { commitNonce, hasCommit, readLogHead } from '../../database/write/commit-log.ts'
+import { limitLockWait } from '../../database/write/lock-wait.ts'
 import { type LineBytes, parseLineBytes } from '../batch.ts'
 import { CommitsLost } from '../feed-position.ts'
 import { loadKnownState } from '../projector/known-state.ts'
@@ -98,6 +99,7 @@ async function applyInTransaction(
   { skipBad, base }: Part,
   gate: Gate,
 ): Promise<AppliedPart> {
+  limitLockWait(transaction)
   // The newest commit is read behind all else, so that nothing is newer that the lines are compared with.
   const [isThere, { known, figures }, head] = await Promise.all([
     base === null || hasCommit(transaction, base),

@@ -35,6 +35,18 @@ export async function containsPosition(
   return handle !== null && position !== null && (await readApplied(handle, position, signal)) !== null
 }
 
+/**
+ * Tells whether a file holds everything before a position, and more after it.
+ * @param signal ends reading; the result is false then
+ */
+export async function extendsBeyond(
+  handle: FileHandle,
+  position: FeedPosition,
+  signal?: AbortSignal,
+): Promise<boolean> {
+  return (await readApplied(handle, position, signal))?.hasMore === true
+}
+
 /** Tells whether a file begins as the one that was applied to a position, so that it may be the same, changed in place. */
 export async function beginsLike(handle: FileHandle, { byte, fingerprint }: FeedPosition): Promise<boolean> {
   const prefix = new PrefixDigest()
@@ -80,6 +92,8 @@ export async function* contentsOf(handle: FileHandle): AsyncGenerator<Buffer> {
 interface AppliedPart {
   readonly prefix: PrefixDigest
   readonly endsWithNewline: boolean
+  /** Whether anything comes after it. */
+  readonly hasMore: boolean
 }
 
 /** Reads a file up to a position; null where that is not what was applied. */
@@ -93,20 +107,26 @@ async function readApplied(
   if (isTooShort) return null
   const isOfOlderVersion = isLastLineOnly(fingerprint)
   let last: Buffer = Buffer.alloc(0)
+  let hasMore = false
   try {
     for await (const chunk of contentsOf(handle)) {
       const part = chunk.subarray(0, byte - prefix.bytes)
+      hasMore = part.length < chunk.length
+      if (prefix.bytes === byte) break
       prefix.update(part)
       last = isOfOlderVersion ? Buffer.concat([last, part]).subarray(-maxLineBytes - 2) : part
       if (signal?.aborted === true || !prefix.mayBe(fingerprint, byte)) return null
-      if (prefix.bytes === byte) break
+      if (hasMore) break
     }
   } catch (error) {
-    if (error instanceof UnreadableFeed) return null
-    throw error
+    if (!(error instanceof UnreadableFeed)) throw error
+    // What cannot be unpacked comes after it.
+    hasMore = true
   }
   const found = isOfOlderVersion ? lastLineDigest(last) : prefix.fingerprint()
-  return prefix.bytes === byte && found === fingerprint ? { prefix, endsWithNewline: last.at(-1) === 0x0a } : null
+  return prefix.bytes === byte && found === fingerprint
+    ? { prefix, endsWithNewline: last.at(-1) === 0x0a, hasMore }
+    : null
 }
 
 function lastLineDigest(bytes: Buffer): string {

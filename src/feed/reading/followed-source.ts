@@ -5,15 +5,25 @@ import { UnrepeatableFeed } from '../errors.ts'
 import type { SourceEnd } from '../reach.ts'
 import { gzipReader, plainReader } from './content-reader.ts'
 import { noProgress } from './decompress.ts'
-import { atBeginning, beginsLike, containsPosition, type FileStart, isAhead, isFrom, startOf } from './file-position.ts'
-import { growingFile, type PathWatcher } from './growing-file.ts'
+import {
+  atBeginning,
+  beginsLike,
+  containsPosition,
+  extendsBeyond,
+  type FileStart,
+  isAhead,
+  isFrom,
+  startOf,
+} from './file-position.ts'
+import { type FollowedPath, growingFile, type PathWatcher } from './growing-file.ts'
 import { inPlaceChanges } from './in-place-changes.ts'
 import { isGzipFile, openFeed, openIfThere } from './open-file.ts'
 import { Detours } from './rotation/detours.ts'
 import { type EarlierFile, hasLateLines, openEarlier } from './rotation/earlier-file.ts'
 import { fileVersion, readName, withReadName } from './rotation/file-identity.ts'
+import { holdsPosition, holdsUnread } from './rotation/held-positions.ts'
 import { openMissed } from './rotation/missed-files.ts'
-import { allGenerations, fromFile, openRotated, type RotatedFileChoice } from './rotation/rotated-files.ts'
+import { allGenerations, openRotated, type RotatedFileChoice } from './rotation/rotated-files.ts'
 import type { ByteSource } from './source.ts'
 
 /**
@@ -34,10 +44,10 @@ export async function followedSource(
   watcher?: PathWatcher,
   readUntil: number | null = null,
 ): Promise<ByteSource> {
-  const followedPath = { name: path.resolve(file), signal, watcher }
+  const followedPath = { name: path.resolve(file), readUntil, signal, watcher }
   const current = await openIfThere(followedPath.name)
   try {
-    return await sourceAt(followedPath, current, stored, readUntil)
+    return await sourceAt(followedPath, current, stored)
   } catch (error) {
     await current?.close()
     throw error
@@ -48,13 +58,16 @@ async function sourceAt(
   followedPath: FollowedPath,
   current: FileHandle | null,
   stored: FeedPosition | null,
-  readUntil: number | null,
 ): Promise<ByteSource> {
-  const { name, signal, watcher } = followedPath
+  const { name, readUntil, signal, watcher } = followedPath
   const from = current === null ? atBeginning() : await startOf(current, stored, signal)
   const beganAfter = from.holdsApplied ? undefined : stored
+  if (from.holdsApplied && stored !== null) {
+    const older = await rotatedSource(followedPath, stored, current, holdsUnread(followedPath, stored))
+    if (older !== null) return older
+  }
   if (!from.holdsApplied && !signal.aborted) {
-    const holding = stored && (await rotatedSource(followedPath, stored, current, holds(stored, signal)))
+    const holding = stored && (await rotatedSource(followedPath, stored, current, holdsPosition(stored, signal)))
     if (holding !== null) return holding
     if (stored !== null) watcher?.onOtherFile(stored)
     // A file that was mended in place is the same one still.
@@ -65,12 +78,6 @@ async function sourceAt(
   const handle = current ?? (await openFeed(name))
   const earlier = from.holdsApplied ? await openEarlier(name, handle, readUntil) : null
   return followed({ ...firstFile(followedPath), handle, beganAfter, earlier }, from)
-}
-
-interface FollowedPath {
-  readonly name: string
-  readonly signal: AbortSignal
-  readonly watcher: PathWatcher | undefined
 }
 
 interface FollowedFile extends FollowedPath {
@@ -91,24 +98,23 @@ function firstFile(followedPath: FollowedPath): Omit<FollowedFile, 'handle' | 'b
   return { ...followedPath, earlier: null, successors: [], finished: new Set(), detours: new Detours() }
 }
 
-/** Returns a choice of the rotated file that holds a position, and of those after it. */
-function holds(position: FeedPosition, signal: AbortSignal): RotatedFileChoice {
-  return fromFile((handle) => containsPosition(handle, position, signal))
-}
-
-/** Opens rotated files beside a feed's, and reads them before it; null where none is chosen. */
+/**
+ * Opens rotated files beside a feed's, and reads them before it; null where none is chosen.
+ * @param later open files that are read after it
+ */
 async function rotatedSource(
   followedPath: FollowedPath,
   stored: FeedPosition | null,
   current: FileHandle | null,
   choose: RotatedFileChoice,
+  later: readonly FileHandle[] = [],
 ): Promise<ByteSource | null> {
   const { name, signal, watcher } = followedPath
   const files = await openRotated(name, current, choose)
   const [first, ...others] = files.map(({ handle }) => handle)
   if (first === undefined) return null
   watcher?.onRotated(files.map((each) => each.path))
-  const successors = [...others, ...(current === null ? [] : [current])]
+  const successors = [...others, ...(current === null ? [] : [current]), ...later]
   const from = await startOf(first, stored, signal)
   const beganAfter = from.holdsApplied ? undefined : stored
   return followed({ ...firstFile(followedPath), handle: first, beganAfter, successors }, from)
@@ -183,17 +189,25 @@ async function reopened(
 ): Promise<ByteSource> {
   const { name, handle, earlier, signal, watcher } = file
   const from = await startOf(handle, position, signal)
-  if (from.holdsApplied) return followed({ ...file, successors }, isAhead(position, handledLine) ? atBeginning() : from)
+  if (from.holdsApplied && position !== null) {
+    const older = await rotatedSource(file, position, handle, holdsUnread(file, position), successors)
+    if (older !== null) {
+      await earlier?.handle.close()
+      return older
+    }
+    if (earlier === null || !(await extendsBeyond(earlier.handle, position, signal)))
+      return followed({ ...file, successors }, isAhead(position, handledLine) ? atBeginning() : from)
+  }
   const isOfEarlier = await isFrom(earlier, position)
   const isOfNext = await containsPosition(successors[0] ?? null, position)
   if (!isOfEarlier && !isOfNext && !(await isFrom(file, position))) {
     const current = await openIfThere(name)
-    const choice = position === null ? allGenerations : holds(position, signal)
+    const choice = position === null ? allGenerations : holdsPosition(position, signal)
     const rotated = await rotatedSource(file, position, current, choice)
     if (rotated === null) await current?.close()
     if (rotated !== null || (earlier ?? file).beganAfter !== undefined) {
       await Promise.all([handle, ...successors, ...(earlier ? [earlier.handle] : [])].map((one) => one.close()))
-      if (rotated === null) throw new UnrepeatableFeed(name, explainLoss(name, position))
+      if (rotated === null) throw UnrepeatableFeed.ofRemovedFile(name, position)
       return rotated
     }
     if (position !== null) watcher?.onOtherFile(position)
@@ -201,13 +215,4 @@ async function reopened(
   if (earlier === null || !(isOfEarlier || position === null)) return followed({ ...file, successors }, from)
   const opened = { ...earlier, earlier: null, successors: [handle, ...successors] }
   return followed({ ...file, ...opened }, await startOf(earlier.handle, position, signal))
-}
-
-/** Explains why a file that replaced others cannot be continued. */
-function explainLoss(name: string, position: FeedPosition | null): string {
-  const which = position === null ? 'and not applied by now' : `applied to its line ${position.line}`
-  return (
-    `they are of a file that stood at ${name} before, ${which}, which is no longer there. Apply the ` +
-    'files that stood there since, the oldest first, by npm run ingest, and start the gateway anew: what is known is skipped'
-  )
 }

@@ -39,6 +39,15 @@ export interface PathWatcher {
   onGzipEnd(): void
 }
 
+/** A path at which files replace each other. */
+export interface FollowedPath {
+  readonly name: string
+  /** Time at which it was read to its end last before this run, in Unix seconds; null where it never was. */
+  readonly readUntil: number | null
+  readonly signal: AbortSignal
+  readonly watcher: PathWatcher | undefined
+}
+
 /** Options of {@link growingFile}. */
 export interface GrowingFileOptions {
   readonly handle: FileHandle

@@ -39,6 +39,8 @@ interface SourceBase {
   readonly start: LineStart
   /** The stored position that `start` continues from, up to which the feed must be applied; absent at its beginning. */
   readonly startsAfter?: FeedPosition
+  /** Whether what was applied is in it as it was then; absent where that cannot change. */
+  readonly holdsApplied?: boolean
   /**
    * Reopens the source for a database that lacks facts that were applied; absent where a source can be read only once.
    * A followed file reopens the file before it where the position belongs to that.
@@ -102,7 +104,7 @@ async function wholeFile(
   progress: Progress | null,
 ): Promise<ByteSource> {
   const isPlain = stored !== null && !(await isGzipFile(handle))
-  const from = isPlain ? await startOf(handle, stored) : atBeginning()
+  const from = isPlain ? await startOf(handle, stored) : { ...atBeginning(), holdsApplied: stored !== null }
   const { byte } = from.start
   const read = Object.assign(progress ?? noProgress((await handle.stat()).size), {
     bytesRead: byte,

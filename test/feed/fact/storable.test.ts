@@ -16,9 +16,9 @@ import { apply, event, mark, midnight, opened, position, strategy, vaultA } from
 const usd = [usdDigits, usdScale]
 const fine = [fineDigits, fineScale]
 const price = [60, 18]
-/** Sums over the vaults of a strategy, of amounts and of amounts times growth: room for 100 and for 10^22 of the greatest. */
+/** Sums over the vaults of a strategy, of amounts and of amounts times growth: room for 10^12 and for 10^22 of the greatest. */
 const sums: Readonly<Record<string, readonly number[]>> = {
-  'strategy_day.change_usd': [usdDigits + 2, usdScale],
+  'strategy_day.change_usd': [usdDigits + 12, usdScale],
   'strategy_day.gain_usd': [usdDigits + fineDigits + 22, fineScale + usdScale],
 }
 

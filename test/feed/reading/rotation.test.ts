@@ -335,6 +335,25 @@ describe('a feed that is followed stops, and says why,', () => {
     expect(await following.reason()).toBeNull()
   })
 
+  test.each(['still beside it', 'removed'])(
+    'but not where the new file begins like that file, which is %s',
+    async (which) => {
+      const following = follow()
+      await becomes('100')
+      await appendFile(feed, lineOf(first))
+      await becomes('101')
+      await rename(feed, old)
+      await writeFile(feed, feedText([...start, second]))
+      await becomes('102')
+      if (which === 'removed') await rm(old)
+      await fallBackTo(start)
+      await appendFile(feed, lineOf(third))
+      await becomes('103')
+      expect(await database.prisma.equityPoint.count()).toBe(4)
+      expect(await following.reason()).toBeNull()
+    },
+  )
+
   test('but not where the database falls back to where the gateway started', async () => {
     await ingest({ database, source: await fileSource(feed) })
     await rename(feed, old)
@@ -394,6 +413,36 @@ describe('a feed that was rotated or changed while no gateway followed it', () =
     await becomes('104')
     expect(await points()).toBe(5)
     expect(await position()).toMatchObject(endOf([fourth]))
+  })
+
+  test.each([
+    ['renamed', (file: string) => `${file}.1`, String],
+    ['gzipped', (file: string) => `${file}.1.gz`, (text: string) => gzipSync(text)],
+  ])('goes on in the old file, %s, where the new one begins like it', async (_way, named, packed) => {
+    await applyAll()
+    await rm(feed)
+    await writeFile(named(feed), packed(feedText([...start, first, second])))
+    await writeFile(feed, feedText([...start, third]))
+    const following = follow()
+    await becomes('103')
+    expect(await points()).toBe(4)
+    await following.stop()
+    await appendFile(feed, lineOf(fourth))
+    const again = follow()
+    await becomes('104')
+    expect(again.text()).toBe('')
+  })
+
+  test('goes on in the oldest of several files that begin alike', async () => {
+    await applyAll()
+    await rename(feed, `${feed}.3`)
+    await appendFile(`${feed}.3`, lineOf(first))
+    await writeFile(`${feed}.2`, feedText([...start, second]))
+    await writeFile(`${feed}.1`, lineOf(third))
+    await writeFile(feed, feedText([...start, fourth]))
+    follow()
+    await becomes('104')
+    expect(await points()).toBe(5)
   })
 
   test('goes on in the old file where there is no new one yet', async () => {

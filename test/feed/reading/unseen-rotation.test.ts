@@ -101,6 +101,19 @@ describe('a file that stood at the path between two looks is read', () => {
     expect(await points()).toBe(4)
   })
 
+  test.each([
+    ['', String],
+    [', and is gzipped', (text: string) => gzipSync(text)],
+  ])('where it begins with all that the file before it has%s', async (gzipped, packed) => {
+    await follow()
+    await becomes('100')
+    await link(feed, `${feed}.2`)
+    await writeFile(`${feed}.1${gzipped === '' ? '' : '.gz'}`, packed(feedText([...start, first])))
+    await replaceBy(lineOf(second))
+    await becomes('102')
+    expect(await points()).toBe(4)
+  })
+
   test('where the file before it was removed by the same rotation', async () => {
     await follow()
     await becomes('100')

@@ -1,5 +1,5 @@
 import type { FileHandle } from 'node:fs/promises'
-import { containsPosition } from '../file-position.ts'
+import { containsPosition, extendsBeyond } from '../file-position.ts'
 import type { PathWatcher } from '../growing-file.ts'
 import type { PrefixDigest } from '../prefix-digest.ts'
 import { fileVersion, isSameFile } from './file-identity.ts'
@@ -33,8 +33,8 @@ export async function openMissed(options: MissedFilesOptions): Promise<readonly 
   const wasRead = async (one: FileHandle): Promise<boolean> =>
     (await isSameFile(one, handle)) ||
     finished.has(await fileVersion(one)) ||
-    // A compressed copy, in place of the file itself.
-    (end.byte > 0 && (await containsPosition(one, end, signal)))
+    // A compressed copy, in place of the file itself: a file that only begins like it has more.
+    (end.byte > 0 && (await containsPosition(one, end, signal)) && !(await extendsBeyond(one, end, signal)))
   const missed = await openRotated(name, successor, writtenSince(sinceNs, wasRead))
   if (missed.length > 0) watcher?.onRotated(missed.map((each) => each.path))
   return missed.map((each) => each.handle)

@@ -36,6 +36,23 @@ export function fromFile(isFirst: (handle: FileHandle) => Promise<boolean>): Rot
 }
 
 /**
+ * Returns a choice of the oldest file with a number or a date in its name that was written since a time and fulfils a
+ * condition, and of those after it.
+ * @param sinceNs time of change, in nanoseconds, since when they must be readable; null where all count, and none must be
+ */
+export function fromOldest(
+  sinceNs: bigint | null,
+  isFirst: (handle: FileHandle) => Promise<boolean>,
+): RotatedFileChoice {
+  return async (files, demandReadable) => {
+    if (sinceNs !== null) demandReadable(sinceNs)
+    const written = generationsOf(files).filter(({ stats }) => stats.mtimeNs >= (sinceNs ?? 0n))
+    for (const [at, file] of written.entries()) if (await isFirst(file.handle)) return written.slice(at)
+    return []
+  }
+}
+
+/**
  * Returns a choice of the files with a number or a date in their name that were written since a time.
  * @param sinceNs time of change, in nanoseconds
  * @param wasRead tells whether a file was read already, itself or by a copy of it

@@ -1,0 +1,57 @@
+import { describe, expect, test } from 'vitest'
+import {
+  advanceState,
+  CommitsLost,
+  type ExpectedState,
+  mayLose,
+  requireExpectedState,
+} from '../../src/feed/feed-position.ts'
+import { type ParsedLine, parseLineBytes } from '../../src/feed/batch.ts'
+import { mark, midnight, vaultA } from '../support/world.ts'
+
+const position = (line: number) => ({ line, byte: line * 100, fingerprint: `f${line}` })
+const bytes = Buffer.from(JSON.stringify(mark(vaultA, midnight, '1')))
+const parsed: ParsedLine = parseLineBytes({ bytes, length: bytes.length }, undefined)
+const line = { ...parsed, position: position(9) } as never
+
+/** A run after writers side by side have applied all so far. */
+const afterRound: ExpectedState = {
+  startsAfter: undefined,
+  seen: position(8),
+  handled: [],
+  newest: [],
+  version: '5.ab',
+}
+const after = (status: 'applied' | 'skipped' | 'rejected') =>
+  advanceState(afterRound, position(9), [line], [{ status, kind: 'mark' } as never])
+
+async function isAccepted(expected: ExpectedState, known: boolean, commit: boolean): Promise<boolean> {
+  try {
+    await requireExpectedState(expected, {
+      ...{ stored: position(3), position: position(10) },
+      areKnown: () => Promise.resolve(known),
+      hasCommit: () => Promise.resolve(commit),
+    })
+    return true
+  } catch (error) {
+    expect(error).toBeInstanceOf(CommitsLost)
+    return false
+  }
+}
+
+describe('the commits of writers side by side are proved', () => {
+  test.each([
+    ['by the last of them', afterRound],
+    ['by it and the lines behind it, which brought nothing new', after('skipped')],
+    ['by it, behind bad lines', after('rejected')],
+  ])('%s', async (_how, expected) => {
+    expect(mayLose(expected)).toBe(true)
+    expect(await isAccepted(expected, true, true)).toBe(true)
+    expect(await isAccepted(expected, true, false)).toBe(false)
+  })
+
+  test('by new facts of a later commit, when its own is forgotten', async () => {
+    expect(await isAccepted(after('applied'), true, false)).toBe(true)
+    expect(await isAccepted(after('applied'), false, true)).toBe(false)
+  })
+})
