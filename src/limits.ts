@@ -39,10 +39,14 @@ export const defaultQueryLimits = {
   depth: 16,
   /** An alias repeats a field: a page that compares 50 vaults has 50. */
   aliases: 50,
+  /** An alias is written with each item of a list. Generated ones have up to about 60. */
+  aliasCharacters: 100,
   /** Each is evaluated; clients use a few of @skip and @include. */
   directives: 50,
   /** Fields of a response, about 1.5 MB of JSON. The most expensive single list, 2,000 points, costs 14,000. */
   cost: 50_000,
+  /** Characters of the data of a response: about five times those of the most expensive query. */
+  responseCharacters: 10_000_000,
 } as const
 
 export type QueryLimits = Readonly<Record<keyof typeof defaultQueryLimits, number>>
@@ -53,6 +57,10 @@ export const readCost = 100
 export const filterCosts = { list: 300, count: 2_000 } as const
 /** Cost of looking up one object by its address or id: a statement, which all lookups of one type share. */
 export const lookupCost = 20
+/** Cost of a text of up to 10,000 characters besides that of its field: a usual one has as many as five fields or ten. */
+export const proseCost = 5
+/** Characters of an alias that cost as much as a field: the length of a usual field with its value. */
+export const aliasCharactersOfCost = 32
 /** Costs of preparation by CPU time: 1,000 tokens take 15 to 30 ms, 64 KB of JSON 2 ms, 1,000 addresses 1,000 hashes. */
 export const preparationCosts = { token: 10, bodyByte: 1 / 64, variableValue: 10 } as const
 

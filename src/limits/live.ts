@@ -12,11 +12,13 @@ export const liveLimits = {
   pushFactor: 10, // Minimum time between two pushes, in times of the last evaluation: slow ones take a tenth of it.
   pushMilliseconds: 250, // Minimum time between two pushes of one state: four a second are a smooth display.
   unsentBytes: 65_536, // Bytes that a client has not read, beyond which nothing is written: one read of a socket.
+  unsentInAll: 64 * 1024 * 1024, // Such bytes of all streams: beyond it those that hold the most are closed.
   stallSeconds: 30, // Time to read them, or the end: a client that takes longer has gone, or should poll.
   heartbeatSeconds: 15, // Proxies close connections that are silent for 30 to 60 s.
   lifeSeconds: 3_600, // Then a client reconnects, so that load spreads over the gateways; plus or minus a tenth.
   retrySeconds: 4, // Mean time after which clients reconnect, at random: not all at once.
   characters: 8_192, // A subscription with its variables, which is kept as long as its stream.
+  responseCharacters: 500_000, // Characters of one event's data: five times the most expensive subscription.
   ledgerRows: 500, // Rows of the ledger in one read: about 150 KB.
   ledgerReads: 4, // Streams that read old rows at once: each holds a page of them until its client has taken it.
   ledgerWindow: 2_000, // Newest commits and rows that are in memory: most streams read no others.
@@ -24,5 +26,6 @@ export const liveLimits = {
   slice: 500, // Sockets that are written in one event-loop iteration: 10 ms.
   sliceMilliseconds: 10, // Time of one iteration for that, if fewer take as long.
   rowsAtOnce: 32, // Rows of one stream that are made at once, so that their reads share statements.
+  rowBytesAtOnce: 262_144, // Bytes of these, by the longest row before: fewer rows are made at once where they are long.
 } as const
 export type LiveLimits = Readonly<Record<keyof typeof liveLimits, number>>

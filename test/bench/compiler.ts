@@ -38,7 +38,7 @@ const own: Contestant = {
     const { coerced } = operation === undefined ? {} : operation.coerce(variables)
     const compiled = coerced === undefined ? null : operation?.compiledFor(coerced)
     if (compiled == null || coerced === undefined) return null
-    return async (context) => `{"data":${(await compiled.run(undefined, context, coerced)).text}}`
+    return async (context) => `{"data":${(await compiled.run(undefined, context, coerced, Infinity)).text}}`
   },
 }
 

@@ -12,7 +12,7 @@ import { mostValidationErrors, operationCacheLimits, type QueryLimits } from '..
 import { conditionsOf } from './conditions.ts'
 import { pricing } from './cost/query-cost.ts'
 import { PreparedOperation } from './prepared-operation.ts'
-import { checkRepeats, checkSize, checkText } from './query-limits.ts'
+import { checkFields, checkSize, checkText } from './query-limits.ts'
 
 /** A document after parsing and validation, with an operation prepared for each definition in it. */
 export class PreparedDocument {
@@ -103,12 +103,13 @@ export class OperationCache {
     const prepared = new PreparedDocument(text, document, [], operations)
     const conditions = conditionsOf(document)
     const price = pricing(this.#schema, document)
+    const given = { schema: this.#schema, limits: this.#limits }
     for (const node of document.definitions) {
       if (node.kind !== Kind.OPERATION_DEFINITION) continue
       const onCompiled = (): void => this.#weigh(prepared)
       const { size, cost } = price(node)
       const checked = { size, cost, sizeError: checkSize(size, this.#limits) }
-      operations.push(new PreparedOperation(this.#schema, document, node, conditions, checked, onCompiled))
+      operations.push(new PreparedOperation(given, document, node, conditions, checked, onCompiled))
     }
     return prepared
   }
@@ -147,7 +148,7 @@ function parsed(text: string): DocumentNode | GraphQLError {
  * along them.
  */
 function validated(schema: GraphQLSchema, document: DocumentNode, limits: QueryLimits): readonly GraphQLError[] {
-  const tooMany = checkRepeats(document, limits)
+  const tooMany = checkFields(document, limits)
   if (tooMany !== null) return [tooMany]
   const cycles = validate(schema, document, [NoFragmentCyclesRule], { maxErrors: 1 })
   if (cycles.length > 0) return cycles.slice(0, 1)

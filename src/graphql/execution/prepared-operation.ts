@@ -11,13 +11,17 @@ import {
   type VariableDefinitionNode,
 } from 'graphql'
 import type { Cancellation } from '../../database/cancellation.ts'
-import { operationCacheLimits } from '../../limits.ts'
+import { operationCacheLimits, type QueryLimits } from '../../limits.ts'
+import { liveLimits } from '../../limits/live.ts'
 import { type Conditional, fieldCollector } from './compiler/collect-fields.ts'
 import { compileOperation, type BodySelection } from './compiler/compile-operation.ts'
+import { TooLong } from './compiler/compiled-run.ts'
+import { lengthOfText } from './compiler/json-text.ts'
 import type { CompiledOperation } from './compiler/output-writer.ts'
 import { includes, nullableConditions } from './conditions.ts'
 import type { Context } from './context.ts'
 import type { OperationPrice, QueryCost, QuerySize } from './cost/query-cost.ts'
+import { tooLongResponse } from './query-limits.ts'
 
 type Variables = Readonly<Record<string, unknown>>
 
@@ -27,7 +31,7 @@ export interface RunParams {
   readonly variables?: Variables | null | undefined
   /** The selection of the data whose JSON text is returned by itself. */
   readonly body?: BodySelection
-  /** The event of a subscription, which is run once for each. */
+  /** The event of a subscription, which is run once for each; its response may have fewer characters. */
   readonly event?: { readonly value: unknown } | undefined
 }
 
@@ -56,6 +60,7 @@ export class PreparedOperation {
   /** Error of the limit on depth, aliases or directives that the operation exceeds, if any. */
   readonly sizeError: GraphQLError | null
   readonly #schema: GraphQLSchema
+  readonly #limits: QueryLimits
   readonly size: QuerySize
   readonly #cost: OperationPrice['cost']
   /** Names of the variables of @skip and @include; null if graphql-js must evaluate a directive. */
@@ -72,7 +77,7 @@ export class PreparedOperation {
    * @param onCompiled called after each variant that is compiled, when `compiledFields` has grown
    */
   constructor(
-    schema: GraphQLSchema,
+    { schema, limits }: { readonly schema: GraphQLSchema; readonly limits: QueryLimits },
     document: DocumentNode,
     definition: OperationDefinitionNode,
     conditions: readonly string[] | null,
@@ -80,6 +85,7 @@ export class PreparedOperation {
     onCompiled: () => void,
   ) {
     this.#schema = schema
+    this.#limits = limits
     this.document = document
     this.definition = definition
     this.size = size
@@ -138,7 +144,8 @@ export class PreparedOperation {
 
   /**
    * Runs the compiled operation; if it fails, graphql-js executes the operation, with the values that loaders have
-   * already read. A cancelled operation fails at once. The data is a `JsonText` if the compiled operation ran.
+   * already read. A cancelled operation fails at once. The data is a `JsonText` if the compiled operation ran; a response
+   * that is too long is an error alone.
    */
   async run(
     coerced: Variables,
@@ -148,12 +155,15 @@ export class PreparedOperation {
     onFallback: OnFallback | undefined,
   ): Promise<ExecutionResult> {
     const compiled = this.compiledFor(coerced, body)
+    const { responseCharacters } = this.#limits
+    const most = event === undefined ? responseCharacters : Math.min(responseCharacters, liveLimits.responseCharacters)
     if (compiled !== null) {
       try {
-        const data: object = await compiled.run(event?.value, contextValue, coerced)
+        const data: object = await compiled.run(event?.value, contextValue, coerced, most)
         return { data: data as Record<string, unknown> }
       } catch (error) {
         if (signal?.aborted === true) throw error
+        if (error instanceof TooLong) return { errors: [tooLongResponse(error.characters, most)] }
         // graphql-js implements GraphQL's rules on nulls, errors and their order.
       }
     }
@@ -164,7 +174,8 @@ export class PreparedOperation {
     // graphql-js cannot write the body of a REST response; only its errors are of use there.
     if (compiled !== null && body !== undefined && result.errors === undefined)
       throw new Error('An operation failed compiled, and succeeded in graphql-js.')
-    return result
+    const length = lengthOfText(result.data, most)
+    return length > most ? { errors: [tooLongResponse(length, most)] } : result
   }
 
   /** Number of fields of all compiled variants. */

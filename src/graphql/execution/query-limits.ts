@@ -1,5 +1,6 @@
 import {
   type DocumentNode,
+  type FieldNode,
   type FragmentDefinitionNode,
   GraphQLError,
   Kind,
@@ -23,8 +24,10 @@ const inWords: Record<Bound, string> = {
   variableValues: 'values rich in its variables',
   depth: 'levels deep',
   aliases: 'aliases in number',
+  aliasCharacters: 'characters long in an alias',
   directives: 'directives in number',
   cost: 'fields in cost (lists count their selection once for each item)',
+  responseCharacters: 'characters long in its response',
 }
 
 /**
@@ -37,11 +40,12 @@ export function checkText(source: string, limits: QueryLimits): GraphQLError | n
 }
 
 /**
- * Checks a document before validation, which compares each pair of fields with the same name in one selection.
+ * Checks the fields of a document before validation, which compares each pair of fields with the same name in one
+ * selection.
  * @returns error of the limit that it exceeds, or null
  */
-export function checkRepeats(document: DocumentNode, limits: QueryLimits): GraphQLError | null {
-  let most = 0
+export function checkFields(document: DocumentNode, limits: QueryLimits): GraphQLError | null {
+  let [most, longest] = [0, 0]
   const fragments = new Map<string, FragmentDefinitionNode>()
   for (const node of document.definitions) {
     if (node.kind === Kind.FRAGMENT_DEFINITION) fragments.set(node.name.value, node)
@@ -52,8 +56,12 @@ export function checkRepeats(document: DocumentNode, limits: QueryLimits): Graph
     names.add(selectionSet)
     most = Math.max(most, names.mostRepeats)
   }
-  visit(document, { OperationDefinition: enter, FragmentDefinition: enter, Field: enter })
-  return over(limits, 'repeats', most)
+  const enterField = (field: FieldNode): void => {
+    longest = Math.max(longest, field.alias?.value.length ?? 0)
+    enter(field)
+  }
+  visit(document, { OperationDefinition: enter, FragmentDefinition: enter, Field: enterField })
+  return over(limits, 'repeats', most) ?? over(limits, 'aliasCharacters', longest)
 }
 
 /** Counts the field names of a selection, including those in its fragments, each fragment once. */
@@ -89,6 +97,12 @@ class Names {
 /** Checks the size of an operation, which is independent of variables. */
 export function checkSize({ depth, aliases, directives }: QuerySize, limits: QueryLimits): GraphQLError | null {
   return over(limits, 'depth', depth) ?? over(limits, 'aliases', aliases) ?? over(limits, 'directives', directives)
+}
+
+/** Returns the error of an operation whose response is longer than the limit, which it is written up to. */
+export function tooLongResponse(figure: number, most: number): GraphQLError {
+  const advice = ' It has long texts often: ask for fewer of them, or for some in another query.'
+  return excess({ responseCharacters: most }, 'responseCharacters', figure, advice)
 }
 
 /** Returns the error of an operation whose cost exceeds the limit. */
@@ -129,7 +143,7 @@ function over(limits: QueryLimits, bound: Bound, figure: number): GraphQLError |
   return figure <= limits[bound] ? null : excess(limits, bound, figure)
 }
 
-function excess(limits: QueryLimits, bound: Bound, figure: number, advice = ''): GraphQLError {
+function excess<Of extends Bound>(limits: Pick<QueryLimits, Of>, bound: Of, figure: number, advice = ''): GraphQLError {
   const most = limits[bound]
   return new GraphQLError(`The query is ${figure} ${inWords[bound]}; at most ${most} are answered.${advice}`, {
     extensions: { code: 'QUERY_OVER_BOUND', bound, figure, most, http: { status: 400 } },

@@ -6,10 +6,10 @@ import type { Executor } from '../../graphql/execution/executor.ts'
 import { admissionLimits, preparationCosts } from '../../limits.ts'
 import type { Answer } from '../../rest/problem.ts'
 import type { Exchange } from '../middleware.ts'
-import { inOrderOfQuality, prefersHtml } from '../middleware/content-negotiation.ts'
+import { inOrderOfQuality } from '../middleware/content-negotiation.ts'
 import type { Respond } from '../produce.ts'
 import { exampleAddress, graphiqlOptions, graphiqlPage } from './graphiql.ts'
-import { graphqlPath } from './path.ts'
+import { graphqlPath, isGraphiqlPage } from './path.ts'
 import { executorPlugin, type GatewayContext, resultPlugin, syntaxPlugin } from './plugins.ts'
 import { type JsonPost, parseJsonPost, runJsonPost } from './json-post.ts'
 import type { PersistedOperations } from './persisted-operations.ts'
@@ -98,7 +98,7 @@ export function createGraphql(graphqlOptions: GraphqlOptions): Respond {
     const { request } = exchange
     if (request.method === 'POST') return admitted(exchange, context)
     if (request.method !== 'GET') return methodRefused(request.method)
-    if (!prefersHtml(request.header('accept'))) return admitted(exchange, context)
+    if (!isGraphiqlPage(request)) return admitted(exchange, context)
     const address = isOpen ? await exampleAddress(executor, context) : null
     return graphiqlPage(graphiqlOptions(request.query, address))
   }

@@ -1,4 +1,4 @@
-import { prefersHtml } from '../middleware/content-negotiation.ts'
+import { acceptsEvents, prefersHtml } from '../middleware/content-negotiation.ts'
 import type { IncomingRequest } from '../incoming-request.ts'
 
 export const graphqlPath = '/graphql'
@@ -8,7 +8,9 @@ export function isGraphql({ path }: Pick<IncomingRequest, 'path'>): boolean {
   return path === graphqlPath
 }
 
-/** Returns whether a browser requests GraphiQL. */
+/** Returns whether a browser requests GraphiQL. What accepts events too gets the result of its operation. */
 export function isGraphiqlPage(request: IncomingRequest): boolean {
-  return isGraphql(request) && request.method === 'GET' && prefersHtml(request.header('accept'))
+  if (!isGraphql(request) || request.method !== 'GET') return false
+  const accept = request.header('accept')
+  return accept !== null && prefersHtml(accept) && !acceptsEvents(accept)
 }

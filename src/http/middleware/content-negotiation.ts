@@ -16,6 +16,11 @@ export function prefersHtml(accept: string | null): boolean {
   return html > 0 && html >= qualityOf(accepted, jsonTypes)
 }
 
+/** Returns whether a client accepts a stream of server-sent events by name, with whatever weight. */
+export function acceptsEvents(accept: string): boolean {
+  return /text\/event-stream/i.test(accept)
+}
+
 /** Returns whether a client accepts CSV by name, with more weight than JSON. */
 export function prefersCsv(accept: string | null): boolean {
   // Most clients don't: their headers need no parsing.

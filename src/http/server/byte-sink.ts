@@ -5,6 +5,8 @@ import type { Socket } from 'node:net'
 export interface ByteSink {
   /** Number of bytes written that the operating system has not accepted yet. */
   readonly unsentBytes: number
+  /** Whether so much is unsent that `onDrain` calls back. */
+  readonly awaitsDrain: boolean
   /** Writes bytes; those of a closed connection are discarded. The buffer is referenced, not copied. */
   write(bytes: Buffer): void
   /** Ends the body after the bytes written, and then closes the connection. */
@@ -44,6 +46,10 @@ class ResponseSink implements ByteSink {
 
   get unsentBytes(): number {
     return this.#target.writableLength
+  }
+
+  get awaitsDrain(): boolean {
+    return this.#target.writableNeedDrain
   }
 
   write(bytes: Buffer): void {
@@ -96,6 +102,7 @@ export function fetchedStream(signal: AbortSignal): {
     get unsentBytes() {
       return 0
     },
+    awaitsDrain: false,
     write: (bytes) => {
       if (!closing.signal.aborted) controller?.enqueue(bytes)
     },

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { connectionLimits } from '../../limits.ts'
-import { senderOfAddress } from '../sender.ts'
+import { networkOf, senderOfAddress } from '../sender.ts'
 
 export interface ConnectionLimitsOptions {
   /** Maximum number of open connections, without streams. */
@@ -37,9 +37,9 @@ export interface AdmittedConnection {
 }
 
 /**
- * Creates the limits on open connections. One IPv4 address, or one IPv6 /64 network, may have half of those that the
- * others leave, so that a few cannot lock out the others; there is no such share behind proxies, because the gateway sees
- * only their addresses.
+ * Creates the limits on open connections. One IPv4 address, one IPv6 /64 network, and one /48 network of these, may have
+ * half of those that the others leave, so that a few cannot lock out the others; there is no such share behind proxies,
+ * because the gateway sees only their addresses.
  */
 export function createConnectionLimits(options: ConnectionLimitsOptions): ConnectionLimits {
   const { most, mostWithStreams = Infinity, isBehindProxies = false, onOpen, onRefused } = options
@@ -47,11 +47,24 @@ export function createConnectionLimits(options: ConnectionLimitsOptions): Connec
   let open = 0
   let streams = 0
 
-  function leave(sender: string): void {
-    const left = (ofSenders.get(sender) ?? 1) - 1
-    if (left === 0) ofSenders.delete(sender)
-    else ofSenders.set(sender, left)
-    open--
+  function count(sender: string, change: number): void {
+    open += change
+    for (const name of [sender, networkOf(sender)]) {
+      if (name === null) continue
+      const of = (ofSenders.get(name) ?? 0) + change
+      if (of === 0) ofSenders.delete(name)
+      else ofSenders.set(name, of)
+    }
+  }
+
+  const leave = (sender: string): void => count(sender, -1)
+
+  /** Tells whether a sender, or a network, may have one more. */
+  function hasShare(name: string | null): boolean {
+    if (name === null) return true
+    const ofName = ofSenders.get(name) ?? 0
+    const left = Math.min(most, mostWithStreams - streams) - (open - ofName)
+    return ofName < (isBehindProxies ? left : Math.ceil(left / 2))
   }
 
   function admitted(sender: string): AdmittedConnection {
@@ -82,14 +95,11 @@ export function createConnectionLimits(options: ConnectionLimitsOptions): Connec
 
     admit(address) {
       const sender = senderOfAddress(address ?? '')
-      const ofSender = ofSenders.get(sender) ?? 0
-      const left = Math.min(most, mostWithStreams - streams) - (open - ofSender)
-      if (ofSender >= (isBehindProxies ? left : Math.ceil(left / 2))) {
+      if (!hasShare(sender) || !hasShare(networkOf(sender))) {
         onRefused?.()
         return null
       }
-      ofSenders.set(sender, ofSender + 1)
-      open++
+      count(sender, 1)
       onOpen?.(open + streams)
       return admitted(sender)
     },

@@ -8,7 +8,9 @@ import { schema } from '../../../src/graphql/schema/schema.ts'
 import { countTokens } from '../../../src/graphql/execution/query-limits.ts'
 import { exampleQueries } from '../../../src/http/graphql/graphiql.ts'
 import { emptyDatabase, type TestDatabase } from '../../support/database.ts'
+import type { FactInput } from '../../../src/feed/fact/fact.ts'
 import { gatewayOn, type TestGateway } from '../../support/gateway.ts'
+import { apply, strategy } from '../../support/world.ts'
 
 const address = `0x${'a1'.repeat(20)}`
 
@@ -47,6 +49,11 @@ describe('the figures of a query', () => {
     ],
     ['{ vaults(where: { venue: null, valueUsd: null }) { totalCount } }', { depth: 2, cost: 100 + 100 }],
     ['{ __typename }', { depth: 1, cost: 1 }],
+    ['{ strategies { description tagline id } }', { cost: 1 + 20 * (6 + 6 + 1) }],
+    [
+      `{ strategies { ${'a'.repeat(31)}: id ${'b'.repeat(32)}: id ${'c'.repeat(100)}: id } }`,
+      { cost: 1 + 20 * (1 + 2 + 4) },
+    ],
     [`{ vault(address: "${address}") { events { totalCount } } }`, { depth: 3, cost: 20 + 100 + 100 }],
     [`{ vault(address: "${address}", at: 1700000000) { status } }`, { depth: 2, cost: 20 + 200 + 1 }],
     [`{ vault(address: "${address}", at: null) { status } }`, { depth: 2, cost: 20 + 1 }],
@@ -155,6 +162,7 @@ describe('a query over HTTP', () => {
     ['depth', `{ vaults(first: 1) { nodes { ${nestedVaults(6)} } } }`],
     ['aliases', `{ strategies { ${Array.from({ length: 51 }, (_, index) => `a${index}: id`).join(' ')} } }`],
     ['directives', `{ strategies { ${'id @skip(if: false) '.repeat(51)} } }`],
+    ['aliasCharacters', `{ strategies { ...f } } fragment f on Strategy { ${'a'.repeat(101)}: id }`],
     ['cost', '{ vaults(first: 200) { nodes { equity(points: 2000) { ts } } } }'],
   ])('over its %s is refused with 400, the bound and its own figure, and reads nothing', async (bound, source) => {
     database.takeStatements()
@@ -190,6 +198,44 @@ describe('a query over HTTP', () => {
     ],
   ])('that costs too much is told what to ask instead: %s', async (source, words) => {
     expect(await messageOf(await gateway.post(source))).toContain(words)
+  })
+
+  describe('with long texts', () => {
+    const description = 'é'.repeat(10_000)
+    const texts = (aliases: number, more = ''): string =>
+      `{ strategies { ${Array.from({ length: aliases }, (_, at) => `a${at}: description`).join(' ')} } ${more} }`
+    let described: TestGateway
+
+    beforeAll(async () => {
+      const one = await emptyDatabase()
+      const strategies = Array.from({ length: 6 }, (_, at) => ({ ...strategy(`s${at}`), description }) as FactInput)
+      await apply(one, strategies)
+      described = gatewayOn(one, { queryBounds: { ...queryBounds, responseCharacters: 1_000_000 } })
+    })
+
+    test('is answered up to a length of its response', async () => {
+      const { status, text } = await described
+        .post(texts(16))
+        .then(async (one) => ({ status: one.status, text: await one.text() }))
+      expect([status, text.length > 960_000]).toEqual([200, true])
+    })
+
+    test.each([
+      ['compiled', ''],
+      ['by graphql-js', '__type(name: "Vault") { name }'],
+      ['by graphql-js after an error', `vault(address: "${address}") { equity(points: 1) { ts } }`],
+    ])('is refused beyond it, %s', async (_how, more) => {
+      const response = await described.post(texts(17, more))
+      const text = await response.text()
+      expect(text.length).toBeLessThan(2_000)
+      const { errors, data } = JSON.parse(text) as { errors: { extensions: object }[]; data?: unknown }
+      expect(data ?? null).toBeNull()
+      expect(errors[0]?.extensions).toMatchObject({
+        code: 'QUERY_OVER_BOUND',
+        bound: 'responseCharacters',
+        most: 1_000_000,
+      })
+    })
   })
 
   test('that costs too much without a list whose length it chooses is told to ask for less', async () => {

@@ -98,17 +98,20 @@ test('a place is taken until the work for its stream has ended, also where the c
   expect(release).toHaveBeenCalled()
 })
 
-test('of what all streams follow together there is a limit', async () => {
-  await begin({ follows: 150 })
+test('of what all streams follow together there is a limit, of which a sender has a share', async () => {
+  await begin({ follows: 200 })
   expect((await follow(ofAll)).status).toBe(200)
   const refused = await follow(ofAll)
   expect([refused.status, refused.headers['retry-after']]).toEqual([503, expect.any(String)])
+  const half = `/live/vaults?vault=${vaults.slice(0, 50).join()}`
+  expect((await follow(half, '10.0.0.2')).status).toBe(200)
+  expect((await follow(half, '10.0.0.3')).status).toBe(503)
   clients[0]?.close()
   await vi.waitFor(async () => expect((await follow(ofAll)).status).toBe(200), 10_000)
 })
 
 test('streams that are pipelined behind another are not begun, and leave nothing where their client goes', async () => {
-  const { server } = await begin({ follows: 150 })
+  const { server } = await begin({ follows: 200 })
   const seq = Number((await currentVersion()).split('.')[0])
   const raw = await rawConnection(server.port)
   const get = (target: string, more = ''): string => `GET ${target} HTTP/1.1\r\nHost: x\r\n${more}\r\n`

@@ -210,5 +210,7 @@ test('a query that accepts only events is answered by one, and its end', async (
   await client.ended
   expect(client.headers['content-type']).toBe('text/event-stream; charset=utf-8')
   expect(client.events.flatMap(({ event }) => event ?? [])).toEqual(['next', 'complete'])
-  expect(client.events[0]?.data).toBe(await (await gateway.post('{ strategies { id } }')).text())
+  const response = await gateway.post('{ strategies { id } }')
+  expect(client.events[0]?.data).toBe(await response.text())
+  expect(client.headers['data-version']).toBe(response.headers.get('data-version'))
 })

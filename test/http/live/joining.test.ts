@@ -4,6 +4,7 @@ import { DataVersions } from '../../../src/http/cache/data-versions.ts'
 import { EncodedResponse } from '../../../src/http/cache/encoded-response.ts'
 import { createFanOut } from '../../../src/http/live/delivery/fan-out.ts'
 import { LiveConnection } from '../../../src/http/live/delivery/live-connection.ts'
+import { UnsentFrames } from '../../../src/http/live/delivery/unsent-frames.ts'
 import { LiveKeys } from '../../../src/http/live/keys/live-keys.ts'
 import type { Evaluation, LiveSource } from '../../../src/http/live/keys/live-source.ts'
 import { type LiveLimits, liveLimits } from '../../../src/limits/live.ts'
@@ -69,9 +70,9 @@ function join(onFrame = nothing): string[] {
     frames.push(bytes.toString())
     onFrame()
   }
-  const sink = { unsentBytes: 0, write }
+  const sink = { unsentBytes: 0, awaitsDrain: false, write }
   const none = { end: nothing, destroy: nothing, onDrain: nothing, onClose: nothing }
-  keys.follow(sourceOf(), new LiveConnection({ ...sink, ...none }, limits))
+  keys.follow(sourceOf(), new LiveConnection({ ...sink, ...none }, limits, 'someone', new UnsentFrames(1)))
   return frames
 }
 

@@ -97,6 +97,23 @@ test('clients that never read are closed and counted, and take little memory', a
   expect(most).toBeLessThan(20 * 1024 * 1024)
 })
 
+test('what all streams hold that is not read is limited: those with the most are closed', async () => {
+  const [clients, unsentInAll] = [12, 8 * bodyBytes]
+  const { port, closed, open, change } = await streaming({ unsentInAll, unsentBytes: 1e9, stallSeconds: 60 })
+  const reader = request(port)
+  reader.resume()
+  for (let count = 1; count < clients; count++) request(port)
+  await vi.waitFor(() => expect(open()).toBe(clients))
+  for (let changes = 0; changes < 60; changes++) {
+    change()
+    await wait(25)
+  }
+  // The last bytes of a frame that all wait for are in memory once.
+  await vi.waitFor(() => expect(closed.length).toBeGreaterThanOrEqual(clients - 2), 10_000)
+  expect(new Set(closed)).toEqual(new Set(['slow']))
+  expect(reader.destroyed).toBe(false)
+})
+
 test('a client that does not read the end of its stream is closed too', async () => {
   const { port, closed, open, change } = await streaming({
     ...{ lifeSeconds: 5, stallSeconds: 0.5, heartbeatSeconds: 0.1, unsentBytes: 1e9 },

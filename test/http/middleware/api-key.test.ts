@@ -110,6 +110,16 @@ describe('with API keys', () => {
     expect(posted.status).toBe(401)
   })
 
+  test.each([
+    ['a query', query],
+    ['a subscription', `/graphql?query=${encodeURIComponent('subscription { strategies { id } }')}`],
+  ])('what accepts HTML and events gets no data of %s without a key', async (_what, path) => {
+    for (const accept of ['text/html, text/event-stream', 'text/html, Text/Event-Stream;q=0.1']) {
+      const { status, headers } = await locked.get(path, { headers: { accept } })
+      expect([status, headers.get('content-type')]).toEqual([401, expect.stringContaining('json')])
+    }
+  })
+
   test('a refusal can be read by a page of another origin', async () => {
     expect((await locked.get('/strategies')).headers.get('access-control-allow-origin')).toBe('*')
   })

@@ -22,3 +22,12 @@ test('many senders may take all of it, and what is given back can be taken again
   budget.giveBack('sender 0', 1)
   expect(budget.take('another', 1)).toBe(true)
 })
+
+test('many senders of one IPv6 network may take half of what the others leave', () => {
+  const budget = new Budget(100)
+  const senders = (network: number): string[] => Array.from({ length: 99 }, (_, at) => `2001:db8:${network}:${at}::/64`)
+  const takenOf = (network: number): number => senders(network).filter((sender) => budget.take(sender, 1)).length
+  expect([takenOf(1), takenOf(2)]).toEqual([50, 25])
+  for (const sender of senders(1).slice(0, 20)) budget.giveBack(sender, 1)
+  expect(takenOf(1)).toBe(8)
+})

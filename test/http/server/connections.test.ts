@@ -97,6 +97,16 @@ describe('connections', () => {
     expect(await figures()).toEqual({ open: 4, refused: 2 })
   })
 
+  test('of one IPv6 network of many senders are half of what the others leave', () => {
+    const limits = createConnectionLimits({ most: 100 })
+    const ofNetwork = (network: number) =>
+      Array.from({ length: 90 }, (_, at) => limits.admit(`2001:db8:${network}:${at}::1`)).filter((one) => one !== null)
+    const [first, second] = [ofNetwork(1), ofNetwork(2)]
+    expect([first.length, second.length]).toEqual([50, 25])
+    for (const one of first.slice(0, 20)) one.leave()
+    expect(ofNetwork(1)).toHaveLength(8)
+  })
+
   test('that close make room for others', async () => {
     const { isAnswered, figures } = await allowing(2)
     for (let times = 1; times <= 3; times++) {

@@ -28,8 +28,8 @@ import {
   onceEach,
   nullable,
   CompiledOperation,
-  type OutputWriter,
 } from './output-writer.ts'
+import type { OutputWriter } from './compiled-run.ts'
 import { enumOf, leafOf } from './json-text.ts'
 
 /** The selection of the data that is the body of a REST response: its JSON text is written by itself. */

@@ -1,5 +1,6 @@
 import type { ExecutionResult, GraphQLEnumType, GraphQLFormattedError, GraphQLLeafType } from 'graphql'
-import { JsonText, type OutputWriter, Unexpected } from './output-writer.ts'
+import type { OutputWriter } from './compiled-run.ts'
+import { JsonText, Unexpected } from './output-writer.ts'
 
 /** A result whose errors may be formatted already. */
 type SentResult = Omit<ExecutionResult, 'errors'> & {
@@ -12,6 +13,21 @@ export function resultText(result: SentResult): string {
   if (!(data instanceof JsonText)) return stringify(result)
   const text = stringify(others)
   return `{"data":${data.text}${text === '{}' ? '' : `,${text.slice(1, -1)}`}}`
+}
+
+/**
+ * Returns the length of the JSON text of a value without its escapes and punctuation, or a part of it that is greater than
+ * `most`.
+ */
+export function lengthOfText(value: unknown, most: number): number {
+  if (typeof value === 'string') return value.length
+  if (typeof value !== 'object' || value === null) return 1
+  let length = 0
+  for (const [key, each] of Object.entries(value)) {
+    length += (Array.isArray(value) ? 0 : key.length) + lengthOfText(each, most - length)
+    if (length > most) break
+  }
+  return length
 }
 
 /** Matches strings that JSON writes without escapes. */

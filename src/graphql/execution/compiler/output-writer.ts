@@ -1,10 +1,5 @@
 import { type FieldNode, getArgumentValues, type GraphQLField } from 'graphql'
-
-/** JSON text, complete or assembled at the end of the run. */
-export type OutputText = string | Pieces
-
-/** Writes the JSON text of a resolved value. */
-export type OutputWriter = (value: unknown, run: CompiledRun) => OutputText
+import { CompiledRun, type OutputText, type OutputWriter, Pieces } from './compiled-run.ts'
 
 /** A compiled field. */
 export interface CompiledField {
@@ -51,74 +46,24 @@ export class CompiledOperation {
   /**
    * Writes the data, with null in place of the body. Rejects at the first failure, from which only graphql-js can
    * derive the response.
+   * @param mostCharacters maximum length of the data
+   * @throws {TooLong} when it is longer
    */
-  async run(rootValue: unknown, context: unknown, variables: CompiledRun['variables']): Promise<JsonText> {
-    const run = new CompiledRun(context, variables)
+  async run(
+    rootValue: unknown,
+    context: unknown,
+    variables: CompiledRun['variables'],
+    mostCharacters: number,
+  ): Promise<JsonText> {
+    const run = new CompiledRun(context, variables, mostCharacters)
     const text = this.write(rootValue, run)
     await run.settled()
+    run.limit(text.length + (run.body?.length ?? 0))
     const json = new JsonText(text.toString(), run.body?.toString() ?? null)
     // References to the run may outlive it.
     run.written.clear()
     run.body = null
     return json
-  }
-}
-
-/** Text in pieces, some of which are written later in the run. */
-class Pieces {
-  #text: string | null = null
-
-  constructor(
-    public pieces: OutputText[],
-    readonly begin: string,
-    readonly separator: string,
-    readonly end: string,
-  ) {}
-
-  /** Returns the whole text. It is assembled once, even if it occurs in many places; its pieces can be collected then. */
-  toString(): string {
-    if (this.#text === null) {
-      this.#text = this.begin + this.pieces.join(this.separator) + this.end
-      this.pieces = []
-    }
-    return this.#text
-  }
-}
-
-/** The state of one run: context, variables, texts written so far and pending promises. */
-export class CompiledRun {
-  /** Texts written in this run, by writer and value. */
-  readonly written = new Map<OutputWriter, Map<unknown, OutputText>>()
-  /** Text of the body. */
-  body: OutputText | null = null
-  #pending = 0
-  #settled: (() => void) | null = null
-  #failed: ((error: unknown) => void) | null = null
-
-  constructor(
-    readonly context: unknown,
-    readonly variables: Readonly<Record<string, unknown>>,
-  ) {}
-
-  /** Adds a piece that is written when its promise resolves. */
-  later(promise: Promise<unknown>, write: OutputWriter, pieces: OutputText[]): void {
-    const place = pieces.push('') - 1
-    this.#pending++
-    promise
-      .then((value) => {
-        pieces[place] = write(value, this)
-        if (--this.#pending === 0) this.#settled?.()
-      })
-      .catch((error: unknown) => this.#failed?.(error))
-  }
-
-  /** Resolves when no promise is pending; rejects with the first failure without waiting for the others. */
-  settled(): Promise<void> | null {
-    if (this.#pending === 0) return null
-    return new Promise((resolve, reject) => {
-      this.#settled = resolve
-      this.#failed = reject
-    })
   }
 }
 
@@ -198,7 +143,7 @@ export function listOf(writeItem: OutputWriter): OutputWriter {
       if (typeof text !== 'string') isWhole = false
       items.push(text)
     }
-    return isWhole ? `[${items.join(',')}]` : new Pieces(items, '[', ',', ']')
+    return isWhole ? run.join(items as string[]) : new Pieces(items, '[', ',', ']')
   }
 }
 

@@ -2,13 +2,23 @@ import {
   type FieldNode,
   getArgumentValues,
   getNullableType,
+  type GraphQLCompositeType,
   type GraphQLField,
+  isIntrospectionType,
   isLeafType,
   isListType,
   SchemaMetaFieldDef,
   TypeMetaFieldDef,
 } from 'graphql'
-import { admissionLimits, assumedLengths, filterCosts, lookupCost, readCost } from '../../../limits.ts'
+import {
+  admissionLimits,
+  aliasCharactersOfCost,
+  assumedLengths,
+  filterCosts,
+  lookupCost,
+  proseCost,
+  readCost,
+} from '../../../limits.ts'
 import { isVaultScopedId } from '../../../domain/identity/global-id.ts'
 import { usesVariables } from '../syntax-tree.ts'
 
@@ -98,6 +108,15 @@ export function ownCost(field: GraphQLField<unknown, unknown>, { countCost }: Pr
   if (field.args.some(({ name }) => lookupArguments.includes(name))) return lookupCost
   return field.args.some(({ name }) => lengthArguments.includes(name)) ? readCost : 1
 }
+
+/** Returns the cost of the text of one selection of a field besides that of a usual one: its alias, and prose in its value. */
+export function textCost({ alias, name }: FieldNode, parent: GraphQLCompositeType): number {
+  const ofAlias = Math.floor((alias?.value.length ?? 0) / aliasCharactersOfCost)
+  return ofAlias + (proseFields.includes(name.value) && !isIntrospectionType(parent) ? proseCost : 0)
+}
+
+/** Fields whose value is a text that facts may give up to 10,000 characters. */
+const proseFields: readonly string[] = ['tagline', 'description', 'reason']
 
 /** Cost of a performance, in reads: it goes through up to ten years of days. */
 const performanceReads = 5

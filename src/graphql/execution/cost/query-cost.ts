@@ -23,6 +23,7 @@ import {
   noPage,
   ownCost,
   type PricedPage,
+  textCost,
 } from './field-cost.ts'
 
 /** Size of an operation, independent of its variables. */
@@ -172,12 +173,13 @@ class Pricer {
     const type = getNamedType(field.type)
     const inner = node.selectionSet && isCompositeType(type) ? this.selection(node.selectionSet, type) : nothing
     const priced = givenArguments(field, node)
+    const ofText = textCost(node, parent)
     const cost: CostFunction = (computation, page) => {
       const { asked, each, ofArguments } = fieldCost(node, priced, inner, computation)
       const length = lengthOf(field, asked, page.length)
       const label = asked === null ? [] : [`${field.name}(${asked.argument}: ${asked.length})`]
       return {
-        cost: ownCost(field, page) + ofArguments + length * each.cost,
+        cost: ownCost(field, page) + ofText + ofArguments + length * each.cost,
         mostExpensive: [...label, ...each.mostExpensive],
       }
     }

@@ -1,5 +1,6 @@
 import type { LiveLimits } from '../../../limits/live.ts'
 import type { ByteSink } from '../../server/byte-sink.ts'
+import type { SlowStream, UnsentFrames } from './unsent-frames.ts'
 
 /**
  * Why a stream was closed: its client left or its work ended, it did not read, it reached its age, or the process stops.
@@ -13,13 +14,16 @@ export interface Resumable {
 }
 
 /** One open stream, with backpressure: the bytes that its client has not read are limited. */
-export class LiveConnection {
+export class LiveConnection implements SlowStream {
   /** Whether the client was told that its data may be out of date, and nothing newer since. */
   isToldStale = false
   /** Overrides the heartbeat, such as by one with the newest position of a ledger. */
   heartbeatFrame: (() => Buffer | null) | null = null
   readonly #sink: ByteSink
   readonly #limits: LiveLimits
+  readonly #unsent: UnsentFrames
+  /** Frames that are counted as unread. */
+  #held: Buffer[] = []
   /** When the stream ends, in milliseconds of the monotonic clock. */
   readonly #endsAt: number
   #stalledAt: number | null = null
@@ -31,10 +35,21 @@ export class LiveConnection {
   /** Work that continues when the client has read everything; null if there is none. */
   #waiting: Set<Resumable> | null = null
 
-  constructor(sink: ByteSink, limits: LiveLimits) {
+  /**
+   * @param sender its client, among which limits are shared
+   * @param unsent counts what clients have not read
+   */
+  constructor(
+    sink: ByteSink,
+    limits: LiveLimits,
+    readonly sender: string,
+    unsent: UnsentFrames,
+  ) {
     this.#sink = sink
+    this.#unsent = unsent
     this.#limits = limits
     sink.onClose(() => {
+      this.#release()
       for (const closed of this.#closed.splice(0)) closed(this.#reason)
     })
     this.#endsAt = performance.now() + limits.lifeSeconds * 1000 * (0.9 + 0.2 * Math.random())
@@ -66,18 +81,18 @@ export class LiveConnection {
 
   /** Writes a frame; callers check `isFull` first. */
   write(frame: Buffer): void {
-    this.#sink.write(frame)
+    this.#send(frame)
   }
 
   /** Tells the client that its data may be out of date, unless it was told so since the newest data that it has. */
   tellStale(frame: Buffer): void {
     if (this.isToldStale || this.isFull) return
     this.isToldStale = true
-    this.#sink.write(frame)
+    this.#send(frame)
   }
 
   heartbeat(shared: Buffer): void {
-    if (!this.isFull) this.#sink.write(this.heartbeatFrame?.() ?? shared)
+    if (!this.isFull) this.#send(this.heartbeatFrame?.() ?? shared)
   }
 
   /** Resumes work when the client has read everything, once however often it is called until then. */
@@ -94,13 +109,31 @@ export class LiveConnection {
   end(last: Buffer, reason: CloseReason = 'end'): void {
     this.#reason = reason
     this.#endedAt = performance.now()
-    this.#sink.write(last)
+    this.#send(last)
     this.#sink.end()
   }
 
   /** Closes the connection at once. */
   destroy(reason: CloseReason): void {
     this.#reason = reason
+    this.#release()
     this.#sink.destroy()
+  }
+
+  cut(): void {
+    this.destroy('slow')
+  }
+
+  #send(frame: Buffer): void {
+    this.#sink.write(frame)
+    if (!this.#sink.awaitsDrain) return
+    if (this.#held.length === 0) this.#sink.onDrain(() => this.#release())
+    this.#held.push(frame)
+    this.#unsent.hold(this, frame)
+  }
+
+  #release(): void {
+    this.#unsent.release(this, this.#held)
+    this.#held = []
   }
 }

@@ -4,6 +4,7 @@ import type { ByteSink } from '../../server/byte-sink.ts'
 import type { FanOut } from './fan-out.ts'
 import { type CloseReason, LiveConnection } from './live-connection.ts'
 import { commentFrame, eventFrame } from './server-sent-events.ts'
+import { UnsentFrames } from './unsent-frames.ts'
 
 /** Is told of the streams of a process, for its metrics. */
 export interface LiveObserver {
@@ -46,9 +47,11 @@ export class LiveConnections {
   #places = 0
   #timer: NodeJS.Timeout | undefined
   #isEnded = false
+  readonly #unsent: UnsentFrames
 
   constructor(options: LiveConnectionsOptions) {
     this.#options = options
+    this.#unsent = new UnsentFrames(options.limits.unsentInAll)
   }
 
   /** Takes a place for a sender, or returns the problem of the limit that refuses it. */
@@ -73,7 +76,7 @@ export class LiveConnections {
   /** Opens a stream at its place, which is released when the stream has closed. */
   open(sink: ByteSink, place: Place): LiveConnection {
     const { limits, observer } = this.#options
-    const connection = new LiveConnection(sink, limits)
+    const connection = new LiveConnection(sink, limits, place.sender, this.#unsent)
     this.#open.add(connection)
     observer.onStreams(this.#open.size)
     connection.onClose((reason) => {

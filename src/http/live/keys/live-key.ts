@@ -17,8 +17,8 @@ export interface LiveKeyHost {
   /** Makes the response of a key when its turn has come, and calls its `begin` and `change`. */
   evaluate(key: LiveKey): Promise<TimedEvaluation>
   readonly onDelivery: () => void
-  /** Called with the change of the bytes that a key keeps. */
-  readonly onBytes: (bytes: number) => void
+  /** Called with the change of the bytes that a key keeps, and the sender of the stream for which it was made. */
+  readonly onBytes: (owner: string, bytes: number) => void
 }
 
 /** A response as it was pushed last. */
@@ -62,6 +62,7 @@ export class LiveKey {
   constructor(
     readonly source: LiveSource,
     host: LiveKeyHost,
+    readonly owner: string,
   ) {
     this.#host = host
   }
@@ -143,7 +144,7 @@ export class LiveKey {
   }
 
   #keep(pushed: Pushed | null): void {
-    this.#host.onBytes((pushed?.frame.length ?? 0) - (this.#pushed?.frame.length ?? 0))
+    this.#host.onBytes(this.owner, (pushed?.frame.length ?? 0) - (this.#pushed?.frame.length ?? 0))
     this.#pushed = pushed
   }
 

@@ -1,6 +1,7 @@
 import type { LiveLimits } from '../../../limits/live.ts'
 import type { DataVersions } from '../../cache/data-versions.ts'
 import { TagHistory } from '../../cache/tag-history.ts'
+import { Budget } from '../../server/capacity/budget.ts'
 import type { FanOut } from '../delivery/fan-out.ts'
 import type { LiveConnection } from '../delivery/live-connection.ts'
 import { EvaluationQueue } from './evaluation-queue.ts'
@@ -29,8 +30,10 @@ export class LiveKeys implements LiveKeyHost {
   readonly #keys = new Map<string, LiveKey>()
   readonly #byTag = new Map<string, Set<LiveKey>>()
   readonly #history = new TagHistory()
-  #follows = 0
-  #bytes = 0
+  /** Responses that streams follow. */
+  readonly #follows: Budget
+  /** Bytes of responses that are kept for streams, each counted for the sender that followed it first. */
+  readonly #bytes: Budget
 
   constructor({ limits, fanOut, data, onEvaluation, onDelivery }: LiveKeysOptions) {
     this.limits = limits
@@ -39,6 +42,8 @@ export class LiveKeys implements LiveKeyHost {
     this.#data = data
     this.#onEvaluation = onEvaluation
     this.#queue = new EvaluationQueue(limits)
+    this.#follows = new Budget(limits.follows)
+    this.#bytes = new Budget(limits.keyBytes)
   }
 
   get versionNow(): string | null {
@@ -49,9 +54,9 @@ export class LiveKeys implements LiveKeyHost {
     return this.#data.isListening
   }
 
-  /** Returns whether a stream may follow so many responses more. */
-  hasRoom(follows: number): boolean {
-    return this.#follows + follows <= this.limits.follows
+  /** Returns whether a stream may follow so many responses more: half of what others leave, with its sender's other streams. */
+  hasRoom(sender: string, follows: number): boolean {
+    return this.#follows.hasRoom(sender, follows)
   }
 
   /** Returns whether a stream may begin that needs so many responses. */
@@ -59,9 +64,12 @@ export class LiveKeys implements LiveKeyHost {
     return this.#queue.hasRoom(sender, responses)
   }
 
-  /** Returns whether a result that clients choose may be kept: it is followed already, or there is memory for one more. */
-  hasRoomFor(name: string): boolean {
-    return this.#keys.has(name) || this.#bytes < this.limits.keyBytes
+  /**
+   * Returns whether a result that clients choose may be kept: it is followed already, or the sender's share of the memory
+   * is not full.
+   */
+  hasRoomFor(sender: string, name: string): boolean {
+    return this.#keys.has(name) || this.#bytes.hasRoom(sender, 1)
   }
 
   /** Returns whether a response is followed and up to date, so that another stream gets it at once. */
@@ -69,8 +77,8 @@ export class LiveKeys implements LiveKeyHost {
     return this.#keys.get(name)?.isServed ?? false
   }
 
-  onBytes(bytes: number): void {
-    this.#bytes += bytes
+  onBytes(owner: string, bytes: number): void {
+    this.#bytes.add(owner, bytes)
   }
 
   /**
@@ -107,10 +115,11 @@ export class LiveKeys implements LiveKeyHost {
    * @returns gives it back; further calls have no effect
    */
   reserve(follows: number, connection: LiveConnection): () => void {
+    const { sender } = connection
     let reserved = follows
-    this.#follows += reserved
+    this.#follows.add(sender, reserved)
     const giveBack = (): void => {
-      this.#follows -= reserved
+      this.#follows.giveBack(sender, reserved)
       reserved = 0
     }
     connection.onClose(giveBack)
@@ -119,14 +128,15 @@ export class LiveKeys implements LiveKeyHost {
 
   /** Makes a stream follow a source until it closes. */
   follow(source: LiveSource, connection: LiveConnection): void {
-    const key = this.#keys.get(source.name) ?? new LiveKey(source, this)
+    const { sender } = connection
+    const key = this.#keys.get(source.name) ?? new LiveKey(source, this, sender)
     this.#keys.set(source.name, key)
     const remove = key.add(connection)
-    this.#follows++
+    this.#follows.add(sender, 1)
     if (!this.isListening) connection.tellStale(source.staleFrame)
     connection.onClose(() => {
       remove()
-      this.#follows--
+      this.#follows.giveBack(sender, 1)
       if (!key.isUnused) return
       this.#keys.delete(source.name)
       this.#untag(key)

@@ -36,6 +36,8 @@ export class LedgerFollower implements Follower, Resumable {
   /** Whether there may be more rows since the run began. */
   #isWanted = false
   #isClosed = false
+  /** How many rows are made at once: one, until its length is known. */
+  #rowsAtOnce = 1
   #retry: NodeJS.Timeout | undefined
   readonly #awaited: AwaitedPosition
 
@@ -137,14 +139,17 @@ export class LedgerFollower implements Follower, Resumable {
     const wanted = commits.flatMap((commit) =>
       commit.rows.filter((row) => accepts(filter, row)).map((row) => ({ ...commit, row })),
     )
-    for (let at = 0; at < wanted.length; at += liveLimits.rowsAtOnce) {
+    let some: typeof wanted
+    for (let at = 0; at < wanted.length; at += some.length) {
       // Other streams take their turn in between.
       if (at > 0) await setImmediate()
-      const some = wanted.slice(at, at + liveLimits.rowsAtOnce)
+      some = wanted.slice(at, at + this.#rowsAtOnce)
       const framed = await Promise.all(
         some.map(async (each) => ({ ...each, frame: await frames.of(each.row, format) })),
       )
       if (this.#isClosed) return false
+      const longest = Math.max(1, ...framed.map(({ frame }) => frame.length))
+      this.#rowsAtOnce = Math.max(1, Math.min(liveLimits.rowsAtOnce, Math.floor(liveLimits.rowBytesAtOnce / longest)))
       for (const { seq, version, row, frame } of framed) {
         if (connection.isFull) return true
         connection.write(frame)

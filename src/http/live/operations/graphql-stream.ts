@@ -7,8 +7,9 @@ import { acceptedMediaType } from '../../graphql/json-post.ts'
 import { graphqlPath } from '../../graphql/path.ts'
 import type { PersistedOperations } from '../../graphql/persisted-operations.ts'
 import type { Exchange, Handler, Middleware, Reply } from '../../middleware.ts'
+import { acceptsEvents } from '../../middleware/content-negotiation.ts'
 import type { LiveConnections } from '../delivery/live-connections.ts'
-import { commentFrame, eventFrame, eventStreamHeaders, eventStreamType } from '../delivery/server-sent-events.ts'
+import { commentFrame, eventFrame, eventStreamHeaders } from '../delivery/server-sent-events.ts'
 import { StreamedResponse } from '../delivery/streamed-response.ts'
 import type { Evaluate } from '../keys/evaluate.ts'
 import type { LiveSource } from '../keys/live-source.ts'
@@ -72,7 +73,7 @@ export function graphqlStream(options: GraphqlStreamOptions): Middleware {
   return (next) => async (exchange) => {
     const { request, sender } = exchange
     const accept = request.header('accept')
-    if (accept?.includes(eventStreamType) !== true) return next(exchange)
+    if (accept === null || !acceptsEvents(accept)) return next(exchange)
     const sent = sentOperation(exchange, options.findDocument)
     const pass = (): Reply | Promise<Reply> =>
       acceptedMediaType(accept) === null ? asEvents(exchange, next) : next(exchange)
@@ -109,7 +110,7 @@ function stateStreams({ operations, connections, keys, evaluate, resumptions }: 
     const opening = keys.isServed(key) ? null : keys.open(exchange.sender, isWanted, source.evaluate)
     const [resumption, opened] = await Promise.all([resumptions.begin(exchange), opening])
     if (opened !== null && opened.response.status !== 200) return opened.response
-    if (!keys.hasRoom(1) || !keys.hasRoomFor(key)) return noRoom()
+    if (!keys.hasRoom(exchange.sender, 1) || !keys.hasRoomFor(exchange.sender, key)) return noRoom()
     return new StreamedResponse((sink) => {
       if (sink === null) return place.release()
       const connection = connections.open(sink, place)
@@ -175,7 +176,9 @@ async function asEvents(exchange: Exchange, next: Handler): Promise<Reply> {
     header: (name: string) => (name === 'accept' ? 'application/graphql-response+json' : request.header(name)),
     headerRecord: () => ({ ...request.headerRecord(), accept: 'application/graphql-response+json' }),
   }
-  const response = await next({ ...exchange, request: asJson })
+  const answered = { ...exchange, request: asJson }
+  const response = await next(answered)
+  exchange.stamp = answered.stamp
   if (response instanceof StreamedResponse || response.status !== 200) return response
   return new EncodedResponse({ status: 200, headers: eventStreamHeaders, body: ending(response.bytes) })
 }

@@ -1,15 +1,23 @@
+import { networkOf } from '../../sender.ts'
+
 /**
  * A capacity shared by senders, each of which may take at most half of what the others leave, so that a few cannot lock
- * out the others: one may take a half, a second one then a quarter.
+ * out the others: one may take a half, a second one then a quarter. The same holds for networks of many senders.
  */
 export class Budget {
   readonly most: number
   #taken = 0
-  /** Amount taken by each sender that holds any. */
+  /** Amount taken by each sender that holds any, and by each network of senders. */
   readonly #takenBy = new Map<string, number>()
 
   constructor(most: number) {
     this.most = most
+  }
+
+  /** Tells whether an amount is within a sender's share, and that of its network. */
+  hasRoom(sender: string, amount: number): boolean {
+    const network = networkOf(sender)
+    return this.#isShare(sender, amount) && (network === null || this.#isShare(network, amount))
   }
 
   /**
@@ -17,19 +25,32 @@ export class Budget {
    * @returns false, with nothing taken, if the amount exceeds the sender's share
    */
   take(sender: string, amount: number): boolean {
-    const before = this.#takenBy.get(sender) ?? 0
-    const ofSender = before + amount
-    const left = this.most - (this.#taken - before)
-    if (ofSender > Math.ceil(left / 2)) return false
-    this.#taken += amount
-    this.#takenBy.set(sender, ofSender)
+    if (!this.hasRoom(sender, amount)) return false
+    this.add(sender, amount)
     return true
   }
 
+  /** Takes an amount for a sender, or gives it back where it is negative, whatever its share is. */
+  add(sender: string, amount: number): void {
+    this.#taken += amount
+    this.#count(sender, amount)
+    const network = networkOf(sender)
+    if (network !== null) this.#count(network, amount)
+  }
+
   giveBack(sender: string, amount: number): void {
-    this.#taken -= amount
-    const ofSender = (this.#takenBy.get(sender) ?? 0) - amount
-    if (ofSender > 0) this.#takenBy.set(sender, ofSender)
-    else this.#takenBy.delete(sender)
+    this.add(sender, -amount)
+  }
+
+  #isShare(name: string, amount: number): boolean {
+    const before = this.#takenBy.get(name) ?? 0
+    const left = this.most - (this.#taken - before)
+    return before + amount <= Math.ceil(left / 2)
+  }
+
+  #count(name: string, amount: number): void {
+    const of = (this.#takenBy.get(name) ?? 0) + amount
+    if (of > 0) this.#takenBy.set(name, of)
+    else this.#takenBy.delete(name)
   }
 }

@@ -249,7 +249,7 @@ async function executeCompiled(args: ExecutionArgs): Promise<ExecutionResult> {
   if (compiled == null || coerced === undefined) return execute(args)
   counts.compiled++
   try {
-    const data: object = await compiled.run(args.rootValue, {}, coerced)
+    const data: object = await compiled.run(args.rootValue, {}, coerced, Infinity)
     return { data: data as Record<string, unknown> }
   } catch {
     return execute(args)

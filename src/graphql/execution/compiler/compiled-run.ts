@@ -1,0 +1,101 @@
+/** JSON text, complete or assembled at the end of the run. */
+export type OutputText = string | Pieces
+
+/** Writes the JSON text of a resolved value. */
+export type OutputWriter = (value: unknown, run: CompiledRun) => OutputText
+
+/** The text of a response is longer than it may be. */
+export class TooLong extends Error {
+  override readonly name = 'TooLong'
+
+  /** @param characters how many there were when it was noticed */
+  constructor(readonly characters: number) {
+    super()
+  }
+}
+
+/** Text in pieces, some of which are written later in the run. */
+export class Pieces {
+  #text: string | null = null
+  #length: number | null = null
+
+  constructor(
+    public pieces: OutputText[],
+    readonly begin: string,
+    readonly separator: string,
+    readonly end: string,
+  ) {}
+
+  /** Length of the whole text, when all pieces are written. */
+  get length(): number {
+    if (this.#length === null) {
+      const separators = this.separator.length * Math.max(0, this.pieces.length - 1)
+      this.#length = this.begin.length + this.end.length + separators + totalLength(this.pieces)
+    }
+    return this.#length
+  }
+
+  /** Returns the whole text. It is assembled once, even if it occurs in many places; its pieces can be collected then. */
+  toString(): string {
+    if (this.#text === null) {
+      this.#text = this.begin + this.pieces.join(this.separator) + this.end
+      this.pieces = []
+    }
+    return this.#text
+  }
+}
+
+function totalLength(texts: readonly OutputText[]): number {
+  return texts.reduce((sum, { length }) => sum + length, 0)
+}
+
+/** The state of one run: context, variables, texts written so far and pending promises. */
+export class CompiledRun {
+  /** Texts written in this run, by writer and value. */
+  readonly written = new Map<OutputWriter, Map<unknown, OutputText>>()
+  /** Text of the body. */
+  body: OutputText | null = null
+  #pending = 0
+  #joined = 0
+  #settled: (() => void) | null = null
+  #failed: ((error: unknown) => void) | null = null
+
+  constructor(
+    readonly context: unknown,
+    readonly variables: Readonly<Record<string, unknown>>,
+    readonly mostCharacters: number,
+  ) {}
+
+  /** @throws {TooLong} when a text of so many characters is longer than the response may be */
+  limit(characters: number): void {
+    if (characters > this.mostCharacters) throw new TooLong(characters)
+  }
+
+  /** Counts the text of a list before it is joined, that of a list in a list once for each. */
+  join(items: readonly string[]): string {
+    this.#joined += totalLength(items)
+    this.limit(this.#joined)
+    return `[${items.join(',')}]`
+  }
+
+  /** Adds a piece that is written when its promise resolves. */
+  later(promise: Promise<unknown>, write: OutputWriter, pieces: OutputText[]): void {
+    const place = pieces.push('') - 1
+    this.#pending++
+    promise
+      .then((value) => {
+        pieces[place] = write(value, this)
+        if (--this.#pending === 0) this.#settled?.()
+      })
+      .catch((error: unknown) => this.#failed?.(error))
+  }
+
+  /** Resolves when no promise is pending; rejects with the first failure without waiting for the others. */
+  settled(): Promise<void> | null {
+    if (this.#pending === 0) return null
+    return new Promise((resolve, reject) => {
+      this.#settled = resolve
+      this.#failed = reject
+    })
+  }
+}

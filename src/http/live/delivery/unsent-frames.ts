@@ -1,0 +1,34 @@
+import { HeldBytes } from '../../server/capacity/held-bytes.ts'
+
+/** A stream that waits for its client to read. */
+export interface SlowStream {
+  /** Closes it, and releases what it holds. */
+  cut(): void
+}
+
+/**
+ * Limits the bytes of frames that the clients of all streams have not read: beyond it, the streams that hold the most are
+ * closed. A frame that many streams wait for counts once, since it is in memory once.
+ */
+export class UnsentFrames {
+  readonly #held = new HeldBytes<SlowStream>()
+
+  constructor(readonly most: number) {}
+
+  get bytes(): number {
+    return this.#held.total
+  }
+
+  hold(stream: SlowStream, frame: Buffer): void {
+    this.#held.hold(stream, frame)
+    let { greatest } = this.#held
+    while (greatest !== null && this.#held.total > this.most) {
+      greatest.cut()
+      greatest = this.#held.greatest
+    }
+  }
+
+  release(stream: SlowStream, frames: readonly Buffer[]): void {
+    for (const frame of frames) this.#held.release(stream, frame)
+  }
+}
