@@ -185,7 +185,10 @@ export const strategy = object('A strategy of the catalogue.', {
     ),
   ),
   sigma: orNull(
-    number('Realised volatility over the same days, as an annualised fraction; null with liveApr.', 0.2616282061612304),
+    number(
+      'Realised volatility over the same days, as an annualised fraction; null with liveApr, and where a day lost everything.',
+      0.2616282061612304,
+    ),
   ),
 })
 

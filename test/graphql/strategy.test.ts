@@ -5,7 +5,7 @@ import { fleet, fleetFacts } from '../support/fleet.ts'
 import { gatewayOn, type TestGateway } from '../support/gateway.ts'
 import { type Connection, connectionPages, pageInfo } from '../support/pages.ts'
 import { errorOf } from '../support/problem.ts'
-import { apply } from '../support/world.ts'
+import { addressOf, apply, deposit, mark, opened, strategy } from '../support/world.ts'
 
 interface Strategy {
   readonly id: string
@@ -135,4 +135,13 @@ describe('the vaults of strategies', () => {
     const error = await errorOf(await gateway.post(list, { first: 0 }))
     expect(error.extensions).toEqual({ code: 'BAD_USER_INPUT', argument: 'first' })
   })
+})
+
+test('the performance of a strategy has complete days alone, also where none is complete yet', async () => {
+  const database = await emptyDatabase()
+  const [vault, hour] = [addressOf(1), 3_600]
+  await apply(database, [strategy('one', 0), opened(vault, 'one', 0), deposit(vault, 10, '5'), mark(vault, hour, '5')])
+  const performance = '{ strategy(id: "one") { performance { since until timeWeightedReturn } } }'
+  const none = { since: null, until: null, timeWeightedReturn: null }
+  expect(await gatewayOn(database).query(performance)).toEqual({ strategy: { performance: none } })
 })

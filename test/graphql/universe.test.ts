@@ -30,6 +30,13 @@ async function pairs(variables: object): Promise<string[]> {
   return universe.pairs.map(({ a, b }) => `${a}/${b}`)
 }
 
+test('a text that no asset can have is refused: half a surrogate pair would match U+FFFD', async () => {
+  for (const text of ['\ud800', 'a\0']) {
+    const response = await gateway.post(source, { venue: text })
+    expect((await errorOf(response)).extensions).toMatchObject({ code: 'BAD_USER_INPUT', argument: 'venue' })
+  }
+})
+
 describe('the universe', () => {
   test("is what the screen let pass, in the screen's order", async () => {
     const { universe } = await gateway.query<{ universe: object }>(`{ universe {

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest'
+import { defaultQueryLimits, type QueryLimits } from '../../src/limits.ts'
 import type { Versioned } from '../../src/database/database.ts'
 import { emptyDatabase, readingBy, type TestDatabase } from '../support/database.ts'
 import { everything, vaultThatIs } from '../support/everything.ts'
@@ -18,6 +19,13 @@ beforeAll(async () => {
   database = await emptyDatabase()
   await apply(database, everything)
   gateway = gatewayOn(database)
+})
+
+test("limits of clients' queries are none of the paths", async () => {
+  const narrow = Object.fromEntries(Object.keys(defaultQueryLimits).map((name) => [name, 1])) as QueryLimits
+  const { get } = gatewayOn(database, { queryBounds: { ...narrow, aliases: 0, directives: 0 } })
+  const longest = [`/vault/${vault}/equity?points=2000`, `/vault/${vault}/events?limit=1000`]
+  for (const path of [...paths, ...longest]) expect([path, (await get(path)).status]).toEqual([path, 200])
 })
 
 describe('a vault', () => {

@@ -30,11 +30,13 @@ const newest: LedgerKey = { block: Number.MAX_SAFE_INTEGER, logIndex: 2_147_483_
 
 /**
  * Returns the SQL of the place of a row in the order of its ledger: the number by which the indexes are ordered, in the same form.
- * It has 42 bits of the block and 21 of the log index; rows beyond those share the last place, and are sorted as they are read.
+ * It has 42 bits of the block and 21 of the log index; rows beyond those share the last place of their block.
  */
 const placeOf = (block: string, logIndex: string): string =>
   `(least(${block}, ${2 ** 42 - 1}) * ${2 ** 21} + least(${logIndex}, ${2 ** 21 - 1}))`
 const place = placeOf('block', 'log_index')
+/** The places from here on are those of the last block and all behind it, which no chain has: they are not in order. */
+const unordered = (2n ** 42n - 1n) * 2n ** 21n
 
 /** The values of a page, each in a subquery, so that the planner does not plan by them. */
 const asked = {
@@ -61,7 +63,8 @@ const bounds = `
     case when newest_block < ${asked.block} then ${newest.logIndex} else ${asked.logIndex} end as from_log_index,
     case when newest_block < ${asked.block} then ${bytesOf(`'${newest.txHash}'`)}
       else ${bytesOf(asked.txHash)} end as from_tx_hash offset 0) start
-  cross join lateral (select case when from_block is not null then ${placeOf('from_block', 'from_log_index')} end as from_place,
+  cross join lateral (select case when from_block is not null
+    then least(${placeOf('from_block', 'from_log_index')}, ${unordered - 1n}) end as from_place,
     case when oldest_block is not null then ${placeOf('oldest_block', '0')} end as oldest_place offset 0) ends`
 
 /*
@@ -71,17 +74,20 @@ const bounds = `
  */
 const newestFirst = `order by block desc, log_index desc, tx_hash desc limit ${asked.limit}`
 const inOrder = `order by ${place} desc fetch first ${asked.limit} rows with ties`
-const onPage = `vault_id = ledger.id and (${place}, 0) <= (from_place, 0) and (${place}, 0) >= (oldest_place, 0)
+const onPage = `vault_id = ledger.id
   and (block, log_index, tx_hash) < (from_block, from_log_index, from_tx_hash) and (block, log_index) >= (oldest_block, 0)
   and case when ts >= ${asked.since} and ts < ${asked.until} then true else false end`
 
-const rowsWhere = (condition: string): string =>
-  `select * from (select * from ledger_row where ${onPage} and ${condition} ${inOrder}) tied ${newestFirst}`
+/** Selects the newest rows of a page, and all that are beyond the order of the indexes. */
+const newestWhere = (condition: string): string => `(select * from ledger_row where ${onPage} and ${condition}
+    and (${place}, 0) <= (from_place, 0) and (${place}, 0) >= (oldest_place, 0) ${inOrder})
+  union all (select * from ledger_row where ${onPage} and ${condition} and (${place}, 0) >= (${unordered}, 0))`
+const rowsWhere = (condition: string): string => `select * from (${newestWhere(condition)}) tied ${newestFirst}`
 const rowsOfAnyType = rowsWhere(`${asked.types} is null`)
 const rowsOfOneType = rowsWhere(`type = (${asked.types})[1]::event_type`)
 /** Reads each type in the order of its own index, and merges them. */
 const rowsOfTypes = `select found.* from unnest(${asked.types}::event_type[]) as wanted(type) cross join lateral (
-    select * from ledger_row where ${onPage} and type = wanted.type ${inOrder}) found ${newestFirst}`
+    ${newestWhere('type = wanted.type')}) found ${newestFirst}`
 
 const { aggregate, decode } = modelCodec<{ '': Tables['ledger_row'] }, LedgerRow>((c) => ({
   vaultAddress: c.key,

@@ -63,7 +63,8 @@ export function wholeDays(since: number, until: number): DayWindow {
  *   volatility from historical data"; Magdon-Ismail and Atiya, "Maximum Drawdown", Risk 17(10), 2004
  */
 export function performanceOf(days: readonly DayGrowth[], asked: DayWindow, newestComplete: number): Performance {
-  const isCut = days.length > maxPerformanceDays
+  // One more than the most is no cut where it is the day before the window.
+  const isCut = days.length > maxPerformanceDays && (days[0]?.day ?? 0) >= asked.firstDay
   const window = isCut ? { ...asked, firstDay: Math.max(asked.firstDay, days[1]?.day ?? 0) } : asked
   const { index, firstDay, lastDay, maxDrawdown } = walk(days, window, newestComplete)
   if (firstDay === null || !Number.isFinite(index)) return none

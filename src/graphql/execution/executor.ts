@@ -88,12 +88,11 @@ export function createExecutor({ schema, limits, admission, runConsistently, onF
   /** Operations of the gateway's own documents by object, which saves the look-up of their text: they are few and stay. */
   const own = new Map<OwnDocument, PreparedOperation>()
 
-  /** @throws if the document is invalid, or exceeds a limit */
+  /** @throws if the document is invalid */
   function prepareOwn(wanted: OwnDocument): PreparedOperation {
     const { operations, errors } = cache.pinned(wanted.document.toString())
     const [operation] = operations
-    const invalid = errors[0] ?? operation?.sizeError
-    if (operation === undefined || invalid != null) throw invalid ?? new Error('The document has no operation.')
+    if (operation === undefined) throw errors[0] ?? new Error('The document has no operation.')
     own.set(wanted, operation)
     return operation
   }
@@ -127,9 +126,7 @@ export function createExecutor({ schema, limits, admission, runConsistently, onF
     params: OperationParams,
     request: RequestContext,
   ): Promise<ExecutionResult> {
-    const price = operation.costOf(coerced)
-    const { cost } = price
-    if (cost > limits.cost) return { errors: [tooExpensive(price, limits)] }
+    const { cost } = operation.costOf(coerced)
     if (operation.definition.operation !== OperationTypeNode.QUERY && params.event === undefined)
       return { errors: [noStream()] }
     // The context is created after admission: an operation that waits holds no loaders.
@@ -155,7 +152,10 @@ export function createExecutor({ schema, limits, admission, runConsistently, onF
 
     async run(prepared, params, request) {
       const checked = await check(prepared, params, request)
-      return 'errors' in checked ? checked : runChecked(checked.operation, checked.coerced, params, request)
+      if ('errors' in checked) return checked
+      const price = checked.operation.costOf(checked.coerced)
+      if (price.cost > limits.cost) return { errors: [tooExpensive(price, limits)] }
+      return runChecked(checked.operation, checked.coerced, params, request)
     },
 
     async runOwn(wanted, variables, request, event) {

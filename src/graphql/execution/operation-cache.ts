@@ -8,7 +8,7 @@ import {
   validate,
 } from 'graphql'
 import { LRUCache } from 'lru-cache'
-import { mostValidationErrors, operationCacheLimits, type QueryLimits } from '../../limits.ts'
+import { defaultQueryLimits, mostValidationErrors, operationCacheLimits, type QueryLimits } from '../../limits.ts'
 import { conditionsOf } from './conditions.ts'
 import { pricing } from './cost/query-cost.ts'
 import { PreparedOperation } from './prepared-operation.ts'
@@ -83,32 +83,35 @@ export class OperationCache {
     return prepared
   }
 
-  /** Returns a document of the gateway's own, which is prepared once and never evicted. */
+  /**
+   * Returns a document of the gateway's own, which is prepared once and never evicted. The limits are those of clients'
+   * documents: an operator may choose any.
+   */
   pinned(text: string): PreparedDocument {
     const known = this.#pinned.get(text)
     if (known !== undefined) return known
-    const prepared = this.#prepare(text)
+    const prepared = this.#prepare(text, unlimited)
     this.#pinned.set(text, prepared)
     return prepared
   }
 
-  #prepare(text: string): PreparedDocument {
-    const tooLong = checkText(text, this.#limits)
+  #prepare(text: string, limits = this.#limits): PreparedDocument {
+    const tooLong = checkText(text, limits)
     if (tooLong !== null) return new PreparedDocument(text, null, [tooLong])
     const document = parsed(text)
     if (document instanceof GraphQLError) return new PreparedDocument(text, null, [document])
-    const errors = validated(this.#schema, document, this.#limits)
+    const errors = validated(this.#schema, document, limits)
     if (errors.length > 0) return new PreparedDocument(text, document, errors)
     const operations: PreparedOperation[] = []
     const prepared = new PreparedDocument(text, document, [], operations)
     const conditions = conditionsOf(document)
     const price = pricing(this.#schema, document)
-    const given = { schema: this.#schema, limits: this.#limits }
+    const given = { schema: this.#schema, limits }
     for (const node of document.definitions) {
       if (node.kind !== Kind.OPERATION_DEFINITION) continue
       const onCompiled = (): void => this.#weigh(prepared)
       const { size, cost } = price(node)
-      const checked = { size, cost, sizeError: checkSize(size, this.#limits) }
+      const checked = { size, cost, sizeError: checkSize(size, limits) }
       operations.push(new PreparedOperation(given, document, node, conditions, checked, onCompiled))
     }
     return prepared
@@ -123,6 +126,8 @@ export class OperationCache {
     }
   }
 }
+
+const unlimited = Object.fromEntries(Object.keys(defaultQueryLimits).map((name) => [name, Infinity])) as QueryLimits
 
 function segmentOf(bytes: number): LRUCache<string, PreparedDocument> {
   return new LRUCache({ maxSize: bytes, sizeCalculation: (prepared) => prepared.bytes })

@@ -46,12 +46,14 @@ export function requireAtMost<Value>(argument: string, values: readonly Value[],
 }
 
 /**
- * Checks a text that is compared with the read model: PostgreSQL does not accept NUL.
+ * Checks a text that is compared with the read model: PostgreSQL does not accept NUL, and half of a surrogate pair would
+ * be sent as U+FFFD.
  * @throws {InvalidArgument} if the text contains one
  */
 export function searchable(argument: string, text: string): string {
-  if (!text.includes('\0')) return text
-  throw new InvalidArgument(argument, 'holds a NUL, which is in no text')
+  if (text.includes('\0')) throw new InvalidArgument(argument, 'holds a NUL, which is in no text')
+  if (!text.isWellFormed()) throw new InvalidArgument(argument, 'holds half of a surrogate pair, which is in no text')
+  return text
 }
 
 /**

@@ -44,11 +44,13 @@ export function pageOf<Node>({
 }: PageSource<Node>): Page<Node> {
   const [isFurther, isBehind] = [rows.length > length || lookedUpTo !== undefined, cursor != null]
   const nodes = rows.slice(0, length)
+  // A row beyond a full page was looked at too, and is on the next one.
+  const isFull = rows.length > length
   return {
     nodes: isBackward ? nodes.reverse() : nodes,
     hasNextPage: isBackward ? isBehind : isFurther,
     hasPreviousPage: isBackward ? isFurther : isBehind,
-    lookedUpTo: lookedUpTo && { node: lookedUpTo, isBackward },
+    lookedUpTo: isFull || lookedUpTo === undefined ? undefined : { node: lookedUpTo, isBackward },
     ...page,
   }
 }

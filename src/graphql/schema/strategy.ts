@@ -45,7 +45,7 @@ const StrategyType = builder.prismaObject('Strategy', {
     sigma: t.exposeFloat('sigma', {
       nullable: true,
       description:
-        'Realised volatility over the same days, as an annualised fraction; null until all 30 have a return.',
+        'Realised volatility over the same days, as an annualised fraction; null until all 30 have a return, and where a day lost everything.',
     }),
   }),
 })

@@ -12,7 +12,7 @@ import type { LedgerRow } from '../../../src/database/read/rows.ts'
 import { type EventType, eventTypes, type LedgerKey, tallyRows } from '../../../src/domain/ledger.ts'
 import type { FactInput } from '../../../src/feed/fact/fact.ts'
 import { fillLedgerTallies } from '../../bench/speed/world.ts'
-import { createDatabase, readingBy, runScript, type TestDatabase } from '../../support/database.ts'
+import { createDatabase, emptyDatabase, readingBy, runScript, type TestDatabase } from '../../support/database.ts'
 import { dump } from '../../support/dump.ts'
 import { touched } from '../../support/explain.ts'
 import { addressOf, apply, event, midnight, opened, strategy } from '../../support/world.ts'
@@ -180,6 +180,48 @@ describe('a page of a ledger with thousands of rows in each of two blocks', () =
     )
   })
 })
+
+test.each([null, ['fee'], ['fee', 'resume']] as (EventType[] | null)[])(
+  'rows beyond the order of the indexes are in their places, page by page, of types %j',
+  async (types) => {
+    const database = await emptyDatabase()
+    const beyond = 2 ** 42
+    const keys: [number, number][] = [
+      ...([
+        [5, 1],
+        [beyond - 2, 2_147_483_647],
+        [beyond - 2, 2_097_151],
+        [beyond - 1, 5],
+        [beyond - 1, 3],
+      ] as const),
+      ...([
+        [beyond, 7],
+        [beyond + 1, 0],
+        [beyond + 1, 2_097_152],
+        [Number.MAX_SAFE_INTEGER, 2],
+      ] as const),
+    ].map(([block, logIndex]) => [block, logIndex])
+    await apply(database, [
+      strategy('one'),
+      opened(long, 'one'),
+      ...keys.map(([block, logIndex], at) => ({
+        ...event(long, midnight + at, { type: 'fee', amountUsd: '1' }),
+        ...{ block, logIndex },
+      })),
+    ])
+    for (const first of [1, 2, 5]) {
+      const found: LedgerRow[] = []
+      for (let after: LedgerKey | null = null; ;) {
+        const rows: LedgerRow[] = await readLedger(database, [long], { ...everything, types, first, after })
+        found.push(...rows.slice(0, first))
+        after = rows[first - 1] ?? null
+        if (rows.length <= first || after === null) break
+      }
+      const expected = keys.toSorted(([a, x], [b, y]) => b - a || y - x)
+      expect(found.map(({ block, logIndex }) => [block, logIndex])).toEqual(expected)
+    }
+  },
+)
 
 describe('the rows of a page', () => {
   let database: TestDatabase

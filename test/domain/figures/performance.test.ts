@@ -1,6 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type DayGrowth, performanceOf, wholeDays } from '../../../src/domain/figures/performance.ts'
+import {
+  type DayGrowth,
+  maxPerformanceDays,
+  performanceOf,
+  wholeDays,
+} from '../../../src/domain/figures/performance.ts'
 
 const all = { firstDay: -1, lastDay: 100_000 }
 
@@ -60,6 +65,16 @@ describe('performance', () => {
     expect(performanceOf(days, window, 5)).toMatchObject({ firstDay: 2, lastDay: 3, volatility: null })
     expect(performanceOf(days, window, 5).timeWeightedReturn).toBeCloseTo(-0.1, 12)
     expect(performanceOf(days, window, 5).maxDrawdown).toBeCloseTo(0.1, 12)
+  })
+
+  test('of as many days as may be read, and the one before them, begins where its window does', () => {
+    const days = daysOf(Array.from({ length: maxPerformanceDays + 10 }, (_, at) => 100 + (at % 3)))
+    const last = days.length - 1
+    const window = { firstDay: 7, lastDay: last }
+    const within = [...days.filter(({ day }) => day === 2), ...days.slice(10)]
+    expect(within).toHaveLength(maxPerformanceDays + 1)
+    expect(performanceOf(within, window, last).firstDay).toBe(7)
+    expect(performanceOf(days.slice(9), window, last).firstDay).toBe(10)
   })
 
   test('is null where there was no value, and where too few days are over', () => {

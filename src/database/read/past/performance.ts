@@ -62,7 +62,7 @@ const daysOfStrategies: Read = {
         select day, before_usd as start_usd, before_usd + change_usd as end_usd,
           case when before_usd > 0 then 1 + gain_usd / before_usd else 1 end as growth
         from (select *, sum(change_usd) over (order by day) - change_usd as before_usd from strategy_day
-          where strategy_id = strategy.id and day <= least($3::integer, figures_day)) summed
+          where strategy_id = strategy.id and day <= least($3::integer, coalesce(figures_day, -1))) summed
         where day >= coalesce((select max(day) from strategy_day
           where strategy_id = strategy.id and day < $2::integer), $2::integer) ${newestDays}) held) found
     where strategy.id = any($1::text[])`,
