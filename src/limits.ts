@@ -55,6 +55,8 @@ export type QueryLimits = Readonly<Record<keyof typeof defaultQueryLimits, numbe
 export const readCost = 100
 /** Costs of a list and of a count by value, pair or venue: by the vaults that are looked at, 3,000 and 100,000 at most. */
 export const filterCosts = { list: 300, count: 2_000 } as const
+/** Rows that are read for a page of vaults of several strategies, a page of each, and cost as much as a field. */
+export const scopeRowsOfCost = 10
 /** Cost of looking up one object by its address or id: a statement, which all lookups of one type share. */
 export const lookupCost = 20
 /** Cost of a text of up to 10,000 characters besides that of its field: a usual one has as many as five fields or ten. */

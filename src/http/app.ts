@@ -1,6 +1,6 @@
 import { createAdmissionControl } from '../graphql/execution/admission/admission-control.ts'
 import { type ConsistentDatabase, createConsistentReads } from '../graphql/execution/consistent-reads.ts'
-import type { FeedProblems, OnBatch, OnStatement, RequestContext } from '../graphql/execution/context.ts'
+import type { FeedProblems, OnBatch, OnStatement } from '../graphql/execution/context.ts'
 import { masked } from '../graphql/execution/errors.ts'
 import { createExecutor, type ExecutorOptions } from '../graphql/execution/executor.ts'
 import type { LedgerLog } from '../graphql/ledger-log.ts'
@@ -12,7 +12,8 @@ import { DataVersions } from './cache/data-versions.ts'
 import { edgeRule } from './cache/edge.ts'
 import { type HeaderList, headerList, outgoing, type OutgoingResponse } from './cache/encoded-response.ts'
 import { createResponseCache, type ResponseCache } from './cache/response-cache.ts'
-import { exampleAddress, graphiqlContents } from './graphql/graphiql.ts'
+import { exampleAddresses } from './graphql/example-address.ts'
+import { graphiqlContents, graphiqlPages } from './graphql/graphiql.ts'
 import { createGraphql, type GraphqlPlugin } from './graphql/handler.ts'
 import { preflight } from './graphql/preflight.ts'
 import { graphqlPath } from './graphql/path.ts'
@@ -103,15 +104,15 @@ export function createApp({ database, apiKeys, trustedProxies, ...options }: App
   const { plugins = [] } = options
   const isOpen = apiKeys.length === 0
   const findDocument = persistedOperations(queryLimits.bytes, options.persistedOperations)
-  const graphql = createGraphql({ executor, schema, admission, plugins, isOpen, findDocument })
+  const graphql = createGraphql({ executor, schema, admission, plugins, findDocument })
   const capacity = createSharedCapacity(limits)
 
   const answerRest = createRest(executor, { keptBy: isOpen ? 'public' : 'private', prefersCsv })
-  const findAddress = (context: RequestContext): Promise<string | null> => exampleAddress(executor, context)
+  const addressNow = exampleAddresses({ executor, isOpen, report: options.report })
   const folders = options.pageFolders ?? noPages
   const explorer = folders.explorer === null ? null : explorerContents(folders.explorer, isOpen)
   const graphiql = folders.graphiql === null ? [] : graphiqlContents(folders.graphiql)
-  const root = rootLinks({ findAddress, isOpen, page: explorer?.page ?? null, report: options.report })
+  const root = rootLinks({ addressNow, isOpen, page: explorer?.page ?? null })
   const pages = new Map([...servedOnce([...apiDocsContents, ...graphiql, ...(explorer?.assets ?? [])]), ...root])
   const awaitVersion = versionWaiter(data, versionAt)
   const produce = producer(limits, capacity, edgeRule(options.edgeSeconds ?? 0, isOpen))
@@ -129,6 +130,7 @@ export function createApp({ database, apiKeys, trustedProxies, ...options }: App
     apiKey(apiKeys, new Set(pages.keys())),
     rateLimit(options.rateLimit),
     preflight(),
+    graphiqlPages(addressNow),
     requestBody(limits),
     ownPaths(pages),
     minDataVersion(awaitVersion),
@@ -163,7 +165,7 @@ export function createApp({ database, apiKeys, trustedProxies, ...options }: App
     }
     const shared = stamp !== null && reply.status === 200 ? stamp.headers : corsHeaders(request.method)
     // The headers of a rate limit are about one sender: an edge would send them to all.
-    const ofSender = reply.isForEdges ? noHeaders : headers
+    const ofSender = reply.isShared ? noHeaders : headers
     return outgoing(request, reply, shared.concat(ofSender, 'x-request-id', trace.id))
   }
 

@@ -10,7 +10,7 @@ import type { DataVersions } from './cache/data-versions.ts'
 import type { LetEdgesKeep } from './cache/edge.ts'
 import { EncodedResponse } from './cache/encoded-response.ts'
 import type { OnLeave, ResponseCache } from './cache/response-cache.ts'
-import { graphqlPath, isGraphiqlPage } from './graphql/path.ts'
+import { graphqlPath } from './graphql/path.ts'
 import type { Exchange, Handler } from './middleware.ts'
 import { prefersCsv } from './middleware/content-negotiation.ts'
 import { lateAnswer, overloaded, refusalOf, refuse } from './refuse.ts'
@@ -61,7 +61,7 @@ function cacheKey({ request, body }: Exchange): string | null {
     const key = method === 'GET' || method === 'HEAD' ? sameAnswerKey(request) : null
     return key !== null && prefersCsv(request.header('accept')) ? `csv ${key}` : key
   }
-  if (body.length > mostBytes || isGraphiqlPage(request)) return null
+  if (body.length > mostBytes) return null
   const types = [request.header('accept') ?? '', request.header('content-type') ?? '']
   // HEAD is refused here, so that its response differs from that of GET.
   if (method === 'GET' && request.query.has('query') && target.includes(persistedName)) return null

@@ -439,7 +439,7 @@ export interface components {
              */
             liveApr: number | null;
             /**
-             * @description Realised volatility over the same days, as an annualised fraction; null with liveApr.
+             * @description Realised volatility over the same days, as an annualised fraction; null with liveApr, and where a day lost everything.
              * @example 0.2616282061612304
              */
             sigma: number | null;

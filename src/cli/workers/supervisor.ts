@@ -52,26 +52,37 @@ export function supervisor({ count, log, onFork }: SupervisorOptions): Superviso
     log.info('A worker starts', { worker: number, pid: worker.process.pid })
     alive.add(worker)
     worker.once('exit', () => alive.delete(worker))
-    // Sending to a worker that has just ended emits an error.
-    worker.on('error', () => undefined)
+    // Sending to a worker that has just ended emits an error. Of one that was not started there is no exit.
+    worker.on('error', () => {
+      if (worker.process.pid === undefined) alive.delete(worker)
+    })
     onFork(worker)
     return worker
   }
 
   /** Replaces a worker whenever it ends: at once, or after a backoff where it keeps failing. */
-  async function keepRunning(number: number, first: Worker): Promise<void> {
+  async function keepRunning(number: number, first: Worker | Error): Promise<void> {
     let failures = 0
     let worker = first
     while (!isStopping()) {
       const started = performance.now()
-      const ended = await endOf(worker)
+      const ended = worker instanceof Error ? unstarted(worker) : await endOf(worker)
       if (isStopping()) return
       failures = performance.now() - started < healthyMilliseconds ? failures + 1 : 0
       const afterMilliseconds = backoff(failures)
-      const facts = { worker: number, pid: worker.process.pid, ...ended, afterMilliseconds }
-      log.error('A worker ended, and is replaced', facts)
+      const pid = worker instanceof Error ? undefined : worker.process.pid
+      log.error('A worker ended, and is replaced', { worker: number, pid, ...ended, afterMilliseconds })
       await wait(afterMilliseconds, undefined, { signal: stopping.signal }).catch(() => undefined)
-      if (!isStopping()) worker = fork(number)
+      if (!isStopping()) worker = tryToFork(number)
+    }
+  }
+
+  /** Starts a worker; returns the error where the operating system cannot, for lack of memory. */
+  function tryToFork(number: number): Worker | Error {
+    try {
+      return fork(number)
+    } catch (error) {
+      return error as Error
     }
   }
 
@@ -88,7 +99,7 @@ export function supervisor({ count, log, onFork }: SupervisorOptions): Superviso
       const first = fork(1)
       const port = await portOf(first)
       running.push(keepRunning(1, first))
-      for (let number = 2; number <= count; number++) running.push(keepRunning(number, fork(number)))
+      for (let number = 2; number <= count; number++) running.push(keepRunning(number, tryToFork(number)))
       return port
     },
 
@@ -109,9 +120,24 @@ export function backoff(failures: number): number {
   return Math.min(minBackoffMilliseconds * 2 ** (failures - 1), maxBackoffMilliseconds)
 }
 
-function endOf(worker: Worker): Promise<{ status: number | null; signal: string | null }> {
+interface End {
+  readonly status: number | null
+  readonly signal: string | null
+  /** Why it could not be started. */
+  readonly error?: string
+}
+
+function unstarted({ message }: Error): End {
+  return { status: null, signal: null, error: message }
+}
+
+/** Resolves when a worker has ended, or could not be started, of which Node tells no exit. */
+function endOf(worker: Worker): Promise<End> {
   return new Promise((resolve) => {
     worker.once('exit', (status: number | null, signal: string | null) => resolve({ status, signal }))
+    worker.process.once('error', (error) => {
+      if (worker.process.pid === undefined) resolve(unstarted(error))
+    })
   })
 }
 

@@ -1,7 +1,7 @@
 import type { Database, Transaction } from '../../database/database.ts'
 import { isConflict } from '../../database/errors.ts'
 import { commitNonce, hasCommit, readLogHead } from '../../database/write/commit-log.ts'
-import { limitLockWait } from '../../database/write/lock-wait.ts'
+import { limitLockWait } from '../../database/write/vaults/lock-wait.ts'
 import { type LineBytes, parseLineBytes } from '../batch.ts'
 import { CommitsLost } from '../feed-position.ts'
 import { loadKnownState } from '../projector/known-state.ts'

@@ -1,5 +1,4 @@
 import type { Answer } from '../../rest/problem.ts'
-import { isGraphiqlPage } from '../graphql/path.ts'
 import type { IncomingRequest } from '../incoming-request.ts'
 import type { DataOrigin } from './encoded-response.ts'
 
@@ -33,5 +32,5 @@ export function edgeRule(seconds: number, isOpen: boolean): LetEdgesKeep | null 
 /** Returns whether a response is a result of a GET request that does not say itself how long it may be kept. */
 function isUnmarkedResult(request: IncomingRequest, { status, cacheControl }: Answer): boolean {
   const isRead = request.method === 'GET' || request.method === 'HEAD'
-  return isRead && status === 200 && cacheControl === undefined && !isGraphiqlPage(request)
+  return isRead && status === 200 && cacheControl === undefined
 }

@@ -43,8 +43,8 @@ export class EncodedResponse {
   readonly etagDigest: string | null
   /** The data that the content was produced from. */
   readonly origin: DataOrigin
-  /** Whether edges may keep the response and send it to other clients. */
-  readonly isForEdges: boolean
+  /** Whether caches may keep the response and send it to other clients. */
+  readonly isShared: boolean
   /** All headers of the uncompressed response. */
   readonly plainHeaders: HeaderList
   readonly #packed: Partial<Record<Encoding, Promise<Buffer>>>
@@ -66,7 +66,7 @@ export class EncodedResponse {
       'accept-encoding',
       ...(isForEdges ? ['min-data-version'] : []),
     ]
-    this.isForEdges = isForEdges
+    this.isShared = isForEdges || cacheControl.startsWith('public')
     this.headers = isTagged ? { ...headers, 'cache-control': cacheControl, vary: varies.join(', ') } : headers
     this.bytes = typeof body === 'string' ? Buffer.from(body) : body
     this.etagDigest = isTagged

@@ -1,16 +1,9 @@
 import path from 'node:path'
 import type { GraphiQLOptions } from 'graphql-yoga'
-import type { Answer } from '../../rest/problem.ts'
-import type { RequestContext } from '../../graphql/execution/context.ts'
-import type { Executor } from '../../graphql/execution/executor.ts'
-import type { OwnDocument } from '../../graphql/execution/executor.ts'
+import { EncodedResponse } from '../cache/encoded-response.ts'
+import type { Middleware, PathStages } from '../middleware.ts'
 import { type Contents, preparedFile } from '../ops/static-content.ts'
-
-const mostValuable: OwnDocument = {
-  document: '{ vaults(first: 1) { nodes { address } } }',
-  path: ['vaults', 'nodes'],
-  wordOf: (name) => name,
-}
+import { graphqlPath, isGraphiqlPage } from './path.ts'
 
 const nobody = '0x0000000000000000000000000000000000000000'
 
@@ -23,8 +16,48 @@ export function graphiqlContents(folder: string): Contents {
   return names.map((name) => [`/graphql/${name}`, () => preparedFile(path.join(folder, name))])
 }
 
+/**
+ * Content security policy of GraphiQL: its editor makes workers of its own script, sets styles, and embeds its font and
+ * images in the style sheet.
+ */
+const policy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data:",
+  "font-src 'self' data:",
+  "connect-src 'self'",
+  "worker-src 'self' blob:",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+/**
+ * Responds with GraphiQL's page to browsers that open /graphql. It is one of two that are kept: with example queries, and
+ * without them for a link with a query, which the page reads itself.
+ * @param addressNow finds the vault of the examples
+ */
+export function graphiqlPages(addressNow: () => Promise<string | null>): PathStages {
+  const linked = graphiqlPage(graphiqlOptions(true, null))
+  let made: { readonly address: string | null; readonly page: EncodedResponse } | null = null
+
+  async function withExamples(): Promise<EncodedResponse> {
+    const address = await addressNow()
+    if (made?.address !== address) made = { address, page: graphiqlPage(graphiqlOptions(false, address)) }
+    return made.page
+  }
+
+  const stage: Middleware = (next) => (exchange) => {
+    const { request } = exchange
+    if (!isGraphiqlPage(request)) return next(exchange)
+    return request.query.has('query') ? linked : withExamples()
+  }
+  return new Map([[graphqlPath, stage]])
+}
+
 /** Returns GraphiQL's page; its script and style sheet are separate, cacheable resources. */
-export function graphiqlPage(options: GraphiQLOptions): Answer {
+function graphiqlPage(options: GraphiQLOptions): EncodedResponse {
   const body = `<!doctype html>
 <html lang="en">
   <head>
@@ -41,14 +74,16 @@ export function graphiqlPage(options: GraphiQLOptions): Answer {
   </body>
 </html>
 `
-  return { status: 200, headers: { 'content-type': 'text/html; charset=utf-8' }, body }
+  const headers = { 'content-type': 'text/html; charset=utf-8', 'content-security-policy': policy, vary: 'accept' }
+  return new EncodedResponse({ status: 200, headers, body })
 }
 
 /**
- * Returns the options of GraphiQL: the query in the link's query string, or else example queries.
+ * Returns the options of GraphiQL, with example queries.
+ * @param isLinked whether the link has a query, which is opened in place of the first example
  * @param address of an existing vault, for which the first example has a result; null uses a placeholder
  */
-export function graphiqlOptions(link: URLSearchParams, address: string | null): GraphiQLOptions {
+function graphiqlOptions(isLinked: boolean, address: string | null): GraphiQLOptions {
   const queries = exampleQueries(address ?? nobody)
   const [first = ''] = queries
   return {
@@ -56,16 +91,9 @@ export function graphiqlOptions(link: URLSearchParams, address: string | null): 
     defaultTabs: queries.map((query) => ({ query })),
     // The page reads the link's query itself; in these options, which become a script, it would allow cross-site
     // scripting.
-    ...(link.has('query') ? {} : { query: first }),
+    ...(isLinked ? {} : { query: first }),
     defaultEditorToolsVisibility: false,
   }
-}
-
-/** Returns the address of the most valuable vault; null if there is none, or the database fails. */
-export async function exampleAddress(executor: Executor, context: RequestContext): Promise<string | null> {
-  const { body } = await executor.runOwn(mostValuable, {}, context)
-  const [vault] = JSON.parse(body ?? '[]') as { address: string }[]
-  return vault?.address ?? null
 }
 
 /**

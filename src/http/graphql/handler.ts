@@ -8,8 +8,7 @@ import type { Answer } from '../../rest/problem.ts'
 import type { Exchange } from '../middleware.ts'
 import { inOrderOfQuality } from '../middleware/content-negotiation.ts'
 import type { Respond } from '../produce.ts'
-import { exampleAddress, graphiqlOptions, graphiqlPage } from './graphiql.ts'
-import { graphqlPath, isGraphiqlPage } from './path.ts'
+import { graphqlPath } from './path.ts'
 import { executorPlugin, type GatewayContext, resultPlugin, syntaxPlugin } from './plugins.ts'
 import { type JsonPost, parseJsonPost, runJsonPost } from './json-post.ts'
 import type { PersistedOperations } from './persisted-operations.ts'
@@ -23,19 +22,15 @@ export interface GraphqlOptions {
   readonly admission: AdmissionControl
   /** Yoga plugins that run in addition to the gateway's own. */
   readonly plugins: readonly GraphqlPlugin[]
-  /**
-   * Whether data needs no API key: only then does GraphiQL's page, which never needs one, contain a vault's address.
-   */
-  readonly isOpen: boolean
   readonly findDocument: PersistedOperations
 }
 
 /** Origin of the requests passed to Yoga, which uses only their path and query. */
 const origin = 'http://gateway'
 
-/** Creates the handler of /graphql: GraphQL over HTTP by Yoga, and GraphiQL for browsers. */
+/** Creates the handler of /graphql: GraphQL over HTTP by Yoga. */
 export function createGraphql(graphqlOptions: GraphqlOptions): Respond {
-  const { schema, executor, admission, plugins, isOpen, findDocument } = graphqlOptions
+  const { schema, executor, admission, plugins, findDocument } = graphqlOptions
   const options: YogaServerOptions<GatewayContext, object> = {
     schema,
     graphqlEndpoint: graphqlPath,
@@ -98,9 +93,7 @@ export function createGraphql(graphqlOptions: GraphqlOptions): Respond {
     const { request } = exchange
     if (request.method === 'POST') return admitted(exchange, context)
     if (request.method !== 'GET') return methodRefused(request.method)
-    if (!isGraphiqlPage(request)) return admitted(exchange, context)
-    const address = isOpen ? await exampleAddress(executor, context) : null
-    return graphiqlPage(graphiqlOptions(request.query, address))
+    return admitted(exchange, context)
   }
 
   // Page and media types are negotiated: intermediate caches must store them separately.

@@ -29,13 +29,20 @@ type MediaType = 'application/json' | 'application/graphql-response+json'
  */
 export function parseJsonPost(request: IncomingRequest, body: Buffer): JsonPost | null {
   const type = request.header('content-type') ?? ''
-  if (request.method !== 'POST' || request.target !== request.path || !jsonType.test(type)) return null
+  if (request.method !== 'POST' || request.target !== request.path || !plainJson.test(type)) return null
   const mediaType = acceptedMediaType(request.header('accept'))
   const params = objectIn(body)
   return mediaType === null || params === null ? null : { params, mediaType }
 }
 
-const jsonType = /^application\/json *(?:; *charset=utf-8)?$/i
+const plainJson = /^application\/json *(?:; *charset=utf-8)?$/i
+
+/** Returns whether a request is a POST of JSON, of any kind that Yoga parses as such. */
+export function isJsonPost(request: IncomingRequest): boolean {
+  return request.method === 'POST' && anyJson.test(request.header('content-type') ?? '')
+}
+
+const anyJson = /^application\/(?:graphql\+)?json *(?:;|$)/i
 
 /**
  * Returns the first accepted media type that results have; a wildcard selects the older type, as GraphQL over HTTP

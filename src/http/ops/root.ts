@@ -1,30 +1,17 @@
-import { Canceller } from '../../database/cancellation.ts'
-import { AdmissionQueueFull } from '../../graphql/execution/admission/admission-control.ts'
-import type { RequestContext } from '../../graphql/execution/context.ts'
-import { probeMilliseconds } from '../../limits.ts'
-import { memoizeBriefly } from '../async/memoize-briefly.ts'
 import { EncodedResponse } from '../cache/encoded-response.ts'
 import { preferredType } from '../middleware/content-negotiation.ts'
-import { withinDeadline } from '../produce.ts'
 import type { PathHandler } from './own-paths.ts'
 import { linksetOf } from './root-links.ts'
 import { rootPage, rootPagePolicy, type RootPageOptions } from './root-page.ts'
 import { answerRead } from './static-content.ts'
 
-/** Seconds that the links may wait for an address; without one they are still useful. */
-const addressSeconds = 1
-
-/** Sender of the lookup, and its request id in the log if it fails: the lookup is shared by all requests. */
-const lookupName = 'root'
-
 export interface RootOptions {
-  /** Finds a vault to link to; null if there is none, or the database does not respond. */
-  readonly findAddress: (context: RequestContext) => Promise<string | null>
-  /** Whether data needs no API key: only then is an address looked up and shown. */
+  /** Finds a vault to link to; null if there is none, or none may be shown. */
+  readonly addressNow: () => Promise<string | null>
+  /** Whether data needs no API key. */
   readonly isOpen: boolean
   /** Makes the page for browsers; null for a page of links. */
   readonly page: (() => Promise<EncodedResponse>) | null
-  readonly report: (error: unknown, requestId: string) => void
 }
 
 const types = ['text/html', 'application/linkset+json', 'application/json'] as const
@@ -32,23 +19,9 @@ type RootType = (typeof types)[number]
 
 /**
  * Creates the handler of `/`: a page for browsers, the explorer or links to all resources, and a link set (RFC 9264) for
- * other clients. A vault to link to is looked up at most once a second for all requests, and the responses are rebuilt
- * when it changes.
+ * other clients. The responses are rebuilt when the vault that they link to changes.
  */
-export function rootLinks({ findAddress, isOpen, page, report }: RootOptions): ReadonlyMap<string, PathHandler> {
-  const reportHere = (error: unknown): string => {
-    report(error, lookupName)
-    return lookupName
-  }
-  const lookUp = (): Promise<string | null> => {
-    const signal = new Canceller()
-    const finding = findAddress({ report: reportHere, sender: lookupName, signal })
-    return withinDeadline(finding, addressSeconds, signal, () => null).catch((error: unknown) => {
-      if (!(error instanceof AdmissionQueueFull)) reportHere(error)
-      return null
-    })
-  }
-  const addressNow = isOpen ? memoizeBriefly(lookUp, probeMilliseconds) : () => Promise.resolve(null)
+export function rootLinks({ addressNow, isOpen, page }: RootOptions): ReadonlyMap<string, PathHandler> {
   let made: { readonly address: string | null; readonly byType: ByType } | null = null
 
   async function content(accept: string | null): Promise<EncodedResponse> {

@@ -62,7 +62,8 @@ class ResponseSink implements ByteSink {
   }
 
   destroy(): void {
-    this.#response.destroy()
+    // Node would keep the connection open while the response waits behind others in its pipeline.
+    this.#response.req.socket.destroy()
   }
 
   onDrain(drained: () => void): void {
@@ -70,8 +71,11 @@ class ResponseSink implements ByteSink {
   }
 
   onClose(closed: () => void): void {
+    const { destroyed, socket, req } = this.#response
     // A client may have left while its stream was being prepared.
-    if (this.#response.destroyed || this.#response.req.socket.destroyed) setImmediate(closed)
+    if (destroyed || req.socket.destroyed) setImmediate(closed)
+    // Node tells a response that waits in its pipeline nothing of the end of its connection.
+    else if (socket === null) req.socket.once('close', closed)
     else this.#response.once('close', closed)
   }
 }

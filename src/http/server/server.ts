@@ -137,9 +137,15 @@ export async function listen(options: ServerOptions): Promise<HttpServer> {
     })
   })
   await new Promise<void>((resolve, reject) => {
-    server.once('error', (error) => reject(new CannotListen(port, error.message, variable)))
-    server.listen({ port, backlog: connectionLimits.backlog, ...(host === null ? {} : { host }) }, resolve)
+    const fail = (error: Error): void => reject(new CannotListen(port, error.message, variable))
+    server.once('error', fail)
+    server.listen({ port, backlog: connectionLimits.backlog, ...(host === null ? {} : { host }) }, () => {
+      server.off('error', fail)
+      resolve()
+    })
   })
+  // A connection that the operating system cannot give, for lack of memory, is no reason to end those that are open.
+  server.on('error', onError)
 
   const allRunning = (): ServerResponse[] => [...connections.values()].flatMap(({ running }) => running)
   const closeUnused = (): void => {

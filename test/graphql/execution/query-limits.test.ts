@@ -49,6 +49,11 @@ describe('the figures of a query', () => {
     ],
     ['{ vaults(where: { venue: null, valueUsd: null }) { totalCount } }', { depth: 2, cost: 100 + 100 }],
     ['{ __typename }', { depth: 1, cost: 1 }],
+    [
+      '{ vaults(first: 51, where: { strategy: ["a", "b", "c", "b"] }) { nodes { id } } }',
+      { cost: 100 + 1 + 51 + 4 + 16 },
+    ],
+    ['{ vaults(first: 50, where: { strategy: ["a"] }) { nodes { id } } }', { cost: 100 + 1 + 50 + 1 }],
     ['{ strategies { description tagline id } }', { cost: 1 + 20 * (6 + 6 + 1) }],
     [
       `{ strategies { ${'a'.repeat(31)}: id ${'b'.repeat(32)}: id ${'c'.repeat(100)}: id } }`,

@@ -1,9 +1,13 @@
 import { setImmediate } from 'node:timers/promises'
 import { expect, test, vi } from 'vitest'
-import { createLedgerLog, type LedgerPosition, type StreamedCommit } from '../../../src/graphql/ledger-log.ts'
+import { createLedgerLog, type LedgerPosition, type StreamedCommit, type StreamedRow } from '../../../src/graphql/ledger-log.ts'
 import { DataVersions } from '../../../src/http/cache/data-versions.ts'
 import { createFanOut } from '../../../src/http/live/delivery/fan-out.ts'
+import { LiveConnection } from '../../../src/http/live/delivery/live-connection.ts'
+import { UnsentFrames } from '../../../src/http/live/delivery/unsent-frames.ts'
+import { LedgerFollower } from '../../../src/http/live/ledger/ledger-follower.ts'
 import { LedgerTail } from '../../../src/http/live/ledger/ledger-tail.ts'
+import { RowFrames } from '../../../src/http/live/ledger/row-frames.ts'
 import { type LiveLimits, liveLimits } from '../../../src/limits/live.ts'
 import { emptyDatabase } from '../../support/database.ts'
 import { addressOf, apply, event, midnight, opened, strategy } from '../../support/world.ts'
@@ -126,4 +130,40 @@ test('a page of the log has a limited number of rows, unless one commit has more
     isEnd = page.isEnd
   }
   expect(pages).toEqual([[most / 2, most / 2], [1], [most + 1], [1]])
+})
+
+test.each([
+  ['short', 500, 32],
+  ['long', 100_000, 2],
+  ['longer than all that are made at once', 400_000, 1],
+])('%s rows are made a few at once, the first one alone', async (_length, bytes, most) => {
+  const rows = Array.from({ length: 100 }, (_, at) => ({ cursor: `2.1.${at + 1}` }) as StreamedRow)
+  const data = new DataVersions()
+  data.listening(true)
+  data.committed({ version: '2.1', newestTs: null })
+  const log = {
+    end: () => Promise.resolve(behind(2)),
+    after: () => Promise.resolve({ commits: [{ seq: 2, version: '2.1', rows }], isEnd: true }),
+  }
+  const tail = new LedgerTail({ log, data, limits: liveLimits, fanOut: createFanOut(10, 10) })
+  let [making, written] = [0, 0]
+  const atOnce: number[] = []
+  const frame = async (): Promise<Buffer> => {
+    atOnce.push(++making)
+    await setImmediate()
+    making--
+    return Buffer.alloc(bytes)
+  }
+  const sink = { unsentBytes: 0, awaitsDrain: false, write: () => void written++ }
+  const none = { end: nothing, destroy: nothing, onDrain: nothing, onClose: nothing }
+  const connection = new LiveConnection({ ...sink, ...none }, liveLimits, 'one', new UnsentFrames(1))
+  const filter = { vaults: null, types: null }
+  const [staleFrame, freshFrame] = [Buffer.alloc(0), Buffer.alloc(0)]
+  const format = { name: 'test', frame, staleFrame, freshFrame, reset: () => ({ frame: staleFrame, isEnd: true }) }
+  new LedgerFollower({
+    ...{ tail, sender: 'one', frames: new RowFrames(1e9), connection, filter, format, data },
+    ...{ position: behind(1), onDelivery: nothing },
+  })
+  await vi.waitFor(() => expect(written).toBe(rows.length))
+  expect([atOnce[1], Math.max(...atOnce)]).toEqual([1, most])
 })

@@ -91,6 +91,46 @@ describe('streams', () => {
     expect([(await follow()).status, (await follow()).status, (await follow()).status]).toEqual([200, 200, 503])
   })
 
+  test('of one network of IPv6 have half of the places that the others leave', async () => {
+    await begin({ connections: 8 }, { trustedProxies: 1 })
+    const from = async (network: number): Promise<number[]> => {
+      const statuses: number[] = []
+      for (let at = 0; at < 6; at++) {
+        statuses.push((await follow({ 'x-forwarded-for': `2001:db8:${network}:${at}::1` })).status)
+      }
+      return statuses
+    }
+    expect(await from(1)).toEqual([200, 200, 200, 200, 503, 503])
+    expect(await from(2)).toEqual([200, 200, 503, 503, 503, 503])
+  })
+
+  test('behind an answer that is not read are closed as well, when they stall', async () => {
+    const bounds = { heartbeatSeconds: 0.1, stallSeconds: 0.3, unsentBytes: 1 }
+    await begin(bounds, { pageFolders: { graphiql: null, explorer: null } })
+    const raw = await rawConnection(gateway.server.port)
+    clients.push({ close: () => raw.socket.destroy() })
+    raw.socket.pause()
+    const get = (target: string): string => `GET ${target} HTTP/1.1\r\nHost: x\r\n\r\n`
+    raw.send(get('/docs/swagger-ui-bundle.js').repeat(5) + get(`/live/vaults?vault=${vault}`))
+    await vi.waitFor(async () => expect(await figure('streams')).toBe(1))
+    await vi.waitFor(async () => expect(await figure('streams_closed_total', 'slow')).toBe(1), 10_000)
+    await vi.waitFor(() => expect(gateway.server.running()).toBe(0), 10_000)
+  })
+
+  test.each([
+    ['DELETE', 'application/json', 405],
+    ['PUT', 'application/json', 405],
+    ['POST', 'text/plain', 415],
+  ])('do not begin by %s of %s', async (method, type, status) => {
+    await begin({})
+    const client = await openStream(gateway.server.origin, '/graphql', {
+      ...{ method, headers: { accept: 'text/event-stream', 'content-type': type } },
+      body: JSON.stringify({ query: 'subscription { meta { version } }' }),
+    })
+    clients.push(client)
+    expect(client.status).toBe(status)
+  })
+
   test('get heartbeats, and end at their age, after which clients reconnect at a random time', async () => {
     await begin({ heartbeatSeconds: 0.1, lifeSeconds: 0.6 })
     const client = await follow()

@@ -110,6 +110,13 @@ describe('with API keys', () => {
     expect(posted.status).toBe(401)
   })
 
+  test("GraphiQL's page waits for no version, looks none up, and may not be framed", async () => {
+    const page = await locked.get('/graphql', { headers: { accept: 'text/html', 'min-data-version': '1.1' } })
+    expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
+    expect(page.headers.get('content-security-policy')).toContain("frame-ancestors 'none'")
+    expect(database.takeStatements()).toEqual([])
+  })
+
   test.each([
     ['a query', query],
     ['a subscription', `/graphql?query=${encodeURIComponent('subscription { strategies { id } }')}`],

@@ -2,9 +2,11 @@ import { get as httpGet } from 'node:http'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { rateLimiter } from '../../../src/http/middleware/rate-limit.ts'
 import { emptyDatabase, type TestDatabase } from '../../support/database.ts'
+import { everything, vaultThatIs } from '../../support/everything.ts'
 import { gatewayOn, type TestGateway } from '../../support/gateway.ts'
 import { errorOf, problemOf } from '../../support/problem.ts'
 import { serverOf } from '../../support/server.ts'
+import { apply, midnight } from '../../support/world.ts'
 
 const rateLimit = { requests: 3, seconds: 3_600 }
 const query = '/graphql?query={strategies{id}}'
@@ -41,6 +43,15 @@ describe('with a rate limit', () => {
       left.push(/^"default";r=(\d+);t=\d+$/.exec(headers.get('ratelimit') ?? '')?.[1])
     }
     expect(left).toEqual(['2', '1', '0', '0'])
+  })
+
+  test('but those that caches may keep and send to others', async () => {
+    const one = await emptyDatabase()
+    await apply(one, everything)
+    const { get } = gatewayOn(one, { rateLimit })
+    const past = await get(`/vault/${vaultThatIs.earning}/snapshot?at=${String(midnight + 86_400)}`)
+    expect([past.status, past.headers.get('cache-control')]).toEqual([200, expect.stringMatching(/^public/)])
+    expect(past.headers.get('ratelimit')).toBeNull()
   })
 
   test('the first request too many is refused, and told when the next is answered', async () => {

@@ -18,6 +18,7 @@ import {
   lookupCost,
   proseCost,
   readCost,
+  scopeRowsOfCost,
 } from '../../../limits.ts'
 import { isVaultScopedId } from '../../../domain/identity/global-id.ts'
 import { usesVariables } from '../syntax-tree.ts'
@@ -74,7 +75,21 @@ export function isPageField({ name, args }: GraphQLField<unknown, unknown>): boo
 
 /** Returns the cost that arguments add to a field, besides its length. */
 export function argumentCost(given: Readonly<Record<string, unknown>>): number {
-  return filterCost(given).list + curveCost(given) + momentCost(given) + idsCost(given) + elementsIn(given)
+  return (
+    filterCost(given).list +
+    scopeCost(given) +
+    curveCost(given) +
+    momentCost(given) +
+    idsCost(given) +
+    elementsIn(given)
+  )
+}
+
+/** Returns the cost of merging the vaults of several strategies: a page of each is read in order. */
+function scopeCost(given: Readonly<Record<string, unknown>>): number {
+  const { strategy } = (given['where'] ?? {}) as Readonly<Record<string, unknown>>
+  const count = Array.isArray(strategy) ? new Set(strategy).size : 0
+  return count < 2 ? 0 : Math.ceil((count * (askedLength(given)?.length ?? 1)) / scopeRowsOfCost)
 }
 
 /** Returns the number of elements of all lists in an input value: each is compared with rows. */

@@ -1,6 +1,8 @@
 import type { LiveLimits } from '../../../limits/live.ts'
 import { type Answer, problem, retryLater } from '../../../rest/problem.ts'
+import { networkOf } from '../../sender.ts'
 import type { ByteSink } from '../../server/byte-sink.ts'
+import { Budget } from '../../server/capacity/budget.ts'
 import type { FanOut } from './fan-out.ts'
 import { type CloseReason, LiveConnection } from './live-connection.ts'
 import { commentFrame, eventFrame } from './server-sent-events.ts'
@@ -45,6 +47,8 @@ export class LiveConnections {
   readonly #open = new Set<LiveConnection>()
   readonly #placesOf = new Map<string, number>()
   #places = 0
+  /** The same by network, each of which may have half of what the others leave: one has many senders. */
+  readonly #placesOfNetworks: Budget
   #timer: NodeJS.Timeout | undefined
   #isEnded = false
   readonly #unsent: UnsentFrames
@@ -52,6 +56,7 @@ export class LiveConnections {
   constructor(options: LiveConnectionsOptions) {
     this.#options = options
     this.#unsent = new UnsentFrames(options.limits.unsentInAll)
+    this.#placesOfNetworks = new Budget(options.most)
   }
 
   /** Takes a place for a sender, or returns the problem of the limit that refuses it. */
@@ -62,6 +67,7 @@ export class LiveConnections {
       return refusal
     }
     this.#places++
+    this.#placesOfNetworks.add(networkOf(sender) ?? sender, 1)
     this.#placesOf.set(sender, (this.#placesOf.get(sender) ?? 0) + 1)
     let isTaken = true
     return {
@@ -105,9 +111,10 @@ export class LiveConnections {
 
   #refusal(sender: string): Answer | null {
     const { limits, most } = this.#options
+    const network = networkOf(sender)
+    const isFull = this.#places >= most || (network !== null && !this.#placesOfNetworks.hasRoom(network, 1))
     if (this.#isEnded) return retryLater('OVERLOADED', 'The gateway stops. Connect again.')
-    if (this.#places >= most)
-      return retryLater('OVERLOADED', 'As many streams are open here as may be. Ask again later.')
+    if (isFull) return retryLater('OVERLOADED', 'As many streams are open here as may be. Ask again later.')
     if ((this.#placesOf.get(sender) ?? 0) < limits.connectionsOfSender) return null
     const detail = `More than ${limits.connectionsOfSender} streams are open of this key or address: close one of them.`
     const refused = problem('TOO_MANY_STREAMS', detail)
@@ -116,6 +123,7 @@ export class LiveConnections {
 
   #release(sender: string): void {
     this.#places--
+    this.#placesOfNetworks.giveBack(networkOf(sender) ?? sender, 1)
     const left = (this.#placesOf.get(sender) ?? 1) - 1
     if (left === 0) this.#placesOf.delete(sender)
     else this.#placesOf.set(sender, left)

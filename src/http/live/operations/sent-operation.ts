@@ -1,6 +1,6 @@
 import { GraphQLError } from 'graphql'
 import type { OperationParams } from '../../../graphql/execution/executor.ts'
-import { objectIn } from '../../graphql/json-post.ts'
+import { isJsonPost, objectIn } from '../../graphql/json-post.ts'
 import type { AskedDocument, DocumentParams, PersistedOperations } from '../../graphql/persisted-operations.ts'
 import type { Exchange } from '../../middleware.ts'
 
@@ -17,7 +17,8 @@ export interface SentOperation extends OperationParams {
  */
 export function sentOperation({ request, body }: Exchange, findDocument: PersistedOperations): SentOperation | null {
   const isGet = request.method === 'GET'
-  const sent = isGet ? Object.fromEntries(request.query) : objectIn(body)
+  // The first of equal names counts, as it does for Yoga.
+  const sent = isGet ? Object.fromEntries([...request.query].reverse()) : isJsonPost(request) ? objectIn(body) : null
   if (sent === null) return null
   const variables = isGet ? parsed(sent.variables) : (sent.variables ?? null)
   if (typeof variables !== 'object' || Array.isArray(variables)) return null

@@ -1,4 +1,4 @@
-import type { Statement, Transaction } from '../database.ts'
+import type { Statement, Transaction } from '../../database.ts'
 
 /** Seconds that a lock is waited for: batches of other writers take less. */
 const mostSeconds = 5

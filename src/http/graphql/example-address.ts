@@ -1,0 +1,51 @@
+import { Canceller } from '../../database/cancellation.ts'
+import { AdmissionQueueFull } from '../../graphql/execution/admission/admission-control.ts'
+import type { Executor, OwnDocument } from '../../graphql/execution/executor.ts'
+import { probeMilliseconds } from '../../limits.ts'
+import { memoizeBriefly } from '../async/memoize-briefly.ts'
+import { withinDeadline } from '../produce.ts'
+
+const mostValuable: OwnDocument = {
+  document: '{ vaults(first: 1) { nodes { address } } }',
+  path: ['vaults', 'nodes'],
+  wordOf: (name) => name,
+}
+
+/** Seconds that a page may wait for an address; without one it is still useful. */
+const addressSeconds = 1
+
+/** Sender of the lookup, and its request id in the log if it fails: the lookup is shared by all requests. */
+const lookupName = 'root'
+
+export interface ExampleAddressOptions {
+  readonly executor: Executor
+  /** Whether data needs no API key: only then is an address looked up and shown. */
+  readonly isOpen: boolean
+  readonly report: (error: unknown, requestId: string) => void
+}
+
+/**
+ * Creates the lookup of the most valuable vault, for pages with examples: at most once a second for all requests.
+ * @returns a function that resolves with its address; null if there is none, or the database fails
+ */
+export function exampleAddresses({ executor, isOpen, report }: ExampleAddressOptions): () => Promise<string | null> {
+  if (!isOpen) return () => Promise.resolve(null)
+  const reportHere = (error: unknown): string => {
+    report(error, lookupName)
+    return lookupName
+  }
+  const find = async (signal: Canceller): Promise<string | null> => {
+    const context = { report: reportHere, sender: lookupName, signal }
+    const { body } = await executor.runOwn(mostValuable, {}, context)
+    const [vault] = JSON.parse(body ?? '[]') as { address: string }[]
+    return vault?.address ?? null
+  }
+  const lookUp = (): Promise<string | null> => {
+    const signal = new Canceller()
+    return withinDeadline(find(signal), addressSeconds, signal, () => null).catch((error: unknown) => {
+      if (!(error instanceof AdmissionQueueFull)) reportHere(error)
+      return null
+    })
+  }
+  return memoizeBriefly(lookUp, probeMilliseconds)
+}
