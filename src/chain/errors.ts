@@ -68,6 +68,16 @@ export class PriceUnavailable extends ChainError {
 /** A token in a vault whose USD price is too old, or too far from its second source. */
 export class PriceRefused extends PriceUnavailable {}
 
+/** A fact of a vault that the feed has refused: it breaks a rule that is about several facts, or contradicts one. */
+export class FactRefused extends ChainError {
+  constructor(
+    readonly vault: Address,
+    readonly reason: string,
+  ) {
+    super(`A fact of ${vault} was refused: ${reason}`)
+  }
+}
+
 /** All vaults are set aside, so that nothing is left to read. One reason a line. */
 export class NoVaultLeft extends ChainError {
   constructor(readonly reasons: readonly string[]) {

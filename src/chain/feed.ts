@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { BaseError } from 'viem'
+import type { Address } from '../domain/address.ts'
 import type { FactInput } from '../feed/fact/fact.ts'
 import type { Header } from './rpc/block.ts'
 import type { ChainConfig } from './config.ts'
@@ -60,12 +61,12 @@ export function chainFeed(options: ChainOptions, applied: ChainPosition | null):
   async function* facts(): AsyncGenerator<readonly FactInput[]> {
     let line = position?.line ?? 0
     const start = position && decodePosition(position)
-    const { onSetAside = () => undefined } = options
+    const { onSetAside = () => undefined, refused = new Map<Address, string>() } = options
     onSetAside([])
     const connection = await connectChain(options, start !== null)
     const applied = start === null || start.skipsApplied ? await readProgress(addressesOf(options.config)) : []
     const isApplied = appliedIn(applied)
-    for await (const batch of readFacts({ ...connection, onEnd, isApplied, onSetAside }, start)) {
+    for await (const batch of readFacts({ ...connection, onEnd, isApplied, onSetAside, refused }, start)) {
       const all = line === 0 ? [...catalogue(options.config), ...batch.facts] : batch.facts
       if (all.length === 0) continue
       seconds.push({

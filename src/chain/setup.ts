@@ -1,3 +1,4 @@
+import type { Address } from '../domain/address.ts'
 import type { ChainConfig } from './config.ts'
 import { BadChainConfig, Contradiction } from './errors.ts'
 import type { BlockFactsOptions, PriceConsequence } from './facts/block-values.ts'
@@ -42,6 +43,8 @@ export interface ChainOptions {
   readonly onLastingFault?: ((problem: string | null) => void) | undefined
   /** Called with all vaults that are set aside, at the start and whenever there is another one. */
   readonly onSetAside?: ((vaults: readonly SetAsideVault[]) => void) | undefined
+  /** Vaults that are not read since the feed has refused a fact of theirs, with the reasons. */
+  readonly refused?: ReadonlyMap<Address, string>
 }
 
 /**

@@ -11,6 +11,8 @@ export class BadFact extends Error {
     /** Null where the whole line is wrong. */
     readonly key: string | null,
     readonly reason: string,
+    /** The vault that the fact is about; null where it is about none, or unknown. */
+    readonly vault: string | null = null,
   ) {
     const messageWithoutFeed = `line ${line}: ${key === null ? '' : `${key} `}${reason}`
     super(`${feed}, ${messageWithoutFeed}`)

@@ -3,15 +3,23 @@ import type { FeedPosition } from '../database/write/feed.ts'
 import { readVaultProgress, type VaultProgress } from '../database/write/vaults/vault-progress.ts'
 import { createAttempt, rejectedLines } from './attempt.ts'
 import { type Batch, maxBatchLines, parseBatch } from './batch.ts'
-import { Checkpoints, countOutcomes, emptySummary, type Summary } from './checkpoints.ts'
-import { BadFact, UnrepeatableFeed } from './errors.ts'
+import {
+  beginningOf,
+  Checkpoints,
+  countOutcomes,
+  emptySummary,
+  reopened,
+  type Run,
+  type Summary,
+} from './checkpoints.ts'
+import { BadFact } from './errors.ts'
 import { type AppliedRound, applyRound } from './jobs/round.ts'
 import type { LineSegment } from './jobs/segments.ts'
 import type { Writer } from './jobs/writer.ts'
 import type { LineOutcome } from './projector/line-outcome.ts'
 import type { Line } from './reading/lines.ts'
 import { type OutageObserver, retryDuringOutage } from './retry.ts'
-import { advanceState, type ExpectedState, CommitsLost, hasHandled } from './feed-position.ts'
+import { advanceState, CommitsLost } from './feed-position.ts'
 import { requireApplied } from './projector/projector.ts'
 import { createReachRecorder } from './reach.ts'
 import type { Rejects } from './rejects.ts'
@@ -46,8 +54,8 @@ export interface IngestOptions {
 /**
  * Applies a feed in batches of one transaction each, and closes its source. Where the database has lost batches, for
  * example by a failover, the source is reopened at the position of the database. Files that replace each other are one
- * feed: each starts where the one before ended.
- * @throws {BadFact} at the first bad line where none are set aside; everything before it is committed
+ * feed: each starts where the one before ended. A source that can be read without the vault of a bad fact goes on so.
+ * @throws {BadFact} at the first other bad line where none are set aside; everything before it is committed
  * @throws {UnreadableFeed} when the source ends prematurely or cannot be read
  * @throws {UnrepeatableFeed} when the database has lost facts of a source that cannot be read again
  * @throws {UnwritableRejects} when rejected lines cannot be written; their batch is not applied
@@ -75,19 +83,6 @@ export async function ingest(options: IngestOptions): Promise<Summary> {
   }
 }
 
-/** Progress of a run with an open source. */
-interface Run {
-  readonly source: Source
-  readonly summary: Summary
-  /** The last line that was counted, and written where it was rejected, before the source was reopened. */
-  readonly countedAfter: number
-  /** Whether the source is the one that the run started with. */
-  readonly isFirstFile: boolean
-  expected: ExpectedState
-  /** The last line of the source that was processed. */
-  handledLine: number
-}
-
 /**
  * Applies a source to its end.
  * @returns the run with the source to read next; null where there is none
@@ -100,8 +95,10 @@ async function applyWholeSource(options: IngestOptions, run: Run, checkpoints: C
     const isOver = run.source.next === undefined && options.signal?.aborted !== true
     if (isOver) await retryDuringOutage(check, options.outageObserver, options.signal)
   } catch (error) {
-    if (!(error instanceof CommitsLost)) throw error
-    return await reopened(options, run, checkpoints, error.stored)
+    if (error instanceof CommitsLost) return await reopened(options, run, checkpoints, error.stored)
+    const source = error instanceof BadFact ? await withoutVault(options, run.source, error) : null
+    if (source === null) throw error
+    return { ...run, ...beginningOf(source), countedAfter: 0 }
   }
   const source = options.signal?.aborted === true ? null : await run.source.next?.(run.expected.seen ?? null)
   if (source == null) return null
@@ -110,9 +107,16 @@ async function applyWholeSource(options: IngestOptions, run: Run, checkpoints: C
   return { ...run, ...beginningOf(source), countedAfter: 0, isFirstFile: false, expected: run.expected }
 }
 
-function beginningOf(source: Source): Pick<Run, 'source' | 'expected' | 'handledLine'> {
-  const { startsAfter, start } = source
-  return { source, expected: { startsAfter, seen: startsAfter, handled: [], newest: [] }, handledLine: start.line }
+/**
+ * Reopens a source without the vault of a bad fact.
+ * @returns null where the source cannot be read without it, or the run was aborted
+ */
+async function withoutVault(options: IngestOptions, source: Source, bad: BadFact): Promise<Source | null> {
+  const { vault, key, reason } = bad
+  if (vault === null || source.reopenWithout === undefined) return null
+  const reopen = async (): Promise<Source | null> =>
+    (await source.reopenWithout?.(vault, `${key ?? 'it'} ${reason}`)) ?? null
+  return retryDuringOutage(reopen, options.outageObserver, options.signal)
 }
 
 async function applySource(options: IngestOptions, run: Run, checkpoints: Checkpoints): Promise<void> {
@@ -169,31 +173,6 @@ async function applyByParts(
   return round
 }
 
-/**
- * Reopens a source at the position of the database, and resets the counts to it. Without a checkpoint there they stay,
- * and repeated lines are counted twice, unless all lines are repeated.
- */
-async function reopened(
-  { onReopen }: IngestOptions,
-  { source, summary, isFirstFile, expected, handledLine }: Run,
-  checkpoints: Checkpoints,
-  stored: FeedPosition | null,
-): Promise<Run> {
-  if (source.reopen === undefined) throw new UnrepeatableFeed(source.name)
-  onReopen?.(stored)
-  // A run that has processed nothing may start at a position ahead of it, which another run has stored.
-  const reopenedSource = await source.reopen(stored, hasHandled(expected) ? handledLine : Infinity)
-  const fresh = isFirstFile && reopenedSource.start.line === 0 ? { line: 0, summary: emptySummary() } : null
-  const checkpoint = checkpoints.backTo(stored) ?? fresh
-  return {
-    ...beginningOf(reopenedSource),
-    summary: checkpoint?.summary ?? summary,
-    // Lines before it that were changed meanwhile were neither counted nor set aside.
-    countedAfter: reopenedSource.holdsApplied === false ? 0 : (checkpoint?.line ?? 0),
-    isFirstFile,
-  }
-}
-
 async function applyLines(
   options: IngestOptions,
   run: Run,
@@ -215,6 +194,11 @@ async function applyLines(
   const [bad] = rejectedLines(lines, outcomes)
   if (bad !== undefined && rejects === undefined) {
     const file = (await source.readName?.()) ?? source.name
-    throw new BadFact(file, bad.line.number, bad.issue.key, bad.issue.reason)
+    throw new BadFact(file, bad.line.number, bad.issue.key, bad.issue.reason, vaultOf(bad.line))
   }
+}
+
+/** Returns the vault of a fact of a producer in this process; null where the fact is about none, or a line of text. */
+function vaultOf({ fact }: Line): string | null {
+  return fact !== undefined && 'vault' in fact ? fact.vault : null
 }

@@ -36,9 +36,9 @@ const layers: Readonly<Record<string, Layer>> = {
     packages: ['node:*', '@prisma/*', 'pg', '@electric-sql/pglite', 'pglite-prisma-adapter', 'lru-cache'],
   },
   feed: { layers: ['limits', 'domain', 'database'], packages: ['node:*', 'zod', 'lossless-json'] },
-  // Only here: viem's client. Of a feed it uses only the type of a fact.
+  // Only here: viem's client. Of a feed it uses only the type of a fact and its check.
   chain: {
-    layers: ['limits', 'domain', 'src/feed/fact/fact.ts'],
+    layers: ['limits', 'domain', 'src/feed/fact/fact.ts', 'src/feed/fact/parse.ts'],
     packages: ['node:*', 'viem', '@ponder/utils', 'zod'],
   },
   graphql: { layers: ['limits', 'domain', 'database'], packages: ['graphql', '@pothos/*', 'dataloader', 'lru-cache'] },

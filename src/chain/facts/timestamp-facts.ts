@@ -1,5 +1,7 @@
 import type { Address } from '../../domain/address.ts'
 import type { FactInput } from '../../feed/fact/fact.ts'
+import { checkFact } from '../../feed/fact/parse.ts'
+import { ContractMismatch } from '../errors.ts'
 import type { Header } from '../rpc/block.ts'
 import type { BlockPlan } from './block-plan.ts'
 import { BlockFacts } from './block-facts.ts'
@@ -42,5 +44,18 @@ export async function timestampFacts(
   ])
   const owned = Array.from(owners, ([vault, owner]) => ({ kind: 'owner' as const, ts: end.ts, vault, owner }))
   const facts = [...events.flat(), ...owned, ...marks.filter((mark) => mark !== null)]
+  for (const fact of facts) faults.in(fact.vault as Address, () => requireValid(fact, end))
   return { facts: facts.filter(({ vault }) => !faults.found.has(vault as Address)), faults: faults.found }
+}
+
+/**
+ * Requires a fact to be one that a feed accepts: contracts may answer with amounts that no fact can have.
+ * @throws {ContractMismatch} when it is not
+ */
+function requireValid(fact: Extract<FactInput, { vault: string }>, { number }: Header): void {
+  const checked = checkFact(fact)
+  if (checked.ok) return
+  const { key, reason } = checked.issue
+  const name = fact.kind === 'event' ? `${fact.type} event` : `${fact.kind} fact`
+  throw new ContractMismatch(fact.vault, number, `has a ${name} whose ${key ?? 'form'} ${reason},`)
 }

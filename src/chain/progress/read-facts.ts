@@ -1,7 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises'
+import type { Address } from '../../domain/address.ts'
 import type { FactInput } from '../../feed/fact/fact.ts'
 import type { VaultConfig } from '../config.ts'
-import { ChainUnreadable, NoVaultLeft } from '../errors.ts'
+import { ChainUnreadable, FactRefused, NoVaultLeft } from '../errors.ts'
 import type { ReaderOptions, ResumePoint } from '../reader.ts'
 import type { Header } from '../rpc/block.ts'
 import { finalBlock } from '../rpc/finality.ts'
@@ -19,6 +20,8 @@ export interface BlockFactsBatch extends Pick<ChainProgress, 'block' | 'late'> {
 export interface FactsOptions extends ReaderOptions {
   /** Called with all vaults that are set aside, whenever there is another one. */
   readonly onSetAside: (vaults: readonly SetAsideVault[]) => void
+  /** Vaults that are not read since the feed has refused a fact of theirs, with the reasons. */
+  readonly refused: ReadonlyMap<Address, string>
 }
 
 /**
@@ -32,6 +35,9 @@ export async function* readFacts(
   start: Pick<ChainProgress, 'block' | 'late'> | null,
 ): AsyncGenerator<BlockFactsBatch, void> {
   const aside = new AsideVaults(options)
+  for (const [address, reason] of options.refused) {
+    aside.add({ address, ...(await placeOf(options, address, start)) }, new FactRefused(address, reason))
+  }
   const from = start !== null && start.late.length > 0 ? yield* catchUp(options, start, aside) : (start?.block ?? null)
   const vaults = options.config.vaults.filter(({ address }) => !aside.has(address))
   for await (const { start: block, facts } of readStage(options, { vaults, from }, (...fault) => aside.add(...fault))) {
@@ -40,6 +46,18 @@ export async function* readFacts(
   if (aside.late.length < options.config.vaults.length) return
   if (options.once) throw aside.error()
   await standStill(options)
+}
+
+/** Returns the block from which a vault has to be read that is set aside at the start. */
+async function placeOf(
+  { config, rpc }: FactsOptions,
+  vault: Address,
+  start: Pick<ChainProgress, 'block' | 'late'> | null,
+): Promise<ResumePoint> {
+  const known = start?.late.find(({ address }) => address === vault) ?? start?.block
+  const first = Math.min(...config.vaults.map(({ firstBlock }) => firstBlock))
+  const { number, hash } = known ?? (await rpc.ask((node) => node.block(first)))
+  return { number, hash }
 }
 
 /** Goes on to watch a chain of which no vault can be read, until the file is mended. */
@@ -61,7 +79,8 @@ async function* catchUp(
   aside: AsideVaults,
 ): AsyncGenerator<BlockFactsBatch, Header> {
   const end = await firstOfSecond(options.rpc, block)
-  const behind = late.filter(({ number }) => number < end.number).sort((a, b) => a.number - b.number)
+  const left = late.filter(({ address }) => !aside.has(address))
+  const behind = left.filter(({ number }) => number < end.number).sort((a, b) => a.number - b.number)
   const [first] = behind
   if (first === undefined) return end
   options.report('info', 'Vaults that were set aside are read again', { vaults: behind.map(({ address }) => address) })

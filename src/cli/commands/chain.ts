@@ -7,6 +7,7 @@ import type { SetAsideVault } from '../../chain/progress/set-aside.ts'
 import type { Report } from '../../chain/rpc/fault-watch.ts'
 import type { RpcRetryOptions } from '../../chain/rpc/rpc.ts'
 import { secretsOfUrl } from '../../chain/rpc/url-secrets.ts'
+import { type Address, toAddress } from '../../domain/address.ts'
 import type { Database } from '../../database/database.ts'
 import { type FeedPosition, readFeedPosition } from '../../database/write/feed.ts'
 import type { FactInput } from '../../feed/fact/fact.ts'
@@ -77,10 +78,15 @@ export async function followedChain(followed: FollowedChain): Promise<Source> {
     onLastingFault: (problem: string | null) => followed.onLastingFault(name, problem),
     onSetAside: (vaults: readonly SetAsideVault[]) => followed.onSetAside?.(name, vaults),
   }
-  const open = (applied: FeedPosition | null): Source => {
-    const feed = chainFeed(options, applied)
-    return { ...feed, reopen: (stored) => Promise.resolve(open(stored)) }
-  }
+  const refused = new Map<Address, string>()
+  const open = (applied: FeedPosition | null): Source => ({
+    ...chainFeed({ ...options, refused }, applied),
+    reopen: (stored) => Promise.resolve(open(stored)),
+    async reopenWithout(vault, reason) {
+      refused.set(toAddress(vault), reason)
+      return open(await readFeedPosition(database.prisma, name))
+    },
+  })
   return open(await readFeedPosition(database.prisma, name))
 }
 

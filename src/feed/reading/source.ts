@@ -51,6 +51,12 @@ interface SourceBase {
    */
   reopen?(stored: FeedPosition | null, handledLine: number): Promise<Source>
   /**
+   * Reopens the source without a vault of which a fact was refused, so that the others are read on; absent where a bad fact
+   * ends the feed.
+   * @param reason the key and the reason of the refusal
+   */
+  reopenWithout?(vault: string, reason: string): Promise<Source>
+  /**
    * Whether the times of its facts come from another clock: block times are set by the chain's consensus, and by a
    * local node to any value.
    */
