@@ -48,7 +48,9 @@ export class ContractMismatch extends ChainError {
   constructor(
     readonly address: string,
     readonly block: number,
-    problem: string,
+    readonly problem: string,
+    /** The vault that needs the contract; absent where the caller knows it, or several vaults need it. */
+    readonly vault?: Address,
   ) {
     super(`${address} ${problem} at block ${block}`)
   }

@@ -1,5 +1,6 @@
 import type { ChainLog, Header } from '../rpc/block.ts'
-import { type Arrival, arrivalsIn, type Holdings } from './holdings.ts'
+import { aboutVault } from '../progress/set-aside.ts'
+import { type Arrival, arrivalsIn, type FirstArrival, type Holdings } from './holdings.ts'
 import { BlockState, type Multicall } from '../rpc/multicall.ts'
 import { readPositionStates } from './position-history.ts'
 import { newPosition } from './position-state.ts'
@@ -31,6 +32,7 @@ export interface LogBounds {
 /**
  * Reads the positions that logs transfer to vaults, as they are before these logs.
  * @throws {Contradiction} when logs and contract disagree
+ * @throws {ContractMismatch} when a contract of a vault does not answer as its standard requires
  */
 export async function readArrivals(
   logs: readonly ChainLog[],
@@ -39,27 +41,20 @@ export async function readArrivals(
   options: ArrivalOptions,
 ): Promise<Map<string, Arrival>> {
   const { rpc, venues, tokens } = options
-  const blocks = arrivalsIn(logs, holdings)
-  const older = await readStored([...blocks.keys()], before, options)
-  const created = [...blocks].filter(([id]) => !older.has(id))
-  const kept = await readStored(
-    created.map(([id]) => id),
-    end,
-    options,
-  )
+  const arriving = arrivalsIn(logs, holdings)
+  const older = await readStored([...arriving], before, options)
+  const created = [...arriving].filter(([id]) => !older.has(id))
+  const kept = await readStored(created, end, options)
   const burned = created.filter(([id]) => !kept.has(id))
-  const terms = new Map([
-    ...older,
-    ...kept,
-    ...(await Promise.all(burned.map(async ([id, at]) => readBurned(id, await headerAt(at), options)))).flat(),
-  ])
+  const readEach = burned.map(async (one) => readBurned(one, await headerAt(one[1].block), options))
+  const terms = new Map([...older, ...kept, ...(await Promise.all(readEach)).flat()])
   const states = await readPositionStates(
     { rpc, venues },
     before.number,
     new Map([...older].filter(([, stored]) => isInTokens(tokens, stored))),
   )
   return new Map(
-    [...blocks.keys()].map((id): [string, Arrival] => {
+    [...arriving.keys()].map((id): [string, Arrival] => {
       const stored = terms.get(id)
       const isStray = stored !== undefined && !isInTokens(tokens, stored)
       const refusal = stored?.refusal
@@ -68,10 +63,17 @@ export async function readArrivals(
   )
 }
 
+/** A position that arrives, by its id. */
+type ArrivingId = readonly [id: string, arrival: FirstArrival]
+
 /** Reads positions at the end of a block, without those that do not exist there. */
-async function readStored(ids: readonly string[], block: BlockId, options: ArrivalOptions) {
+async function readStored(arriving: readonly ArrivingId[], block: BlockId, options: ArrivalOptions) {
   const state = new BlockState(options.rpc, options.multicall, block)
-  const found = await Promise.all(ids.map(async (id) => [id, await options.venues.readStored(state, id)] as const))
+  const found = await Promise.all(
+    arriving.map(async ([id, { vault }]) => {
+      return [id, await aboutVault(vault, options.venues.readStored(state, id))] as const
+    }),
+  )
   return new Map(found.filter((one): one is readonly [string, StoredPosition] => one[1] !== null))
 }
 
@@ -79,7 +81,7 @@ async function readStored(ids: readonly string[], block: BlockId, options: Arriv
  * Reads a position that arrived in a block and was burned later: at the end of that block, or before it. Empty where it
  * was created and burned in that block: only its vault can have burned it, so that it is not a stranger's.
  */
-async function readBurned(id: string, { number, hash, parentHash }: Header, options: ArrivalOptions) {
-  const there = await readStored([id], { number, hash }, options)
-  return there.size > 0 ? [...there] : [...(await readStored([id], { number: number - 1, hash: parentHash }, options))]
+async function readBurned(one: ArrivingId, { number, hash, parentHash }: Header, options: ArrivalOptions) {
+  const there = await readStored([one], { number, hash }, options)
+  return there.size > 0 ? [...there] : [...(await readStored([one], { number: number - 1, hash: parentHash }, options))]
 }

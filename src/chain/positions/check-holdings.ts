@@ -3,6 +3,7 @@ import { Contradiction } from '../errors.ts'
 import type { Holding, VaultHoldings } from './holding.ts'
 import type { Holdings } from './holdings.ts'
 import { verifyState } from './position-state.ts'
+import { aboutVault } from '../progress/set-aside.ts'
 import type { BlockState } from '../rpc/multicall.ts'
 import type { StoredPosition } from '../venues/venue.ts'
 import type { Venues } from '../venues/venues.ts'
@@ -53,12 +54,13 @@ export function isListed(venues: Venues, { id, custody }: Pick<Holding, 'id' | '
 /**
  * Reads a position and verifies its state and its custody.
  * @throws {Contradiction} when it does not exist, or differs from the logs
+ * @throws {ContractMismatch} when a contract of the vault does not answer as its standard requires
  */
 export async function readVerified(state: BlockState, venues: Venues, holding: Holding): Promise<StoredPosition> {
   const { id, custody, vault } = holding
   const { number } = state.block
   const [stored, isHeld] = await Promise.all([
-    venues.readStored(state, id),
+    aboutVault(vault, venues.readStored(state, id)),
     custody === undefined || venues.custodyOf(id)?.isHeld(state, id, custody),
   ])
   if (stored === null)

@@ -165,18 +165,26 @@ export class Holdings {
   }
 }
 
+/** The first arrival of a position at a vault. */
+export interface FirstArrival {
+  readonly vault: Address
+  /** Number of its block. */
+  readonly block: number
+}
+
 /**
- * Returns the ids of positions that vaults get by logs, from elsewhere or as new ones of a fixed account, in the order of
- * their first arrival, with the block of it.
+ * Returns the first arrivals of positions that vaults get by logs, from elsewhere or as new ones of a fixed account, by
+ * their ids, in order.
  */
-export function arrivalsIn(logs: readonly ChainLog[], holdings: Holdings): Map<string, number> {
+export function arrivalsIn(logs: readonly ChainLog[], holdings: Holdings): Map<string, FirstArrival> {
   const held = new Set(holdings.ids)
-  const blocks = new Map<string, number>()
+  const found = new Map<string, FirstArrival>()
   for (const log of logs) {
     const change = holdings.venues.readLog(log)
     const account = change?.kind === 'moved' ? change.to : change?.account?.owner
-    if (change === null || account === undefined || held.has(change.id) || blocks.has(change.id)) continue
-    if (holdings.vaultOf(account) !== undefined) blocks.set(change.id, log.block)
+    if (change === null || account === undefined || held.has(change.id) || found.has(change.id)) continue
+    const vault = holdings.vaultOf(account)
+    if (vault !== undefined) found.set(change.id, { vault, block: log.block })
   }
-  return blocks
+  return found
 }

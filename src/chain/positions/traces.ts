@@ -1,4 +1,5 @@
 import { type Address, parseAbi } from 'viem'
+import { ContractMismatch } from '../errors.ts'
 import { contractCall } from '../rpc/calls/contract-call.ts'
 import { BlockState, type Multicall } from '../rpc/multicall.ts'
 import type { Header } from '../rpc/block.ts'
@@ -46,9 +47,15 @@ export async function leftNoTraces(
     [
       { number: number - 1, hash: parentHash },
       { number, hash },
-    ].map((block) => readTraces(new BlockState(rpc, multicall, block), venues, traced)),
+    ].map((block) => readTraces(new BlockState(rpc, multicall, block), venues, traced).catch(unreadable)),
   )
   return before !== null && before === after
+}
+
+/** @throws any other error than that of a contract which does not answer */
+function unreadable(error: unknown): null {
+  if (error instanceof ContractMismatch) return null
+  throw error
 }
 
 /** Reads the state as a text; null where a vault has no shares to count. */

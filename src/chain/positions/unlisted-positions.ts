@@ -1,7 +1,7 @@
-import { type Address, zeroAddress } from 'viem'
+import type { Address } from 'viem'
 import type { VaultConfig } from '../config.ts'
-import { parsePoolPositionId } from '../venues/pool-positions.ts'
 import { Contradiction } from '../errors.ts'
+import { aboutVault } from '../progress/set-aside.ts'
 import type { ChainLog, Header } from '../rpc/block.ts'
 import { readHistory } from '../rpc/log-ranges.ts'
 import { BlockState, type Multicall } from '../rpc/multicall.ts'
@@ -24,6 +24,7 @@ export interface HistoryOptions {
 /**
  * Applies the logs of venues that keep no list of positions, from the first block of the vaults up to the end of a block.
  * @throws {Contradiction} when logs and contract disagree
+ * @throws {ContractMismatch} when a contract of a vault does not answer as its standard requires
  */
 export async function applyHistory(
   holdings: Holdings,
@@ -36,11 +37,12 @@ export async function applyHistory(
   if (filters.length === 0 || first > block.number) return
   const logs = await readHistory(rpc, filters, first, block.number)
   const state = new BlockState(rpc, multicall, block)
-  const ids = [...arrivalsIn(logs, holdings).keys()]
-  const vaultOf = (id: string): Address | undefined => holdings.vaultOf(parsePoolPositionId(id)?.owner ?? zeroAddress)
+  const arriving = [...arrivalsIn(logs, holdings)]
   holdings.expect(
     await Promise.all(
-      ids.map(async (id) => [id, await arrivalOf({ id, vault: vaultOf(id) }, logs, state, options)] as const),
+      arriving.map(async ([id, { vault }]) => {
+        return [id, await aboutVault(vault, arrivalOf({ id, vault }, logs, state, options))] as const
+      }),
     ),
   )
   holdings.applyLogs(logs)
@@ -55,7 +57,7 @@ export async function applyHistory(
  * there: then it has more than the logs tell.
  */
 async function arrivalOf(
-  { id, vault }: { readonly id: string; readonly vault: Address | undefined },
+  { id, vault }: { readonly id: string; readonly vault: Address },
   logs: readonly ChainLog[],
   state: BlockState,
   options: HistoryOptions,

@@ -19,6 +19,21 @@ export interface LateVault extends Pick<Header, 'number' | 'hash'> {
 /** A fault of one vault. */
 export type VaultFault = ContractMismatch | PriceUnavailable | LogsIncomplete
 
+/**
+ * Awaits work about one vault.
+ * @param vault undefined where it is unknown
+ * @throws {ContractMismatch} with the vault, so that it is set aside, where a contract does not answer as it must
+ */
+export async function aboutVault<Value>(vault: Address | undefined, work: Promise<Value>): Promise<Value> {
+  try {
+    return await work
+  } catch (error) {
+    if (!(error instanceof ContractMismatch) || error.vault !== undefined) throw error
+    // Calls are shared: the same error may be about another vault, too.
+    throw new ContractMismatch(error.address, error.block, error.problem, vault)
+  }
+}
+
 /** Collects the faults of vaults, so that the facts of the others are read all the same. */
 export class VaultFaults {
   readonly #faults = new Map<Address, VaultFault>()

@@ -1,9 +1,10 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { FactInput } from '../../feed/fact/fact.ts'
 import type { VaultConfig } from '../config.ts'
-import { Contradiction, LogsIncomplete } from '../errors.ts'
+import { ContractMismatch, Contradiction, LogsIncomplete } from '../errors.ts'
 import { type ReaderOptions, readSeconds, type ResumePoint, type SecondFacts } from '../reader.ts'
 import type { Header } from '../rpc/block.ts'
+import { confirmations } from '../rpc/contract-existence.ts'
 import type { LateVault, VaultFault } from './set-aside.ts'
 
 /** Maximum number of retries where logs and contracts disagree. */
@@ -50,9 +51,9 @@ export async function* readStage(
       const isAtEnd = yield* readOn(options, progress, onFault)
       if (isAtEnd) return
     } catch (error) {
-      if (!(error instanceof Contradiction)) throw error
-      if (++progress.rereads > maxRereads) {
-        await leaveOutContradicted(options, progress, error, onFault)
+      if (!(error instanceof Contradiction) && !isOfVault(error)) throw error
+      if (++progress.rereads > (error instanceof Contradiction ? maxRereads : confirmations - 1)) {
+        await leaveOutFailing(options, progress, error, onFault)
         continue
       }
       options.report('warn', 'The chain is read again', { reason: error.message })
@@ -82,18 +83,24 @@ async function* readOn(
   return true
 }
 
+/** Tells whether an error is that of a contract which one of the vaults needs. */
+function isOfVault(error: unknown): error is ContractMismatch {
+  return error instanceof ContractMismatch && error.vault !== undefined
+}
+
 /**
- * Leaves out the vault whose logs and contracts disagree for good, from the last second that was yielded.
- * @throws {LogsIncomplete} when the contradiction is not about one vault
+ * Leaves out the vault whose logs and contracts disagree for good, or whose contracts do not answer, from the last second
+ * that was yielded.
+ * @throws {LogsIncomplete} when a contradiction is not about one vault
  */
-async function leaveOutContradicted(
+async function leaveOutFailing(
   { rpc }: ReaderOptions,
   progress: StageProgress,
-  { message, vault }: Contradiction,
+  error: Contradiction | ContractMismatch,
   onFault: OnFault,
 ): Promise<void> {
-  const fault = new LogsIncomplete(message)
-  const configured = progress.vaults.find(({ address }) => address === vault)
+  const fault = error instanceof ContractMismatch ? error : new LogsIncomplete(error.message)
+  const configured = progress.vaults.find(({ address }) => address === error.vault)
   if (configured === undefined) throw fault
   const first = Math.min(...progress.vaults.map(({ firstBlock }) => firstBlock))
   const { number, hash } = progress.from ?? (await rpc.ask((node) => node.block(first)))

@@ -1,5 +1,6 @@
 import type { Address } from 'viem'
 import type { VaultConfig } from '../config.ts'
+import { ContractMismatch } from '../errors.ts'
 import { confirmations } from '../rpc/contract-existence.ts'
 import { BlockState } from '../rpc/multicall.ts'
 import { beefyClm } from './beefy-clm.ts'
@@ -63,8 +64,19 @@ async function kindOf(
     const fitting = await Promise.all(adapters.map((one) => one.fits(state, address)))
     const adapter = adapters[fitting.indexOf(true)]
     if (adapter === undefined) continue
-    const places = await adapter.readPlaces(state, address)
+    const places = await placesOf(adapter, state, address)
+    if (places === null) continue
     return { adapter, ...places, pools: [...new Set([...places.pools, ...pools])] }
   }
   return { adapter: erc4626, accounts: [address], pools }
+}
+
+/** Reads where a vault holds its funds; null where a contract does not answer, so that it does not fit its kind. */
+async function placesOf(adapter: VaultAdapter, state: BlockState, vault: Address): Promise<VaultPlaces | null> {
+  try {
+    return await adapter.readPlaces(state, vault)
+  } catch (error) {
+    if (error instanceof ContractMismatch) return null
+    throw error
+  }
 }
