@@ -26,13 +26,15 @@ export function isFlow(event: VaultEvent | PositionEvent): event is FlowEvent {
   return 'change' in event && ['deposited', 'withdrawn'].includes(event.change.kind)
 }
 
-/** A block with facts to read. */
+/** A block with facts to read, or after which vaults hold something else. */
 export interface BlockPlan {
   readonly number: number
   readonly opened: readonly VaultConfig[]
   readonly events: readonly (VaultEvent | PositionEvent)[]
   /** The vaults to value at its end, with the positions that they hold then. */
   readonly marked: ReadonlyMap<Address, VaultHoldings>
+  /** The vaults that it changes in any way, with the positions that they hold at its end. */
+  readonly changed: ReadonlyMap<Address, VaultHoldings>
   /** The positions that vaults with deposits or withdrawals held before it; without those that start in it. */
   readonly heldBefore: ReadonlyMap<Address, VaultHoldings>
   /** New owners of vaults. */
@@ -50,8 +52,9 @@ export interface BlockPlanOptions {
 }
 
 /**
- * Returns the blocks of a segment that have facts: where vaults start, where logs are about them, and each multiple of
- * `markEveryBlocks`. A vault is marked at the end of each block with logs about it.
+ * Returns the blocks of a segment that have facts (where vaults start, where logs are about them, and each multiple of
+ * `markEveryBlocks`), and those that only change what vaults hold, which marks of the same second need. A vault is marked
+ * at the end of each block with logs about it.
  */
 export function planBlocks(segment: Segment, options: BlockPlanOptions): BlockPlan[] {
   const { vaults, holdings, markEveryBlocks } = options
@@ -59,7 +62,7 @@ export function planBlocks(segment: Segment, options: BlockPlanOptions): BlockPl
   const logs = groupBy(segment.logs, ({ block }) => block)
   for (const number of numbersOf(segment, options, logs.keys())) {
     const there = vaults.filter(({ firstBlock }) => firstBlock <= number)
-    const { events, owners, touched, faults, heldBefore } = readLogsOf(logs.get(number) ?? [], there, options)
+    const { events, owners, touched, changed, faults, heldBefore } = readLogsOf(logs.get(number) ?? [], there, options)
     const isTurn = number % markEveryBlocks === 0
     const marked = there.filter(({ address }) => isTurn || touched.has(address))
     plans.push({
@@ -67,13 +70,14 @@ export function planBlocks(segment: Segment, options: BlockPlanOptions): BlockPl
       opened: vaults.filter(({ firstBlock }) => firstBlock === number),
       events,
       marked: new Map(marked.map(({ address }) => [address, holdings.of(address)])),
+      changed: new Map([...changed].map((vault) => [vault, holdings.of(vault)])),
       heldBefore: new Map([...heldBefore].filter(([vault]) => there.some(isOlder(vault, number)))),
       // The first owner is in the vault fact.
       owners: new Map(owners.filter(([vault]) => there.some(isOlder(vault, number)))),
       faults,
     })
   }
-  return plans.filter(hasFacts)
+  return plans.filter((plan) => hasFacts(plan) || plan.changed.size > 0)
 }
 
 /** Returns a plan without the events and marks that are applied already; null where nothing is left. */
@@ -88,7 +92,8 @@ export function withoutApplied(plan: BlockPlan, isApplied: (vault: Address) => b
   return hasFacts(left) ? left : null
 }
 
-function hasFacts({ opened, marked, owners, faults }: BlockPlan): boolean {
+/** Tells whether a block has facts. */
+export function hasFacts({ opened, marked, owners, faults }: BlockPlan): boolean {
   return opened.length > 0 || [marked, owners, faults].some(({ size }) => size > 0)
 }
 
@@ -131,7 +136,8 @@ function readLogsOf(
   const owners = changes.flatMap(({ vault, change }): [Address, Address][] =>
     change.kind === 'owned' ? [[vault, change.owner]] : [],
   )
-  for (const { vault, change } of changes) if (change.kind === 'requested') holdings.addRequest(vault, change.request)
+  const asking = changes.flatMap(({ vault, change }) => (change.kind === 'requested' ? [{ vault, ...change }] : []))
+  for (const { vault, request } of asking) holdings.addRequest(vault, request)
   const rest = changes.filter(({ change }) => change.kind !== 'owned' && change.kind !== 'requested')
   const ofVaults = [...groupBy(rest, ({ vault }) => vault).values()].flatMap(withoutDepositMints)
   const heldBefore = new Map(ofVaults.filter(isFlow).map(({ vault }) => [vault, holdings.of(vault)]))
@@ -140,5 +146,6 @@ function readLogsOf(
   const ofThere = ofPositions.events.filter(({ vault }) => there.has(vault))
   const events = [...ofVaults, ...ofThere].sort((a, b) => a.log.logIndex - b.log.logIndex)
   const touched = new Set([...ofVaults.map(({ vault }) => vault), ...ofPositions.touched])
-  return { events, owners, touched, heldBefore, faults: faults.found }
+  const changed = new Set([...asking.map(({ vault }) => vault), ...ofPositions.changed])
+  return { events, owners, touched, changed, heldBefore, faults: faults.found }
 }

@@ -1,5 +1,5 @@
 import type { Address } from '../../domain/address.ts'
-import { type BlockPlan, planBlocks, withoutApplied } from './block-plan.ts'
+import { type BlockPlan, hasFacts, planBlocks, withoutApplied } from './block-plan.ts'
 import type { ChainConfig } from '../config.ts'
 import { Contradiction } from '../errors.ts'
 import type { Segment } from '../follow.ts'
@@ -40,7 +40,9 @@ export async function planSeconds(
   holdings.expect(await readArrivals(segment.logs, holdings, bounds, options))
   holdings.expectCustody(await readCustodians(segment.logs, holdings, headerAt, options))
   const plans = planBlocks(segment, { ...config, feeTerms, holdings })
-  const placed = await Promise.all(plans.map(async (plan) => ({ plan, header: await headerAt(plan.number) })))
+  const placed = await Promise.all(
+    plans.filter(hasFacts).map(async (plan) => ({ plan, header: await headerAt(plan.number) })),
+  )
   for (const { plan, header } of placed) {
     const stray = plan.events.find(({ log }) => log.blockHash !== header.hash)
     if (stray !== undefined)
@@ -50,13 +52,30 @@ export async function planSeconds(
     const rest = withoutApplied(plan, (vault) => isApplied(vault, header.ts))
     return rest === null ? [] : [{ plan: rest, header }]
   })
+  const planOf = new Map(plans.map((plan) => [plan.number, plan]))
   const seconds = [...groupBy(left, ({ header }) => header.ts).values()]
   return Promise.all(
     seconds.map(async (blocks) => {
       let end = (blocks.at(-1) as (typeof blocks)[number]).header
       for (let next = await headerAt(end.number + 1); next.ts === end.ts; next = await headerAt(end.number + 1))
         end = next
-      return { blocks, end }
+      return { blocks, end, marked: markedAtEnd(blocks, end, planOf) }
     }),
   )
+}
+
+/**
+ * Returns the vaults to value at the end of a second, with the positions that they hold then: a later block of the second
+ * may change these without a fact, such as by a position in unknown tokens.
+ */
+function markedAtEnd(
+  blocks: TimestampBlocks['blocks'],
+  end: Header,
+  planOf: ReadonlyMap<number, BlockPlan>,
+): TimestampBlocks['marked'] {
+  const marked = new Map(blocks.flatMap(({ plan }) => [...plan.marked]))
+  for (let number = blocks[0]?.plan.number ?? end.number; number <= end.number; number++) {
+    for (const [vault, held] of planOf.get(number)?.changed ?? []) if (marked.has(vault)) marked.set(vault, held)
+  }
+  return marked
 }

@@ -2,6 +2,7 @@ import type { Address } from '../../domain/address.ts'
 import type { FactInput } from '../../feed/fact/fact.ts'
 import { checkFact } from '../../feed/fact/parse.ts'
 import { ContractMismatch } from '../errors.ts'
+import type { VaultHoldings } from '../positions/holding.ts'
 import type { Header } from '../rpc/block.ts'
 import type { BlockPlan } from './block-plan.ts'
 import { BlockFacts } from './block-facts.ts'
@@ -12,6 +13,8 @@ import { type VaultFault, VaultFaults } from '../progress/set-aside.ts'
 export interface TimestampBlocks {
   readonly blocks: readonly { readonly plan: BlockPlan; readonly header: Header }[]
   readonly end: Header
+  /** The vaults to value at the end of its last block, with the positions that they hold then. */
+  readonly marked: ReadonlyMap<Address, VaultHoldings>
 }
 
 /** The facts of a second, without those of vaults that have a fault in it. */
@@ -25,7 +28,7 @@ export interface TimestampFacts {
  * because these are identified by their second.
  */
 export async function timestampFacts(
-  { blocks, end }: TimestampBlocks,
+  { blocks, end, marked }: TimestampBlocks,
   options: BlockFactsOptions,
 ): Promise<TimestampFacts> {
   const faults = new VaultFaults()
@@ -37,7 +40,6 @@ export async function timestampFacts(
   }
   for (const [vault, fault] of blocks.flatMap(({ plan }) => [...plan.faults])) faults.add(vault, fault)
   const owners = new Map(blocks.flatMap(({ plan }) => [...plan.owners]))
-  const marked = new Map(blocks.flatMap(({ plan }) => [...plan.marked]))
   const [events, marks] = await Promise.all([
     Promise.all(blocks.map(({ plan, header }) => factsAt(header).eventFacts(plan))),
     Promise.all([...marked].map(([vault, held]) => faults.of(vault, factsAt(end).mark(vault, held)))),

@@ -20,6 +20,15 @@ export type Arrival = ArrivingPosition | 'stray'
 
 type Move = Extract<PositionChange, { kind: 'moved' }>
 
+/** The effects of the logs of a block on positions. */
+export interface AppliedLogs {
+  readonly events: PositionEvent[]
+  /** The vaults that gained, lost or changed positions that count. */
+  readonly touched: Set<Address>
+  /** These, and the vaults whose other positions changed, or the number of them. */
+  readonly changed: Set<Address>
+}
+
 /** The positions of vaults, derived from the logs of the venues. */
 export class Holdings {
   readonly #held = new Map<string, Holding>()
@@ -86,27 +95,25 @@ export class Holdings {
     for (const [id, custodian] of custodians) this.#custodians.set(id, custodian)
   }
 
-  /**
-   * Applies the venues' logs of a block, in order.
-   * @returns the resulting events, and the vaults that gained, lost or changed positions
-   */
-  applyLogs(logs: readonly ChainLog[]): { events: PositionEvent[]; touched: Set<Address> } {
-    const events: PositionEvent[] = []
-    const touched = new Set<Address>()
+  /** Applies the venues' logs of a block, in order. */
+  applyLogs(logs: readonly ChainLog[]): AppliedLogs {
+    const applied: AppliedLogs = { events: [], touched: new Set(), changed: new Set() }
+    const { events, touched, changed } = applied
     for (const ofOne of groupBy(logs, ({ txHash }) => txHash).values()) {
-      const happened = ofOne.flatMap((log) => this.#applyLog(log, touched))
+      const happened = ofOne.flatMap((log) => this.#applyLog(log, applied))
       events.push(...happened.map((event) => this.#toLedgerEvent(event)))
       this.#burned.clear()
     }
     for (const { vault } of events) touched.add(vault)
-    return { events, touched }
+    for (const vault of touched) changed.add(vault)
+    return applied
   }
 
-  #applyLog(log: ChainLog, touched: Set<Address>): PositionEvent[] {
+  #applyLog(log: ChainLog, applied: AppliedLogs): PositionEvent[] {
     const change = this.venues.readLog(log)
     if (change === null) return []
     if (change.kind === 'moved') {
-      this.#move(change, touched)
+      this.#move(change, applied)
       return []
     }
     const burned = this.#burned.get(change.id)
@@ -116,6 +123,7 @@ export class Holdings {
       if (typeof arrival === 'object') this.#arrivals.set(change.id, { ...arrival, ...afterChange(arrival, change) })
       return []
     }
+    applied.changed.add(holding.vault)
     const next = afterHeldChange(holding, change)
     if (burned === undefined) this.#held.set(holding.id, next)
     const event = positionEvent(holding, change, next, log)
@@ -129,10 +137,11 @@ export class Holdings {
     return vault === undefined || state === 'stray' ? undefined : { ...state, id, vault, isForeign: true }
   }
 
-  #move(move: Move, touched: Set<Address>): void {
+  #move(move: Move, { touched, changed }: AppliedLogs): void {
     const { id, from, to } = move
     const holding = this.#held.get(id)
     if (holding !== undefined) {
+      changed.add(holding.vault)
       if (holding.isForeign !== true) touched.add(holding.vault)
       if (this.#custodians.get(id) === to) {
         this.#held.set(id, { ...holding, custody: { custodian: to, account: from } })
@@ -142,17 +151,20 @@ export class Holdings {
       if (to === zeroAddress) this.#burned.set(id, holding)
       const { liquidity, freed, refusal } = holding
       this.#arrivals.set(id, { liquidity, freed, ...(refusal !== undefined && { refusal }) })
-    } else this.#countStray(this.vaultOf(from), -1)
+    } else this.#countStray(this.vaultOf(from), -1, changed)
     const vault = this.vaultOf(to)
     if (vault === undefined) return
     const arrival: Arrival = this.#arrivals.get(id) ?? newPosition
-    if (arrival === 'stray') return this.#countStray(vault, 1)
+    if (arrival === 'stray') return this.#countStray(vault, 1, changed)
+    changed.add(vault)
     if (arrival.refusal === undefined) touched.add(vault)
     this.#held.set(id, { ...arrival, id, vault, isForeign: arrival.refusal !== undefined })
   }
 
-  #countStray(vault: Address | undefined, change: number): void {
-    if (vault !== undefined) this.#strays.set(vault, (this.#strays.get(vault) ?? 0) + change)
+  #countStray(vault: Address | undefined, change: number, changed: Set<Address>): void {
+    if (vault === undefined) return
+    this.#strays.set(vault, (this.#strays.get(vault) ?? 0) + change)
+    changed.add(vault)
   }
 
   /**

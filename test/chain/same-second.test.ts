@@ -1,0 +1,85 @@
+import type { Address } from 'viem'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { FactInput } from '../../src/feed/fact/fact.ts'
+import { describeOnChain, patienceMilliseconds, startChain, type TestChain } from './support/anvil.ts'
+import { usdc, weth } from './support/amounts.ts'
+import * as artifacts from './support/artifacts.ts'
+import { inOneSecond } from './support/one-second.ts'
+import { openVault, type Operator } from './support/operator.ts'
+import { deployProtocol, type Protocol } from './support/protocol.ts'
+import { chainJson, type ChainJson, linesOf, type Said } from './support/reading.ts'
+import { openStrays } from './support/strays.ts'
+import { deployV4, v4CallsOf } from './support/v4.ts'
+
+/** Flag of a hook that is called after liquidity was removed. */
+const removalFlag = 0x0100
+
+describeOnChain('vaults that change in several blocks of one second', () => {
+  let chain: TestChain
+  let protocol: Protocol
+  let alice: Address
+  let bob: Address
+
+  beforeAll(async () => {
+    chain = await startChain()
+    protocol = await deployProtocol(chain)
+    ;[, , alice, bob] = chain.accounts as [Address, Address, Address, Address]
+  }, patienceMilliseconds)
+  afterAll(() => chain.stop())
+
+  /** The values by the marks of a vault, by their times, of blocks that are read one by one and in ranges. */
+  async function valuesOf(
+    { address, firstBlock }: Operator,
+    more: ChainJson = {},
+  ): Promise<ReadonlyMap<number, string>> {
+    const json = chainJson(chain.url, protocol, [{ address, firstBlock }], more)
+    const values: ReadonlyMap<number, string>[] = []
+    for (const blocks of [4, 80]) {
+      await chain.mine(blocks)
+      const said: Said[] = []
+      const facts = (await linesOf(json, said)).map((line) => JSON.parse(line) as FactInput)
+      expect(said.filter(({ level }) => level !== 'info')).toEqual([])
+      const marks = facts.flatMap((fact) => (fact.kind === 'mark' ? [[fact.ts, fact.valueUsd] as const] : []))
+      values.push(new Map(marks))
+    }
+    const [singly, inRanges] = values as [ReadonlyMap<number, string>, ReadonlyMap<number, string>]
+    expect([...inRanges].slice(0, singly.size)).toEqual([...singly])
+    return singly
+  }
+
+  test('are marked with the positions that they hold after the last one, such as one of a stranger', async () => {
+    const strays = await openStrays(chain, protocol)
+    const vault = await openVault(chain, protocol, protocol.usdc)
+    const time = await inOneSecond(chain, [vault.deposit(alice, usdc(10))], [strays.mintTo(vault.address)])
+    const values = await valuesOf(vault)
+    expect(Number(values.get(time)) % 10).toBe(0)
+    expect(values.get(time)).not.toBe('0')
+  })
+
+  test('are marked with those that are refused for the hook of their pool', async () => {
+    const v4 = await deployV4(chain, protocol)
+    const hooks = await v4.createHook(removalFlag)
+    const key = await v4.createPool([protocol.weth, 10n ** 18n], [protocol.usdc, 2_000_000_000n], { hooks })
+    const [stranger] = chain.accounts as [Address]
+    const vault = await openVault(chain, protocol, protocol.usdc)
+    const { fund, mint } = v4CallsOf(v4.manager, stranger)
+    const minting = [
+      fund(protocol.usdc, usdc(90_000)),
+      fund(protocol.weth, weth(90)),
+      mint(key, [-887_220, 887_220], 10n ** 12n, vault.address),
+    ].map(([to, data]) => ({ from: stranger, to, data }))
+    const time = await inOneSecond(chain, [vault.deposit(alice, usdc(10))], minting)
+    const values = await valuesOf(vault, { otherPositionManagers: [v4.manager] })
+    expect(Number(values.get(time)) % 10).toBe(0)
+    expect(values.get(time)).not.toBe('0')
+  })
+
+  test('are marked without what was requested in the last one', async () => {
+    const vault = await openVault(chain, protocol, protocol.usdc, artifacts.asyncVault, false)
+    const request = vault.callOf(bob, 'requestDeposit', usdc(7), bob, bob)
+    const time = await inOneSecond(chain, [vault.deposit(alice, usdc(10))], [request])
+    const values = await valuesOf(vault)
+    expect(Number(values.get(time)) % 10).toBe(0)
+    expect(values.get(time)).not.toBe('0')
+  })
+})
