@@ -80,7 +80,7 @@ export function nftPositions({ address: manager, pools, isSlipstream, prefix }: 
   const custody: PositionCustody = {
     async custodianOf(state, id) {
       const stored = await readStored(state, id)
-      return stored && (await pools.traitsOf(state, await poolOf(state, stored))).gauge
+      return stored && (await pools.gaugeOf(state, await poolOf(state, stored)))
     },
     isHeld: (state, id, held) => isStaked(state, held, numberOf(id)),
   }
@@ -109,7 +109,7 @@ export function nftPositions({ address: manager, pools, isSlipstream, prefix }: 
     readStored,
     async positionOf(state, id, stored, held) {
       const pool = await poolOf(state, stored)
-      const { protocol } = await pools.traitsOf(state, pool)
+      const protocol = await pools.protocolOf(state, pool)
       if (held === undefined) return valuePosition(state, { pool, owner: manager, protocol }, stored)
       const [position, emissions] = await Promise.all([
         valuePosition(state, { pool, owner: held.custodian, protocol, earnsNoFees: true }, stored),

@@ -89,7 +89,7 @@ export function poolPositions({ pools, known, vaultOf }: PoolPositionsOptions): 
     },
     async positionOf(state, id, stored) {
       const { pool, owner } = parsePoolPositionId(id) as PoolPosition
-      const { protocol } = await known.traitsOf(state, pool)
+      const protocol = await known.protocolOf(state, pool)
       return valuePosition(state, { pool, owner, protocol }, stored)
     },
   }

@@ -6,36 +6,54 @@ import type { PoolProtocol } from './venue.ts'
 
 const protocolAbi = parseAbi(['function lmPool() view returns (address)', 'function gauge() view returns (address)'])
 
-/** Traits of a pool, which never change. */
-export interface PoolTraits {
-  readonly protocol: PoolProtocol
-  /** The contract that takes positions of the pool into custody and pays emissions for them; null where there is none. */
-  readonly gauge: Address | null
+/** The gauge of a pool, and a block at which it was known. */
+interface KnownGauge {
+  readonly gauge: Address
+  readonly block: number
 }
 
 /** The pools of a chain: each one's protocol is told by the functions that it answers, and read once. */
 export class Pools {
-  readonly #traits = new Map<Address, Promise<PoolTraits>>()
+  readonly #protocols = new Map<Address, Promise<PoolProtocol>>()
+  readonly #gauges = new Map<Address, KnownGauge>()
 
-  /** @throws {ContractMismatch} when there is no pool */
-  traitsOf(state: BlockState, pool: Address): Promise<PoolTraits> {
-    const known = this.#traits.get(pool) ?? readTraits(state, pool)
-    this.#traits.set(pool, known)
-    known.catch(() => this.#traits.delete(pool))
+  /**
+   * Reads the protocol of a pool, which never changes.
+   * @throws {ContractMismatch} when there is no pool
+   */
+  protocolOf(state: BlockState, pool: Address): Promise<PoolProtocol> {
+    const known = this.#protocols.get(pool) ?? readProtocol(state, pool)
+    this.#protocols.set(pool, known)
+    known.catch(() => this.#protocols.delete(pool))
     return known
+  }
+
+  /**
+   * Reads the contract that takes positions of a pool into custody and pays emissions for them; null where there is none
+   * yet: a pool gets its gauge once, often long after its creation.
+   * @see Slipstream, CLPool.sol `setGaugeAndPositionManager`
+   */
+  async gaugeOf(state: BlockState, pool: Address): Promise<Address | null> {
+    const known = this.#gauges.get(pool)
+    const { number: block } = state.block
+    if (known !== undefined && known.block <= block) return known.gauge
+    const gauge = await state.read(contractCall(protocolAbi, pool, 'gauge', []))
+    if (gauge === null || gauge === zeroAddress) return null
+    this.#gauges.set(pool, { gauge, block })
+    return gauge
   }
 }
 
 /**
  * @see PancakeSwap v3 Core, PancakeV3Pool.sol `lmPool`; Slipstream, CLPool.sol `gauge`
  */
-async function readTraits(state: BlockState, pool: Address): Promise<PoolTraits> {
+async function readProtocol(state: BlockState, pool: Address): Promise<PoolProtocol> {
   const [gauge, lmPool] = await Promise.all([
     state.read(contractCall(protocolAbi, pool, 'gauge', [])),
     state.read(contractCall(protocolAbi, pool, 'lmPool', [])),
     // An address without a pool answers neither.
     state.readRequired(contractCall(poolAbi, pool, 'token0', [])),
   ])
-  if (gauge !== null) return { protocol: 'slipstream', gauge: gauge === zeroAddress ? null : gauge }
-  return { protocol: lmPool === null ? 'uniswap-v3' : 'pancakeswap-v3', gauge: null }
+  if (gauge !== null) return 'slipstream'
+  return lmPool === null ? 'uniswap-v3' : 'pancakeswap-v3'
 }

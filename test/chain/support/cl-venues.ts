@@ -81,8 +81,16 @@ export async function deployPancake(chain: TestChain, protocol: Protocol) {
   }
 }
 
-/** A pool as Slipstream's with a gauge that pays emissions of a token, and positions as NFTs. */
-export async function deploySlipstream(chain: TestChain, protocol: Protocol, rewardToken: TestToken) {
+/**
+ * A pool as Slipstream's with a gauge that pays emissions of a token, and positions as NFTs.
+ * @param isConnected whether the pool has its gauge at once
+ */
+export async function deploySlipstream(
+  chain: TestChain,
+  protocol: Protocol,
+  rewardToken: TestToken,
+  { isConnected = true } = {},
+) {
   const [deployer] = chain.accounts as [Address]
   const deploy = (artifact: artifacts.Artifact, ...args: unknown[]): Promise<Address> =>
     chain.deploy(deployer, artifacts.creationOf(artifact, ...args))
@@ -94,8 +102,9 @@ export async function deploySlipstream(chain: TestChain, protocol: Protocol, rew
   const gauge = await deploy(artifacts.clGauge, manager, pool, rewardToken.address)
   const ofPool = (name: string, ...args: unknown[]): Call =>
     callOf(deployer, pool, artifacts.slipstreamPool.abi, name, args)
+  const connect = ofPool('connect', gauge, manager)
   await chain.block(
-    ofPool('connect', gauge, manager),
+    ...(isConnected ? [connect] : []),
     callOf(deployer, factory, artifacts.slipstreamFactory.abi, 'add', [pool]),
     protocol.mint(gauge, rewardToken, 10n ** 30n),
     ofPool('setRewardRate', 10n ** 16n),
@@ -106,6 +115,8 @@ export async function deploySlipstream(chain: TestChain, protocol: Protocol, rew
   return {
     ...venue,
     gauge,
+    /** Gives the pool its gauge. */
+    connect,
     setFee: (fee: number): Call => ofPool('setFee', fee),
     swap: (from: TestToken, units: bigint): Call => ofPool('swap', from === tokens[0], units),
   }

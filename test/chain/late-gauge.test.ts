@@ -1,0 +1,65 @@
+import type { Address } from 'viem'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { emptyDatabase } from '../support/database.ts'
+import { describeOnChain, patienceMilliseconds, startChain, type TestChain } from './support/anvil.ts'
+import { usdc, weth } from './support/amounts.ts'
+import * as artifacts from './support/artifacts.ts'
+import { callsOf, deploySlipstream } from './support/cl-venues.ts'
+import { observe } from './support/observer.ts'
+import { openVault } from './support/operator.ts'
+import { deployProtocol, type Protocol, type TestToken } from './support/protocol.ts'
+import { applyChain, chainJson, factsOf } from './support/reading.ts'
+
+describeOnChain('a position in a pool that gets its gauge late', () => {
+  let chain: TestChain
+  let protocol: Protocol
+
+  beforeAll(async () => {
+    chain = await startChain()
+    protocol = await deployProtocol(chain)
+  }, patienceMilliseconds)
+  afterAll(() => chain.stop())
+
+  test('counts from its staking on, with its emissions, also after a restart', async () => {
+    const [deployer, , alice] = chain.accounts as [Address, Address, Address]
+    const address = await chain.deploy(deployer, artifacts.creationOf(artifacts.token, 'AERO', 18))
+    const aero: TestToken = { address, symbol: 'AERO', decimals: 18 }
+    const slipstream = await deploySlipstream(chain, protocol, aero, { isConnected: false })
+    const vault = await openVault(chain, protocol, protocol.usdc)
+    const calls = callsOf(protocol, slipstream, vault)
+    const tick = Math.round((await observe(chain, protocol).tickOf(await chain.head())) / 10) * 10
+    await chain.block(vault.deposit(alice, usdc(90_000)), protocol.mint(vault.address, protocol.weth, weth(40)))
+    await chain.block(
+      vault.run(
+        ...calls.allow(protocol.usdc, protocol.weth),
+        calls.mint([tick - 600, tick + 600], usdc(20_000), weth(10)),
+      ),
+    )
+    await chain.mine(6)
+    await chain.block(slipstream.connect)
+    await chain.block(vault.run(...calls.stake(slipstream, 2n)))
+    const staked = Number((await chain.client.getBlock()).timestamp)
+    await chain.mine(6)
+
+    const base = chainJson(chain.url, protocol, [{ address: vault.address, firstBlock: vault.firstBlock }])
+    const json = {
+      ...base,
+      markEveryBlocks: 3,
+      otherPositionManagers: [slipstream.manager],
+      tokens: [...(base['tokens'] as object[]), { address, symbol: 'AERO', price: 'stable' }],
+    }
+    const marks = (await factsOf(json)).flatMap((fact) => (fact.kind === 'mark' ? [fact] : []))
+    const holding = marks.filter(({ positions }) => positions.length > 0)
+    expect(holding.at(0)?.ts).toBeLessThan(staked)
+    expect(holding.at(-1)?.ts).toBeGreaterThan(staked)
+    expect(marks.indexOf(holding.at(0) as (typeof marks)[number]) + holding.length).toBe(marks.length)
+    const [before, after] = [holding.at(0), holding.at(-1)].map((mark) => Number(mark?.valueUsd)) as [number, number]
+    expect(after).toBeGreaterThanOrEqual(before)
+    expect(Number(holding.at(-1)?.positions[0]?.pendingRewardsUsd)).toBeGreaterThan(0)
+    const database = await emptyDatabase()
+    expect((await applyChain(database, json)).rejected).toEqual({})
+    expect((await applyChain(database, json)).applied).toEqual({})
+    await chain.mine(6)
+    expect((await applyChain(database, json)).rejected).toEqual({})
+  })
+})
