@@ -193,6 +193,30 @@ describeOnChain('positions that come to a vault', () => {
     return lines.map((line) => JSON.parse(line) as FactInput)
   }
 
+  test('whose creation no node tells set aside their vault alone', async () => {
+    const ofStranger = (data: Hex) => ({ from: stranger, to: protocol.manager, data })
+    const id = await minted(ofStranger(positionData(stranger)))
+    await freedPart(stranger, id, ofStranger)
+    const [vault, other] = [await funded(), await funded()]
+    await chain.mine(12)
+    await chain.block(transferOf(protocol, stranger, vault.address, id))
+    await chain.mine(12)
+    const proxy = await startProxy(chain.url, async (request, pass) => {
+      const answer = await pass()
+      const [{ topics = [] } = {}] = request.params as { topics?: (readonly unknown[])[] }[]
+      const isOfCreation = request.method === 'eth_getLogs' && topics.length === 4
+      return isOfCreation && 'result' in answer ? { result: [] } : answer
+    })
+    const said: Said[] = []
+    const json = { ...jsonOf(vault, other), rpc: [{ url: proxy.url, requestsPerSecond: 10_000 }] }
+    const lines = await linesOf(json, said)
+    await proxy.close()
+    expect(
+      said.filter(({ level }) => level === 'error').map(({ message, facts }) => [message, facts['vault']]),
+    ).toEqual([[expect.stringContaining(`position ${id} of block`), vault.address]])
+    expect(lines.filter((line) => !line.includes(`"vault":"${vault.address}"`))).toEqual(await linesOf(jsonOf(other)))
+  })
+
   test('with everything in the block of their arrival are told as they are then', async () => {
     const vault = await funded()
     const ofStranger = (data: Hex) => ({ from: stranger, to: protocol.manager, data })

@@ -49,7 +49,7 @@ export async function readArrivals(
   const readEach = burned.map(async (one) => readBurned(one, await headerAt(one[1].block), options))
   const terms = new Map([...older, ...kept, ...(await Promise.all(readEach)).flat()])
   const states = await readPositionStates(
-    { rpc, venues },
+    { rpc, venues, vaultOf: (id) => arriving.get(id)?.vault },
     before.number,
     new Map([...older].filter(([, stored]) => isInTokens(tokens, stored))),
   )
