@@ -1,8 +1,10 @@
 import { type Address, getContractAddress, type Hex } from 'viem'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { chainFeed } from '../../src/chain/feed.ts'
+import { findLogged } from '../../src/chain/positions/logged-positions.ts'
 import { connectChain } from '../../src/chain/setup.ts'
 import { checkVaults } from '../../src/chain/vaults/check-vaults.ts'
+import type { Venue } from '../../src/chain/venues/venue.ts'
 import type { FactInput } from '../../src/feed/fact/fact.ts'
 import { emptyDatabase } from '../support/database.ts'
 import { dumpReadModel } from '../support/dump.ts'
@@ -294,5 +296,24 @@ describeOnChain('positions of Uniswap v4 that come to a vault', () => {
     const facts = await factsOf(json)
     expect(marksOf(facts).filter(({ positions }) => positions.length > 0).length).toBeGreaterThan(5)
     expect(await factsOf({ ...json, multicall })).toEqual(facts)
+  })
+
+  test('are found however long ago they came, and whatever passed through two vaults before', async () => {
+    const [vault, other] = [await funded(), await funded()]
+    const old = await minted(plain, other.address)
+    const passing = await minted(plain, other.address)
+    await chain.block(other.run(v4CallsOf(v4.manager, other.address).transfer(vault.address, passing)))
+    await chain.block(vault.run(v4CallsOf(v4.manager, vault.address).transfer(stranger, passing)))
+    await chain.mine(20)
+    const young = await minted(plain, vault.address)
+    const { rpc, multicall, venues } = await connectChain(optionsOf(jsonOf(vault)), true)
+    const header = await rpc.ask((node) => node.block('latest'))
+    const venue = venues.all.find(({ contracts }) => contracts.includes(v4.manager)) as Venue
+    const accounts = [vault, other].map(({ address }) => ({ vault: address, account: address }))
+    const found = await findLogged(header, venue, accounts, { rpc, multicall, windowBlocks: 10 })
+    expect(found.map((one) => [one.vault, one.id])).toEqual([
+      [vault.address, `${v4.manager}:${young}`],
+      [other.address, `${v4.manager}:${old}`],
+    ])
   })
 })

@@ -6,13 +6,12 @@ import { BlockState, type Multicall } from '../rpc/multicall.ts'
 import type { Rpc } from '../rpc/rpc.ts'
 import type { StoredPosition, Venue } from '../venues/venue.ts'
 
-/** Blocks that are searched at once, from the newest to the oldest. */
-const windowBlocks = 10_000
-
 /** Options of {@link findLogged}. */
 export interface LoggedPositionsOptions {
   readonly rpc: Rpc
   readonly multicall: Multicall
+  /** Blocks that are searched at once, from the newest to the oldest; 10,000 unless given. */
+  readonly windowBlocks?: number
 }
 
 /** An account that holds positions for a vault. */
@@ -36,7 +35,7 @@ export async function findLogged(
   block: Pick<Header, 'number' | 'hash'>,
   venue: Venue,
   accounts: readonly HoldingAccount[],
-  { rpc, multicall }: LoggedPositionsOptions,
+  { rpc, multicall, windowBlocks = 10_000 }: LoggedPositionsOptions,
 ): Promise<LoggedPosition[]> {
   const state = new BlockState(rpc, multicall, block)
   const counts = await Promise.all(accounts.map(async ({ account }) => (await venue.list?.count(state, account)) ?? 0))
@@ -50,14 +49,16 @@ export async function findLogged(
   const width = new RangeWidth()
   for (let to = block.number; left().length > 0; to -= windowBlocks) {
     if (to < 0) break
-    const filters = venue.movesOf(left().map(({ account }) => account))
+    // Of the others not all transfers are read any more, so that the newest one of a position may not be among them.
+    const read = left()
+    const filters = venue.movesOf(read.map(({ account }) => account))
     const logs = await readHistory(rpc, filters, Math.max(0, to - windowBlocks + 1), to, width)
     for (const log of logs.reverse()) {
       const change = venue.readLog(log)
       // The newest transfer of each tells who holds it.
       if (change?.kind !== 'moved' || moved.has(change.id)) continue
       moved.add(change.id)
-      sought.find(({ account }) => account === change.to)?.found.set(change.id, log)
+      read.find(({ account }) => account === change.to)?.found.set(change.id, log)
     }
   }
   return sought.flatMap(({ vault, account, count, found }) => {
