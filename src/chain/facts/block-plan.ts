@@ -35,7 +35,7 @@ export interface BlockPlan {
   readonly marked: ReadonlyMap<Address, VaultHoldings>
   /** The vaults that it changes in any way, with the positions that they hold at its end. */
   readonly changed: ReadonlyMap<Address, VaultHoldings>
-  /** The positions that vaults with deposits or withdrawals held before it; without those that start in it. */
+  /** The positions and requests that vaults with deposits or withdrawals had before it; without those that start in it. */
   readonly heldBefore: ReadonlyMap<Address, VaultHoldings>
   /** New owners of vaults. */
   readonly owners: ReadonlyMap<Address, Address>
@@ -137,10 +137,10 @@ function readLogsOf(
     change.kind === 'owned' ? [[vault, change.owner]] : [],
   )
   const asking = changes.flatMap(({ vault, change }) => (change.kind === 'requested' ? [{ vault, ...change }] : []))
-  for (const { vault, request } of asking) holdings.addRequest(vault, request)
   const rest = changes.filter(({ change }) => change.kind !== 'owned' && change.kind !== 'requested')
   const ofVaults = [...groupBy(rest, ({ vault }) => vault).values()].flatMap(withoutDepositMints)
   const heldBefore = new Map(ofVaults.filter(isFlow).map(({ vault }) => [vault, holdings.of(vault)]))
+  for (const { vault, request } of asking) holdings.addRequest(vault, request)
   const ofPositions = holdings.applyLogs(logs)
   // An address can hold positions before its vault is created.
   const ofThere = ofPositions.events.filter(({ vault }) => there.has(vault))

@@ -1,6 +1,6 @@
 import type { Address } from 'viem'
 import type { ChainLog } from '../rpc/block.ts'
-import type { DepositRequest } from '../vaults/vault-adapter.ts'
+import type { RequestSnapshot } from '../vaults/deposit-requests.ts'
 import type { Amounts } from '../venues/liquidity-math.ts'
 import type { Custody, PositionChange, StoredPosition } from '../venues/venue.ts'
 import { afterChange, feesIn, type PositionState } from './position-state.ts'
@@ -29,8 +29,8 @@ export interface VaultHoldings {
   readonly strays: number
   /** Positions that somebody else has made in its name, or that are refused. */
   readonly foreign: readonly Holding[]
-  /** All requests to deposit that were made of it. */
-  readonly requests: readonly DepositRequest[]
+  /** The requests to deposit that were made of it. */
+  readonly requests: RequestSnapshot
 }
 
 /** A change of a position, as a ledger event. */

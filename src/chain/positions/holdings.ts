@@ -12,7 +12,7 @@ import {
 import { afterChange, newPosition } from './position-state.ts'
 import type { FixedAccount, PositionChange } from '../venues/venue.ts'
 import type { Venues } from '../venues/venues.ts'
-import type { DepositRequest } from '../vaults/vault-adapter.ts'
+import { type DepositRequest, DepositRequests, noRequests } from '../vaults/deposit-requests.ts'
 import type { VaultKinds } from '../vaults/vault-kinds.ts'
 
 /** A position before it arrives at a vault, or `stray` for one in unknown tokens. */
@@ -37,7 +37,7 @@ export class Holdings {
   #arrivals = new Map<string, Arrival>()
   /** Positions whose NFTs are burned before their liquidity is withdrawn, in the same transaction. */
   readonly #burned = new Map<string, Holding>()
-  readonly #requests = new Map<Address, readonly DepositRequest[]>()
+  readonly #requests = new Map<Address, DepositRequests>()
   /** The contracts that may take positions into custody. */
   readonly #custodians = new Map<string, Address>()
 
@@ -67,12 +67,19 @@ export class Holdings {
     const [foreign, positions] = [true, false].map((isForeign) =>
       held.filter((holding) => (holding.isForeign ?? false) === isForeign),
     ) as [Holding[], Holding[]]
-    return { positions, strays: this.#strays.get(vault) ?? 0, foreign, requests: this.#requests.get(vault) ?? [] }
+    return {
+      positions,
+      strays: this.#strays.get(vault) ?? 0,
+      foreign,
+      requests: this.#requests.get(vault)?.snapshot() ?? noRequests,
+    }
   }
 
   /** Notes a request to deposit that a vault has logged. */
   addRequest(vault: Address, request: DepositRequest): void {
-    this.#requests.set(vault, [...(this.#requests.get(vault) ?? []), request])
+    const requests = this.#requests.get(vault) ?? new DepositRequests()
+    this.#requests.set(vault, requests)
+    requests.add(request)
   }
 
   /** The accounts that hold positions for the vaults. */

@@ -1,10 +1,10 @@
 import { type Address, type Hex, padHex, parseAbi, parseAbiItem, toEventSelector } from 'viem'
 import { ContractMismatch } from '../errors.ts'
-import { groupBy } from '../rpc/arrays.ts'
 import { contractCall } from '../rpc/calls/contract-call.ts'
 import type { BlockState } from '../rpc/multicall.ts'
+import type { DepositRequest } from './deposit-requests.ts'
 import { erc4626 } from './erc4626.ts'
-import { type DepositRequest, noStatement, type VaultAdapter } from './vault-adapter.ts'
+import { noStatement, type VaultAdapter } from './vault-adapter.ts'
 import { decodeStandardLog } from './vault-events.ts'
 
 const requestEvents = parseAbi([
@@ -54,11 +54,13 @@ export function createErc7540(): VaultAdapter {
       return { kind: 'requested', request: { controller, requestId, assets, blockHash: log.blockHash } }
     },
     async readStatement(state, vault, requests) {
-      const different = groupBy(requests, ({ requestId, controller }) => `${requestId} ${controller}`)
-      const units = await Promise.all(Array.from(different.values(), ([one]) => readOpen(state, vault, one)))
+      const { number } = state.block
+      const asked = requests.openAt(number)
+      const units = await Promise.all(asked.map((one) => readOpen(state, vault, one)))
+      asked.forEach((one, index) => units[index] === 0n && requests.settle(one, number))
       const open = units.reduce((sum, one) => sum + one, 0n)
       const [token] = await erc4626.readAssets(state, vault)
-      const [first] = requests
+      const [first] = asked
       if (open === 0n || token === undefined || first === undefined) return noStatement
       return (await isKeeper(state, vault, token, first))
         ? { debts: [{ token, units: open }], totals: null }
@@ -68,12 +70,10 @@ export function createErc7540(): VaultAdapter {
 }
 
 /**
- * Reads the assets of a request that were not claimed.
+ * Reads the assets of all requests of an id and controller that were not claimed.
  * @throws {ContractMismatch} when the vault does not answer
  */
-async function readOpen(state: BlockState, vault: Address, request: DepositRequest | undefined): Promise<bigint> {
-  if (request === undefined) return 0n
-  const { requestId, controller } = request
+async function readOpen(state: BlockState, vault: Address, { requestId, controller }: DepositRequest): Promise<bigint> {
   const [pending, claimable] = await Promise.all([
     state.readRequired(contractCall(requestAbi, vault, 'pendingDepositRequest', [requestId, controller])),
     state.readRequired(contractCall(requestAbi, vault, 'claimableDepositRequest', [requestId, controller])),

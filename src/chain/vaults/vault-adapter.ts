@@ -2,6 +2,7 @@ import type { Address, Hex } from 'viem'
 import type { ChainLog } from '../rpc/block.ts'
 import type { BlockState } from '../rpc/multicall.ts'
 import type { Amounts, TickRange } from '../venues/liquidity-math.ts'
+import type { DepositRequest, RequestSnapshot } from './deposit-requests.ts'
 
 /** A change that a vault's log reports. Amounts are in smallest units, one for each of the vault's assets. */
 export type VaultChange =
@@ -22,15 +23,6 @@ export type VaultChange =
   | { readonly kind: 'owned'; readonly owner: Address }
   | { readonly kind: 'paused'; readonly by: string }
   | { readonly kind: 'unpaused' }
-
-/** A request of ERC-7540 to deposit assets, whose state the vault tells by these two. */
-export interface DepositRequest {
-  readonly requestId: bigint
-  readonly controller: Address
-  readonly assets: bigint
-  /** Hash of the block of the request. */
-  readonly blockHash: Hex
-}
 
 /** The owner of a vault, and the tokens that come and go as its capital. */
 export interface VaultTerms {
@@ -97,8 +89,8 @@ export interface VaultAdapter {
   readAssets(state: BlockState, vault: Address): Promise<readonly Address[]>
   /** Reads where it holds its funds, which never changes. */
   readPlaces(state: BlockState, vault: Address): Promise<VaultPlaces>
-  /** @param requests all requests to deposit up to the block */
-  readStatement(state: BlockState, vault: Address, requests: readonly DepositRequest[]): Promise<VaultStatement>
+  /** @param requests those to deposit up to the block */
+  readStatement(state: BlockState, vault: Address, requests: RequestSnapshot): Promise<VaultStatement>
   /** Returns the fees that the vault pays of earnings, as its log tells these; null where it pays none. */
   readFees(state: BlockState, vault: Address, earned: readonly bigint[]): Promise<readonly TokenAmount[] | null>
 }

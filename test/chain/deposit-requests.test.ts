@@ -1,0 +1,55 @@
+import { numberToHex } from 'viem'
+import { expect, test } from 'vitest'
+import { type DepositRequest, DepositRequests } from '../../src/chain/vaults/deposit-requests.ts'
+
+const requestOf = (controller: number, assets = 1n): DepositRequest => ({
+  requestId: 0n,
+  controller: numberToHex(controller, { size: 20 }),
+  assets,
+  blockHash: numberToHex(7, { size: 32 }),
+})
+
+test('requests of one controller are told once, by the newest', () => {
+  const requests = new DepositRequests()
+  const [first, other, second] = [requestOf(1), requestOf(2), requestOf(1, 5n)]
+  for (const request of [first, other, second]) requests.add(request)
+  expect(requests.snapshot().openAt(9)).toEqual([second, other])
+})
+
+test('a snapshot stays as it is when others are made', () => {
+  const requests = new DepositRequests()
+  const first = requestOf(1)
+  requests.add(first)
+  const before = requests.snapshot()
+  for (let made = 0; made < 5_000; made++) requests.add(requestOf(1 + (made % 3)))
+  expect(before.openAt(9)).toEqual([first])
+  expect(requests.snapshot().openAt(9)).toHaveLength(3)
+})
+
+test('a request that is settled is told no more from that block on, and again once there is another one', () => {
+  const requests = new DepositRequests()
+  const [first, other, second] = [requestOf(1), requestOf(2), requestOf(1)]
+  requests.add(first)
+  requests.add(other)
+  const before = requests.snapshot()
+  before.settle(first, 9)
+  before.settle(first, 12)
+  expect(before.openAt(8)).toEqual([first, other])
+  for (const block of [9, 10]) expect(before.openAt(block)).toEqual([other])
+  expect(requests.snapshot().openAt(10)).toEqual([other])
+  requests.add(second)
+  expect(requests.snapshot().openAt(10)).toEqual([other, second])
+  expect(before.openAt(10)).toEqual([other])
+})
+
+test('requests of many controllers are told without those that are settled', () => {
+  const requests = new DepositRequests()
+  const all = Array.from({ length: 100_000 }, (_, controller) => requestOf(controller))
+  for (const request of all) {
+    requests.add(request)
+    requests.snapshot()
+  }
+  const open = all.slice(-3)
+  for (const request of all) if (!open.includes(request)) requests.snapshot().settle(request, 9)
+  expect(requests.snapshot().openAt(9)).toEqual(open)
+})

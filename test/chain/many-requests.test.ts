@@ -1,0 +1,62 @@
+import { type Address, encodeFunctionData, type Hex } from 'viem'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { describeOnChain, patienceMilliseconds, startChain, type TestChain } from './support/anvil.ts'
+import { usdc } from './support/amounts.ts'
+import * as artifacts from './support/artifacts.ts'
+import { openVault, type Operator } from './support/operator.ts'
+import { deployProtocol, type Protocol } from './support/protocol.ts'
+import { startProxy } from './support/proxy.ts'
+import { chainJson, factsOf, type MarkFact } from './support/reading.ts'
+
+describeOnChain('requests to deposit', () => {
+  let chain: TestChain
+  let protocol: Protocol
+  let [alice, bob] = [] as unknown as [Address, Address]
+  let controllers: readonly Address[]
+
+  beforeAll(async () => {
+    chain = await startChain()
+    protocol = await deployProtocol(chain)
+    ;[, , alice, bob, ...controllers] = chain.accounts as [Address, Address, Address, Address, ...Address[]]
+  }, patienceMilliseconds)
+  afterAll(() => chain.stop())
+
+  /** The marks of a vault, and how often each of some calls was made for them. */
+  async function marksOf({ address, firstBlock }: Operator, calls: readonly Hex[]) {
+    const counts = calls.map(() => 0)
+    const proxy = await startProxy(chain.url, (request, pass) => {
+      const { data = '' } = (request.params[0] ?? {}) as { data?: string }
+      calls.forEach((call, index) => {
+        if (data.includes(call.slice(2))) counts[index] = (counts[index] ?? 0) + 1
+      })
+      return pass()
+    })
+    const json = chainJson(proxy.url, protocol, [{ address, firstBlock }], { markEveryBlocks: 2 })
+    const facts = await factsOf(json)
+    await proxy.close()
+    return { marks: facts.flatMap((fact): MarkFact[] => (fact.kind === 'mark' ? [fact] : [])), counts }
+  }
+
+  test('that are settled are not asked for again, until there is another one', async () => {
+    const vault = await openVault(chain, protocol, protocol.usdc, artifacts.asyncVault, false)
+    const request = (controller: Address, amount: number) =>
+      vault.callOf(alice, 'requestDeposit', usdc(amount), controller, alice)
+    await chain.block(...controllers.map((one) => request(one, 3)), request(alice, 5))
+    await chain.mine(4)
+    await chain.block(...controllers.map((one) => vault.callOf(bob, 'fulfil', one)))
+    await chain.block(...controllers.map((one) => vault.callOf(one, 'claimDeposit', usdc(3), one)))
+    await chain.mine(120)
+    const [again] = controllers as [Address]
+    await chain.block(request(again, 7))
+    await chain.mine(8)
+    const calls = [...controllers, alice].map((one) =>
+      encodeFunctionData({ abi: artifacts.asyncVault.abi, functionName: 'pendingDepositRequest', args: [0n, one] }),
+    )
+    const { marks, counts } = await marksOf(vault, calls)
+    expect(marks.length).toBeGreaterThan(60)
+    expect(marks.at(-1)?.valueUsd).toBe(String(3 * controllers.length))
+    // One that is open is asked for at each mark; the others while it is unknown that they are settled, of several at once.
+    expect(counts.at(-1)).toBeGreaterThan(60)
+    expect(counts.slice(0, -1).filter((times) => times > 25)).toEqual([])
+  })
+})
