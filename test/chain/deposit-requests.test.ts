@@ -5,8 +5,11 @@ import { type DepositRequest, DepositRequests } from '../../src/chain/vaults/dep
 const requestOf = (controller: number, assets = 1n): DepositRequest => ({
   requestId: 0n,
   controller: numberToHex(controller, { size: 20 }),
+  owner: numberToHex(8, { size: 20 }),
   assets,
   blockHash: numberToHex(7, { size: 32 }),
+  txHash: numberToHex(9, { size: 32 }),
+  logIndex: controller,
 })
 
 test('requests of one controller are told once, by the newest', () => {

@@ -1,6 +1,6 @@
 import { type Address, encodeFunctionData, type Hex } from 'viem'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { describeOnChain, patienceMilliseconds, startChain, type TestChain } from './support/anvil.ts'
+import { callOf, describeOnChain, patienceMilliseconds, startChain, type TestChain } from './support/anvil.ts'
 import { usdc } from './support/amounts.ts'
 import * as artifacts from './support/artifacts.ts'
 import { openVault, type Operator } from './support/operator.ts'
@@ -22,7 +22,7 @@ describeOnChain('requests to deposit', () => {
   afterAll(() => chain.stop())
 
   /** The marks of a vault, and how often each of some calls was made for them. */
-  async function marksOf({ address, firstBlock }: Operator, calls: readonly Hex[]) {
+  async function marksOf({ address, firstBlock }: Operator, calls: readonly Hex[], tokens: readonly object[] = []) {
     const counts = calls.map(() => 0)
     const proxy = await startProxy(chain.url, (request, pass) => {
       const { data = '' } = (request.params[0] ?? {}) as { data?: string }
@@ -32,10 +32,35 @@ describeOnChain('requests to deposit', () => {
       return pass()
     })
     const json = chainJson(proxy.url, protocol, [{ address, firstBlock }], { markEveryBlocks: 2 })
-    const facts = await factsOf(json)
+    const facts = await factsOf({ ...json, tokens: [...(json['tokens'] as object[]), ...tokens] })
     await proxy.close()
     return { marks: facts.flatMap((fact): MarkFact[] => (fact.kind === 'mark' ? [fact] : [])), counts }
   }
+
+  test('to a vault with a silo are no debt of it, whatever else is transferred to it in their block', async () => {
+    const vault = await openVault(chain, protocol, protocol.usdc, artifacts.asyncVault, true)
+    await chain.block(vault.deposit(alice, usdc(20)))
+    const pay = callOf(bob, protocol.usdc.address, artifacts.token.abi, 'transfer', [vault.address, usdc(5)])
+    await chain.block(pay, vault.callOf(alice, 'requestDeposit', usdc(5), alice, alice))
+    await chain.mine(8)
+    const { marks } = await marksOf(vault, [])
+    expect(marks.at(-1)?.valueUsd).toBe('25')
+  })
+
+  test('in a token that takes a part of each transfer are a debt of the vault that keeps them', async () => {
+    const [deployer] = chain.accounts as [Address]
+    const address = await chain.deploy(deployer, artifacts.creationOf(artifacts.feeToken, 'FEE', 6))
+    const token = { address, symbol: 'FEE', decimals: 6 }
+    const vault = await openVault(chain, protocol, token, artifacts.asyncVault, false)
+    await chain.block(vault.deposit(alice, usdc(20)))
+    await chain.block(callOf(deployer, address, artifacts.feeToken.abi, 'setFee', [100n]))
+    await chain.block(vault.callOf(alice, 'requestDeposit', usdc(5), alice, alice))
+    // One of nothing changes nothing.
+    await chain.block(vault.callOf(bob, 'requestDeposit', 0n, bob, bob))
+    await chain.mine(8)
+    const { marks } = await marksOf(vault, [], [{ address, symbol: 'FEE', price: 'stable' }])
+    expect(marks.at(-1)?.valueUsd).toBe('19.95')
+  })
 
   test('that are settled are not asked for again, until there is another one', async () => {
     const vault = await openVault(chain, protocol, protocol.usdc, artifacts.asyncVault, false)

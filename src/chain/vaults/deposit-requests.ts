@@ -4,9 +4,13 @@ import type { Address, Hex } from 'viem'
 export interface DepositRequest {
   readonly requestId: bigint
   readonly controller: Address
+  /** The account from which the vault has taken the assets. */
+  readonly owner: Address
   readonly assets: bigint
   /** Hash of the block of the request. */
   readonly blockHash: Hex
+  readonly txHash: Hex
+  readonly logIndex: number
 }
 
 /** The requests to deposit that were made of a vault up to the end of a block. Later ones do not change it. */

@@ -1,7 +1,8 @@
-import { type Address, type Hex, padHex, parseAbi, parseAbiItem, toEventSelector } from 'viem'
+import { type Address, getAddress, type Hex, padHex, parseAbi, parseAbiItem, toEventSelector } from 'viem'
 import { ContractMismatch } from '../errors.ts'
 import { contractCall } from '../rpc/calls/contract-call.ts'
 import type { BlockState } from '../rpc/multicall.ts'
+import type { Rpc } from '../rpc/rpc.ts'
 import type { DepositRequest } from './deposit-requests.ts'
 import { erc4626 } from './erc4626.ts'
 import { noStatement, type VaultAdapter } from './vault-adapter.ts'
@@ -21,6 +22,8 @@ const requestAbi = parseAbi([
 ])
 /** ERC-165 identifier of vaults that take deposits by request. */
 const asynchronousDeposits = '0xce3bbe50'
+/** Requests whose transfers are looked for, each by a request to a node. */
+const maxRequestsSearched = 100
 
 /**
  * Creates the adapter of vaults of ERC-7540 that take deposits by request. The assets of a request are no capital until
@@ -31,8 +34,13 @@ const asynchronousDeposits = '0xce3bbe50'
 export function createErc7540(): VaultAdapter {
   /** Whether a vault keeps the assets of requests itself. */
   const keepers = new Map<Address, Promise<boolean>>()
-  const isKeeper = (state: BlockState, vault: Address, asset: Address, request: DepositRequest): Promise<boolean> => {
-    const known = keepers.get(vault) ?? readIsKeeper(state, vault, asset, request)
+  const isKeeper = (
+    state: BlockState,
+    vault: Address,
+    asset: Address,
+    requests: readonly DepositRequest[],
+  ): Promise<boolean> => {
+    const known = keepers.get(vault) ?? readIsKeeper(state, vault, asset, requests)
     keepers.set(vault, known)
     known.catch(() => keepers.delete(vault))
     return known
@@ -50,8 +58,11 @@ export function createErc7540(): VaultAdapter {
     },
     readLog(log) {
       if (!requestTopics.includes(log.topics[0] ?? '0x')) return erc4626.readLog(log)
-      const { controller, requestId, assets } = decodeStandardLog(requestEvents, log).args
-      return { kind: 'requested', request: { controller, requestId, assets, blockHash: log.blockHash } }
+      const { controller, requestId, owner, assets } = decodeStandardLog(requestEvents, log).args
+      const { blockHash, txHash, logIndex } = log
+      // One of nothing opens nothing, and may transfer nothing.
+      if (assets === 0n) return null
+      return { kind: 'requested', request: { controller, requestId, owner, assets, blockHash, txHash, logIndex } }
     },
     async readStatement(state, vault, requests) {
       const { number } = state.block
@@ -60,9 +71,9 @@ export function createErc7540(): VaultAdapter {
       asked.forEach((one, index) => units[index] === 0n && requests.settle(one, number))
       const open = units.reduce((sum, one) => sum + one, 0n)
       const [token] = await erc4626.readAssets(state, vault)
-      const [first] = asked
-      if (open === 0n || token === undefined || first === undefined) return noStatement
-      return (await isKeeper(state, vault, token, first))
+      if (open === 0n || token === undefined) return noStatement
+      const unsettled = asked.filter((_, index) => units[index] !== 0n)
+      return (await isKeeper(state, vault, token, unsettled))
         ? { debts: [{ token, units: open }], totals: null }
         : noStatement
     },
@@ -82,20 +93,35 @@ async function readOpen(state: BlockState, vault: Address, { requestId, controll
 }
 
 /**
- * Tells whether a vault keeps the assets of requests itself, by the transfers in the block of the first one: others keep
- * them in a contract of its own, from which they come when they are claimed.
- * @throws {ContractMismatch} when there is no transfer of as much
+ * Tells whether a vault keeps the assets of requests itself: others keep them in a contract of its own, from which they
+ * come when they are claimed.
+ * @throws {ContractMismatch} when the assets of none of the requests were transferred
  */
 async function readIsKeeper(
   { rpc, block }: BlockState,
   vault: Address,
   asset: Address,
-  { assets, blockHash }: DepositRequest,
+  requests: readonly DepositRequest[],
 ): Promise<boolean> {
-  const logs = await rpc.ask((node) => node.logsOf({ address: asset, topics: [transferTopic] }, blockHash))
-  const moved = logs.filter(({ topics, data }) => topics.length === 3 && BigInt(data) === assets)
-  if (moved.length === 0)
-    throw new ContractMismatch(vault, block.number, 'has a request whose assets were not transferred')
-  const own = padHex(vault, { size: 32 }).toLowerCase()
-  return moved.some(({ topics }) => topics[2] === own)
+  for (const request of requests.slice(0, maxRequestsSearched)) {
+    const receiver = await receiverOf(rpc, asset, request)
+    if (receiver !== null) return receiver === vault
+  }
+  throw new ContractMismatch(vault, block.number, 'has requests whose assets were not transferred')
+}
+
+/**
+ * Returns the account that the assets of a request were transferred to: by the last transfer from their owner before the
+ * request in its transaction, of any amount, since a token may take a part. Null where there is none.
+ */
+async function receiverOf(
+  rpc: Rpc,
+  asset: Address,
+  { owner, blockHash, txHash, logIndex }: DepositRequest,
+): Promise<Address | null> {
+  const filter = { address: asset, topics: [transferTopic, padHex(owner, { size: 32 })] }
+  const logs = await rpc.ask((node) => node.logsOf(filter, blockHash))
+  const last = logs.findLast((log) => log.txHash === txHash && log.logIndex < logIndex && log.topics.length === 3)
+  const receiver = last?.topics[2]
+  return receiver === undefined ? null : getAddress(`0x${receiver.slice(26)}`)
 }
