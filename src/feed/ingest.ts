@@ -97,8 +97,11 @@ async function applyWholeSource(options: IngestOptions, run: Run, checkpoints: C
   } catch (error) {
     if (error instanceof CommitsLost) return await reopened(options, run, checkpoints, error.stored)
     const source = error instanceof BadFact ? await withoutVault(options, run.source, error) : null
-    if (source === null) throw error
-    return { ...run, ...beginningOf(source), countedAfter: 0 }
+    if (source !== null) return { ...run, ...beginningOf(source), countedAfter: 0 }
+    // A run that is ended while it waits for the database has not failed.
+    if (error instanceof BadFact && run.source.reopenWithout !== undefined && options.signal?.aborted === true)
+      return null
+    throw error
   }
   const source = options.signal?.aborted === true ? null : await run.source.next?.(run.expected.seen ?? null)
   if (source == null) return null

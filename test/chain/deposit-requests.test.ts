@@ -41,8 +41,24 @@ test('a request that is settled is told no more from that block on, and again on
   for (const block of [9, 10]) expect(before.openAt(block)).toEqual([other])
   expect(requests.snapshot().openAt(10)).toEqual([other])
   requests.add(second)
-  expect(requests.snapshot().openAt(10)).toEqual([other, second])
+  expect(requests.snapshot().openAt(10)).toEqual([second, other])
   expect(before.openAt(10)).toEqual([other])
+})
+
+test('open requests are told however many others are made', () => {
+  const requests = new DepositRequests()
+  const all = Array.from({ length: 5_000 }, (_, controller) => requestOf(controller))
+  for (const request of all) requests.add(request)
+  expect(requests.snapshot().openAt(9)).toEqual(all)
+})
+
+test('a sum that is settled is not asked for again, however many requests had raised it', () => {
+  const requests = new DepositRequests()
+  const all = Array.from({ length: 300 }, () => requestOf(1))
+  for (const request of all) requests.add(request)
+  for (const request of requests.snapshot().openAt(9)) requests.snapshot().settle(request, 9)
+  expect(requests.snapshot().openAt(9)).toEqual([])
+  expect(requests.snapshot().openAt(8)).toEqual(all.slice(-1))
 })
 
 test('requests of many controllers are told without those that are settled', () => {

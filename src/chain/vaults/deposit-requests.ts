@@ -43,7 +43,8 @@ export class DepositRequests {
   add(request: DepositRequest): void {
     this.#made.push(request)
     if (this.#made.length < this.#maxMade) return
-    this.#made = this.#openAmong(this.#made, this.#made.length, Infinity)
+    // Settlements are known up to blocks before this request, and later snapshots are asked of blocks from it on.
+    this.#made = this.#newestOf(this.#made).filter((one) => !this.#settledAt.has(one))
     this.#maxMade = Math.max(minRemoved, 2 * this.#made.length)
   }
 
@@ -51,18 +52,16 @@ export class DepositRequests {
   snapshot(): RequestSnapshot {
     const [made, count] = [this.#made, this.#made.length]
     return {
-      openAt: (block) => this.#openAmong(made, count, block),
+      openAt: (block) =>
+        this.#newestOf(made.slice(0, count)).filter((one) => (this.#settledAt.get(one) ?? Infinity) > block),
       settle: (request, block) =>
         void this.#settledAt.set(request, Math.min(block, this.#settledAt.get(request) ?? block)),
     }
   }
 
-  #openAmong(made: readonly DepositRequest[], count: number, block: number): DepositRequest[] {
+  #newestOf(made: readonly DepositRequest[]): DepositRequest[] {
     const newest = new Map<string, DepositRequest>()
-    for (const request of made.slice(0, count)) {
-      const { requestId, controller } = request
-      if ((this.#settledAt.get(request) ?? Infinity) > block) newest.set(`${requestId} ${controller}`, request)
-    }
+    for (const request of made) newest.set(`${request.requestId} ${request.controller}`, request)
     return [...newest.values()]
   }
 }

@@ -112,7 +112,8 @@ async function readIsKeeper(
 
 /**
  * Returns the account that the assets of a request were transferred to: by the last transfer from their owner before the
- * request in its transaction, of any amount, since a token may take a part. Null where there is none.
+ * request in its transaction, or else the first one after it, of any amount, since a token may take a part. Null where
+ * there is none.
  */
 async function receiverOf(
   rpc: Rpc,
@@ -121,7 +122,8 @@ async function receiverOf(
 ): Promise<Address | null> {
   const filter = { address: asset, topics: [transferTopic, padHex(owner, { size: 32 })] }
   const logs = await rpc.ask((node) => node.logsOf(filter, blockHash))
-  const last = logs.findLast((log) => log.txHash === txHash && log.logIndex < logIndex && log.topics.length === 3)
-  const receiver = last?.topics[2]
+  const transfers = logs.filter((log) => log.txHash === txHash && log.topics.length === 3)
+  const before = transfers.findLast((log) => log.logIndex < logIndex)
+  const receiver = (before ?? transfers.find((log) => log.logIndex > logIndex))?.topics[2]
   return receiver === undefined ? null : getAddress(`0x${receiver.slice(26)}`)
 }

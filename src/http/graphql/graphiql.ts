@@ -34,24 +34,29 @@ const policy = [
 ].join('; ')
 
 /**
- * Responds with GraphiQL's page to browsers that open /graphql. It is one of two that are kept: with example queries, and
- * without them for a link with a query, which the page reads itself.
+ * Responds with GraphiQL's page to browsers that open /graphql: one of two that are kept until the vault of the examples
+ * changes. For a link with a query, which the page reads itself, it has the examples in further tabs alone.
  * @param addressNow finds the vault of the examples
  */
 export function graphiqlPages(addressNow: () => Promise<string | null>): PathStages {
-  const linked = graphiqlPage(graphiqlOptions(true, null))
-  let made: { readonly address: string | null; readonly page: EncodedResponse } | null = null
+  let made: {
+    readonly address: string | null
+    readonly own: EncodedResponse
+    readonly linked: EncodedResponse
+  } | null = null
 
-  async function withExamples(): Promise<EncodedResponse> {
+  async function pageOf(isLinked: boolean): Promise<EncodedResponse> {
     const address = await addressNow()
-    if (made?.address !== address) made = { address, page: graphiqlPage(graphiqlOptions(false, address)) }
-    return made.page
+    if (made?.address !== address) {
+      const [own, linked] = [false, true].map((isOfLink) => graphiqlPage(graphiqlOptions(isOfLink, address)))
+      made = { address, own: own as EncodedResponse, linked: linked as EncodedResponse }
+    }
+    return isLinked ? made.linked : made.own
   }
 
   const stage: Middleware = (next) => (exchange) => {
     const { request } = exchange
-    if (!isGraphiqlPage(request)) return next(exchange)
-    return request.query.has('query') ? linked : withExamples()
+    return isGraphiqlPage(request) ? pageOf(request.query.has('query')) : next(exchange)
   }
   return new Map([[graphqlPath, stage]])
 }

@@ -90,13 +90,11 @@ export function createGraphql(graphqlOptions: GraphqlOptions): Respond {
   }
 
   async function negotiated(exchange: Exchange, context: RequestContext): Promise<Answer> {
-    const { request } = exchange
-    if (request.method === 'POST') return admitted(exchange, context)
-    if (request.method !== 'GET') return methodRefused(request.method)
-    return admitted(exchange, context)
+    const { method } = exchange.request
+    return method === 'GET' || method === 'POST' ? admitted(exchange, context) : methodRefused(method)
   }
 
-  // Page and media types are negotiated: intermediate caches must store them separately.
+  // Media types are negotiated, and GraphiQL's page is another: intermediate caches must store them separately.
   return async (exchange, context) => {
     const { headers, ...answer } = await negotiated(exchange, context)
     return { ...answer, headers: { ...headers, vary: 'accept' } }
