@@ -12,16 +12,10 @@ export interface LogPosition {
   readonly isStandby: boolean
 }
 
-/** A server as it introduces itself. */
-export interface ServerIdentity extends LogPosition {
-  /** Identifier of its cluster, which it shares with its replicas alone. */
-  readonly system: string
-}
-
 const position = `(case when pg_is_in_recovery() then pg_last_wal_replay_lsn() else pg_current_wal_lsn() end - '0/0')::text as lsn,
   pg_is_in_recovery() as "isStandby"`
 const positionOnly = `select ${position}`
-const identity = `select system_identifier::text as system, ${position} from pg_control_system()`
+const identity = 'select system_identifier::text as system from pg_control_system()'
 const head = `select coalesce(max(seq), 0)::float8 as seq, coalesce(max(version), '') as version from data_head`
 const versionOf = 'select version from commit_log where seq = $1::bigint'
 
@@ -31,14 +25,20 @@ const answerMilliseconds = 1_000
 /** A connection to a server of its own, by which it is asked for its position, besides all reads. */
 export class LogProbe {
   readonly #client: pg.Client
+  #system = ''
 
   private constructor(client: pg.Client) {
     this.#client = client
   }
 
+  /** Identifier of the server's cluster, which it shares with its replicas alone. */
+  get system(): string {
+    return this.#system
+  }
+
   /**
-   * Connects to a server.
-   * @throws when it does not accept the connection in time
+   * Connects to a server, and asks it for its identity.
+   * @throws when it does not accept the connection or does not answer in time; the connection is closed then
    */
   static async connect(url: string): Promise<LogProbe> {
     const client = new pg.Client({
@@ -51,6 +51,8 @@ export class LogProbe {
     const probe = new LogProbe(client)
     try {
       await client.connect()
+      const { system } = await probe.#one<{ readonly system: string }>(identity)
+      probe.#system = system
       return probe
     } catch (error) {
       probe.close()
@@ -61,11 +63,6 @@ export class LogProbe {
   /** Registers a listener for the end of the connection, which {@link close} ends too. */
   onEnd(listener: () => void): void {
     this.#client.once('end', listener)
-  }
-
-  async identity(): Promise<ServerIdentity> {
-    const { system, ...rest } = await this.#one<SentPosition & { readonly system: string }>(identity)
-    return { system, ...decoded(rest) }
   }
 
   async position(): Promise<LogPosition> {

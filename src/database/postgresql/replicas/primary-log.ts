@@ -65,7 +65,7 @@ export class PrimaryLog {
     probe.onEnd(() => {
       if (this.#probe === probe) this.#probe = null
     })
-    const { system } = await probe.identity()
+    const { system } = probe
     this.#system ??= system
     if (system !== this.#system) {
       probe.close()

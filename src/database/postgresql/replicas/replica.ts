@@ -70,7 +70,7 @@ export class Replica {
       this.#lose('has ended the connection')
       this.#onLost()
     })
-    const own = (await probe.identity()).system
+    const own = probe.system
     this.isForeign = system !== null && own !== system
     this.isLost = false
     if (!this.isForeign) return probe
