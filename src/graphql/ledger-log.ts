@@ -1,3 +1,4 @@
+import type { Cancellation } from '../database/cancellation.ts'
 import type { Database } from '../database/database.ts'
 import {
   type CommittedRow,
@@ -47,7 +48,10 @@ export type NoPage = 'beyond' | 'lost'
 
 /** The ledger rows of all vaults in the order of commits. */
 export interface LedgerLog {
-  /** Returns the position behind all rows. */
+  /**
+   * Returns the position behind all rows.
+   * @throws {ReadCancelled} when the read takes too long, as after() does
+   */
   end(): Promise<LedgerPosition>
   /**
    * Reads the commits behind a position.
@@ -59,16 +63,23 @@ export interface LedgerLog {
 /** Maximum number of commits in one read; those without ledger rows cost little. */
 const commitsPerRead = 1_000
 
-/** Creates the log of ledger rows on a database. */
-export function createLedgerLog(database: Pick<Database, 'query'>): LedgerLog {
+/**
+ * Creates the log of ledger rows on a database.
+ * @param milliseconds time limit of each read, after which it fails: all streams wait for the same reads
+ */
+export function createLedgerLog(
+  database: Pick<Database, 'query'>,
+  milliseconds: number = liveLimits.ledgerReadMilliseconds,
+): LedgerLog {
   return {
     async end() {
-      const newest = await readNewestCommit(database)
+      const newest = await readNewestCommit(database, AbortSignal.timeout(milliseconds))
       return newest === null ? beginning : { seq: newest.seq, version: newest.version, rows: null }
     },
 
     async after(position, vaults) {
-      const read = await readCommits(database, Math.max(1, position.seq), commitsPerRead, vaults)
+      const signal = AbortSignal.timeout(milliseconds)
+      const read = await readCommits(database, Math.max(1, position.seq), commitsPerRead, vaults, signal)
       if (read.length === 0 && position.version !== null) return 'beyond'
       const first = position.version === null ? undefined : read[0]
       if ((first?.version ?? null) !== position.version) return 'lost'
@@ -78,7 +89,7 @@ export function createLedgerLog(database: Pick<Database, 'query'>): LedgerLog {
       const start = first === undefined || isPartial ? Math.max(1, position.seq) : position.seq + 1
       if (!behind.every(({ seq, ledgerRows }, index) => seq === start + index && ledgerRows !== null)) return 'lost'
       const commits = firstPage(behind)
-      const rows = await rowsOf(database, commits)
+      const rows = await rowsOf(database, commits, signal)
       const isEnd = read.length < commitsPerRead && commits.length === behind.length
       return { commits: commits.map((commit) => streamed(commit, rows, position)), isEnd }
     },
@@ -117,10 +128,11 @@ function firstPage(commits: readonly LedgerCommit[]): readonly LedgerCommit[] {
 async function rowsOf(
   database: Pick<Database, 'query'>,
   commits: readonly LedgerCommit[],
+  signal: Cancellation,
 ): Promise<ReadonlyMap<string, readonly CommittedRow[]>> {
   const wanted = commits.filter(({ ledgerRows, isOfVaults }) => isOfVaults && ledgerRows !== 0)
   const rows = new Map<string, CommittedRow[]>(wanted.map(({ version }) => [nonceOf(version), []]))
-  for (const row of await readRowsOfCommits(database, [...rows.keys()])) rows.get(row.nonce)?.push(row)
+  for (const row of await readRowsOfCommits(database, [...rows.keys()], signal)) rows.get(row.nonce)?.push(row)
   for (const { version, ledgerRows } of wanted) {
     const found = rows.get(nonceOf(version))?.length
     if (found !== ledgerRows) throw new Error(`Commit ${version} has ${found} ledger rows, and noted ${ledgerRows}.`)

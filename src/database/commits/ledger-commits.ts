@@ -1,4 +1,5 @@
 import type { EventType } from '../../domain/ledger.ts'
+import type { Cancellation } from '../cancellation.ts'
 import type { Database, Statement } from '../database.ts'
 import { hexOf } from '../read/expressions.ts'
 import type { LedgerRow } from '../read/rows.ts'
@@ -46,8 +47,8 @@ const rowsOfCommits: Statement = {
 type Queries = Pick<Database, 'query'>
 
 /** Reads the newest commit; null in an empty log. */
-export async function readNewestCommit(database: Queries): Promise<LedgerCommit | null> {
-  const [commit = null] = await database.query<LedgerCommit>(newestCommit, [])
+export async function readNewestCommit(database: Queries, signal: Cancellation): Promise<LedgerCommit | null> {
+  const [commit = null] = await database.query<LedgerCommit>(newestCommit, [], signal)
   return commit
 }
 
@@ -61,12 +62,17 @@ export function readCommits(
   seq: number,
   limit: number,
   vaults: readonly string[] | null,
+  signal: Cancellation,
 ): Promise<LedgerCommit[]> {
-  return database.query(commitsFrom, [seq, limit, vaults])
+  return database.query(commitsFrom, [seq, limit, vaults], signal)
 }
 
 /** Reads the ledger rows of commits, those of one commit in their order. */
-export function readRowsOfCommits(database: Queries, nonces: readonly string[]): Promise<CommittedRow[]> {
+export function readRowsOfCommits(
+  database: Queries,
+  nonces: readonly string[],
+  signal: Cancellation,
+): Promise<CommittedRow[]> {
   if (nonces.length === 0) return Promise.resolve([])
-  return database.query<CommittedRow & { type: EventType }>(rowsOfCommits, [nonces])
+  return database.query<CommittedRow & { type: EventType }>(rowsOfCommits, [nonces], signal)
 }

@@ -2,6 +2,7 @@ import type pg from 'pg'
 import { batchReads } from '../batching/batch-scheduler.ts'
 import type { Database } from '../database.ts'
 import { withQuery } from '../with-query.ts'
+import { limitReads } from './limited-reads.ts'
 import { pooledReader, type ReadPools } from './pooled-reads.ts'
 import { pooledSnapshots } from './pooled-snapshots.ts'
 import { RetryingPool, type RetryingPoolOptions } from './retrying-pool.ts'
@@ -101,5 +102,5 @@ export function eachPool({ short, long, control }: ReadPools): readonly pg.Pool[
 
 /** Returns reads and snapshots on the pools of a server. */
 export function readsOn(pools: ReadPools): Pick<Database, 'read' | 'query' | 'snapshot'> {
-  return { ...withQuery(batchReads(pooledReader(pools))), ...pooledSnapshots(pools) }
+  return { ...withQuery(limitReads(batchReads(pooledReader(pools)))), ...pooledSnapshots(pools) }
 }
