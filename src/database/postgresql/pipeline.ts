@@ -1,7 +1,8 @@
 import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promises'
-import pg from 'pg'
+import type pg from 'pg'
 import { type Cancellation, untilCancelled } from '../cancellation.ts'
-import { DatabaseUnavailable, isUnavailable, ReadCancelled, RecoveryConflict, recoveryConflicts } from '../errors.ts'
+import { DatabaseUnavailable, ReadCancelled, RecoveryConflict } from '../errors.ts'
+import { isCancelled, isUnexpectedStatement, toDatabaseError } from './read-errors.ts'
 
 /**
  * Time that a cancelled read may still take before the server is told to stop it: a short wait is cheaper than a cancel
@@ -10,9 +11,6 @@ import { DatabaseUnavailable, isUnavailable, ReadCancelled, RecoveryConflict, re
 const graceMilliseconds = 100
 /** Time that the server has to stop a read; then the connection is closed. */
 export const stopMilliseconds = 1_000
-
-/** SQLSTATE of a statement that was cancelled or exceeded `statement_timeout`. */
-const queryCancelled = '57014'
 
 /**
  * Pipelines reads on one connection of a pool: each is sent while those before it run, so that the server process
@@ -32,7 +30,8 @@ export class Pipeline {
 
   /**
    * Runs a statement and resolves with its rows. A cancelled read is stopped on the server too. A read that a standby
-   * ended by a recovery conflict is retried once.
+   * ended by a recovery conflict is retried once, and so is one whose prepared statement was not there: alone, so that it
+   * prepares the statement itself.
    * @throws {ReadCancelled} when it was cancelled, or exceeded the statement timeout
    * @throws {DatabaseUnavailable} when the connection failed or the server is not available
    */
@@ -40,15 +39,17 @@ export class Pipeline {
     try {
       return await this.#readOnce(statement, signal)
     } catch (error) {
-      if (!(error instanceof RecoveryConflict)) throw error
-      return await this.#readOnce(statement, signal)
+      if (!(error instanceof RecoveryConflict || isUnexpectedStatement(error))) throw error
+      return await this.#readOnce(statement, signal, isUnexpectedStatement(error))
     }
   }
 
-  async #readOnce(statement: pg.QueryConfig, signal: Cancellation | undefined): Promise<unknown[]> {
+  async #readOnce(statement: pg.QueryConfig, signal: Cancellation | undefined, isAlone = false): Promise<unknown[]> {
     for (;;) {
       if (this.#pool.waitingCount > 0) this.#connection = null
-      const connection = (this.#connection ??= new PipelinedConnection(this.#pool))
+      const connection = isAlone
+        ? new PipelinedConnection(this.#pool)
+        : (this.#connection ??= new PipelinedConnection(this.#pool))
       connection.enter()
       try {
         const client = await untilCancelled(connection.connecting, signal)
@@ -75,7 +76,9 @@ export class Pipeline {
       return await untilCancelled(rows, signal)
     } catch (error) {
       if (error instanceof ReadCancelled) void this.#stop(connection, client, ended)
-      else if (toDatabaseError(error) instanceof DatabaseUnavailable) this.#retire(connection).isBroken = true
+      else if (toDatabaseError(error) instanceof DatabaseUnavailable || isUnexpectedStatement(error)) {
+        this.#retire(connection).isBroken = true
+      }
       throw error
     }
   }
@@ -198,21 +201,4 @@ const alwaysTrue = (): boolean => true
  */
 export function finishesWithin(milliseconds: number, work: Promise<boolean>): Promise<boolean> {
   return Promise.race([work, wait(milliseconds).then(() => nextTurn(false))])
-}
-
-function isCancelled(error: unknown): boolean {
-  return error instanceof pg.DatabaseError && error.code === queryCancelled
-}
-
-/**
- * Converts an error of the driver: an error that is neither an answer of the server nor a bug of this process is about
- * the connection.
- */
-export function toDatabaseError(error: unknown): unknown {
-  if (error instanceof ReadCancelled || error instanceof TypeError || error instanceof RangeError) return error
-  if (error instanceof DatabaseUnavailable) return error
-  if (!(error instanceof pg.DatabaseError)) return new DatabaseUnavailable(error)
-  if (isCancelled(error)) return new ReadCancelled(error)
-  if (recoveryConflicts.includes(error.code ?? '')) return new RecoveryConflict(error)
-  return isUnavailable(error) ? new DatabaseUnavailable(error) : error
 }

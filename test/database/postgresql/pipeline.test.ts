@@ -144,6 +144,34 @@ describe.runIf(postgresUrl !== undefined)('pipelined reads', () => {
     },
   )
 
+  test('are retried where the one before them was cancelled while the server prepared their statement', async () => {
+    await admin.query('create table if not exists locked (n integer)')
+    await admin.query('begin; lock table locked')
+    const locked = of('locked', 'select count(*)::integer as count from locked')
+    const waiting = async (): Promise<number[]> => {
+      const text = `select pid from pg_locks where relation = 'locked'::regclass and not granted`
+      return (await admin.query<{ pid: number }>(text)).rows.map(({ pid }) => pid)
+    }
+    const gone = new AbortController()
+    const given = pipelined.query(locked, [], gone.signal).catch((error: unknown) => error)
+    const after = pipelined.query(locked, [], stays)
+    await expect.poll(waiting).toHaveLength(1)
+    const first = await waiting()
+    gone.abort()
+    expect(await given).toBeInstanceOf(ReadCancelled)
+    await expect.poll(waiting).not.toEqual(first)
+    await admin.query('rollback')
+    expect(await after).toEqual([{ count: 0 }])
+  })
+
+  test('each report the fault of a statement that the server cannot prepare', async () => {
+    const faults = [1, 2, 3].map(() =>
+      pipelined.query(of('unknown', 'select none'), []).catch((error: unknown) => error),
+    )
+    for (const error of await Promise.all(faults)) expect(error).toMatchObject({ code: '42703' })
+    expect(await pipelined.query(one, [])).toEqual([{ one: 1 }])
+  })
+
   test('all fail as unavailable where their connection ends, and the next one uses another', async () => {
     const reads = [1, 2].map(() => pipelined.query(slow, []).catch((error: unknown) => error))
     await expect.poll(countSlow).toBe(1)

@@ -1,0 +1,33 @@
+import pg from 'pg'
+import { DatabaseUnavailable, isUnavailable, ReadCancelled, RecoveryConflict, recoveryConflicts } from '../errors.ts'
+
+/** SQLSTATE of a statement that was cancelled or exceeded `statement_timeout`. */
+const queryCancelled = '57014'
+/**
+ * SQLSTATEs of a prepared statement that is not there, or is there already, against what the driver assumes. The driver
+ * prepares a statement once: where that fails, reads that were pipelined behind it find no such statement.
+ */
+const unexpectedStatements: readonly unknown[] = ['26000', '42P05']
+
+/** Tells whether the server has cancelled the statement. */
+export function isCancelled(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && error.code === queryCancelled
+}
+
+/** Tells whether the prepared statements of a connection are not those that the driver assumes. */
+export function isUnexpectedStatement(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && unexpectedStatements.includes(error.code)
+}
+
+/**
+ * Converts an error of the driver: an error that is neither an answer of the server nor a bug of this process is about
+ * the connection.
+ */
+export function toDatabaseError(error: unknown): unknown {
+  if (error instanceof ReadCancelled || error instanceof TypeError || error instanceof RangeError) return error
+  if (error instanceof DatabaseUnavailable) return error
+  if (!(error instanceof pg.DatabaseError)) return new DatabaseUnavailable(error)
+  if (isCancelled(error)) return new ReadCancelled(error)
+  if (recoveryConflicts.includes(error.code ?? '')) return new RecoveryConflict(error)
+  return isUnavailable(error) ? new DatabaseUnavailable(error) : error
+}
