@@ -11,7 +11,7 @@ import { classifyServerError, type ToOutage, rejectWithOutage, adapterWithOutage
 import { eachPool, openReadPools, poolsOf, readsOn, type Warn } from './read-pools.ts'
 import { pooledTransactions } from './transactions.ts'
 import { writeTimeouts } from './writer.ts'
-import { lockSession } from './session-lock.ts'
+import { lockSession, removeTimeouts } from './session-lock.ts'
 import { migrationWaitSeconds } from '../../limits.ts'
 
 /**
@@ -112,6 +112,7 @@ async function withAdvisoryLock<Result>(url: string, toOutage: ToOutage, work: (
   client.on('error', () => undefined)
   await client.connect().catch((error: unknown) => Promise.reject(unreachable(url, error)))
   try {
+    await removeTimeouts((sql) => rejectWithOutage(client.query(sql), toOutage))
     await rejectWithOutage(client.query('select pg_advisory_lock($1)', [startLock]), toOutage)
     return await work()
   } finally {

@@ -7,13 +7,27 @@ export type RunOnSession = (sql: string) => Promise<unknown>
 const lockNotAvailable = '55P03'
 
 /**
+ * Time limits of a session that a role or database may have for its short statements: a migration, and the wait for a lock,
+ * may take longer. `transaction_timeout` exists from PostgreSQL 17 on.
+ */
+const timeouts = [
+  'statement_timeout',
+  'transaction_timeout',
+  'idle_session_timeout',
+  'idle_in_transaction_session_timeout',
+]
+const removeAll = `select set_config(name, '0', false) from pg_settings
+  where name in (${timeouts.map((name) => `'${name}'`).join(', ')})`
+
+/**
  * Takes an advisory lock for the session of a connection, for whose holder it waits: a server runs the script of a
- * killed process to its end.
+ * killed process to its end. The session has no time limits from now on.
  * @param key key of the lock
  * @param waitSeconds maximum time to wait
  * @throws {DatabaseRefused} when another session holds it longer; names that session, and the remedy
  */
 export async function lockSession(run: RunOnSession, key: number, waitSeconds: number): Promise<void> {
+  await removeTimeouts(run)
   await run(`set lock_timeout = '${waitSeconds}s'`)
   try {
     await run(`select pg_advisory_lock(${key})`)
@@ -29,6 +43,11 @@ export async function lockSession(run: RunOnSession, key: number, waitSeconds: n
     )
   }
   await run('reset lock_timeout')
+}
+
+/** Removes the time limits of a session. */
+export async function removeTimeouts(run: RunOnSession): Promise<void> {
+  await run(removeAll)
 }
 
 interface Holder {
