@@ -32,6 +32,16 @@ interface RefusingError {
   readonly cause?: { readonly originalCode?: string; readonly originalMessage?: string }
 }
 
+/**
+ * SQLSTATEs of a server that does not let a role into a database: invalid authorization, wrong password, no such database,
+ * insufficient privilege.
+ */
+const rejections: readonly string[] = ['28000', '28P01', '3D000', '42501']
+
+function rejectedMessage(host: string, reason: string): string {
+  return `PostgreSQL at ${host} rejects the connection: ${reason}.`
+}
+
 const diskFull = '53100'
 const outOfMemory = '53200'
 /** Kinds of driver adapter errors that have no SQLSTATE, because the connection failed. */
@@ -85,14 +95,18 @@ export function classifyServerError(host: string): ToOutage {
   const classifySpace = classifySpaceError(`at ${host}`)
   return (error) => {
     if (isOutage(error) || error instanceof DatabaseRefused) return error
+    const { code, severity, message } = answerOf(error)
+    if (isUnavailable({ code, severity })) {
+      const isRejected = code !== undefined && rejections.includes(code)
+      return new DatabaseUnavailable(error, isRejected ? rejectedMessage(host, message) : undefined)
+    }
     const refusal = permissionDenial(error)
     // After a failover an old connection may lead to a standby: it is discarded, and the next connection may find the
     // primary.
     if (refusal?.isReadOnly === true) return new DatabaseReadOnly(host, error)
     if (refusal !== null)
       return new DatabaseRefused(`PostgreSQL at ${host} refuses: ${refusal.reason}. ${grant}`, error)
-    const isUnreachable = isConnectionError(error) || isUnavailable({ code: sqlStateOf(error) })
-    return isUnreachable ? new DatabaseUnavailable(error) : classifySpace(error)
+    return isConnectionError(error) ? new DatabaseUnavailable(error) : classifySpace(error)
   }
 }
 
@@ -106,21 +120,32 @@ export function classifyEmbeddedError(folder: string): ToOutage {
 
 function classifySpaceError(where: string): ToOutage {
   return (error) => {
-    const code = sqlStateOf(error)
+    const { code } = answerOf(error)
     if (code === diskFull) return new DatabaseFull('disk', where, error)
     return code === outOfMemory ? new DatabaseFull('memory', where, error) : null
   }
 }
 
-/** Returns the SQLSTATE of the database's own answer, as the driver or Prisma's adapter reports it. */
-function sqlStateOf(error: unknown): string | undefined {
-  if (isDriverAdapterError(error)) return error.cause.originalCode
-  const { code, severity } = error as { code?: string; severity?: unknown }
-  return severity === undefined ? undefined : code
+/** The database's own answer: its SQLSTATE is undefined where the database has not answered. */
+interface ServerAnswer {
+  readonly code: string | undefined
+  readonly severity: unknown
+  readonly message: string
+}
+
+/** Returns the database's own answer, as the driver or Prisma's adapter reports it. */
+function answerOf(error: unknown): ServerAnswer {
+  if (isDriverAdapterError(error)) {
+    const { originalCode: code, originalMessage } = error.cause
+    const severity = error.cause.kind === 'postgres' ? error.cause.severity : undefined
+    return { code, severity, message: originalMessage ?? error.message }
+  }
+  const { code, severity, message } = error as { code?: string; severity?: unknown; message: string }
+  return { code: severity === undefined ? undefined : code, severity, message }
 }
 
 /** Tells whether an error is about the connection: neither an answer of the server nor a bug of this process. */
 function isConnectionError(error: unknown): boolean {
   if (isDriverAdapterError(error)) return connectionErrorKinds.includes(error.cause.kind)
-  return sqlStateOf(error) === undefined && !(error instanceof TypeError || error instanceof RangeError)
+  return answerOf(error).code === undefined && !(error instanceof TypeError || error instanceof RangeError)
 }

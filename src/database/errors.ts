@@ -86,22 +86,33 @@ export class RecoveryConflict extends DatabaseUnavailable {
 /** SQLSTATEs of a recovery conflict: serialization failure, deadlock with replay. */
 export const recoveryConflicts: readonly string[] = ['40001', '40P01']
 
+/** Severities of an error that ends its session: another session may succeed. Servers may translate them. */
+const fatal: readonly unknown[] = ['FATAL', 'PANIC']
 /**
- * SQLSTATEs of a server that starts, stops or is at its limit: admin shutdown, crash shutdown, cannot connect now,
- * database dropped, too many connections.
+ * SQLSTATEs of a server that starts, stops or is at its limit, or ends a session: admin shutdown, crash shutdown, cannot
+ * connect now, database dropped, too many connections; idle session timeout, idle in transaction session timeout, transaction
+ * timeout.
  */
-const serverStates = ['57P01', '57P02', '57P03', '57P04', '53300']
-/** Prefix of the SQLSTATEs of connection exceptions. */
-const connectionClass = '08'
+const serverStates = ['57P01', '57P02', '57P03', '57P04', '53300', '57P05', '25P03', '25P04']
+/** Prefixes of the SQLSTATEs of connection exceptions, and of a role that the server does not let in, until it is changed. */
+const connectionClasses = ['08', '28']
 
 /** Tells whether an error means that the database cannot be reached now, so that a retry may succeed. */
 export function isUnavailable(error: unknown): boolean {
   if (error instanceof DatabaseUnavailable) return true
-  const { code, syscall, errors } = error as { code?: unknown; syscall?: unknown; errors?: readonly unknown[] }
+  const { code, syscall, errors, severity } = error as ErrorFields
   // A host name with several addresses yields an error for each of them.
   if (error instanceof AggregateError && errors !== undefined) return errors.some(isUnavailable)
   if (typeof syscall === 'string') return true
-  return typeof code === 'string' && (serverStates.includes(code) || code.startsWith(connectionClass))
+  if (fatal.includes(severity)) return true
+  return typeof code === 'string' && (serverStates.includes(code) || connectionClasses.includes(code.slice(0, 2)))
+}
+
+interface ErrorFields {
+  readonly code?: unknown
+  readonly syscall?: unknown
+  readonly errors?: readonly unknown[]
+  readonly severity?: unknown
 }
 
 /** The database lacks permissions that the gateway needs, or rejects its role. */

@@ -4,11 +4,18 @@ import type { Database } from '../../src/database/database.ts'
 import { openDatabase } from '../../src/database/open.ts'
 import { classifyServerError } from '../../src/database/driver-errors.ts'
 import { isOutage } from '../../src/database/errors.ts'
+import { toDatabaseError } from '../../src/database/postgresql/read-errors.ts'
 import { pooledTransactions } from '../../src/database/postgresql/transactions.ts'
 import { DatabaseUnavailable } from '../../src/database/errors.ts'
 import { readFeedPosition, saveFeedPosition } from '../../src/database/write/feed.ts'
 import { createOnServer, postgresUrl } from '../support/database.ts'
 import { type Proxy, proxyTo } from '../support/proxy.ts'
+
+test.each(['57P05', '25P04', 'XX000'])('an error %s that ends the session is an outage', (code) => {
+  const error = Object.assign(new pg.DatabaseError('ended', 5, 'error'), { severity: 'FATAL', code })
+  expect(classifyServerError('a server')(error)).toBeInstanceOf(DatabaseUnavailable)
+  expect(toDatabaseError(error)).toBeInstanceOf(DatabaseUnavailable)
+})
 
 const position = { line: 1, byte: 1, fingerprint: 'f' }
 const statement = { name: 'one', text: 'select 1 as one' }
@@ -123,6 +130,40 @@ describe.runIf(postgresUrl !== undefined)('trouble with a PostgreSQL server', ()
     await expect(database.query(statement, [])).rejects.toBeInstanceOf(DatabaseUnavailable)
     await expect(interrupted(() => undefined)).rejects.toBeInstanceOf(DatabaseUnavailable)
     await proxy.open()
+    expect(await database.query(statement, [])).toEqual([{ one: 1 }])
+  })
+
+  test('fails transactions and reads as an outage while the server does not let the role in, and tells the reason', async () => {
+    const role = `role_${new URL(url).pathname.slice(1)}`
+    const admin = new pg.Client({ connectionString: url })
+    await admin.connect()
+    await admin.query(`create role ${role} login; grant all on all tables in schema public to ${role}`)
+    const asRole = Object.assign(new URL(url), { username: role }).toString()
+    const refused = await openDatabase({ engine: 'postgresql', url: asRole, connections: 2 })
+    const save = () =>
+      refused.transaction((transaction) => Promise.resolve(saveFeedPosition(transaction, 'a', null, position)))
+    await admin.query(`alter role ${role} nologin`)
+    await admin.query(`select pg_terminate_backend(pid) from pg_stat_activity where usename = $1`, [role])
+    const reason = /^PostgreSQL at .* rejects the connection: role "\w+" is not permitted to log in\.$/
+    const failed = await save().catch((error: unknown) => error)
+    expect(failed).toBeInstanceOf(DatabaseUnavailable)
+    expect(failed).toMatchObject({ message: expect.stringMatching(reason) as string })
+    await expect(readFeedPosition(refused.prisma, 'a')).rejects.toThrow(reason)
+    const read = await refused.query(statement, []).catch((error: unknown) => error)
+    expect(read).toBeInstanceOf(DatabaseUnavailable)
+    // Clients get the message of a read.
+    expect(read).toMatchObject({ message: 'The database does not answer now.' })
+    await admin.query(`alter role ${role} login`)
+    await save()
+    expect(await readFeedPosition(refused.prisma, 'a')).toEqual(position)
+    await refused.close()
+    await admin.query(`drop owned by ${role}; drop role ${role}`)
+    await admin.end()
+  })
+
+  test.each(['53100', '53200'])('is an outage of a read that lacks disk space or memory: %s', async (code) => {
+    const text = `do $$ begin raise exception 'full' using errcode = '${code}'; end $$`
+    await expect(database.query({ name: `lacks_${code}`, text }, [])).rejects.toBeInstanceOf(DatabaseUnavailable)
     expect(await database.query(statement, [])).toEqual([{ one: 1 }])
   })
 

@@ -9,6 +9,9 @@ const queryCancelled = '57014'
  */
 const unexpectedStatements: readonly unknown[] = ['26000', '42P05']
 
+/** Prefix of the SQLSTATEs of a server that lacks disk space, memory or connections for a statement. */
+const insufficientResources = '53'
+
 /** Tells whether the server has cancelled the statement. */
 export function isCancelled(error: unknown): boolean {
   return error instanceof pg.DatabaseError && error.code === queryCancelled
@@ -29,5 +32,6 @@ export function toDatabaseError(error: unknown): unknown {
   if (!(error instanceof pg.DatabaseError)) return new DatabaseUnavailable(error)
   if (isCancelled(error)) return new ReadCancelled(error)
   if (recoveryConflicts.includes(error.code ?? '')) return new RecoveryConflict(error)
-  return isUnavailable(error) ? new DatabaseUnavailable(error) : error
+  const isTemporary = isUnavailable(error) || error.code?.startsWith(insufficientResources) === true
+  return isTemporary ? new DatabaseUnavailable(error) : error
 }

@@ -2,7 +2,7 @@ import pg from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { notifyAll } from '../../../src/cli/gateway.ts'
 import { createReadiness } from '../../../src/cli/readiness.ts'
-import type { Database } from '../../../src/database/database.ts'
+import type { Database, Read } from '../../../src/database/database.ts'
 import { DatabaseRefused, DatabaseUnavailable } from '../../../src/database/errors.ts'
 import { openDatabase, openServedDatabase } from '../../../src/database/open.ts'
 import { readVersionAt } from '../../../src/database/read/commit-log.ts'
@@ -232,6 +232,22 @@ describe.skipIf(postgresUrl === undefined || noOwnPostgreSql !== null)('a gatewa
     },
     30_000,
   )
+
+  test('sends a snapshot again when its replica is lost while it is read', async () => {
+    const gateway = await serve(urls, 60)
+    const lost = chosen(gateway)
+    const tables: Read = { name: 'vaults', text: 'select count(*)::integer as count from vault', source: 'universe' }
+    let begun = 0
+    const counts = await gateway.database.snapshot(async (reader) => {
+      const isFirst = begun++ === 0
+      const before = await reader.read(tables, [])
+      if (isFirst) await lost.kill()
+      return [before, await reader.read(tables, [])].map(({ rows }) => rows)
+    })
+    expect(counts).toEqual([[{ count: 1 }], [{ count: 1 }]])
+    expect(begun).toBe(2)
+    await lost.start()
+  }, 30_000)
 
   test('answers 503 rather than from a replica that lacks what was told', async () => {
     const gateway = await serve(urls, 60)

@@ -1,4 +1,4 @@
-import type { Database, ReadServerState } from '../../database.ts'
+import type { Database, ReadServerState, VersionedReader } from '../../database.ts'
 import { withQuery } from '../../with-query.ts'
 import { DatabaseRefused, DatabaseUnavailable, RecoveryConflict } from '../../errors.ts'
 import type { Warn } from '../read-pools.ts'
@@ -56,14 +56,25 @@ export async function openReplicated(
         try {
           return await first.read(...read)
         } catch (error) {
-          if (!(error instanceof DatabaseUnavailable) || error instanceof RecoveryConflict) throw error
+          if (!isLost(error)) throw error
           const other = await monitor.after(first)
           if (other === null) throw error
           return other.read(...read)
         }
       },
     }),
-    snapshot: async (...snapshot) => (await server()).snapshot(...snapshot),
+    async snapshot(work, signal, isLong) {
+      const first = await server()
+      const met = { isLost: false }
+      const noted = (reader: VersionedReader): ReturnType<typeof work> =>
+        work(noting(reader, (error) => (met.isLost ||= isLost(error))))
+      const [outcome] = await Promise.allSettled([first.snapshot(noted, signal, isLong)])
+      // Work may answer with the error of a read in place of throwing it.
+      const other = met.isLost && signal?.aborted !== true ? await monitor.after(first) : null
+      if (other !== null) return other.snapshot(work, signal, isLong)
+      if (outcome.status === 'rejected') throw outcome.reason
+      return outcome.value
+    },
     listen: (listener) => Promise.resolve(monitor.listen(listener)),
     readServer: (): ReadServerState => ({
       servers: monitor.replicas.map(({ name }) => name),
@@ -75,6 +86,25 @@ export async function openReplicated(
     close: async () => {
       await monitor.stop()
       await primary.close()
+    },
+  }
+}
+
+/** Tells whether a read failed with its server, so that it may succeed on another one. */
+function isLost(error: unknown): boolean {
+  return error instanceof DatabaseUnavailable && !(error instanceof RecoveryConflict)
+}
+
+/** Returns a reader that passes the errors of its reads to a function, too. */
+function noting(reader: VersionedReader, onError: (error: unknown) => void): VersionedReader {
+  return {
+    async read(...read) {
+      try {
+        return await reader.read(...read)
+      } catch (error) {
+        onError(error)
+        throw error
+      }
     },
   }
 }
