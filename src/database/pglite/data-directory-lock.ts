@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { rm } from 'node:fs/promises'
+import { rm, stat } from 'node:fs/promises'
 import type { Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -23,13 +23,14 @@ export class DataDirInUse extends Error {
 /**
  * Locks a data directory for this process. The lock consists of two listening sockets, which the operating system
  * closes when the process ends in any way, so that a killed process leaves no stale lock: one socket is named after the
- * directory and excludes other processes, one is a file in the directory and excludes processes in other network
- * namespaces, such as containers.
+ * directory's device and inode and excludes other processes, one is a file in the directory and excludes processes in other
+ * network namespaces, such as containers.
+ * @param folder the directory, which has to exist
  * @returns a function that releases the lock
  * @throws {DataDirInUse} when another process holds it; names that process
  */
 export async function lockDataDirectory(folder: string): Promise<() => Promise<void>> {
-  const address = socketAddress(folder)
+  const address = await socketAddress(folder)
   const server = createHolderSocket(`process ${process.pid}`)
   if (!(await isFree(server, address))) {
     const holder = await askHolder(address)
@@ -51,10 +52,12 @@ export async function lockDataDirectory(folder: string): Promise<() => Promise<v
 
 /**
  * Returns the address of the lock socket: an abstract socket on Linux and a named pipe on Windows, which leave no file
- * behind; elsewhere a socket file.
+ * behind; elsewhere a socket file. It belongs to the directory and not to its path: containers that share a network
+ * namespace may have different directories of one path, and one directory may have several paths.
  */
-function socketAddress(folder: string): string {
-  const name = `vault-gateway-${createHash('sha256').update(folder).digest('hex').slice(0, 32)}`
+async function socketAddress(folder: string): Promise<string> {
+  const { dev, ino } = await stat(folder, { bigint: true })
+  const name = `vault-gateway-${createHash('sha256').update(`${dev}:${ino}`).digest('hex').slice(0, 32)}`
   if (process.platform === 'linux') return `\0${name}`
   return process.platform === 'win32' ? `\\\\.\\pipe\\${name}` : path.join(tmpdir(), `${name}.sock`)
 }

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readdir, realpath, rename, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, realpath, rename, rm, symlink } from 'node:fs/promises'
 import { createServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -24,11 +24,40 @@ test('a data directory is locked until it is released', async () => {
 })
 
 test('another data directory can be locked meanwhile', async () => {
+  const other = path.join(folder, 'other')
+  await mkdir(other)
   const release = await lockDataDirectory(folder)
   await (
-    await lockDataDirectory(path.join(folder, 'other'))
+    await lockDataDirectory(other)
   )()
   await release()
+  await rm(other, { recursive: true })
+})
+
+test('another data directory of the same path can be locked meanwhile, as in another container', async () => {
+  const [first, moved] = [path.join(folder, 'first'), path.join(folder, 'moved')]
+  await mkdir(first)
+  const release = await lockDataDirectory(first)
+  await rename(first, moved)
+  await mkdir(first)
+  await (
+    await lockDataDirectory(first)
+  )()
+  await expect(lockDataDirectory(moved)).rejects.toBeInstanceOf(DataDirInUse)
+  await release()
+  for (const made of [first, moved]) await rm(made, { recursive: true })
+})
+
+test('a data directory is locked by whatever path it is opened', async () => {
+  const [real, link] = [path.join(folder, 'real'), path.join(folder, 'link')]
+  // A name too long for a socket file leaves the lock to the other socket.
+  const data = path.join(real, 'd'.repeat(120))
+  await mkdir(data, { recursive: true })
+  await symlink(real, link)
+  const release = await lockDataDirectory(data)
+  await expect(lockDataDirectory(path.join(link, 'd'.repeat(120)))).rejects.toBeInstanceOf(DataDirInUse)
+  await release()
+  for (const made of [link, real]) await rm(made, { recursive: true })
 })
 
 test('of concurrent attempts exactly one gets the lock', async () => {
