@@ -2,25 +2,21 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { inspect } from 'node:util'
 import { setFlagsFromString } from 'node:v8'
-import { BadChainConfig, ChainError } from './chain/errors.ts'
 import type { ChainCommand, ChainFile } from './cli/commands/chain.ts'
-import { BadManifest, readManifest } from './cli/manifest.ts'
+import { readManifest } from './cli/manifest.ts'
 import { startBanner } from './cli/start-banner.ts'
 import { runIngest } from './cli/commands/ingest.ts'
+import { hasSufficientMessage, isUsageError } from './cli/start-errors.ts'
 import { createLog, maskSecrets } from './cli/log.ts'
 import { serveByWorkers } from './cli/workers/primary.ts'
 import { serve } from './cli/commands/serve.ts'
-import { WorkerFailed } from './cli/workers/supervisor.ts'
-import { BadUsage, type Command, readCommand, usage } from './cli/commands/usage.ts'
+import { type Command, readCommand, usage } from './cli/commands/usage.ts'
 import { onStopMessage, serveAsWorker, workerNumber } from './cli/workers/worker.ts'
-import { BadConfig, type Config, readConfig } from './config.ts'
-import { DatabaseFull, DatabaseRefused, DatabaseUnavailable, DatabaseUnreachable } from './database/errors.ts'
-import { DataDirUnusable } from './database/pglite/data-directory.ts'
-import { DataDirInUse } from './database/pglite/data-directory-lock.ts'
+import { type Config, readConfig } from './config.ts'
+import { untilCancelled } from './database/cancellation.ts'
+import { ReadCancelled } from './database/errors.ts'
 import { openDatabase, openServedDatabase } from './database/open.ts'
 import { readAddress } from './database/postgresql/server-address.ts'
-import { BadFact, UnreadableFeed, UnrepeatableFeed, UnwritableRejects } from './feed/errors.ts'
-import { CannotListen } from './http/server/server.ts'
 
 /**
  * Disables V8's allocation site pretenuring, which would place short-lived objects in the old generation.
@@ -58,6 +54,7 @@ setFlagsFromString(noPretenuring)
 try {
   await run(readCommand(process.argv.slice(2)))
 } catch (error) {
+  if (isStoppedStart(error)) endStart()
   process.exitCode = isUsageError(error) ? 2 : 1
   console.error(hasSufficientMessage(error) ? error.message : maskSecrets(inspect(error), secrets))
   // Forces the exit: a failed worker is kept alive by its IPC channel, and a gateway by work that did not finish in
@@ -76,12 +73,24 @@ async function run(command: Command): Promise<void> {
   else await serveUntilStopped(config, command)
 }
 
+/** Tells whether the first signal has ended a process that was starting. */
+function isStoppedStart(error: unknown): boolean {
+  return stopping.signal.aborted && error instanceof ReadCancelled
+}
+
+/** Exits at once: the start may wait for a server or another process. A migration that runs is rolled back, or ends whole. */
+function endStart(): never {
+  console.error('Stopped before the database was open')
+  process.exit(gateway.isStarted ? 0 : 1)
+}
+
 async function migrateDatabase(config: Config): Promise<void> {
-  const database = await openDatabase(
+  const opening = openDatabase(
     config.database,
     (message) => console.error(message),
     (names) => console.log(names.length === 0 ? 'No migration is missing.' : `Applied ${names.join(', ')}.`),
   )
+  const database = await untilCancelled(opening, stopping.signal)
   await database.close()
 }
 
@@ -127,7 +136,8 @@ async function readChains(files: readonly string[]): Promise<readonly ChainFile[
 }
 
 async function ingestFeed(config: Config, command: Extract<Command, { name: 'ingest' }>): Promise<number> {
-  const database = await openDatabase(config.database, (message) => console.error(message))
+  const opening = openDatabase(config.database, (message) => console.error(message))
+  const database = await untilCancelled(opening, stopping.signal)
   try {
     const { stdin: input, stderr: output } = process
     const run = { ...command, database, input, output, signal: stopping.signal, nowSeconds }
@@ -151,14 +161,15 @@ async function serveUntilStopped(config: Config, command: Extract<Command, { nam
   const persistedOperations = await readManifest(config.persistedOperations)
   const log = createLog({ level: config.logLevel, secrets, worker, output: process.stderr })
   process.once('exit', () => log.flush())
-  const database = await openServedDatabase(config.database, (message) => log.warn(message))
+  const opening = openServedDatabase(config.database, (message) => log.warn(message))
+  const database = await untilCancelled(opening, stopping.signal)
   const print = (message: string): void => console.log(message)
   try {
     const start = worker !== null ? serveAsWorker : config.workers > 1 ? serveByWorkers : serve
     const folderOf = (page: string): string => fileURLToPath(new URL(`./web/${page}`, import.meta.url))
     const pageFolders = { graphiql: folderOf('graphiql'), explorer: config.explorer ? folderOf('explorer') : null }
     const sources = { chain, persistedOperations, pageFolders, input: process.stdin }
-    const options = { ...command, ...sources, config, database, log, print, nowSeconds }
+    const options = { ...command, ...sources, config, database, log, print, nowSeconds, signal: stopping.signal }
     const served = await start(options)
     try {
       // Waits for facts because the banner contains the address of a vault.
@@ -188,27 +199,4 @@ async function withinSeconds(seconds: number, work: Promise<void>): Promise<void
 function secretsOf({ apiKeys, database }: Config): string[] {
   const urls = database.engine === 'postgresql' ? [database.url, ...(database.replicas?.urls ?? [])] : []
   return [...apiKeys, ...urls.flatMap((url) => readAddress(url).passwords)]
-}
-
-/** Tells whether the command line or its configuration is not valid. */
-function isUsageError(error: unknown): boolean {
-  return [BadUsage, BadConfig, BadChainConfig, BadManifest].some((kind) => error instanceof kind)
-}
-
-/** Tells whether an error's message is sufficient for the operator, without a stack trace. */
-function hasSufficientMessage(error: unknown): error is Error {
-  const sufficient = [
-    ...[BadUsage, BadConfig, BadManifest, DataDirUnusable, DataDirInUse, CannotListen, WorkerFailed],
-    ...[
-      DatabaseUnreachable,
-      DatabaseUnavailable,
-      DatabaseRefused,
-      DatabaseFull,
-      BadFact,
-      UnreadableFeed,
-      UnrepeatableFeed,
-      UnwritableRejects,
-    ],
-  ]
-  return error instanceof ChainError || sufficient.some((kind) => error instanceof kind)
 }

@@ -150,8 +150,13 @@ export interface Database extends Reader, StatementReader, Snapshots {
   readonly readServer?: () => ReadServerState
   /** Runs work in one transaction, and rolls it back when the work fails. */
   transaction<Result>(work: (transaction: Transaction) => Promise<Result>): Promise<Result>
-  /** Runs work under a lock that excludes every other process that calls this. */
-  exclusively<Result>(work: () => Promise<Result>): Promise<Result>
+  /**
+   * Runs work under a lock that excludes every other process that calls this.
+   * @param signal ends the wait for the lock, but not the work
+   * @throws {ReadCancelled} when the wait was cancelled
+   * @throws {DatabaseRefused} when another process holds the lock for too long
+   */
+  exclusively<Result>(work: () => Promise<Result>, signal?: Cancellation): Promise<Result>
   /**
    * Runs work by Prisma's schema engine on a connection that ends with it, because the engine never releases its lock.
    * Waits for the end of a migration that the server still runs for a killed process.

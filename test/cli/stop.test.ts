@@ -2,7 +2,9 @@ import { appendFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import pg from 'pg'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
-import { postgresUrl } from '../support/database.ts'
+import { openDatabase } from '../../src/database/open.ts'
+import { startLock } from '../../src/database/postgresql/session-lock.ts'
+import { createOnServer, postgresUrl } from '../support/database.ts'
 import { dump } from '../support/dump.ts'
 import { feedText, manyDemoFacts } from '../support/feeds.ts'
 import { type Home, prepareHomes } from '../support/home.ts'
@@ -44,6 +46,34 @@ async function timed(ended: Promise<Outcome>): Promise<Outcome & { readonly seco
   const started = performance.now()
   return { ...(await ended), seconds: (performance.now() - started) / 1000 }
 }
+
+describe.runIf(postgresUrl !== undefined)('on SIGTERM while another process is waited for', () => {
+  const waiters = async (client: pg.Client): Promise<number> => {
+    const text = `select from pg_locks where locktype = 'advisory' and not granted
+      and database = (select oid from pg_database where datname = current_database())`
+    return (await client.query(text)).rowCount ?? 0
+  }
+
+  test.each([
+    ['serve', 'migrates', 0],
+    ['migrate', 'migrates', 1],
+    ['serve', 'fills', 0],
+  ])('%s ends, where the other one %s the database', async (command, what, status) => {
+    const url = await createOnServer(postgresUrl ?? '')
+    if (what === 'fills') await (await openDatabase({ engine: 'postgresql', url, connections: 2 })).close()
+    const holder = new pg.Client({ connectionString: url })
+    await holder.connect()
+    await holder.query(`select pg_advisory_lock(${startLock.key})`)
+    const waiting = start([command], { PORT: '0', DATABASE_URL: url })
+    await expect.poll(() => waiters(holder), { timeout: 30_000 }).toBe(1)
+    expect(waiting.said()).toMatch(
+      /Waits up to 600 s for a process that migrates this database or fills it: process \d+/,
+    )
+    waiting.kill('SIGTERM')
+    expect(await waiting.ended).toMatchObject({ status })
+    await holder.end()
+  })
+})
 
 describe('on SIGTERM', () => {
   test('a running request is answered, new connections are refused, and it ends with 0', async () => {

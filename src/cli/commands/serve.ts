@@ -52,6 +52,8 @@ export interface ServeCommand {
   readonly persistedOperations?: KnownOperations
   readonly input: Readable
   readonly log: Log
+  /** Ends the start while it waits for another process. */
+  readonly signal?: AbortSignal
   /** Prints a message for the operator. */
   readonly print: (message: string) => void
   readonly nowSeconds: () => number
@@ -103,7 +105,7 @@ export async function serve(command: ServeCommand): Promise<Gateway> {
 }
 
 /** Fills an empty database with the demo feed, unless it is read-only. */
-export async function fillWithDemo({ database, print, nowSeconds }: ServeCommand): Promise<void> {
+export async function fillWithDemo({ database, print, nowSeconds, signal }: ServeCommand): Promise<void> {
   await database.exclusively(async () => {
     if ((await database.prisma.strategy.count()) > 0 || (await isReadOnly(database))) return
     const lines = demoFacts(nowSeconds()).map((fact) => `${JSON.stringify(fact)}\n`)
@@ -112,7 +114,7 @@ export async function fillWithDemo({ database, print, nowSeconds }: ServeCommand
       source: { ...inputSource(Readable.from([Buffer.from(lines.join(''))])), name: 'demo world' },
     })
     print('The database was empty: it is filled with a demo world (DEMO=0 starts empty)')
-  })
+  }, signal)
 }
 
 /** Follows the configured feeds until they end or the signal aborts. */

@@ -2,6 +2,7 @@ import { PrismaPg } from '@prisma/adapter-pg'
 import type { SqlMigrationAwareDriverAdapterFactory } from '@prisma/driver-adapter-utils'
 import pg from 'pg'
 import { atomicScripts } from '../prisma/atomic-scripts.ts'
+import { type Cancellation, throwIfCancelled, untilCancelled } from '../cancellation.ts'
 import { listenOnPostgreSql } from './listen.ts'
 import type { Database } from '../database.ts'
 import { PrismaClient } from '../prisma/generated/client/client.ts'
@@ -11,15 +12,8 @@ import { classifyServerError, type ToOutage, rejectWithOutage, adapterWithOutage
 import { eachPool, openReadPools, poolsOf, readsOn, type Warn } from './read-pools.ts'
 import { pooledTransactions } from './transactions.ts'
 import { writeTimeouts } from './writer.ts'
-import { lockSession, removeTimeouts } from './session-lock.ts'
+import { lockSession, migrationLock, startLock } from './session-lock.ts'
 import { migrationWaitSeconds } from '../../limits.ts'
-
-/**
- * Keys of advisory locks: of a process that migrates, and of the server's session that runs its migrations. Any
- * constants that no other user of this database takes.
- */
-const startLock = 7_261_190_411
-const sessionLock = 7_261_190_412
 
 /** Connections besides those for reads: an ingest writes on one, and reads its start position on another. */
 const writeConnections = 2
@@ -50,9 +44,9 @@ export async function openPostgreSql(
     engine: 'postgresql',
     prisma,
     listen: (listener) => Promise.resolve(listenOnPostgreSql(url, listener)),
-    withEngineAdapter: (work) => withOwnAdapter(url, toOutage, work),
+    withEngineAdapter: (work) => withOwnAdapter(url, toOutage, warn, work),
     ...pooledTransactions(writes, toOutage),
-    exclusively: (work) => withAdvisoryLock(url, toOutage, work),
+    exclusively: (work, signal) => withStartLock(url, toOutage, warn, work, signal),
     close: async () => {
       await prisma.$disconnect()
       await Promise.all([...eachPool(readPools), writes, rare].map((each) => each.end()))
@@ -83,6 +77,7 @@ function unreachable(url: string, error: unknown): DatabaseUnreachable {
 async function withOwnAdapter<Result>(
   url: string,
   toOutage: ToOutage,
+  warn: Warn,
   work: (adapter: SqlMigrationAwareDriverAdapterFactory) => Promise<Result>,
 ): Promise<Result> {
   const pool = new pg.Pool({ connectionString: url, max: 1, idleTimeoutMillis: 0 }).on('error', () => undefined)
@@ -94,7 +89,7 @@ async function withOwnAdapter<Result>(
   }
   const run = (sql: string): Promise<unknown> => rejectWithOutage(pool.query(sql), noted)
   try {
-    await lockSession(run, sessionLock, migrationWaitSeconds)
+    await lockSession(run, migrationLock, migrationWaitSeconds, waitWarning(warn, 'migrations of another process'))
     return await work(adapterWithOutages(atomicScripts(new PrismaPg(pool), run), noted))
   } catch (error) {
     throw met[0] ?? error
@@ -104,18 +99,30 @@ async function withOwnAdapter<Result>(
 }
 
 /**
- * Runs work under an advisory lock, on a connection of its own, so that the server releases the lock with the process.
+ * Runs work under the lock of a start, on a connection of its own, so that the server releases the lock with the process.
  * @see PostgreSQL documentation, "Advisory Locks"
  */
-async function withAdvisoryLock<Result>(url: string, toOutage: ToOutage, work: () => Promise<Result>): Promise<Result> {
+async function withStartLock<Result>(
+  url: string,
+  toOutage: ToOutage,
+  warn: Warn,
+  work: () => Promise<Result>,
+  signal: Cancellation | undefined,
+): Promise<Result> {
+  throwIfCancelled(signal)
   const client = new pg.Client({ connectionString: url })
   client.on('error', () => undefined)
   await client.connect().catch((error: unknown) => Promise.reject(unreachable(url, error)))
+  const run = (sql: string): Promise<unknown> => rejectWithOutage(client.query(sql), toOutage)
+  const onWait = waitWarning(warn, 'a process that migrates this database or fills it')
   try {
-    await removeTimeouts((sql) => rejectWithOutage(client.query(sql), toOutage))
-    await rejectWithOutage(client.query('select pg_advisory_lock($1)', [startLock]), toOutage)
+    await untilCancelled(lockSession(run, startLock, migrationWaitSeconds, onWait), signal)
     return await work()
   } finally {
     await client.end()
   }
+}
+
+function waitWarning(warn: Warn, what: string): (holder: string) => void {
+  return (holder) => warn(`Waits up to ${migrationWaitSeconds} s for ${what}: ${holder}`)
 }

@@ -1,10 +1,11 @@
 import pg from 'pg'
 import { afterEach, describe, expect, test } from 'vitest'
-import { lockSession } from '../../../src/database/postgresql/session-lock.ts'
-import { DatabaseRefused } from '../../../src/database/errors.ts'
+import { lockSession, migrationLock, startLock } from '../../../src/database/postgresql/session-lock.ts'
+import { openPostgreSql } from '../../../src/database/postgresql/database.ts'
+import { DatabaseRefused, ReadCancelled } from '../../../src/database/errors.ts'
 import { createOnServer, postgresUrl } from '../../support/database.ts'
 
-const key = 7_261_190_412
+const { key } = migrationLock
 let clients: pg.Client[] = []
 
 async function connect(url: string): Promise<pg.Client> {
@@ -27,7 +28,7 @@ describe.runIf(postgresUrl !== undefined)('the lock of the session that migrates
     const run = (sql: string) => waiter.query(sql)
     await holder.query(`select pg_advisory_lock(${key})`)
     const { rows } = await holder.query<{ pid: number }>('select pg_backend_pid() as pid')
-    const refused = lockSession(run, key, 1)
+    const refused = lockSession(run, migrationLock, 1)
     await expect(refused).rejects.toBeInstanceOf(DatabaseRefused)
     await expect(refused).rejects.toThrow(
       new RegExp(
@@ -41,9 +42,41 @@ describe.runIf(postgresUrl !== undefined)('the lock of the session that migrates
     const url = await createOnServer(postgresUrl ?? '')
     const [holder, waiter] = [await connect(url), await connect(url)]
     await holder.query(`select pg_advisory_lock(${key})`)
-    const taken = lockSession((sql) => waiter.query(sql), key, 60)
+    const taken = lockSession((sql) => waiter.query(sql), migrationLock, 60)
     await holder.query(`select pg_advisory_unlock(${key})`)
     await taken
     expect((await waiter.query('show lock_timeout')).rows).toEqual([{ lock_timeout: '0' }])
+  })
+
+  test('of a start is waited for as long, and tells who is waited for at once', async () => {
+    const url = await createOnServer(postgresUrl ?? '')
+    const [holder, waiter] = [await connect(url), await connect(url)]
+    await holder.query(`select pg_advisory_lock(${startLock.key})`)
+    const { rows } = await holder.query<{ pid: number }>('select pg_backend_pid() as pid')
+    const waits: string[] = []
+    const refused = lockSession(
+      (sql) => waiter.query(sql),
+      startLock,
+      1,
+      (who) => waits.push(who),
+    )
+    await expect(refused).rejects.toThrow(
+      new RegExp(
+        `^Another process, which migrates this database or fills it, has not ended in 1 s: process ${rows[0]?.pid} of .*` +
+          `for a client at .*SELECT pg_terminate_backend\\(${rows[0]?.pid}\\), and start again`,
+      ),
+    )
+    expect(waits).toEqual([expect.stringMatching(new RegExp(`^process ${rows[0]?.pid} of the server, idle since`))])
+  })
+
+  test('of a start is not waited for any more once the start is cancelled', async () => {
+    const url = await createOnServer(postgresUrl ?? '')
+    const holder = await connect(url)
+    await holder.query(`select pg_advisory_lock(${startLock.key})`)
+    const stopping = new AbortController()
+    const database = await openPostgreSql(url, 2, () => stopping.abort())
+    const work = (): Promise<never> => Promise.reject(new Error('was begun'))
+    await expect(database.exclusively(work, stopping.signal)).rejects.toBeInstanceOf(ReadCancelled)
+    await database.close()
   })
 })

@@ -1,0 +1,33 @@
+import { BadChainConfig, ChainError } from '../chain/errors.ts'
+import { BadConfig } from '../config.ts'
+import { DatabaseFull, DatabaseRefused, DatabaseUnavailable, DatabaseUnreachable } from '../database/errors.ts'
+import { DataDirUnusable } from '../database/pglite/data-directory.ts'
+import { DataDirInUse } from '../database/pglite/data-directory-lock.ts'
+import { BadFact, UnreadableFeed, UnrepeatableFeed, UnwritableRejects } from '../feed/errors.ts'
+import { CannotListen } from '../http/server/server.ts'
+import { BadUsage } from './commands/usage.ts'
+import { BadManifest } from './manifest.ts'
+import { WorkerFailed } from './workers/supervisor.ts'
+
+/** Tells whether the command line or its configuration is not valid. */
+export function isUsageError(error: unknown): boolean {
+  return [BadUsage, BadConfig, BadChainConfig, BadManifest].some((kind) => error instanceof kind)
+}
+
+/** Tells whether an error's message is sufficient for the operator, without a stack trace. */
+export function hasSufficientMessage(error: unknown): error is Error {
+  const sufficient = [
+    ...[BadUsage, BadConfig, BadManifest, DataDirUnusable, DataDirInUse, CannotListen, WorkerFailed],
+    ...[
+      DatabaseUnreachable,
+      DatabaseUnavailable,
+      DatabaseRefused,
+      DatabaseFull,
+      BadFact,
+      UnreadableFeed,
+      UnrepeatableFeed,
+      UnwritableRejects,
+    ],
+  ]
+  return error instanceof ChainError || sufficient.some((kind) => error instanceof kind)
+}
