@@ -3,7 +3,7 @@ import type pg from 'pg'
 import { copyRows } from './copy.ts'
 import type { Database, Statement, Value } from '../database.ts'
 import { rejectWithOutage, type ToOutage } from '../driver-errors.ts'
-import { rowsOf } from './pipeline.ts'
+import { rowsOf } from './reads/pipeline.ts'
 import { TransactionQueue } from '../transaction-queue.ts'
 import { DatabaseUnavailable } from '../errors.ts'
 

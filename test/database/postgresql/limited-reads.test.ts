@@ -1,8 +1,8 @@
 import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { DatabaseUnavailable } from '../../../src/database/errors.ts'
-import { limitReads } from '../../../src/database/postgresql/limited-reads.ts'
-import { pooledReader } from '../../../src/database/postgresql/pooled-reads.ts'
+import { limitReads } from '../../../src/database/postgresql/reads/limited-reads.ts'
+import { pooledReader } from '../../../src/database/postgresql/reads/pooled-reads.ts'
 import { createOnServer, postgresUrl } from '../../support/database.ts'
 import { type Proxy, proxyTo } from '../../support/proxy.ts'
 

@@ -1,12 +1,12 @@
 import type pg from 'pg'
-import { throwIfCancelled, untilCancelled } from '../cancellation.ts'
-import type { Cancellation } from '../cancellation.ts'
-import type { Snapshots, VersionedReader } from '../database.ts'
-import { ReadCancelled, RecoveryConflict } from '../errors.ts'
+import { throwIfCancelled, untilCancelled } from '../../cancellation.ts'
+import type { Cancellation } from '../../cancellation.ts'
+import type { Snapshots, VersionedReader } from '../../database.ts'
+import { ReadCancelled, RecoveryConflict } from '../../errors.ts'
 import { rowsOf, stopMilliseconds, finishesWithin } from './pipeline.ts'
 import { toDatabaseError } from './read-errors.ts'
 import type { ReadPools } from './pooled-reads.ts'
-import { SnapshotReads } from '../snapshot-reads.ts'
+import { SnapshotReads } from '../../snapshot-reads.ts'
 
 const begin: pg.QueryConfig = { name: 'begin_snapshot', text: 'begin isolation level repeatable read read only' }
 const commit: pg.QueryConfig = { name: 'end_snapshot', text: 'commit' }

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promises'
 import type pg from 'pg'
-import { type Cancellation, untilCancelled } from '../cancellation.ts'
-import { DatabaseUnavailable, ReadCancelled, RecoveryConflict } from '../errors.ts'
+import { type Cancellation, untilCancelled } from '../../cancellation.ts'
+import { DatabaseUnavailable, ReadCancelled, RecoveryConflict } from '../../errors.ts'
 import { isCancelled, isUnexpectedStatement, toDatabaseError } from './read-errors.ts'
 
 /**

@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { DatabaseUnavailable, isUnavailable, ReadCancelled, RecoveryConflict, recoveryConflicts } from '../errors.ts'
+import { DatabaseUnavailable, isUnavailable, ReadCancelled, RecoveryConflict, recoveryConflicts } from '../../errors.ts'
 
 /** SQLSTATE of a statement that was cancelled or exceeded `statement_timeout`. */
 const queryCancelled = '57014'

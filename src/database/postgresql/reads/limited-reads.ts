@@ -1,6 +1,6 @@
-import { Canceller } from '../cancellation.ts'
-import type { StatementReader } from '../database.ts'
-import { DatabaseUnavailable, ReadCancelled } from '../errors.ts'
+import { Canceller } from '../../cancellation.ts'
+import type { StatementReader } from '../../database.ts'
+import { DatabaseUnavailable, ReadCancelled } from '../../errors.ts'
 
 /**
  * Time limit of reads that have no signal, in milliseconds: longer than the server's statement timeout, so that it takes effect

@@ -1,10 +1,10 @@
 import type pg from 'pg'
-import { throwIfCancelled } from '../cancellation.ts'
-import type { Cancellation } from '../cancellation.ts'
-import type { AnyStatement, StatementReader, Value } from '../database.ts'
+import { throwIfCancelled } from '../../cancellation.ts'
+import type { Cancellation } from '../../cancellation.ts'
+import type { AnyStatement, StatementReader, Value } from '../../database.ts'
 import { Pipeline } from './pipeline.ts'
-import type { PipelineSource } from '../batching/batch-scheduler.ts'
-import { decodeRows } from '../read/row-codec.ts'
+import type { PipelineSource } from '../../batching/batch-scheduler.ts'
+import { decodeRows } from '../../read/row-codec.ts'
 
 /** Pools of connections for reads. */
 export interface ReadPools {
