@@ -6,13 +6,17 @@ export interface LoggedHead {
   readonly version: string
 }
 
-/** Position of a server in the write-ahead log: what a primary has written, what a standby has replayed. */
+/**
+ * Position of a server in the write-ahead log: of all that is visible on a primary, and of what a standby has replayed. With
+ * `synchronous_commit=off` a commit is visible before its record is written: so the position of a primary is that of the
+ * newest record, written or not.
+ */
 export interface LogPosition {
   readonly lsn: bigint
   readonly isStandby: boolean
 }
 
-const position = `(case when pg_is_in_recovery() then pg_last_wal_replay_lsn() else pg_current_wal_lsn() end - '0/0')::text as lsn,
+const position = `(case when pg_is_in_recovery() then pg_last_wal_replay_lsn() else pg_current_wal_insert_lsn() end - '0/0')::text as lsn,
   pg_is_in_recovery() as "isStandby"`
 const positionOnly = `select ${position}`
 const identity = 'select system_identifier::text as system from pg_control_system()'
@@ -105,5 +109,21 @@ interface SentPosition {
 /** @throws where a standby has replayed nothing yet */
 function decoded({ lsn, isStandby }: SentPosition): LogPosition {
   if (lsn === null) throw new Error('the standby has replayed nothing yet')
-  return { lsn: BigInt(lsn), isStandby }
+  return { lsn: isStandby ? BigInt(lsn) : endOfRecord(BigInt(lsn)), isStandby }
+}
+
+/** Size of a page of the log: `wal_block_size`, unless PostgreSQL is built otherwise. */
+const pageBytes = 8192n
+/** Size of the header of the first page of a segment; other pages have a shorter one. */
+const longHeaderBytes = 40n
+
+/**
+ * Returns the position at which a standby ends that has replayed all records before a primary's insert position. Where the
+ * newest record ends with its page, the insert position is behind the header of the next page already, and no standby gets
+ * there before the next record. A record that begins on the page before has to be replayed for either position.
+ * @see XLogBytePosToRecPtr and XLogBytePosToEndRecPtr in src/backend/access/transam/xlog.c of PostgreSQL
+ */
+export function endOfRecord(insertLsn: bigint): bigint {
+  const onPage = insertLsn % pageBytes
+  return onPage <= longHeaderBytes ? insertLsn - onPage : insertLsn
 }

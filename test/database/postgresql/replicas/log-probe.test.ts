@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { endOfRecord } from '../../../../src/database/postgresql/replicas/log-probe.ts'
 import { PrimaryLog } from '../../../../src/database/postgresql/replicas/primary-log.ts'
 import { Replica } from '../../../../src/database/postgresql/replicas/replica.ts'
 
@@ -54,4 +55,10 @@ test('the connection to a replica that does not tell its identity is closed', as
   expect(replica.problem).toMatch(/permission denied/)
   expect(connections).toBe(3)
   await expect.poll(() => open.size).toBe(0)
+})
+
+test('an insert position behind the header of a page that has no record yet is the end of the page before', () => {
+  const page = 3n * 8192n
+  expect([0n, 24n, 40n].map((header) => endOfRecord(page + header))).toEqual([page, page, page])
+  expect([48n, 8191n].map((used) => endOfRecord(page + used))).toEqual([page + 48n, page + 8191n])
 })
