@@ -25,7 +25,7 @@ export class CommitFollower {
     this.#stop = listenOnPostgreSql(replica.url, {
       committed: (commit) => {
         if (!isCurrent()) return
-        this.#told.committed(commit.version)
+        this.#told.committed(commit.version, replica.followed)
         listener.committed(commit)
       },
       listening: (isListening) => {

@@ -19,7 +19,7 @@ export interface LogPosition {
 const position = `(case when pg_is_in_recovery() then pg_last_wal_replay_lsn() else pg_current_wal_insert_lsn() end - '0/0')::text as lsn,
   pg_is_in_recovery() as "isStandby"`
 const positionOnly = `select ${position}`
-const identity = 'select system_identifier::text as system from pg_control_system()'
+const identity = `select system_identifier::text as system, pg_postmaster_start_time()::text as run from pg_control_system()`
 const head = `select coalesce(max(seq), 0)::float8 as seq, coalesce(max(version), '') as version from data_head`
 const versionOf = 'select version from commit_log where seq = $1::bigint'
 
@@ -30,6 +30,7 @@ const answerMilliseconds = 1_000
 export class LogProbe {
   readonly #client: pg.Client
   #system = ''
+  #run = ''
 
   private constructor(client: pg.Client) {
     this.#client = client
@@ -38,6 +39,11 @@ export class LogProbe {
   /** Identifier of the server's cluster, which it shares with its replicas alone. */
   get system(): string {
     return this.#system
+  }
+
+  /** Identifier of the server's run: when it was started. */
+  get run(): string {
+    return this.#run
   }
 
   /**
@@ -55,8 +61,9 @@ export class LogProbe {
     const probe = new LogProbe(client)
     try {
       await client.connect()
-      const { system } = await probe.#one<{ readonly system: string }>(identity)
+      const { system, run } = await probe.#one<{ readonly system: string; readonly run: string }>(identity)
       probe.#system = system
+      probe.#run = run
       return probe
     } catch (error) {
       probe.close()

@@ -52,7 +52,7 @@ export class PrimaryLog {
       const head = await probe.head()
       const { lsn, isStandby } = await probe.position()
       if (isStandby) throw new Error('is a standby: DATABASE_URL has to lead to the primary')
-      this.#target = { at, lsn, head }
+      this.#target = { at, lsn, head, run: probe.run }
       this.problem = null
     } catch (error) {
       this.close()

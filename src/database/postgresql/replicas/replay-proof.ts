@@ -7,6 +7,8 @@ export interface LogTarget {
   readonly lsn: bigint
   /** The newest commit at that position, or one before it. */
   readonly head: LoggedHead
+  /** The run of the primary that told it. While it lasts, no commit is lost: only another run can lack one. */
+  readonly run: string
 }
 
 /** Maximum number of positions that are waited for; beyond it the newest one replaces the one before. */

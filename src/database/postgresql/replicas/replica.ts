@@ -25,6 +25,9 @@ export class Replica {
   readonly #onLost: () => void
   #probe: LogProbe | null = null
   #isBusy = false
+  #followed: string | null = null
+  /** Its own run when it was last connected to: another one may be of another history. */
+  #run: string | null = null
   /** Its newest commit, and when it was known. */
   #head: { readonly commit: LoggedHead; readonly at: number } | null = null
 
@@ -33,6 +36,14 @@ export class Replica {
     this.url = url
     this.name = readAddress(url).name
     this.#onLost = onLost
+  }
+
+  /**
+   * Run of the primary whose history it was last seen to be of; null while it takes writes itself. A commit that it shows and
+   * this run does not is pending: with synchronous replication, a primary sends a commit before it shows it.
+   */
+  get followed(): string | null {
+    return this.isPrimary ? null : this.#followed
   }
 
   /**
@@ -73,6 +84,8 @@ export class Replica {
     const own = probe.system
     this.isForeign = system !== null && own !== system
     this.isLost = false
+    if (probe.run !== this.#run) this.#followed = null
+    this.#run = probe.run
     if (!this.isForeign) return probe
     probe.close()
     throw new Error(`is of another cluster: its system identifier is ${own}, and the primary's is ${system ?? ''}`)
@@ -92,13 +105,16 @@ export class Replica {
     const commit = await probe.head()
     this.#head = { commit, at: performance.now() }
     const reached = this.proof.replayed(lsn, seenAt)
-    // A primary that was asked after this server knows all that it had, unless a failover has lost it.
-    if (target !== null && before !== null && before.at < target.at && isBeyond(before.commit, target.head)) {
+    const isComparable = target !== null && before !== null && before.at < target.at
+    const isAhead = isComparable && isBeyond(before.commit, target.head)
+    // A primary that was asked after this server knows all that it had, unless it is pending or a failover has lost it.
+    if (isAhead && this.followed !== target.run) {
       return `has commit ${before.commit.version}, which the primary lacks`
     }
     if (reached !== null && !(await probe.contains(reached.head, commit))) {
       return `lacks commit ${reached.head.version} of the primary at the same position of the log`
     }
+    if (isComparable && !isAhead && reached === target) this.#followed = target.run
     if (told !== null && !(await probe.contains(told, commit))) {
       return `has not reached commit ${told.version}, which was told already`
     }

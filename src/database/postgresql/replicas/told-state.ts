@@ -3,8 +3,8 @@ import type { LogTarget } from './replay-proof.ts'
 
 /** State of the data that clients were told of: a server that lacks it would take them back in time. */
 export class ToldState {
-  /** The newest commit, with when it was heard of. */
-  #commit: { readonly head: LoggedHead; readonly at: number } | null = null
+  /** The newest commit, with when it was heard of, and of which run of the primary. */
+  #commit: { readonly head: LoggedHead; readonly at: number; readonly run: string | null } | null = null
   /** The newest time up to which all commits are known to be in it, in milliseconds of performance.now(). */
   #provenAt: number | null = null
 
@@ -18,9 +18,13 @@ export class ToldState {
     return this.#provenAt
   }
 
-  committed(version: string): void {
+  /**
+   * Notes a commit that clients may be told of.
+   * @param run run of the primary whose history it is of; null where that is not known
+   */
+  committed(version: string, run: string | null): void {
     const head = { seq: Number(version.slice(0, version.indexOf('.'))), version }
-    this.#commit = { head, at: performance.now() }
+    this.#commit = { head, at: performance.now(), run }
   }
 
   /**
@@ -41,8 +45,9 @@ export class ToldState {
     contains: (commit: LoggedHead, target: LogTarget) => Promise<boolean | null>,
   ): Promise<void> {
     const commit = this.#commit
-    // A primary that was asked before the commit was heard of may not have had it.
-    if (commit === null || commit.at > target.at || (await contains(commit.head, target)) !== false) return
+    // A primary that was asked before the commit was heard of may not have had it; the run that made it may not show it yet.
+    if (commit === null || commit.at > target.at || commit.run === target.run) return
+    if ((await contains(commit.head, target)) !== false) return
     this.#commit = null
     this.#provenAt = null
   }

@@ -4,6 +4,7 @@ import type { Database } from '../../../../src/database/database.ts'
 import { openDatabase } from '../../../../src/database/open.ts'
 import { PrimaryLog } from '../../../../src/database/postgresql/replicas/primary-log.ts'
 import { Replica } from '../../../../src/database/postgresql/replicas/replica.ts'
+import { ToldState } from '../../../../src/database/postgresql/replicas/told-state.ts'
 import { createOnServer, postgresUrl } from '../../../support/database.ts'
 import { noOwnPostgreSql, type OwnPostgreSql, startOwnPostgreSql } from '../../../support/own-postgresql.ts'
 import { apply, strategy } from '../../../support/world.ts'
@@ -15,6 +16,7 @@ describe.skipIf(postgresUrl === undefined || noOwnPostgreSql !== null)('a health
   let standby: OwnPostgreSql
   let writing: Database
   let onPrimary: pg.Client
+  let onStandby: pg.Client
   let primary: PrimaryLog
   let replica: Replica
 
@@ -27,10 +29,10 @@ describe.skipIf(postgresUrl === undefined || noOwnPostgreSql !== null)('a health
     await onPrimary.connect()
     standby = await server.standby()
     primary = new PrimaryLog(url, () => undefined)
-    replica = new Replica(
-      Object.assign(new URL(standby.url), { pathname: new URL(url).pathname }).href,
-      () => undefined,
-    )
+    const standbyUrl = Object.assign(new URL(standby.url), { pathname: new URL(url).pathname }).href
+    replica = new Replica(standbyUrl, () => undefined)
+    onStandby = new pg.Client({ connectionString: standbyUrl })
+    await onStandby.connect()
   }, 120_000)
   beforeEach(async () => {
     // Asked twice, at a position that it reaches.
@@ -40,7 +42,7 @@ describe.skipIf(postgresUrl === undefined || noOwnPostgreSql !== null)('a health
   afterAll(async () => {
     primary.close()
     replica.release()
-    await onPrimary.end()
+    for (const client of [onStandby, onPrimary]) await client.end()
     await writing.close()
     for (const each of [standby, server]) await each.remove()
   })
@@ -81,4 +83,33 @@ describe.skipIf(postgresUrl === undefined || noOwnPostgreSql !== null)('a health
       }, patience)
       .toBe('proved')
   })
+
+  test('is not rejected for a commit that the primary does not show yet, and the commit is not taken for lost', async () => {
+    await configure({ synchronous_standby_names: 'nobody' })
+    const [{ seq: before } = { seq: 0 }] = await heads(onPrimary)
+    const pending = apply(writing, [strategy('pending')])
+    await expect.poll(async () => (await heads(onStandby))[0]?.seq, patience).toBe(before + 1)
+    expect(await heads(onPrimary)).toMatchObject([{ seq: before }])
+    for (const _ of [1, 2, 3]) expect(await check()).toBeNull()
+
+    const told = new ToldState()
+    const [{ version } = { version: '' }] = await heads(onStandby)
+    told.committed(version, replica.followed)
+    const target = await primary.ask()
+    if (target === null) throw new Error('the primary told no position')
+    await told.verify(target, primary.contains.bind(primary))
+    expect(told.head?.version).toBe(version)
+    // Another server, which has become the primary, and lacks it.
+    await told.verify({ ...target, run: 'another' }, primary.contains.bind(primary))
+    expect(told.head).toBeNull()
+
+    await configure({})
+    await pending
+    expect(await heads(onPrimary)).toMatchObject([{ version }])
+  })
 })
+
+async function heads(client: pg.Client): Promise<{ seq: number; version: string }[]> {
+  return (await client.query<{ seq: number; version: string }>('select seq::float8 as seq, version from data_head'))
+    .rows
+}

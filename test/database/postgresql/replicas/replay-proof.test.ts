@@ -4,7 +4,7 @@ import { ToldState } from '../../../../src/database/postgresql/replicas/told-sta
 import { chooseReplica, reasonToLeave } from '../../../../src/database/postgresql/replicas/choose-replica.ts'
 
 const head = { seq: 1, version: '1.1' }
-const target = (at: number, lsn: number) => ({ at, lsn: BigInt(lsn), head })
+const target = (at: number, lsn: number) => ({ at, lsn: BigInt(lsn), head, run: 'first' })
 
 describe('the proof of a replica', () => {
   let proof: ReplayProof
@@ -51,7 +51,7 @@ describe('the proof of a replica', () => {
 })
 
 describe('the told state', () => {
-  const later = { at: Infinity, lsn: 1n, head }
+  const later = { at: Infinity, lsn: 1n, head, run: 'second' }
 
   test('never goes back', () => {
     const told = new ToldState()
@@ -62,10 +62,11 @@ describe('the told state', () => {
     ['lost', later, false, null],
     ['there', later, true, head],
     ['not known', later, null, head],
+    ['not shown yet by the run of the primary that made it', { ...later, run: 'first' }, false, head],
     ['newer than what the primary was asked', { ...later, at: 0 }, false, head],
   ] as const)('is forgotten only where a failover has lost it: %s', async (_, asked, contains, left) => {
     const told = new ToldState()
-    told.committed(head.version)
+    told.committed(head.version, 'first')
     await told.verify(asked, () => Promise.resolve(contains))
     expect(told.head).toEqual(left)
   })
