@@ -22,7 +22,7 @@ const rareConnections = 1
 /**
  * Opens a PostgreSQL server, version 14 or newer.
  * @param url postgres://user:password@host:port/database
- * @param connections maximum number of connections for reads; writes, cancellation and rare queries use up to four more
+ * @param connections maximum number of connections for reads; writes and rare queries use up to three more
  * @param warn called once where the server provides fewer connections
  * @throws {DatabaseUnreachable} when the server cannot be used
  */

@@ -68,7 +68,7 @@ export function openReadPools(
   const short = pool({ max: connections - forLong, ...reading })
   const long = pool({ max: forLong, ...reading })
   lenders.push(short, long)
-  return { short, long, control: pool({ max: 1, lenders }), lenders }
+  return { short, long, lenders }
 }
 
 /** Settings of connections for reads. As parameters of their start, PgBouncer would refuse them. */
@@ -96,8 +96,8 @@ async function configureSession(client: pg.ClientBase): Promise<void> {
 }
 
 /** Returns all pools of a server. */
-export function eachPool({ short, long, control }: ReadPools): readonly pg.Pool[] {
-  return [short, long, control]
+export function eachPool({ short, long }: ReadPools): readonly pg.Pool[] {
+  return [short, long]
 }
 
 /** Returns reads and snapshots on the pools of a server. */

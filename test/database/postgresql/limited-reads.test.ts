@@ -24,7 +24,7 @@ describe.runIf(postgresUrl !== undefined)('reads without a signal', () => {
   })
 
   test('fail as unavailable on a connection that has fallen silent, and the next one has another', async () => {
-    const pooled = pooledReader({ short: pool, long: pool, control: pool })
+    const pooled = pooledReader({ short: pool, long: pool })
     const patient = limitReads(pooled)
     expect((await patient.read(one, [])).rows).toEqual([{ one: 1 }])
     proxy.stall()

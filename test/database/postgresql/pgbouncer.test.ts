@@ -1,5 +1,7 @@
+import pg from 'pg'
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { Database } from '../../../src/database/database.ts'
+import { ReadCancelled } from '../../../src/database/errors.ts'
 import { openDatabase } from '../../../src/database/open.ts'
 import { readFeedPosition, saveFeedPosition } from '../../../src/database/write/feed.ts'
 import { createOnServer, postgresUrl } from '../../support/database.ts'
@@ -9,12 +11,14 @@ const connections = 4
 const why = noPgBouncer === null ? '' : ` (skipped: ${noPgBouncer})`
 
 describe.skipIf(postgresUrl === undefined || noPgBouncer !== null)(`a database behind PgBouncer${why}`, () => {
+  let url: string
   let pgBouncer: PgBouncer
   let database: Database
   const warnings: string[] = []
 
   beforeAll(async () => {
-    pgBouncer = await startPgBouncer(await createOnServer(postgresUrl ?? ''), connections)
+    url = await createOnServer(postgresUrl ?? '')
+    pgBouncer = await startPgBouncer(url, connections)
     return () => pgBouncer.remove()
   })
   beforeAll(async () => {
@@ -30,6 +34,23 @@ describe.skipIf(postgresUrl === undefined || noPgBouncer !== null)(`a database b
     expect(await database.query({ name: 'settings', text }, [])).toEqual([
       { statement_timeout: '1min', idle_in_transaction_session_timeout: '10s', jit: 'off' },
     ])
+  })
+
+  test('has a cancelled read stopped on the server', async () => {
+    const own = new pg.Client({ connectionString: url })
+    await own.connect()
+    const slow = { name: 'cancelled', text: 'select pg_sleep(600)' }
+    const running = async (): Promise<number> => {
+      const text = `select from pg_stat_activity where datname = current_database() and state = 'active' and query = $1`
+      return (await own.query(text, [slow.text])).rowCount ?? 0
+    }
+    const gone = new AbortController()
+    const given = database.query(slow, [], gone.signal).catch((error: unknown) => error)
+    await expect.poll(running).toBe(1)
+    gone.abort()
+    expect(await given).toBeInstanceOf(ReadCancelled)
+    await expect.poll(running, { timeout: 10_000 }).toBe(0)
+    await own.end()
   })
 
   test('is read and written on the connections that PgBouncer accepts, and warns once', async () => {

@@ -7,6 +7,7 @@ import { pooledReader } from '../../../src/database/postgresql/reads/pooled-read
 import { DatabaseUnavailable } from '../../../src/database/errors.ts'
 import { withQuery } from '../../../src/database/with-query.ts'
 import { createOnServer, postgresUrl } from '../../support/database.ts'
+import { proxyTo } from '../../support/proxy.ts'
 
 const of = (name: string, text: string) => ({
   name,
@@ -34,12 +35,11 @@ describe.runIf(postgresUrl !== undefined)('pipelined reads', () => {
   beforeEach(() => {
     pools = [
       new pg.Pool({ connectionString: url, max: 2, pipeline: true }),
-      new pg.Pool({ connectionString: url, max: 1 }),
       new pg.Pool({ connectionString: url, max: 1, pipeline: true }),
     ]
     for (const pool of pools) pool.on('connect', (client) => void client.on('error', () => undefined))
-    const [short, control, long] = pools as [pg.Pool, pg.Pool, pg.Pool]
-    pooled = pooledReader({ short, long, control })
+    const [short, long] = pools as [pg.Pool, pg.Pool]
+    pooled = pooledReader({ short, long })
     reader = withQuery(pooled)
     pipelined = withQuery(pooled.pipelined())
   })
@@ -104,6 +104,22 @@ describe.runIf(postgresUrl !== undefined)('pipelined reads', () => {
     expect(await countSlow()).toBe(0)
   })
 
+  test('that are cancelled are stopped by a role that may have no other connection', async () => {
+    const role = `role_${new URL(url).pathname.slice(1)}`
+    await admin.query(`create role ${role} login connection limit 1`)
+    const pipelined = pipelinedOn(1, Object.assign(new URL(url), { username: role }).href)
+    const gone = new AbortController()
+    const [{ pid: before } = { pid: 0 }] = await pipelined.query<{ pid: number }>(pid, [])
+    const given = pipelined.query(slow, [], gone.signal).catch((error: unknown) => error)
+    await expect.poll(countSlow).toBe(1)
+    gone.abort()
+    expect(await given).toBeInstanceOf(ReadCancelled)
+    await expect.poll(countSlow).toBe(0)
+    expect(await pipelined.query<{ pid: number }>(pid, [])).toMatchObject([{ pid: before }])
+    await Promise.all(pools.splice(2).map((pool) => pool.end()))
+    await admin.query(`drop role ${role}`)
+  })
+
   test('before a cancelled one are not stopped by its cancel request', async () => {
     const gone = new AbortController()
     const before = [1, 2].map(() => pipelined.query(short, [], stays))
@@ -117,11 +133,11 @@ describe.runIf(postgresUrl !== undefined)('pipelined reads', () => {
   })
 
   /** Reads of one pipeline on a pool of so many connections. */
-  function pipelinedOn(connections: number): Reader {
-    const pool = new pg.Pool({ connectionString: url, max: connections, pipeline: true })
+  function pipelinedOn(connections: number, address = url): Reader {
+    const pool = new pg.Pool({ connectionString: address, max: connections, pipeline: true })
     pool.on('connect', (client) => void client.on('error', () => undefined))
     pools.push(pool)
-    return withQuery(pooledReader({ short: pool, long: pool, control: pools[1] as pg.Pool }).pipelined())
+    return withQuery(pooledReader({ short: pool, long: pool }).pipelined())
   }
 
   test.each([2, 1])(
@@ -184,19 +200,19 @@ describe.runIf(postgresUrl !== undefined)('pipelined reads', () => {
   })
 
   test('are ended where the server does not answer, and the next one has another connection', async () => {
-    await Promise.all(pools.splice(1, 1).map((control) => control.end()))
+    const proxy = await proxyTo(url)
+    const pipelined = pipelinedOn(2, proxy.url)
     const gone = new AbortController()
     const given = pipelined.query(slow, [], gone.signal).catch((error: unknown) => error)
     const after = pipelined.query(short, [], stays).catch((error: unknown) => error)
     await expect.poll(countSlow).toBe(1)
+    proxy.stall()
     gone.abort()
     expect(await given).toBeInstanceOf(ReadCancelled)
     expect(await after).toBeInstanceOf(DatabaseUnavailable)
     expect(await pipelined.query(one, [])).toEqual([{ one: 1 }])
-    await admin.query(
-      `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and query = $1`,
-      [slow.text],
-    )
+    await Promise.all(pools.splice(2).map((pool) => pool.end()))
+    await proxy.close()
   })
 
   test('with an error of their own do not affect others', async () => {

@@ -2,6 +2,7 @@ import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promis
 import type pg from 'pg'
 import { type Cancellation, untilCancelled } from '../../cancellation.ts'
 import { DatabaseUnavailable, ReadCancelled, RecoveryConflict } from '../../errors.ts'
+import { sendCancelRequest } from './cancel-request.ts'
 import { isCancelled, isUnexpectedStatement, toDatabaseError } from './read-errors.ts'
 
 /**
@@ -19,13 +20,10 @@ export const stopMilliseconds = 1_000
  */
 export class Pipeline {
   readonly #pool: pg.Pool
-  readonly #control: pg.Pool
   #connection: PipelinedConnection | null = null
 
-  /** @param control pool for cancel requests */
-  constructor(pool: pg.Pool, control: pg.Pool) {
+  constructor(pool: pg.Pool) {
     this.#pool = pool
-    this.#control = control
   }
 
   /**
@@ -100,15 +98,10 @@ export class Pipeline {
     this.#leave(connection)
   }
 
-  /**
-   * Sends a cancel request. The connection takes no new reads from now on, because the request could stop one of them.
-   * @see PostgreSQL documentation, "System Administration Functions", pg_cancel_backend
-   */
+  /** Sends a cancel request. The connection takes no new reads from now on, because the request could stop one of them. */
   async #cancel(connection: PipelinedConnection, client: pg.PoolClient, ended: Promise<boolean>): Promise<void> {
     this.#retire(connection).isStopped = true
-    const { processID } = client as unknown as { processID: number }
-    const cancelSent = this.#control.query('select pg_cancel_backend($1)', [processID])
-    const isStopped = Promise.all([ended, cancelSent]).then(alwaysTrue, () => false)
+    const isStopped = sendCancelRequest(client, stopMilliseconds).then((isSent) => isSent && ended)
     if (!(await finishesWithin(stopMilliseconds, isStopped))) connection.destroy(client)
   }
 

@@ -11,13 +11,11 @@ export interface ReadPools {
   readonly short: pg.Pool
   /** For long reads. */
   readonly long: pg.Pool
-  /** For cancel requests. */
-  readonly control: pg.Pool
 }
 
 /** Returns a reader on the connections of pools. Each read has its own connection; the short ones of one pipeline share one. */
-export function pooledReader({ short, long, control }: ReadPools): StatementReader & PipelineSource {
-  const pipelineOf = (isLong = false): Pipeline => new Pipeline(isLong ? long : short, control)
+export function pooledReader({ short, long }: ReadPools): StatementReader & PipelineSource {
+  const pipelineOf = (isLong = false): Pipeline => new Pipeline(isLong ? long : short)
   return {
     ...readerOn(({ isLong }) => pipelineOf(isLong)),
     pipelined: () => {

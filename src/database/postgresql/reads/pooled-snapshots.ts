@@ -4,6 +4,7 @@ import type { Cancellation } from '../../cancellation.ts'
 import type { Snapshots, VersionedReader } from '../../database.ts'
 import { ReadCancelled, RecoveryConflict } from '../../errors.ts'
 import { rowsOf, stopMilliseconds, finishesWithin } from './pipeline.ts'
+import { sendCancelRequest } from './cancel-request.ts'
 import { toDatabaseError } from './read-errors.ts'
 import type { ReadPools } from './pooled-reads.ts'
 import { SnapshotReads } from '../../snapshot-reads.ts'
@@ -18,7 +19,7 @@ const commit: pg.QueryConfig = { name: 'end_snapshot', text: 'commit' }
  * @see PostgreSQL documentation, "Transaction Isolation", section "Repeatable Read Isolation Level"
  * @see PostgreSQL documentation, "Hot Standby", section "Handling Query Conflicts"
  */
-export function pooledSnapshots({ short, long, control }: ReadPools): Snapshots {
+export function pooledSnapshots({ short, long }: ReadPools): Snapshots {
   return {
     async snapshot(work, signal, isLong = false) {
       const pool = isLong ? long : short
@@ -65,20 +66,19 @@ export function pooledSnapshots({ short, long, control }: ReadPools): Snapshots 
     } finally {
       reads.end()
       // The response does not wait for the end of its transaction.
-      connecting.then((client) => endSnapshot(client.off('error', onClosed), control)).catch(() => undefined)
+      connecting.then((client) => endSnapshot(client.off('error', onClosed))).catch(() => undefined)
     }
   }
 }
 
 /** Ends the transaction and releases its connection; one that does not end in time is cancelled and closed. */
-async function endSnapshot(client: pg.PoolClient, control: pg.Pool): Promise<void> {
+async function endSnapshot(client: pg.PoolClient): Promise<void> {
   const isEnded = rowsOf(client, commit).then(
     () => true,
     () => false,
   )
   if (await finishesWithin(stopMilliseconds, isEnded)) return client.release()
-  const { processID } = client as unknown as { processID: number }
-  control.query('select pg_cancel_backend($1)', [processID]).catch(() => undefined)
+  void sendCancelRequest(client, stopMilliseconds)
   client.connection.stream.destroy()
   client.release(true)
 }
