@@ -571,6 +571,8 @@ const refused: readonly Attack[] = [
   },
 ]
 
+const longAlias = (characters: number): string => 'a'.repeat(characters)
+
 const answers: readonly Attack[] = [
   unread('300 KB, kept', 'large answers', ({ target }) => page(`/vault/${target.ledger}/events?limit=1000`)),
   unread('300 KB, made anew', 'large answers', ({ target }) =>
@@ -581,6 +583,20 @@ const answers: readonly Attack[] = [
     fault: 'large answers',
     carryOut: ({ target, get }) =>
       get(`/vault/${target.ledger}/events?limit=1000&since=${anyTime() % 1_000_000}`, { 'accept-encoding': 'br' }),
+  },
+  {
+    name: 'aliases as long as they may be',
+    fault: 'large answers',
+    carryOut: graphql(({ target }) => ({
+      query: never(`{ vault(address: "${target.long[0]}") { equity(points: 2000) { ${longAlias(100)}: ts } } }`),
+    })),
+  },
+  {
+    name: 'aliases of 19,000 characters',
+    fault: 'refusals',
+    carryOut: graphql(({ target }) => ({
+      query: never(`{ vault(address: "${target.long[0]}") { equity(points: 2000) { ${longAlias(19_000)}: ts } } }`),
+    })),
   },
   {
     name: 'answers left at once',
