@@ -80,7 +80,7 @@ function isStoppedStart(error: unknown): boolean {
 
 /** Exits at once: the start may wait for a server or another process. A migration that runs is rolled back, or ends whole. */
 function endStart(): never {
-  console.error('Stopped before the database was open')
+  console.error('Stopped before the start was complete')
   process.exit(gateway.isStarted ? 0 : 1)
 }
 

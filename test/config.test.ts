@@ -2,7 +2,10 @@ import { describe, expect, test } from 'vitest'
 import { BadConfig, readConfig } from '../src/config.ts'
 
 /** Bounds of queries that no variable sets. */
-const fixedBounds = { lines: 1_000, repeats: 100, variableCharacters: 40_000, variableValues: 1_000 }
+const fixedBounds = {
+  ...{ lines: 1_000, repeats: 100, variableCharacters: 40_000, variableValues: 1_000 },
+  ...{ aliasCharacters: 100, responseCharacters: 10_000_000 },
+}
 const defaults = {
   port: 4_000,
   workers: 1,

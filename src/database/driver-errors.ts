@@ -42,6 +42,19 @@ function rejectedMessage(host: string, reason: string): string {
   return `PostgreSQL at ${host} rejects the connection: ${reason}.`
 }
 
+/**
+ * SQLSTATEs of a time limit that has ended a session: of an idle one, an idle transaction, a transaction. A batch that takes
+ * longer each time does not succeed by waiting.
+ */
+const timeLimits: readonly string[] = ['57P05', '25P03', '25P04']
+
+/** Returns the message of an outage that the server itself explains; undefined for others. */
+function reasonOf(host: string, code: string | undefined, reason: string): string | undefined {
+  if (code === undefined) return undefined
+  if (rejections.includes(code)) return rejectedMessage(host, reason)
+  return timeLimits.includes(code) ? `PostgreSQL at ${host} has ended the session: ${reason}.` : undefined
+}
+
 const diskFull = '53100'
 const outOfMemory = '53200'
 /** Kinds of driver adapter errors that have no SQLSTATE, because the connection failed. */
@@ -97,8 +110,7 @@ export function classifyServerError(host: string): ToOutage {
     if (isOutage(error) || error instanceof DatabaseRefused) return error
     const { code, severity, message } = answerOf(error)
     if (isUnavailable({ code, severity })) {
-      const isRejected = code !== undefined && rejections.includes(code)
-      return new DatabaseUnavailable(error, isRejected ? rejectedMessage(host, message) : undefined)
+      return new DatabaseUnavailable(error, reasonOf(host, code, message))
     }
     const refusal = permissionDenial(error)
     // After a failover an old connection may lead to a standby: it is discarded, and the next connection may find the

@@ -11,6 +11,7 @@ const lockNotAvailable = '55P03'
  * may take longer. `transaction_timeout` exists from PostgreSQL 17 on.
  */
 const timeouts = [
+  'lock_timeout',
   'statement_timeout',
   'transaction_timeout',
   'idle_session_timeout',
@@ -71,7 +72,7 @@ export async function lockSession(
     if ((error as { code?: unknown }).code !== lockNotAvailable) throw error
     throw new DatabaseRefused(refusal(waitSeconds, await holderOf(run, key)), error)
   }
-  await run('reset lock_timeout')
+  await run('set lock_timeout = 0')
 }
 
 /** Removes the time limits of a session. */

@@ -1,9 +1,9 @@
 import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promises'
 import type pg from 'pg'
 import { type Cancellation, untilCancelled } from '../../cancellation.ts'
-import { DatabaseUnavailable, ReadCancelled, RecoveryConflict } from '../../errors.ts'
+import { ReadCancelled, RecoveryConflict } from '../../errors.ts'
 import { sendCancelRequest } from './cancel-request.ts'
-import { isCancelled, isUnexpectedStatement, toDatabaseError } from './read-errors.ts'
+import { isCancelled, isConnectionLost, isUnexpectedStatement, toDatabaseError } from './read-errors.ts'
 
 /**
  * Time that a cancelled read may still take before the server is told to stop it: a short wait is cheaper than a cancel
@@ -74,7 +74,7 @@ export class Pipeline {
       return await untilCancelled(rows, signal)
     } catch (error) {
       if (error instanceof ReadCancelled) void this.#stop(connection, client, ended)
-      else if (toDatabaseError(error) instanceof DatabaseUnavailable || isUnexpectedStatement(error)) {
+      else if (isConnectionLost(error) || isUnexpectedStatement(error)) {
         this.#retire(connection).isBroken = true
       }
       throw error

@@ -78,7 +78,11 @@ async function endSnapshot(client: pg.PoolClient): Promise<void> {
     () => false,
   )
   if (await finishesWithin(stopMilliseconds, isEnded)) return client.release()
-  void sendCancelRequest(client, stopMilliseconds)
+  // A connection that closes first takes its key with it, behind PgBouncer, and the statement runs on.
+  await finishesWithin(
+    stopMilliseconds,
+    sendCancelRequest(client, stopMilliseconds).then((isSent) => isSent && isEnded),
+  )
   client.connection.stream.destroy()
   client.release(true)
 }

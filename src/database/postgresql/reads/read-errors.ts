@@ -9,12 +9,18 @@ const queryCancelled = '57014'
  */
 const unexpectedStatements: readonly unknown[] = ['26000', '42P05']
 
-/** Prefix of the SQLSTATEs of a server that lacks disk space, memory or connections for a statement. */
-const insufficientResources = '53'
+/** SQLSTATEs of a server that lacks disk space or memory for a statement: disk_full, out_of_memory. */
+const insufficientResources: readonly unknown[] = ['53100', '53200']
 
 /** Tells whether the server has cancelled the statement. */
 export function isCancelled(error: unknown): boolean {
   return error instanceof pg.DatabaseError && error.code === queryCancelled
+}
+
+/** Tells whether the connection of a read is of no further use: it or its session has ended. */
+export function isConnectionLost(error: unknown): boolean {
+  if (error instanceof pg.DatabaseError) return isUnavailable(error)
+  return toDatabaseError(error) instanceof DatabaseUnavailable
 }
 
 /** Tells whether the prepared statements of a connection are not those that the driver assumes. */
@@ -32,6 +38,6 @@ export function toDatabaseError(error: unknown): unknown {
   if (!(error instanceof pg.DatabaseError)) return new DatabaseUnavailable(error)
   if (isCancelled(error)) return new ReadCancelled(error)
   if (recoveryConflicts.includes(error.code ?? '')) return new RecoveryConflict(error)
-  const isTemporary = isUnavailable(error) || error.code?.startsWith(insufficientResources) === true
+  const isTemporary = isUnavailable(error) || insufficientResources.includes(error.code)
   return isTemporary ? new DatabaseUnavailable(error) : error
 }

@@ -6,19 +6,20 @@ export interface LoggedHead {
   readonly version: string
 }
 
-/**
- * Position of a server in the write-ahead log: of all that is visible on a primary, and of what a standby has replayed. With
- * `synchronous_commit=off` a commit is visible before its record is written: so the position of a primary is that of the
- * newest record, written or not.
- */
+/** Position of a server in the write-ahead log: what a primary has written, or a standby has replayed. */
 export interface LogPosition {
   readonly lsn: bigint
+  /**
+   * End of the newest record of a primary, written or not: with `synchronous_commit=off` a commit is visible before its
+   * record is written. On a standby the same as `lsn`.
+   */
+  readonly insertLsn: bigint
   readonly isStandby: boolean
 }
 
-const position = `(case when pg_is_in_recovery() then pg_last_wal_replay_lsn() else pg_current_wal_insert_lsn() end - '0/0')::text as lsn,
-  pg_is_in_recovery() as "isStandby"`
-const positionOnly = `select ${position}`
+const positionOnly = `select pg_is_in_recovery() as "isStandby",
+  (case when pg_is_in_recovery() then pg_last_wal_replay_lsn() else pg_current_wal_lsn() end - '0/0')::text as lsn,
+  (case when pg_is_in_recovery() then pg_last_wal_replay_lsn() else pg_current_wal_insert_lsn() end - '0/0')::text as "insertLsn"`
 const identity = `select system_identifier::text as system, pg_postmaster_start_time()::text as run from pg_control_system()`
 const head = `select coalesce(max(seq), 0)::float8 as seq, coalesce(max(version), '') as version from data_head`
 const versionOf = 'select version from commit_log where seq = $1::bigint'
@@ -110,13 +111,14 @@ export class LogProbe {
 
 interface SentPosition {
   readonly lsn: string | null
+  readonly insertLsn: string | null
   readonly isStandby: boolean
 }
 
 /** @throws where a standby has replayed nothing yet */
-function decoded({ lsn, isStandby }: SentPosition): LogPosition {
-  if (lsn === null) throw new Error('the standby has replayed nothing yet')
-  return { lsn: isStandby ? BigInt(lsn) : endOfRecord(BigInt(lsn)), isStandby }
+function decoded({ lsn, insertLsn, isStandby }: SentPosition): LogPosition {
+  if (lsn === null || insertLsn === null) throw new Error('the standby has replayed nothing yet')
+  return { lsn: BigInt(lsn), insertLsn: BigInt(insertLsn), isStandby }
 }
 
 /** Size of a page of the log: `wal_block_size`, unless PostgreSQL is built otherwise. */

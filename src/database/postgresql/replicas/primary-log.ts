@@ -48,11 +48,11 @@ export class PrimaryLog {
     try {
       const probe = (this.#probe ??= await this.#connect())
       const at = performance.now()
-      // The position is taken after the snapshot in which the commit was seen, so that it covers that commit.
+      // The positions are taken after the snapshot in which the commit was seen, so that the last of them covers that commit.
       const head = await probe.head()
-      const { lsn, isStandby } = await probe.position()
+      const { lsn, insertLsn, isStandby } = await probe.position()
       if (isStandby) throw new Error('is a standby: DATABASE_URL has to lead to the primary')
-      this.#target = { at, lsn, head, run: probe.run }
+      this.#target = { at, lsn, insertLsn, head, run: probe.run }
       this.problem = null
     } catch (error) {
       this.close()

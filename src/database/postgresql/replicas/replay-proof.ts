@@ -1,10 +1,13 @@
 import type { LoggedHead } from './log-probe.ts'
 
-/** A position in the primary's write-ahead log that covers all that was committed at a time. */
+/** Position of the primary in the write-ahead log, with what was committed then. */
 export interface LogTarget {
   /** Before the primary was asked, in milliseconds of performance.now(). */
   readonly at: number
+  /** What was written. */
   readonly lsn: bigint
+  /** End of the newest record, written or not. */
+  readonly insertLsn: bigint
   /** The newest commit at that position, or one before it. */
   readonly head: LoggedHead
   /** The run of the primary that told it. While it lasts, no commit is lost: only another run can lack one. */
@@ -16,7 +19,7 @@ const mostTargets = 1_000
 
 /**
  * Proves how old the data of a replica is, without comparing clocks: once it has replayed the position that the primary
- * had reached when it was asked, its data is no older than the time at which this process asked.
+ * had written when it was asked, and has its newest commit, its data is no older than the time at which this process asked.
  */
 export class ReplayProof {
   #targets: LogTarget[] = []
@@ -34,18 +37,19 @@ export class ReplayProof {
     this.#targets.push(target)
   }
 
+  /** Returns the newest position that a replica has reached which has replayed up to this; null where it reached none. */
+  reachedBy(lsn: bigint): LogTarget | null {
+    return this.#targets.filter((target) => target.lsn <= lsn).at(-1) ?? null
+  }
+
   /**
-   * Notes how far the replica has replayed.
+   * Notes that the replica has reached a position, with its newest commit.
    * @param now when its answer had come, in milliseconds of performance.now()
-   * @returns the newest position that it has reached by this; null where it reached none
    */
-  replayed(lsn: bigint, now: number): LogTarget | null {
-    const reached = this.#targets.filter((target) => target.lsn <= lsn).at(-1)
-    if (reached === undefined) return null
+  prove(reached: LogTarget, now: number): void {
     this.#targets = this.#targets.filter(({ at }) => at > reached.at)
     this.#before = this.provenAt
     this.#newest = { at: reached.at, seenAt: now }
-    return reached
   }
 
   /** Returns the time that was proved when a statement was sent to the replica; null if none was. */

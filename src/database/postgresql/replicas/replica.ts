@@ -1,10 +1,13 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { readAddress } from '../server-address.ts'
-import { LogProbe, type LoggedHead } from './log-probe.ts'
+import { endOfRecord, LogProbe, type LoggedHead } from './log-probe.ts'
 import { type LogTarget, ReplayProof } from './replay-proof.ts'
 
 /** A position that was written just now is replayed within a few milliseconds, and asked for once more after these. */
 const replayMilliseconds = 30
+
+/** How long a commit that the primary does not show may be pending: until a cluster has named another synchronous standby. */
+const pendingMilliseconds = 60_000
 
 /** A server of READ_URLS, as far as it is known now. */
 export class Replica {
@@ -28,8 +31,10 @@ export class Replica {
   #followed: string | null = null
   /** Its own run when it was last connected to: another one may be of another history. */
   #run: string | null = null
-  /** Its newest commit, and when it was known. */
-  #head: { readonly commit: LoggedHead; readonly at: number } | null = null
+  /** Its newest commit, with its position before, and when they were known. */
+  #head: { readonly commit: LoggedHead; readonly lsn: bigint; readonly at: number } | null = null
+  /** Since when it has had commits that the primary does not show; null where it has none. */
+  #aheadSince: number | null = null
 
   /** @param onLost called when its connection ends by itself */
   constructor(url: string, onLost: () => void) {
@@ -103,18 +108,24 @@ export class Replica {
     const seenAt = performance.now()
     // Commits up to the position are visible to the statements after it.
     const commit = await probe.head()
-    this.#head = { commit, at: performance.now() }
-    const reached = this.proof.replayed(lsn, seenAt)
+    this.#head = { commit, lsn, at: performance.now() }
     const isComparable = target !== null && before !== null && before.at < target.at
+    // A primary that was asked after this server is behind no server that follows it.
+    const isOfOther = isComparable && isStandby && before.lsn > target.insertLsn
+    if (isOfOther) this.#followed = null
     const isAhead = isComparable && isBeyond(before.commit, target.head)
-    // A primary that was asked after this server knows all that it had, unless it is pending or a failover has lost it.
-    if (isAhead && this.followed !== target.run) {
-      return `has commit ${before.commit.version}, which the primary lacks`
-    }
-    if (reached !== null && !(await probe.contains(reached.head, commit))) {
+    this.#aheadSince = isAhead ? (this.#aheadSince ?? seenAt) : null
+    const isPending = this.followed === target?.run && seenAt - (this.#aheadSince ?? seenAt) < pendingMilliseconds
+    // It knows all that this server had, unless it is pending or a failover has lost it.
+    if (isAhead && !isPending) return `has commit ${before.commit.version}, which the primary lacks`
+    if (isOfOther) return 'has replayed more of the log than the primary has'
+    const reached = this.proof.reachedBy(lsn)
+    const isProved = reached !== null && (await probe.contains(reached.head, commit))
+    if (isProved) this.proof.prove(reached, seenAt)
+    else if (reached !== null && lsn >= endOfRecord(reached.insertLsn)) {
       return `lacks commit ${reached.head.version} of the primary at the same position of the log`
     }
-    if (isComparable && !isAhead && reached === target) this.#followed = target.run
+    if (isComparable && !isAhead && isProved && reached === target) this.#followed = target.run
     if (told !== null && !(await probe.contains(told, commit))) {
       return `has not reached commit ${told.version}, which was told already`
     }
@@ -132,6 +143,7 @@ export class Replica {
   #forget(): void {
     this.#probe = null
     this.#head = null
+    this.#aheadSince = null
     this.proof.reset()
   }
 }

@@ -45,8 +45,10 @@ export class ToldState {
     contains: (commit: LoggedHead, target: LogTarget) => Promise<boolean | null>,
   ): Promise<void> {
     const commit = this.#commit
-    // A primary that was asked before the commit was heard of may not have had it; the run that made it may not show it yet.
-    if (commit === null || commit.at > target.at || commit.run === target.run) return
+    // A primary that was asked before the commit was heard of may not have had it.
+    if (commit === null || commit.at > target.at) return
+    // The run that made it may not show it yet, but no other commit in its place.
+    if (commit.run === target.run && commit.head.seq > target.head.seq) return
     if ((await contains(commit.head, target)) !== false) return
     this.#commit = null
     this.#provenAt = null

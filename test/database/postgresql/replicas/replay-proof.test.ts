@@ -4,7 +4,14 @@ import { ToldState } from '../../../../src/database/postgresql/replicas/told-sta
 import { chooseReplica, reasonToLeave } from '../../../../src/database/postgresql/replicas/choose-replica.ts'
 
 const head = { seq: 1, version: '1.1' }
-const target = (at: number, lsn: number) => ({ at, lsn: BigInt(lsn), head, run: 'first' })
+const target = (at: number, lsn: number) => ({ at, lsn: BigInt(lsn), insertLsn: BigInt(lsn), head, run: 'first' })
+
+/** Notes that a replica with all commits has replayed up to a position. */
+function replayed(proof: ReplayProof, lsn: bigint, now: number) {
+  const reached = proof.reachedBy(lsn)
+  if (reached !== null) proof.prove(reached, now)
+  return reached
+}
 
 describe('the proof of a replica', () => {
   let proof: ReplayProof
@@ -20,38 +27,39 @@ describe('the proof of a replica', () => {
     ] as const) {
       proof.expect(target(at, lsn))
     }
-    expect(proof.replayed(9n, 1_001)).toBeNull()
+    expect(replayed(proof, 9n, 1_001)).toBeNull()
     expect(proof.provenAt).toBeNull()
-    expect(proof.replayed(29n, 1_002)).toEqual(target(500, 20))
+    expect(replayed(proof, 29n, 1_002)).toEqual(target(500, 20))
     expect(proof.provenAt).toBe(500)
-    expect(proof.replayed(29n, 1_003)).toBeNull()
-    expect(proof.replayed(30n, 1_004)).toEqual(target(1_000, 30))
+    expect(replayed(proof, 29n, 1_003)).toBeNull()
+    expect(replayed(proof, 30n, 1_004)).toEqual(target(1_000, 30))
     expect(proof.provenAt).toBe(1_000)
   })
 
   test('is of no use to statements that were sent before it was seen', () => {
     proof.expect(target(100, 10))
-    proof.replayed(10n, 110)
+    replayed(proof, 10n, 110)
     proof.expect(target(600, 20))
-    proof.replayed(20n, 640)
+    replayed(proof, 20n, 640)
     expect([639, 640].map((sentAt) => proof.provenBefore(sentAt))).toEqual([100, 600])
   })
 
   test('waits for a limited number of positions, the newest among them', () => {
     for (let at = 0; at < 2_000; at++) proof.expect(target(at, at))
-    proof.replayed(2_000n, 2_000)
+    replayed(proof, 2_000n, 2_000)
     expect(proof.provenAt).toBe(1_999)
   })
 
   test('waits for no position of a log that went another way', () => {
     proof.expect(target(0, 10))
     proof.forgetTargets()
-    expect(proof.replayed(10n, 1)).toBeNull()
+    expect(replayed(proof, 10n, 1)).toBeNull()
   })
 })
 
 describe('the told state', () => {
-  const later = { at: Infinity, lsn: 1n, head, run: 'second' }
+  const later = { at: Infinity, lsn: 1n, insertLsn: 1n, head, run: 'second' }
+  const before = { seq: 0, version: '' }
 
   test('never goes back', () => {
     const told = new ToldState()
@@ -62,7 +70,8 @@ describe('the told state', () => {
     ['lost', later, false, null],
     ['there', later, true, head],
     ['not known', later, null, head],
-    ['not shown yet by the run of the primary that made it', { ...later, run: 'first' }, false, head],
+    ['not shown yet by the run of the primary that made it', { ...later, head: before, run: 'first' }, false, head],
+    ['replaced by another one of the same run', { ...later, run: 'first' }, false, null],
     ['newer than what the primary was asked', { ...later, at: 0 }, false, head],
   ] as const)('is forgotten only where a failover has lost it: %s', async (_, asked, contains, left) => {
     const told = new ToldState()
