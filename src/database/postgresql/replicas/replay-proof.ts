@@ -4,7 +4,7 @@ import type { LoggedHead } from './log-probe.ts'
 export interface LogTarget {
   /** Before the primary was asked, in milliseconds of performance.now(). */
   readonly at: number
-  /** What was written. */
+  /** End of the newest record that was written. */
   readonly lsn: bigint
   /** End of the newest record, written or not. */
   readonly insertLsn: bigint
