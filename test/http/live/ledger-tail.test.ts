@@ -1,6 +1,11 @@
 import { setImmediate } from 'node:timers/promises'
 import { expect, test, vi } from 'vitest'
-import { createLedgerLog, type LedgerPosition, type StreamedCommit, type StreamedRow } from '../../../src/graphql/ledger-log.ts'
+import {
+  createLedgerLog,
+  type LedgerPosition,
+  type StreamedCommit,
+  type StreamedRow,
+} from '../../../src/graphql/ledger-log.ts'
 import { DataVersions } from '../../../src/http/cache/data-versions.ts'
 import { createFanOut } from '../../../src/http/live/delivery/fan-out.ts'
 import { LiveConnection } from '../../../src/http/live/delivery/live-connection.ts'
