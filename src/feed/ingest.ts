@@ -96,30 +96,19 @@ async function applyWholeSource(options: IngestOptions, run: Run, checkpoints: C
     if (isOver) await retryDuringOutage(check, options.outageObserver, options.signal)
   } catch (error) {
     if (error instanceof CommitsLost) return await reopened(options, run, checkpoints, error.stored)
-    const source = error instanceof BadFact ? await withoutVault(options, run.source, error) : null
-    if (source !== null) return { ...run, ...beginningOf(source), countedAfter: 0 }
-    // A run that is ended while it waits for the database has not failed.
-    if (error instanceof BadFact && run.source.reopenWithout !== undefined && options.signal?.aborted === true)
-      return null
-    throw error
+    const { reopenWithout } = run.source
+    if (!(error instanceof BadFact) || error.vault === null || reopenWithout === undefined) throw error
+    const { vault, key, reason } = error
+    const reopen = (): Promise<Source> => reopenWithout(vault, `${key ?? 'it'} ${reason}`)
+    // Null where the run is ended while it waits for the database.
+    const source = await retryDuringOutage(reopen, options.outageObserver, options.signal)
+    return source && { ...run, ...beginningOf(source), countedAfter: 0 }
   }
   const source = options.signal?.aborted === true ? null : await run.source.next?.(run.expected.seen ?? null)
   if (source == null) return null
   if (source.isReadAgain !== true) options.onNextFile?.()
   // The facts applied last are compared across files, because this run itself switches to another one.
   return { ...run, ...beginningOf(source), countedAfter: 0, isFirstFile: false, expected: run.expected }
-}
-
-/**
- * Reopens a source without the vault of a bad fact.
- * @returns null where the source cannot be read without it, or the run was aborted
- */
-async function withoutVault(options: IngestOptions, source: Source, bad: BadFact): Promise<Source | null> {
-  const { vault, key, reason } = bad
-  if (vault === null || source.reopenWithout === undefined) return null
-  const reopen = async (): Promise<Source | null> =>
-    (await source.reopenWithout?.(vault, `${key ?? 'it'} ${reason}`)) ?? null
-  return retryDuringOutage(reopen, options.outageObserver, options.signal)
 }
 
 async function applySource(options: IngestOptions, run: Run, checkpoints: Checkpoints): Promise<void> {

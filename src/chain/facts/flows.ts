@@ -25,11 +25,12 @@ export async function valuesBeforeFlows(
   readValueAtStart: () => Promise<Decimal>,
 ): Promise<Decimal[]> {
   const before = fromEnd(valueAtEndUsd, flows)
-  const isLarge = flows.some(({ isDeposit, amountUsd }, at) => isDeposit && amountUsd.greaterThan(before[at] ?? zero))
-  if (!isLarge) return before
+  const hasLarge = flows.some(({ isDeposit, amountUsd }, at) => isDeposit && amountUsd.greaterThan(before[at] ?? zero))
+  if (!hasLarge) return before
   const capitals = fromStart(await readValueAtStart(), flows)
   const most = capitals.reduce((best, usd, at) => (usd.greaterThan(capitals[best] ?? zero) ? at : best), 0)
   const placed = flows.map((_, at) => (at < most ? capitals[at] : before[at]) ?? zero)
+  // A withdrawal may take what was earned before it in the block.
   const isPossible = flows.every(
     ({ isDeposit, amountUsd }, at) => isDeposit || !amountUsd.greaterThan(placed[at] ?? zero),
   )

@@ -47,6 +47,14 @@ export async function extendsBeyond(
   return (await readApplied(handle, position, signal))?.hasMore === true
 }
 
+/**
+ * Tells whether a file holds everything before a position, and nothing after it.
+ * @param signal ends reading; the result is false then
+ */
+export async function endsAt(handle: FileHandle, position: FeedPosition, signal?: AbortSignal): Promise<boolean> {
+  return (await readApplied(handle, position, signal))?.hasMore === false
+}
+
 /** Tells whether a file begins as the one that was applied to a position, so that it may be the same, changed in place. */
 export async function beginsLike(handle: FileHandle, { byte, fingerprint }: FeedPosition): Promise<boolean> {
   const prefix = new PrefixDigest()

@@ -55,7 +55,7 @@ interface SourceBase {
    * ends the feed.
    * @param reason the key and the reason of the refusal
    */
-  reopenWithout?(vault: string, reason: string): Promise<Source>
+  readonly reopenWithout?: (vault: string, reason: string) => Promise<Source>
   /**
    * Whether the times of its facts come from another clock: block times are set by the chain's consensus, and by a
    * local node to any value.

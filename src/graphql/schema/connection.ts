@@ -42,15 +42,15 @@ export function pageOf<Node>({
   cursor,
   ...page
 }: PageSource<Node>): Page<Node> {
-  const [isFurther, isBehind] = [rows.length > length || lookedUpTo !== undefined, cursor != null]
-  const nodes = rows.slice(0, length)
   // A row beyond a full page was looked at too, and is on the next one.
-  const isFull = rows.length > length
+  const limit = rows.length > length ? undefined : lookedUpTo
+  const [isFurther, isBehind] = [rows.length > length || limit !== undefined, cursor != null]
+  const nodes = rows.slice(0, length)
   return {
     nodes: isBackward ? nodes.reverse() : nodes,
     hasNextPage: isBackward ? isBehind : isFurther,
     hasPreviousPage: isBackward ? isFurther : isBehind,
-    lookedUpTo: isFull || lookedUpTo === undefined ? undefined : { node: lookedUpTo, isBackward },
+    lookedUpTo: limit && { node: limit, isBackward },
     ...page,
   }
 }

@@ -33,23 +33,27 @@ const policy = [
   "frame-ancestors 'none'",
 ].join('; ')
 
+/** GraphiQL's pages with examples of one vault. */
+interface GraphiqlPages {
+  readonly address: string | null
+  readonly own: EncodedResponse
+  /** The page of a link with a query. */
+  readonly linked: EncodedResponse
+}
+
 /**
  * Responds with GraphiQL's page to browsers that open /graphql: one of two that are kept until the vault of the examples
  * changes. For a link with a query, which the page reads itself, it has the examples in further tabs alone.
  * @param addressNow finds the vault of the examples
  */
 export function graphiqlPages(addressNow: () => Promise<string | null>): PathStages {
-  let made: {
-    readonly address: string | null
-    readonly own: EncodedResponse
-    readonly linked: EncodedResponse
-  } | null = null
+  let made: GraphiqlPages | null = null
 
   async function pageOf(isLinked: boolean): Promise<EncodedResponse> {
     const address = await addressNow()
     if (made?.address !== address) {
-      const [own, linked] = [false, true].map((isOfLink) => graphiqlPage(graphiqlOptions(isOfLink, address)))
-      made = { address, own: own as EncodedResponse, linked: linked as EncodedResponse }
+      const own = graphiqlPage(graphiqlOptions(false, address))
+      made = { address, own, linked: graphiqlPage(graphiqlOptions(true, address)) }
     }
     return isLinked ? made.linked : made.own
   }

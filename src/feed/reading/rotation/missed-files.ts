@@ -1,5 +1,5 @@
 import type { FileHandle } from 'node:fs/promises'
-import { containsPosition, extendsBeyond } from '../file-position.ts'
+import { endsAt } from '../file-position.ts'
 import type { PathWatcher } from '../growing-file.ts'
 import type { PrefixDigest } from '../prefix-digest.ts'
 import { fileVersion, isSameFile } from './file-identity.ts'
@@ -34,7 +34,7 @@ export async function openMissed(options: MissedFilesOptions): Promise<readonly 
     (await isSameFile(one, handle)) ||
     finished.has(await fileVersion(one)) ||
     // A compressed copy, in place of the file itself: a file that only begins like it has more.
-    (end.byte > 0 && (await containsPosition(one, end, signal)) && !(await extendsBeyond(one, end, signal)))
+    (end.byte > 0 && (await endsAt(one, end, signal)))
   const missed = await openRotated(name, successor, writtenSince(sinceNs, wasRead))
   if (missed.length > 0) watcher?.onRotated(missed.map((each) => each.path))
   return missed.map((each) => each.handle)
