@@ -1,6 +1,6 @@
 import pg from 'pg'
 import type { Cancellation } from '../../src/database/cancellation.ts'
-import type { Database, VersionedReader } from '../../src/database/database.ts'
+import type { Database, Statement, VersionedReader } from '../../src/database/database.ts'
 import { migrate } from '../../src/database/prisma/migrations.ts'
 import { openPGlite } from '../../src/database/pglite/database.ts'
 import { openPostgreSql } from '../../src/database/postgresql/database.ts'
@@ -25,7 +25,10 @@ export async function emptyDatabase(): Promise<TestDatabase> {
   return database
 }
 
-/** Takes all rows out. */
+/**
+ * Takes all rows out. Reads of an earlier test may still run: they are waited for, and a deadlock with them is retried.
+ * @throws {Error} with the statements that hold the locks, when these are not released; their sessions are ended
+ */
 export async function empty(database: Database): Promise<void> {
   const tables = await database.query<{ name: string }>(
     {
@@ -35,7 +38,38 @@ export async function empty(database: Database): Promise<void> {
     [],
   )
   const names = tables.map(({ name }) => `"${name}"`).join(', ')
-  await database.prisma.$executeRawUnsafe(`truncate ${names} restart identity cascade`)
+  const limit: Statement = { name: 'limit_locks', text: `set local lock_timeout = '20s'` }
+  const truncate: Statement = { name: 'truncate', text: `truncate ${names} restart identity cascade` }
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await database.transaction(async (transaction) => {
+        transaction.send(limit, [])
+        await transaction.query(truncate, [])
+      })
+      return
+    } catch (error) {
+      const code = codeOf(error)
+      if (code === '40P01' && attempt < 5) continue
+      if (code !== '55P03') throw error
+      throw new Error(`the tables are locked by ${await endLockHolders(database)}`, { cause: error })
+    }
+  }
+}
+
+/** The SQLSTATE of an error, or of its cause. */
+function codeOf(error: unknown): unknown {
+  const { code, cause } = error as { code?: unknown; cause?: unknown }
+  return code ?? (cause === undefined ? undefined : codeOf(cause))
+}
+
+/** Ends all other sessions of the database that are in a transaction, and returns their last statements. */
+async function endLockHolders(database: Database): Promise<string> {
+  const text = `
+    select string_agg(concat_ws(' ', pid, state, now() - xact_start, query, pg_terminate_backend(pid)), E'\n') as holders
+    from pg_stat_activity
+    where datname = current_database() and pid <> pg_backend_pid() and xact_start is not null`
+  const [row] = await database.query<{ holders: string | null }>({ name: 'lock_holders', text }, [])
+  return row?.holders ?? 'no session that is still there'
 }
 
 /** A new database, which the caller closes. */

@@ -7,21 +7,21 @@ const curvePagePoints = pageBuckets * bucketPoints
 
 /*
  * Arrays compare element by element: by the curve, then by time, so that the earlier of equal points is chosen. The two points
- * of a bucket by net of flows are in its equity page already.
+ * of a bucket by net of flows are in its equity page already. Window functions and not a join with the buckets: without
+ * statistics of the tables, the server would compare each point with each bucket.
  */
 const insertCurves = (level: string, points: string): string => `
-  with point as materialized (${points}), bucket as (
-    select vault, bucket, min(array[net_usd, ts]) as a, min(array[-net_usd, ts]) as b,
-      min(array[value_usd, ts]) as c, min(array[-value_usd, ts]) as d,
-      min(array[market_delta_usd, ts]) filter (where market_delta_usd is not null) as e,
-      min(array[-market_delta_usd, ts]) filter (where market_delta_usd is not null) as f,
-      min(array[net_usd - market_delta_usd, ts]) filter (where market_delta_usd is not null) as g,
-      min(array[market_delta_usd - net_usd, ts]) filter (where market_delta_usd is not null) as h
-    from point group by vault, bucket)
   insert into equity_curve_page (vault_id, level, ordinal, candidates)
   select vault, ${level}, bucket / ${pageBuckets},
     string_agg((bucket % ${pageBuckets})::text || ' ' || ${encodedPoint('net_usd')}, E'\\n' order by ts)
-  from point join bucket using (vault, bucket)
+  from (
+    select *, min(array[net_usd, ts]) over points_of_bucket as a, min(array[-net_usd, ts]) over points_of_bucket as b,
+      min(array[value_usd, ts]) over points_of_bucket as c, min(array[-value_usd, ts]) over points_of_bucket as d,
+      min(array[market_delta_usd, ts]) filter (where market_delta_usd is not null) over points_of_bucket as e,
+      min(array[-market_delta_usd, ts]) filter (where market_delta_usd is not null) over points_of_bucket as f,
+      min(array[net_usd - market_delta_usd, ts]) filter (where market_delta_usd is not null) over points_of_bucket as g,
+      min(array[market_delta_usd - net_usd, ts]) filter (where market_delta_usd is not null) over points_of_bucket as h
+    from (${points}) point window points_of_bucket as (partition by vault, bucket)) point
   where ts in (c[2], d[2], e[2], f[2], g[2], h[2]) and ts <> a[2] and ts <> b[2]
   group by vault, bucket / ${pageBuckets}`
 

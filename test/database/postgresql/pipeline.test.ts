@@ -143,20 +143,31 @@ describe.runIf(postgresUrl !== undefined)('pipelined reads', () => {
   test.each([2, 1])(
     'are retried where the cancel request for another has stopped them, on %s connections',
     async (most) => {
+      await admin.query('create sequence if not exists attempts; alter sequence attempts restart')
+      const attempt = of('attempt', `select 2 as two, nextval('attempts')::integer as attempt, pg_sleep(0.4)`)
+      const attempts = async (): Promise<number> => {
+        const { rows } = await admin.query<{ count: number }>(
+          'select case when is_called then last_value else 0 end::integer as count from attempts',
+        )
+        return rows[0]?.count ?? NaN
+      }
       const pipelined = pipelinedOn(most)
       const gone = new AbortController()
       const given = pipelined.query(slow, [], gone.signal).catch((error: unknown) => error)
-      const after = pipelined.query(short, [], stays)
+      const after = pipelined.query(attempt, [], stays)
       await expect.poll(countSlow).toBe(1)
       gone.abort()
       await given
-      await expect.poll(countSlow).toBe(0)
-      // Like a late cancel request of the gateway itself.
-      await admin.query(
-        `select pg_cancel_backend(pid) from pg_stat_activity where datname = current_database() and query = $1`,
-        [short.text],
-      )
-      expect(await after).toMatchObject([{ two: 2 }])
+      await expect.poll(attempts).toBeGreaterThan(0)
+      // Like a late cancel request of the gateway itself. The server signals a process twice for one request, so the
+      // second signal may have reached the first attempt already.
+      if ((await attempts()) === 1) {
+        await admin.query(
+          `select pg_cancel_backend(pid) from pg_stat_activity where datname = current_database() and query = $1`,
+          [attempt.text],
+        )
+      }
+      expect(await after).toMatchObject([{ two: 2, attempt: 2 }])
     },
   )
 
