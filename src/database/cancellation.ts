@@ -11,8 +11,11 @@ export interface Cancellation {
   removeEventListener(type: 'abort', listener: CancellationListener): void
 }
 
-/** The cancellation of one request, on which each of its reads listens: far cheaper than an AbortController. */
-export class Canceller implements Cancellation {
+/**
+ * The cancellation of one request, on which each of its reads listens: far cheaper than an AbortController. As a listener of
+ * another cancellation it is aborted with it.
+ */
+export class Canceller implements Cancellation, CancellationListener {
   aborted = false
   #listeners = new Set<CancellationListener>()
 
@@ -22,6 +25,10 @@ export class Canceller implements Cancellation {
 
   removeEventListener(_: 'abort', listener: CancellationListener): void {
     this.#listeners.delete(listener)
+  }
+
+  handleEvent(): void {
+    this.abort()
   }
 
   /** Cancels and notifies the listeners, once. */

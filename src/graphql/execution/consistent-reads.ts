@@ -1,3 +1,4 @@
+import { type Cancellation, Canceller, throwIfCancelled } from '../../database/cancellation.ts'
 import type { Reader, Snapshots, VersionedReader } from '../../database/database.ts'
 import { admissionLimits } from '../../limits.ts'
 import { type Context, type ContextOptions, noProblems, type RequestContext, unknownData } from './context.ts'
@@ -45,13 +46,19 @@ export function createConsistentReads(
     run: (context: Context) => Promise<Result>,
     versions: ReadVersions,
   ): Promise<Result> {
-    const context = createContext(reader, request, options, versions)
+    // A field that fails ends the run while other fields still wait for their reads: these end with it.
+    const runEnd = new Canceller()
+    request.signal?.addEventListener('abort', runEnd)
+    if (request.signal?.aborted === true) runEnd.abort()
+    const context = createContext(reader, request, options, versions, runEnd)
     try {
       const result = await run(context)
       // The text is empty before the first commit.
       if (request.origin !== undefined) request.origin.version = versions.version === '' ? null : versions.version
       return result
     } finally {
+      request.signal?.removeEventListener('abort', runEnd)
+      runEnd.abort()
       // Contexts survive into the old generation; without this, all rows that they loaded would too.
       context.loaders.clear()
     }
@@ -78,12 +85,14 @@ const noVersions: ReadVersions = { version: null, isOne: true, isLong: false }
 /**
  * Creates the context of one run: each read is measured, and its cache tags and its version are noted.
  * @param versions is updated by each read
+ * @param signal cancels its reads, and prevents further ones
  */
 export function createContext(
   reader: VersionedReader,
-  { signal, origin = { tags: new Set(), version: null, isCacheable: true }, data = unknownData }: RequestContext,
+  { origin = { tags: new Set(), version: null, isCacheable: true }, data = unknownData }: RequestContext,
   options: ContextOptions,
   versions: ReadVersions = { ...noVersions },
+  signal?: Cancellation,
 ): Context {
   const { onStatement, feeds = () => noProblems } = options
   let running = 0
@@ -91,6 +100,7 @@ export function createContext(
   const waiting: (() => void)[] = []
   const database: Reader = {
     async query<Row>(...[read, values]: Parameters<Reader['query']>) {
+      throwIfCancelled(signal)
       // These are the tags of which `changedTags` names those that a commit changes.
       if (read.source !== 'named vaults') origin.tags.add(read.source)
       else for (const key of values[0] as readonly string[]) origin.tags.add(key.slice(0, addressLength))
@@ -101,6 +111,7 @@ export function createContext(
       else running++
       const started = performance.now()
       try {
+        throwIfCancelled(signal)
         const { rows, version } = await reader.read<Row>(read, values, signal)
         isDone = true
         versions.version ??= version

@@ -59,6 +59,38 @@ test('the snapshot of an operation whose long read failed is one of long reads',
   expect(snapshots).toEqual([true])
 })
 
+test.each([
+  [
+    'before its parent has been read',
+    `{ a: vaults(first: 0) { totalCount } b: vaults(first: 5) { nodes { ${'performance { volatility }'} } } }`,
+  ],
+  [
+    'of the same vault',
+    `{ vault(address: "${vaultA}") { events(first: 0) { totalCount } strategy { vaults(first: 2) { nodes { equity(points: 5) { ts } } } } } }`,
+  ],
+])('after the answer of an operation with a field that fails nothing more is read for a field %s', async (_, query) => {
+  let running = 0
+  const slow = readingBy(database, async (read, values, signal, reader) => {
+    running++
+    try {
+      await wait(50)
+      return await reader.read(read, values, signal)
+    } finally {
+      running--
+    }
+  })
+  await expect(gatewayOn(slow).query(query)).rejects.toThrow('first is 0')
+  const sent = database.takeStatements()
+  await expect.poll(() => running).toBe(0)
+  await wait(200)
+  expect(running).toBe(0)
+  // Those that ran then may have reached the database, and none that needs their rows.
+  expect(
+    database.takeStatements().filter((name) => /performance|days|equity|growth/.test(name)),
+    String(sent),
+  ).toEqual([])
+})
+
 /** A gateway of a database in which these facts are applied right after the first read of a statement. */
 function between(statement: string, facts: readonly FactInput[]): Gateway {
   let isApplied = false
