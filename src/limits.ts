@@ -55,8 +55,8 @@ export type QueryLimits = Readonly<Record<keyof typeof defaultQueryLimits, numbe
 export const readCost = 100
 /** Costs of a list and of a count by value, pair or venue: by the vaults that are looked at, 3,000 and 100,000 at most. */
 export const filterCosts = { list: 300, count: 2_000 } as const
-/** Rows that are read for a page of vaults of several strategies, a page of each, and cost as much as a field. */
-export const scopeRowsOfCost = 10
+/** Rows that are merged to a page and cost as much as a field, and assumed pages of an owner: one for each of its strategies. */
+export const scopeCosts = { rowsOfCost: 10, pagesOfOwner: 4 } as const
 /** Cost of looking up one object by its address or id: a statement, which all lookups of one type share. */
 export const lookupCost = 20
 /** Cost of a text of up to 10,000 characters besides that of its field: a usual one has as many as five fields or ten. */
@@ -104,8 +104,8 @@ export const operationCacheLimits = {
   variants: 8,
   /** Memory of a compiled field. */
   fieldBytes: 600,
-  /** Memory of a parsed document, as a multiple of its text. */
-  characterBytes: 150,
+  /** Memory of a token of a parsed document, with its part of the syntax tree. */
+  tokenBytes: 600,
   /** Memory of the errors of an invalid document, which hold parts of it. */
   errorBytes: 70_000,
 } as const

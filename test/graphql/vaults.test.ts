@@ -286,3 +286,12 @@ describe('bad arguments', () => {
     expect(gateway.reported).toEqual([])
   })
 })
+
+test.each([
+  ['a list', 'query ($none: ID = "x") { nodes(ids: [$none]) { id } }'],
+  ['an object', 'query ($none: String = "x") { vaults(where: { pair: [{ a: $none, b: "USDC" }] }) { totalCount } }'],
+])('a variable that is null in %s that must not have it is named', async (_, query) => {
+  const error = await errorOf(await gateway.post(query, { none: null }))
+  expect(error.extensions).toEqual({ code: 'BAD_USER_INPUT', argument: 'none' })
+  expect(gateway.reported).toEqual([])
+})

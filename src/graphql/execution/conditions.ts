@@ -1,10 +1,10 @@
 import {
+  BREAK,
   type DirectiveNode,
   type DocumentNode,
   getDirectiveValues,
   GraphQLIncludeDirective,
   GraphQLSkipDirective,
-  Kind,
   type OperationDefinitionNode,
   type VariableDefinitionNode,
   visit,
@@ -28,27 +28,26 @@ export function includes(node: Conditional, variables: Readonly<Record<string, u
   }
 }
 
-/** Returns the names of the variables of all @skip and @include; null if the document has another directive. */
-export function conditionsOf(document: DocumentNode): readonly string[] | null {
-  const names = new Set<string>()
-  const others: DirectiveNode[] = []
+/** Returns whether all directives of a document are @skip and @include. */
+export function hasOnlyConditions(document: DocumentNode): boolean {
+  let hasOther = false
   visit(document, {
-    Directive: (node: DirectiveNode) => {
-      if (node.name.value !== GraphQLSkipDirective.name && node.name.value !== GraphQLIncludeDirective.name)
-        others.push(node)
-      for (const { value } of node.arguments ?? []) if (value.kind === Kind.VARIABLE) names.add(value.name.value)
+    Directive: ({ name }: DirectiveNode) => {
+      if (name.value === GraphQLSkipDirective.name || name.value === GraphQLIncludeDirective.name) return undefined
+      hasOther = true
+      return BREAK
     },
   })
-  return others.length > 0 ? null : [...names]
+  return !hasOther
 }
 
-/** Returns the definitions of an operation's variables of @skip and @include whose type permits null. */
-export function nullableConditions(
+/** Returns the definitions of an operation's variables of @skip and @include, which are Boolean in a valid document. */
+export function conditionsOf(
   document: DocumentNode,
   operation: OperationDefinitionNode,
 ): readonly VariableDefinitionNode[] {
-  const nullable = (operation.variableDefinitions ?? []).filter(({ type }) => type.kind !== Kind.NON_NULL_TYPE)
-  if (nullable.length === 0) return []
+  const { variableDefinitions = [] } = operation
+  if (variableDefinitions.length === 0) return []
   const conditions = directiveVariables(document, operation)
-  return nullable.filter(({ variable }) => conditions.has(variable.name.value))
+  return variableDefinitions.filter(({ variable }) => conditions.has(variable.name.value))
 }

@@ -2,12 +2,12 @@ import DataLoader from 'dataloader'
 import type { Reader } from '../../database/database.ts'
 import type { Context } from './context.ts'
 
-/** Reads the values of these keys; a key without a value may be absent from the result. */
+/** Reads the values of these keys; a key without a value may be absent from the result, and one that fails has its error. */
 export type BatchRead<Key, Args, Value> = (
   database: Reader,
   keys: readonly Key[],
   args: Args,
-) => Promise<ReadonlyMap<Key, Value>>
+) => Promise<ReadonlyMap<Key, Value | Error>>
 
 /** Loads the value of one key; concurrent loads of one request with equal arguments are batched into one read. */
 export type Load<Key, Args, Value> = (context: Context, key: Key, args: Args) => Promise<Value | undefined>

@@ -1,8 +1,9 @@
-import { GraphQLError, Kind } from 'graphql'
+import { type ASTNode, GraphQLError, Kind } from 'graphql'
 import { mostMessageCharacters } from '../../limits.ts'
 import { ReadCancelled } from '../../database/errors.ts'
 import { DatabaseUnavailable } from '../../database/errors.ts'
 import { DomainError, HistoryNotKept } from '../../domain/errors.ts'
+import { firstVariable } from './syntax-tree.ts'
 import { AdmissionQueueFull } from './admission/admission-control.ts'
 
 /**
@@ -88,12 +89,19 @@ function causeOf(error: unknown): unknown {
   return cause
 }
 
-/** Returns the variable that is null in an argument or a directive that must not be null, which shows at its field only. */
+/**
+ * Returns the variable that is null in an argument or a directive that must not be null, or in a list or an object there:
+ * it shows when its field runs.
+ */
 function nullVariableOf(error: unknown): string | undefined {
   let innermost = error
   while (innermost instanceof GraphQLError && innermost.originalError !== undefined) innermost = innermost.originalError
   const node = innermost instanceof GraphQLError ? innermost.nodes?.[0] : undefined
-  return node?.kind === Kind.VARIABLE ? node.name.value : undefined
+  return node !== undefined && isVariableOrLiteral(node) ? firstVariable(node) : undefined
+}
+
+function isVariableOrLiteral({ kind }: ASTNode): boolean {
+  return kind === Kind.VARIABLE || kind === Kind.LIST || kind === Kind.OBJECT
 }
 
 function passingCode(error: unknown): readonly [code: string, message: string] | null {

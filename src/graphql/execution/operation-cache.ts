@@ -9,13 +9,15 @@ import {
 } from 'graphql'
 import { LRUCache } from 'lru-cache'
 import { defaultQueryLimits, mostValidationErrors, operationCacheLimits, type QueryLimits } from '../../limits.ts'
-import { conditionsOf } from './conditions.ts'
+import { hasOnlyConditions } from './conditions.ts'
 import { pricing } from './cost/query-cost.ts'
 import { PreparedOperation } from './prepared-operation.ts'
 import { checkFields, checkSize, checkText } from './query-limits.ts'
 
 /** A document after parsing and validation, with an operation prepared for each definition in it. */
 export class PreparedDocument {
+  readonly #tokens: number
+
   /**
    * @param document null if the text exceeds a limit or is not GraphQL
    * @param errors that prevent its execution: of its size, its syntax or its validation
@@ -25,14 +27,17 @@ export class PreparedDocument {
     readonly document: DocumentNode | null,
     readonly errors: readonly GraphQLError[],
     readonly operations: readonly PreparedOperation[] = [],
-  ) {}
+  ) {
+    this.#tokens = document === null ? 0 : tokensOf(document)
+  }
 
   /** Estimated memory of the entry, in bytes. */
   get bytes(): number {
-    const { characterBytes, errorBytes, fieldBytes } = operationCacheLimits
+    const { tokenBytes, errorBytes, fieldBytes } = operationCacheLimits
     let fields = 0
     for (const operation of this.operations) fields += operation.compiledFields
-    return 1 + this.text.length * characterBytes + (this.errors.length > 0 ? errorBytes : 0) + fields * fieldBytes
+    const errors = this.errors.length > 0 ? errorBytes : 0
+    return 1 + this.text.length * 2 + this.#tokens * tokenBytes + errors + fields * fieldBytes
   }
 
   /**
@@ -75,11 +80,14 @@ export class OperationCache {
     return again
   }
 
-  /** Prepares a document: synchronous work of up to about 30 ms. */
+  /**
+   * Prepares a document: synchronous work of up to about 30 ms. One that is no GraphQL or too long is not kept: its error is
+   * found again as fast, and long texts would evict others.
+   */
   prepare(sent: string): PreparedDocument {
     const text = copied(sent)
     const prepared = this.#prepare(text)
-    this.#probationary.set(text, prepared)
+    if (prepared.document !== null) this.#probationary.set(text, prepared)
     return prepared
   }
 
@@ -104,7 +112,7 @@ export class OperationCache {
     if (errors.length > 0) return new PreparedDocument(text, document, errors)
     const operations: PreparedOperation[] = []
     const prepared = new PreparedDocument(text, document, [], operations)
-    const conditions = conditionsOf(document)
+    const isCompilable = hasOnlyConditions(document)
     const price = pricing(this.#schema, document)
     const given = { schema: this.#schema, limits }
     for (const node of document.definitions) {
@@ -112,7 +120,7 @@ export class OperationCache {
       const onCompiled = (): void => this.#weigh(prepared)
       const { size, cost } = price(node)
       const checked = { size, cost, sizeError: checkSize(size, limits) }
-      operations.push(new PreparedOperation(given, document, node, conditions, checked, onCompiled))
+      operations.push(new PreparedOperation(given, document, node, isCompilable, checked, onCompiled))
     }
     return prepared
   }
@@ -125,6 +133,13 @@ export class OperationCache {
       segment.set(prepared.text, prepared)
     }
   }
+}
+
+/** Number of the tokens of a document, all of which its syntax tree holds, comments too. */
+function tokensOf({ loc }: DocumentNode): number {
+  let count = 0
+  for (let token = loc?.startToken; token != null; token = token.next ?? undefined) count++
+  return count
 }
 
 const unlimited = Object.fromEntries(Object.keys(defaultQueryLimits).map((name) => [name, Infinity])) as QueryLimits

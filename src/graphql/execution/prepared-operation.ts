@@ -6,6 +6,7 @@ import {
   getVariableValues,
   GraphQLError,
   type GraphQLSchema,
+  Kind,
   type OperationDefinitionNode,
   OperationTypeNode,
   type VariableDefinitionNode,
@@ -18,7 +19,7 @@ import { compileOperation, type BodySelection } from './compiler/compile-operati
 import { TooLong } from './compiler/compiled-run.ts'
 import { lengthOfText } from './compiler/json-text.ts'
 import type { CompiledOperation } from './compiler/output-writer.ts'
-import { includes, nullableConditions } from './conditions.ts'
+import { conditionsOf, includes } from './conditions.ts'
 import type { Context } from './context.ts'
 import type { OperationPrice, QueryCost, QuerySize } from './cost/query-cost.ts'
 import { tooLongResponse } from './query-limits.ts'
@@ -73,14 +74,14 @@ export class PreparedOperation {
 
   /**
    * Its variants are compiled on first use.
-   * @param conditions of its document, by {@link conditionsOf}
+   * @param isCompilable whether the compiler knows all directives of its document
    * @param onCompiled called after each variant that is compiled, when `compiledFields` has grown
    */
   constructor(
     { schema, limits }: { readonly schema: GraphQLSchema; readonly limits: QueryLimits },
     document: DocumentNode,
     definition: OperationDefinitionNode,
-    conditions: readonly string[] | null,
+    isCompilable: boolean,
     { size, cost, sizeError }: CheckedPrice,
     onCompiled: () => void,
   ) {
@@ -91,8 +92,9 @@ export class PreparedOperation {
     this.size = size
     this.#cost = cost
     this.sizeError = sizeError
-    this.#conditions = conditions
-    this.#nullableConditions = nullableConditions(document, definition)
+    const conditions = conditionsOf(document, definition)
+    this.#conditions = isCompilable ? conditions.map(({ variable }) => variable.name.value) : null
+    this.#nullableConditions = conditions.filter(({ type }) => type.kind !== Kind.NON_NULL_TYPE)
     this.#onCompiled = onCompiled
   }
 

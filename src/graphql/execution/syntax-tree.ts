@@ -18,16 +18,19 @@ import {
 
 /** Returns whether a variable occurs in any of these nodes. */
 export function usesVariables(nodes: readonly ASTNode[]): boolean {
-  return nodes.some((node) => {
-    let isUsed = false
-    visit(node, {
-      Variable: () => {
-        isUsed = true
-        return BREAK
-      },
-    })
-    return isUsed
+  return nodes.some((node) => firstVariable(node) !== undefined)
+}
+
+/** Returns the name of the first variable in a node; undefined if there is none. */
+export function firstVariable(node: ASTNode): string | undefined {
+  let found: string | undefined
+  visit(node, {
+    Variable: ({ name }) => {
+      found = name.value
+      return BREAK
+    },
   })
+  return found
 }
 
 /** Counts the aliases and directives of definitions. */

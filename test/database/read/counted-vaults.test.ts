@@ -2,10 +2,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { countVaults } from '../../../src/database/read/vault-lists/count.ts'
 import { allStrategies, anyVault, type VaultFilter } from '../../../src/database/read/vault-lists/filter.ts'
 import { readVaultPages } from '../../../src/database/read/vault-lists/page.ts'
-import { InvalidArgument } from '../../../src/domain/errors.ts'
 import { mostCountedVaults } from '../../../src/limits.ts'
 import { fillVaultTallies } from '../../bench/speed/world.ts'
 import { createDatabase, runScript, type TestDatabase } from '../../support/database.ts'
+import { touched } from '../../support/explain.ts'
+import { gatewayOn } from '../../support/gateway.ts'
 import { addressOf, apply, opened, strategy } from '../../support/world.ts'
 
 /** One more than are counted; the value of each is its number. Beside them there is one without value. */
@@ -19,7 +20,7 @@ let database: TestDatabase
 
 beforeAll(async () => {
   database = await createDatabase()
-  await apply(database, [strategy('one'), opened(addressOf(1), 'one')])
+  await apply(database, [strategy('one'), strategy('other'), opened(addressOf(1), 'one')])
   await runScript(
     database,
     `insert into vault select (jsonb_populate_record(vault, jsonb_build_object(
@@ -60,9 +61,7 @@ describe.each(Object.entries(lookUps))('vaults by %s', (_, [tooMany, counted]) =
   })
 
   test('are not counted beyond it, but listed', async () => {
-    const refused = counting(tooMany)
-    await expect(refused).rejects.toThrow(InvalidArgument)
-    await expect(refused).rejects.toThrow(`more than ${mostCountedVaults} vaults have`)
+    expect(await counting(tooMany)).toMatchObject([{ count: null }])
     const page = { orderBy: 'VALUE_USD', direction: 'DESC', first: 1, after: null } as const
     const rows = await readVaultPages(database, [allStrategies], { ...page, filter: { ...anyVault, ...tooMany } })
     expect(rows[0]).toMatchObject({ orderValue: expect.stringMatching(`^${count}\\b`) as unknown })
@@ -71,5 +70,29 @@ describe.each(Object.entries(lookUps))('vaults by %s', (_, [tooMany, counted]) =
 
 test('vaults of a large owner by value are not counted beyond the limit of those that are visited', async () => {
   const filter = { ...anyVault, owner: [large], valueUsd: { gte: '9000', lte: null } }
-  await expect(countVaults(database, [allStrategies], filter)).rejects.toThrow(InvalidArgument)
+  expect(await countVaults(database, [allStrategies], filter)).toMatchObject([{ count: null }])
+})
+
+test('a list that is too long to count leaves the count of another one as it is', async () => {
+  const gateway = gatewayOn(database)
+  const counted = (id: string): string =>
+    `strategy(id: "${id}") { vaults(where: { valueUsd: { gte: "0" } }) { totalCount } }`
+  const response = await gateway.post(`{ one: ${counted('one')} other: ${counted('other')} }`)
+  const { data, errors } = (await response.json()) as { data: unknown; errors: readonly { message: string }[] }
+  expect(data).toEqual({ one: null, other: { vaults: { totalCount: 0 } } })
+  expect(errors.map(({ message }) => message)).toEqual([
+    expect.stringContaining(`more than ${mostCountedVaults} vaults have`),
+  ])
+})
+
+test('a count by value visits so many vaults in all, in whichever ranges of strategies and statuses', async () => {
+  await runScript(
+    database,
+    `insert into vault select (jsonb_populate_record(vault, jsonb_build_object(
+        'id', id + 100000, 'address', '0x' || left(md5(id::text) || md5('other'), 40), 'strategy_id', 'other'))).*
+      from vault where value_usd > 5000`,
+  )
+  const filter: VaultFilter = { ...anyVault, ...all, strategy: ['one', 'other'] }
+  const work = await touched(database, (counting) => countVaults(counting, [allStrategies], filter))
+  expect(work.rows).toBeLessThan(mostCountedVaults + 200)
 })

@@ -13,8 +13,9 @@ function compiled(cache: OperationCache, salt: number): void {
 
 test('a document is weighed with its compiled fields, and as many are kept as fit', () => {
   const cache = new OperationCache(schema, { ...defaultQueryLimits, aliases: 1_000 })
-  const { characterBytes, fieldBytes, usedOnceBytes } = operationCacheLimits
-  const fitting = Math.floor(usedOnceBytes / (documentOf(0).length * characterBytes + 190 * fieldBytes))
+  const { fieldBytes, tokenBytes, usedOnceBytes } = operationCacheLimits
+  // Three tokens of each field, and a few more.
+  const fitting = Math.floor(usedOnceBytes / (190 * (3 * tokenBytes + fieldBytes)))
   const salts = Array.from({ length: 2 * fitting }, (_, salt) => salt)
   for (const salt of salts) compiled(cache, salt)
   const kept = salts.filter((salt) => cache.get(documentOf(salt)) !== undefined)
@@ -36,8 +37,8 @@ test('documents that are used once evict neither one that was used again nor the
 
 test('documents that are used again are limited in memory too', () => {
   const cache = new OperationCache(schema, { ...defaultQueryLimits, aliases: 1_000 })
-  const { characterBytes, fieldBytes, bytes } = operationCacheLimits
-  const fitting = Math.floor(bytes / (documentOf(0).length * characterBytes + 190 * fieldBytes))
+  const { fieldBytes, tokenBytes, bytes } = operationCacheLimits
+  const fitting = Math.floor(bytes / (190 * (3 * tokenBytes + fieldBytes)))
   const salts = Array.from({ length: 2 * fitting }, (_, salt) => salt)
   for (const salt of salts) {
     compiled(cache, salt)
@@ -92,6 +93,34 @@ test('an operation is compiled for so many combinations of its conditions', () =
   const isCompiled = (): boolean[] => combinations.map((variables) => operation?.compiledFor(variables) != null)
   const expected = combinations.map((_, at) => at < operationCacheLimits.variants)
   expect([isCompiled(), isCompiled()]).toEqual([expected, expected])
+})
+
+test.each([
+  ['many characters', 'x'.repeat(defaultQueryLimits.bytes - 1_000)],
+  ['one long comment', `{ strategies { id } } #${'x'.repeat(defaultQueryLimits.bytes / 2)}`],
+])('texts of %s evict no other documents', (_, long) => {
+  const cache = new OperationCache(schema, defaultQueryLimits)
+  const usual = Array.from({ length: 20 }, (_, salt) => `{ strategies { a${salt}: id } }`)
+  for (const text of usual) cache.prepare(text)
+  for (let salt = 0; salt < 10; salt++) {
+    cache.prepare(`${long}${salt}`)
+    cache.get(`${long}${salt}`)
+  }
+  expect(usual.filter((text) => cache.get(text) !== undefined)).toEqual(usual)
+})
+
+test('an operation has variants by its own conditions, and not by a variable of that name which is none', () => {
+  const cache = new OperationCache(schema, defaultQueryLimits)
+  const conditional = 'query A($a: Boolean!) { strategies @include(if: $a) { id } }'
+  const ofId = 'query B($a: ID!) { strategy(id: $a) { id } }'
+  const ofWhere = 'query C($a: VaultWhere = { venue: ["x"] }) { vaults(where: $a) { totalCount } }'
+  const document = cache.prepare([conditional, ofId, ofWhere].join(' '))
+  const compiled = Array.from({ length: 20 }, (_, at) => document.select('B')?.compiledFor({ a: 'x'.repeat(at) }))
+  expect(compiled[0]).toBeTruthy()
+  expect(new Set(compiled)).toHaveLength(1)
+  const where = document.select('C')?.coerce({}).coerced ?? {}
+  expect(document.select('C')?.compiledFor(where)).toBeTruthy()
+  expect(document.select('A')?.compiledFor({ a: true })).not.toBe(document.select('A')?.compiledFor({ a: false }))
 })
 
 test('invalid documents are weighed with their errors, which hold parts of them', () => {

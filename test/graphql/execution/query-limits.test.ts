@@ -13,6 +13,7 @@ import { gatewayOn, type TestGateway } from '../../support/gateway.ts'
 import { apply, strategy } from '../../support/world.ts'
 
 const address = `0x${'a1'.repeat(20)}`
+const otherAddress = `0x${'b2'.repeat(20)}`
 
 function figuresOf(
   source: string,
@@ -54,6 +55,10 @@ describe('the figures of a query', () => {
       { cost: 100 + 1 + 51 + 4 + 16 },
     ],
     ['{ vaults(first: 50, where: { strategy: ["a"] }) { nodes { id } } }', { cost: 100 + 1 + 50 + 1 }],
+    [
+      `{ vaults(first: 50, where: { owner: ["${address}", "${otherAddress}", "${address}"] }) { nodes { id } } }`,
+      { cost: 100 + 1 + 50 + 3 + (2 * 4 * 50) / 10 },
+    ],
     ['{ strategies { description tagline id } }', { cost: 1 + 20 * (6 + 6 + 1) }],
     [
       `{ strategies { ${'a'.repeat(31)}: id ${'b'.repeat(32)}: id ${'c'.repeat(100)}: id } }`,

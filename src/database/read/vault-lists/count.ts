@@ -43,13 +43,13 @@ const statements: Record<Scope, Read> = {
 /**
  * Counts the vaults of each list that match a filter: by the tallies that the projector keeps, or by visiting those that
  * match a filter by value or position.
- * @throws {InvalidArgument} if there are too many to visit
+ * @returns null as the count of a list for which there are too many to visit
  */
 export function countVaults(
   database: Reader,
   lists: readonly string[],
   filter: VaultFilter,
-): Promise<{ list: string; count: number }[]> {
+): Promise<{ list: string; count: number | null }[]> {
   const scope = scopeOf(lists, filter)
   if (isFiltered(filter)) return countFiltered(database, lists, scope, filter)
   const values = [lists, statusesOf(filter), filter.strategy, filter.owner]

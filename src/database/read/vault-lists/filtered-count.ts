@@ -1,4 +1,3 @@
-import { InvalidArgument } from '../../../domain/errors.ts'
 import { vaultStatuses } from '../../../domain/vault.ts'
 import { mostCountedVaults } from '../../../limits.ts'
 import type { Read, Reader } from '../../database.ts'
@@ -23,12 +22,12 @@ const most = mostCountedVaults + 1
 
 const ofValue = (scope: Scope): string => {
   const { from, equal } = partsOf[scope]
-  const counts = vaultStatuses.map(
-    (status) => `(select count(*) from (select from vault where ${equal} status = '${status}'
-      and '${status}' = any(asked.statuses) and ${inRange} limit ${most}) ranged)`,
+  const ranges = vaultStatuses.map(
+    (status) => `(select 1 from vault where ${equal} status = '${status}' and '${status}' = any(asked.statuses)
+      and ${inRange} limit ${most})`,
   )
-  return `select sum(count) as count, sum(count) as visited
-    from ${from} cross join lateral (select ${counts.join(' + ')} as count offset 0) ranges`
+  return `select count(*) as count, count(*) as visited from (
+    select from ${from} cross join lateral (${ranges.join(' union all ')}) ranged limit ${most}) found`
 }
 
 const countsOf: Record<Exclude<Way, 'pool'>, string> = {
@@ -100,19 +99,17 @@ function wayOf(scope: Scope, filter: VaultFilter): Way {
 /**
  * Counts the vaults of each list that match a filter by value or by position. All that the most selective index knows are
  * visited, up to a number.
- * @throws {InvalidArgument} if there are more
+ * @returns null as the count of a list for which there are more
  */
 export async function countFiltered(
   database: Reader,
   lists: readonly string[],
   scope: Scope,
   filter: VaultFilter,
-): Promise<{ list: string; count: number }[]> {
+): Promise<{ list: string; count: number | null }[]> {
   const counts = await database.query<{ list: string; count: number; isCut: boolean }>(
     statements[wayOf(scope, filter)],
     [lists, statusesOf(filter), '', '', 0, filter.strategy, filter.owner, ...filterValues(filter)],
   )
-  if (!counts.some(({ isCut }) => isCut)) return counts
-  const flaw = `is by value, pair or venue, which more than ${mostCountedVaults} vaults have: they are listed, but not counted`
-  throw new InvalidArgument('where', flaw)
+  return counts.map(({ list, count, isCut }) => ({ list, count: isCut ? null : count }))
 }

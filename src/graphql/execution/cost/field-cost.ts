@@ -18,7 +18,7 @@ import {
   lookupCost,
   proseCost,
   readCost,
-  scopeRowsOfCost,
+  scopeCosts,
 } from '../../../limits.ts'
 import { isVaultScopedId } from '../../../domain/identity/global-id.ts'
 import { usesVariables } from '../syntax-tree.ts'
@@ -85,12 +85,14 @@ export function argumentCost(given: Readonly<Record<string, unknown>>): number {
   )
 }
 
-/** Returns the cost of merging the vaults of several strategies: a page of each is read in order. */
+/** Returns the cost of merging the vaults of several strategies or owners: a page of each is read in order. */
 function scopeCost(given: Readonly<Record<string, unknown>>): number {
-  const { strategy } = (given['where'] ?? {}) as Readonly<Record<string, unknown>>
-  const count = Array.isArray(strategy) ? new Set(strategy).size : 0
-  return count < 2 ? 0 : Math.ceil((count * (askedLength(given)?.length ?? 1)) / scopeRowsOfCost)
+  const { strategy, owner } = (given['where'] ?? {}) as Readonly<Record<string, unknown>>
+  const pages = Math.max(distinctIn(strategy), distinctIn(owner) * scopeCosts.pagesOfOwner)
+  return pages < 2 ? 0 : Math.ceil((pages * (askedLength(given)?.length ?? 1)) / scopeCosts.rowsOfCost)
 }
+
+const distinctIn = (value: unknown): number => (Array.isArray(value) ? new Set(value).size : 0)
 
 /** Returns the number of elements of all lists in an input value: each is compared with rows. */
 function elementsIn(value: unknown): number {

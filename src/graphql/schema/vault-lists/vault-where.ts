@@ -63,7 +63,7 @@ export function filterOf(where: WhereArgument | null | undefined): VaultFilter {
     strategy: texts('strategy', mostFilterValues),
     owner: distinct('owner', where?.owner, mostFilterValues),
     valueUsd: rangeOf(where?.valueUsd),
-    pair: where?.pair == null ? null : requireAtMost('pair', where.pair, mostPools).map(searchablePair),
+    pair: where?.pair == null ? null : distinctPairs(requireAtMost('pair', where.pair, mostPools)),
     venue: texts('venue', mostPools),
   }
 }
@@ -75,6 +75,7 @@ function rangeOf(bounds: Bounds | null | undefined): ValueRange | null {
   throw new InvalidArgument('valueUsd', `is from ${gte} to ${lte}, which no value is`)
 }
 
-function searchablePair({ a, b }: Pair): Pair {
-  return { a: searchable('pair', a), b: searchable('pair', b) }
+function distinctPairs(pairs: readonly Pair[]): Pair[] {
+  const searchablePairs = pairs.map(({ a, b }) => ({ a: searchable('pair', a), b: searchable('pair', b) }))
+  return [...new Map(searchablePairs.map((pair) => [JSON.stringify([pair.a, pair.b]), pair])).values()]
 }

@@ -1,4 +1,4 @@
-import { listLimits } from '../../../limits.ts'
+import { listLimits, mostCountedVaults } from '../../../limits.ts'
 import { countVaults } from '../../../database/read/vault-lists/count.ts'
 import { allStrategies, type VaultFilter } from '../../../database/read/vault-lists/filter.ts'
 import type { Direction as OrderDirection, VaultCursor, VaultOrder } from '../../../database/read/vault-lists/order.ts'
@@ -19,8 +19,13 @@ const loadPage = createLoader('vault pages', async (database, lists: readonly st
 
 const loadCount = createLoader('vault counts', async (database, lists: readonly string[], filter: VaultFilter) => {
   const counts = await countVaults(database, lists, filter)
-  return new Map(counts.map(({ list, count }) => [list, count]))
+  return new Map(counts.map(({ list, count }) => [list, count ?? tooManyToCount()]))
 })
+
+function tooManyToCount(): Error {
+  const flaw = `is by value, pair or venue, which more than ${mostCountedVaults} vaults have: they are listed, but not counted`
+  return new InvalidArgument('where', flaw)
+}
 
 const VaultConnection = connectionType<VaultRow>('Vault', VaultType, 'vaults')
 
