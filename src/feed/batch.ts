@@ -4,6 +4,7 @@ import { aheadOfClock } from './fact/clock.ts'
 import { digestOf } from './fact/digest.ts'
 import { checkFact, maxLineBytes, type Parsed, parseFact } from './fact/parse.ts'
 import type { BatchLine } from './projector/line-outcome.ts'
+import { chunkBytes } from './reading/decompress.ts'
 import { fingerprintAfter, type Line } from './reading/lines.ts'
 import type { Source } from './reading/source.ts'
 
@@ -12,6 +13,8 @@ import type { Source } from './reading/source.ts'
  * as many.
  */
 export const maxBatchLines = 6_000
+/** Bytes of a batch from which on it is complete: a chunk of a file stays one batch, with the line that began in the one before. */
+const fullBatchBytes = 2 * chunkBytes
 /** Lines that are parsed before the event loop runs again to handle responses of the database. */
 const linesPerTurn = 50
 
@@ -22,7 +25,7 @@ export interface Batch {
 }
 
 /**
- * Parses the lines of a batch.
+ * Parses the lines of a batch: at most {@link maxBatchLines}, and fewer where they are long.
  * @param from index of its first line
  * @param nowSeconds clock in Unix seconds: a new fact more than a day ahead of it is rejected
  */
@@ -32,7 +35,7 @@ export async function parseBatch(
   all: readonly Line[],
   from: number,
 ): Promise<Batch> {
-  const lines = all.slice(from, from + maxBatchLines)
+  const lines = all.slice(from, batchEnd(all, from))
   const parsed: BatchLine[] = []
   const clock = source.hasOwnTime === true ? undefined : nowSeconds
   for (let at = 0; at < lines.length; at += linesPerTurn) {
@@ -40,6 +43,25 @@ export async function parseBatch(
     for (const line of lines.slice(at, at + linesPerTurn)) parsed.push(parseLine(line, source, clock))
   }
   return { lines, parsed }
+}
+
+/** Returns the index behind the last line of a batch, which has at least one line where there is one. */
+function batchEnd(lines: readonly Line[], from: number): number {
+  let to = from
+  for (let bytes = 0; to < lines.length && to < from + maxBatchLines && bytes < fullBatchBytes; to++)
+    bytes += bytesOf(lines[to] as Line)
+  return to
+}
+
+/** Returns the length of a line in bytes; 0 for a fact of a producer in this process, which has no text. */
+function bytesOf(line: Line): number {
+  return line.fact === undefined ? line.length : 0
+}
+
+/** Returns how many lines of usual length some lines are as large as: at least their number. */
+export function sizeInLines(lines: readonly Line[]): number {
+  const bytes = lines.reduce((sum, line) => sum + bytesOf(line), 0)
+  return Math.max(lines.length, Math.ceil((bytes * maxBatchLines) / chunkBytes))
 }
 
 function parseLine(line: Line, source: Source, nowSeconds: (() => number) | undefined): BatchLine {

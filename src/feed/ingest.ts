@@ -2,7 +2,7 @@ import type { Database } from '../database/database.ts'
 import type { FeedPosition } from '../database/write/feed.ts'
 import { readVaultProgress, type VaultProgress } from '../database/write/vaults/vault-progress.ts'
 import { createAttempt, rejectedLines } from './attempt.ts'
-import { type Batch, maxBatchLines, parseBatch } from './batch.ts'
+import { type Batch, parseBatch } from './batch.ts'
 import {
   beginningOf,
   Checkpoints,
@@ -136,12 +136,13 @@ async function applySource(options: IngestOptions, run: Run, checkpoints: Checkp
     if (round.expected !== null) continue
     // Lines that writers of a failed round have committed are known now, and keep their outcomes.
     let next = first ?? parse(lines)
-    for (let from = 0; from < lines.length; from += maxBatchLines) {
+    for (let [from, to] = [0, 0]; from < lines.length; from = to) {
       const batch = await next
       if (isAborted()) return
+      to = from + batch.lines.length
       // Parses the next batch while the database processes this one.
-      next = parse(lines, from + maxBatchLines)
-      await checkpointed(applyLines(options, run, batch, round.outcomes.slice(from, from + maxBatchLines), onHandled))
+      next = parse(lines, to)
+      await checkpointed(applyLines(options, run, batch, round.outcomes.slice(from, to), onHandled))
     }
   }
 }

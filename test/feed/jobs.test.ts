@@ -13,13 +13,14 @@ import { CommitsLost } from '../../src/feed/feed-position.ts'
 import type { FactInput } from '../../src/feed/fact/fact.ts'
 import { ingest, type IngestOptions } from '../../src/feed/ingest.ts'
 import { gathered } from '../../src/feed/gather.ts'
-import { segmentsOf } from '../../src/feed/jobs/segments.ts'
+import { segmentsIn, segmentsOf } from '../../src/feed/jobs/segments.ts'
 import { subjectsOf } from '../../src/feed/jobs/subjects.ts'
 import { createWriter, type Writer } from '../../src/feed/jobs/writer.ts'
+import { chunkBytes } from '../../src/feed/reading/decompress.ts'
 import { type Line, readLines } from '../../src/feed/reading/lines.ts'
 import { fileSource } from '../../src/feed/reading/source.ts'
 import { rejectsFile } from '../../src/feed/rejects.ts'
-import { createOnServer, empty, postgresUrl } from '../support/database.ts'
+import { createOnServer, empty, emptyDatabase, postgresUrl } from '../support/database.ts'
 import { type Dump, dumpReadModel } from '../support/dump.ts'
 import { feedText, manyDemoFacts, realFeed } from '../support/feeds.ts'
 import { addressOf, deposit, feedOf, mark, midnight, opened, position, strategy, vaultA } from '../support/world.ts'
@@ -92,10 +93,52 @@ describe('segments', () => {
     ])
   })
 
+  test('have parts of any number of lines', async () => {
+    const [one, other] = await linesOf([mark(vaultA, midnight, '1'), mark(addressOf(7), midnight, '1')])
+    const lines = Array.from({ length: 200_000 }, () => one as Line)
+    const [segment] = segmentsOf([...lines, other as Line], 2)
+    expect(segment?.parts?.map((part) => part.length)).toEqual([200_000, 1])
+  })
+
+  test('of long lines have fewer of them', async () => {
+    const [line] = await linesOf([`{${' '.repeat(10_000)}`])
+    const lists = Array.from({ length: 20 }, () => Array.from({ length: 100 }, () => line as Line))
+    const bytes: number[] = []
+    for await (const { lines } of segmentsIn(chunks(lists), 2))
+      bytes.push(lines.reduce((sum, { length }) => sum + length, 0))
+    expect(bytes.reduce((sum, each) => sum + each)).toBe(2_000 * 10_001)
+    expect(Math.max(...bytes)).toBeLessThanOrEqual(2 * chunkBytes + 100 * 10_001)
+  })
+
   test('vaults that an owner gets are in one part', async () => {
     const lines = await linesOf([...marks, ...vaults.map((vault) => opened(vault, 'one'))])
     expect(segmentsOf(lines, 4).map(({ parts }) => parts)).toEqual([null])
   })
+})
+
+test('lines of a round that one writer applies are in batches of as many bytes as usual ones have', async () => {
+  const database = await emptyDatabase()
+  const unused: Writer = {
+    apply: () => Promise.reject(new Error('The lines have one vault')),
+    close: () => Promise.resolve(),
+  }
+  const padding = ' '.repeat(100_000)
+  const marks = Array.from(
+    { length: 200 },
+    (_, at) => `${padding}${JSON.stringify(mark(vaultA, midnight + 1 + at, '1'))}`,
+  )
+  const handled: number[] = [0]
+  const summary = await ingest({
+    ...{
+      database,
+      writers: [unused, unused],
+      source: feedOf([strategy('one'), opened(vaultA, 'one'), ...marks], 1_000),
+    },
+    onProgress: (_summary, bytes) => void handled.push(bytes),
+  })
+  expect(summary.applied).toEqual({ strategy: 1, vault: 1, mark: 200 })
+  const batches = handled.slice(1).map((bytes, at) => bytes - (handled[at] ?? 0))
+  expect(Math.max(...batches)).toBeLessThanOrEqual(2 * chunkBytes + 101_000)
 })
 
 describe('gathered items', () => {

@@ -1,4 +1,4 @@
-import { maxBatchLines } from '../batch.ts'
+import { maxBatchLines, sizeInLines } from '../batch.ts'
 import { gathered } from '../gather.ts'
 import type { Line } from '../reading/lines.ts'
 import { type Subjects, subjectsOf } from './subjects.ts'
@@ -19,9 +19,7 @@ const minRoundLines = 400
  */
 export async function* segmentsIn(lists: AsyncIterable<Line[]>, jobs: number): AsyncGenerator<LineSegment, void> {
   if (jobs < 2) for await (const lines of lists) yield { lines, parts: null }
-  else
-    for await (const some of gathered(lists, ({ length }) => length, jobs * maxBatchLines))
-      yield* segmentsOf(some.flat(), jobs)
+  else for await (const some of gathered(lists, sizeInLines, jobs * maxBatchLines)) yield* segmentsOf(some.flat(), jobs)
 }
 
 /**
@@ -78,7 +76,10 @@ function partsOf(subjects: readonly (readonly string[])[], jobs: number): number
     else found.push(at)
   })
   const parts = Array.from({ length: jobs }, (): number[] => [])
-  for (const group of [...linesOf.values()].sort((a, b) => b.length - a.length)) smallest(parts).push(...group)
+  for (const group of [...linesOf.values()].sort((a, b) => b.length - a.length)) {
+    const part = smallest(parts)
+    for (const at of group) part.push(at)
+  }
   return parts.filter((part) => part.length > 0).map((part) => part.sort((a, b) => a - b))
 }
 
