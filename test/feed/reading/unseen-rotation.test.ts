@@ -1,5 +1,5 @@
 import { appendFileSync } from 'node:fs'
-import { appendFile, link, mkdtemp, open, rename, rm, symlink, utimes, writeFile } from 'node:fs/promises'
+import { appendFile, link, mkdtemp, open, readFile, rename, rm, symlink, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { gzipSync } from 'node:zlib'
@@ -217,6 +217,19 @@ describe('lines that come to the file before are applied after the gateway was s
     await eventually(async () => expect(await points(), said).toBe(4))
     await appendFile(feed, lineOf(second))
     await becomes('102')
+    expect(said).not.toContain('stopped')
+  })
+
+  test('where the file was gzipped meanwhile, which is read once', async () => {
+    await late()
+    await writeFile(`${feed}.1.gz`, gzipSync(await readFile(`${feed}.1`)))
+    await rm(`${feed}.1`)
+    await follow(clock)
+    await eventually(async () => expect(await points(), said).toBe(4))
+    await appendFile(feed, lineOf(second))
+    await becomes('102')
+    await pause(1_500)
+    expect(said.match(/was written to after/g)).toHaveLength(1)
     expect(said).not.toContain('stopped')
   })
 

@@ -9,7 +9,7 @@ export interface EarlierFile {
   readonly handle: FileHandle
   /** Position of the file before it, after which it starts; undefined where it is unknown. */
   readonly beganAfter: FeedPosition | null | undefined
-  /** How much of it was read; infinite for a gzipped file, which cannot grow. */
+  /** How much of it was read; infinite for a gzipped file that was read, which cannot grow. */
   readonly bytesRead: number
 }
 
@@ -38,9 +38,6 @@ export async function openEarlier(
   const { handle } = file
   const { mtimeNs, size } = await handle.stat({ bigint: true })
   const wasRead = readUntilNs === null || mtimeNs < readUntilNs
-  return {
-    handle,
-    beganAfter: undefined,
-    bytesRead: (await isGzipFile(handle)) ? Infinity : wasRead ? Number(size) : 0,
-  }
+  const wholeFile = (await isGzipFile(handle)) ? Infinity : Number(size)
+  return { handle, beganAfter: undefined, bytesRead: wasRead ? wholeFile : 0 }
 }
