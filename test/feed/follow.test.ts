@@ -137,6 +137,19 @@ describe('a feed that is followed', () => {
     await becomes('102')
   })
 
+  test('is read with a last line without newline where it is gzipped', async () => {
+    const facts = [...start, first]
+    await writeFile(feed, gzipSync(feedText(facts).trimEnd()))
+    const following = await follow()
+    await becomes('101')
+    expect(await readFeedPosition(database.prisma, feed)).toMatchObject({ line: facts.length })
+    await following.stop()
+    await follow()
+    await writeFile(`${feed}.new`, lineOf(second))
+    await rename(`${feed}.new`, feed)
+    await becomes('102')
+  })
+
   test('may be empty at first', async () => {
     await writeFile(feed, '')
     await follow()

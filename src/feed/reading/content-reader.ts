@@ -19,8 +19,10 @@ export interface ContentReader {
   read(): Promise<Buffer>
   /** Whether the last read has found the end; more may have been appended since. */
   isAtEnd(): boolean
-  /** Whether what was read ends within a line. */
+  /** Whether what was read ends within a line, to which more may be appended. */
   isWithinLine(): boolean
+  /** Whether all was read, and nothing can be appended: a last line without newline is whole. */
+  isWhole(): boolean
   close(): Promise<void>
 }
 
@@ -49,6 +51,7 @@ export async function plainReader(
     },
     isAtEnd: () => isAtEnd,
     isWithinLine: () => last.length > 0 && last.at(-1) !== newline,
+    isWhole: () => false,
     close: () => Promise.resolve(),
   }
 }
@@ -85,7 +88,8 @@ export function gzipReader(
       }
     },
     isAtEnd: () => hasEnded,
-    isWithinLine: () => isWithin,
+    isWithinLine: () => isWithin && !hasEnded,
+    isWhole: () => hasEnded,
     close: async () => void (await chunks.return(undefined)),
   }
 }

@@ -141,6 +141,7 @@ async function followed(file: FollowedFile, from: FileStart): Promise<ByteSource
     ...{ name, ...from, chunks: withReadName(growing.chunks, name, handle), progress },
     readName: () => readName(name, handle),
     isCut: growing.isCut,
+    isWhole: growing.isWhole,
     onEnd: (given) => void (listener = given),
     async next(position) {
       const ending = growing.ending()

@@ -47,23 +47,32 @@ export interface LineStart {
   readonly byte: number
 }
 
+/** Rules for a last line without newline. */
+export interface LastLineRules {
+  /** Tells, when the chunks have ended, whether it is only a part of a line, and none to apply. */
+  readonly isCut?: () => boolean
+  /** Tells, after each chunk, whether no bytes can follow, so that it is a line already. */
+  readonly isWhole?: () => boolean
+}
+
 /**
  * Splits a stream of bytes into lines. Yields the lines that each chunk completes; blank lines are omitted.
  * @param prefix digest of everything before the start, which is extended by each chunk
- * @param isCut tells, when the chunks have ended, whether a last line without newline is left out
+ * @param lastLine rules for a last line without newline; without them it is a line when the chunks have ended
  */
 export async function* readLines(
   chunks: AsyncIterable<Buffer>,
   start: LineStart,
   prefix = new PrefixDigest(),
-  isCut: () => boolean = () => false,
+  lastLine: LastLineRules = {},
 ): AsyncGenerator<Line[]> {
   const cutter = new LineSplitter(start, prefix)
   for await (const chunk of chunks) {
     const lines = cutter.push(chunk)
+    if (lastLine.isWhole?.() === true) lines.push(...cutter.end())
     if (lines.length > 0) yield lines
   }
-  const last = isCut() ? [] : cutter.end()
+  const last = lastLine.isCut?.() === true ? [] : cutter.end()
   if (last.length > 0) yield last
 }
 

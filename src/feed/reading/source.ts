@@ -7,7 +7,7 @@ import { UnreadableFeed } from '../errors.ts'
 import type { FactInput } from '../fact/fact.ts'
 import { gathered } from '../gather.ts'
 import { atBeginning, isAhead, startOf } from './file-position.ts'
-import { type Line, type LineStart, numberFacts, readLines } from './lines.ts'
+import { type LastLineRules, type Line, type LineStart, numberFacts, readLines } from './lines.ts'
 import { isGzipFile, openFeed, readBytes } from './open-file.ts'
 import type { PrefixDigest } from './prefix-digest.ts'
 import type { SourceEnd } from '../reach.ts'
@@ -17,13 +17,11 @@ import { chunkBytes, countBytes, decompress, noProgress, type Progress } from '.
 export type Source = ByteSource | FactSource
 
 /** A feed as a stream of bytes. */
-export interface ByteSource extends SourceBase {
+export interface ByteSource extends SourceBase, LastLineRules {
   readonly chunks: AsyncIterable<Buffer>
   readonly progress: Progress
   /** Digest of everything before the next chunk. */
   readonly prefix: PrefixDigest
-  /** Tells, when the chunks have ended, whether a last line without newline is only a part of one, and none to apply. */
-  readonly isCut?: () => boolean
 }
 
 /** Facts of a producer in this process, which need no serialisation. Each counts as a line. */
@@ -88,7 +86,7 @@ interface SourceBase {
 export function readSource(source: Source): AsyncIterable<Line[]> {
   return 'facts' in source
     ? numberFacts(source.facts, source.start)
-    : readLines(source.chunks, source.start, source.prefix, source.isCut)
+    : readLines(source.chunks, source.start, source.prefix, source)
 }
 
 /**
