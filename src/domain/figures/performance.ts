@@ -85,8 +85,8 @@ function walk(days: readonly DayGrowth[], { firstDay: from, lastDay: to }: DayWi
   let [index, peak, maxDrawdown] = [1, 1, 0]
   let hasEnd = before?.hasEnd === true
   for (const day of days) {
-    if (day.day < from || day.day > to) continue
-    if (day.hasStart || day.hasEnd) firstDay ??= day.day
+    if (day.day < from || day.day > to || !counts(day)) continue
+    firstDay ??= day.day
     lastDay = day.day
     index *= day.growth
     peak = Math.max(peak, index)
@@ -96,6 +96,11 @@ function walk(days: readonly DayGrowth[], { firstDay: from, lastDay: to }: DayWi
   // Value without a valuation is carried to the end of the window.
   if (hasEnd && lastDay !== null) lastDay = Math.max(lastDay, Math.min(to, newestComplete))
   return { index, firstDay, lastDay: firstDay === null ? null : lastDay, maxDrawdown }
+}
+
+/** Tells whether there was value at the start or the end of a day, or any in between that grew or shrank. */
+function counts({ hasStart, hasEnd, growth }: DayGrowth): boolean {
+  return hasStart || hasEnd || growth !== 1
 }
 
 /** Returns the growth of each day of a window that began with value; 1 for a day that is left out. */

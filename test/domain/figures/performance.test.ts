@@ -86,6 +86,19 @@ describe('performance', () => {
     expect(performanceOf(daysOf(month), all, 29).volatility).toBeNull()
   })
 
+  test('counts a day that begins and ends empty where value grew in between', () => {
+    const empty = { hasStart: false, hasEnd: false }
+    const within = { day: 1, ...empty, growth: 1.5 }
+    const after = { day: 3, hasStart: false, hasEnd: true, growth: 1.1 }
+    const none = { day: 5, ...empty, growth: 1 }
+    expect(performanceOf([within, none], all, 10)).toMatchObject({ firstDay: 1, lastDay: 1, timeWeightedReturn: 0.5 })
+    const found = performanceOf([within, after], { firstDay: 0, lastDay: 4 }, 10)
+    expect(found).toMatchObject({ firstDay: 1, lastDay: 4 })
+    expect(found.timeWeightedReturn).toBeCloseTo(0.65, 12)
+    expect(performanceOf([{ ...none, day: 0 }, within], all, 10)).toMatchObject({ firstDay: 1 })
+    expect(performanceOf([none], all, 10).timeWeightedReturn).toBeNull()
+  })
+
   test('of a loss of everything has no volatility, and a drawdown of 1', () => {
     const ends = [...Array.from({ length: 40 }, (_, day) => 100 + day), 0]
     expect(performanceOf(daysOf(ends), all, 40)).toMatchObject({
