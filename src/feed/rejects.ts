@@ -3,7 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { type ValidationIssue, UnwritableRejects } from './errors.ts'
 import { lineDigest } from './fact/digest.ts'
 import { withFileLock } from './file-lock.ts'
-import { type Line, maxKeptBytes, readLines } from './reading/lines.ts'
+import { type Line, readLines } from './reading/lines.ts'
 import { readBytes } from './reading/open-file.ts'
 
 /** A rejected line with its problem. */
@@ -26,7 +26,8 @@ export interface Rejects {
  * Returns a file of JSON lines `{ line, key, reason, text }`, which is created at the first rejected line. A line that
  * is not UTF-8 has `base64` instead of `text`.
  *
- * The file is only appended to, since several processes may share it. A line that is among its newest is not added again:
+ * The file is only appended to, since several processes may share it. A line that is among its newest is not added again,
+ * also where it is bad for another reason now, which may name the clock or the vault's newest fact:
  * a batch that is retried adds nothing, nor does a feed that is read again, unless it has more bad lines than that. The
  * file may be removed at any time.
  */
@@ -63,12 +64,12 @@ class RejectsFile implements Rejects {
     }
   }
 
-  async #append(handle: FileHandle, entries: readonly Buffer[]): Promise<void> {
+  async #append(handle: FileHandle, entries: readonly Entry[]): Promise<void> {
     const { size, endsWithinLine } = await this.#readAppended(handle)
-    const missing = new Map(entries.map((entry) => [keyOf(entry, entry.length), entry]))
+    const missing = new Map(entries.map((entry) => [keyOf(entry), entry]))
     for (const key of missing.keys()) if (this.#held.has(key)) missing.delete(key)
     if (missing.size === 0) return
-    const lines: Buffer[] = [...missing.values()].map((entry) => Buffer.concat([entry, newline]))
+    const lines: Buffer[] = [...missing.values()].map((entry) => Buffer.from(`${JSON.stringify(entry)}\n`))
     const unfinished = this.#unfinished?.endsAt === size ? this.#unfinished : null
     this.#unfinished = null
     const started = unfinished === null ? -1 : lines.findIndex((line) => line.equals(unfinished.line))
@@ -117,17 +118,18 @@ class RejectsFile implements Rejects {
     if (skipsTo > this.#bytesRead) this.#bytesRead = await lineStartAfter(handle, skipsTo, size)
     const start = { line: 0, byte: this.#bytesRead }
     for await (const lines of readLines(readBytes(handle, this.#bytesRead, size), start)) {
-      for (const { bytes, length, endByte } of lines) {
+      for (const { bytes, endByte } of lines) {
         if (endsWithinLine && endByte === size) continue
-        this.#hold(keyOf(bytes, length))
+        this.#hold(bytes)
         this.#bytesRead = endByte
       }
     }
     return { size, endsWithinLine }
   }
 
-  #hold(key: string): void {
-    this.#held.add(key)
+  #hold(bytes: Buffer): void {
+    const key = keyOfStored(bytes)
+    if (key !== null) this.#held.add(key)
     const [oldest = ''] = this.#held
     if (this.#held.size > heldLines) this.#held.delete(oldest)
   }
@@ -178,17 +180,37 @@ async function lineStartAfter(handle: FileHandle, from: number, size: number): P
   return size
 }
 
-/** Returns what tells a line of the file from the others, of which not all bytes may have been kept. */
-function keyOf(bytes: Buffer, length: number): string {
-  return `${length} ${lineDigest(bytes.subarray(0, maxKeptBytes))}`
+/** A line of the file. */
+interface Entry {
+  readonly line: number
+  readonly key: string | null
+  readonly reason: string
+  /** Length of the rejected line in bytes, where not all of it was kept. */
+  readonly cutFromBytes?: number
+  readonly text?: string
+  readonly base64?: string
+}
+
+/** Returns what tells a rejected line from the others: its number and content. */
+function keyOf({ line, cutFromBytes, text, base64 }: Entry): string {
+  return lineDigest(Buffer.from(JSON.stringify([line, cutFromBytes, text, base64])))
+}
+
+/** Returns the same of a line of the file; null for half a line. */
+function keyOfStored(bytes: Buffer): string | null {
+  try {
+    return keyOf(JSON.parse(bytes.toString()) as Entry)
+  } catch {
+    return null
+  }
 }
 
 /** Error codes of a full disk, or an exceeded quota. */
 const fullDiskCodes: readonly string[] = ['ENOSPC', 'EDQUOT']
 
-function entryOf({ line: { number, bytes, length }, issue: { key, reason } }: Rejected): Buffer {
+function entryOf({ line: { number, bytes, length }, issue: { key, reason } }: Rejected): Entry {
   const text = bytes.toString('utf8')
   const content = Buffer.from(text).equals(bytes) ? { text } : { base64: bytes.toString('base64') }
   const cutFrom = bytes.length < length ? { cutFromBytes: length } : {}
-  return Buffer.from(JSON.stringify({ line: number, key, reason, ...cutFrom, ...content }))
+  return { line: number, key, reason, ...cutFrom, ...content }
 }

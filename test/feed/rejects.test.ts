@@ -71,6 +71,20 @@ describe('a file of bad lines', () => {
     ])
   })
 
+  test('has a line once whose reason changes, also where an earlier version has written it', async () => {
+    const older = { line: 1, key: 'ts', reason: 'is 50, older than the newest fact, 100', text: 'bad 1' }
+    await writeFile(file, `${JSON.stringify(older)}\n`)
+    const rejects = rejectsFile(file)
+    const notUtf8 = { ...bad(2).line, bytes: Buffer.from([0xff]), length: 1 }
+    const cut = { ...bad(3).line, length: 40_000_000 }
+    for (const newest of [200, 300]) {
+      const issue = { key: 'ts', reason: `is 50, older than the newest fact, ${newest}` }
+      await rejects.write([bad(1).line, notUtf8, cut].map((line) => ({ line, issue })))
+      await rejectsFile(file).write([{ line: { ...cut, length: 50_000_000 }, issue }])
+    }
+    expect(await linesOf()).toEqual([1, 2, 3, 3])
+  })
+
   test('has the lines of all processes that share it', async () => {
     const [one, other] = [rejectsFile(file), rejectsFile(file)]
     await one.write([bad(1)])
