@@ -18,22 +18,26 @@ export interface RecordedStrategy {
 export interface KnownStrategies {
   /** Ids of all strategies. */
   readonly ids: Set<string>
-  /** Digests of the stored facts about the requested strategies, by id and time. */
+  /** Digests of those of the requested facts that are stored, by id and time. */
   readonly revisions: { strategyId: string; ts: number; digest: string }[]
 }
 
 const everyStrategy: Statement = { name: 'strategy_ids', text: 'select id from strategy' }
 const revisionsAmong: Statement = {
   name: 'known_revisions',
-  text: `select strategy_id as "strategyId", ts::float8 as ts, encode(digest, 'hex') as digest from strategy_revision
-    where strategy_id = any($1::text[])`,
+  text: `select strategy_id as "strategyId", ts::float8 as ts, encode(digest, 'hex') as digest
+    from unnest($1::text[], $2::bigint[]) as wanted(id, at) join strategy_revision on strategy_id = wanted.id and ts = at`,
 }
 
-/** Reads the ids of all strategies, and the stored facts about some of them. */
-export async function knownStrategies(transaction: Transaction, ids: readonly string[]): Promise<KnownStrategies> {
+/** Reads the ids of all strategies, and which of some strategy facts are stored. */
+export async function knownStrategies(
+  transaction: Transaction,
+  facts: readonly Pick<RecordedStrategy, 'id' | 'ts'>[],
+): Promise<KnownStrategies> {
+  const wanted = [facts.map(({ id }) => id), facts.map(({ ts }) => ts)]
   const [all, revisions] = await Promise.all([
     transaction.query<{ id: string }>(everyStrategy, []),
-    ids.length === 0 ? [] : transaction.query<KnownStrategies['revisions'][number]>(revisionsAmong, [ids]),
+    facts.length === 0 ? [] : transaction.query<KnownStrategies['revisions'][number]>(revisionsAmong, wanted),
   ])
   return { ids: new Set(all.map(({ id }) => id)), revisions }
 }

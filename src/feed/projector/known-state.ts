@@ -39,7 +39,7 @@ export async function loadKnownState(
     newIds,
   ] = await Promise.all([
     locked,
-    knownStrategies(transaction, [...new Set(published.map(({ id }) => id))]),
+    knownStrategies(transaction, published),
     knownScreens(
       transaction,
       screened.map(({ ts }) => ts),
