@@ -93,6 +93,18 @@ describe('segments', () => {
     ])
   })
 
+  test('vaults that are opened or get an owner are in one part where one gets another owner', async () => {
+    const moved: FactInput = { kind: 'owner', ts: midnight, vault: vaults[0] ?? '', owner: addressOf(901) }
+    const other = { ...opened(vaults[1] ?? '', 'one'), owner: addressOf(902) }
+    const partsWith = async (facts: readonly FactInput[]) => {
+      const [segment] = segmentsOf(await linesOf([...facts, ...marks]), 12)
+      return segment?.parts?.map((part) => part.length).sort((a, b) => b - a)
+    }
+    expect(await partsWith([moved, other])).toEqual([202, ...Array.from({ length: 10 }, () => 100)])
+    const another = { ...opened(vaults[2] ?? '', 'one'), owner: addressOf(903) }
+    expect(await partsWith([another, other])).toEqual([101, 101, ...Array.from({ length: 10 }, () => 100)])
+  })
+
   test('have parts of any number of lines', async () => {
     const [one, other] = await linesOf([mark(vaultA, midnight, '1'), mark(addressOf(7), midnight, '1')])
     const lines = Array.from({ length: 200_000 }, () => one as Line)
@@ -205,6 +217,25 @@ describe.skipIf(postgresUrl === undefined)('several writers', () => {
     const counting = failing(() => (parts++, null))
     expect(await applied(demo, { writers: counting })).toEqual(whole)
     expect(parts).toBe(4)
+  })
+
+  test('count the vaults of an owner who loses one and gets another as one does', async () => {
+    const owners = [addressOf(901), addressOf(902)] as const
+    const vaults = Array.from({ length: 18 }, (_, at) => addressOf(at + 1))
+    const open = (at: number): FactInput => ({ ...opened(vaults[at] ?? '', 'one'), owner: owners[at === 17 ? 1 : 0] })
+    const before = [strategy('one'), ...[...vaults.keys()].filter((at) => at !== 16).map(open)]
+    const marks = Array.from({ length: 50 }, (_, at) =>
+      vaults.slice(0, 16).map((vault) => mark(vault, midnight + 1 + at, '0')),
+    )
+    const moved: FactInput = { kind: 'owner', ts: midnight + 100, vault: vaults[0] ?? '', owner: owners[1] }
+    const facts = [...marks.flat(), moved, open(16)]
+    const dumps: Dump[] = []
+    for (const each of [[], writers]) {
+      await applied(before, { writers: [] })
+      await ingest({ database, source: { ...feedOf(facts, 5_000), name: 'later' }, writers: each })
+      dumps.push(await dumpReadModel(database))
+    }
+    expect(dumps[1]).toEqual(dumps[0])
   })
 
   test.skipIf(realFeed === null)('leave the same of real-market facts', async () => {

@@ -1,7 +1,7 @@
 import { maxBatchLines, sizeInLines } from '../batch.ts'
 import { gathered } from '../gather.ts'
 import type { Line } from '../reading/lines.ts'
-import { type Subjects, subjectsOf } from './subjects.ts'
+import { newOwner, type Subjects, subjectsOf } from './subjects.ts'
 
 /** Lines that are applied together: each part by a writer of its own; without parts, by one, in their order. */
 export interface LineSegment {
@@ -68,6 +68,9 @@ function* stretchesOf(lines: readonly Line[]): Generator<Stretch> {
 function partsOf(subjects: readonly (readonly string[])[], jobs: number): number[][] {
   const groups = new SubjectGroups()
   for (const each of subjects) groups.join(each)
+  // The owner before is counted too, who may be the one that another line gives a vault.
+  if (subjects.some((each) => each.includes(newOwner)))
+    for (const each of subjects) if (each.length > 1) groups.join([...each, newOwner])
   const linesOf = new Map<string, number[]>()
   subjects.forEach(([first], at) => {
     const group = first === undefined ? '' : groups.find(first)

@@ -3,10 +3,13 @@ import { parseFact } from '../fact/parse.ts'
 import type { Line } from '../reading/lines.ts'
 
 /**
- * The subjects of a line: keys of vaults and owners, which one writer must have for itself, and `universe` for screens; none
- * for a line that changes nothing, and null for one that all others depend on.
+ * The subjects of a line, which one writer must have for itself: keys of vaults, of owners who get one, {@link newOwner}, and
+ * `universe` for screens; none for a line that changes nothing, and null for one that all others depend on.
  */
 export type Subjects = readonly string[] | null
+
+/** Subject of a line that takes a vault from its owner, of whom it tells nothing. */
+export const newOwner = 'new owner'
 
 /**
  * Finds what a line is about. Marks and events, nearly all lines of a feed, are not parsed: a text with one `"kind"` and one
@@ -26,10 +29,11 @@ function subjectsOfFact(fact: Fact): Subjects {
       return null
     case 'screen':
       return ['universe']
+    // Vaults of one owner are counted in the order of the feed.
     case 'vault':
-    case 'owner':
-      // Vaults of one owner are counted in the order of the feed.
       return [fact.vault.toLowerCase(), `owner ${fact.owner}`]
+    case 'owner':
+      return [fact.vault.toLowerCase(), `owner ${fact.owner}`, newOwner]
     case 'mark':
     case 'event':
       return [fact.vault.toLowerCase()]
