@@ -92,10 +92,11 @@ function positionsOf(value: unknown): MarkPosition[] | null {
   const positions: MarkPosition[] = []
   for (const each of value) {
     const position = positionOf(each)
-    if (position === null || positions.some(({ id }) => id === position.id)) return null
+    if (position === null) return null
     positions.push(position)
   }
-  return positions
+  const hasTwins = positions.length > 1 && new Set(positions.map(({ id }) => id)).size < positions.length
+  return hasTwins ? null : positions
 }
 
 function positionOf(value: unknown): MarkPosition | null {
