@@ -161,6 +161,8 @@ class LineSplitter {
   }
 }
 
+/** Tells whether a line has white space only; a byte order mark, with which a file may begin, is no content. */
 function isBlank(bytes: Buffer): boolean {
-  return bytes.every((byte) => byte === 0x20 || byte === 0x09 || byte === 0x0d)
+  const hasMark = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf
+  return (hasMark ? bytes.subarray(3) : bytes).every((byte) => byte === 0x20 || byte === 0x09 || byte === 0x0d)
 }

@@ -113,6 +113,12 @@ describe('lines', () => {
     ])
   })
 
+  test('that have nothing but the byte order mark of a file are blank', async () => {
+    const mark = '\ufeff'
+    expect(await linesOf([Buffer.from(`${mark}\r\na\n`)])).toMatchObject([[{ number: 2, endByte: 7, text: 'a' }]])
+    expect((await linesOf([Buffer.from(`${mark}a\n`)])).flat()).toMatchObject([{ number: 1, length: 4 }])
+  })
+
   test('need no newline at the end', async () => {
     expect(await linesOf([Buffer.from('a\nb')])).toEqual([
       [{ number: 1, endByte: 2, text: 'a', length: 1 }],
