@@ -6,7 +6,7 @@ import { UnwritableRejects } from '../../src/feed/errors.ts'
 import { ingest } from '../../src/feed/ingest.ts'
 import { type Rejected, rejectsFile } from '../../src/feed/rejects.ts'
 import { emptyDatabase } from '../support/database.ts'
-import { feedOf } from '../support/world.ts'
+import { feedOf, mark, midnight, opened, strategy, vaultA } from '../support/world.ts'
 
 let folder: string
 let file: string
@@ -208,4 +208,14 @@ test('two runs of standard input beside each other leave the bad lines of both, 
   const texts = (await readFile(file, 'utf8')).trimEnd().split('\n')
   const told = texts.map((line) => (JSON.parse(line) as { text: string }).text)
   expect(told.toSorted()).toEqual([...of('one'), ...of('other')].toSorted())
+})
+
+test('a line that was set aside for want of what stands behind it is applied when the feed is read again', async () => {
+  const database = await emptyDatabase()
+  const facts = [mark(vaultA, midnight + 1, '5'), opened(vaultA, 'one'), strategy('one')]
+  const read = () => ingest({ database, source: feedOf(facts), rejects: rejectsFile(file) })
+  expect(await read()).toEqual({ applied: { strategy: 1 }, skipped: {}, rejected: { mark: 1, vault: 1 } })
+  expect(await read()).toEqual({ applied: { vault: 1 }, skipped: { strategy: 1 }, rejected: { mark: 1 } })
+  expect(await read()).toEqual({ applied: { mark: 1 }, skipped: { vault: 1, strategy: 1 }, rejected: {} })
+  expect(await linesOf()).toEqual([1, 2])
 })
