@@ -26,6 +26,13 @@ import { feedText, manyDemoFacts, realFeed } from '../support/feeds.ts'
 import { addressOf, deposit, feedOf, mark, midnight, opened, position, strategy, vaultA } from '../support/world.ts'
 
 const demo = manyDemoFacts(4)
+const openedBy = (owner: string, vault = ''): FactInput => ({
+  kind: 'vault',
+  ts: midnight,
+  vault,
+  owner,
+  strategy: 'one',
+})
 
 async function linesOf(facts: readonly (FactInput | string)[]): Promise<Line[]> {
   const text = facts.map((fact) => `${typeof fact === 'string' ? fact : JSON.stringify(fact)}\n`).join('')
@@ -95,13 +102,13 @@ describe('segments', () => {
 
   test('vaults that are opened or get an owner are in one part where one gets another owner', async () => {
     const moved: FactInput = { kind: 'owner', ts: midnight, vault: vaults[0] ?? '', owner: addressOf(901) }
-    const other = { ...opened(vaults[1] ?? '', 'one'), owner: addressOf(902) }
+    const other = openedBy(addressOf(902), vaults[1])
     const partsWith = async (facts: readonly FactInput[]) => {
       const [segment] = segmentsOf(await linesOf([...facts, ...marks]), 12)
       return segment?.parts?.map((part) => part.length).sort((a, b) => b - a)
     }
     expect(await partsWith([moved, other])).toEqual([202, ...Array.from({ length: 10 }, () => 100)])
-    const another = { ...opened(vaults[2] ?? '', 'one'), owner: addressOf(903) }
+    const another = openedBy(addressOf(903), vaults[2])
     expect(await partsWith([another, other])).toEqual([101, 101, ...Array.from({ length: 10 }, () => 100)])
   })
 
@@ -222,7 +229,7 @@ describe.skipIf(postgresUrl === undefined)('several writers', () => {
   test('count the vaults of an owner who loses one and gets another as one does', async () => {
     const owners = [addressOf(901), addressOf(902)] as const
     const vaults = Array.from({ length: 18 }, (_, at) => addressOf(at + 1))
-    const open = (at: number): FactInput => ({ ...opened(vaults[at] ?? '', 'one'), owner: owners[at === 17 ? 1 : 0] })
+    const open = (at: number): FactInput => openedBy(owners[at === 17 ? 1 : 0], vaults[at])
     const before = [strategy('one'), ...[...vaults.keys()].filter((at) => at !== 16).map(open)]
     const marks = Array.from({ length: 50 }, (_, at) =>
       vaults.slice(0, 16).map((vault) => mark(vault, midnight + 1 + at, '0')),
