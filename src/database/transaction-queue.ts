@@ -8,7 +8,7 @@ export type RunCopy = (statement: Statement, rows: string) => Promise<unknown>
 
 /**
  * The statements of a transaction. After one has failed, later ones fail with the same error, so that the caller sees
- * the first cause.
+ * the first cause; those that were not sent by then are not sent.
  */
 export class TransactionQueue implements Transaction {
   #failure: { readonly error: unknown } | undefined
@@ -20,7 +20,7 @@ export class TransactionQueue implements Transaction {
   ) {}
 
   query<Row>(statement: Statement, values: readonly Value[]): Promise<Row[]> {
-    return this.#queued(this.run<Row>(statement, values))
+    return this.#queued(() => this.run<Row>(statement, values))
   }
 
   send(statement: Statement, values: readonly Value[]): void {
@@ -28,7 +28,7 @@ export class TransactionQueue implements Transaction {
   }
 
   copy(statement: Statement, rows: string): void {
-    void this.#queued(this.runCopy(statement, rows))
+    void this.#queued(() => this.runCopy(statement, rows))
   }
 
   /**
@@ -37,15 +37,28 @@ export class TransactionQueue implements Transaction {
    */
   async end(): Promise<void> {
     await this.#last
-    if (this.#failure !== undefined) throw this.#failure.error
+    this.#throwFailure()
   }
 
-  #queued<Result>(statement: Promise<Result>): Promise<Result> {
-    const running = statement.catch((error: unknown) => {
-      this.#failure ??= { error }
-      throw this.#failure.error
-    })
+  #queued<Result>(run: () => Promise<Result>): Promise<Result> {
+    const running = this.#unlessFailed(run)
     this.#last = running.catch(() => undefined)
     return running
+  }
+
+  async #unlessFailed<Result>(run: () => Promise<Result>): Promise<Result> {
+    this.#throwFailure()
+    try {
+      const result = await run()
+      this.#throwFailure()
+      return result
+    } catch (error) {
+      this.#failure ??= { error }
+      throw this.#failure.error
+    }
+  }
+
+  #throwFailure(): void {
+    if (this.#failure !== undefined) throw this.#failure.error
   }
 }

@@ -1,8 +1,12 @@
+import pg from 'pg'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Transaction } from '../../src/database/database.ts'
-import { isConflict } from '../../src/database/errors.ts'
+import { classifyServerError } from '../../src/database/driver-errors.ts'
+import { DatabaseUnavailable, isConflict } from '../../src/database/errors.ts'
+import { pooledTransactions } from '../../src/database/postgresql/transactions.ts'
+import { TransactionQueue } from '../../src/database/transaction-queue.ts'
 import { appendSet } from '../../src/database/write/sets.ts'
-import { emptyDatabase, type TestDatabase } from '../support/database.ts'
+import { createOnServer, emptyDatabase, postgresUrl, type TestDatabase } from '../support/database.ts'
 
 const insert = { name: 'insert_number', text: 'insert into number values ($1::integer)' }
 const numbers = { name: 'all_numbers', text: 'select value from number order by value' }
@@ -130,5 +134,71 @@ describe('a transaction', () => {
     expect(error).toBe(fault)
     await database.transaction((transaction) => transaction.query(insert, [2]))
     expect(await stored()).toEqual([{ value: 2 }])
+  })
+})
+
+describe('the queue of a transaction', () => {
+  const fault = new Error('the first one')
+  const queueOf = (sent: unknown[]): TransactionQueue =>
+    new TransactionQueue(
+      (statement) => {
+        sent.push(statement)
+        return statement === divide ? Promise.reject(fault) : Promise.resolve([])
+      },
+      (statement) => {
+        sent.push(statement)
+        return Promise.resolve()
+      },
+    )
+
+  test('fails a statement that succeeds after one that failed', async () => {
+    const queue = queueOf([])
+    queue.send(divide, [0])
+    await expect(queue.query(numbers, [])).rejects.toBe(fault)
+  })
+
+  test('sends nothing any more once one has failed', async () => {
+    const sent: unknown[] = []
+    const queue = queueOf(sent)
+    await expect(queue.query(divide, [0])).rejects.toBe(fault)
+    await expect(queue.query(numbers, [])).rejects.toBe(fault)
+    queue.send(insert, [1])
+    queue.copy(copy, '1\n')
+    await expect(queue.end()).rejects.toBe(fault)
+    expect(sent).toEqual([divide])
+  })
+})
+
+describe.runIf(postgresUrl !== undefined)('a transaction whose BEGIN is cancelled', () => {
+  /** A server that cancels the statement in place of running it, and keeps the session. */
+  const cancelled = `do $$ begin raise exception 'canceled' using errcode = '57014'; end $$`
+  class CancellingClient extends pg.Client {
+    constructor(config?: pg.ClientConfig) {
+      super(config)
+      const query = this.query.bind(this) as (...sent: unknown[]) => unknown
+      const cancelBegin = (sent: { readonly text?: string }, ...rest: unknown[]): unknown =>
+        query(sent.text === 'begin' ? { text: cancelled } : sent, ...rest)
+      Object.assign(this, { query: cancelBegin })
+    }
+  }
+
+  test.each<[string, (transaction: Transaction) => Promise<unknown>]>([
+    ['sent behind it', (transaction) => Promise.resolve(transaction.send(insert, [1]))],
+    ['copied behind it', (transaction) => Promise.resolve(transaction.copy(copy, '1\n'))],
+    [
+      'sent after an answer',
+      async (transaction) => {
+        await transaction.query(numbers, []).catch(() => undefined)
+        transaction.send(insert, [1])
+      },
+    ],
+  ])('stores nothing that is %s', async (_, work) => {
+    const connectionString = await createOnServer(postgresUrl ?? '')
+    const pool = new pg.Pool({ connectionString, max: 1, pipeline: true, Client: CancellingClient })
+    await pool.query('create table number (value integer primary key)')
+    const { transaction } = pooledTransactions(pool, classifyServerError('a server'))
+    await expect(transaction(work)).rejects.toBeInstanceOf(DatabaseUnavailable)
+    expect((await pool.query(numbers.text)).rows).toEqual([])
+    await pool.end()
   })
 })

@@ -38,14 +38,15 @@ export function pooledTransactions(pool: pg.Pool, toServerOutage: ToOutage): Pic
         ({ text }, rows) => rejectWithOutage(copyRows(client, text, rows), toOutage),
       )
       try {
-        queue.send(begin, [])
+        // A statement that is sent before BEGIN has succeeded might run, and be committed, without a transaction.
+        await queue.query(begin, [])
         const result = await work(queue)
         queue.send(commit, [])
         await queue.end()
         client.release()
         return result
       } catch (error) {
-        await rollBack(queue)
+        await rollBack(client)
         // A statement without an answer may still run and hold locks: closing the connection ends it.
         client.release(error instanceof DatabaseUnavailable)
         throw error
@@ -54,9 +55,8 @@ export function pooledTransactions(pool: pg.Pool, toServerOutage: ToOutage): Pic
   }
 }
 
-function rollBack(queue: TransactionQueue): Promise<void> {
-  queue.send(rollback, [])
-  return queue.end().catch(() => undefined)
+async function rollBack(client: pg.PoolClient): Promise<void> {
+  await sendStatement(client, rollback, []).catch(() => undefined)
 }
 
 /** Sends a statement. Statements of one event-loop turn leave in one packet. */
