@@ -1,11 +1,12 @@
 import pg from 'pg'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Database } from '../../src/database/database.ts'
 import { openDatabase } from '../../src/database/open.ts'
 import { classifyServerError } from '../../src/database/driver-errors.ts'
 import { isOutage } from '../../src/database/errors.ts'
 import { toDatabaseError } from '../../src/database/postgresql/reads/read-errors.ts'
 import { pooledTransactions } from '../../src/database/postgresql/transactions.ts'
+import { writeOptions } from '../../src/database/postgresql/writer.ts'
 import { DatabaseUnavailable } from '../../src/database/errors.ts'
 import { readFeedPosition, saveFeedPosition } from '../../src/database/write/feed.ts'
 import { createOnServer, postgresUrl } from '../support/database.ts'
@@ -83,37 +84,69 @@ describe.runIf(postgresUrl !== undefined)('trouble with a PostgreSQL server', ()
     expect(await saved('b')).toEqual(position)
   })
 
-  test('fails a transaction that waits for another', async () => {
+  /** Waits until so many sessions of the database match a condition, besides those that hold a lock for a test. */
+  const sessions = async (condition: string, count: number): Promise<void> => {
+    const watcher = new pg.Client({ connectionString: postgresUrl })
+    await watcher.connect()
+    const text = `select from pg_stat_activity where datname = $1 and query not like 'begin; lock%' and ${condition}`
+    const values = [new URL(url).pathname.slice(1)]
+    const matching = async (): Promise<unknown> => (await watcher.query(text, values)).rowCount
+    await expect.poll(matching, { timeout: 20_000 }).toBe(count)
+    await watcher.end()
+  }
+
+  test('fails a transaction that waits for another, and the server ends it while the lock is held', async () => {
     const other = new pg.Client({ connectionString: url })
     await other.connect()
     await other.query('begin; lock table feed')
     const waiting = interrupted(() => undefined)
-    setTimeout(() => proxy.cut(), 200)
+    waiting.catch(() => undefined)
+    await sessions(`wait_event_type = 'Lock'`, 1)
+    proxy.cut()
     await expect(waiting).rejects.toBeInstanceOf(DatabaseUnavailable)
+    await sessions(`state <> 'idle'`, 0)
     await other.end()
   })
 
-  test('fails a transaction on a server that hangs, and the server ends it too', async () => {
-    const pool = new pg.Pool({ connectionString: url, query_timeout: 500, pipeline: true })
-    pool.on('connect', (client) => void client.on('error', () => undefined))
-    const { transaction: hanging } = pooledTransactions(pool, classifyServerError('a server'))
+  test('limits the time of transactions and rare reads on the server', async () => {
+    const names = ['statement_timeout', 'idle_in_transaction_session_timeout', 'client_connection_check_interval']
+    const text = `select ${names.map((name) => `current_setting('${name}') as ${name}`).join(', ')}`
+    const limits = { statement_timeout: '54s', idle_in_transaction_session_timeout: '5min' }
+    const expected = [{ ...limits, client_connection_check_interval: '2s' }]
+    expect(await database.transaction((transaction) => transaction.query({ name: 'limits', text }, []))).toEqual(
+      expected,
+    )
+    expect(await database.prisma.$queryRawUnsafe(text)).toEqual(expected)
+  })
+
+  test('fails a transaction whose lock is held for too long, and the server ends it while it is held', async () => {
+    const pool = new pg.Pool({ connectionString: url, ...writeOptions(1_000), pipeline: true })
+    const { transaction: late } = pooledTransactions(pool, classifyServerError('a server'))
     const other = new pg.Client({ connectionString: url })
     await other.connect()
-    const waiting = hanging(async (transaction) => {
+    const waiting = late(async (transaction) => {
       saveFeedPosition(transaction, 'a', null, position)
       await other.query('begin; lock table vault')
       await transaction.query({ name: 'vaults', text: 'select from vault' }, [])
     })
-    await expect(waiting).rejects.toBeInstanceOf(DatabaseUnavailable)
-    await other.query('rollback')
-    await vi.waitFor(async () => {
-      const left = await other.query(
-        `select 1 from pg_stat_activity where datname = current_database() and state <> 'idle' and pid <> pg_backend_pid()`,
-      )
-      expect(left.rows).toEqual([])
-    })
+    await expect(waiting).rejects.toThrow(/^PostgreSQL has cancelled a statement: .*statement timeout/)
+    await sessions(`state <> 'idle'`, 0)
     expect(await saved('a')).toBeNull()
     await other.end()
+    await pool.end()
+  })
+
+  test('fails a transaction on a server that hangs', async () => {
+    const pool = new pg.Pool({ connectionString: proxy.url, ...writeOptions(500), pipeline: true })
+    pool.on('connect', (client) => void client.on('error', () => undefined))
+    const { transaction: hanging } = pooledTransactions(pool, classifyServerError('a server'))
+    const waiting = hanging(async (transaction) => {
+      saveFeedPosition(transaction, 'a', null, position)
+      await transaction.query(statement, [])
+      proxy.stall()
+      await transaction.query(statement, [])
+    })
+    await expect(waiting).rejects.toBeInstanceOf(DatabaseUnavailable)
     await pool.end()
   })
 

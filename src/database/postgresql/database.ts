@@ -11,7 +11,7 @@ import { readAddress } from './server-address.ts'
 import { classifyServerError, type ToOutage, rejectWithOutage, adapterWithOutages } from '../driver-errors.ts'
 import { eachPool, openReadPools, poolsOf, readsOn, type Warn } from './read-pools.ts'
 import { pooledTransactions } from './transactions.ts'
-import { writeTimeouts } from './writer.ts'
+import { writeOptions } from './writer.ts'
 import { lockSession, migrationLock, startLock } from './session-lock.ts'
 import { migrationWaitSeconds } from '../../limits.ts'
 
@@ -34,9 +34,9 @@ export async function openPostgreSql(
   const pool = poolsOf(url, connections, warn)
   const readPools = openReadPools(pool, connections)
   await connectOnce(readPools.short, url)
-  const writeOptions = { ...writeTimeouts, lenders: readPools.lenders }
-  const writes = pool({ max: writeConnections, pipeline: true, ...writeOptions })
-  const rare = pool({ max: rareConnections, ...writeOptions })
+  const writing = { ...writeOptions(), lenders: readPools.lenders }
+  const writes = pool({ max: writeConnections, pipeline: true, ...writing })
+  const rare = pool({ max: rareConnections, ...writing })
   const toOutage = classifyServerError(readAddress(url).name)
   const prisma = new PrismaClient({ adapter: adapterWithOutages(new PrismaPg(rare), toOutage) })
   return {

@@ -7,10 +7,11 @@ import { pooledReader, type ReadPools } from './reads/pooled-reads.ts'
 import { pooledSnapshots } from './reads/pooled-snapshots.ts'
 import { RetryingPool, type RetryingPoolOptions } from './retrying-pool.ts'
 import { readAddress } from './server-address.ts'
+import { configuresSessions } from './session-settings.ts'
 
 /** One in this many read connections is reserved for long reads, and at least one. */
 const connectionsForOneLong = 5
-/** Timeout for getting a connection for a read, and again for the settings of its session. */
+/** Timeout for getting a connection for a read. */
 const connectMilliseconds = 5_000
 /** Statement timeout of reads on the server, longer than any request may take. */
 const readTimeoutMilliseconds = 60_000
@@ -64,36 +65,19 @@ export function openReadPools(
 ): ReadPools & { readonly lenders: readonly RetryingPool[] } {
   const forLong = Math.max(1, Math.floor(connections / connectionsForOneLong))
   const lenders: RetryingPool[] = []
-  const reading = { pipeline: true, onConnect: configureSession, lenders, usesLenders: true }
+  const reading = { pipeline: true, onConnect: configureReads, lenders, usesLenders: true }
   const short = pool({ max: connections - forLong, ...reading })
   const long = pool({ max: forLong, ...reading })
   lenders.push(short, long)
   return { short, long, lenders }
 }
 
-/** Settings of connections for reads. As parameters of their start, PgBouncer would refuse them. */
-const sessionSettings = {
+const configureReads = configuresSessions({
   statement_timeout: readTimeoutMilliseconds,
   idle_in_transaction_session_timeout: idleTimeoutMilliseconds,
   // Compiling a plan takes a hundred times as long as a hot read, and is repeated at each execution.
   jit: 'off',
-}
-const setAll = Object.entries(sessionSettings)
-  .map(([name, value]) => `set ${name} = ${value}`)
-  .join('; ')
-
-/** Runs before a connection is used; a read whose connection it fails for fails. */
-async function configureSession(client: pg.ClientBase): Promise<void> {
-  const late = setTimeout(
-    () => (client as unknown as Pick<pg.Client, 'connection'>).connection.stream.destroy(),
-    connectMilliseconds,
-  )
-  try {
-    await client.query(setAll)
-  } finally {
-    clearTimeout(late)
-  }
-}
+})
 
 /** Returns all pools of a server. */
 export function eachPool({ short, long }: ReadPools): readonly pg.Pool[] {

@@ -14,9 +14,11 @@ const retryMilliseconds = 200
 type Callback = Parameters<pg.Pool['connect']>[0]
 
 /** Options of a {@link RetryingPool}. */
-export interface RetryingPoolOptions extends pg.PoolConfig {
+export interface RetryingPoolOptions extends Omit<pg.PoolConfig, 'onConnect'> {
   readonly max: number
   readonly connectionTimeoutMillis: number
+  /** Runs before a connection is used. */
+  readonly onConnect?: (client: pg.ClientBase) => Promise<void>
   /** Called when the server provides no more connections. */
   readonly onFull: () => void
   /** Pools of which the largest closes one of its connections in favour of this pool where this one has none. */

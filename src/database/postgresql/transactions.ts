@@ -47,7 +47,7 @@ export function pooledTransactions(pool: pg.Pool, toServerOutage: ToOutage): Pic
         return result
       } catch (error) {
         await rollBack(client)
-        // A statement without an answer may still run and hold locks: closing the connection ends it.
+        // A statement without an answer may still run and hold locks: the server ends it once the connection is closed.
         client.release(error instanceof DatabaseUnavailable)
         throw error
       }

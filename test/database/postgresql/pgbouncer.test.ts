@@ -36,6 +36,12 @@ describe.skipIf(postgresUrl === undefined || noPgBouncer !== null)(`a database b
     ])
   })
 
+  test('is written with the settings of writes', async () => {
+    const text = `select current_setting('statement_timeout') as statement_timeout`
+    const settings = database.transaction((transaction) => transaction.query({ name: 'limit', text }, []))
+    expect(await settings).toEqual([{ statement_timeout: '54s' }])
+  })
+
   test('has a cancelled read stopped on the server', async () => {
     const own = new pg.Client({ connectionString: url })
     await own.connect()
