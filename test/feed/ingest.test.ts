@@ -340,10 +340,12 @@ describe('two feeds of different vaults of one strategy at once', () => {
     const { rejects, isHeld, release } = heldRejects()
     const feedNamed = (name: string, fact: FactInput): Source => ({ ...feedOf([fact]), name })
     const first = ingest({ database, source: feedNamed('first', mark(vaultA, midnight + 20, '101')), rejects })
-    await isHeld
+    await Promise.race([isHeld, first])
     const second = ingest({ database, source: feedNamed('second', mark(vaultB, midnight + 20, '102')) })
-    const outcome = await Promise.race([second, someoneWaits(second)])
-    release()
+    const outcome = await Promise.race([second, someoneWaits(second)]).finally(async () => {
+      release()
+      await Promise.allSettled([first, second])
+    })
     expect(outcome).toMatchObject({ applied: { mark: 1 } })
     expect(await first).toMatchObject({ applied: { mark: 1 } })
   })

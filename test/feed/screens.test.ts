@@ -31,7 +31,7 @@ const screenOf = (ts: number, { assets, pairs }: Lists): FactInput => ({
 async function applyAtOnce(first: FactInput, second: FactInput): Promise<void> {
   const { rejects, isHeld, release } = heldRejects()
   const ofFirst = ingest({ database, source: { ...feedOf([first]), name: 'first' }, rejects })
-  await isHeld
+  await Promise.race([isHeld, ofFirst])
   const ofSecond = ingest({ database, source: { ...feedOf([second]), name: 'second' } })
   await wait(500)
   release()

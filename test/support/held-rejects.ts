@@ -1,25 +1,25 @@
-import { EventEmitter, once } from 'node:events'
 import type { Rejects } from '../../src/feed/rejects.ts'
+import { deferred } from './deferred.ts'
 
-/** Rejects that hold a batch before its commit, until they are released. */
+/** Rejects that hold each batch before its commit, until they are released for good. */
 export interface HeldRejects {
   readonly rejects: Rejects
   /** Resolves when a batch is held. */
-  readonly isHeld: Promise<unknown>
+  readonly isHeld: Promise<void>
   release(): void
 }
 
 /** Creates rejects by which a test keeps a transaction open. */
 export function heldRejects(): HeldRejects {
-  const events = new EventEmitter()
+  const [held, released] = [deferred(), deferred()]
   return {
-    isHeld: once(events, 'held'),
-    release: () => void events.emit('released'),
+    isHeld: held.promise,
+    release: released.resolve,
     rejects: {
       file: 'none',
-      write: async () => {
-        events.emit('held')
-        await once(events, 'released')
+      write: () => {
+        held.resolve()
+        return released.promise
       },
     },
   }

@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import type { Value } from '../../../src/database/database.ts'
 import { readNewestFactAt } from '../../../src/database/read/model-metrics.ts'
 import { appendCommit, commitNonce } from '../../../src/database/write/commit-log.ts'
+import { deferred } from '../../support/deferred.ts'
 import { emptyDatabase, postgresUrl, type TestDatabase } from '../../support/database.ts'
 import { everything } from '../../support/everything.ts'
 import { addressOf, apply, deposit, mark, midnight, opened, strategy } from '../../support/world.ts'
@@ -105,20 +106,26 @@ test('eight writers at once leave no gap, and each later row has no older newest
 })
 
 test.runIf(postgresUrl !== undefined)('the order of the numbers is that of the commits', async () => {
-  let finish: () => void = () => undefined
+  const [begun, finished] = [deferred(), deferred()]
   const first = database.transaction(async (transaction) => {
     appendCommit(transaction, { nonce: commitNonce(), newestTs: 1, tags: ['catalogue'], ledgerRows: 0 })
-    await new Promise<void>((resolve) => (finish = resolve))
+    await transaction.query({ name: 'commit_log_test_appended', text: 'select' }, [])
+    begun.resolve()
+    await finished.promise
   })
-  await wait(100)
+  await Promise.race([begun.promise, first])
   const second = database.transaction((transaction) => {
     appendCommit(transaction, { nonce: commitNonce(), newestTs: 2, tags: ['universe'], ledgerRows: 0 })
     return Promise.resolve()
   })
-  // The second waits for the first, whose row is not visible yet.
-  expect(await Promise.race([second.then(() => 'committed'), wait(300, 'waits')])).toBe('waits')
-  expect(await log()).toEqual([])
-  finish()
+  try {
+    // The second waits for the first, whose row is not visible yet.
+    expect(await Promise.race([second.then(() => 'committed'), wait(300, 'waits')])).toBe('waits')
+    expect(await log()).toEqual([])
+  } finally {
+    finished.resolve()
+    await Promise.allSettled([first, second])
+  }
   await Promise.all([first, second])
   expect((await log()).map(({ tags }) => tags)).toEqual([['catalogue'], ['universe']])
 })

@@ -1,0 +1,12 @@
+/** A promise that a test resolves. */
+export interface Deferred {
+  readonly promise: Promise<void>
+  readonly resolve: () => void
+}
+
+/** Creates a promise with the function that resolves it. */
+export function deferred(): Deferred {
+  let resolve: () => void = () => undefined
+  const promise = new Promise<void>((done) => (resolve = done))
+  return { promise, resolve }
+}
