@@ -122,6 +122,18 @@ export function classifyServerError(host: string): ToOutage {
   }
 }
 
+/** SQLSTATEs of a statement that was cancelled: by an operator or `statement_timeout`, or by `lock_timeout`. */
+const cancelled: readonly unknown[] = ['57014', '55P03']
+
+/** Adds cancelled statements to the outages: the same work may succeed later. */
+export function cancelledAsOutage(toOutage: ToOutage): ToOutage {
+  return (error) => {
+    const { code, message } = answerOf(error)
+    if (!cancelled.includes(code)) return toOutage(error)
+    return new DatabaseUnavailable(error, `PostgreSQL has cancelled a statement: ${message}.`)
+  }
+}
+
 /**
  * Classifies errors of an embedded database, whose only outage is lack of disk space or memory.
  * @param folder data directory, for messages

@@ -200,6 +200,14 @@ describe.runIf(postgresUrl !== undefined)('trouble with a PostgreSQL server', ()
     expect(await database.query(statement, [])).toEqual([{ one: 1 }])
   })
 
+  test.each(['57014', '55P03'])('is an outage of a rare read that is cancelled: %s', async (code) => {
+    const text = `do $$ begin raise exception 'canceled' using errcode = '${code}'; end $$`
+    const cancelled = database.prisma.$executeRawUnsafe(text)
+    await expect(cancelled).rejects.toThrow('PostgreSQL has cancelled a statement: canceled.')
+    await expect(cancelled).rejects.toBeInstanceOf(DatabaseUnavailable)
+    expect(await saved('a')).toBeNull()
+  })
+
   test('is none where the statement is at fault', async () => {
     const wrong: unknown = await database.prisma.$executeRawUnsafe('select 1 / 0').catch((error: unknown) => error)
     expect(wrong).toBeInstanceOf(Error)

@@ -1,6 +1,6 @@
 import pg from 'pg'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import type { Transaction } from '../../src/database/database.ts'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import type { Database, Transaction } from '../../src/database/database.ts'
 import { classifyServerError } from '../../src/database/driver-errors.ts'
 import { DatabaseUnavailable, isConflict } from '../../src/database/errors.ts'
 import { pooledTransactions } from '../../src/database/postgresql/transactions.ts'
@@ -169,18 +169,38 @@ describe('the queue of a transaction', () => {
   })
 })
 
-describe.runIf(postgresUrl !== undefined)('a transaction whose BEGIN is cancelled', () => {
-  /** A server that cancels the statement in place of running it, and keeps the session. */
+/** A server that cancels a statement in place of running it, and keeps the session. */
+function cancelling(text: string): typeof pg.Client {
   const cancelled = `do $$ begin raise exception 'canceled' using errcode = '57014'; end $$`
-  class CancellingClient extends pg.Client {
+  return class extends pg.Client {
     constructor(config?: pg.ClientConfig) {
       super(config)
       const query = this.query.bind(this) as (...sent: unknown[]) => unknown
-      const cancelBegin = (sent: { readonly text?: string }, ...rest: unknown[]): unknown =>
-        query(sent.text === 'begin' ? { text: cancelled } : sent, ...rest)
-      Object.assign(this, { query: cancelBegin })
+      const cancelOne = (sent: { readonly text?: string }, ...rest: unknown[]): unknown =>
+        query(sent.text === text ? { text: cancelled } : sent, ...rest)
+      Object.assign(this, { query: cancelOne })
     }
   }
+}
+
+describe.runIf(postgresUrl !== undefined)('a transaction on a server that cancels', () => {
+  let pool: pg.Pool
+
+  async function transactionsBy(Client: typeof pg.Client): Promise<Pick<Database, 'transaction'>> {
+    const connectionString = await createOnServer(postgresUrl ?? '')
+    pool = new pg.Pool({ connectionString, max: 1, pipeline: true, Client })
+    await pool.query('create table number (value integer primary key)')
+    return pooledTransactions(pool, classifyServerError('a server'))
+  }
+  afterEach(() => pool.end())
+
+  test('its ROLLBACK leaves no connection within it', async () => {
+    const { transaction } = await transactionsBy(cancelling('rollback'))
+    const fault = new Error('its own')
+    await expect(transaction(() => Promise.reject(fault))).rejects.toBe(fault)
+    await transaction((next) => next.query(insert, [1]))
+    expect((await pool.query(numbers.text)).rows).toEqual([{ value: 1 }])
+  })
 
   test.each<[string, (transaction: Transaction) => Promise<unknown>]>([
     ['sent behind it', (transaction) => Promise.resolve(transaction.send(insert, [1]))],
@@ -192,13 +212,9 @@ describe.runIf(postgresUrl !== undefined)('a transaction whose BEGIN is cancelle
         transaction.send(insert, [1])
       },
     ],
-  ])('stores nothing that is %s', async (_, work) => {
-    const connectionString = await createOnServer(postgresUrl ?? '')
-    const pool = new pg.Pool({ connectionString, max: 1, pipeline: true, Client: CancellingClient })
-    await pool.query('create table number (value integer primary key)')
-    const { transaction } = pooledTransactions(pool, classifyServerError('a server'))
+  ])('its BEGIN stores nothing that is %s', async (_, work) => {
+    const { transaction } = await transactionsBy(cancelling('begin'))
     await expect(transaction(work)).rejects.toBeInstanceOf(DatabaseUnavailable)
     expect((await pool.query(numbers.text)).rows).toEqual([])
-    await pool.end()
   })
 })

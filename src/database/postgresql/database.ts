@@ -8,7 +8,13 @@ import type { Database } from '../database.ts'
 import { PrismaClient } from '../prisma/generated/client/client.ts'
 import { DatabaseRefused, DatabaseUnreachable } from '../errors.ts'
 import { readAddress } from './server-address.ts'
-import { classifyServerError, type ToOutage, rejectWithOutage, adapterWithOutages } from '../driver-errors.ts'
+import {
+  adapterWithOutages,
+  cancelledAsOutage,
+  classifyServerError,
+  rejectWithOutage,
+  type ToOutage,
+} from '../driver-errors.ts'
 import { eachPool, openReadPools, poolsOf, readsOn, type Warn } from './read-pools.ts'
 import { pooledTransactions } from './transactions.ts'
 import { writeOptions } from './writer.ts'
@@ -38,7 +44,7 @@ export async function openPostgreSql(
   const writes = pool({ max: writeConnections, pipeline: true, ...writing })
   const rare = pool({ max: rareConnections, ...writing })
   const toOutage = classifyServerError(readAddress(url).name)
-  const prisma = new PrismaClient({ adapter: adapterWithOutages(new PrismaPg(rare), toOutage) })
+  const prisma = new PrismaClient({ adapter: adapterWithOutages(new PrismaPg(rare), cancelledAsOutage(toOutage)) })
   return {
     ...readsOn(readPools),
     engine: 'postgresql',

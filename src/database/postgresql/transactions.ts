@@ -2,7 +2,7 @@ import type { Writable } from 'node:stream'
 import type pg from 'pg'
 import { copyRows } from './copy.ts'
 import type { Database, Statement, Value } from '../database.ts'
-import { rejectWithOutage, type ToOutage } from '../driver-errors.ts'
+import { cancelledAsOutage, rejectWithOutage, type ToOutage } from '../driver-errors.ts'
 import { rowsOf } from './reads/pipeline.ts'
 import { TransactionQueue } from '../transaction-queue.ts'
 import { DatabaseUnavailable } from '../errors.ts'
@@ -11,25 +11,13 @@ const begin: Statement = { name: 'begin', text: 'begin', prepare: 'once' }
 const commit: Statement = { name: 'commit', text: 'commit', prepare: 'once' }
 const rollback: Statement = { name: 'rollback', text: 'rollback', prepare: 'once' }
 
-/** SQLSTATEs of a statement that was cancelled: by an operator or `statement_timeout`, or by `lock_timeout`. */
-const cancelled: readonly unknown[] = ['57014', '55P03']
-
-/** Adds cancelled statements to the outages: the same transaction may succeed later. */
-function orCancelled(toOutage: ToOutage): ToOutage {
-  return (error) => {
-    const { code, message } = error as { code?: unknown; message: string }
-    if (!cancelled.includes(code)) return toOutage(error)
-    return new DatabaseUnavailable(error, `PostgreSQL has cancelled a statement: ${message}.`)
-  }
-}
-
 /**
  * Returns transactions on the connections of a pool. COMMIT is pipelined behind the last statement: where that failed,
  * the server rolls back instead. Where the answer is lost, the transaction may be committed.
  * @param pool clients with pipelining
  */
 export function pooledTransactions(pool: pg.Pool, toServerOutage: ToOutage): Pick<Database, 'transaction'> {
-  const toOutage = orCancelled(toServerOutage)
+  const toOutage = cancelledAsOutage(toServerOutage)
   return {
     async transaction(work) {
       const client = await rejectWithOutage(pool.connect(), toOutage)
@@ -48,13 +36,14 @@ export function pooledTransactions(pool: pg.Pool, toServerOutage: ToOutage): Pic
       } catch (error) {
         await rollBack(client)
         // A statement without an answer may still run and hold locks: the server ends it once the connection is closed.
-        client.release(error instanceof DatabaseUnavailable)
+        client.release(error instanceof DatabaseUnavailable || client.getTransactionStatus() !== 'I')
         throw error
       }
     },
   }
 }
 
+/** Rolls back, where the server does: else the connection is in a transaction still. */
 async function rollBack(client: pg.PoolClient): Promise<void> {
   await sendStatement(client, rollback, []).catch(() => undefined)
 }
