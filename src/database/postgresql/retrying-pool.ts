@@ -1,5 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import pg from 'pg'
+import { Canceller, untilCancelled } from '../cancellation.ts'
+import { DatabaseUnavailable } from '../errors.ts'
 
 /** SQLSTATE "too many connections": the limit of the server (`max_connections`), the role or the database. */
 const tooManyConnections = '53300'
@@ -38,6 +40,7 @@ export class RetryingPool extends pg.Pool {
   #isBorrowing = false
   /** Connections that the server has given: `totalCount` also counts those that are being opened, and may be refused. */
   readonly #open = new Set<pg.PoolClient>()
+  readonly #destroyed = new Canceller()
 
   constructor(options: RetryingPoolOptions) {
     super(options)
@@ -57,13 +60,32 @@ export class RetryingPool extends pg.Pool {
   override connect(): Promise<pg.PoolClient>
   override connect(callback: Callback): void
   override connect(callback?: Callback): Promise<pg.PoolClient> | undefined {
-    const connected = this.#connected()
+    const connected = this.#unlessDestroyed(this.#connected())
     if (callback === undefined) return connected
     connected.then(
       (client) => callback(undefined, client, (error?: Error | boolean) => client.release(error)),
       (error: unknown) => callback(error as Error, undefined, () => undefined),
     )
     return undefined
+  }
+
+  /** Closes the connections, and fails the requests that wait for one, which a pool that ends would leave waiting. */
+  destroy(): void {
+    this.#destroyed.abort()
+    for (const client of this.#open) client.connection.stream.destroy()
+  }
+
+  async #unlessDestroyed(connected: Promise<pg.PoolClient>): Promise<pg.PoolClient> {
+    try {
+      return await untilCancelled(connected, this.#destroyed)
+    } catch (error) {
+      if (!this.#destroyed.aborted) throw error
+      connected.then(
+        (client) => client.release(true),
+        () => undefined,
+      )
+      throw new DatabaseUnavailable(error)
+    }
   }
 
   async #connected(): Promise<pg.PoolClient> {

@@ -1,5 +1,4 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import type pg from 'pg'
 import type { Database } from '../../database.ts'
 import { eachPool, openReadPools, poolsOf, readsOn, type Warn } from '../read-pools.ts'
 import type { Replica } from './replica.ts'
@@ -10,7 +9,7 @@ export interface ReadServer extends Pick<Database, 'read' | 'snapshot'> {
   readonly replica: Replica
   /** Closes the connections when the reads that run have ended. */
   end(): Promise<void>
-  /** Closes the connections, and fails the reads that run on them. */
+  /** Closes the connections, and fails the reads that run on them or wait for one. */
   destroy(): Promise<void>
 }
 
@@ -20,20 +19,15 @@ export interface ReadServer extends Pick<Database, 'read' | 'snapshot'> {
  */
 export function openReadServer(replica: Replica, connections: number, warn: Warn): ReadServer {
   const pools = openReadPools(poolsOf(replica.url, connections, warn), connections)
-  const each = eachPool(pools)
-  const open = new Set<pg.PoolClient>()
-  for (const pool of each) {
-    pool.on('connect', (client) => void open.add(client))
-    pool.on('remove', (client) => void open.delete(client))
-  }
   let ended: Promise<void> | null = null
-  const end = (): Promise<void> => (ended ??= Promise.all(each.map((pool) => pool.end())).then(() => undefined))
+  const end = (): Promise<void> =>
+    (ended ??= Promise.all(eachPool(pools).map((pool) => pool.end())).then(() => undefined))
   return {
     replica,
     ...readsOn(pools),
     end,
     destroy() {
-      for (const client of open) client.connection.stream.destroy()
+      for (const pool of pools.lenders) pool.destroy()
       return end()
     },
   }

@@ -109,12 +109,12 @@ export class ReplicaMonitor {
   /**
    * Waits for another server than one that has failed, or for the same one once it is chosen again.
    * @param failed null where there was none
-   * @returns null where the same one is kept, or none is found in time
+   * @returns null where the same one is kept, none is found in time, or it is stopped
    */
   async after(failed: ReadServer | null): Promise<ReadServer | null> {
     const until = performance.now() + replicaTiming.waitMilliseconds
     // A round that runs already may have asked before the failure.
-    for (let rounds = 0; performance.now() < until; rounds++) {
+    for (let rounds = 0; performance.now() < until && !this.#rounds.isStopped; rounds++) {
       const server = this.#server
       if (server !== null && server !== failed) return server
       const isOver = server === null && performance.now() > this.#leftAt + replicaTiming.waitMilliseconds

@@ -1,9 +1,11 @@
+import { setTimeout as wait } from 'node:timers/promises'
 import type { Database, ReadServerState, VersionedReader } from '../../database.ts'
 import { withQuery } from '../../with-query.ts'
 import { DatabaseRefused, DatabaseUnavailable, RecoveryConflict } from '../../errors.ts'
 import type { Warn } from '../read-pools.ts'
 import { ReplicaMonitor } from './replica-monitor.ts'
 import type { ReadServer } from './read-server.ts'
+import { replicaTiming } from './timing.ts'
 
 /** Replicas to read from. */
 export interface ReplicaChoice {
@@ -111,7 +113,10 @@ function noting(reader: VersionedReader, onError: (error: unknown) => void): Ver
 
 async function firstServer(monitor: ReplicaMonitor): Promise<void> {
   const until = performance.now() + startMilliseconds
-  while (monitor.server === null && performance.now() < until) await monitor.after(null)
+  while (monitor.server === null && performance.now() < until) {
+    // Where none was found for a while, nothing is waited for.
+    if ((await monitor.after(null)) === null) await wait(replicaTiming.searchMilliseconds)
+  }
 }
 
 /** Returns why nothing can be read, for clients: names no server. */

@@ -34,6 +34,10 @@ export class Rounds {
     this.#endPause()
   }
 
+  get isStopped(): boolean {
+    return this.#isStopped
+  }
+
   /** Resolves when the round that runs, or the next one, has ended. */
   next(): Promise<void> {
     if (this.#isStopped) return Promise.resolve()
