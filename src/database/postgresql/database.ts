@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises'
 import { PrismaPg } from '@prisma/adapter-pg'
 import type { SqlMigrationAwareDriverAdapterFactory } from '@prisma/driver-adapter-utils'
 import pg from 'pg'
@@ -6,7 +7,7 @@ import { type Cancellation, throwIfCancelled, untilCancelled } from '../cancella
 import { listenOnPostgreSql } from './listen.ts'
 import type { Database } from '../database.ts'
 import { PrismaClient } from '../prisma/generated/client/client.ts'
-import { DatabaseRefused, DatabaseUnreachable } from '../errors.ts'
+import { DatabaseRefused, DatabaseUnavailable, DatabaseUnreachable } from '../errors.ts'
 import { readAddress } from './server-address.ts'
 import {
   adapterWithOutages,
@@ -15,7 +16,7 @@ import {
   rejectWithOutage,
   type ToOutage,
 } from '../driver-errors.ts'
-import { eachPool, openReadPools, poolsOf, readsOn, type Warn } from './read-pools.ts'
+import { eachPool, keepAlive, openReadPools, poolsOf, readsOn, type Warn } from './read-pools.ts'
 import { pooledTransactions } from './transactions.ts'
 import { writeOptions } from './writer.ts'
 import { lockSession, migrationLock, startLock } from './session-lock.ts'
@@ -24,6 +25,10 @@ import { migrationWaitSeconds } from '../../limits.ts'
 /** Connections besides those for reads: an ingest writes on one, and reads its start position on another. */
 const writeConnections = 2
 const rareConnections = 1
+/** Timeout of the connection for the lock of a start. */
+const lockConnectMilliseconds = 30_000
+/** Time that a server has to end a connection. */
+const endMilliseconds = 1_000
 
 /**
  * Opens a PostgreSQL server, version 14 or newer.
@@ -86,7 +91,14 @@ async function withOwnAdapter<Result>(
   warn: Warn,
   work: (adapter: SqlMigrationAwareDriverAdapterFactory) => Promise<Result>,
 ): Promise<Result> {
-  const pool = new pg.Pool({ connectionString: url, max: 1, idleTimeoutMillis: 0 }).on('error', () => undefined)
+  const connected: pg.ClientBase[] = []
+  // Another connection would not have the lock of the first one.
+  const onConnect = (client: pg.ClientBase): void => {
+    if (connected.push(client) > 1)
+      throw new DatabaseUnavailable(undefined, 'The connection of the migrations was lost.')
+  }
+  const options = { connectionString: url, max: 1, idleTimeoutMillis: 0, ...keepAlive, onConnect }
+  const pool = new pg.Pool(options).on('error', () => undefined)
   const met: unknown[] = []
   const noted: ToOutage = (error) => {
     const found = toOutage(error)
@@ -100,7 +112,7 @@ async function withOwnAdapter<Result>(
   } catch (error) {
     throw met[0] ?? error
   } finally {
-    await pool.end()
+    await closed(pool.end(), connected)
   }
 }
 
@@ -116,7 +128,8 @@ async function withStartLock<Result>(
   signal: Cancellation | undefined,
 ): Promise<Result> {
   throwIfCancelled(signal)
-  const client = new pg.Client({ connectionString: url })
+  const options = { connectionString: url, ...keepAlive, connectionTimeoutMillis: lockConnectMilliseconds }
+  const client = new pg.Client(options)
   client.on('error', () => undefined)
   await client.connect().catch((error: unknown) => Promise.reject(unreachable(url, error)))
   const run = (sql: string): Promise<unknown> => rejectWithOutage(client.query(sql), toOutage)
@@ -125,8 +138,14 @@ async function withStartLock<Result>(
     await untilCancelled(lockSession(run, startLock, migrationWaitSeconds, onWait), signal)
     return await work()
   } finally {
-    await client.end()
+    await closed(client.end(), [client])
   }
+}
+
+/** Waits for the end of connections, and closes those that a silent server keeps open. */
+async function closed(ending: Promise<void>, clients: readonly pg.ClientBase[]): Promise<void> {
+  await Promise.race([ending.catch(() => undefined), wait(endMilliseconds, undefined, { ref: false })])
+  for (const client of clients) (client as unknown as Pick<pg.Client, 'connection'>).connection.stream.destroy()
 }
 
 function waitWarning(warn: Warn, what: string): (holder: string) => void {

@@ -18,6 +18,9 @@ const readTimeoutMilliseconds = 60_000
 /** Limit for a snapshot that is idle in its transaction: responses are computed between its reads in far less time. */
 const idleTimeoutMilliseconds = 10_000
 
+/** Probes of an idle connection, by which a process learns that its server has vanished. */
+export const keepAlive = { keepAlive: true, keepAliveInitialDelayMillis: 10_000 }
+
 /** Receives a warning for the operator. */
 export type Warn = (message: string) => void
 
@@ -32,7 +35,7 @@ export type MakePool = (options: Partial<RetryingPoolOptions> & { readonly max: 
 export function poolsOf(url: string, connections: number, warn: Warn): MakePool {
   const onFull = warnOnce(url, connections, warn)
   return (options) => {
-    const common = { connectionString: url, keepAlive: true, connectionTimeoutMillis: connectMilliseconds, onFull }
+    const common = { connectionString: url, ...keepAlive, connectionTimeoutMillis: connectMilliseconds, onFull }
     const made = new RetryingPool({ ...common, ...options })
     // Without error listeners a broken connection would end the process. Its query fails, and the pool connects again.
     made.on('connect', (client) => void client.on('error', () => undefined))

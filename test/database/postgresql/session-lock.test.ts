@@ -4,6 +4,7 @@ import { lockSession, migrationLock, startLock } from '../../../src/database/pos
 import { openPostgreSql } from '../../../src/database/postgresql/database.ts'
 import { DatabaseRefused, ReadCancelled } from '../../../src/database/errors.ts'
 import { createOnServer, postgresUrl } from '../../support/database.ts'
+import { proxyTo } from '../../support/proxy.ts'
 
 const { key } = migrationLock
 let clients: pg.Client[] = []
@@ -78,5 +79,37 @@ describe.runIf(postgresUrl !== undefined)('the lock of the session that migrates
     const work = (): Promise<never> => Promise.reject(new Error('was begun'))
     await expect(database.exclusively(work, stopping.signal)).rejects.toBeInstanceOf(ReadCancelled)
     await database.close()
+  })
+
+  test('of a start is given up where the server has fallen silent', async () => {
+    const proxy = await proxyTo(await createOnServer(postgresUrl ?? ''))
+    const database = await openPostgreSql(proxy.url, 2)
+    await database.exclusively(() => Promise.resolve(proxy.stall()))
+    await proxy.open()
+    await database.close()
+    await proxy.close()
+  })
+
+  test('is not lost without an error: migrations run on its connection alone', async () => {
+    const url = await createOnServer(postgresUrl ?? '')
+    const proxy = await proxyTo(url)
+    const database = await openPostgreSql(proxy.url, 2)
+    const outcomes: PromiseSettledResult<void>[] = []
+    const migrating = database.withEngineAdapter(async (adapter) => {
+      const connection = await adapter.connect()
+      proxy.cut()
+      // The first one may find out that the connection was cut.
+      for (const name of ['first', 'second']) {
+        outcomes.push(...(await Promise.allSettled([connection.executeScript(`create table ${name} ()`)])))
+      }
+      await connection.dispose()
+    })
+    await migrating
+    expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected'])
+    expect(outcomes[1]).toMatchObject({ reason: { message: 'The connection of the migrations was lost.' } })
+    const client = await connect(url)
+    expect((await client.query(`select to_regclass('second')::text as second`)).rows).toEqual([{ second: null }])
+    await database.close()
+    await proxy.close()
   })
 })
