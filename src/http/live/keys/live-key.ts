@@ -1,8 +1,8 @@
 import type { LiveLimits } from '../../../limits/live.ts'
-import type { EncodedResponse } from '../../cache/encoded-response.ts'
 import type { FanOut } from '../delivery/fan-out.ts'
 import type { LiveConnection } from '../delivery/live-connection.ts'
 import { dataIn } from '../delivery/server-sent-events.ts'
+import { EvaluationPace } from './evaluation-pace.ts'
 import { laterVersion, type LiveSource, type TimedEvaluation } from './live-source.ts'
 import { Subscription } from './subscription.ts'
 
@@ -29,13 +29,13 @@ interface Pushed {
   readonly frame: Buffer
 }
 
-/** Delay before the next evaluation after a failed one, in milliseconds. */
+/** Minimum delay before the next evaluation after a failed one, in milliseconds. */
 const retryMilliseconds = 1_000
 
 /**
  * A response that streams follow. When its data changes it is made again, once for all of them; if its bytes differ
  * from those before, one buffer is written to all. Two such pushes are a minimum time apart: of several changes in it
- * the newest counts.
+ * the newest counts. After each evaluation the next one waits some times as long as it took, whatever its result.
  */
 export class LiveKey {
   /** Cache tags of the data that the response was made from; null if any commit may change it. */
@@ -55,9 +55,7 @@ export class LiveKey {
   #isUncertain = false
   /** Whether a response is being made, or written to the streams: the next one waits until all have this one. */
   #isRunning = false
-  #timer: NodeJS.Timeout | undefined
-  /** The earliest time of the next evaluation, in milliseconds of the monotonic clock. */
-  #nextAt = 0
+  readonly #pace: EvaluationPace
 
   constructor(
     readonly source: LiveSource,
@@ -65,6 +63,7 @@ export class LiveKey {
     readonly owner: string,
   ) {
     this.#host = host
+    this.#pace = new EvaluationPace(host.limits, () => void this.#run())
   }
 
   /** Whether there is a response that is up to date. */
@@ -108,6 +107,12 @@ export class LiveKey {
     this.#schedule()
   }
 
+  /** Notes that commits are heard of again: the data may have changed. */
+  regainTouch(): void {
+    this.#pace.shortenTo(retryMilliseconds)
+    this.change()
+  }
+
   /** Notes that commits are not heard of, and tells the streams. */
   loseTouch(): void {
     this.#isUncertain = true
@@ -128,18 +133,11 @@ export class LiveKey {
   }
 
   #schedule(): void {
-    if (this.#isRunning || this.#timer !== undefined || this.isUnused) return
-    const milliseconds = this.#nextAt - performance.now()
-    if (milliseconds <= 0) return void this.#run()
-    this.#timer = setTimeout(() => {
-      this.#timer = undefined
-      void this.#run()
-    }, milliseconds)
+    if (!this.#isRunning && !this.isUnused) this.#pace.schedule()
   }
 
   #end(): void {
-    clearTimeout(this.#timer)
-    this.#timer = undefined
+    this.#pace.cancel()
     this.#keep(null)
   }
 
@@ -158,9 +156,9 @@ export class LiveKey {
       if (this.#isDirty) this.#schedule()
     }
     if (this.isUnused) return end()
-    if (evaluation === null || status === 503) this.#fail()
+    if (evaluation === null || status === 503) this.#fail(evaluation?.milliseconds ?? 0)
     else if (status === 200) return this.#take(evaluation, end)
-    else this.#refuse(evaluation.response)
+    else this.#refuse(evaluation)
     end()
   }
 
@@ -168,11 +166,9 @@ export class LiveKey {
     const { etagDigest: digest, bytes: body } = response
     const isSame = this.#pushed !== null && digest !== null && this.#pushed.digest === digest
     const { isListening } = this.#host
-    if (!isSame || (this.#isUncertain && isListening)) {
-      this.#revision++
-      const { pushMilliseconds, pushFactor } = this.#host.limits
-      this.#nextAt = performance.now() + Math.max(pushMilliseconds, pushFactor * milliseconds)
-    }
+    const isPush = !isSame || (this.#isUncertain && isListening)
+    if (isPush) this.#revision++
+    this.#pace.rest(isPush ? this.#host.limits.pushMilliseconds : 0, milliseconds)
     if (isListening) this.#isUncertain = false
     this.#keep(this.#framed(digest, body, version))
     const behind = this.#receivers().filter(({ written }) => written !== this.#revision)
@@ -185,16 +181,16 @@ export class LiveKey {
     return this.#isDirty ? all.filter(({ joinedAt }) => joinedAt < this.#evaluations) : all
   }
 
-  #fail(): void {
+  #fail(milliseconds: number): void {
     this.loseTouch()
     this.#isDirty = true
-    this.#nextAt = performance.now() + retryMilliseconds
+    this.#pace.rest(retryMilliseconds, milliseconds)
   }
 
-  #refuse(response: EncodedResponse): void {
+  #refuse({ response, milliseconds }: TimedEvaluation): void {
     const { frame, isEnd } = this.source.refusal(response)
     this.#keep(null)
-    this.#nextAt = performance.now() + retryMilliseconds
+    this.#pace.rest(retryMilliseconds, milliseconds)
     this.#host.fanOut(this.#receivers(), ({ connection }) => {
       if (isEnd) connection.end(frame)
       else if (!connection.isFull) connection.write(frame)

@@ -152,9 +152,11 @@ export class LiveKeys implements LiveKeyHost {
   }
 
   listening(isListening: boolean): void {
-    if (isListening) return this.#changeAll()
     this.#history.forget()
-    for (const key of this.#keys.values()) key.loseTouch()
+    for (const key of this.#keys.values()) {
+      if (isListening) key.regainTouch()
+      else key.loseTouch()
+    }
   }
 
   #changeAll(): void {
