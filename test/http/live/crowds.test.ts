@@ -2,13 +2,11 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { afterEach, beforeAll, expect, test, vi } from 'vitest'
 import type { AppOptions } from '../../../src/http/app.ts'
 import { createFanOut } from '../../../src/http/live/delivery/fan-out.ts'
-import { EvaluationQueue, EvaluationRefused } from '../../../src/http/live/keys/evaluation-queue.ts'
 import { StreamedResponse } from '../../../src/http/live/delivery/streamed-response.ts'
 import { openAt } from '../../../src/http/live/keys/opening.ts'
 import { createMetrics } from '../../../src/http/ops/metrics.ts'
 import { fromFetch } from '../../../src/http/server/fetch-adapter.ts'
 import { defaultHttpLimits } from '../../../src/limits.ts'
-import { liveLimits } from '../../../src/limits/live.ts'
 import { emptyDatabase, readingBy, type TestDatabase } from '../../support/database.ts'
 import { type LiveClient, liveGateway, type LiveGateway, openStream } from '../../support/live.ts'
 import { parseMetrics } from '../../support/prometheus.ts'
@@ -194,46 +192,6 @@ async function currentVersion(): Promise<string> {
   )
   return newest?.version ?? ''
 }
-
-test('evaluations begin in several iterations of the event loop, in which other work has its turn', async () => {
-  const queue = new EvaluationQueue(liveLimits)
-  const busy = (): Promise<void> => {
-    for (const until = performance.now() + 1; performance.now() < until;);
-    return Promise.resolve()
-  }
-  let iterations = 0
-  const counting = setInterval(() => iterations++, 0)
-  await Promise.all(Array.from({ length: 200 }, () => queue.forKey(busy)))
-  clearInterval(counting)
-  expect(iterations).toBeGreaterThan(10)
-})
-
-test('evaluations of streams that begin take turns by sender, and those that nobody waits for are left out', async () => {
-  const queue = new EvaluationQueue({ ...liveLimits, evaluations: 1, openings: 10 })
-  const order: string[] = []
-  const open = (sender: string, isWanted = true): Promise<void> =>
-    queue.forOpening(
-      sender,
-      () => isWanted,
-      async () => {
-        await wait(1)
-        order.push(sender)
-      },
-    )
-  const crowd = Array.from({ length: 1 + 5 }, () => open('crowd'))
-  const gone = expect(open('gone', false)).rejects.toThrow(EvaluationRefused)
-  await Promise.all([...crowd, open('one'), gone])
-  expect(order.indexOf('one')).toBeLessThanOrEqual(2)
-  expect(order).toHaveLength(7)
-  const many = Array.from({ length: 12 }, () =>
-    open('crowd').then(
-      () => true,
-      () => false,
-    ),
-  )
-  // One runs, and five wait: half of those that may.
-  expect((await Promise.all(many)).filter((isMade) => isMade)).toHaveLength(1 + 5)
-})
 
 test('a fan-out whose deliveries take long leaves the rest to later iterations', async () => {
   const fanOut = createFanOut(500, 5)

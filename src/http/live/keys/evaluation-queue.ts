@@ -1,11 +1,12 @@
+import { FairQueue } from '../../../graphql/execution/admission/fair-queue.ts'
 import type { LiveLimits } from '../../../limits/live.ts'
+import { networkOf } from '../../sender.ts'
+import { Budget } from '../../server/capacity/budget.ts'
 
-/** Makes a response; called once, when its turn has come. */
-type Work = () => Promise<unknown>
-
-/** The work of a stream that begins. */
-interface Opening {
-  readonly work: Work
+/** An evaluation that waits for its turn. */
+interface Waiting {
+  /** Makes the response; called once, when its turn has come. */
+  readonly work: () => Promise<unknown>
   readonly isWanted: () => boolean
   readonly giveUp: (error: Error) => void
 }
@@ -18,13 +19,15 @@ export class EvaluationRefused extends Error {
 /**
  * Runs the evaluations of a process, few at once, and none of them begins late in an iteration of the event loop: those
  * that the response cache answers would otherwise block it, one after the other. Keys that streams follow and streams that
- * begin take turns, and so do the senders of the latter.
+ * begin take turns, and so do the senders among each of both; those of one network are one. An evaluation that nobody waits
+ * for is not made.
  */
 export class EvaluationQueue {
   readonly #limits: LiveLimits
-  readonly #keys: Work[] = []
-  readonly #openings = new Map<string, Opening[]>()
-  #waitingOpenings = 0
+  readonly #keys = new FairQueue<Waiting>()
+  readonly #openings = new FairQueue<Waiting>()
+  /** Openings that wait. */
+  readonly #room: Budget
   #running = 0
   #isTurnOfKeys = true
   /** When this iteration of the event loop began to evaluate, in milliseconds; null before. */
@@ -32,21 +35,22 @@ export class EvaluationQueue {
 
   constructor(limits: LiveLimits) {
     this.#limits = limits
+    this.#room = new Budget(limits.openings)
   }
 
   /** Returns whether so many evaluations more of a sender's streams may wait: half of what the others leave in all. */
   hasRoom(sender: string, openings: number): boolean {
-    const ofSender = this.#openings.get(sender)?.length ?? 0
-    const left = this.#limits.openings - (this.#waitingOpenings - ofSender)
-    return ofSender + openings <= Math.ceil(left / 2)
+    return this.#room.hasRoom(sender, openings)
   }
 
-  /** Runs an evaluation for a key that streams follow. */
-  forKey<Result>(work: () => Promise<Result>): Promise<Result> {
-    return new Promise((resolve, reject) => {
-      this.#keys.push(() => work().then(resolve, reject))
-      this.#start()
-    })
+  /**
+   * Runs an evaluation for a key that streams follow.
+   * @param owner sender that followed it first
+   * @param isWanted returns whether any stream still follows it
+   * @throws {EvaluationRefused}
+   */
+  forKey<Result>(owner: string, isWanted: () => boolean, work: () => Promise<Result>): Promise<Result> {
+    return this.#wait(this.#keys, owner, isWanted, work)
   }
 
   /**
@@ -54,25 +58,41 @@ export class EvaluationQueue {
    * @param isWanted returns whether its client is still there
    * @throws {EvaluationRefused}
    */
-  forOpening<Result>(sender: string, isWanted: () => boolean, work: () => Promise<Result>): Promise<Result> {
-    if (!this.hasRoom(sender, 1)) {
-      return Promise.reject(new EvaluationRefused('Too many streams begin.'))
-    }
+  async forOpening<Result>(sender: string, isWanted: () => boolean, work: () => Promise<Result>): Promise<Result> {
+    if (!this.#room.take(sender, 1)) throw new EvaluationRefused('Too many streams begin.')
+    const giveBack = (): void => this.#room.giveBack(sender, 1)
+    return this.#wait(this.#openings, sender, isWanted, work, giveBack)
+  }
+
+  #wait<Result>(
+    queue: FairQueue<Waiting>,
+    sender: string,
+    isWanted: () => boolean,
+    work: () => Promise<Result>,
+    onTurn = (): void => undefined,
+  ): Promise<Result> {
     return new Promise((resolve, reject) => {
-      const ofSender = this.#openings.get(sender) ?? []
-      ofSender.push({ work: () => work().then(resolve, reject), isWanted, giveUp: reject })
-      this.#openings.set(sender, ofSender)
-      this.#waitingOpenings++
+      queue.add(networkOf(sender) ?? sender, {
+        isWanted,
+        work: () => {
+          onTurn()
+          return work().then(resolve, reject)
+        },
+        giveUp: (error) => {
+          onTurn()
+          reject(error)
+        },
+      })
       this.#start()
     })
   }
 
   #start(): void {
     while (this.#running < this.#limits.evaluations && this.#hasTime()) {
-      const work = this.#next()
-      if (work === undefined) return
+      const next = this.#next()
+      if (next === undefined) return
       this.#running++
-      void work().finally(() => {
+      void next.work().finally(() => {
         this.#running--
         this.#start()
       })
@@ -82,7 +102,7 @@ export class EvaluationQueue {
   /** Returns whether this iteration of the event loop may begin another evaluation; the next one goes on. */
   #hasTime(): boolean {
     if (this.#begunAt !== null) return performance.now() - this.#begunAt < this.#limits.evaluationMilliseconds
-    if (this.#keys.length + this.#waitingOpenings === 0) return false
+    if (this.#keys.size + this.#openings.size === 0) return false
     this.#begunAt = performance.now()
     setImmediate(() => {
       this.#begunAt = null
@@ -91,23 +111,18 @@ export class EvaluationQueue {
     return true
   }
 
-  #next(): Work | undefined {
+  #next(): Waiting | undefined {
     this.#isTurnOfKeys = !this.#isTurnOfKeys
-    if (this.#isTurnOfKeys) return this.#keys.shift() ?? this.#nextOpening()
-    return this.#nextOpening() ?? this.#keys.shift()
+    const [first, second] = this.#isTurnOfKeys ? [this.#keys, this.#openings] : [this.#openings, this.#keys]
+    return nextWanted(first) ?? nextWanted(second)
   }
+}
 
-  #nextOpening(): Work | undefined {
-    for (const [sender, ofSender] of this.#openings) {
-      const opening = ofSender.shift()
-      // The sender is the last in turn now.
-      this.#openings.delete(sender)
-      if (ofSender.length > 0) this.#openings.set(sender, ofSender)
-      if (opening === undefined) continue
-      this.#waitingOpenings--
-      if (opening.isWanted()) return opening.work
-      opening.giveUp(new EvaluationRefused('The client has left.'))
-    }
-    return undefined
+/** Takes the next evaluation of a queue that somebody waits for. */
+function nextWanted(queue: FairQueue<Waiting>): Waiting | undefined {
+  for (let next = queue.take(); next !== undefined; next = queue.take()) {
+    if (next.isWanted()) return next
+    next.giveUp(new EvaluationRefused('The client has left.'))
   }
+  return undefined
 }

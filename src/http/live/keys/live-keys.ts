@@ -95,7 +95,8 @@ export class LiveKeys implements LiveKeyHost {
 
   async evaluate(key: LiveKey): Promise<TimedEvaluation> {
     let begunAt = 0
-    const evaluation = await this.#queue.forKey(async () => {
+    const isWanted = (): boolean => !key.isUnused
+    const evaluation = await this.#queue.forKey(key.owner, isWanted, async () => {
       this.#onEvaluation()
       begunAt = this.#history.count
       key.begin()

@@ -1,0 +1,103 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { describe, expect, test } from 'vitest'
+import { EvaluationQueue, EvaluationRefused } from '../../../src/http/live/keys/evaluation-queue.ts'
+import { senderOfAddress } from '../../../src/http/sender.ts'
+import { liveLimits } from '../../../src/limits/live.ts'
+import { LiveValue } from '../../support/live-value.ts'
+
+test('evaluations begin in several iterations of the event loop, in which other work has its turn', async () => {
+  const queue = new EvaluationQueue(liveLimits)
+  const busy = (): Promise<void> => {
+    for (const until = performance.now() + 1; performance.now() < until;);
+    return Promise.resolve()
+  }
+  let iterations = 0
+  const counting = setInterval(() => iterations++, 0)
+  await Promise.all(Array.from({ length: 200 }, () => queue.forKey('one', () => true, busy)))
+  clearInterval(counting)
+  expect(iterations).toBeGreaterThan(10)
+})
+
+describe.each(['forKey', 'forOpening'] as const)('evaluations %s', (of) => {
+  test('take turns by sender, and those that nobody waits for are left out', async () => {
+    const queue = new EvaluationQueue({ ...liveLimits, evaluations: 1 })
+    const order: string[] = []
+    const ask = (sender: string, isWanted = true): Promise<void> =>
+      queue[of](
+        sender,
+        () => isWanted,
+        async () => {
+          await wait(1)
+          order.push(sender)
+        },
+      )
+    const crowd = Array.from({ length: 1 + 5 }, () => ask('crowd'))
+    const gone = expect(ask('gone', false)).rejects.toThrow(EvaluationRefused)
+    await Promise.all([...crowd, ask('one'), gone])
+    expect(order.indexOf('one')).toBeLessThanOrEqual(2)
+    expect(order).toHaveLength(7)
+  })
+
+  test('of one network of IPv6 have one turn', async () => {
+    const queue = new EvaluationQueue({ ...liveLimits, evaluations: 1 })
+    const order: string[] = []
+    const ask = (address: string): Promise<void> =>
+      queue[of](
+        senderOfAddress(address),
+        () => true,
+        async () => {
+          await wait(1)
+          order.push(address)
+        },
+      )
+    await Promise.all([...Array.from({ length: 6 }, (_, at) => ask(`2001:db8:1:${at}::1`)), ask('10.0.0.1')])
+    expect(order.indexOf('10.0.0.1')).toBeLessThanOrEqual(2)
+  })
+})
+
+/** Returns how many of so many streams that begin are not refused. */
+async function begun(queue: EvaluationQueue, senders: readonly string[]): Promise<number> {
+  const openings = senders.map((sender) =>
+    queue
+      .forOpening(
+        sender,
+        () => true,
+        () => wait(1),
+      )
+      .then(
+        () => 1,
+        () => 0,
+      ),
+  )
+  return (await Promise.all<number>(openings)).reduce((sum, one) => sum + one)
+}
+
+test.each([
+  ['sender', Array.from({ length: 12 }, () => 'crowd')],
+  ['network of IPv6', Array.from({ length: 12 }, (_, at) => senderOfAddress(`2001:db8:1:${at}::1`))],
+])('of the streams that may wait to begin, those of one %s are half', async (_, senders) => {
+  const queue = new EvaluationQueue({ ...liveLimits, evaluations: 1, openings: 10 })
+  // One runs, and five wait.
+  expect(await begun(queue, senders)).toBe(1 + 5)
+})
+
+test('a key whose streams have closed before its turn is not evaluated', async () => {
+  const value = new LiveValue({ evaluations: 1 })
+  let open = (): void => undefined
+  const opened = new Promise<void>((resolve) => (open = resolve))
+  const other = value.keys.open(
+    'other',
+    () => true,
+    () => opened,
+  )
+  value.join().close()
+  open()
+  await other
+  await value.keys.open(
+    'other',
+    () => true,
+    () => Promise.resolve(),
+  )
+  await wait(10)
+  expect(value.pending).toHaveLength(0)
+})
