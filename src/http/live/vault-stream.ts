@@ -62,8 +62,9 @@ export function vaultStream(options: VaultStreamOptions): Handler {
     if (!keys.canOpen(sender, vaults.length)) return overloaded()
     // All spellings of an address share one key.
     const paths = new Set(vaults.map((vault) => pathOf(canonicalAddress(vault))))
-    const opening = [...paths].map((path) => refusalOf(path, sender, isWanted))
-    const [resumption, refusals] = await Promise.all([resumptions.begin(exchange), Promise.all(opening)])
+    const resumption = await resumptions.begin(exchange)
+    // Not before: the server that is read from may have had the vault only with the version that was waited for.
+    const refusals = await Promise.all([...paths].map((path) => refusalOf(path, sender, isWanted)))
     // A vault that is not there may be among what comes late.
     const isComing = (status: number): boolean => resumption === 'late' && status === 404
     const refused = refusals.find((refusal) => refusal !== null && !isComing(refusal.status)) ?? null

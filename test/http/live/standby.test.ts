@@ -5,7 +5,7 @@ import { DatabaseUnavailable } from '../../../src/database/errors.ts'
 import { DataVersions } from '../../../src/http/cache/data-versions.ts'
 import { createLedgerLog, type LedgerPosition } from '../../../src/graphql/ledger-log.ts'
 import { versionLimits } from '../../../src/limits.ts'
-import { emptyDatabase, type TestDatabase } from '../../support/database.ts'
+import { emptyDatabase, readingBy, type TestDatabase } from '../../support/database.ts'
 import { type LiveClient, liveGateway, type LiveGateway, openStream } from '../../support/live.ts'
 import { addressOf, apply, deposit, event, midnight, opened, strategy } from '../../support/world.ts'
 
@@ -23,19 +23,27 @@ let now: number
 let reads: number
 /** Lookups of old versions that succeed. */
 let lookups: number
+/** Whether the standby does not show any vault yet. */
+let isHidden: boolean
 
 beforeEach(async () => {
   database = await emptyDatabase()
   now = midnight
   reads = 0
   lookups = Infinity
+  isHidden = false
   await apply(database, [strategy('calm'), opened(vault, 'calm', ++now), deposit(vault, ++now, '100')])
   const log = createLedgerLog(database)
   reached = await log.end()
   data = new DataVersions()
   data.listening(true)
   data.committed(versionOf(reached))
-  standby = await liveGateway(database, {
+  const lagging = readingBy(database, (statement, values, signal, reader) => {
+    const text = JSON.stringify(values)
+    const shown = JSON.parse(isHidden ? text.replaceAll(vault, addressOf(2)) : text) as unknown[]
+    return reader.read(statement, shown, signal)
+  })
+  standby = await liveGateway(lagging, {
     data,
     versionAt: (seq) =>
       lookups-- > 0 ? readVersionAt(database, seq) : Promise.reject(new DatabaseUnavailable('too many ask')),
@@ -264,6 +272,21 @@ describe('snapshots after a version that a standby has not reached yet', () => {
     replay(old)
     await client.until('snapshot', 1)
     expect(eventsOf(client)).toEqual(['stale', 'snapshot'])
+    client.close()
+  })
+
+  test('are of a vault that came with that version', async () => {
+    const before = reached
+    const position = await commit()
+    isHidden = true
+    const opening = follow(`/live/vaults?vault=${vault}`, { 'last-event-id': position.version ?? '' })
+    await wait(300)
+    isHidden = false
+    replay(position)
+    const client = await opening
+    expect([client.status, position.seq]).toEqual([200, before.seq + 1])
+    const [snapshot] = await client.until('snapshot', 1)
+    expect(snapshot?.id).toBe(position.version)
     client.close()
   })
 
