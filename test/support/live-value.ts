@@ -82,7 +82,7 @@ export class LiveValue {
   }
 
   /** Opens a stream. */
-  join(onFrame = nothing): ValueStream {
+  join(onFrame: (frame: string) => void = nothing): ValueStream {
     const frames: string[] = []
     let drained: (() => void)[] = []
     let closed = nothing
@@ -90,7 +90,7 @@ export class LiveValue {
       ...{ unsentBytes: 0, awaitsDrain: false, end: nothing, destroy: nothing },
       write: (bytes: Buffer) => {
         frames.push(bytes.toString())
-        onFrame()
+        onFrame(bytes.toString())
       },
       onDrain: (callback: () => void) => void drained.push(callback),
       onClose: (callback: () => void) => void (closed = callback),

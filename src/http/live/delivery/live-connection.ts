@@ -27,7 +27,7 @@ export class LiveConnection implements SlowStream {
   /** When the stream ends, in milliseconds of the monotonic clock. */
   readonly #endsAt: number
   #stalledAt: number | null = null
-  /** When the last frame was written; null before. */
+  /** When the end was written first; null before. */
   #endedAt: number | null = null
   #reason: CloseReason = 'end'
   /** Callbacks of its end: one of the socket's listeners for all, because a stream may follow many vaults. */
@@ -108,7 +108,7 @@ export class LiveConnection implements SlowStream {
   /** Ends the stream after a last frame. */
   end(last: Buffer, reason: CloseReason = 'end'): void {
     this.#reason = reason
-    this.#endedAt = performance.now()
+    this.#endedAt ??= performance.now()
     this.#send(last)
     this.#sink.end()
   }

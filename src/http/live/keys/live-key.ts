@@ -1,9 +1,9 @@
 import type { LiveLimits } from '../../../limits/live.ts'
 import type { FanOut } from '../delivery/fan-out.ts'
 import type { LiveConnection } from '../delivery/live-connection.ts'
-import { dataIn } from '../delivery/server-sent-events.ts'
 import { EvaluationPace } from './evaluation-pace.ts'
 import { laterVersion, type LiveSource, type TimedEvaluation } from './live-source.ts'
+import { type PushedResponse, pushedResponse } from './pushed-response.ts'
 import { Subscription } from './subscription.ts'
 
 /** The services that all keys of a process share. */
@@ -19,14 +19,6 @@ export interface LiveKeyHost {
   readonly onDelivery: () => void
   /** Called with the change of the bytes that a key keeps, and the sender of the stream for which it was made. */
   readonly onBytes: (owner: string, bytes: number) => void
-}
-
-/** A response as it was pushed last. */
-interface Pushed {
-  readonly digest: string | null
-  readonly body: Buffer
-  readonly version: string | null
-  readonly frame: Buffer
 }
 
 /** Minimum delay before the next evaluation after a failed one, in milliseconds. */
@@ -46,7 +38,9 @@ export class LiveKey {
   #evaluations = 0
   /** Number of pushes: a subscription with a smaller one is behind. */
   #revision = 0
-  #pushed: Pushed | null = null
+  #pushed: PushedResponse | null = null
+  /** The frame that tells that there is no response any more; null if there is one. */
+  #refusal: Buffer | null = null
   /** Whether the data may have changed since the last evaluation began. */
   #isDirty = true
   /** Whether an evaluation is under way: what was pushed last may be out of date. */
@@ -68,11 +62,7 @@ export class LiveKey {
 
   /** Whether there is a response that is up to date. */
   get isServed(): boolean {
-    return this.#pushed !== null && this.#isCurrent && !this.#isUncertain
-  }
-
-  get #isCurrent(): boolean {
-    return !this.#isDirty && !this.#isEvaluating
+    return this.#pushed !== null && !this.#isDirty && !this.#isEvaluating && !this.#isUncertain
   }
 
   get isUnused(): boolean {
@@ -116,32 +106,47 @@ export class LiveKey {
   /** Notes that commits are not heard of, and tells the streams. */
   loseTouch(): void {
     this.#isUncertain = true
-    const { staleFrame } = this.source
-    this.#host.fanOut([...this.#subscriptions], ({ connection }) => connection.tellStale(staleFrame))
+    this.#host.fanOut([...this.#subscriptions], (subscription) => this.#tellStale(subscription))
   }
 
-  /** Writes the newest response to a stream that does not have it. */
+  /** Writes to a stream whose client reads again what it could not be told. */
+  resume(subscription: Subscription): void {
+    if (subscription.isBehind) this.deliver(subscription)
+    else this.#tellStale(subscription)
+  }
+
+  /** Writes the newest response to a stream that does not have it, or that there is none any more. */
   deliver(subscription: Subscription): void {
-    const { connection } = subscription
-    if (this.#pushed === null || subscription.written === this.#revision) return
-    if (!this.#subscriptions.has(subscription)) return
-    if (connection.isFull) return connection.whenDrained(subscription)
-    subscription.written = this.#revision
-    connection.isToldStale = false
-    connection.write(this.#frameNow(this.#pushed))
+    const frame = this.#pushed === null ? this.#refusal : this.#frameNow(this.#pushed)
+    if (frame === null || subscription.written === this.#revision) return
+    if (!this.#subscriptions.has(subscription) || !subscription.write(frame, this.#revision)) return
     this.#host.onDelivery()
+    this.#tellStale(subscription)
+  }
+
+  /** Tells a stream that its data may be out of date, if it may. */
+  #tellStale(subscription: Subscription): void {
+    if (this.#isUncertain && this.#subscriptions.has(subscription)) subscription.tellStale(this.source.staleFrame)
+  }
+
+  /** Whether a stream has no event yet. */
+  get #isAwaited(): boolean {
+    return [...this.#subscriptions].some(({ written, connection }) => written === 0 && !connection.isFull)
   }
 
   #schedule(): void {
-    if (!this.#isRunning && !this.isUnused) this.#pace.schedule()
+    if (this.#isRunning || this.isUnused) return
+    // Another server may be read from next, which is behind this one: only streams that have nothing yet get its data.
+    if (this.#host.isListening || this.#isAwaited) this.#pace.schedule()
   }
 
   #end(): void {
     this.#pace.cancel()
     this.#keep(null)
+    this.#refusal = null
   }
 
-  #keep(pushed: Pushed | null): void {
+  #keep(pushed: PushedResponse | null): void {
     this.#host.onBytes(this.owner, (pushed?.frame.length ?? 0) - (this.#pushed?.frame.length ?? 0))
     this.#pushed = pushed
   }
@@ -153,12 +158,12 @@ export class LiveKey {
     const status = evaluation?.response.status ?? 503
     const end = (): void => {
       this.#isRunning = false
-      if (this.#isDirty) this.#schedule()
+      if (this.#isDirty || this.#isAwaited) this.#schedule()
     }
     if (this.isUnused) return end()
-    if (evaluation === null || status === 503) this.#fail(evaluation?.milliseconds ?? 0)
-    else if (status === 200) return this.#take(evaluation, end)
-    else this.#refuse(evaluation)
+    if (evaluation !== null && status === 200) return this.#take(evaluation, end)
+    if (evaluation !== null && status !== 503) return this.#refuse(evaluation, end)
+    this.#fail(evaluation?.milliseconds ?? 0)
     end()
   }
 
@@ -170,14 +175,15 @@ export class LiveKey {
     if (isPush) this.#revision++
     this.#pace.rest(isPush ? this.#host.limits.pushMilliseconds : 0, milliseconds)
     if (isListening) this.#isUncertain = false
-    this.#keep(this.#framed(digest, body, version))
+    this.#refusal = null
+    this.#keep(pushedResponse(this.source, { digest, body, version }))
     const behind = this.#receivers().filter(({ written }) => written !== this.#revision)
     this.#host.fanOut(behind, (subscription) => this.deliver(subscription), delivered)
   }
 
   /** Returns those for whom the response is not too old: whoever came later may have seen what it does not show. */
   #receivers(): Subscription[] {
-    const all = [...this.#subscriptions]
+    const all = [...this.#subscriptions].filter(({ written }) => written === 0 || this.#host.isListening)
     return this.#isDirty ? all.filter(({ joinedAt }) => joinedAt < this.#evaluations) : all
   }
 
@@ -187,29 +193,27 @@ export class LiveKey {
     this.#pace.rest(retryMilliseconds, milliseconds)
   }
 
-  #refuse({ response, milliseconds }: TimedEvaluation): void {
+  #refuse({ response, milliseconds }: TimedEvaluation, delivered: () => void): void {
     const { frame, isEnd } = this.source.refusal(response)
+    this.#revision++
+    this.#refusal = frame
     this.#keep(null)
+    if (this.#host.isListening) this.#isUncertain = false
     this.#pace.rest(retryMilliseconds, milliseconds)
-    this.#host.fanOut(this.#receivers(), ({ connection }) => {
-      if (isEnd) connection.end(frame)
-      else if (!connection.isFull) connection.write(frame)
-    })
+    const end = (subscription: Subscription): void => {
+      subscription.written = this.#revision
+      subscription.connection.end(frame)
+    }
+    this.#host.fanOut(this.#receivers(), isEnd ? end : (subscription) => this.deliver(subscription), delivered)
   }
 
   /** Returns the frame, with the newest version at which the response is known to be the same. */
-  #frameNow({ digest, body, version, frame }: Pushed): Buffer {
+  #frameNow({ digest, body, version, frame }: PushedResponse): Buffer {
     const { versionNow } = this.#host
-    const newest = this.#isCurrent ? laterVersion(version, versionNow) : version
+    const newest = this.#isDirty || this.#isEvaluating ? version : laterVersion(version, versionNow)
     if (newest === version) return frame
-    const renewed = this.#framed(digest, body, newest)
+    const renewed = pushedResponse(this.source, { digest, body, version: newest })
     this.#keep(renewed)
     return renewed.frame
-  }
-
-  /** Makes a frame, which also holds the body. */
-  #framed(digest: string | null, body: Buffer, version: string | null): Pushed {
-    const frame = this.source.frame(body, version)
-    return { digest, body: dataIn(frame, body.length), version, frame }
   }
 }

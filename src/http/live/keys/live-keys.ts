@@ -30,6 +30,8 @@ export class LiveKeys implements LiveKeyHost {
   readonly #keys = new Map<string, LiveKey>()
   readonly #byTag = new Map<string, Set<LiveKey>>()
   readonly #history = new TagHistory()
+  /** How often commits ceased to be heard of. */
+  #losses = 0
   /** Responses that streams follow. */
   readonly #follows: Budget
   /** Bytes of responses that are kept for streams, each counted for the sender that followed it first. */
@@ -93,12 +95,20 @@ export class LiveKeys implements LiveKeyHost {
     })
   }
 
+  /**
+   * @throws {Error} if commits ceased to be heard of meanwhile, or were heard of again from a server that is behind the result:
+   *   its client must not go back from what an earlier server showed
+   */
   async evaluate(key: LiveKey): Promise<TimedEvaluation> {
     let begunAt = 0
+    let wasListening = false
+    let losses = 0
     const isWanted = (): boolean => !key.isUnused
     const evaluation = await this.#queue.forKey(key.owner, isWanted, async () => {
       this.#onEvaluation()
       begunAt = this.#history.count
+      wasListening = this.isListening
+      losses = this.#losses
       key.begin()
       const started = performance.now()
       return { ...(await key.source.evaluate()), milliseconds: performance.now() - started }
@@ -107,7 +117,10 @@ export class LiveKeys implements LiveKeyHost {
     this.#tag(key, tags)
     if (!this.#isUnchanged(key, begunAt)) key.change()
     // What a client asks for after it has had this must not come older, from the cache.
-    if (version !== null) await this.#data.untilNotified({ seq: Number.parseInt(version, 10) })
+    const seq = version === null ? 0 : Number.parseInt(version, 10)
+    await this.#data.untilNotified({ seq })
+    const isOfServer = wasListening || !this.isListening || seq === 0 || this.#data.hasReached({ seq })
+    if (losses !== this.#losses || !isOfServer) throw new Error('The result may be of another server.')
     return evaluation
   }
 
@@ -154,6 +167,7 @@ export class LiveKeys implements LiveKeyHost {
 
   listening(isListening: boolean): void {
     this.#history.forget()
+    if (!isListening) this.#losses++
     for (const key of this.#keys.values()) {
       if (isListening) key.regainTouch()
       else key.loseTouch()

@@ -2,14 +2,16 @@ import type { LiveConnection, Resumable } from '../delivery/live-connection.ts'
 
 /** A key, to one of the streams that follow it. */
 interface Followed {
-  /** Writes the newest response to a stream that does not have it. */
-  deliver(subscription: Subscription): void
+  /** Writes to a stream whose client reads again what it could not be told. */
+  resume(subscription: Subscription): void
 }
 
 /** The place of one stream among those that follow a key. */
 export class Subscription implements Resumable {
   /** Revision of the key that was written last; 0 before the first. */
   written = 0
+  /** Whether the newest response waits until the client has read everything. */
+  isBehind = false
 
   /** @param joinedAt number of the key's evaluations that had begun before */
   constructor(
@@ -19,6 +21,30 @@ export class Subscription implements Resumable {
   ) {}
 
   resume(): void {
-    this.key.deliver(this)
+    this.key.resume(this)
+  }
+
+  /**
+   * Writes a frame, or has the key resume the stream when its client has read everything.
+   * @returns whether it was written
+   */
+  write(frame: Buffer, revision: number): boolean {
+    const { connection } = this
+    this.isBehind = connection.isFull
+    if (this.isBehind) {
+      connection.whenDrained(this)
+      return false
+    }
+    this.written = revision
+    connection.isToldStale = false
+    connection.write(frame)
+    return true
+  }
+
+  /** Tells the client that its data may be out of date, or has the key do so when it has read everything. */
+  tellStale(frame: Buffer): void {
+    const { connection } = this
+    if (connection.isFull) connection.whenDrained(this)
+    else connection.tellStale(frame)
   }
 }

@@ -1,0 +1,129 @@
+import { beforeEach, describe, expect, test, vi } from 'vitest'
+import { comes, gone, LiveValue, type ValueStream } from '../../support/live-value.ts'
+
+let value: LiveValue
+let stream: ValueStream
+
+beforeEach(async () => {
+  value = new LiveValue()
+  stream = value.join()
+  await value.evaluated()
+  await comes(stream, ['200 at 1.1'])
+})
+
+/** Lets what was begun end, such as a fan-out. */
+async function settled(): Promise<void> {
+  for (let turns = 0; turns < 10; turns++) await new Promise((resolve) => setImmediate(resolve))
+}
+
+describe('a result that was evaluated before commits ceased to be heard of', () => {
+  test.each([
+    ['is being made', false],
+    ['waits for its commit to be heard of', true],
+  ])('is not written, when it %s then: the next server may be behind', async (_, isMade) => {
+    // The server that is read from shows a commit of which the gateway has not heard.
+    value.write(7)
+    value.keys.committed(['value'])
+    await value.evaluating()
+    if (isMade) await value.evaluated()
+    await settled()
+    value.listening(false)
+    if (!isMade) await value.evaluated()
+    await comes(stream, ['200 at 1.1', 'stale'])
+    // Another server, which lags behind, is read from.
+    value.seq = 1
+    value.commit(8)
+    value.listening(true)
+    value.hear()
+    await value.evaluated()
+    await comes(stream, ['200 at 1.1', 'stale', '8 at 2.1'])
+  })
+})
+
+test('a result that was begun while commits were not heard of is not written where the next server is behind', async () => {
+  value.listening(false)
+  value.write(7)
+  const second = value.join()
+  await value.evaluating()
+  const [made] = value.pending.splice(0)
+  value.seq = 0
+  value.write(8)
+  value.listening(true)
+  value.hear()
+  made?.()
+  await value.evaluated()
+  await comes(second, ['stale', '8 at 1.1'])
+  await comes(stream, ['200 at 1.1', 'stale', '8 at 1.1'])
+})
+
+describe('while commits are not heard of', () => {
+  test('a stream that begins gets the data, and that it may be out of date; others get nothing more', async () => {
+    value.listening(false)
+    await comes(stream, ['200 at 1.1', 'stale'])
+    value.write(7)
+    const second = value.join()
+    await value.evaluated()
+    await comes(second, ['stale', '7 at 2.1', 'stale'])
+    await settled()
+    expect(stream.frames).toEqual(['200 at 1.1', 'stale'])
+    value.listening(true)
+    value.hear()
+    await value.evaluated()
+    await comes(stream, ['200 at 1.1', 'stale', '7 at 2.1'])
+    await comes(second, ['stale', '7 at 2.1', 'stale', '7 at 2.1'])
+  })
+
+  test('a stream that joins while another one is written to gets the data too', async () => {
+    value.listening(false)
+    await comes(stream, ['200 at 1.1', 'stale'])
+    let third: ValueStream | undefined
+    const second = value.join((frame) => {
+      if (frame !== 'stale') third ??= value.join()
+    })
+    await value.evaluated()
+    await comes(second, ['stale', '200 at 1.1', 'stale'])
+    await value.evaluated()
+    await vi.waitFor(() => expect(third?.frames).toEqual(['stale', '200 at 1.1', 'stale']))
+  })
+
+  test('a client that reads again is told that its data may be out of date', async () => {
+    stream.pause()
+    value.listening(false)
+    await settled()
+    expect(stream.frames).toEqual(['200 at 1.1'])
+    stream.read()
+    expect(stream.frames).toEqual(['200 at 1.1', 'stale'])
+  })
+
+  test('a client that reads again gets what it has missed first', async () => {
+    stream.pause()
+    value.commit(7)
+    await value.evaluated()
+    await settled()
+    value.listening(false)
+    await settled()
+    stream.read()
+    expect(stream.frames).toEqual(['200 at 1.1', '7 at 2.1', 'stale'])
+  })
+})
+
+test('a client that reads again is not told of an outage that is over', async () => {
+  stream.pause()
+  value.listening(false)
+  await settled()
+  value.listening(true)
+  value.hear()
+  await value.evaluated()
+  await settled()
+  stream.read()
+  expect(stream.frames).toEqual(['200 at 1.1', '200 at 1.1'])
+})
+
+test('a client that reads again is told that the vault is gone', async () => {
+  stream.pause()
+  value.commit(gone)
+  await value.evaluated()
+  await settled()
+  stream.read()
+  expect(stream.frames).toEqual(['200 at 1.1', 'refused 404'])
+})
