@@ -40,7 +40,7 @@ beforeEach(async () => {
   data.committed(versionOf(reached))
   const lagging = readingBy(database, (statement, values, signal, reader) => {
     const text = JSON.stringify(values)
-    const shown = JSON.parse(isHidden ? text.replaceAll(vault, addressOf(2)) : text) as unknown[]
+    const shown = JSON.parse(isHidden ? text.replaceAll(vault, addressOf(2)) : text) as typeof values
     return reader.read(statement, shown, signal)
   })
   standby = await liveGateway(lagging, {

@@ -100,27 +100,22 @@ export class LiveKeys implements LiveKeyHost {
    *   its client must not go back from what an earlier server showed
    */
   async evaluate(key: LiveKey): Promise<TimedEvaluation> {
-    let begunAt = 0
-    let wasListening = false
-    let losses = 0
     const isWanted = (): boolean => !key.isUnused
-    const evaluation = await this.#queue.forKey(key.owner, isWanted, async () => {
+    const { begun, ...evaluation } = await this.#queue.forKey(key.owner, isWanted, async () => {
       this.#onEvaluation()
-      begunAt = this.#history.count
-      wasListening = this.isListening
-      losses = this.#losses
+      const begun = { changes: this.#history.count, losses: this.#losses, isListening: this.isListening }
       key.begin()
       const started = performance.now()
-      return { ...(await key.source.evaluate()), milliseconds: performance.now() - started }
+      return { begun, ...(await key.source.evaluate()), milliseconds: performance.now() - started }
     })
     const { tags, version } = evaluation.response.origin
     this.#tag(key, tags)
-    if (!this.#isUnchanged(key, begunAt)) key.change()
+    if (!this.#isUnchanged(key, begun.changes)) key.change()
     // What a client asks for after it has had this must not come older, from the cache.
     const seq = version === null ? 0 : Number.parseInt(version, 10)
     await this.#data.untilNotified({ seq })
-    const isOfServer = wasListening || !this.isListening || seq === 0 || this.#data.hasReached({ seq })
-    if (losses !== this.#losses || !isOfServer) throw new Error('The result may be of another server.')
+    const isOfServer = begun.isListening || !this.isListening || seq === 0 || this.#data.hasReached({ seq })
+    if (begun.losses !== this.#losses || !isOfServer) throw new Error('The result may be of another server.')
     return evaluation
   }
 
