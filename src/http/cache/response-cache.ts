@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { EncodedResponse } from './encoded-response.ts'
+import { sharedMilliseconds, within } from '../async/within.ts'
 import { TagHistory } from './tag-history.ts'
 
 /** Registers a callback that runs when the client disconnects before its response. */
@@ -42,8 +43,6 @@ interface Run {
   readonly waiting: Waiting
 }
 
-/** How long a client waits for a production that another sender began: a few reads. */
-const sharedMilliseconds = 100
 /** Size of an entry besides its body, in bytes; its compressed bodies together are no larger than the body itself. */
 const overheadBytes = 1_000
 /** Size of a tag in bytes: an address and its place in a list. */
@@ -145,18 +144,6 @@ export function createResponseCache(bytes: number): ResponseCache {
 
     figures: () => ({ ...counts, entries: kept.size, bytes: kept.calculatedSize }),
   }
-}
-
-/** Returns the result of work, or null where it fails or takes longer. */
-function within<Result>(milliseconds: number, work: Promise<Result>): Promise<Result | null> {
-  return new Promise((resolve) => {
-    const late = setTimeout(() => resolve(null), milliseconds)
-    const end = (result: Result | null): void => {
-      clearTimeout(late)
-      resolve(result)
-    }
-    work.then(end, () => end(null))
-  })
 }
 
 /** The clients that wait for one response: its production is cancelled once all of them have disconnected. */

@@ -12,7 +12,7 @@ import type { ProduceBy, Respond } from '../produce.ts'
 import { connectionsWithin } from '../server/connection-limits.ts'
 import { createFanOut } from './delivery/fan-out.ts'
 import { LiveConnections, type LiveObserver } from './delivery/live-connections.ts'
-import { createEvaluate } from './keys/evaluate.ts'
+import { createEvaluate, liveSender } from './keys/evaluate.ts'
 import { LiveKeys } from './keys/live-keys.ts'
 import { eventStream } from './ledger/event-stream.ts'
 import { ledgerStreams } from './ledger/ledger-stream.ts'
@@ -84,7 +84,10 @@ export function createLive(options: LiveOptions): Live {
   const most = Math.min(limits.connections, Math.ceil((2 * connectionsWithin(2 * limits.connections, 0)) / 3))
   const connections = new LiveConnections({ limits, fanOut, observer, most })
   const keys = new LiveKeys({ limits, fanOut, data, onEvaluation, onDelivery })
-  const tail = new LedgerTail({ log: options.ledgerLog ?? noLedger, data, limits, fanOut })
+  const tail = new LedgerTail({
+    ...{ log: options.ledgerLog ?? noLedger, data, limits, fanOut },
+    report: (error) => report(error, liveSender),
+  })
   const evaluate = createEvaluate({ cache, data, produce, report })
   const operations = liveOperations(executor, report)
   const resumptions = new Resumptions({ data, awaitVersion, fanOut })

@@ -1,4 +1,5 @@
-import { setImmediate } from 'node:timers/promises'
+import { setImmediate, setTimeout as wait } from 'node:timers/promises'
+import { DatabaseUnavailable } from '../../../src/database/errors.ts'
 import { expect, test, vi } from 'vitest'
 import {
   createLedgerLog,
@@ -20,26 +21,30 @@ import { addressOf, apply, event, midnight, opened, strategy } from '../../suppo
 const nothing = (): void => undefined
 const behind = (seq: number): LedgerPosition => ({ seq, version: `${seq}.1`, rows: null })
 const rowsEach = 2
+const rowsOf = (seq: number, length: number): StreamedRow[] =>
+  Array.from({ length }, (_, at) => ({ cursor: `${seq}.1.${at + 1}` }) as StreamedRow)
+
+const commitsAfter = (after: number, newest: number): StreamedCommit[] =>
+  Array.from({ length: newest - after }, (_, at) => {
+    const seq = after + at + 1
+    return { seq, version: `${seq}.1`, rows: rowsOf(seq, rowsEach) }
+  })
 
 /** A tail of commits of two rows, with numbers from 2 on; those up to a number that the test changes are there. */
 function tailOf(limits: Partial<LiveLimits>, newest: { seq: number }) {
   const data = new DataVersions()
   data.listening(true)
-  const commits = (after: number): StreamedCommit[] =>
-    Array.from({ length: newest.seq - after }, (_, at) => {
-      const seq = after + at + 1
-      return { seq, version: `${seq}.1`, rows: Array.from({ length: rowsEach }, () => ({}) as never) }
-    })
   const log = {
     end: vi.fn(() => Promise.resolve(behind(newest.seq))),
-    after: vi.fn(({ seq }: LedgerPosition) => Promise.resolve({ commits: commits(seq), isEnd: true })),
+    after: vi.fn(({ seq }: LedgerPosition) => Promise.resolve({ commits: commitsAfter(seq, newest.seq), isEnd: true })),
   }
-  const tail = new LedgerTail({ log, data, limits: { ...liveLimits, ...limits }, fanOut: createFanOut(10, 10) })
+  const report = vi.fn()
+  const tail = new LedgerTail({ log, data, limits: { ...liveLimits, ...limits }, fanOut: createFanOut(10, 10), report })
   const commit = (): void => {
     data.committed({ version: `${newest.seq}.1`, newestTs: null })
     tail.wake()
   }
-  return { tail, log, commit }
+  return { tail, log, commit, data, report }
 }
 
 /** A promise, and what resolves it. */
@@ -56,7 +61,7 @@ test.each([
 ])('of the newest commits and rows, %i are in memory, but always the newest commit', async (ledgerWindow, kept) => {
   const newest = { seq: 1 }
   const { tail, commit } = tailOf({ ledgerWindow }, newest)
-  tail.add({ advance: nothing, loseTouch: nothing })
+  tail.add({ advance: nothing, loseTouch: nothing, tellStale: nothing })
   commit()
   await vi.waitFor(() => expect(tail.end?.seq).toBe(1))
   newest.seq = 10
@@ -137,21 +142,47 @@ test('a page of the log has a limited number of rows, unless one commit has more
   expect(pages).toEqual([[most / 2, most / 2], [1], [most + 1], [1]])
 })
 
+/** The page behind a position, of the one commit 2 and its rows. */
+function pageOf(rows: readonly StreamedRow[], { seq, rows: before }: LedgerPosition) {
+  const commits = seq === 2 && before === null ? [] : [{ seq: 2, version: '2.1', rows: rows.slice(before ?? 0) }]
+  return { commits, isEnd: true }
+}
+
+type Frame = () => Promise<Buffer>
+
+/** Has a client follow the rows behind a position. @returns the frames that it gets, and whether it reads */
+function follow(tail: LedgerTail, data: DataVersions, sender: string, position: LedgerPosition, frame: Frame) {
+  const written: string[] = []
+  const drained: (() => void)[] = []
+  const sink = {
+    ...{ unsentBytes: 0, awaitsDrain: false, end: nothing, destroy: nothing, onClose: nothing },
+    write: (bytes: Buffer) => void written.push(bytes.toString('latin1', 0, 10)),
+    onDrain: (callback: () => void) => void drained.push(callback),
+  }
+  const connection = new LiveConnection(sink, liveLimits, sender, new UnsentFrames(1))
+  const [staleFrame, freshFrame] = [Buffer.from('stale'), Buffer.from('fresh')]
+  const reset = () => ({ frame: Buffer.from('reset'), isEnd: true })
+  new LedgerFollower({
+    ...{ tail, sender, frames: new RowFrames(1e9), connection, filter: { vaults: null, types: null }, data, position },
+    ...{ format: { name: sender, sender, frame, staleFrame, freshFrame, reset }, onDelivery: nothing },
+  })
+  const read = (): void => {
+    sink.unsentBytes = 0
+    for (const callback of drained.splice(0)) callback()
+  }
+  return { written, pause: () => void (sink.unsentBytes = Infinity), read }
+}
+
 test.each([
   ['short', 500, 32],
   ['long', 100_000, 2],
   ['longer than all that are made at once', 400_000, 1],
 ])('%s rows are made a few at once, the first one alone', async (_length, bytes, most) => {
-  const rows = Array.from({ length: 100 }, (_, at) => ({ cursor: `2.1.${at + 1}` }) as StreamedRow)
-  const data = new DataVersions()
-  data.listening(true)
+  const rows = rowsOf(2, 100)
+  const { tail, log, data } = tailOf({}, { seq: 2 })
   data.committed({ version: '2.1', newestTs: null })
-  const log = {
-    end: () => Promise.resolve(behind(2)),
-    after: () => Promise.resolve({ commits: [{ seq: 2, version: '2.1', rows }], isEnd: true }),
-  }
-  const tail = new LedgerTail({ log, data, limits: liveLimits, fanOut: createFanOut(10, 10) })
-  let [making, written] = [0, 0]
+  log.after.mockImplementation((position) => Promise.resolve(pageOf(rows, position)))
+  let making = 0
   const atOnce: number[] = []
   const frame = async (): Promise<Buffer> => {
     atOnce.push(++making)
@@ -159,16 +190,65 @@ test.each([
     making--
     return Buffer.alloc(bytes)
   }
-  const sink = { unsentBytes: 0, awaitsDrain: false, write: () => void written++ }
-  const none = { end: nothing, destroy: nothing, onDrain: nothing, onClose: nothing }
-  const connection = new LiveConnection({ ...sink, ...none }, liveLimits, 'one', new UnsentFrames(1))
-  const filter = { vaults: null, types: null }
-  const [staleFrame, freshFrame] = [Buffer.alloc(0), Buffer.alloc(0)]
-  const format = { name: 'test', frame, staleFrame, freshFrame, reset: () => ({ frame: staleFrame, isEnd: true }) }
-  new LedgerFollower({
-    ...{ tail, sender: 'one', frames: new RowFrames(1e9), connection, filter, format, data },
-    ...{ position: behind(1), onDelivery: nothing },
-  })
-  await vi.waitFor(() => expect(written).toBe(rows.length))
+  const { written } = follow(tail, data, 'one', behind(1), frame)
+  await vi.waitFor(() => expect(written).toHaveLength(rows.length), 20_000)
   expect([atOnce[1], Math.max(...atOnce)]).toEqual([1, most])
+})
+
+const row: Frame = () => Promise.resolve(Buffer.from('row'))
+
+test.each([
+  ['an unexpected error', new Error('42P01'), 1],
+  ['an outage', new DatabaseUnavailable('away'), 0],
+])('clients are told that rows are late while they cannot be read because of %s', async (_, error, reports) => {
+  const newest = { seq: 1 }
+  const { tail, log, commit, data, report } = tailOf({}, newest)
+  commit()
+  const clients = ['reader', 'paused'].map((sender) => follow(tail, data, sender, behind(1), row))
+  const [reader, paused] = clients
+  await vi.waitFor(() => expect(tail.end?.seq).toBe(1))
+  paused?.pause()
+  log.after.mockRejectedValue(error)
+  newest.seq = 2
+  commit()
+  await vi.waitFor(() => expect(reader?.written).toEqual(['stale']))
+  await vi.waitFor(() => expect(log.after.mock.calls.length).toBeGreaterThan(3))
+  expect(report).toHaveBeenCalledTimes(reports)
+  expect(paused?.written).toEqual([])
+  paused?.read()
+  await vi.waitFor(() => expect(paused?.written).toEqual(['stale']))
+  log.after.mockImplementation(({ seq }) => Promise.resolve({ commits: commitsAfter(seq, 2), isEnd: true }))
+  for (const each of clients) {
+    await vi.waitFor(() => expect(each.written).toEqual(['stale', 'row', 'row', 'fresh']), 5_000)
+  }
+})
+
+test('a client whose stream was full is told that commits are not heard of, when it reads again', async () => {
+  const { tail, commit, data } = tailOf({}, { seq: 1 })
+  commit()
+  const client = follow(tail, data, 'one', behind(1), row)
+  await vi.waitFor(() => expect(tail.end?.seq).toBe(1))
+  client.pause()
+  data.listening(false)
+  tail.loseTouch()
+  await setImmediate()
+  await setImmediate()
+  client.read()
+  await vi.waitFor(() => expect(client.written).toEqual(['stale']))
+})
+
+test('a stream whose old rows take long to make lets others take their turn before it has made all', async () => {
+  const { tail, log, commit, data } = tailOf({ ledgerReads: 1 }, { seq: 2 })
+  commit()
+  const rows = rowsOf(2, 100)
+  log.after.mockImplementation((position) => Promise.resolve(pageOf(rows, position)))
+  const slow = follow(tail, data, 'slow', behind(1), async () => {
+    await wait(20)
+    return Buffer.alloc(liveLimits.rowBytesAtOnce)
+  })
+  await vi.waitFor(() => expect(slow.written.length).toBeGreaterThan(0))
+  const other = follow(tail, data, 'other', behind(1), row)
+  await vi.waitFor(() => expect(other.written.length).toBeGreaterThan(0), { timeout: 20_000, interval: 2 })
+  expect(slow.written.length).toBeLessThan(rows.length)
+  await vi.waitFor(() => expect(slow.written).toHaveLength(rows.length), 20_000)
 })

@@ -1,7 +1,13 @@
+import { setTimeout as wait } from 'node:timers/promises'
 import { expect, test } from 'vitest'
+import { type Cancellation, Canceller } from '../../../src/database/cancellation.ts'
+import { ReadCancelled } from '../../../src/database/errors.ts'
 import type { StreamedRow } from '../../../src/graphql/ledger-log.ts'
 import { type RowFormat, RowFrames } from '../../../src/http/live/ledger/row-frames.ts'
 import { heapBytes } from '../../support/heap.ts'
+
+/** The closing of a stream that stays open. */
+const open = new Canceller()
 
 const row = (cursor: string): StreamedRow => ({ cursor }) as StreamedRow
 
@@ -14,19 +20,19 @@ function formatOf(name: string, bytes: number): { readonly format: RowFormat; re
     return Promise.resolve(Buffer.alloc(bytes))
   }
   const reset = () => ({ frame: nothing, isEnd: false })
-  return { format: { name, frame, reset, staleFrame: nothing, freshFrame: nothing }, made }
+  return { format: { name, sender: 'one', frame, reset, staleFrame: nothing, freshFrame: nothing }, made }
 }
 
 test('a frame is made once for all streams of its format', async () => {
   const frames = new RowFrames(10_000)
   const { format, made } = formatOf('one', 100)
   const [first, second] = [row('1.1.1'), row('1.1.2')]
-  const both = await Promise.all([frames.of(first, format), frames.of(first, format)])
+  const both = await Promise.all([frames.of(first, format, open), frames.of(first, format, open)])
   expect(both[0]).toBe(both[1])
-  expect(await frames.of(first, format)).toBe(both[0])
-  await frames.of(second, format)
+  expect(await frames.of(first, format, open)).toBe(both[0])
+  await frames.of(second, format, open)
   // Its vault may have changed since.
-  await frames.of(row('1.1.1'), format)
+  await frames.of(row('1.1.1'), format, open)
   expect(made).toEqual(['1.1.1', '1.1.2', '1.1.1'])
 })
 
@@ -34,8 +40,10 @@ test('a frame that could not be made is made again', async () => {
   const frames = new RowFrames(10_000)
   const { format, made } = formatOf('one', 100)
   const one = row('1.1.1')
-  await expect(frames.of(one, { ...format, frame: () => Promise.reject(new Error('away')) })).rejects.toThrow('away')
-  await frames.of(one, format)
+  await expect(frames.of(one, { ...format, frame: () => Promise.reject(new Error('away')) }, open)).rejects.toThrow(
+    'away',
+  )
+  await frames.of(one, format, open)
   expect(made).toHaveLength(1)
 })
 
@@ -46,9 +54,65 @@ test('frames of as many formats as clients choose take no more than their limit 
   const before = process.memoryUsage().arrayBuffers
   for (let count = 0; count < 20; count++) {
     const { format } = formatOf(`format ${count}`, 50_000)
-    for (const one of rows) await frames.of(one, format)
+    for (const one of rows) await frames.of(one, format, open)
   }
   heapBytes()
   expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(5_000_000)
   expect(rows).toHaveLength(100)
+})
+
+/** A format whose frames of one sender come when the test wants. */
+function heldFormat(sender: string) {
+  const { format } = formatOf('shared', 100)
+  const signals: Cancellation[] = []
+  let release = (): void => undefined
+  const frame = (_: StreamedRow, signal: Cancellation): Promise<Buffer> => {
+    signals.push(signal)
+    return new Promise((resolve) => (release = () => resolve(Buffer.from(sender))))
+  }
+  return { format: { ...format, sender, frame }, signals, release: () => release() }
+}
+
+test('a frame that another sender makes is waited for a short time only, and the first one counts', async () => {
+  const frames = new RowFrames(10_000)
+  const [slow, own, one] = [heldFormat('slow'), heldFormat('own'), row('1.1.1')]
+  const ofSlow = frames.of(one, slow.format, open)
+  const ofOwn = frames.of(one, own.format, open)
+  expect(own.signals).toHaveLength(0)
+  await expect.poll(() => own.signals).toHaveLength(1)
+  own.release()
+  expect((await ofOwn).toString()).toBe('own')
+  slow.release()
+  await ofSlow
+  expect((await frames.of(one, slow.format, open)).toString()).toBe('own')
+})
+
+test('a frame that another sender could not make is made', async () => {
+  const frames = new RowFrames(10_000)
+  const { format } = formatOf('shared', 100)
+  const one = row('1.1.1')
+  const failing = frames.of(one, { ...format, sender: 'other', frame: () => Promise.reject(new Error('away')) }, open)
+  const own = frames.of(one, format, open)
+  await expect(failing).rejects.toThrow('away')
+  expect(await own).toHaveLength(100)
+})
+
+test('a frame that takes too long is cancelled', async () => {
+  const frames = new RowFrames(10_000, 20)
+  const { format, signals } = heldFormat('one')
+  await expect(frames.of(row('1.1.1'), format, open)).rejects.toThrow(ReadCancelled)
+  expect(signals[0]?.aborted).toBe(true)
+})
+
+test('a frame is cancelled when all streams that wait for it have closed', async () => {
+  const frames = new RowFrames(10_000)
+  const { format, signals } = heldFormat('one')
+  const [first, second, one] = [new Canceller(), new Canceller(), row('1.1.1')]
+  const both = [first, second].map((closing) => frames.of(one, format, closing))
+  first.abort()
+  await wait(1)
+  expect(signals.map(({ aborted }) => aborted)).toEqual([false])
+  second.abort()
+  expect(signals.map(({ aborted }) => aborted)).toEqual([true])
+  for (const each of both) await expect(each).rejects.toThrow(ReadCancelled)
 })

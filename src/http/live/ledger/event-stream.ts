@@ -8,6 +8,7 @@ import type { Handler } from '../../middleware.ts'
 import { refuse } from '../../refuse.ts'
 import { eventFrame } from '../delivery/server-sent-events.ts'
 import type { LiveConnections } from '../delivery/live-connections.ts'
+import { liveSender } from '../keys/evaluate.ts'
 import { openAt } from '../keys/opening.ts'
 import type { LiveOperations } from '../operations/live-operations.ts'
 import type { RowFormat } from './row-frames.ts'
@@ -33,8 +34,9 @@ const resetData = problem(
 export function eventStream({ operations, connections, beginLedgerStream }: EventStreamOptions): Handler {
   const format: RowFormat = {
     name: liveEvents.path,
-    frame: async (row) => {
-      const text = await operations.body(liveEventOperation, row)
+    sender: liveSender,
+    frame: async (row, signal) => {
+      const text = await operations.body(liveEventOperation, row, signal)
       return eventFrame({
         event: liveEvents.event.type,
         id: row.cursor,

@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
+import { Canceller } from '../../../database/cancellation.ts'
 import { formatLedgerPosition, type LedgerPosition, type StreamedCommit } from '../../../graphql/ledger-log.ts'
 import { liveLimits } from '../../../limits/live.ts'
 import type { DataVersions } from '../../cache/data-versions.ts'
@@ -6,7 +7,9 @@ import type { LiveConnection, Resumable } from '../delivery/live-connection.ts'
 import { eventFrame } from '../delivery/server-sent-events.ts'
 import { AwaitedPosition } from './awaited-position.ts'
 import type { RowFormat, RowFrames } from './row-frames.ts'
-import { accepts, type Follower, type Following, type LedgerTail, type RowFilter } from './ledger-tail.ts'
+import type { Follower, Following } from './following.ts'
+import type { LedgerTail } from './ledger-tail.ts'
+import { accepts, type RowFilter } from './row-filter.ts'
 
 export interface FollowerOptions {
   readonly tail: LedgerTail
@@ -35,7 +38,8 @@ export class LedgerFollower implements Follower, Resumable {
   #isRunning = false
   /** Whether there may be more rows since the run began. */
   #isWanted = false
-  #isClosed = false
+  /** Is aborted when the stream closes. */
+  readonly #closing = new Canceller()
   /** How many rows are made at once: one, until its length is known. */
   #rowsAtOnce = 1
   #retry: NodeJS.Timeout | undefined
@@ -49,13 +53,17 @@ export class LedgerFollower implements Follower, Resumable {
     const remove = tail.add(this)
     connection.heartbeatFrame = () => this.#heartbeat()
     connection.onClose(() => {
-      this.#isClosed = true
+      this.#closing.abort()
       clearTimeout(this.#retry)
       this.#awaited.end()
       remove()
     })
     this.advance()
     tail.wake()
+  }
+
+  get #isClosed(): boolean {
+    return this.#closing.aborted
   }
 
   resume(): void {
@@ -68,9 +76,15 @@ export class LedgerFollower implements Follower, Resumable {
     if (!this.#isRunning && !this.#isClosed) void this.#run()
   }
 
+  tellStale(): void {
+    const { connection, format } = this.#options
+    if (connection.isFull) connection.whenDrained(this)
+    else connection.tellStale(format.staleFrame)
+  }
+
   loseTouch(): void {
     this.#awaited.restart()
-    this.#options.connection.tellStale(this.#options.format.staleFrame)
+    this.tellStale()
   }
 
   async #run(): Promise<void> {
@@ -109,7 +123,7 @@ export class LedgerFollower implements Follower, Resumable {
     const vaults = filter.vaults && [...filter.vaults]
     const isWanted = (): boolean => !this.#isClosed
     return tail.read(sender, position, vaults, isWanted, (read) =>
-      read === 'beyond' ? this.#await(position) : this.#take(read),
+      read === 'beyond' ? this.#await(position) : this.#take(read, liveLimits.ledgerTurnMilliseconds),
     )
   }
 
@@ -121,31 +135,34 @@ export class LedgerFollower implements Follower, Resumable {
     return Promise.resolve(false)
   }
 
-  async #take(following: Following | null): Promise<boolean> {
-    const { connection, format, data } = this.#options
+  async #take(following: Following | null, milliseconds = Infinity): Promise<boolean> {
+    const { connection, format, tail } = this.#options
     if (this.#isClosed) return false
     this.#awaited.end()
     if (following === 'lost' || following === 'beyond') return this.#reset()
-    if (following !== null) return this.#write(following.commits)
-    if (connection.isToldStale && data.isListening) {
+    if (following !== null) return this.#write(following.commits, performance.now() + milliseconds)
+    if (tail.isStale) connection.tellStale(format.staleFrame)
+    else if (connection.isToldStale) {
       connection.isToldStale = false
       connection.write(format.freshFrame)
     }
     return false
   }
 
-  async #write(commits: readonly StreamedCommit[]): Promise<boolean> {
+  /** @param until when other streams have their turn, in milliseconds of the monotonic clock */
+  async #write(commits: readonly StreamedCommit[], until: number): Promise<boolean> {
     const { connection, filter, format, frames, onDelivery } = this.#options
     const wanted = commits.flatMap((commit) =>
       commit.rows.filter((row) => accepts(filter, row)).map((row) => ({ ...commit, row })),
     )
     let some: typeof wanted
     for (let at = 0; at < wanted.length; at += some.length) {
+      if (at > 0 && performance.now() >= until) return true
       // Other streams take their turn in between.
       if (at > 0) await setImmediate()
       some = wanted.slice(at, at + this.#rowsAtOnce)
       const framed = await Promise.all(
-        some.map(async (each) => ({ ...each, frame: await frames.of(each.row, format) })),
+        some.map(async (each) => ({ ...each, frame: await frames.of(each.row, format, this.#closing) })),
       )
       if (this.#isClosed) return false
       const longest = Math.max(1, ...framed.map(({ frame }) => frame.length))

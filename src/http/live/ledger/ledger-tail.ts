@@ -1,31 +1,18 @@
-import type {
-  CommitPage,
-  LedgerLog,
-  LedgerPosition,
-  NoPage,
-  StreamedCommit,
-  StreamedRow,
-} from '../../../graphql/ledger-log.ts'
+import type { CommitPage, LedgerLog, LedgerPosition, NoPage, StreamedCommit } from '../../../graphql/ledger-log.ts'
+import { isOutage, ReadCancelled } from '../../../database/errors.ts'
 import type { LiveLimits } from '../../../limits/live.ts'
 import { limitConcurrency, type LimitConcurrency } from '../../async/limit-concurrency.ts'
 import type { DataVersions } from '../../cache/data-versions.ts'
 import type { FanOut } from '../delivery/fan-out.ts'
-
-/** The next commits for a stream, or why there are none behind its position. */
-export type Following = { readonly commits: readonly StreamedCommit[] } | NoPage
-
-/** A stream of rows that reads on when there are more. */
-export interface Follower {
-  advance(): void
-  /** Notes that commits are not heard of. */
-  loseTouch(): void
-}
+import type { Follower, Following } from './following.ts'
 
 export interface LedgerTailOptions {
   readonly log: LedgerLog
   readonly data: DataVersions
   readonly limits: LiveLimits
   readonly fanOut: FanOut
+  /** Reports an unexpected error. */
+  readonly report: (error: unknown) => void
 }
 
 /** Delay before the next read after a failed one, in milliseconds. */
@@ -40,6 +27,7 @@ export class LedgerTail {
   readonly #data: DataVersions
   readonly #limits: LiveLimits
   readonly #fanOut: FanOut
+  readonly #report: (error: unknown) => void
   readonly #limit: LimitConcurrency
   /** New streams, and those that a reset sends on, do not wait behind pages. */
   readonly #limitEnds: LimitConcurrency
@@ -52,8 +40,11 @@ export class LedgerTail {
   /** Whether commits came while they were read. */
   #isBehind = false
   #retry: NodeJS.Timeout | undefined
+  /** Whether the last read of new commits failed. */
+  #isFailing = false
 
-  constructor({ log, data, limits, fanOut }: LedgerTailOptions) {
+  constructor({ log, data, limits, fanOut, report }: LedgerTailOptions) {
+    this.#report = report
     this.#log = log
     this.#data = data
     this.#limits = limits
@@ -65,6 +56,11 @@ export class LedgerTail {
   /** The position behind all commits that were read; null if it is not known. */
   get end(): LedgerPosition | null {
     return this.#end
+  }
+
+  /** Whether there may be commits that were not read. */
+  get isStale(): boolean {
+    return this.#isFailing || !this.#data.isListening
   }
 
   /**
@@ -141,8 +137,11 @@ export class LedgerTail {
         this.#isBehind = false
         await this.#readOn()
       }
-    } catch {
-      // The database is away: streams are told so when commits are not heard of.
+    } catch (error) {
+      // Commits may be heard of by a connection of their own while reads fail.
+      if (!this.#isFailing && !isOutage(error) && !(error instanceof ReadCancelled)) this.#report(error)
+      this.#isFailing = true
+      this.#fanOut([...this.#followers], (follower) => follower.tellStale())
       this.#retry = setTimeout(() => this.wake(), retryMilliseconds)
     }
     this.#isReading = false
@@ -156,6 +155,7 @@ export class LedgerTail {
       this.#append(page.commits)
       this.#isBehind ||= !page.isEnd
     }
+    this.#isFailing = false
     if (this.#followers.size === 0) this.#forget()
     this.#fanOut([...this.#followers], (follower) => follower.advance())
   }
@@ -199,6 +199,7 @@ export class LedgerTail {
 
   #forget(): void {
     clearTimeout(this.#retry)
+    this.#isFailing = false
     this.#window = []
     this.#end = null
   }
@@ -206,15 +207,4 @@ export class LedgerTail {
 
 function isSame(position: LedgerPosition, end: LedgerPosition | null): boolean {
   return position.rows === null && position.seq === end?.seq && position.version === end.version
-}
-
-/** Whether a stream of some vaults and types contains a row; null for all. */
-export interface RowFilter {
-  readonly vaults: ReadonlySet<string> | null
-  readonly types: ReadonlySet<string> | null
-}
-
-/** Returns whether a filter accepts a row. */
-export function accepts({ vaults, types }: RowFilter, row: StreamedRow): boolean {
-  return (vaults?.has(row.vaultAddress) ?? true) && (types?.has(row.type) ?? true)
 }

@@ -1,12 +1,17 @@
 import { LRUCache } from 'lru-cache'
+import { type Cancellation, Canceller, untilCancelled } from '../../../database/cancellation.ts'
 import type { StreamedRow } from '../../../graphql/ledger-log.ts'
+import { liveLimits } from '../../../limits/live.ts'
+import { sharedMilliseconds, within } from '../../async/within.ts'
 
 /** How rows are written to a stream, in its protocol. */
 export interface RowFormat {
   /** Equal for formats with equal frames. */
   readonly name: string
-  /** Makes the frame of a row; rejects if the database is away. */
-  readonly frame: (row: StreamedRow) => Promise<Buffer>
+  /** By whose share of admission control its frames are made: others wait for one a short time only. */
+  readonly sender: string
+  /** Makes the frame of a row, unless it is cancelled; rejects if the database is away. */
+  readonly frame: (row: StreamedRow, signal: Cancellation) => Promise<Buffer>
   /** Tells that the position is lost, and where the stream goes on; whether it ends instead. */
   readonly reset: (position: string) => { readonly frame: Buffer; readonly isEnd: boolean }
   readonly staleFrame: Buffer
@@ -17,33 +22,80 @@ export interface RowFormat {
 /** Memory of a frame besides its bytes. */
 const overheadBytes = 300
 
+/** A frame that is being made, for one or more streams. */
+interface Making {
+  readonly sender: string
+  readonly frame: Promise<Buffer>
+  /** Cancels it. */
+  readonly signal: Canceller
+  /** Number of streams that wait for it. */
+  waiting: number
+}
+
 /**
  * The frames of rows, each made once for all streams of one format. Clients choose the formats, of which each may have a frame of
  * its own for every row in memory: the least recently used frames are forgotten, and made again for a stream that needs them.
  */
 export class RowFrames {
   readonly #kept: LRUCache<string, Buffer>
-  readonly #making = new Map<string, Promise<Buffer>>()
+  readonly #making = new Map<string, Making>()
   /** Numbers of rows: the same row that was read again is another one, because its vault may have changed. */
   readonly #numbers = new WeakMap<StreamedRow, number>()
   #count = 0
 
-  /** @param bytes that the kept frames may take */
-  constructor(bytes: number) {
+  /**
+   * @param bytes that the kept frames may take
+   * @param milliseconds that a frame may take, after which it fails
+   */
+  constructor(
+    bytes: number,
+    readonly milliseconds: number = liveLimits.ledgerReadMilliseconds,
+  ) {
     this.#kept = new LRUCache({ maxSize: bytes, sizeCalculation: ({ length }) => length + overheadBytes })
   }
 
-  /** Returns the frame of a row; rejects if it cannot be made now. */
-  of(row: StreamedRow, format: RowFormat): Buffer | Promise<Buffer> {
+  /**
+   * Returns the frame of a row; rejects if it cannot be made now.
+   * @param closing of the stream, which does not wait for it then: it is cancelled when none does
+   */
+  of(row: StreamedRow, format: RowFormat, closing: Cancellation): Buffer | Promise<Buffer> {
     const key = `${this.#numberOf(row)} ${format.name}`
-    return this.#kept.get(key) ?? this.#making.get(key) ?? this.#make(key, format.frame(row))
+    const kept = this.#kept.get(key)
+    if (kept !== undefined) return kept
+    const making = this.#making.get(key)
+    if (making !== undefined && making.sender !== format.sender) {
+      return this.#sharedWithOther(making, key, row, format, closing)
+    }
+    return join(making ?? this.#make(key, row, format), closing)
   }
 
-  #make(key: string, making: Promise<Buffer>): Promise<Buffer> {
+  /** Returns the frame that comes first: the one of another sender may wait for the turn of that sender. */
+  async #sharedWithOther(
+    making: Making,
+    key: string,
+    row: StreamedRow,
+    format: RowFormat,
+    closing: Cancellation,
+  ): Promise<Buffer> {
+    const other = join(making, closing)
+    const shared = await within(sharedMilliseconds, other)
+    if (shared !== null) return shared
+    const newest = this.#making.get(key)
+    const own = newest?.sender === format.sender ? newest : this.#make(key, row, format)
+    return Promise.any([other, join(own, closing)])
+  }
+
+  #make(key: string, row: StreamedRow, { sender, frame }: RowFormat): Making {
+    const signal = new Canceller()
+    const timer = setTimeout(() => signal.abort(), this.milliseconds)
+    const making = { sender, signal, waiting: 0, frame: untilCancelled(frame(row, signal), signal) }
+    const end = (): void => {
+      clearTimeout(timer)
+      if (this.#making.get(key) === making) this.#making.delete(key)
+    }
     this.#making.set(key, making)
-    const end = (): void => void this.#making.delete(key)
-    making.then((frame) => {
-      this.#kept.set(key, frame)
+    making.frame.then((made) => {
+      if (!this.#kept.has(key)) this.#kept.set(key, made)
       end()
     }, end)
     return making
@@ -53,5 +105,21 @@ export class RowFrames {
     const number = this.#numbers.get(row) ?? ++this.#count
     this.#numbers.set(row, number)
     return number
+  }
+}
+
+/** Waits for a frame, unless the stream closes. */
+async function join(making: Making, closing: Cancellation): Promise<Buffer> {
+  const leave = {
+    handleEvent: (): void => {
+      if (--making.waiting === 0) making.signal.abort()
+    },
+  }
+  making.waiting++
+  closing.addEventListener('abort', leave)
+  try {
+    return await making.frame
+  } finally {
+    closing.removeEventListener('abort', leave)
   }
 }

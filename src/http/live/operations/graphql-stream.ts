@@ -135,10 +135,11 @@ function rowFormat(
   checked: CheckedSubscription,
   sender: string,
 ): RowFormat {
-  const context = { ...operations.context, sender }
   return {
     name: keyOf(sent, checked),
-    frame: async (row) => {
+    sender,
+    frame: async (row, signal) => {
+      const context = { ...operations.context, sender, signal }
       const { status, body } = await operations.run(sent.query, { ...sent, event: { value: row } }, context)
       if (status === 503) throw new Error('The row can be told later.')
       return eventFrame({ event: 'next', id: row.cursor, data: body })

@@ -1,4 +1,5 @@
 import { type ExecutionResult, type GraphQLError, OperationTypeNode } from 'graphql'
+import type { Cancellation } from '../../../database/cancellation.ts'
 import type { RequestContext } from '../../../graphql/execution/context.ts'
 import type { Executor, OperationParams } from '../../../graphql/execution/executor.ts'
 import type { SubscribedField } from '../../../graphql/execution/prepared-operation.ts'
@@ -27,7 +28,7 @@ export interface LiveOperations {
    * @returns JSON text of its body
    * @throws if it fails
    */
-  body(document: OwnDocument, value: unknown): Promise<string>
+  body(document: OwnDocument, value: unknown, signal: Cancellation): Promise<string>
   /** Context of the work that all streams share. */
   readonly context: RequestContext
 }
@@ -77,8 +78,8 @@ export function liveOperations(
       }
     },
 
-    async body(document, value) {
-      const { body, errors } = await executor.runOwn(document, {}, shared, { value })
+    async body(document, value, signal) {
+      const { body, errors } = await executor.runOwn(document, {}, { ...shared, signal }, { value })
       if (body === null || errors !== undefined) throw new Error(errors?.[0]?.message ?? 'There is no such body.')
       return body
     },
