@@ -7,7 +7,7 @@ import type { Middleware, PathStages } from '../middleware.ts'
 import type { Unread } from '../server/request-body.ts'
 import { overloaded, refuse } from '../refuse.ts'
 
-/** Refuses requests whose target or headers exceed a limit, or whose Host is invalid. */
+/** Refuses requests whose target or headers exceed a limit, or whose Host is missing or invalid. */
 export function requestSize(limits: HttpLimits): Middleware {
   return (next) => (exchange) => {
     const problem = sizeProblem(exchange.request, limits)
@@ -27,7 +27,7 @@ export function requestBody(limits: HttpLimits): PathStages {
 }
 
 function sizeProblem(request: IncomingRequest, limits: HttpLimits): Answer | undefined {
-  const { target, rawHeaders, httpVersion } = request
+  const { target, rawHeaders, httpVersion, remoteAddress } = request
   const targetBytes = Buffer.byteLength(target)
   if (targetBytes > limits.targetBytes) {
     const detail = `Path and query have ${targetBytes} bytes, more than ${limits.targetBytes}.`
@@ -46,6 +46,8 @@ function sizeProblem(request: IncomingRequest, limits: HttpLimits): Answer | und
     if (name?.length === 4 && name.toLowerCase() === 'host') hosts++
   }
   if (hosts > 1) return closing('There is more than one header Host.')
+  // A request of the Fetch API, which comes from no address, has its host in its URL.
+  if (hosts === 0 && httpVersion === '1.1' && remoteAddress !== null) return closing('There is no header Host.')
   return isHost(request.header('host') ?? '') ? undefined : problem('BAD_REQUEST', 'The header Host names no host.')
 }
 

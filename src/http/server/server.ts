@@ -94,6 +94,8 @@ export async function listen(options: ServerOptions): Promise<HttpServer> {
       IncomingMessage: BoundedRequest,
       // Overrides Node's command line option of the same name.
       insecureHTTPParser: false,
+      // Node would answer a request without Host by itself: past the limits of its connection, and unseen by logs.
+      requireHostHeader: false,
       maxHeaderSize: bounds.headerBytes,
       headersTimeout: bounds.headersSeconds * 1000,
       requestTimeout: bounds.requestSeconds * 1000,

@@ -98,6 +98,13 @@ describe('requests that one connection sends without waiting for answers', () =>
     expect(begun).toHaveLength(pipelined)
   })
 
+  test('count without a Host, too', async () => {
+    const { connection, begun } = await held()
+    connection.send(get('/first') + 'GET / HTTP/1.1\r\n\r\n'.repeat(pipelined + waitingRequests))
+    expect(await connection.closed).toBe('')
+    expect(begun).toHaveLength(pipelined)
+  })
+
   test('wait on all connections together up to a bound; beyond it the connection that brings more is cut', async () => {
     const { connection: first, running, begun } = await held({ pipelined: 1, waitingRequests: 10, waitingInAll: 5 })
     const port = server?.port ?? 0

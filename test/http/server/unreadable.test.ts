@@ -52,6 +52,20 @@ test.each([query, '/strategies'])('two hosts close the connection: %s', async (t
   expect(await connection.closed).toMatch(/^HTTP\/1\.1 400 .*^connection: close\r$.*more than one header Host/ims)
 })
 
+describe('no host', () => {
+  test.each([query, '/strategies', '/health'])('closes the connection: %s', async (target) => {
+    const connection = await rawConnection(server.port)
+    connection.send(`GET ${target} HTTP/1.1\r\n\r\n`)
+    const came = await connection.closed
+    expect(came).toMatch(/^HTTP\/1\.1 400 .*^connection: close\r$.*There is no header Host/ims)
+    expect(came).toMatch(/^x-request-id: /im)
+  })
+
+  test('is none that HTTP/1.0 needs', async () => {
+    expect(await answerTo('GET /strategies HTTP/1.0')).toMatch(/^HTTP\/1\.1 200 /)
+  })
+})
+
 describe('what RFC 9112 forbids is refused:', () => {
   const post = 'POST /graphql HTTP/1.1\r\nHost: x\r\n'
   test.each([

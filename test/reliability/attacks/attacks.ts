@@ -627,9 +627,18 @@ const raw = (
 /** How long an answer to bytes on a connection of their own is waited for. */
 const answerMilliseconds = 50
 const keptConnections = 40
+/** As many as one read of a connection brings. */
+const withoutHost = 'GET / HTTP/1.1\r\n\r\n'.repeat(3_600)
 
-/** Many connections that were answered before, and then all have input to parse at once. */
-function onKeptConnections(name: string, bytes: string): Attack {
+/**
+ * Many connections that were answered before, and then all have input to parse at once.
+ * @param before returns the request that is answered before: a stream does not end
+ */
+function onKeptConnections(
+  name: string,
+  bytes: string,
+  before: (attacker: Attacker) => string = () => page('/health'),
+): Attack {
   return {
     name,
     fault: 'HTTP itself',
@@ -638,7 +647,7 @@ function onKeptConnections(name: string, bytes: string): Attack {
       const wires = await Promise.all(
         Array.from({ length: attacker.isAlone ? 1 : keptConnections }, () => attacker.open(true)),
       )
-      for (const { write } of wires) await write(page('/health'))
+      for (const { write } of wires) await write(before(attacker))
       await pause(attacker, 100)
       await Promise.race([Promise.all(wires.map(({ write }) => write(bytes))), pause(attacker, 300)])
       await pause(attacker, 100)
@@ -678,6 +687,10 @@ const http: readonly Attack[] = [
   onKeptConnections(
     'headers on kept connections',
     `GET /health HTTP/1.1\r\nhost: x\r\n${'a:b\r\n'.repeat(90)}\r\n`.repeat(100),
+  ),
+  onKeptConnections('no Host on kept connections', withoutHost),
+  onKeptConnections('no Host behind streams', withoutHost, ({ target }) =>
+    page(`/live/vaults?vault=${target.short[0] ?? ''}`),
   ),
   raw('chunk extensions', async (attacker, { write }) => {
     await write(
