@@ -6,13 +6,12 @@ import type { Executor } from '../../graphql/execution/executor.ts'
 import { admissionLimits, preparationCosts } from '../../limits.ts'
 import type { Answer } from '../../rest/problem.ts'
 import type { Exchange } from '../middleware.ts'
-import { inOrderOfQuality } from '../middleware/content-negotiation.ts'
 import type { Respond } from '../produce.ts'
 import { graphqlPath } from './path.ts'
 import { executorPlugin, type GatewayContext, resultPlugin, syntaxPlugin } from './plugins.ts'
-import { type JsonPost, parseJsonPost, runJsonPost } from './json-post.ts'
+import { acceptedMediaType, type MediaType, parseJsonPost, runJsonPost } from './json-post.ts'
 import type { PersistedOperations } from './persisted-operations.ts'
-import { explained, methodRefused } from './refusals.ts'
+import { explained, methodRefused, notAcceptable } from './refusals.ts'
 
 export type GraphqlPlugin = Plugin<GatewayContext, GatewayContext>
 
@@ -27,6 +26,12 @@ export interface GraphqlOptions {
 
 /** Origin of the requests passed to Yoga, which uses only their path and query. */
 const origin = 'http://gateway'
+
+/** The end of no URL: Yoga has a health check that it cannot be without, for every URL with an end. */
+const noEndOfUrl = ' '
+
+/** Headers of Yoga's responses that are sent; those of framing, such as Content-Length, are the gateway's own. */
+const sentHeaders: ReadonlySet<string> = new Set(['content-type', 'allow', 'retry-after'])
 
 /** Creates the handler of /graphql: GraphQL over HTTP by Yoga. */
 export function createGraphql(graphqlOptions: GraphqlOptions): Respond {
@@ -46,6 +51,7 @@ export function createGraphql(graphqlOptions: GraphqlOptions): Respond {
     cors: false,
     logging: false,
     multipart: false,
+    healthCheckEndpoint: noEndOfUrl,
   }
   // Loading Yoga takes longer than the rest of the start, so the port opens before it has finished.
   const loading = import('graphql-yoga').then(({ createYoga }) => {
@@ -56,42 +62,49 @@ export function createGraphql(graphqlOptions: GraphqlOptions): Respond {
   })
 
   /** Parses a POST in JSON before it returns its promise. */
-  async function byYoga(exchange: Exchange, context: RequestContext, onParsed: () => void): Promise<Answer> {
-    const { request, body } = exchange
-    const post: JsonPost | null = parseJsonPost(request, body)
+  async function byYoga(
+    { request, body }: Exchange,
+    mediaType: MediaType,
+    serverContext: GatewayContext,
+  ): Promise<Answer> {
+    const params = parseJsonPost(request, body)
     const { yoga, jsonRequest } = await loading
-    if (post !== null) return runJsonPost(yoga, post, jsonRequest, { context, onParsed })
+    if (params !== null) return runJsonPost(yoga, { params, mediaType }, jsonRequest, serverContext)
     const { method, target } = request
-    const accept = request.header('accept')
-    // Yoga selects the first acceptable type, and ignores weights.
-    const headers = { ...request.headerRecord(), ...(accept === null ? {} : { accept: inOrderOfQuality(accept) }) }
+    // Yoga would ignore weights, and send results as events or in parts to clients that accept these.
+    const headers = { ...request.headerRecord(), accept: mediaType }
     const init = { method, headers, ...(method === 'GET' ? {} : { body }) }
-    const response = await yoga.fetch(new yoga.fetchAPI.Request(origin + target, init), { context, onParsed })
+    const response = await yoga.fetch(new yoga.fetchAPI.Request(origin + target, init), serverContext)
+    // Yoga's own Headers keep the case in which a name was set.
+    const named = Array.from(response.headers, ([name, value]) => [name.toLowerCase(), value] as const)
     return explained({
       status: response.status,
-      // Yoga's own Headers keep the case in which a name was set.
-      headers: Object.fromEntries(Array.from(response.headers, ([name, value]) => [name.toLowerCase(), value])),
+      headers: Object.fromEntries(named.filter(([name]) => sentHeaders.has(name))),
       body: await response.text(),
     })
   }
 
   /** Parses and runs a request; a long body is parsed under admission control, with a cost in proportion to its size. */
-  function admitted(exchange: Exchange, context: RequestContext): Promise<Answer> {
+  function admitted(exchange: Exchange, mediaType: MediaType, context: RequestContext): Promise<Answer> {
     const { sender, signal } = context
     const cost = exchange.body.length * preparationCosts.bodyByte
-    if (cost <= admissionLimits.shortPreparation) return byYoga(exchange, context, () => undefined)
+    if (cost <= admissionLimits.shortPreparation) {
+      return byYoga(exchange, mediaType, { context, onParsed: () => undefined })
+    }
     return new Promise((resolve, reject) => {
       const parsing = (): Promise<void> =>
         new Promise((onParsed) => {
-          byYoga(exchange, context, onParsed).then(resolve, reject).finally(onParsed)
+          byYoga(exchange, mediaType, { context, onParsed }).then(resolve, reject).finally(onParsed)
         })
       admission.prepare(parsing, { cost, sender, signal }).catch(reject)
     })
   }
 
   async function negotiated(exchange: Exchange, context: RequestContext): Promise<Answer> {
-    const { method } = exchange.request
-    return method === 'GET' || method === 'POST' ? admitted(exchange, context) : methodRefused(method)
+    const { request } = exchange
+    if (request.method !== 'GET' && request.method !== 'POST') return methodRefused(request.method)
+    const mediaType = acceptedMediaType(request.header('accept'))
+    return mediaType === null ? notAcceptable() : admitted(exchange, mediaType, context)
   }
 
   // Media types are negotiated, and GraphiQL's page is another: intermediate caches must store them separately.

@@ -15,24 +15,22 @@ export interface ParamsRunner<ServerContext> {
   ): unknown
 }
 
-/** Parameters in the body of a POST with JSON, and the media type of its response. */
+/** Parameters of a POST with JSON, and the media type of its response. */
 export interface JsonPost {
   readonly params: GraphQLParams
   readonly mediaType: MediaType
 }
 
-type MediaType = 'application/json' | 'application/graphql-response+json'
+export type MediaType = 'application/json' | 'application/graphql-response+json'
 
 /**
  * Parses a POST with a JSON body, the form that nearly all clients use.
  * @returns null if Yoga must parse the request, or explain why it is invalid
  */
-export function parseJsonPost(request: IncomingRequest, body: Buffer): JsonPost | null {
+export function parseJsonPost(request: IncomingRequest, body: Buffer): GraphQLParams | null {
   const type = request.header('content-type') ?? ''
   if (request.method !== 'POST' || request.target !== request.path || !plainJson.test(type)) return null
-  const mediaType = acceptedMediaType(request.header('accept'))
-  const params = objectIn(body)
-  return mediaType === null || params === null ? null : { params, mediaType }
+  return objectIn(body)
 }
 
 const plainJson = /^application\/json *(?:; *charset=utf-8)?$/i

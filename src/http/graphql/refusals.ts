@@ -19,6 +19,15 @@ export function methodRefused(method: string): Answer {
   return asGraphqlError(notAllowed(method, graphqlMethods))
 }
 
+/** Returns the refusal of a request that accepts no media type of results. */
+export function notAcceptable(): Answer {
+  return graphqlRefusal(
+    406,
+    'NOT_ACCEPTABLE',
+    'Answers are application/graphql-response+json or application/json, neither of which Accept takes.',
+  )
+}
+
 /** Adds a GraphQL error to responses that Yoga sends without a body. */
 export function explained(answer: Answer): Answer {
   const explanation = answer.body === '' ? explanations[answer.status] : undefined
@@ -26,10 +35,6 @@ export function explained(answer: Answer): Answer {
 }
 
 const explanations: Readonly<Partial<Record<number, readonly [code: string, message: string]>>> = {
-  406: [
-    'NOT_ACCEPTABLE',
-    'Answers are application/graphql-response+json or application/json, neither of which Accept takes.',
-  ],
   415: ['UNSUPPORTED_MEDIA_TYPE', 'Send the query as application/json, and say so in Content-Type.'],
 }
 

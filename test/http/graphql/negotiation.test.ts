@@ -1,18 +1,24 @@
-import { beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createResponseCache } from '../../../src/http/cache/response-cache.ts'
 import { emptyDatabase } from '../../support/database.ts'
 import { gatewayOn, type TestGateway } from '../../support/gateway.ts'
+import { rawConnection } from '../../support/raw.ts'
+import { serverOf, type TestServer } from '../../support/server.ts'
 
 const path = '/graphql?query={__typename}'
 const types = ['application/json', 'application/graphql-response+json', 'text/html']
 
 let gateway: TestGateway
+let server: TestServer
 
 beforeAll(async () => {
   const cache = createResponseCache(1024 * 1024)
   cache.listening(true)
   gateway = gatewayOn(await emptyDatabase(), { cache })
+  server = await serverOf(gateway.app)
 })
+
+afterAll(() => server.close())
 
 test('an answer by GET varies by Accept, and each media type has a tag of its own', async () => {
   const answers = await Promise.all(types.map((accept) => gateway.get(path, { headers: { accept } })))
@@ -54,4 +60,65 @@ test('media ranges beyond the limit of an Accept header are ignored', async () =
       expect([range, query, within === 406, beyond]).toEqual([range, query, false, 406])
     }
   }
+})
+
+// The Fetch API hides how a message is framed.
+describe('over a socket', () => {
+  const post = 'Content-Type: application/json\r\nContent-Length: 24\r\n\r\n{"query":"{__typename}"}'
+  const requests = [
+    ['GET', path, '\r\n'],
+    ['POST', '/graphql', post],
+    ['POST', '/graphql?a=1', post],
+  ] as const
+
+  async function answerTo(line: string, rest: string): Promise<{ status: number; headers: string[]; body: string }> {
+    const connection = await rawConnection(server.port)
+    connection.send(`${line} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${rest}`)
+    const [head = '', body = ''] = (await connection.closed).split('\r\n\r\n')
+    const [statusLine = '', ...headers] = head.toLowerCase().split('\r\n')
+    return { status: Number(statusLine.split(' ')[1]), headers, body }
+  }
+
+  describe.each(requests)('%s %s', (method, target, rest) => {
+    test.each(['multipart/mixed', 'text/*', 'multipart/mixed;q=0.5, application/json;q=0'])(
+      'that accepts %s is told that no answer is of that type',
+      async (accept) => {
+        const { status, headers, body } = await answerTo(`${method} ${target}`, `Accept: ${accept}\r\n${rest}`)
+        expect([status, JSON.parse(body)]).toMatchObject([
+          406,
+          { errors: [{ extensions: { code: 'NOT_ACCEPTABLE' } }] },
+        ])
+        expect(headers).toContain(`content-length: ${body.length}`)
+      },
+    )
+
+    test.each(['multipart/mixed, application/json', '*/*, text/event-stream;q=0'])(
+      'that accepts %s has one answer of one length',
+      async (accept) => {
+        const { status, headers, body } = await answerTo(`${method} ${target}`, `Accept: ${accept}\r\n${rest}`)
+        expect([status, JSON.parse(body)]).toMatchObject([200, { data: { __typename: 'Query' } }])
+        const named = (name: string): string[] => headers.filter((each) => each.startsWith(`${name}:`))
+        expect(named('content-type')).toEqual(['content-type: application/json; charset=utf-8'])
+        expect(named('content-length')).toEqual([`content-length: ${body.length}`])
+        expect(named('connection')).toEqual(['connection: close'])
+        expect(named('transfer-encoding')).toEqual([])
+      },
+    )
+  })
+
+  test('304 to a query by GET tells no length', async () => {
+    const { headers } = await answerTo(`GET ${path}`, '\r\n')
+    const etag = headers.find((each) => each.startsWith('etag: '))?.slice('etag: '.length)
+    // Tags are case-sensitive.
+    const tag = (await gateway.get(path)).headers.get('etag') ?? ''
+    expect(tag.toLowerCase()).toBe(etag)
+    const unchanged = await answerTo(`GET ${path}`, `If-None-Match: ${tag}\r\n\r\n`)
+    expect(unchanged.status).toBe(304)
+    expect(unchanged.headers.join()).not.toContain('content-length')
+  })
+})
+
+test.each(['/health', '/graphql', '%20'])('a query whose URL ends with %s is answered', async (end) => {
+  const response = await gateway.get(`${path}&a=${end}`)
+  expect([response.status, await response.json()]).toMatchObject([200, { data: { __typename: 'Query' } }])
 })
