@@ -61,6 +61,11 @@ export class BoundedRequest extends IncomingMessage implements IncomingRequest {
     return (this.#query ??= new URLSearchParams(this.target.slice(this.path.length + 1)))
   }
 
+  /** Whether its body had too many chunks: nothing more is read from its connection, which is to be closed. */
+  get hasTooManyChunks(): boolean {
+    return this.#chunks > bodyChunks
+  }
+
   get remoteAddress(): string | null {
     return this.socket.remoteAddress ?? null
   }
@@ -87,7 +92,7 @@ export class BoundedRequest extends IncomingMessage implements IncomingRequest {
   }
 
   override push(chunk: unknown, encoding?: BufferEncoding): boolean {
-    if (this.#chunks > bodyChunks) return false
+    if (this.hasTooManyChunks) return false
     this.pacing?.onRead(this.socket)
     if (chunk === null || ++this.#chunks <= bodyChunks) return super.push(chunk, encoding)
     skipChunks(this.socket)
@@ -99,12 +104,12 @@ export class BoundedRequest extends IncomingMessage implements IncomingRequest {
   }
 
   /**
-   * Calls back when the body has too many chunks, at once if it has them already. Nothing more is read from the
-   * connection then, which is to be closed. A later callback replaces an earlier one.
+   * Calls back when the body has too many chunks, at once if it has them already. A later callback replaces an earlier
+   * one.
    */
   onTooManyChunks(refuse: () => void): void {
     this.#refuse = refuse
-    if (this.#chunks > bodyChunks) refuse()
+    if (this.hasTooManyChunks) refuse()
   }
 }
 

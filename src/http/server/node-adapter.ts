@@ -114,7 +114,8 @@ export function createResponseWriter(unsent = createUnsentBytes(unsentBytes)): W
 function send(response: ServerResponse<BoundedRequest>, outgoing: OutgoingResponse, unsent: UnsentBytes): void {
   const { req: request } = response
   const { status, headers, bytes } = outgoing
-  const isUnread = !request.complete
+  const { hasTooManyChunks } = request
+  const isUnread = !request.complete || hasTooManyChunks
   const stream = streamOf(request, outgoing)
   if (stream !== null) {
     // Node emits no more events of a response whose client left before it was at the head of its pipeline.
@@ -126,13 +127,13 @@ function send(response: ServerResponse<BoundedRequest>, outgoing: OutgoingRespon
   }
   outgoing.stream?.(null)
   // A client that did not receive 100 Continue may send its body or omit it: the next bytes are ambiguous.
-  if (isUnread && awaitsContinue(request)) response.setHeader('connection', 'close')
+  if (hasTooManyChunks || (isUnread && awaitsContinue(request))) response.setHeader('connection', 'close')
   response.writeHead(status, headers as string[])
   const body = request.method === 'HEAD' ? null : bytes
   response.end(body ?? undefined)
   // Usually the kernel has accepted the whole body by now. A pipelined response has no socket until it is at the head.
   if (response.socket === null || response.socket.writableLength > 0) unsent.add(response, body ?? noBody)
-  if (isUnread) discardRest(request, discardedBytes)
+  if (isUnread && !hasTooManyChunks) discardRest(request, discardedBytes)
 }
 
 /** Returns the stream that answers a request; null where it is answered whole, as HEAD is. */
