@@ -1,3 +1,4 @@
+import { defaultHttpLimits } from '../../limits.ts'
 import { notAllowed } from '../../rest/handler.ts'
 import { problem } from '../../rest/problem.ts'
 import type { Answer } from '../../rest/problem.ts'
@@ -13,19 +14,23 @@ export interface UnparsedBytes {
   readonly bytesParsed?: number
 }
 
-/** Matches a request line (RFC 9112, section 3) with any method. */
-const requestLine = /^([!#$%&'*+.^`|~\w-]+) (\S+) HTTP\/1\.[01]\r?$/
+/** Matches a request line (RFC 9112, section 3) with any method; control characters are in no target. */
+const requestLine = /^([!#$%&'*+.^`|~\w-]+) ([!-~\x80-\xff]+) HTTP\/1\.[01]\r?$/
+
+/** Maximum length of a method, in characters: the longest in IANA's registry has 16. */
+const longestMethod = 32
 
 /**
  * Returns the refusal of a method that Node does not know, the same as of any other method that the path does not
  * allow.
- * @returns null if the bytes are not a request
+ * @returns null if the bytes are not a request, or one too long to repeat in its refusal
  */
 export function refuseUnknownMethod({ rawPacket, bytesParsed = 0 }: UnparsedBytes): Answer | null {
   const came = rawPacket?.toString('latin1') ?? ''
   const [line = ''] = came.slice(bytesParsed === 0 ? 0 : came.lastIndexOf('\n', bytesParsed - 1) + 1).split('\n', 1)
   const [, method, target] = requestLine.exec(line) ?? []
   if (method === undefined || target === undefined) return null
+  if (method.length > longestMethod || target.length > defaultHttpLimits.targetBytes) return null
   const [path = ''] = originForm(target).split('?', 1)
   if (path === graphqlPath) return methodRefused(method)
   if (routeLabel(path) !== 'none') return notAllowed(method)

@@ -127,6 +127,16 @@ describe('a method that Node does not know', () => {
     expect(await answerTo('FOO /nowhere HTTP/1.1', 'Host: x')).toMatch(/^HTTP\/1\.1 404 .*path-not-found/s)
   })
 
+  test.each([
+    ['a long target', `FOO /${'x'.repeat(9_000)}`],
+    ['a long method', `${'F'.repeat(100)} /nowhere`],
+    ['a target of control characters', `FOO /${'\x01'.repeat(8_000)}`],
+  ])('is not repeated with %s', async (_, line) => {
+    const refused = await answerTo(`${line} HTTP/1.1`, 'Host: x')
+    expect(refused).toMatch(/^HTTP\/1\.1 400 .*This is not HTTP/s)
+    expect(refused.length).toBeLessThan(1_000)
+  })
+
   test.each(['FOO', 'FOO /strategies', '\x16\x03\x01', 'F(O /strategies HTTP/1.1', 'FOO /a b HTTP/1.1'])(
     'is no HTTP where the rest is none: %j',
     async (line) => {
