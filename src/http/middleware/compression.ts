@@ -13,9 +13,18 @@ export type Encoding = (typeof encodings)[number]
 /** Minimum size of a body to compress, in bytes: a smaller one fits one packet. */
 export const leastCompressedBytes = 1_400
 
+/** Matches an encoding that is excluded by its weight: a wildcard does not stand for it (RFC 9110, section 12.5.3). */
+const excluded: Readonly<Record<Encoding, RegExp>> = {
+  br: /(?:^|,)[ \t]*br[ \t]*;[ \t]*q=0(?:\.0*)?[ \t]*(?:,|$)/,
+  gzip: /(?:^|,)[ \t]*gzip[ \t]*;[ \t]*q=0(?:\.0*)?[ \t]*(?:,|$)/,
+}
+
 /** Selects the content encoding of a body for a client; null if it is sent without compression. */
 export function encodingFor(acceptEncoding: string | null): Encoding | null {
-  return acceptEncoding === null ? null : negotiator.negotiate<Encoding>(acceptEncoding.toLowerCase(), [...encodings])
+  if (acceptEncoding === null) return null
+  const accepted = acceptEncoding.toLowerCase()
+  const offered = encodings.filter((encoding) => !excluded[encoding].test(accepted))
+  return negotiator.negotiate<Encoding>(accepted, offered)
 }
 
 /** Number of bodies being compressed or waiting for a thread. */
