@@ -106,9 +106,10 @@ export function createResponseCache(bytes: number): ResponseCache {
   }
 
   async function sharedWithOther(run: Run, key: string, sender: string, onLeave: OnLeave, make: Make) {
-    run.waiting.join(onLeave)
+    const leave = run.waiting.join(onLeave)
     const shared = await within(sharedMilliseconds, run.finished)
     if (shared !== null && shared.status !== 503) return shared
+    leave()
     const newest = runs.get(key)
     const own = newest?.sender === sender ? newest : begin(key, sender, make)
     own.waiting.join(onLeave)
@@ -146,15 +147,21 @@ export function createResponseCache(bytes: number): ResponseCache {
   }
 }
 
-/** The clients that wait for one response: its production is cancelled once all of them have disconnected. */
+/** The clients that wait for one response: its production is cancelled once none of them waits any more. */
 class Waiting {
   giveUp: () => void = () => undefined
   #count = 0
 
-  join(onLeave: OnLeave): void {
-    this.#count++
-    onLeave(() => {
+  /** @returns ends the wait of this client, once, as its disconnection does */
+  join(onLeave: OnLeave): () => void {
+    let waits = true
+    const leave = (): void => {
+      if (!waits) return
+      waits = false
       if (--this.#count === 0) this.giveUp()
-    })
+    }
+    this.#count++
+    onLeave(leave)
+    return leave
   }
 }

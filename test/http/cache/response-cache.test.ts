@@ -106,6 +106,34 @@ describe('an answer', () => {
     expect(await ask(cache, 'key', 'new')).toBe('old')
   })
 
+  test.each([
+    ['has its own answer', false],
+    ['has left after it', true],
+  ])(
+    'that another sender began is given up when that one leaves, and not before, where this one %s',
+    async (_, left) => {
+      const cache = listening()
+      const { promise } = deferred<EncodedResponse>()
+      const leaves: Record<'other' | 'own', (() => void)[]> = { other: [], own: [] }
+      let givenUp = 0
+      const slow = (onLeave: (giveUp: () => void) => void): Promise<EncodedResponse> => {
+        onLeave(() => givenUp++)
+        return promise
+      }
+      void cache.answer('key', 'b', (giveUp) => leaves.other.push(giveUp), slow)
+      await cache.answer(
+        'key',
+        sender,
+        (giveUp) => leaves.own.push(giveUp),
+        () => made('own', ['a']),
+      )
+      if (left) for (const leave of leaves.own) leave()
+      expect(givenUp).toBe(0)
+      for (const leave of leaves.other) leave()
+      expect(givenUp).toBe(1)
+    },
+  )
+
   test('in the making is shared, and given up when all have left who wait for it', async () => {
     const cache = listening()
     const leave: (() => void)[] = []
