@@ -124,11 +124,12 @@ export function createApp({ database, apiKeys, trustedProxies, ...options }: App
   })
   const produced = { cache, data, produce }
   const graphqlRequests: PathStages = new Map([[graphqlPath, () => cached({ ...produced, respond: graphql })]])
+  const limitRate = rateLimit(options.rateLimit)
   const stages = [
     requestSize(limits),
     ownPaths(probes(options.readiness, options.metrics)),
-    apiKey(apiKeys, new Set(pages.keys())),
-    rateLimit(options.rateLimit),
+    apiKey(apiKeys, new Set(pages.keys()), limitRate),
+    limitRate,
     preflight(),
     graphiqlPages(addressNow),
     requestBody(limits),

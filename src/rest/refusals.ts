@@ -49,7 +49,7 @@ export const refusals: Readonly<Record<ProblemCode, Refusal>> = {
   UNAUTHENTICATED: {
     when: 'API keys are configured, and the request has none that is accepted.',
     isOf: all,
-    by: 'before rate limit',
+    by: 'path',
     headers: { 'WWW-Authenticate': text('How to authenticate.', 'Bearer') },
     example: example('UNAUTHENTICATED', 'Send the header Authorization: Bearer with an API key.'),
   },

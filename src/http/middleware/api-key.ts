@@ -2,19 +2,24 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import { problem } from '../../rest/problem.ts'
 import { isGraphiqlPage } from '../graphql/path.ts'
 import type { IncomingRequest } from '../incoming-request.ts'
-import type { Answer } from '../../rest/problem.ts'
-import type { Middleware } from '../middleware.ts'
+import type { Handler, Middleware } from '../middleware.ts'
 import { refuse } from '../refuse.ts'
 import { headerList } from '../cache/encoded-response.ts'
 
 /**
  * Authenticates requests by API key. Keys are stored and compared as digests. A preflight request cannot carry one.
  * @param openPaths paths that contain no data and need no key, as GraphiQL's page does
+ * @param limit counts refused requests by address: whoever guesses keys is slowed down
  * @returns null without accepted keys: all requests pass
  */
-export function apiKey(keys: readonly string[], openPaths: ReadonlySet<string>): Middleware | null {
+export function apiKey(
+  keys: readonly string[],
+  openPaths: ReadonlySet<string>,
+  limit: Middleware | null = null,
+): Middleware | null {
   const known = keys.map(digest)
   if (known.length === 0) return null
+  const refused = limit?.(unauthenticated) ?? unauthenticated
   return (next) => (exchange) => {
     const { request } = exchange
     if (request.method === 'OPTIONS' || openPaths.has(request.path) || isGraphiqlPage(request)) return next(exchange)
@@ -22,10 +27,7 @@ export function apiKey(keys: readonly string[], openPaths: ReadonlySet<string>):
     const candidate = given === undefined ? null : digest(given)
     // All keys are compared, each in constant time, so that timing does not reveal how close a guess is.
     const matching = candidate === null ? [] : known.filter((key) => timingSafeEqual(key, candidate))
-    if (candidate === null || matching.length === 0) {
-      exchange.headers = exchange.headers.concat(challenge)
-      return refuse(request, unauthenticated(given))
-    }
+    if (candidate === null || matching.length === 0) return refused(exchange)
     exchange.sender = candidate.toString('hex')
     return next(exchange)
   }
@@ -37,12 +39,14 @@ function keyIn(request: IncomingRequest): string | undefined {
   return /^Bearer +(\S+)$/i.exec(request.header('authorization') ?? '')?.[1]
 }
 
-function unauthenticated(given: string | undefined): Answer {
+const unauthenticated: Handler = (exchange) => {
+  const { request } = exchange
+  exchange.headers = exchange.headers.concat(challenge)
   const detail =
-    given === undefined
+    keyIn(request) === undefined
       ? 'Send the header Authorization: Bearer with an API key.'
       : 'The API key is not one of those that are accepted.'
-  return problem('UNAUTHENTICATED', detail)
+  return refuse(request, problem('UNAUTHENTICATED', detail))
 }
 
 function digest(key: string): Buffer {

@@ -111,9 +111,13 @@ describe('a quota', () => {
     expect(await passing(gateway, () => bearing(other))).toBe(3)
   })
 
-  test('is not spent by requests without a key', async () => {
+  test('is not spent by requests without an accepted key, which count for their address', async () => {
     const gateway = gatewayOn(database, { rateLimit, apiKeys })
-    for (let attempt = 0; attempt < 10; attempt++) expect((await gateway.get('/universe')).status).toBe(401)
+    const statuses = []
+    for (const key of ['one', 'two', 'three', 'four']) {
+      statuses.push((await gateway.get('/universe', bearing(`a-guessed-key-${key}`))).status)
+    }
+    expect([...statuses, (await gateway.get('/universe')).status]).toEqual([401, 401, 401, 429, 429])
     expect(await passing(gateway, () => bearing('a-key-of-one-reader'))).toBe(3)
   })
 
