@@ -13,8 +13,8 @@ export interface Holding extends ArrivingPosition {
   readonly id: string
   readonly vault: Address
   /**
-   * Whether somebody else has made it in the vault's name, or it is refused, and the vault itself has not changed it:
-   * anyone can make one, and the vault may never take it out.
+   * Whether somebody else has made it in the vault's name, also in a range that the vault has left, or it is refused, and
+   * the vault itself has not changed it: anyone can make one, and the vault may never take it out.
    */
   readonly isForeign?: boolean
   /** Where a contract holds it for the vault. */
@@ -49,7 +49,13 @@ type StateChange = Exclude<PositionChange, { kind: 'moved' }>
 export function afterHeldChange(holding: Holding, change: StateChange): Holding {
   // Only its holder can change an NFT that is refused; adding liquidity to an empty one is how anybody creates it.
   const isByVault = change.account?.isByOwner ?? holding.liquidity > 0n
-  return { ...holding, ...afterChange(holding, change), isForeign: holding.isForeign === true && !isByVault }
+  const isForeign = !isByVault && (holding.isForeign === true || isBegunAgain(holding, change))
+  return { ...holding, ...afterChange(holding, change), isForeign }
+}
+
+/** Tells whether a change adds to a position in a pool that the vault has left: then it is as a new one. */
+function isBegunAgain({ liquidity, freed }: Holding, { account }: StateChange): boolean {
+  return account !== undefined && liquidity === 0n && freed.every((amount) => amount === 0n)
 }
 
 /** Returns the event of a change; null where it is none of the vault's own, or changes nothing. */

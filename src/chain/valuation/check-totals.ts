@@ -4,25 +4,39 @@ import type { TokenAmount, VaultStatement, VaultTotals } from '../vaults/vault-a
 import { parsePoolPositionId } from '../venues/pool-positions.ts'
 import type { Position } from '../venues/venue.ts'
 
+type TotalledPosition = Position & { readonly id: string }
+
 /** All that a vault holds, as it was read. */
-export interface VaultContents {
+export interface VaultContents<One extends TotalledPosition = TotalledPosition> {
   readonly vault: Address
   readonly statement: VaultStatement
   readonly balances: readonly TokenAmount[]
-  readonly positions: readonly (Position & { readonly id: string })[]
+  readonly positions: readonly One[]
 }
 
 /**
- * Compares all that a vault holds with the sum that its contract tells, to the unit.
+ * Compares all that a vault holds with the sum that its contract tells, to the unit. Anybody can send a vault an NFT: those
+ * that the sum leaves out don't count.
+ * @returns the positions that count
  * @throws {Contradiction} when the vault names a range of which no log tells a position: then logs are missing
  * @throws {ContractMismatch} when they differ otherwise
  */
-export function checkTotals(block: number, contents: VaultContents): void {
+export function positionsInTotals<One extends TotalledPosition>(
+  block: number,
+  contents: VaultContents<One>,
+): readonly One[] {
   const { vault, statement, positions } = contents
   const { totals } = statement
-  if (totals === null) return
-  const held = totals.amounts.map(({ token }, side) => heldUnits(contents, totals, token, side as 0 | 1))
-  if (totals.amounts.every(({ units }, side) => units === held[side])) return
+  if (totals === null) return positions
+  const heldWith = (some: readonly One[]): bigint[] =>
+    totals.amounts.map(({ token }, side) => heldUnits({ ...contents, positions: some }, totals, token, side as 0 | 1))
+  const inPools = positions.filter(({ id }) => parsePoolPositionId(id) !== null)
+  const counted = [inPools, positions].find((some) => {
+    const units = heldWith(some)
+    return totals.amounts.every((amount, side) => amount.units === units[side])
+  })
+  if (counted !== undefined) return counted
+  const held = heldWith(positions)
   const unknown = totals.ranges.filter(
     ({ lower, upper }) => !positions.some(({ ticks }) => ticks.lower === lower && ticks.upper === upper),
   )

@@ -16,7 +16,7 @@ import type { Position } from '../venues/venue.ts'
 import type { Venues } from '../venues/venues.ts'
 import type { VaultKind } from '../vaults/vault-kinds.ts'
 import type { TokenAmount, VaultStatement } from '../vaults/vault-adapter.ts'
-import { checkTotals, isInRanges } from './check-totals.ts'
+import { isInRanges, positionsInTotals } from './check-totals.ts'
 
 type MarkedPosition = Extract<FactInput, { kind: 'mark' }>['positions'][number]
 
@@ -71,13 +71,13 @@ export async function valueVault(
     Promise.all(listed.map(({ id }) => requireOwn(state, vault, id))),
   ])
   const named = await readNamed(state, venues, statement, held)
-  const read = [...own, ...named]
-  checkTotals(state.block.number, { vault, statement, balances, positions: read })
+  const contents = { vault, statement, balances, positions: [...own, ...named] }
+  const counted = positionsInTotals(state.block.number, contents)
   const market = { tokens, prices: pricesNow, ...(gifts && { gifts }) }
   const sum = new ValueSum(market)
   for (const { token, units } of balances) sum.add(token, units)
   for (const { token, units } of statement.debts) sum.add(token, -units)
-  const positions = withCollectable(read)
+  const positions = withCollectable(counted)
   for (const { token0, token1, amounts, collectable, emissions } of positions) {
     sum.add(token0, amounts[0] + collectable[0])
     sum.add(token1, amounts[1] + collectable[1])
