@@ -29,9 +29,9 @@ export interface FollowOptions {
   readonly pollSeconds: number
   /** The block before the first one. */
   readonly parent: Header
-  /** Ends at the newest final block instead of waiting for more. */
+  /** Ends at the newest final block instead of waiting for more; where there is `until`, not before that. */
   readonly once: boolean
-  /** Ends before this block, the first one of a second. */
+  /** Ends before this block, the first one of a second, which was final by one of the nodes. */
   readonly until?: number | undefined
   readonly signal: AbortSignal
   /**
@@ -64,7 +64,8 @@ export async function* followChain(options: FollowOptions): AsyncGenerator<Segme
       yield segment
       last = segment.headers.get(segment.to) as Header
     }
-    if (once) return
+    // A node that lags may have told the final block.
+    if (once && (until === Infinity || last.number + 1 >= until)) return
     await options.onEnd?.(last)
     await wait(pollSeconds * 1_000, undefined, { signal })
   }

@@ -104,7 +104,7 @@ async function connectAtNewest(
     poolPositions({ pools: () => kinds.pools, known: pools, vaultOf: (account) => kinds.vaultOf(account) }),
   ])
   const feeTerms = await readFeeTerms(newest, kinds)
-  const acquisitions = new Acquisitions({ rpc, venues, kinds, tokens })
+  const acquisitions = new Acquisitions({ venues, kinds, tokens })
   const connected = { rpc, impatientRpc, multicall, venues, kinds, tokens, feeTerms, acquisitions }
   return { ...connected, onPriceMissing: reportSeldom(report), config, report, signal, once }
 }

@@ -38,7 +38,6 @@ interface History {
 
 /** Options of {@link Acquisitions}. */
 export interface AcquisitionsOptions {
-  readonly rpc: Rpc
   readonly venues: Venues
   readonly kinds: VaultKinds
   readonly tokens: Tokens
@@ -95,15 +94,16 @@ export class Acquisitions {
     return this.#extend(await extended, state, vault, asset, number)
   }
 
-  /** Adds what happened up to a block. */
+  /** Adds what happened up to a block, by the nodes that the state is read from. */
   async #extend(known: History, state: BlockState, vault: Address, asset: Address, to: number): Promise<History> {
     const from = known.to + 1
     if (from > to) return known
-    const { rpc, venues } = this.options
+    const { rpc } = state
+    const { venues } = this.options
     const { accounts } = this.options.kinds.of(vault)
     const [transfers, withdrawals, moves] = await Promise.all([
-      this.#readTransfers(accounts, from, to),
-      this.#readWithdrawals(vault, from, to),
+      this.#readTransfers(rpc, accounts, from, to),
+      this.#readWithdrawals(rpc, vault, from, to),
       readHistory(rpc, venues.movesOf(accounts), from, to),
     ])
     const paid = paymentsIn(transfers, accounts, asset, withdrawals)
@@ -147,14 +147,14 @@ export class Acquisitions {
     } else if (acting.has(log.txHash)) note(positions, change.id, log.block)
   }
 
-  async #readTransfers(accounts: readonly Address[], from: number, to: number): Promise<Transfer[]> {
+  async #readTransfers(rpc: Rpc, accounts: readonly Address[], from: number, to: number): Promise<Transfer[]> {
     const address = [...this.options.tokens.values()].filter((token) => !isCoin(token)).map((token) => token.address)
     const padded = accounts.map((account) => padHex(account, { size: 32 }))
     const filters = [
       { address, topics: [transferTopic, padded] },
       { address, topics: [transferTopic, null, padded] },
     ]
-    const logs = await readHistory(this.options.rpc, filters, from, to)
+    const logs = await readHistory(rpc, filters, from, to)
     return logs.flatMap((log): Transfer[] => {
       const [, sender, receiver] = log.topics
       if (log.topics.length !== 3 || sender === undefined || receiver === undefined || log.data.length !== 66) return []
@@ -165,9 +165,9 @@ export class Acquisitions {
   }
 
   /** Returns the assets that withdrawals have paid, by transaction. */
-  async #readWithdrawals(vault: Address, from: number, to: number): Promise<Map<Hex, bigint>> {
+  async #readWithdrawals(rpc: Rpc, vault: Address, from: number, to: number): Promise<Map<Hex, bigint>> {
     const { adapter } = this.options.kinds.of(vault)
-    const logs = await readHistory(this.options.rpc, [{ address: vault, topics: [adapter.topics] }], from, to)
+    const logs = await readHistory(rpc, [{ address: vault, topics: [adapter.topics] }], from, to)
     const paid = new Map<Hex, bigint>()
     for (const log of logs) {
       try {
