@@ -94,8 +94,8 @@ export class BlockFacts {
 
   async #open(vault: VaultConfig): Promise<VaultFact> {
     const { address, strategy, firstBlock } = vault
-    await requireCreation(this.#values.state, this.block.parentHash, vault)
     const { adapter } = this.options.kinds.of(address)
+    await requireCreation(this.#values.state, this.block.parentHash, vault, adapter)
     const { assets, owner, feeTokens = [] } = await adapter.readTerms(this.#values.state, address)
     for (const asset of [...assets, ...feeTokens]) requireToken(this.options.tokens, asset, address, firstBlock)
     return { kind: 'vault', ts: this.block.ts, vault: address, owner, strategy, chainId: this.options.config.chainId }

@@ -26,6 +26,9 @@ export function isFlow(event: VaultEvent | PositionEvent): event is FlowEvent {
   return 'change' in event && ['deposited', 'withdrawn'].includes(event.change.kind)
 }
 
+/** Changes that a vault's other contracts tell, too. These have owners of their own. */
+const kindsOfOthers: readonly VaultChange['kind'][] = ['paused', 'unpaused', 'charged', 'earned']
+
 /** A block with facts to read, or after which vaults hold something else. */
 export interface BlockPlan {
   readonly number: number
@@ -130,8 +133,9 @@ function readLogsOf(
     const vault = emitters.get(getAddress(log.address))
     if (vault === undefined) return []
     const change = faults.in(vault, () => holdings.kinds.of(vault).adapter.readLog(log))
-    const isOther = change === null || (change.kind === 'minted' && !mintsFees(feeTerms.get(vault)))
-    return isOther ? [] : [{ vault, change, log }]
+    if (change === null || (change.kind === 'minted' && !mintsFees(feeTerms.get(vault)))) return []
+    const isOwn = getAddress(log.address) === vault
+    return isOwn || kindsOfOthers.includes(change.kind) ? [{ vault, change, log }] : []
   })
   const owners = changes.flatMap(({ vault, change }): [Address, Address][] =>
     change.kind === 'owned' ? [[vault, change.owner]] : [],

@@ -1,4 +1,5 @@
 import type { VaultConfig } from '../config.ts'
+import { aboutVault } from '../progress/set-aside.ts'
 import type { Header } from '../rpc/block.ts'
 import { readHistory } from '../rpc/log-ranges.ts'
 import type { Rpc } from '../rpc/rpc.ts'
@@ -13,7 +14,10 @@ export interface RequestsOptions {
   readonly vaults: readonly Pick<VaultConfig, 'address' | 'firstBlock'>[]
 }
 
-/** Notes the requests to deposit that were made of vaults up to the end of a block: only their logs tell them. */
+/**
+ * Notes the requests to deposit that were made of vaults up to the end of a block: only their logs tell them.
+ * @throws {ContractMismatch} with the vault, when it has logged one in another form than the standard's
+ */
 export async function applyRequests(
   holdings: Holdings,
   block: Pick<Header, 'number'>,
@@ -23,14 +27,13 @@ export async function applyRequests(
     const { adapter } = kinds.of(address)
     return firstBlock <= block.number && requestTopics.some((topic) => adapter.topics.includes(topic))
   })
-  await Promise.all(
-    asked.map(async ({ address, firstBlock }) => {
-      const filter = { address, topics: [requestTopics] }
-      const { adapter } = kinds.of(address)
-      for (const log of await readHistory(rpc, [filter], firstBlock, block.number)) {
-        const change = adapter.readLog(log)
-        if (change?.kind === 'requested') holdings.addRequest(address, change.request)
-      }
-    }),
-  )
+  const addRequests = async ({ address, firstBlock }: (typeof asked)[number]): Promise<void> => {
+    const filter = { address, topics: [requestTopics] }
+    const { adapter } = kinds.of(address)
+    for (const log of await readHistory(rpc, [filter], firstBlock, block.number)) {
+      const change = adapter.readLog(log)
+      if (change?.kind === 'requested') holdings.addRequest(address, change.request)
+    }
+  }
+  await Promise.all(asked.map((vault) => aboutVault(vault.address, addRequests(vault))))
 }

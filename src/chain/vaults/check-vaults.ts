@@ -86,9 +86,10 @@ function describeVenues({ venues }: ChainConnection, pools: readonly Address[]):
 }
 
 /** Checks the first block, whose state the nodes may not have. */
-async function checkCreation({ impatientRpc, multicall }: ChainConnection, vault: VaultConfig): Promise<void> {
+async function checkCreation({ impatientRpc, multicall, kinds }: ChainConnection, vault: VaultConfig): Promise<void> {
   const first = await impatientRpc.ask((node) => node.block(vault.firstBlock))
-  await requireCreation(new BlockState(impatientRpc, multicall, first), first.parentHash, vault)
+  const { adapter } = kinds.of(vault.address)
+  await requireCreation(new BlockState(impatientRpc, multicall, first), first.parentHash, vault, adapter)
 }
 
 async function readValue(

@@ -1,22 +1,44 @@
-import type { Hex } from 'viem'
+import { type Address, type Hex, zeroAddress } from 'viem'
 import type { VaultConfig } from '../config.ts'
 import { ContractMismatch } from '../errors.ts'
+import { contractCall } from '../rpc/calls/contract-call.ts'
 import { contractExists } from '../rpc/contract-existence.ts'
-import type { BlockState } from '../rpc/multicall.ts'
+import { BlockState } from '../rpc/multicall.ts'
+import type { VaultAdapter } from './vault-adapter.ts'
+import { vaultAbi } from './vault-events.ts'
 
 /**
- * Verifies that a vault is created in its first block.
+ * Verifies that a vault is created in its first block, or initialised where it was created before: a factory may leave a
+ * proxy to be initialised later.
  * @throws {ContractMismatch} when it is there before, or not yet
  */
 export async function requireCreation(
   state: BlockState,
   parentHash: Hex,
   { address, firstBlock }: VaultConfig,
+  adapter: VaultAdapter,
 ): Promise<void> {
-  const [before, now] = await Promise.all([
-    contractExists(state.rpc, address, { number: state.block.number - 1, hash: parentHash }),
-    contractExists(state.rpc, address, state.block),
-  ])
-  if (before) throw new ContractMismatch(address, firstBlock - 1, 'is there before its firstBlock, already')
+  const { rpc, multicall, block } = state
+  const parent = { number: block.number - 1, hash: parentHash }
+  const [before, now] = await Promise.all([contractExists(rpc, address, parent), contractExists(rpc, address, block)])
   if (!now) throw new ContractMismatch(address, firstBlock, 'is not there in its firstBlock, not yet')
+  if (!before) return
+  if (await isInitialised(new BlockState(rpc, multicall, parent), address, adapter)) {
+    throw new ContractMismatch(address, firstBlock - 1, 'is there before its firstBlock, already')
+  }
+  if (await isInitialised(state, address, adapter)) return
+  throw new ContractMismatch(address, firstBlock, 'is not initialised in its firstBlock, not yet')
+}
+
+/** Tells whether a vault has shares, or names its owner and assets. */
+async function isInitialised(state: BlockState, vault: Address, adapter: VaultAdapter): Promise<boolean> {
+  const supply = await state.read(contractCall(vaultAbi, vault, 'totalSupply', []))
+  if (supply !== null && supply > 0n) return true
+  try {
+    const { owner, assets } = await adapter.readTerms(state, vault)
+    return ![owner, ...assets].includes(zeroAddress)
+  } catch (error) {
+    if (error instanceof ContractMismatch) return false
+    throw error
+  }
 }
