@@ -12,7 +12,16 @@ import { type Known, observe } from './support/observer.ts'
 import { logsOf, openVault, type Operator } from './support/operator.ts'
 import { deployProtocol, type Protocol } from './support/protocol.ts'
 import { startProxy } from './support/proxy.ts'
-import { applyChain, chainJson, type ChainJson, factsOf, linesOf, optionsOf, type Said } from './support/reading.ts'
+import {
+  applyChain,
+  chainJson,
+  type ChainJson,
+  factsOf,
+  linesOf,
+  optionsOf,
+  type Said,
+  shortFaultTimes,
+} from './support/reading.ts'
 import { openStrays, transferData, transferOf } from './support/strays.ts'
 
 type Mark = Extract<FactInput, { kind: 'mark' }>
@@ -214,6 +223,30 @@ describeOnChain('positions that come to a vault', () => {
     expect(
       said.filter(({ level }) => level === 'error').map(({ message, facts }) => [message, facts['vault']]),
     ).toEqual([[expect.stringContaining(`position ${id} of block`), vault.address]])
+    expect(lines.filter((line) => !line.includes(`"vault":"${vault.address}"`))).toEqual(await linesOf(jsonOf(other)))
+  })
+
+  test('whose old logs the nodes have pruned set aside their vault alone', async () => {
+    const ofStranger = (data: Hex) => ({ from: stranger, to: protocol.manager, data })
+    const id = await minted(ofStranger(positionData(stranger)))
+    await freedPart(stranger, id, ofStranger)
+    const [vault, other] = [await funded(), await funded()]
+    await chain.mine(12)
+    await chain.block(transferOf(protocol, stranger, vault.address, id))
+    await chain.mine(12)
+    const proxy = await startProxy(chain.url, async (request, pass) => {
+      const [{ topics = [] } = {}] = request.params as { topics?: (readonly unknown[])[] }[]
+      const isOfCreation = request.method === 'eth_getLogs' && topics.length === 4
+      return isOfCreation ? { error: { code: 4444, message: 'pruned history unavailable' } } : pass()
+    })
+    const said: Said[] = []
+    const json = { ...jsonOf(vault, other), rpc: [{ url: proxy.url, requestsPerSecond: 10_000 }] }
+    const lines = await linesOf(json, said, shortFaultTimes)
+    await proxy.close()
+    const errors = said.filter(({ message }) => message.startsWith('A vault is set aside'))
+    expect(errors.map(({ message, facts }) => [message, facts['vault']])).toEqual([
+      [expect.stringContaining(`holds position ${id}, whose logs since its creation can't be read`), vault.address],
+    ])
     expect(lines.filter((line) => !line.includes(`"vault":"${vault.address}"`))).toEqual(await linesOf(jsonOf(other)))
   })
 

@@ -14,6 +14,7 @@ type BlockId = Pick<Header, 'number' | 'hash'>
 /** Options of {@link readArrivals}. */
 export interface ArrivalOptions {
   readonly rpc: Rpc
+  readonly impatientRpc: Rpc
   readonly multicall: Multicall
   readonly venues: Venues
   readonly tokens: Tokens
@@ -40,7 +41,7 @@ export async function readArrivals(
   { before, end, headerAt }: LogBounds,
   options: ArrivalOptions,
 ): Promise<Map<string, Arrival>> {
-  const { rpc, venues, tokens } = options
+  const { impatientRpc, venues, tokens } = options
   const arriving = arrivalsIn(logs, holdings)
   const older = await readStored([...arriving], before, options)
   const created = [...arriving].filter(([id]) => !older.has(id))
@@ -49,7 +50,7 @@ export async function readArrivals(
   const readEach = burned.map(async (one) => readBurned(one, await headerAt(one[1].block), options))
   const terms = new Map([...older, ...kept, ...(await Promise.all(readEach)).flat()])
   const states = await readPositionStates(
-    { rpc, venues, vaultOf: (id) => arriving.get(id)?.vault },
+    { impatientRpc, venues, vaultOf: (id) => arriving.get(id)?.vault },
     before.number,
     new Map([...older].filter(([, stored]) => isInTokens(tokens, stored))),
   )

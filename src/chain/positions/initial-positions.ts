@@ -5,6 +5,7 @@ import { groupBy, inChunks } from '../rpc/arrays.ts'
 import type { Holding } from './holding.ts'
 import { Holdings } from './holdings.ts'
 import type { Rpc } from '../rpc/rpc.ts'
+import { aboutVault } from '../progress/set-aside.ts'
 import { BlockState, type Multicall } from '../rpc/multicall.ts'
 import { readPositionStates } from './position-history.ts'
 import { isInTokens, type Tokens } from '../valuation/tokens.ts'
@@ -23,6 +24,7 @@ const maxAtOnce = 500
 /** Options of {@link initialPositions}. */
 export interface InitialPositionsOptions {
   readonly rpc: Rpc
+  readonly impatientRpc: Rpc
   readonly multicall: Multicall
   readonly venues: Venues
   readonly kinds: VaultKinds
@@ -43,7 +45,7 @@ export async function initialPositions(
   block: Pick<Header, 'number' | 'hash'>,
   options: InitialPositionsOptions,
 ): Promise<Holdings> {
-  const { rpc, multicall, venues, kinds, tokens } = options
+  const { rpc, impatientRpc, multicall, venues, kinds, tokens } = options
   const vaults = options.vaults.map(({ address }) => address)
   const places = [
     ...(await listPlaces(new BlockState(rpc, multicall, block), options)),
@@ -63,7 +65,7 @@ export async function initialPositions(
   const stored = new Map(known.map((position) => [position.id, position.stored]))
   const holders = new Map(known.map(({ id, vault }) => [id, vault]))
   const vaultOf = (id: string): Address | undefined => holders.get(id)
-  const states = await readPositionStates({ rpc, venues, vaultOf }, block.number, stored)
+  const states = await readPositionStates({ impatientRpc, venues, vaultOf }, block.number, stored)
   const holdings = known.flatMap(({ id, vault, custody, isForeign, stored: { refusal } }): Holding[] => {
     const one = states.get(id)
     const more = {
@@ -119,13 +121,16 @@ function accountsOf({ kinds, vaults }: InitialPositionsOptions): HoldingAccount[
   return vaults.flatMap(({ address: vault }) => kinds.of(vault).accounts.map((account) => ({ vault, account })))
 }
 
-/** @throws {Contradiction} when there is no such position */
+/**
+ * @throws {Contradiction} when there is no such position
+ * @throws {ContractMismatch} when a contract of the vault does not answer as its standard requires
+ */
 async function requireStored(
   state: BlockState,
   { venues }: InitialPositionsOptions,
   { vault, id }: Pick<Holding, 'vault' | 'id'>,
 ): Promise<StoredPosition> {
-  const stored = await venues.readStored(state, id)
+  const stored = await aboutVault(vault, venues.readStored(state, id))
   if (stored !== null) return stored
   throw new Contradiction(`at block ${state.block.number} position ${id} is not there, and ${vault} holds it`, vault)
 }

@@ -1,6 +1,6 @@
 import { type Address, zeroAddress } from 'viem'
 import { type ChainLog, sortLogs } from '../rpc/block.ts'
-import { Contradiction } from '../errors.ts'
+import { ChainUnreadable, ContractMismatch, Contradiction } from '../errors.ts'
 import { RangeWidth, readHistory } from '../rpc/log-ranges.ts'
 import { afterChange, newPosition, type PositionState, verifyState } from './position-state.ts'
 import type { Rpc } from '../rpc/rpc.ts'
@@ -12,7 +12,8 @@ const windowBlocks = 10_000
 
 /** Options of {@link readPositionStates}. */
 export interface PositionHistoryOptions {
-  readonly rpc: Rpc
+  /** Nodes whose lasting faults end a request with an error soon: anybody can send a vault an old position. */
+  readonly impatientRpc: Rpc
   readonly venues: Venues
   /** Returns the vault of a position, where it is known. */
   readonly vaultOf?: (id: string) => Address | undefined
@@ -24,16 +25,17 @@ export interface PositionHistoryOptions {
  * @param block its number
  * @param stored the positions as the venues' contracts store them at the end of that block
  * @throws {Contradiction} when logs and contract disagree
+ * @throws {ContractMismatch} with the vault of a position whose logs the nodes lack
  */
 export async function readPositionStates(
-  { rpc, venues, vaultOf = () => undefined }: PositionHistoryOptions,
+  { impatientRpc, venues, vaultOf = () => undefined }: PositionHistoryOptions,
   block: number,
   stored: ReadonlyMap<string, StoredPosition>,
 ): Promise<Map<string, PositionState>> {
   const owing = [...stored]
     .filter(([id, { credited }]) => venues.lists(id) && credited.some((amount) => amount > 0n))
     .map(([id]) => id)
-  const replayed = replay(venues, owing, await readLogsOf({ rpc, venues, vaultOf }, block, owing))
+  const replayed = replay(venues, owing, await readLogsOf({ impatientRpc, venues, vaultOf }, block, owing))
   return new Map(
     [...stored].map(([id, position]) => {
       const state = replayed.get(id) ?? { ...newPosition, liquidity: position.liquidity }
@@ -43,9 +45,12 @@ export async function readPositionStates(
   )
 }
 
-/** Reads all logs of positions up to a block: backwards, until the creation of each is found. */
+/**
+ * Reads all logs of positions up to a block: backwards, until the creation of each is found.
+ * @throws {ContractMismatch} with the vault, where the nodes lack these logs
+ */
 async function readLogsOf(
-  { rpc, venues, vaultOf = () => undefined }: PositionHistoryOptions,
+  { impatientRpc, venues, vaultOf = () => undefined }: PositionHistoryOptions,
   block: number,
   ids: readonly string[],
 ): Promise<ChainLog[]> {
@@ -59,7 +64,13 @@ async function readLogsOf(
       throw new Contradiction(problem, id === undefined ? undefined : vaultOf(id))
     }
     const filters = [...venues.changesOf([...sought]), ...venues.creationsOf([...sought])]
-    const found = await readHistory(rpc, filters, Math.max(0, to - windowBlocks + 1), to, width)
+    const from = Math.max(0, to - windowBlocks + 1)
+    const found = await readHistory(impatientRpc, filters, from, to, width).catch((error: unknown) => {
+      const vault = id === undefined ? undefined : vaultOf(id)
+      if (!(error instanceof ChainUnreadable) || vault === undefined) throw error
+      const problem = `holds position ${id}, whose logs since its creation can't be read (${error.message}),`
+      throw new ContractMismatch(vault, block, problem, vault)
+    })
     logs.push(...found)
     for (const log of found) {
       const change = venues.readLog(log)
