@@ -7,7 +7,7 @@ import * as artifacts from './support/artifacts.ts'
 import { openVault, type Operator } from './support/operator.ts'
 import { deployProtocol, type Protocol } from './support/protocol.ts'
 import { type Meddle, type RpcAnswer, type RpcRequest, startProxy } from './support/proxy.ts'
-import { chainJson, linesOf, optionsOf, type Said } from './support/reading.ts'
+import { chainJson, linesOf, optionsOf, type Said, shortFaultTimes } from './support/reading.ts'
 
 const deposit = toEventSelector('Deposit(address,address,uint256,uint256)')
 
@@ -105,6 +105,22 @@ describeOnChain('a reader of nodes with odd ways', () => {
     })
     expect(cut.size).toBeGreaterThan(1)
     expect(lines).toEqual(right)
+  })
+
+  test('that limit the logs of a block reads them from its receipts', async () => {
+    let refused = 0
+    meddle = async (request, pass) => {
+      const [{ blockHash, ...filter } = {}] = request.params as (LogRequest | undefined)[]
+      if (request.method !== 'eth_getLogs' || blockHash === undefined) return pass()
+      if (Object.keys(filter).length === 0) {
+        refused++
+        return { error: { code: -32_005, message: 'query returned more than 10000 results' } }
+      }
+      const answer = await pass()
+      return 'result' in answer ? { result: withoutOneDeposit(answer.result as Log[]) } : answer
+    }
+    expect(await linesOf(jsonOf(proxy.url), [], shortFaultTimes)).toEqual(right)
+    expect(refused).toBeGreaterThan(1)
   })
 
   test('that have logs which the bloom filter of their block leaves out reads on', async () => {

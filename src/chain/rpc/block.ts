@@ -48,6 +48,15 @@ export function readLogs(value: unknown): ChainLog[] {
   return sortLogs(value.map(readLog))
 }
 
+/**
+ * Validates the logs of a block's receipts from a node's response.
+ * @throws {NodeFault} when they have another form
+ */
+export function readReceiptLogs(value: unknown): ChainLog[] {
+  if (!Array.isArray(value)) throw new NodeFault('gave no list of receipts')
+  return readLogs(value.flatMap((receipt) => fieldsOf(receipt, 'a receipt')['logs']))
+}
+
 /** Sorts logs and removes duplicates: a log may match two filters, and some nodes tell one twice. */
 export function sortLogs(logs: readonly ChainLog[]): ChainLog[] {
   const once = new Map(logs.map((log) => [`${log.blockHash} ${log.logIndex}`, log]))

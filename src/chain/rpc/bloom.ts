@@ -1,6 +1,7 @@
 import { type Hex, hexToBytes, keccak256 } from 'viem'
 import { NodeFault } from '../errors.ts'
 import type { ChainLog, Header } from './block.ts'
+import { isRefusedForNumber } from './faults.ts'
 import type { LogFilter, Node } from './node.ts'
 
 /**
@@ -39,12 +40,15 @@ export function isCovered(bloom: Hex, by: Hex): boolean {
 }
 
 /**
- * Reads all logs of a block. A bloom filter has false positives, but that of all logs must have each bit of the
- * header's.
+ * Reads all logs of a block, from its receipts where they are too many for one answer. A bloom filter has false positives,
+ * but that of all logs must have each bit of the header's.
  * @throws {NodeFault} when logs are missing
  */
 export async function readAllLogs(node: Node, { number, hash, logsBloom }: Header): Promise<ChainLog[]> {
-  const all = await node.logsOf({}, hash)
+  const all = await node.logsOf({}, hash).catch((error: unknown) => {
+    if (isRefusedForNumber(error)) return node.receiptLogsOf(hash)
+    throw error
+  })
   // Some chains have logs that their bloom filters leave out.
   if (isCovered(logsBloom, bloomOf(all))) return all
   throw new NodeFault(`left out logs of block ${number}, by its bloom`)

@@ -92,6 +92,13 @@ const prunedText = /missing trie node|pruned/i
 const revertText =
   /revert|vm (execution|exception)|invalid ?(fe ?)?(opcode|jump)|bad (instruction|jump)|out ?of ?(gas|offset)|stack ?(under|over)flow|during ?static ?call|insidestatic/i
 
+/** Of a call that a node has ended since it took too long: geth and its kin, reth, Nethermind. */
+const executionTimeoutText = /execution (aborted|time(d )?out)|canceled due to enabled timeout/i
+
+/** Refusals of logs for their number or size, some of which have the code of a rate limit. */
+const tooManyLogsText =
+  /more than \d+ (results|logs)|exceeds? max(imum)? results|response size (is )?(exceed|too)|response (is )?too (big|large)/i
+
 /** Names of revm's errors that are words of providers' refusals too, written otherwise. */
 const revertName = /\b(?:NotActivated|OpcodeNotFound)\b/
 
@@ -142,11 +149,27 @@ export function revertedOrThrow(error: unknown): 'reverted' {
   throw error
 }
 
-/** Tells whether a failed call was executed and reverted, by the error of any of the common clients. */
-function isRevert(error: unknown): boolean {
+/** Tells whether a node has ended a call since it took too long. */
+export function isExecutionTimeout(error: unknown): boolean {
+  return executionTimeoutText.test(answeredError(error)?.details ?? '')
+}
+
+/** Tells whether a node has refused to give logs for their number or size. */
+export function isRefusedForNumber(error: unknown): boolean {
+  return tooManyLogsText.test(answeredError(error)?.details ?? '')
+}
+
+/** Returns the JSON-RPC error that a node has answered with; null where it has not. */
+function answeredError(error: unknown): RpcRequestError | null {
   const cause = error instanceof RequestFailed ? error.cause : error
   const answered = cause instanceof BaseError ? cause.walk((one) => one instanceof RpcRequestError) : null
-  if (!(answered instanceof RpcRequestError)) return false
+  return answered instanceof RpcRequestError ? answered : null
+}
+
+/** Tells whether a failed call was executed and reverted, by the error of any of the common clients. */
+function isRevert(error: unknown): boolean {
+  const answered = answeredError(error)
+  if (answered === null) return false
   // 3 is geth's code of a revert, -32015 that of Nethermind and OpenEthereum.
   if ([3, -32_015].includes(answered.code)) return true
   return revertText.test(answered.details) || revertName.test(answered.details)
@@ -166,6 +189,7 @@ function explainHttp({ status, details, cause }: HttpRequestError, text: (words:
 }
 
 function lastingRpcFault(code: number, details: string, error: unknown): LastingFault {
+  if (tooManyLogsText.test(details)) return unexplained
   if (rateLimitCodes.includes(code) || rateLimitText.test(details)) return rateLimited
   if (deniedText.test(details)) return accessDenied
   if (methodNotFoundCodes.includes(code) || missingMethodText.test(details)) return noMethod

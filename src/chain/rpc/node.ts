@@ -1,6 +1,6 @@
 import { rateLimit } from '@ponder/utils'
 import { type Address, createClient, type Hex, http, HttpRequestError, isHex, numberToHex, type Transport } from 'viem'
-import { type Header, type ChainLog, readHeader, readLogs, readQuantity } from './block.ts'
+import { type Header, type ChainLog, readHeader, readLogs, readQuantity, readReceiptLogs } from './block.ts'
 import type { NodeConfig } from '../config.ts'
 import { NodeFault, RequestFailed } from '../errors.ts'
 import { type ExplainedFault, explainFault } from './faults.ts'
@@ -39,6 +39,8 @@ export interface Node {
   block(at: number | 'latest' | 'finalized'): Promise<Header>
   logsIn(filter: LogFilter, from: number, to: number): Promise<ChainLog[]>
   logsOf(filter: LogFilter, blockHash: Hex): Promise<ChainLog[]>
+  /** Reads all logs of a block from its receipts, whose number providers don't limit. */
+  receiptLogsOf(blockHash: Hex): Promise<ChainLog[]>
   code(address: Address, blockHash: Hex): Promise<Hex>
   balance(account: Address, blockHash: Hex): Promise<bigint>
   call(to: Address, data: Hex, blockHash: Hex): Promise<Hex>
@@ -73,11 +75,9 @@ export function connectNode({ url, requestsPerSecond }: NodeConfig, limits: Node
       if (found.every(({ block }) => block >= from && block <= to)) return found
       throw new NodeFault(`gave logs that are not of the blocks from ${from} to ${to}`)
     },
-    async logsOf(filter, blockHash) {
-      const found = await logs(filter, { blockHash })
-      if (found.every((log) => log.blockHash === blockHash)) return found
-      throw new NodeFault(`gave logs that are not of block ${blockHash}`)
-    },
+    logsOf: async (filter, blockHash) => requireOf(blockHash, await logs(filter, { blockHash })),
+    receiptLogsOf: async (blockHash) =>
+      requireOf(blockHash, readReceiptLogs(await request({ method: 'eth_getBlockReceipts', params: [blockHash] }))),
     code: async (address, blockHash) =>
       bytes(await request({ method: 'eth_getCode', params: [address, { blockHash }] })),
     async balance(account, blockHash) {
@@ -90,6 +90,11 @@ export function connectNode({ url, requestsPerSecond }: NodeConfig, limits: Node
     restMilliseconds: () => Math.max(0, restsUntil - performance.now()),
     explain: (error) => explainFault(error, url),
   }
+}
+
+function requireOf(blockHash: Hex, found: ChainLog[]): ChainLog[] {
+  if (found.every((log) => log.blockHash === blockHash)) return found
+  throw new NodeFault(`gave logs that are not of block ${blockHash}`)
 }
 
 interface RequestBody {
