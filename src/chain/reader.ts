@@ -41,6 +41,8 @@ export interface ReaderOptions extends ChainConnection {
    * consumed.
    */
   readonly onEnd?: ((newest: Header) => Promise<void>) | undefined
+  /** Called with the number of a block when it and all before it are read, and their facts consumed. */
+  readonly onRead?: ((block: number) => void) | undefined
 }
 
 /** The facts of one second, with its first block. */
@@ -71,6 +73,7 @@ export async function* readSeconds(
     const end = segment.headers.get(segment.to)
     if (!segment.isWhole && end !== undefined) await checkHoldings(new BlockState(rpc, multicall, end), holdings)
     yield* mapConcurrently(seconds, (second) => readSecond(second, options))
+    options.onRead?.(segment.to)
   }
 }
 

@@ -30,7 +30,9 @@ interface StageProgress {
   from: ResumePoint | null
   /** The last second that was yielded. */
   lastTs: number
-  /** Retries since then. */
+  /** The newest block that was read, with or without facts. */
+  readTo: number
+  /** Retries since that block was read first. */
   rereads: number
   vaults: readonly VaultConfig[]
 }
@@ -44,11 +46,12 @@ export async function* readStage(
   options: ReaderOptions,
   { vaults, from }: Stage,
   onFault: OnFault,
+  read = readSeconds,
 ): AsyncGenerator<StageSecond, void> {
-  const progress: StageProgress = { from, lastTs: -1, rereads: 0, vaults }
+  const progress: StageProgress = { from, lastTs: -1, readTo: -1, rereads: 0, vaults }
   while (progress.vaults.length > 0) {
     try {
-      const isAtEnd = yield* readOn(options, progress, onFault)
+      const isAtEnd = yield* readOn(options, progress, onFault, read)
       if (isAtEnd) return
     } catch (error) {
       if (!(error instanceof Contradiction) && !isOfVault(error)) throw error
@@ -70,9 +73,13 @@ async function* readOn(
   options: ReaderOptions,
   progress: StageProgress,
   onFault: OnFault,
+  read: typeof readSeconds,
 ): AsyncGenerator<StageSecond, boolean> {
   const config = { ...options.config, vaults: [...progress.vaults] }
-  for await (const { start, facts, faults } of readSeconds({ ...options, config }, progress.from)) {
+  const onRead = (block: number): void => {
+    if (block > progress.readTo) Object.assign(progress, { readTo: block, rereads: 0 })
+  }
+  for await (const { start, facts, faults } of read({ ...options, config, onRead }, progress.from)) {
     if (start.ts <= progress.lastTs) continue
     leaveOut(faults, start, onFault)
     const vaults = progress.vaults.filter(({ address }) => !faults.has(address))

@@ -1,0 +1,38 @@
+import { expect, test } from 'vitest'
+import { Contradiction } from '../../src/chain/errors.ts'
+import { readStage } from '../../src/chain/progress/stage.ts'
+import type { ReaderOptions, readSeconds, SecondFacts } from '../../src/chain/reader.ts'
+
+const vault = { address: `0x${'1'.repeat(40)}` as const, strategy: 'one', firstBlock: 1 }
+const { signal } = new AbortController()
+const options = { config: { vaults: [vault] }, report: () => undefined, signal } as unknown as ReaderOptions
+
+async function faultsOf(read: typeof readSeconds): Promise<unknown[]> {
+  const faults: unknown[] = []
+  const onFault = (...fault: unknown[]): void => void faults.push(fault)
+  const seconds = readStage(options, { vaults: [vault], from: { number: 1, hash: '0x' } }, onFault, read)
+  for await (const second of seconds) expect(second).toBeUndefined()
+  return faults
+}
+
+/** Reads blocks without facts, of which each contradicts the logs so many times. */
+function contradicting(times: number, blocks: number): typeof readSeconds {
+  const told = new Map<number, number>()
+  return async function* ({ onRead }) {
+    for (let block = 1; block <= blocks; block++) {
+      const count = told.get(block) ?? 0
+      told.set(block, count + 1)
+      yield* await Promise.resolve<SecondFacts[]>([])
+      if (count < times) throw new Contradiction('a log is missing', vault.address)
+      onRead?.(block)
+    }
+  }
+}
+
+test('a quiet vault is read on however often a contradiction in it heals', async () => {
+  expect(await faultsOf(contradicting(1, 8))).toEqual([])
+}, 60_000)
+
+test('a vault is set aside where one does not heal', async () => {
+  expect(await faultsOf(contradicting(7, 1))).toHaveLength(1)
+}, 60_000)
