@@ -648,6 +648,16 @@ export interface components {
                  * @example Bearer
                  */
                 "WWW-Authenticate": string;
+                /**
+                 * @description How many requests are left, and in how many seconds there are more again.
+                 * @example "default";r=99;t=60
+                 */
+                RateLimit?: string;
+                /**
+                 * @description How many requests a sender has in how many seconds.
+                 * @example "default";q=100;w=60
+                 */
+                "RateLimit-Policy"?: string;
                 [name: string]: unknown;
             };
             content: {

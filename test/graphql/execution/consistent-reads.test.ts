@@ -62,7 +62,7 @@ test('the snapshot of an operation whose long read failed is one of long reads',
 test.each([
   [
     'before its parent has been read',
-    `{ a: vaults(first: 0) { totalCount } b: vaults(first: 5) { nodes { ${'performance { volatility }'} } } }`,
+    `{ a: vaults(first: 0) { totalCount } b: vaults(first: 5) { nodes { performance { volatility } } } }`,
   ],
   [
     'of the same vault',
