@@ -162,7 +162,10 @@ export function createApp({ database, apiKeys, trustedProxies, ...options }: App
   ): OutgoingResponse | Promise<OutgoingResponse> {
     if (reply instanceof StreamedResponse) {
       const own = data.now().headers.concat(headers, 'x-request-id', trace.id)
-      return { status: 200, headers: headerList(reply.headers).concat(own), bytes: null, stream: reply.begin }
+      const head = { status: 200, headers: headerList(reply.headers).concat(own), bytes: null }
+      if (request.method !== 'HEAD') return { ...head, stream: reply.begin }
+      reply.begin(null)
+      return head
     }
     const shared = stamp !== null && reply.status === 200 ? stamp.headers : corsHeaders(request.method)
     // The headers of a rate limit are about one sender: an edge would send them to all.

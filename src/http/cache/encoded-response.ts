@@ -96,7 +96,7 @@ export interface OutgoingResponse {
   readonly status: number
   readonly headers: HeaderList
   readonly bytes: Buffer | null
-  /** Called in place of writing a body, with a body that stays open; null for HEAD. */
+  /** Called in place of writing a body, with a body that stays open; null if the client has left. */
   readonly stream?: (sink: ByteSink | null) => void
 }
 

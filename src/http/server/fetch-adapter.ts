@@ -59,12 +59,11 @@ function toResponse(
   const pairs = headers.flatMap((name, place): [string, string][] =>
     place % 2 === 0 ? [[name, headers[place + 1] ?? '']] : [],
   )
-  if (stream !== undefined && method !== 'HEAD') {
+  if (stream !== undefined) {
     const { body, sink } = fetchedStream(signal)
     stream(sink)
     return new Response(body, { status, headers: pairs })
   }
-  stream?.(null)
   const body = method === 'HEAD' ? null : (bytes as Buffer<ArrayBuffer> | null)
   return new Response(body, { status, headers: pairs })
 }

@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { discardedBytes, type HttpLimits, unsentBytes } from '../../limits.ts'
 import type { OutgoingResponse } from '../cache/encoded-response.ts'
 import { type Exchange, unreadBody } from '../middleware.ts'
@@ -59,11 +60,11 @@ export function nodeAdapter({ limits, capacity, begin, handle, trustedProxies }:
     })
     // A request that waited for earlier ones on its connection does not begin if its client has disconnected.
     // Nor does one behind a stream, whose body ends with the connection.
-    const isUnanswerable = (): boolean => hasLeft || clientConnection?.isStreaming === true
-    const answer = (): ReturnType<typeof handle> | null => (isUnanswerable() ? null : handle(exchange))
+    const answer = (): ReturnType<typeof handle> | null =>
+      hasLeft || clientConnection?.isStreaming === true ? null : handle(exchange)
     const answered = clientConnection === null ? answer() : clientConnection.inOrder(response, answer)
     const outgoing = answered instanceof Promise ? await answered : answered
-    const isStream = outgoing !== null && streamOf(request, outgoing) !== null
+    const isStream = outgoing?.stream !== undefined
     if (isStream) clientConnection?.endWithStream()
     if (outgoing !== null) await write(response, outgoing)
     if (isStream) {
@@ -81,43 +82,25 @@ export function nodeAdapter({ limits, capacity, begin, handle, trustedProxies }:
  */
 export type WriteResponse = (response: ServerResponse<BoundedRequest>, outgoing: OutgoingResponse) => Promise<void>
 
-interface QueuedResponse {
-  readonly response: ServerResponse<BoundedRequest>
-  readonly outgoing: OutgoingResponse
-  readonly resolve: () => void
-  readonly reject: (error: unknown) => void
-}
-
 /** Creates the writer of a server, with a limit on the bytes that its clients have not received. */
 export function createResponseWriter(unsent = createUnsentBytes(unsentBytes)): WriteResponse {
-  let queue: QueuedResponse[] = []
-
-  function flush(): void {
-    const ready = queue
-    queue = []
-    for (const { response, outgoing, resolve, reject } of ready) {
-      try {
-        send(response, outgoing, unsent)
-        resolve()
-      } catch (error) {
-        reject(error)
-      }
-    }
-  }
-
-  return (response, outgoing) => {
-    if (queue.length === 0) setImmediate(flush)
-    return new Promise((resolve, reject) => queue.push({ response, outgoing, resolve, reject }))
+  /** The end of this iteration of the event loop, for which responses wait; null while none does. */
+  let endOfIteration: Promise<void> | null = null
+  return async (response, outgoing) => {
+    endOfIteration ??= nextTurn().then(() => {
+      endOfIteration = null
+    })
+    await endOfIteration
+    send(response, outgoing, unsent)
   }
 }
 
 function send(response: ServerResponse<BoundedRequest>, outgoing: OutgoingResponse, unsent: UnsentBytes): void {
   const { req: request } = response
-  const { status, headers, bytes } = outgoing
+  const { status, headers, bytes, stream } = outgoing
   const { hasTooManyChunks } = request
   const isUnread = !request.complete || hasTooManyChunks
-  const stream = streamOf(request, outgoing)
-  if (stream !== null) {
+  if (stream !== undefined) {
     // Node emits no more events of a response whose client left before it was at the head of its pipeline.
     if (request.socket.destroyed) return stream(null)
     request.clientConnection?.admitted.countAsStream()
@@ -125,7 +108,6 @@ function send(response: ServerResponse<BoundedRequest>, outgoing: OutgoingRespon
     if (isUnread) discardRest(request, discardedBytes)
     return stream(beginStream(response, headers))
   }
-  outgoing.stream?.(null)
   // A client that did not receive 100 Continue may send its body or omit it: the next bytes are ambiguous.
   if (hasTooManyChunks || (isUnread && awaitsContinue(request))) response.setHeader('connection', 'close')
   response.writeHead(status, headers as string[])
@@ -134,14 +116,6 @@ function send(response: ServerResponse<BoundedRequest>, outgoing: OutgoingRespon
   // Usually the kernel has accepted the whole body by now. A pipelined response has no socket until it is at the head.
   if (response.socket === null || response.socket.writableLength > 0) unsent.add(response, body ?? noBody)
   if (isUnread && !hasTooManyChunks) discardRest(request, discardedBytes)
-}
-
-/** Returns the stream that answers a request; null where it is answered whole, as HEAD is. */
-function streamOf(
-  { method }: BoundedRequest,
-  { stream }: OutgoingResponse,
-): NonNullable<OutgoingResponse['stream']> | null {
-  return method === 'HEAD' ? null : (stream ?? null)
 }
 
 const noBody = Buffer.alloc(0)

@@ -6,6 +6,9 @@ export class StreamedResponse {
   readonly status = 200
   readonly headers = eventStreamHeaders
 
-  /** @param begin is called when the headers are sent, with the body to write; null for HEAD, which has none */
+  /**
+   * @param begin is called when the headers are sent, with the body to write; with null for HEAD, which has none, and
+   *   for a client that has left
+   */
   constructor(readonly begin: (sink: ByteSink | null) => void) {}
 }
