@@ -59,7 +59,8 @@ export function createReadPacing(
   /** Paused connections of other addresses. */
   const others = new WaitingConnections({ ofSender: 2 * mostWaiting, inAll: 2 * ofLong.inAll })
   const queues = [light, short, long, others]
-  const isPaused = new WeakSet<Socket>()
+  /** Connections that wait in one of these. */
+  const waiting = new Set<Socket>()
   const costs = new WeakMap<Socket, ReadCost>()
   const costsOfSenders = new SenderCosts(milliseconds / 4)
   /** Of `short`, which only reads hold back, and of `long` and `others`, which all work of an iteration does. */
@@ -88,14 +89,18 @@ export function createReadPacing(
     isScheduled = false
     const took = performance.now() - since
     const hasAccepted = accepted > 0
+    const turnsOfShort = startOfShort.next(spent, hasAccepted)
+    const turnsOfOthers = startOfOthers.next(took, hasAccepted)
     accepted = 0
-    readSince = null
-    resumeNext(light, turnsPerIteration)
-    resumeNext(short, startOfShort.next(spent, hasAccepted))
     spent = 0
-    const turns = startOfOthers.next(took, hasAccepted)
-    for (const queue of [long, others]) resumeNext(queue, turns)
-    if (countWaiting() > 0 || startOfShort.isResting || startOfOthers.isResting || hasAccepted) schedule()
+    readSince = null
+    if (waiting.size > 0) {
+      resumeNext(light, turnsPerIteration)
+      resumeNext(short, turnsOfShort)
+      resumeNext(long, turnsOfOthers)
+      resumeNext(others, turnsOfOthers)
+    }
+    if (waiting.size > 0 || startOfShort.isResting || startOfOthers.isResting || hasAccepted) schedule()
     else costsOfSenders.clear()
   }
 
@@ -104,7 +109,7 @@ export function createReadPacing(
     if (newest === null) return
     const took = performance.now() - newest.at
     spent += took
-    costOf(newest.socket).add(took)
+    costs.get(newest.socket)?.add(took)
     if (took >= chargedMilliseconds) costsOfSenders.add(senderOfSocket(newest.socket), took)
     newest = null
   }
@@ -113,14 +118,8 @@ export function createReadPacing(
     for (let turn = 0; turn < mostTurns && queue.size > 0; turn++) for (const socket of queue.take()) resume(socket)
   }
 
-  function costOf(socket: Socket): ReadCost {
-    let cost = costs.get(socket)
-    if (cost === undefined) costs.set(socket, (cost = new ReadCost()))
-    return cost
-  }
-
   function resume(socket: Socket): void {
-    isPaused.delete(socket)
+    waiting.delete(socket)
     if (socket.destroyed) return
     beginOf.get(socket)?.()
     beginOf.delete(socket)
@@ -130,19 +129,15 @@ export function createReadPacing(
 
   /** @param bytes of its input that were read already */
   function wait(socket: Socket, queue: WaitingConnections, bytes = 0): void {
-    isPaused.add(socket)
+    waiting.add(socket)
     queue.add(socket, bytes)
     schedule()
-  }
-
-  function countWaiting(): number {
-    return queues.reduce((sum, { size }) => sum + size, 0)
   }
 
   function pauseAll(): void {
     for (const socket of reading) {
       socket.pause()
-      wait(socket, costsOfSenders.isHeavy(senderOfSocket(socket)) && !costOf(socket).isLow ? others : light)
+      wait(socket, costsOfSenders.isHeavy(senderOfSocket(socket)) && costs.get(socket)?.isLow !== true ? others : light)
     }
     reading.clear()
   }
@@ -151,22 +146,25 @@ export function createReadPacing(
     add(socket, begin) {
       // Not while connections come one after the other, of which some have left when their turn comes.
       const wasIdle = !isScheduled
-      const isIdle = (): boolean => wasIdle && countWaiting() === 0
+      const isIdle = (): boolean => wasIdle && waiting.size === 0
       accepted++
       schedule()
+      costs.set(socket, new ReadCost())
       const first = readFirst(socket, isIdle, (isShort, bytes) => {
         short.delete(socket)
+        waiting.delete(socket)
         if (isShort && isIdle()) resume(socket)
         else wait(socket, isShort ? short : long, bytes)
       })
       beginOf.set(socket, () => {
         first.end()
         begin()
-        pauseWhile(socket, () => isPaused.has(socket))
+        pauseWhile(socket, () => waiting.has(socket))
       })
       socket.once('close', () => {
         first.free()
         reading.delete(socket)
+        waiting.delete(socket)
         for (const queue of queues) queue.delete(socket)
       })
     },
