@@ -16,8 +16,13 @@ export class Budget {
 
   /** Tells whether an amount is within a sender's share, and that of its network. */
   hasRoom(sender: string, amount: number): boolean {
-    const network = networkOf(sender)
-    return this.#isShare(sender, amount) && (network === null || this.#isShare(network, amount))
+    for (const name of [sender, networkOf(sender)]) {
+      if (name === null) continue
+      const before = this.#takenBy.get(name) ?? 0
+      const left = this.most - (this.#taken - before)
+      if (before + amount > Math.ceil(left / 2)) return false
+    }
+    return true
   }
 
   /**
@@ -33,24 +38,15 @@ export class Budget {
   /** Takes an amount for a sender, or gives it back where it is negative, whatever its share is. */
   add(sender: string, amount: number): void {
     this.#taken += amount
-    this.#count(sender, amount)
-    const network = networkOf(sender)
-    if (network !== null) this.#count(network, amount)
+    for (const name of [sender, networkOf(sender)]) {
+      if (name === null) continue
+      const taken = (this.#takenBy.get(name) ?? 0) + amount
+      if (taken > 0) this.#takenBy.set(name, taken)
+      else this.#takenBy.delete(name)
+    }
   }
 
   giveBack(sender: string, amount: number): void {
     this.add(sender, -amount)
-  }
-
-  #isShare(name: string, amount: number): boolean {
-    const before = this.#takenBy.get(name) ?? 0
-    const left = this.most - (this.#taken - before)
-    return before + amount <= Math.ceil(left / 2)
-  }
-
-  #count(name: string, amount: number): void {
-    const of = (this.#takenBy.get(name) ?? 0) + amount
-    if (of > 0) this.#takenBy.set(name, of)
-    else this.#takenBy.delete(name)
   }
 }
