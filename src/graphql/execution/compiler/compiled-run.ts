@@ -46,7 +46,9 @@ export class Pieces {
 }
 
 function totalLength(texts: readonly OutputText[]): number {
-  return texts.reduce((sum, { length }) => sum + length, 0)
+  let total = 0
+  for (const { length } of texts) total += length
+  return total
 }
 
 /** The state of one run: context, variables, texts written so far and pending promises. */
