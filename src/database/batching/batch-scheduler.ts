@@ -71,29 +71,24 @@ class BatchedRequest {
     signal?.addEventListener('abort', this)
   }
 
-  resolve(result: Versioned<unknown>): void {
-    this.#resolve?.(result)
-    this.#release()
-  }
-
-  reject(error: unknown): void {
-    this.#reject?.(error)
-    this.#release()
+  /**
+   * Settles the request, once, and drops all references. Requests of a batch reference each other: chains of batches would
+   * stay reachable for long.
+   */
+  settle(read: PromiseSettledResult<Versioned<unknown>>): void {
+    if (read.status === 'fulfilled') this.#resolve?.(read.value)
+    else this.#reject?.(read.reason)
+    this.#signal?.removeEventListener('abort', this)
+    this.#signal = undefined
+    this.#resolve = this.#reject = this.batch = null
   }
 
   /** Is called when the request is cancelled. */
   handleEvent(): void {
     const { batch } = this
     this.isCancelled = true
-    this.reject(new ReadCancelled())
+    this.settle({ status: 'rejected', reason: new ReadCancelled() })
     if (batch !== null && --batch.waiting === 0) batch.canceller.abort()
-  }
-
-  /** Drops all references. Requests of a batch reference each other: chains of batches would stay reachable for long. */
-  #release(): void {
-    this.#signal?.removeEventListener('abort', this)
-    this.#signal = undefined
-    this.#resolve = this.#reject = this.batch = null
   }
 }
 
@@ -170,16 +165,17 @@ class BatchQueue {
     this.#running--
     // Sends the next batch before this one's rows are processed, so that the server is never idle.
     if (!this.#isScheduled) this.#start()
-    if (read.status === 'rejected') for (const request of batch) request.reject(read.reason)
-    else if (batch.length > 1 && this.batching.kind === 'keyed')
-      this.#resolveAll(batch, read.value, this.batching.keyColumn)
-    else for (const request of batch) request.resolve(read.value)
+    if (read.status === 'fulfilled' && batch.length > 1 && this.batching.kind === 'keyed')
+      settleEach(batch, read.value, this.batching.keyColumn)
+    else for (const request of batch) request.settle(read)
   }
+}
 
-  #resolveAll(batch: readonly BatchedRequest[], { rows, version }: Versioned<unknown>, keyColumn: string): void {
-    const byKey = groupByKey(rows, keyColumn)
-    for (const request of batch) request.resolve({ rows: rowsOfKeys(request.keys, byKey), version })
-  }
+/** Settles each request of a batch with the rows of its own keys. */
+function settleEach(batch: readonly BatchedRequest[], { rows, version }: Versioned<unknown>, keyColumn: string): void {
+  const byKey = groupByKey(rows, keyColumn)
+  for (const request of batch)
+    request.settle({ status: 'fulfilled', value: { rows: rowsOfKeys(request.keys, byKey), version } })
 }
 
 function groupByKey(rows: readonly unknown[], column: string): ReadonlyMap<string, unknown[]> {
