@@ -114,13 +114,6 @@ export function createAdmissionControl(options: AdmissionOptions): AdmissionCont
     preparation.admit(() => true)
   }
 
-  function endShort({ cost, sender }: Ticket): void {
-    allShort -= cost
-    const left = (shortRunning.get(sender) ?? 0) - cost
-    if (left > 0) shortRunning.set(sender, left)
-    else shortRunning.delete(sender)
-  }
-
   function yields(first: Waiting): boolean {
     const now = performance.now()
     if (first.yieldsUntil !== undefined) return now < first.yieldsUntil
@@ -187,8 +180,12 @@ export function createAdmissionControl(options: AdmissionOptions): AdmissionCont
       try {
         return await work()
       } finally {
-        if (isShort) endShort(ticket)
-        else cheap.running -= cost
+        if (isShort) {
+          allShort -= cost
+          const left = (shortRunning.get(sender) ?? 0) - cost
+          if (left > 0) shortRunning.set(sender, left)
+          else shortRunning.delete(sender)
+        } else cheap.running -= cost
         if (cheap.waiting.size > 0 || expensive.waiting.size > 0) setImmediate(admit)
       }
     },
