@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { SlowStart, turnsPerIteration } from '../../../src/http/async/slow-start.ts'
+import { SlowStart, turnsPerIteration } from '../../../src/http/server/pacing/slow-start.ts'
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
@@ -9,10 +9,8 @@ test('gives two turns after the rest of a long iteration, then twice as many in 
   expect(start.next(9, true)).toBe(turnsPerIteration)
   expect(start.next(10, true)).toBe(0)
   vi.advanceTimersByTime(19)
-  expect(start.isResting).toBe(true)
   expect(start.next(1, true)).toBe(0)
   vi.advanceTimersByTime(1)
-  expect(start.isResting).toBe(false)
   expect([1, 2, 3].map(() => start.next(1, true))).toEqual([2, 4, 8])
   expect(Array.from({ length: 8 }, () => start.next(1, true)).at(-1)).toBe(turnsPerIteration)
 })
@@ -22,5 +20,4 @@ test('rests no longer where no connection comes', () => {
   expect(start.next(1_000, true)).toBe(0)
   expect(start.next(1, true)).toBe(0)
   expect([1, 2].map(() => start.next(1, false))).toEqual([2, 4])
-  expect(start.isResting).toBe(false)
 })

@@ -1,10 +1,10 @@
 import type { Socket } from 'node:net'
-import { SlowStart, turnsPerIteration } from '../../async/slow-start.ts'
 import { connectionLimits } from '../../../limits.ts'
 import { senderOfSocket } from '../../sender.ts'
 import { readFirst } from './first-read.ts'
 import { pauseWhile } from '../pause-while.ts'
 import { ReadCost, SenderCosts } from './read-cost.ts'
+import { SlowStart, turnsPerIteration } from './slow-start.ts'
 import { WaitingConnections, type WaitingLimits } from './waiting-connections.ts'
 
 /** Decides when the connections of one server are read. */
@@ -100,7 +100,7 @@ export function createReadPacing(
       resumeNext(long, turnsOfOthers)
       resumeNext(others, turnsOfOthers)
     }
-    if (waiting.size > 0 || startOfShort.isResting || startOfOthers.isResting || hasAccepted) schedule()
+    if (waiting.size > 0 || turnsOfShort === 0 || turnsOfOthers === 0 || hasAccepted) schedule()
     else costsOfSenders.clear()
   }
 

@@ -12,13 +12,8 @@ export class SlowStart {
     this.#longMilliseconds = longMilliseconds
   }
 
-  /** Whether there are no turns until a time that has not come. */
-  get isResting(): boolean {
-    return performance.now() < this.#restsUntil
-  }
-
   /**
-   * Returns the number of turns in this iteration.
+   * Returns the number of turns in this iteration; 0 while it rests.
    * @param milliseconds that it took
    * @param hasAccepted whether connections came in it
    */
