@@ -20,53 +20,45 @@ export interface TaskQueues {
 /** After this time of short tasks the event loop runs. */
 const mostBlockedMilliseconds = 5
 
-interface Task {
-  readonly signal: Cancellation | undefined
-  readonly work: () => Promise<unknown>
-  readonly resolve: (result: unknown) => void
-  readonly reject: (error: unknown) => void
-}
-
 /**
  * Creates two queues of which one task runs at a time. Long and short tasks alternate. The event loop runs after each
  * long task, and where short ones have taken long together.
  */
 export function createTaskQueues(): TaskQueues {
-  const short: Task[] = []
-  const long: Task[] = []
+  /** Functions that begin the tasks that wait, in their order. */
+  const short: (() => void)[] = []
+  const long: (() => void)[] = []
   let isRunning = false
   let turnedAt = 0
 
-  async function runAll(): Promise<void> {
-    isRunning = true
-    turnedAt = performance.now()
-    let wasLong = false
-    while (short.length + long.length > 0) {
-      wasLong = short.length === 0 || (long.length > 0 && !wasLong)
-      const { signal, work, resolve, reject } = (wasLong ? long : short).shift() as Task
-      try {
-        if (signal?.aborted === true) throw new ReadCancelled()
-        resolve(await work())
-      } catch (error) {
-        reject(error)
-      }
-      if (wasLong || performance.now() - turnedAt > mostBlockedMilliseconds) {
-        await nextTurn()
+  /** Begins the next task, of the other kind if one waits. */
+  async function beginNext(wasLong: boolean): Promise<void> {
+    if (wasLong || performance.now() - turnedAt > mostBlockedMilliseconds) {
+      await nextTurn()
+      turnedAt = performance.now()
+    }
+    const begin = wasLong ? (short.shift() ?? long.shift()) : (long.shift() ?? short.shift())
+    if (begin === undefined) isRunning = false
+    else begin()
+  }
+
+  function queue(waiting: (() => void)[], isLong: boolean): TaskQueue {
+    return async (work, signal) => {
+      if (isRunning) await new Promise<void>((begin) => waiting.push(begin))
+      else {
+        isRunning = true
         turnedAt = performance.now()
       }
+      try {
+        if (signal?.aborted === true) throw new ReadCancelled()
+        return await work()
+      } finally {
+        void beginNext(isLong)
+      }
     }
-    isRunning = false
   }
 
-  function queue(tasks: Task[]): TaskQueue {
-    return <Result>(work: () => Promise<Result>, signal?: Cancellation) =>
-      new Promise<Result>((resolve, reject) => {
-        tasks.push({ signal, work, resolve: resolve as Task['resolve'], reject })
-        if (!isRunning) void runAll()
-      })
-  }
-
-  return { short: queue(short), long: queue(long) }
+  return { short: queue(short, false), long: queue(long, true) }
 }
 
 /** Runs each read in its turn among the others. */
