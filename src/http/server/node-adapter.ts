@@ -87,10 +87,9 @@ export function createResponseWriter(unsent = createUnsentBytes(unsentBytes)): W
   /** The end of this iteration of the event loop, for which responses wait; null while none does. */
   let endOfIteration: Promise<void> | null = null
   return async (response, outgoing) => {
-    endOfIteration ??= nextTurn().then(() => {
-      endOfIteration = null
-    })
-    await endOfIteration
+    const end = (endOfIteration ??= nextTurn())
+    await end
+    if (endOfIteration === end) endOfIteration = null
     send(response, outgoing, unsent)
   }
 }
