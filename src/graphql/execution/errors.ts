@@ -104,6 +104,11 @@ function isVariableOrLiteral({ kind }: ASTNode): boolean {
   return kind === Kind.VARIABLE || kind === Kind.LIST || kind === Kind.OBJECT
 }
 
+/** Returns whether an error passes by itself, as an outage of the database does. */
+export function isTransient(error: unknown): boolean {
+  return passingCode(error) !== null
+}
+
 function passingCode(error: unknown): readonly [code: string, message: string] | null {
   if (error instanceof DatabaseUnavailable) return ['DATABASE_UNAVAILABLE', `${error.message} Ask again later.`]
   if (error instanceof AdmissionQueueFull) return ['OVERLOADED', `${error.message} Ask again later.`]

@@ -1,5 +1,5 @@
 import type { CommitPage, LedgerLog, LedgerPosition, NoPage, StreamedCommit } from '../../../graphql/ledger-log.ts'
-import { isOutage, ReadCancelled } from '../../../database/errors.ts'
+import { isTransient } from '../../../graphql/execution/errors.ts'
 import type { LiveLimits } from '../../../limits/live.ts'
 import { limitConcurrency, type LimitConcurrency } from '../../async/limit-concurrency.ts'
 import type { DataVersions } from '../../cache/data-versions.ts'
@@ -139,7 +139,7 @@ export class LedgerTail {
       }
     } catch (error) {
       // Commits may be heard of by a connection of their own while reads fail.
-      if (!this.#isFailing && !isOutage(error) && !(error instanceof ReadCancelled)) this.#report(error)
+      if (!this.#isFailing && !isTransient(error)) this.#report(error)
       this.#isFailing = true
       this.#fanOut([...this.#followers], (follower) => follower.tellStale())
       this.#retry = setTimeout(() => this.wake(), retryMilliseconds)
