@@ -99,7 +99,7 @@ export class Decimal {
   /** Tells whether it has more than so many digits before the point. */
   exceeds(digits: number): boolean {
     const limit = powerOfTen(digits + this.scale)
-    return this.units >= limit || this.units <= -limit
+    return this.units < 0n ? -this.units >= limit : this.units >= limit
   }
 
   /** Returns a number below, at or above 0, as it is less than, equal to or greater than another. */

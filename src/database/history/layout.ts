@@ -7,7 +7,7 @@ export interface StayingPart {
   readonly id: string
   readonly pool: { readonly a: string; readonly b: string; readonly venue: string; readonly feeTier: number }
   readonly range: Pick<Range<Decimal>, 'lower' | 'upper'>
-  readonly ticks: Pick<Range<number>, 'lower' | 'upper'> | null
+  readonly ticks?: Pick<Range<number>, 'lower' | 'upper'> | undefined
 }
 
 /** The positions of a mark but for what changes from mark to mark, and a digest to tell whether that has changed. */

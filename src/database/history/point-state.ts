@@ -23,7 +23,7 @@ const longLength = 9
 /** The part of a position that changes from mark to mark. */
 export interface ChangingPart {
   readonly range: Pick<Range<Decimal>, 'current'>
-  readonly ticks: Pick<Range<number>, 'lower' | 'current'> | null
+  readonly ticks?: Pick<Range<number>, 'lower' | 'current'> | undefined
   readonly pendingRewardsUsd: Decimal
 }
 
@@ -59,7 +59,7 @@ function pushPosition(bytes: number[], { range, ticks, pendingRewardsUsd }: Chan
   const decimals = range.current.decimalPlaces()
   bytes.push(decimals)
   pushVarint(bytes, range.current.unitsAt(decimals))
-  if (ticks !== null) pushVarint(bytes, zigzag(ticks.current - ticks.lower))
+  if (ticks !== undefined) pushVarint(bytes, zigzag(ticks.current - ticks.lower))
   pushVarint(bytes, pendingRewardsUsd.unitsAt(usdScale))
 }
 

@@ -10,7 +10,7 @@ export interface RecordedPosition {
   readonly id: string
   readonly pool: { readonly a: string; readonly b: string; readonly venue: string; readonly feeTier: number }
   readonly range: Range<Decimal>
-  readonly ticks: Range<number> | null
+  readonly ticks?: Range<number> | undefined
   readonly pendingRewardsUsd: Decimal
 }
 
@@ -70,7 +70,7 @@ function positionRow(
     tick_lower: ticks?.lower ?? null,
     tick_upper: ticks?.upper ?? null,
     tick_current: ticks?.current ?? null,
-    in_range: isInRange(range, ticks),
+    in_range: isInRange(range, ticks ?? null),
     pending_rewards_usd: usdText(pendingRewardsUsd),
   }
 }

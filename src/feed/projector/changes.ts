@@ -1,8 +1,6 @@
-import type { RecordedDay, RecordedPoint } from '../../database/write/equity.ts'
 import type { RecordedEvent } from '../../database/write/ledger.ts'
 import type { RecordedOwner } from '../../database/write/vaults/owner.ts'
 import type { RecordedPosition } from '../../database/write/position.ts'
-import type { DayEnd } from '../../database/write/strategy-day.ts'
 import type { RecordedStrategy } from '../../database/write/strategy.ts'
 import type { RecordedScreen } from '../../database/write/universe.ts'
 import type { CountedVault } from '../../database/write/vaults/vault-tally.ts'
@@ -11,6 +9,7 @@ import type { RecordedChange, RecordedLayout } from '../../database/write/vaults
 import type { NewestTallies } from '../../domain/ledger.ts'
 import { statusOf } from '../../domain/vault.ts'
 import type { OwnerSizes } from './owner-size.ts'
+import type { SeriesChanges } from './series.ts'
 
 /** The stored state that a batch of facts refers to. A projection updates it with each fact that it applies. */
 export interface KnownState {
@@ -22,7 +21,7 @@ export interface KnownState {
   readonly ownerSizes: OwnerSizes
   /** The newest tallies of the ledgers that events are for, by vault. */
   readonly tallies: Map<string, NewestTallies>
-  /** Digests of known facts, by identity. */
+  /** Digests of known facts, by identity; of the marks of the batch itself, the points have them. */
   readonly digests: Map<string, string>
 }
 
@@ -37,12 +36,8 @@ export interface Changes {
   readonly touched: Map<string, CountedVault | null>
   /** Vaults whose benchmark a flow has changed. */
   readonly benchmarkChanged: Set<string>
-  readonly points: Map<string, RecordedPoint & { readonly vault: string }>
-  /** Number of points before the batch, for vaults with new ones. */
-  readonly pointsBefore: Map<string, number>
-  readonly days: Map<string, RecordedDay>
-  /** Each vault's newest day before the batch, by address; null where it had none. */
-  readonly daysBefore: Map<string, DayEnd | null>
+  /** Points and days by address. */
+  readonly series: Map<string, SeriesChanges>
   readonly events: RecordedEvent[]
   /** Positions by the number of their vault. */
   readonly positions: Map<number, readonly RecordedPosition[]>
@@ -60,10 +55,7 @@ export function noChanges(): Changes {
     owners: new Map(),
     touched: new Map(),
     benchmarkChanged: new Set(),
-    points: new Map(),
-    pointsBefore: new Map(),
-    days: new Map(),
-    daysBefore: new Map(),
+    series: new Map(),
     events: [],
     positions: new Map(),
     layouts: [],

@@ -1,10 +1,8 @@
 import { hasSameLayout, type Layout, layoutOf } from '../../database/history/layout.ts'
 import type { RecordedPosition } from '../../database/write/position.ts'
-import type { ChangedDay, DayEnd } from '../../database/write/strategy-day.ts'
 import type { VaultRecord } from '../../database/write/vault.ts'
 import type { HistoryProgress } from '../../database/write/vaults/history-progress.ts'
 import type { VaultFees } from '../../domain/fees.ts'
-import type { MarkFact } from '../fact/fact.ts'
 import type { Changes } from './changes.ts'
 
 /**
@@ -59,40 +57,4 @@ function isSameOfFees(one: VaultFees, other: VaultFees): boolean {
     (!other.isHighWaterTold || one.highWaterUsd.equals(other.highWaterUsd)) &&
     (!other.isTold || (one.contributedUsd.equals(other.contributedUsd) && one.withdrawnUsd.equals(other.withdrawnUsd)))
   )
-}
-
-/** Returns the newest day of a vault, and its value at the end; null before its first valuation. */
-export function dayEndOf(vault: VaultRecord | undefined): DayEnd | null {
-  const day = vault?.state.day ?? null
-  return vault === undefined || day === null ? null : { day, endUsd: vault.state.valueUsd }
-}
-
-/** Returns the changes of the days of strategies that a batch makes: only a vault's newest day may have been stored before. */
-export function changedStrategyDays(
-  vaults: ReadonlyMap<string, VaultRecord>,
-  { days, daysBefore }: Pick<Changes, 'days' | 'daysBefore'>,
-): ChangedDay[] {
-  return Array.from(days, ([key, after]): ChangedDay[] => {
-    const address = key.slice(0, key.indexOf(' '))
-    const strategyId = vaults.get(address)?.strategyId
-    if (strategyId === undefined) return []
-    const stored = daysBefore.get(address) ?? null
-    return [{ strategyId, before: stored?.day.day === after.day.day ? stored : null, after }]
-  }).flat()
-}
-
-/** Returns how far a vault is after a point at a time. */
-export function progressOfPoint({ equityAt, pointCount }: VaultRecord, ts: number) {
-  return { equityAt: ts, pointCount: equityAt === ts ? pointCount : pointCount + 1, updatedAt: ts }
-}
-
-/** Returns a position of a mark as it is recorded. */
-export function recordedPosition({
-  id,
-  pool,
-  range,
-  ticks,
-  pendingRewardsUsd,
-}: MarkFact['positions'][number]): RecordedPosition {
-  return { id, pool, range, ticks: ticks ?? null, pendingRewardsUsd }
 }

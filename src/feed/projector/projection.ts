@@ -10,8 +10,9 @@ import type { EventFact, Fact, MarkFact, OwnerFact, ScreenFact, StrategyFact, Va
 import { identityOf } from '../fact/identity.ts'
 import { afterEvent, valuation } from './after-event.ts'
 import { type Changes, countedBy, identifyingKey, type KnownState, noChanges } from './changes.ts'
-import { dayEndOf, historyAfterFact, historyAfterMark, progressOfPoint, recordedPosition } from './history.ts'
+import { historyAfterFact, historyAfterMark } from './history.ts'
 import { LedgerTallies } from './ledger-tallies.ts'
+import { addedMark, addPoint, noSeriesChanges, pointCountAfter } from './series.ts'
 
 /** Applies facts in order by the rules of the domain. A rejected fact changes nothing. */
 export class Projection {
@@ -25,7 +26,7 @@ export class Projection {
 
   /** Tells whether a fact with these contents is known. */
   isKnown(fact: Fact, digest: string): boolean {
-    return this.known.digests.get(identityOf(fact)) === digest
+    return this.#knownDigest(fact) === digest
   }
 
   /**
@@ -34,13 +35,20 @@ export class Projection {
    * @throws {DomainError} when it breaks a rule or contradicts stored state
    */
   apply(fact: Fact, digest: string): boolean {
-    const identity = identityOf(fact)
-    const knownDigest = this.known.digests.get(identity)
+    const knownDigest = this.#knownDigest(fact)
     if (knownDigest === digest) return false
-    if (knownDigest !== undefined) throw new ConflictingFact(identifyingKey[fact.kind], identity)
+    if (knownDigest !== undefined) throw new ConflictingFact(identifyingKey[fact.kind], identityOf(fact))
     this.#applyNew(fact, digest)
-    this.known.digests.set(identity, digest)
+    if (fact.kind !== 'mark') this.known.digests.set(identityOf(fact), digest)
     return true
+  }
+
+  /** Returns the digest of the fact with this identity; undefined where it is new, as each mark is that follows all points. */
+  #knownDigest(fact: Fact): string | undefined {
+    if (fact.kind !== 'mark') return this.known.digests.get(identityOf(fact))
+    const { vault, ts } = fact
+    if (ts > (this.known.vaults.get(vault)?.equityAt ?? -1)) return undefined
+    return this.known.digests.get(identityOf(fact)) ?? addedMark(this.changes.series.get(vault), ts)
   }
 
   #applyNew(fact: Fact, digest: string): void {
@@ -107,14 +115,15 @@ export class Projection {
 
   #mark(fact: MarkFact, digest: string): void {
     const vault = this.#vaultOf(fact)
-    const positions = fact.positions.map(recordedPosition)
-    const outOfRange = positions.filter(({ range, ticks }) => !isInRange(range, ticks)).length
+    const { positions } = fact
+    const outOfRange = positions.filter(({ range, ticks }) => !isInRange(range, ticks ?? null)).length
     const valued = revalue(vault.state, valuation(fact.ts, fact.valueUsd, fact.prices))
     const state = requireStorable(setPositions(valued, { open: positions.length, outOfRange }), 'valueUsd')
     const fees = feesAfterMark(vault.fees, state, fact)
     const history = historyAfterMark(vault, fact.ts, positions, this.changes.positions.get(vault.id), this.changes)
     this.changes.positions.set(vault.id, positions)
-    const marked = { ...vault, ...progressOfPoint(vault, fact.ts), state, fees, history }
+    const pointCount = pointCountAfter(vault, fact.ts)
+    const marked = { ...vault, equityAt: fact.ts, pointCount, updatedAt: fact.ts, state, fees, history }
     this.#record(historyAfterFact(vault, marked, true, this.changes), { digest, positions })
   }
 
@@ -126,7 +135,8 @@ export class Projection {
     const fees = fact.type === 'fee' ? chargeFee(vault.fees, fact.amountUsd) : vault.fees
     const after: VaultRecord = {
       ...vault,
-      ...(isFlow && progressOfPoint(vault, fact.ts)),
+      equityAt: isFlow ? fact.ts : vault.equityAt,
+      pointCount: isFlow ? pointCountAfter(vault, fact.ts) : vault.pointCount,
       state,
       fees: isFlow ? feesAfter(fees, state) : fees,
       ledgerBlock: Math.max(newestBlock, fact.block),
@@ -167,34 +177,16 @@ export class Projection {
     this.known.vaults.set(vault.address, vault)
   }
 
-  /**
-   * Replaces the state of a vault after a flow or mark, and adds its equity point: the last one of a second.
-   * @param vault with the number of its points, this one among them
-   */
+  /** Replaces the state of a vault after a flow or mark, and adds its equity point. */
   #record(vault: VaultRecord, mark: RecordedMark | null): void {
-    const { id, address, state, fees, history, updatedAt: ts } = vault
-    const { points, pointsBefore, days, daysBefore } = this.changes
-    const known = this.known.vaults.get(address)
-    if (!pointsBefore.has(address)) {
-      pointsBefore.set(address, known?.pointCount ?? 0)
-      daysBefore.set(address, dayEndOf(known))
-    }
+    const { id: vaultId, address, state, fees, history, updatedAt: ts } = vault
+    const before = this.known.vaults.get(address)
+    let series = this.changes.series.get(address)
+    if (series === undefined) this.changes.series.set(address, (series = noSeriesChanges(vault, before)))
     this.#keep(vault)
-    const before = points.get(`${address} ${ts}`)
-    points.set(`${address} ${ts}`, {
-      vault: address,
-      vaultId: id,
-      ts,
-      state,
-      fees,
-      markedAt: history.markedAt,
-      positions: mark?.positions ?? before?.positions ?? null,
-      markDigest: mark?.digest ?? before?.markDigest ?? null,
-      isReplaced: before?.isReplaced ?? known?.equityAt === ts,
-    })
-    if (state.day !== null) {
-      days.set(`${address} ${state.day.day}`, { vaultId: id, day: state.day, endUsd: state.valueUsd })
-    }
+    const [positions, markDigest] = [mark?.positions ?? null, mark?.digest ?? null]
+    const isReplaced = before?.equityAt === ts
+    addPoint(series, { vaultId, ts, state, fees, markedAt: history.markedAt, positions, markDigest, isReplaced })
   }
 }
 

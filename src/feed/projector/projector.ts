@@ -10,10 +10,10 @@ import type { BatchLine, LineOutcome } from './line-outcome.ts'
 import type { Fact } from '../fact/fact.ts'
 import { type ExpectedState, hasHandled, mayLose, movesPosition, requireExpectedState } from '../feed-position.ts'
 import type { KnownState } from './changes.ts'
-import { changedStrategyDays } from './history.ts'
 import { areKnown, loadKnownState } from './known-state.ts'
 import { Projection } from './projection.ts'
 import { countChanges, saveChanges, saveFigures } from './save-changes.ts'
+import { changedStrategyDays } from './series.ts'
 
 /** Options of {@link applyBatch}. */
 export interface BatchOptions {
@@ -150,7 +150,7 @@ export async function saveCommit(
   figures: readonly Figures[],
   commit: Pick<LoggedBatch, 'nonce' | 'newestTs'>,
 ): Promise<boolean> {
-  const days = sumDays(changedStrategyDays(projection.known.vaults, projection.changes))
+  const days = sumDays(changedStrategyDays(projection.changes.series.values()))
   const tags = await saveFigures(transaction, projection, figures, days)
   if (tags.length > 0) appendCommit(transaction, { ...commit, tags, ledgerRows: projection.changes.events.length })
   saveVaultTallies(transaction, countChanges(projection))

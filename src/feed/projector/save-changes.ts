@@ -20,7 +20,7 @@ import { replaceHoldings } from '../../database/write/vaults/holding.ts'
 import { saveOwners } from '../../database/write/vaults/owner.ts'
 import type { CountChange } from '../../database/write/vaults/vault-tally.ts'
 import { dayOf } from '../../domain/returns.ts'
-import { type Changes, countedBy, type KnownState } from './changes.ts'
+import { type Changes, countedBy } from './changes.ts'
 import type { Projection } from './projection.ts'
 
 /** Writes the rows that a batch changes, without the figures of strategies. */
@@ -42,15 +42,21 @@ export async function saveChanges(
     transaction,
     touched.filter(({ address }) => changes.benchmarkChanged.has(address)),
   )
-  savePoints(transaction, [...changes.points.values()])
+  const series = [...changes.series.values()]
+  savePoints(
+    transaction,
+    series.flatMap(({ points }) => points),
+  )
   savePages(
     transaction,
-    Array.from(changes.pointsBefore, ([address, pointsBefore]) => {
-      const { id, pointCount } = known.vaults.get(address) as VaultRecord
-      return { vaultId: id, pointsBefore, points: pointCount }
+    Array.from(changes.series, ([address, { vaultId, pointsBefore }]) => {
+      return { vaultId, pointsBefore, points: (known.vaults.get(address) as VaultRecord).pointCount }
     }),
   )
-  saveDays(transaction, [...changes.days.values()])
+  saveDays(
+    transaction,
+    series.flatMap(({ days }) => days),
+  )
   saveLayouts(transaction, changes.layouts)
   saveVaultChanges(transaction, [...changes.vaultChanges.values()])
   saveEvents(transaction, changes.events, nonce)
@@ -66,11 +72,11 @@ export async function saveChanges(
  */
 export async function saveFigures(
   transaction: Transaction,
-  { known, changes }: Projection,
+  { changes }: Projection,
   figures: readonly Figures[],
   days: readonly ChangedStrategyDay[],
 ): Promise<CacheTag[]> {
-  const stale = await lockStrategies(transaction, figures, changedDays(known, changes))
+  const stale = await lockStrategies(transaction, figures, changedDays(changes))
   await refreshFigures(transaction, stale, days)
   const isScreened = changes.screens.length > 0
   return changedTags([...changes.touched.keys()], {
@@ -87,15 +93,15 @@ export function countChanges({ known, changes }: Projection): CountChange[] {
 }
 
 /** Returns the days of each strategy that a batch changes. */
-function changedDays(known: KnownState, { points }: Changes): Map<string, ChangedDays> {
+function changedDays({ series }: Changes): Map<string, ChangedDays> {
   const changed = new Map<string, ChangedDays>()
-  for (const { vault, ts } of points.values()) {
-    const strategy = known.vaults.get(vault)?.strategyId
-    if (strategy === undefined) continue
-    const { oldestDay, newestSeconds } = changed.get(strategy) ?? { oldestDay: Infinity, newestSeconds: 0 }
-    changed.set(strategy, {
-      oldestDay: Math.min(oldestDay, dayOf(ts)),
-      newestSeconds: Math.max(newestSeconds, ts),
+  for (const { strategyId, points } of series.values()) {
+    const [oldest, newest] = [points[0], points.at(-1)]
+    if (oldest === undefined || newest === undefined) continue
+    const { oldestDay, newestSeconds } = changed.get(strategyId) ?? { oldestDay: Infinity, newestSeconds: 0 }
+    changed.set(strategyId, {
+      oldestDay: Math.min(oldestDay, dayOf(oldest.ts)),
+      newestSeconds: Math.max(newestSeconds, newest.ts),
     })
   }
   return changed
