@@ -107,7 +107,7 @@ async function applyInTransaction(
     readLogHead(transaction),
   ])
   if (!isThere) throw new CommitsLost(null)
-  const { projection, outcomes } = project(known, batch, skipBad)
+  const { projection, outcomes } = await project(transaction, known, batch, skipBad)
   const nonce = commitNonce()
   if (outcomes.length === batch.length) await saveChanges(transaction, projection, nonce)
   await gate(outcomes)

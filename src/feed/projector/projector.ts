@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Database, Transaction } from '../../database/database.ts'
 import { DatabaseUnavailable, isConflict, isUniqueViolation } from '../../database/errors.ts'
 import { appendCommit, commitNonce, hasCommit, type LoggedBatch } from '../../database/write/commit-log.ts'
@@ -12,7 +13,7 @@ import { type ExpectedState, hasHandled, mayLose, movesPosition, requireExpected
 import type { KnownState } from './changes.ts'
 import { areKnown, loadKnownState } from './known-state.ts'
 import { Projection } from './projection.ts'
-import { countChanges, saveChanges, saveFigures } from './save-changes.ts'
+import { countChanges, saveChanges, saveFigures, saveFinalPoints } from './save-changes.ts'
 import { changedStrategyDays } from './series.ts'
 
 /** Options of {@link applyBatch}. */
@@ -92,7 +93,7 @@ async function applyOnce(
     lockFeedPosition(transaction, feed),
     loadKnownState(transaction, factsOf(batch)),
   ])
-  const { projection, outcomes, position } = project(known, batch, skipBad)
+  const { projection, outcomes, position } = await project(transaction, known, batch, skipBad)
   await requireExpectedState(expected, {
     stored,
     position,
@@ -125,12 +126,27 @@ export interface ProjectedLines {
   readonly position: FeedPosition | undefined
 }
 
-/** Folds lines into changes of the known state, up to the first bad one unless these are skipped. */
-export function project(known: KnownState, batch: readonly BatchLine[], skipBad: boolean): ProjectedLines {
+/** Lines that are projected before their points are written and the event loop runs again. */
+const linesPerTurn = 500
+
+/**
+ * Folds lines into changes of the known state, up to the first bad one unless these are skipped. Points are written meanwhile, so
+ * that the database stores them while further lines are projected.
+ */
+export async function project(
+  transaction: Transaction,
+  known: KnownState,
+  batch: readonly BatchLine[],
+  skipBad: boolean,
+): Promise<ProjectedLines> {
   const projection = new Projection(known)
   const outcomes: LineOutcome[] = []
   let position: FeedPosition | undefined
   for (const line of batch) {
+    if (outcomes.length > 0 && outcomes.length % linesPerTurn === 0) {
+      saveFinalPoints(transaction, projection)
+      await nextTurn()
+    }
     const outcome = outcomeOf(projection, line)
     outcomes.push(outcome)
     if (outcome.status === 'rejected' && !skipBad) break

@@ -22,8 +22,18 @@ import type { CountChange } from '../../database/write/vaults/vault-tally.ts'
 import { dayOf } from '../../domain/returns.ts'
 import { type Changes, countedBy } from './changes.ts'
 import type { Projection } from './projection.ts'
+import { pointsToWrite } from './series.ts'
 
-/** Writes the rows that a batch changes, without the figures of strategies. */
+/** Writes the points that are known by now of vaults that are stored, while the caller projects more facts. */
+export function saveFinalPoints(transaction: Transaction, { changes }: Projection): void {
+  const stored = [...changes.series].filter(([address]) => !changes.opened.has(address))
+  savePoints(
+    transaction,
+    stored.flatMap(([, series]) => pointsToWrite(series, false)),
+  )
+}
+
+/** Writes the rows that a batch changes, but for points that are written already, and without the figures of strategies. */
 export async function saveChanges(
   transaction: Transaction,
   { known, changes, tallies }: Projection,
@@ -45,7 +55,7 @@ export async function saveChanges(
   const series = [...changes.series.values()]
   savePoints(
     transaction,
-    series.flatMap(({ points }) => points),
+    series.flatMap((each) => pointsToWrite(each, true)),
   )
   savePages(
     transaction,

@@ -11,6 +11,8 @@ export interface SeriesChanges {
   /** Its newest day before the batch; null where it had none. */
   readonly dayBefore: DayEnd | null
   readonly points: RecordedPoint[]
+  /** How many of the points are written already. */
+  written: number
   readonly days: RecordedDay[]
 }
 
@@ -26,6 +28,7 @@ export function noSeriesChanges({ id, strategyId }: VaultRecord, before: VaultRe
     pointsBefore: before?.pointCount ?? 0,
     dayBefore: day === null || before === undefined ? null : { day, endUsd: before.state.valueUsd },
     points: [],
+    written: 0,
     days: [],
   }
 }
@@ -48,6 +51,16 @@ export function addPoint({ vaultId, points, days }: SeriesChanges, added: Record
   if (state.day === null) return
   const at = days.at(-1)?.day.day === state.day.day ? days.length - 1 : days.length
   days[at] = { vaultId, day: state.day, endUsd: state.valueUsd }
+}
+
+/**
+ * Returns the points that are not written yet, and counts them as written.
+ * @param isOver whether no further point follows; else the newest one is kept, since another of its second may replace it
+ */
+export function pointsToWrite(series: SeriesChanges, isOver: boolean): RecordedPoint[] {
+  const points = series.points.slice(series.written, isOver ? undefined : -1)
+  series.written += points.length
+  return points
 }
 
 /** Returns the number of points of a vault after one at a time, which replaces another of the same second. */
