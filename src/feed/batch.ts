@@ -40,7 +40,9 @@ export async function parseBatch(
   const clock = source.hasOwnTime === true ? undefined : nowSeconds
   for (let at = 0; at < lines.length; at += linesPerTurn) {
     if (at > 0) await nextTurn()
-    for (const line of lines.slice(at, at + linesPerTurn)) parsed.push(parseLine(line, source, clock))
+    for (const line of lines.slice(at, at + linesPerTurn)) {
+      parsed.push(parseLine(line, clock?.(), positionAfter(source, line)))
+    }
   }
   return { lines, parsed }
 }
@@ -64,10 +66,6 @@ export function sizeInLines(lines: readonly Line[]): number {
   return Math.max(lines.length, Math.ceil((bytes * maxBatchLines) / chunkBytes))
 }
 
-function parseLine(line: Line, source: Source, nowSeconds: (() => number) | undefined): BatchLine {
-  return { ...parseLineBytes(line, nowSeconds?.()), position: positionAfter(source, line) }
-}
-
 /** Returns the position of a feed after a line. */
 export function positionAfter(source: Source, line: Line): FeedPosition {
   return source.positionAfter?.(line) ?? new LinePosition(line)
@@ -76,24 +74,18 @@ export function positionAfter(source: Source, line: Line): FeedPosition {
 /** The content of a line. */
 export type LineBytes = Pick<Line, 'bytes' | 'length' | 'fact'>
 
-/** A line without its place in the feed. */
-export type ParsedLine = BatchLine extends infer Kind
-  ? Kind extends BatchLine
-    ? Omit<Kind, 'position'>
-    : never
-  : never
-
 /**
  * Parses and validates a line, or validates the fact in its place.
  * @param clockSeconds clock in Unix seconds: a new fact more than a day ahead of it is rejected; undefined to accept all
+ * @param position position of the feed after the line
  */
-export function parseLineBytes(line: LineBytes, clockSeconds: number | undefined): ParsedLine {
+export function parseLine(line: LineBytes, clockSeconds: number | undefined, position: FeedPosition): BatchLine {
   const parsed = line.fact === undefined ? parseBytes(line) : checkFact(line.fact)
-  if (!parsed.ok) return { kind: parsed.kind, issue: parsed.issue }
+  if (!parsed.ok) return { kind: parsed.kind, issue: parsed.issue, position }
   const { fact } = parsed
   const issueIfNew = clockSeconds === undefined ? null : aheadOfClock(fact, clockSeconds)
   const digest = digestOf(fact)
-  return issueIfNew === null ? { fact, digest } : { fact, digest, issueIfNew }
+  return issueIfNew === null ? { fact, digest, position } : { fact, digest, position, issueIfNew }
 }
 
 /** The position after a line, whose fingerprint is computed when it is asked for: only the last one of a batch is stored. */

@@ -6,13 +6,12 @@ import {
   mayLose,
   requireExpectedState,
 } from '../../src/feed/feed-position.ts'
-import { type ParsedLine, parseLineBytes } from '../../src/feed/batch.ts'
+import { parseLine } from '../../src/feed/batch.ts'
 import { mark, midnight, vaultA } from '../support/world.ts'
 
 const position = (line: number) => ({ line, byte: line * 100, fingerprint: `f${line}` })
 const bytes = Buffer.from(JSON.stringify(mark(vaultA, midnight, '1')))
-const parsed: ParsedLine = parseLineBytes({ bytes, length: bytes.length }, undefined)
-const line = { ...parsed, position: position(9) } as never
+const line = parseLine({ bytes, length: bytes.length }, undefined, position(9))
 
 /** A run after writers side by side have applied all so far. */
 const afterRound: ExpectedState = {

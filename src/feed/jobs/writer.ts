@@ -2,7 +2,7 @@ import type { Database, Transaction } from '../../database/database.ts'
 import { isConflict } from '../../database/errors.ts'
 import { commitNonce, hasCommit, readLogHead } from '../../database/write/commit-log.ts'
 import { limitLockWait } from '../../database/write/vaults/lock-wait.ts'
-import { type LineBytes, parseLineBytes } from '../batch.ts'
+import { type LineBytes, parseLine } from '../batch.ts'
 import { CommitsLost } from '../feed-position.ts'
 import { loadKnownState } from '../projector/known-state.ts'
 import type { BatchLine, LineOutcome } from '../projector/line-outcome.ts'
@@ -56,7 +56,7 @@ export type WriterConnection = Pick<Database, 'transaction' | 'close'>
 export function createWriter(connection: WriterConnection): Writer {
   return {
     apply(part, gate) {
-      const batch = part.lines.map((line) => ({ ...parseLineBytes(line, part.clockSeconds), position: noPosition }))
+      const batch = part.lines.map((line) => parseLine(line, part.clockSeconds, noPosition))
       return applyPart(connection, batch, part, onceOpen(gate))
     },
     close: () => connection.close(),
