@@ -26,8 +26,8 @@ const vaults = 40
 /** As many as make several rounds of the writers, which overlap. */
 const marksEach = 1_500
 const hour = 3_600
-/** Lines of hourly marks in a chunk of a file. */
-const chunkLines = 1_800
+/** Lines of hourly marks in a chunk of a file that is read to its end. */
+const chunkLines = 5_400
 const insertRows = 1_000
 /** Tables that marks and flows write, parents first. */
 const tables = [

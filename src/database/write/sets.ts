@@ -54,7 +54,8 @@ export function appendSet<const Table extends keyof Tables, const Names extends 
       for (const { name, encode } of encoders) {
         const value = (row as Row<Columns>)[name] ?? null
         lines +=
-          separator + (value === null ? '\\N' : encode(typeof value === 'string' ? value : JSON.stringify(value)))
+          separator +
+          (value === null ? '\\N' : encode(typeof value === 'string' ? value : String(value as number | boolean)))
         separator = '\t'
       }
       lines += '\n'
