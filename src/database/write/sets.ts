@@ -54,8 +54,7 @@ export function appendSet<const Table extends keyof Tables, const Names extends 
       for (const { name, encode } of encoders) {
         const value = (row as Row<Columns>)[name] ?? null
         lines +=
-          separator +
-          (value === null ? '\\N' : encode(typeof value === 'string' ? value : String(value as number | boolean)))
+          separator + (value === null ? '\\N' : encode(typeof value === 'string' ? value : JSON.stringify(value)))
         separator = '\t'
       }
       lines += '\n'
