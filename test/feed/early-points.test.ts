@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import type { FactInput } from '../../src/feed/fact/fact.ts'
 import { ingest } from '../../src/feed/ingest.ts'
+import { noSeriesChanges, pointsToWrite } from '../../src/feed/projector/series.ts'
 import { emptyDatabase } from '../support/database.ts'
 import { dumpReadModel } from '../support/dump.ts'
 import { apply, deposit, feedOf, mark, midnight, opened, strategy, vaultA, vaultB } from '../support/world.ts'
@@ -34,4 +35,16 @@ test('a mark that contradicts one that its batch has written is bad', async () =
   await apply(database, before)
   const other = mark(vaultA, seconds[0] as number, '999')
   await expect(apply(database, [...facts, other])).rejects.toThrow(/line 1302.*mark of 0x[0-9a-fA-F]{40} at/s)
+})
+
+test('no point is written early of a vault whose stored point is replaced: its mark would be taken for a stored one', () => {
+  const [replaced, ...others] = [true, false, false].map((isReplaced, ts) => ({ ts, isReplaced }) as never)
+  const seriesOf = (points: readonly never[]) => ({
+    ...noSeriesChanges({ id: 1 } as never, undefined),
+    points: [...points],
+  })
+  expect(pointsToWrite(seriesOf(others), false)).toEqual(others.slice(0, 1))
+  const series = seriesOf([replaced as never, ...others])
+  expect(pointsToWrite(series, false)).toEqual([])
+  expect(pointsToWrite(series, true)).toEqual([replaced, ...others])
 })

@@ -54,10 +54,13 @@ export function addPoint({ vaultId, points, days }: SeriesChanges, added: Record
 }
 
 /**
- * Returns the points that are not written yet, and counts them as written.
- * @param isOver whether no further point follows; else the newest one is kept, since another of its second may replace it
+ * Returns the points that are not written yet, and counts them as written. Until no further point follows, the newest one is
+ * kept, since another of its second may replace it, and so are all where the first replaces a stored one: a check that compares
+ * the stored points would take its mark for one that was stored before.
+ * @param isOver whether no further point follows
  */
 export function pointsToWrite(series: SeriesChanges, isOver: boolean): RecordedPoint[] {
+  if (!isOver && series.points[0]?.isReplaced === true) return []
   const points = series.points.slice(series.written, isOver ? undefined : -1)
   series.written += points.length
   return points
