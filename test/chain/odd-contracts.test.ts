@@ -1,13 +1,4 @@
-import {
-  type Address,
-  decodeFunctionData,
-  erc20Abi,
-  erc721Abi,
-  getAddress,
-  type Hex,
-  multicall3Abi,
-  numberToHex,
-} from 'viem'
+import { type Address, erc20Abi, erc721Abi, type Hex, numberToHex } from 'viem'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ContractMismatch } from '../../src/chain/errors.ts'
 import { contractCall } from '../../src/chain/rpc/calls/contract-call.ts'
@@ -19,7 +10,7 @@ import { usdc, weth } from './support/amounts.ts'
 import { openVault, type Operator } from './support/operator.ts'
 import { deployProtocol, type Protocol } from './support/protocol.ts'
 import { type Meddle, startProxy } from './support/proxy.ts'
-import { chainJson, type ChainJson, linesOf, optionsOf, type Said, shortFaultTimes } from './support/reading.ts'
+import { chainJson, type ChainJson, linesOf, optionsOf, type Said } from './support/reading.ts'
 
 /** INVALID uses up all gas of a call. */
 const burning = '0xfe'
@@ -32,13 +23,6 @@ const saying = (...words: bigint[]): Hex => {
 const needing = (gas: bigint): Hex =>
   `0x5a63${numberToHex(gas, { size: 4 }).slice(2)}10600f5760006000fd5b600160005260206000f3`
 const hex4 = (value: number): string => value.toString(16).padStart(4, '0')
-
-/** Returns the contracts that a request calls, by Multicall3 or alone. */
-function targetsOf({ to, data }: { readonly to: Address; readonly data: Hex }): Address[] {
-  if (!data.startsWith('0x82ad56cb')) return [getAddress(to)]
-  const { args } = decodeFunctionData({ abi: multicall3Abi, data })
-  return (args[0] as readonly { target: Address }[]).map(({ target }) => getAddress(target))
-}
 
 describeOnChain('contracts that turn odd', () => {
   let chain: TestChain
@@ -83,23 +67,6 @@ describeOnChain('contracts that turn odd', () => {
     expect(ofGood).toEqual(alone.filter((fact) => 'vault' in fact))
     return said.filter(({ level }) => level === 'error').map(({ message }) => message)
   }
-
-  test('so that nodes end each call of one for its time set its vault aside alone', async () => {
-    const timeout = { error: { code: -32_000, message: 'execution aborted (timeout = 5s)' } }
-    const isSlow: Meddle = (request, pass) => {
-      const [call] = request.params as [{ to: Address; data: Hex }]
-      return request.method === 'eth_call' && targetsOf(call).includes(odd.address) ? Promise.resolve(timeout) : pass()
-    }
-    await chain.mine(12)
-    const proxy = await startProxy(chain.url, isSlow)
-    const said: Said[] = []
-    const slow = { ...jsonOf([good, odd]), rpc: [{ url: proxy.url, requestsPerSecond: 10_000 }] }
-    const lines = await linesOf(slow, said, shortFaultTimes)
-    await proxy.close()
-    const errors = said.filter(({ level }) => level === 'error').map(({ message }) => message)
-    expect(errors).toEqual([expect.stringContaining(`${odd.address} doesn't answer `)])
-    expect(lines.filter((line) => !line.includes(`"vault":"${odd.address}"`))).toEqual(await linesOf(jsonOf([good])))
-  })
 
   /** Reads contracts of which the one in the middle uses up all gas, by calls that must succeed and by some that may not. */
   async function readAround(code: Hex) {

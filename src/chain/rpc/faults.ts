@@ -92,9 +92,6 @@ const prunedText = /missing trie node|pruned/i
 const revertText =
   /revert|vm (execution|exception)|invalid ?(fe ?)?(opcode|jump)|bad (instruction|jump)|out ?of ?(gas|offset)|stack ?(under|over)flow|during ?static ?call|insidestatic/i
 
-/** Of a call that a node has ended since it took too long: geth and its kin, reth, Nethermind. */
-const executionTimeoutText = /execution (aborted|time(d )?out)|canceled due to enabled timeout/i
-
 /** Refusals of logs for their number or size, some of which have the code of a rate limit. */
 const tooManyLogsText =
   /more than \d+ (results|logs)|exceeds? max(imum)? results|response size (is )?(exceed|too)|response (is )?too (big|large)/i
@@ -147,11 +144,6 @@ function isTimeout(error: BaseError): boolean {
 export function revertedOrThrow(error: unknown): 'reverted' {
   if (isRevert(error)) return 'reverted'
   throw error
-}
-
-/** Tells whether a node has ended a call since it took too long. */
-export function isExecutionTimeout(error: unknown): boolean {
-  return executionTimeoutText.test(answeredError(error)?.details ?? '')
 }
 
 /** Tells whether a node has refused to give logs for their number or size. */

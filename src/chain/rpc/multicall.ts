@@ -5,7 +5,7 @@ import { aggregate, type AggregatedResults, type CallResult } from './calls/aggr
 import type { Header } from './block.ts'
 import { NodeFault, ContractMismatch } from '../errors.ts'
 import { confirmations, contractExists } from './contract-existence.ts'
-import { isExecutionTimeout, revertedOrThrow } from './faults.ts'
+import { revertedOrThrow } from './faults.ts'
 import type { Node } from './node.ts'
 import type { Rpc } from './rpc.ts'
 
@@ -116,34 +116,23 @@ export class BlockState {
   #aggregate(calls: readonly ContractCall<unknown>[], { isThere = false } = {}) {
     const { multicall, block } = this
     return this.rpc.askAt(block, async (node) => {
-      const answer = await aggregate(node, multicall.address, calls, block.hash).catch((error: unknown) =>
-        // One may take the time of all, too.
-        isExecutionTimeout(error) ? 'reverted' : revertedOrThrow(error),
-      )
+      const answer = await aggregate(node, multicall.address, calls, block.hash).catch(revertedOrThrow)
       if (answer !== null || !isThere) return answer
       throw new NodeFault(`says that ${multicall.address} has no code at block ${block.number}`)
     })
   }
 
   async #readSingly(call: ContractCall<unknown>): Promise<unknown> {
-    // Empty data means that there is no contract, which a node out of sync may say too; a busy one may end any call.
-    let [empty, timedOut] = [0, 0]
-    while (empty < confirmations) {
+    // Empty data means that there is no contract, which a node out of sync may say too.
+    for (let empty = 0; empty < confirmations; empty++) {
       const result = await this.rpc.askAt(this.block, (node) => this.#callAt(node, call))
-      if (result === null) timedOut++
-      else if (result.success && result.returnData === '0x') empty++
-      else return decodeResult(call, result)
-      if (timedOut === confirmations * this.rpc.nodes.length) return failed
+      if (!result.success || result.returnData !== '0x') return decodeResult(call, result)
     }
     return null
   }
 
-  /** Returns null where the call took the node too long. */
-  async #callAt(node: Node, { to, data }: ContractCall<unknown>): Promise<CallResult | null> {
-    const returnData = await node
-      .call(to, data, this.block.hash)
-      .catch((error: unknown) => (isExecutionTimeout(error) ? null : revertedOrThrow(error)))
-    if (returnData === null) return null
+  async #callAt(node: Node, { to, data }: ContractCall<unknown>): Promise<CallResult> {
+    const returnData = await node.call(to, data, this.block.hash).catch(revertedOrThrow)
     return returnData === 'reverted' ? { success: false, returnData: '0x' } : { success: true, returnData }
   }
 }

@@ -47,7 +47,8 @@ const anyJson = /^application\/(?:graphql\+)?json *(?:;|$)/i
  * requires.
  */
 export function acceptedMediaType(accept: string | null): MediaType | null {
-  for (const range of inOrderOfQuality(accept ?? '*/*').split(',')) {
+  // An empty header says as little as none.
+  for (const range of inOrderOfQuality(accept === null || accept === '' ? '*/*' : accept).split(',')) {
     const [type = ''] = range.split(';')
     const name = type.trim().toLowerCase()
     if (name === 'application/graphql-response+json') return name

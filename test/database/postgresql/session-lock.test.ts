@@ -90,6 +90,20 @@ describe.runIf(postgresUrl !== undefined)('the lock of the session that migrates
     await proxy.close()
   })
 
+  test('is kept by a connection whose script has failed, and the script reports its own error', async () => {
+    const database = await openPostgreSql(await createOnServer(postgresUrl ?? ''), 2)
+    await database.withEngineAdapter(async (adapter) => {
+      const connection = await adapter.connect()
+      await expect(connection.executeScript('select nothing')).rejects.toMatchObject({ code: '42703' })
+      await connection.executeScript('create table afterwards ()')
+      const locks = `select count(*)::integer as count from pg_locks where locktype = 'advisory' and granted
+        and (classid::bigint << 32) + objid::bigint = ${migrationLock.key}`
+      expect(await database.query({ name: 'locks', text: locks }, [])).toEqual([{ count: 1 }])
+      await connection.dispose()
+    })
+    await database.close()
+  })
+
   test('is not lost without an error: migrations run on its connection alone', async () => {
     const url = await createOnServer(postgresUrl ?? '')
     const proxy = await proxyTo(url)
@@ -106,7 +120,7 @@ describe.runIf(postgresUrl !== undefined)('the lock of the session that migrates
     })
     await migrating
     expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected'])
-    expect(outcomes[1]).toMatchObject({ reason: { message: 'The connection of the migrations was lost.' } })
+    expect(outcomes[1]).toMatchObject({ reason: { message: 'The database does not answer now.' } })
     const client = await connect(url)
     expect((await client.query(`select to_regclass('second')::text as second`)).rows).toEqual([{ second: null }])
     await database.close()

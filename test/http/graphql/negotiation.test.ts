@@ -92,7 +92,7 @@ describe('over a socket', () => {
       },
     )
 
-    test.each(['multipart/mixed, application/json', '*/*, text/event-stream;q=0'])(
+    test.each(['multipart/mixed, application/json', '*/*, text/event-stream;q=0', ''])(
       'that accepts %s has one answer of one length',
       async (accept) => {
         const { status, headers, body } = await answerTo(`${method} ${target}`, `Accept: ${accept}\r\n${rest}`)

@@ -21,7 +21,7 @@ export interface LiveKeyHost {
   readonly onBytes: (owner: string, bytes: number) => void
 }
 
-/** Minimum delay before the next evaluation after a failed one, in milliseconds. */
+/** Minimum delay before the next evaluation after a failed one, in milliseconds, and the time of it that counts for the delay. */
 const retryMilliseconds = 1_000
 
 /**
@@ -46,7 +46,7 @@ export class LiveKey {
   /** Whether an evaluation is under way: what was pushed last may be out of date. */
   #isEvaluating = false
   /** Whether commits were not heard of since the last push, so that the next one tells clients that all is well. */
-  #isUncertain = false
+  #isUncertain: boolean
   /** Whether a response is being made, or written to the streams: the next one waits until all have this one. */
   #isRunning = false
   readonly #pace: EvaluationPace
@@ -57,6 +57,7 @@ export class LiveKey {
     readonly owner: string,
   ) {
     this.#host = host
+    this.#isUncertain = !host.isListening
     this.#pace = new EvaluationPace(host.limits, () => void this.#run())
   }
 
@@ -190,7 +191,7 @@ export class LiveKey {
   #fail(milliseconds: number): void {
     this.loseTouch()
     this.#isDirty = true
-    this.#pace.rest(retryMilliseconds, milliseconds)
+    this.#pace.rest(retryMilliseconds, Math.min(milliseconds, retryMilliseconds))
   }
 
   #refuse({ response, milliseconds }: TimedEvaluation, delivered: () => void): void {

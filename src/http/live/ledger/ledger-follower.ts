@@ -160,6 +160,7 @@ export class LedgerFollower implements Follower, Resumable {
       if (at > 0 && performance.now() >= until) return true
       // Other streams take their turn in between.
       if (at > 0) await setImmediate()
+      if (this.#closing.aborted) return false
       some = wanted.slice(at, at + this.#rowsAtOnce)
       const framed = await Promise.all(
         some.map(async (each) => ({ ...each, frame: await frames.of(each.row, format, this.#closing) })),

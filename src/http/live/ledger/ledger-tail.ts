@@ -42,6 +42,8 @@ export class LedgerTail {
   #retry: NodeJS.Timeout | undefined
   /** Whether the last read of new commits failed. */
   #isFailing = false
+  /** Whether the failure of the reads was reported. */
+  #isReported = false
 
   constructor({ log, data, limits, fanOut, report }: LedgerTailOptions) {
     this.#report = report
@@ -139,7 +141,10 @@ export class LedgerTail {
       }
     } catch (error) {
       // Commits may be heard of by a connection of their own while reads fail.
-      if (!this.#isFailing && !isTransient(error)) this.#report(error)
+      if (!this.#isReported && !isTransient(error)) {
+        this.#isReported = true
+        this.#report(error)
+      }
       this.#isFailing = true
       this.#fanOut([...this.#followers], (follower) => follower.tellStale())
       this.#retry = setTimeout(() => this.wake(), retryMilliseconds)
@@ -156,6 +161,7 @@ export class LedgerTail {
       this.#isBehind ||= !page.isEnd
     }
     this.#isFailing = false
+    this.#isReported = false
     if (this.#followers.size === 0) this.#forget()
     this.#fanOut([...this.#followers], (follower) => follower.advance())
   }

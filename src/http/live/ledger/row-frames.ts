@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { type Cancellation, Canceller, untilCancelled } from '../../../database/cancellation.ts'
+import { type Cancellation, Canceller, throwIfCancelled, untilCancelled } from '../../../database/cancellation.ts'
 import type { StreamedRow } from '../../../graphql/ledger-log.ts'
 import { liveLimits } from '../../../limits/live.ts'
 import { sharedMilliseconds, within } from '../../async/within.ts'
@@ -80,6 +80,7 @@ export class RowFrames {
     const other = join(making, closing)
     const shared = await within(sharedMilliseconds, other)
     if (shared !== null) return shared
+    throwIfCancelled(closing)
     const newest = this.#making.get(key)
     const own = newest?.sender === format.sender ? newest : this.#make(key, row, format)
     return Promise.any([other, join(own, closing)])
@@ -117,6 +118,7 @@ async function join(making: Making, closing: Cancellation): Promise<Buffer> {
   }
   making.waiting++
   closing.addEventListener('abort', leave)
+  if (closing.aborted) leave.handleEvent()
   try {
     return await making.frame
   } finally {
