@@ -7,7 +7,7 @@ import { type Cancellation, throwIfCancelled, untilCancelled } from '../cancella
 import { listenOnPostgreSql } from './listen.ts'
 import type { Database } from '../database.ts'
 import { PrismaClient } from '../prisma/generated/client/client.ts'
-import { DatabaseRefused, DatabaseUnreachable } from '../errors.ts'
+import { DatabaseRefused, DatabaseUnavailable, DatabaseUnreachable } from '../errors.ts'
 import { readAddress } from './server-address.ts'
 import {
   adapterWithOutages,
@@ -81,10 +81,9 @@ function unreachable(url: string, error: unknown): DatabaseUnreachable {
 }
 
 /**
- * Runs work with a driver adapter whose scripts run on one connection, with the lock of migrations. A server does not notice
- * that a process was killed while it runs the process's script: the connection locks out others until its session has ended.
- * The schema engine replaces driver errors by its own texts; outages and refusals of the server are thrown as the driver
- * reported them.
+ * Runs work with a driver adapter of its own connection. A server does not notice that a process was killed while it
+ * runs the process's script: the connection locks out others until its session has ended. The schema engine replaces
+ * driver errors by its own texts; outages and refusals of the server are thrown as the driver reported them.
  */
 async function withOwnAdapter<Result>(
   url: string,
@@ -92,28 +91,33 @@ async function withOwnAdapter<Result>(
   warn: Warn,
   work: (adapter: SqlMigrationAwareDriverAdapterFactory) => Promise<Result>,
 ): Promise<Result> {
-  const clients: pg.ClientBase[] = []
-  // The engine's other statements have a connection of their own: a pool opens another where one has failed.
-  const onConnect = (client: pg.ClientBase): void => void clients.push(client)
-  const options = { connectionString: url, ...keepAlive }
-  const pool = new pg.Pool({ ...options, max: 1, idleTimeoutMillis: 0, onConnect }).on('error', () => undefined)
-  const locked = new pg.Client({ ...options, connectionTimeoutMillis: lockConnectMilliseconds })
-  clients.push(locked.on('error', () => undefined))
+  const connected: pg.ClientBase[] = []
+  // Another connection would not have the lock of the first one.
+  const onConnect = (client: pg.ClientBase): void => {
+    // Without an error listener a broken connection would end the process. Its query fails.
+    if (connected.push(client.on('error', () => undefined)) > 1)
+      throw new DatabaseUnavailable(undefined, 'The connection of the migrations was lost.')
+  }
+  const options = { connectionString: url, max: 1, idleTimeoutMillis: 0, ...keepAlive, onConnect }
+  const pool = new pg.Pool(options).on('error', () => undefined)
   const met: unknown[] = []
   const noted: ToOutage = (error) => {
     const found = toOutage(error)
     if (found !== null) met.push(found instanceof DatabaseRefused ? error : found)
     return found
   }
-  const run = (sql: string): Promise<unknown> => rejectWithOutage(locked.query(sql), noted)
+  // The pool's own method would close the connection of a statement that fails.
+  const run = async (sql: string): Promise<unknown> => {
+    const client = await rejectWithOutage(pool.connect(), noted)
+    return rejectWithOutage(client.query(sql), noted).finally(() => client.release())
+  }
   try {
-    await rejectWithOutage(locked.connect(), noted)
     await lockSession(run, migrationLock, migrationWaitSeconds, waitWarning(warn, 'migrations of another process'))
     return await work(adapterWithOutages(atomicScripts(new PrismaPg(pool), run), noted))
   } catch (error) {
     throw met[0] ?? error
   } finally {
-    await closed(Promise.all([locked.end(), pool.end()]), clients)
+    await closed(pool.end(), connected)
   }
 }
 
@@ -144,7 +148,7 @@ async function withStartLock<Result>(
 }
 
 /** Waits for the end of connections, and closes those that a silent server keeps open. */
-async function closed(ending: Promise<unknown>, clients: readonly pg.ClientBase[]): Promise<void> {
+async function closed(ending: Promise<void>, clients: readonly pg.ClientBase[]): Promise<void> {
   await Promise.race([ending.catch(() => undefined), wait(endMilliseconds, undefined, { ref: false })])
   for (const client of clients) (client as unknown as Pick<pg.Client, 'connection'>).connection.stream.destroy()
 }
