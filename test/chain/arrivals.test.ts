@@ -202,7 +202,8 @@ describeOnChain('positions that come to a vault', () => {
     return lines.map((line) => JSON.parse(line) as FactInput)
   }
 
-  test('whose creation no node tells set aside their vault alone', async () => {
+  /** Sends a position with a part that was freed before to one of two vaults. */
+  async function sentToOneOfTwo(): Promise<{ id: bigint; vault: Operator; other: Operator }> {
     const ofStranger = (data: Hex) => ({ from: stranger, to: protocol.manager, data })
     const id = await minted(ofStranger(positionData(stranger)))
     await freedPart(stranger, id, ofStranger)
@@ -210,6 +211,11 @@ describeOnChain('positions that come to a vault', () => {
     await chain.mine(12)
     await chain.block(transferOf(protocol, stranger, vault.address, id))
     await chain.mine(12)
+    return { id, vault, other }
+  }
+
+  test('whose creation no node tells set aside their vault alone', async () => {
+    const { id, vault, other } = await sentToOneOfTwo()
     const proxy = await startProxy(chain.url, async (request, pass) => {
       const answer = await pass()
       const [{ topics = [] } = {}] = request.params as { topics?: (readonly unknown[])[] }[]
@@ -227,13 +233,7 @@ describeOnChain('positions that come to a vault', () => {
   })
 
   test('whose old logs the nodes have pruned set aside their vault alone', async () => {
-    const ofStranger = (data: Hex) => ({ from: stranger, to: protocol.manager, data })
-    const id = await minted(ofStranger(positionData(stranger)))
-    await freedPart(stranger, id, ofStranger)
-    const [vault, other] = [await funded(), await funded()]
-    await chain.mine(12)
-    await chain.block(transferOf(protocol, stranger, vault.address, id))
-    await chain.mine(12)
+    const { id, vault, other } = await sentToOneOfTwo()
     const proxy = await startProxy(chain.url, async (request, pass) => {
       const [{ topics = [] } = {}] = request.params as { topics?: (readonly unknown[])[] }[]
       const isOfCreation = request.method === 'eth_getLogs' && topics.length === 4

@@ -36,7 +36,7 @@ const noEndpoint: LastingFault = {
 }
 const noMethod: LastingFault = {
   problem: 'lacks a method that is needed',
-  remedy: 'Name a node that serves eth_call, eth_getCode, eth_getLogs and eth_getBlockByNumber',
+  remedy: 'Name a node that serves eth_call, eth_getCode, eth_getLogs, eth_getBlockByNumber and eth_getBlockReceipts',
   isCertain: true,
   isOfNode: true,
 }

@@ -27,7 +27,7 @@ export interface GraphqlOptions {
 /** Origin of the requests passed to Yoga, which uses only their path and query. */
 const origin = 'http://gateway'
 
-/** The end of no URL: Yoga has a health check that it cannot be without, for every URL with an end. */
+/** Yoga's health check cannot be turned off, and answers every URL that ends like this: none ends with a space. */
 const noEndOfUrl = ' '
 
 /** Headers of Yoga's responses that are sent; those of framing, such as Content-Length, are the gateway's own. */

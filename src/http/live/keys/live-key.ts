@@ -21,7 +21,7 @@ export interface LiveKeyHost {
   readonly onBytes: (owner: string, bytes: number) => void
 }
 
-/** Minimum delay before the next evaluation after a failed one, in milliseconds, and the time of it that counts for the delay. */
+/** Minimum delay after a failed evaluation, in milliseconds. Of its own time no more counts: it may have waited for others. */
 const retryMilliseconds = 1_000
 
 /**

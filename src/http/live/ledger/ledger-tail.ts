@@ -206,6 +206,7 @@ export class LedgerTail {
   #forget(): void {
     clearTimeout(this.#retry)
     this.#isFailing = false
+    this.#isReported = false
     this.#window = []
     this.#end = null
   }
