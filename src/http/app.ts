@@ -119,7 +119,7 @@ export function createApp({ database, apiKeys, trustedProxies, ...options }: App
   const live = createLive({
     limits: options.liveBounds,
     observer: options.onLive,
-    ...{ cache, data, executor, produce, answerRest, awaitVersion, findDocument, report: options.report },
+    ...{ cache, data, executor, admission, produce, answerRest, awaitVersion, findDocument, report: options.report },
     ledgerLog: options.ledgerLog ?? null,
   })
   const produced = { cache, data, produce }

@@ -1,3 +1,4 @@
+import type { AdmissionControl } from '../../graphql/execution/admission/admission-control.ts'
 import type { Executor } from '../../graphql/execution/executor.ts'
 import type { LedgerLog } from '../../graphql/ledger-log.ts'
 import { type LiveLimits, liveLimits } from '../../limits/live.ts'
@@ -26,6 +27,7 @@ export interface LiveOptions {
   readonly limits?: Partial<LiveLimits> | undefined
   readonly observer?: LiveObserver | undefined
   readonly executor: Executor
+  readonly admission: AdmissionControl
   readonly cache: ResponseCache
   readonly data: DataVersions
   /** Produces a response within the limits of all others. */
@@ -74,6 +76,7 @@ export function createLive(options: LiveOptions): Live {
     answerRest,
     awaitVersion,
     findDocument,
+    admission,
     report,
     observer = noObserver,
   } = options
@@ -98,7 +101,9 @@ export function createLive(options: LiveOptions): Live {
       [liveEvents.path, () => eventStream({ operations, connections, beginLedgerStream })],
       [
         graphqlPath,
-        graphqlStream({ operations, findDocument, connections, keys, evaluate, beginLedgerStream, resumptions }),
+        graphqlStream({
+          ...{ operations, findDocument, admission, connections, keys, evaluate, beginLedgerStream, resumptions },
+        }),
       ],
     ]),
     committed({ tags }) {

@@ -5,15 +5,16 @@ import type { Socket } from 'node:net'
 export interface ByteSink {
   /** Number of bytes written that the operating system has not accepted yet. */
   readonly unsentBytes: number
-  /** Whether so much is unsent that `onDrain` calls back. */
-  readonly awaitsDrain: boolean
-  /** Writes bytes; those of a closed connection are discarded. The buffer is referenced, not copied. */
-  write(bytes: Buffer): void
+  /**
+   * Writes bytes; those of a closed connection are discarded. The buffer is referenced, not copied.
+   * @param sent called once the operating system has accepted them
+   */
+  write(bytes: Buffer, sent?: () => void): void
   /** Ends the body after the bytes written, and then closes the connection. */
   end(): void
   /** Closes the connection at once. */
   destroy(): void
-  /** Calls back once, when all bytes written have been sent. */
+  /** Calls back once, when all bytes written have been sent, if more of them are unsent than the high-water mark. */
   onDrain(drained: () => void): void
   /** Calls back once, when the connection has closed. */
   onClose(closed: () => void): void
@@ -48,13 +49,9 @@ class ResponseSink implements ByteSink {
     return this.#target.writableLength
   }
 
-  get awaitsDrain(): boolean {
-    return this.#target.writableNeedDrain
-  }
-
-  write(bytes: Buffer): void {
+  write(bytes: Buffer, sent?: () => void): void {
     const target = this.#target
-    if (target.writable && !this.#response.writableEnded) target.write(bytes)
+    if (target.writable && !this.#response.writableEnded) target.write(bytes, sent)
   }
 
   end(): void {
@@ -106,7 +103,6 @@ export function fetchedStream(signal: AbortSignal): {
     get unsentBytes() {
       return 0
     },
-    awaitsDrain: false,
     write: (bytes) => {
       if (!closing.signal.aborted) controller?.enqueue(bytes)
     },

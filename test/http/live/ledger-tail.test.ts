@@ -155,7 +155,7 @@ function follow(tail: LedgerTail, data: DataVersions, sender: string, position: 
   const written: string[] = []
   const drained: (() => void)[] = []
   const sink = {
-    ...{ unsentBytes: 0, awaitsDrain: false, end: nothing, destroy: nothing, onClose: nothing },
+    ...{ unsentBytes: 0, end: nothing, destroy: nothing, onClose: nothing },
     write: (bytes: Buffer) => void written.push(bytes.toString('latin1', 0, 10)),
     onDrain: (callback: () => void) => void drained.push(callback),
   }

@@ -124,6 +124,16 @@ const coercion: readonly Attack[] = [
       variables: unknownKeys(bodyBytes - 300),
     })),
   },
+  {
+    name: 'undeclared variables of an event stream',
+    fault: 'coercion of variables',
+    carryOut: async (attacker) => {
+      const query = 'subscription { ledger { type } }'
+      const body = JSON.stringify({ query, variables: unknownKeys(bodyBytes - 300) })
+      const headers = { ...jsonHeaders, accept: 'text/event-stream' }
+      await attacker.ask({ method: 'POST', target: '/graphql', headers, body })
+    },
+  },
 ]
 
 const lists: readonly Attack[] = [

@@ -24,6 +24,8 @@ export class LiveConnection implements SlowStream {
   readonly #unsent: UnsentFrames
   /** Frames that are counted as unread. */
   #held: Buffer[] = []
+  #heldBytes = 0
+  #isClosed = false
   /** When the stream ends, in milliseconds of the monotonic clock. */
   readonly #endsAt: number
   #stalledAt: number | null = null
@@ -49,6 +51,7 @@ export class LiveConnection implements SlowStream {
     this.#unsent = unsent
     this.#limits = limits
     sink.onClose(() => {
+      this.#isClosed = true
       this.#release()
       for (const closed of this.#closed.splice(0)) closed(this.#reason)
     })
@@ -125,15 +128,29 @@ export class LiveConnection implements SlowStream {
   }
 
   #send(frame: Buffer): void {
-    this.#sink.write(frame)
-    if (!this.#sink.awaitsDrain) return
-    if (this.#held.length === 0) this.#sink.onDrain(() => this.#release())
+    this.#sink.write(frame, this.#releaseSent)
+    if (this.#sink.unsentBytes === 0 || this.#isClosed) return
     this.#held.push(frame)
+    this.#heldBytes += frame.length
     this.#unsent.hold(this, frame)
+  }
+
+  /** Stops counting frames that have been sent: all but the last ones. */
+  readonly #releaseSent = (): void => {
+    if (this.#held.length === 0) return
+    const { unsentBytes } = this.#sink
+    let sent = 0
+    for (const { length } of this.#held) {
+      if (this.#heldBytes - length < unsentBytes) break
+      this.#heldBytes -= length
+      sent++
+    }
+    if (sent > 0) this.#unsent.release(this, this.#held.splice(0, sent))
   }
 
   #release(): void {
     this.#unsent.release(this, this.#held)
     this.#held = []
+    this.#heldBytes = 0
   }
 }

@@ -1,5 +1,8 @@
 import { hash } from 'node:crypto'
+import { Canceller } from '../../../database/cancellation.ts'
+import { type AdmissionControl, AdmissionQueueFull } from '../../../graphql/execution/admission/admission-control.ts'
 import { parseLedgerPosition } from '../../../graphql/ledger-log.ts'
+import { preparationCosts } from '../../../limits.ts'
 import { liveLimits } from '../../../limits/live.ts'
 import { type Answer, problem } from '../../../rest/problem.ts'
 import { EncodedResponse } from '../../cache/encoded-response.ts'
@@ -8,6 +11,7 @@ import { graphqlPath } from '../../graphql/path.ts'
 import type { PersistedOperations } from '../../graphql/persisted-operations.ts'
 import type { Exchange, Handler, Middleware, Reply } from '../../middleware.ts'
 import { acceptsEvents } from '../../middleware/content-negotiation.ts'
+import { overloaded, refuse } from '../../refuse.ts'
 import type { LiveConnections } from '../delivery/live-connections.ts'
 import { commentFrame, eventFrame, eventStreamHeaders } from '../delivery/server-sent-events.ts'
 import { StreamedResponse } from '../delivery/streamed-response.ts'
@@ -25,6 +29,7 @@ export interface GraphqlStreamOptions {
   readonly operations: LiveOperations
   /** Finds the document of a subscription that is sent by its hash. */
   readonly findDocument: PersistedOperations
+  readonly admission: Pick<AdmissionControl, 'prepare'>
   readonly connections: LiveConnections
   readonly keys: LiveKeys
   readonly evaluate: Evaluate
@@ -70,11 +75,27 @@ export function graphqlStream(options: GraphqlStreamOptions): Middleware {
     return beginLedgerStream(exchange, { args: checked.args, after: position, format }, opening)
   }
 
+  /** Parses a request; a long body is parsed under admission control, with a cost in proportion to its size. */
+  async function parsed(exchange: Exchange): Promise<SentOperation | null | 'overloaded'> {
+    const { body, sender, onLeave } = exchange
+    const cost = body.length * preparationCosts.bodyByte
+    const signal = new Canceller()
+    onLeave(() => signal.abort())
+    try {
+      const parse = (): SentOperation | null => sentOperation(exchange, options.findDocument)
+      return await options.admission.prepare(parse, { cost, sender, signal })
+    } catch (error) {
+      if (error instanceof AdmissionQueueFull || signal.aborted) return 'overloaded'
+      throw error
+    }
+  }
+
   return (next) => async (exchange) => {
     const { request, sender } = exchange
     const accept = request.header('accept')
     if (accept === null || !acceptsEvents(accept)) return next(exchange)
-    const sent = sentOperation(exchange, options.findDocument)
+    const sent = await parsed(exchange)
+    if (sent === 'overloaded') return refuse(request, overloaded())
     const pass = (): Reply | Promise<Reply> =>
       acceptedMediaType(accept) === null ? asEvents(exchange, next) : next(exchange)
     if (sent === null || !subscriptionWord.test(sent.query)) return pass()
