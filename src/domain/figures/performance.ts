@@ -37,7 +37,8 @@ const daysPerYear = 365
 /** Maximum number of days with a valuation that count, the newest ones: ten years. */
 export const maxPerformanceDays = 3_660
 
-const none: Performance = {
+/** The performance of what never had value. */
+export const noPerformance: Performance = {
   firstDay: null,
   lastDay: null,
   timeWeightedReturn: null,
@@ -67,7 +68,7 @@ export function performanceOf(days: readonly DayGrowth[], asked: DayWindow, newe
   const isCut = days.length > maxPerformanceDays && (days[0]?.day ?? 0) >= asked.firstDay
   const window = isCut ? { ...asked, firstDay: Math.max(asked.firstDay, days[1]?.day ?? 0) } : asked
   const { index, firstDay, lastDay, maxDrawdown } = walk(days, window, newestComplete)
-  if (firstDay === null || !Number.isFinite(index)) return none
+  if (firstDay === null || !Number.isFinite(index)) return noPerformance
   return {
     firstDay,
     lastDay,

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Reader, Statement, Value } from '../../../src/database/database.ts'
 import { readEquity } from '../../../src/database/read/equity.ts'
 import { countLedger, readLedger, readLedgerRows } from '../../../src/database/read/ledger.ts'
-import { readVaultGrowth } from '../../../src/database/read/past/performance.ts'
+import { readVaultPerformance } from '../../../src/database/read/past/performance.ts'
 import { readMarkStates } from '../../../src/database/read/past/positions-at.ts'
 import { readVaultsAt } from '../../../src/database/read/past/vault-at.ts'
 import { readStrategies, readStrategyPairs } from '../../../src/database/read/strategy.ts'
@@ -42,7 +42,7 @@ const reads: Record<string, (reader: Reader) => Promise<unknown>> = {
     readLedgerRows(reader, [{ vault: vaults[0] as string, txHash: `0x${'a'.repeat(64)}`, logIndex: 1 }]),
   'past vaults': (reader) => readVaultsAt(reader, vaults, midnight),
   'states of marks': (reader) => readMarkStates(reader, vaults, midnight),
-  'days of vaults': (reader) => readVaultGrowth(reader, vaults, { firstDay: 0, lastDay: 100_000 }),
+  'days of vaults': (reader) => readVaultPerformance(reader, vaults, { firstDay: 0, lastDay: 100_000 }),
   strategies: (reader) => readStrategies(reader, ['seasoned', 'fresh']),
   'pairs of strategies': (reader) => readStrategyPairs(reader, ['seasoned', 'fresh']),
   ...Object.fromEntries(

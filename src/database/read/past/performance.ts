@@ -1,21 +1,21 @@
-import { type DayGrowth, type DayWindow, maxPerformanceDays } from '../../../domain/figures/performance.ts'
+import {
+  type DayGrowth,
+  type DayWindow,
+  maxPerformanceDays,
+  type Performance,
+  performanceOf,
+} from '../../../domain/figures/performance.ts'
 import type { Read, Reader } from '../../database.ts'
 import { dataVersion } from '../commit-log.ts'
 import { namedVaults } from '../expressions.ts'
 
-/** The days of a vault or a strategy, for its performance. */
-export interface GrowthSeries {
-  /** Address of the vault, or id of the strategy. */
-  readonly key: string
-  readonly days: readonly DayGrowth[]
-  /** The newest day that is over, in days since 1970-01-01. */
-  readonly newestComplete: number
-}
-
+/** The days of a vault or a strategy. */
 interface SeriesRow {
+  /** Address of the vault, or id of the strategy. */
   readonly key: string
   /** The number, a digit for its value and the growth of each day, all separated by spaces; null where there is none. */
   readonly days: string | null
+  /** The newest day that is over, in days since 1970-01-01. */
   readonly newestComplete: number
 }
 
@@ -68,31 +68,44 @@ const daysOfStrategies: Read = {
     where strategy.id = any($1::text[])`,
 }
 
-/** Reads the days of vaults in a window, and the newest before it. */
-export function readVaultGrowth(
+/**
+ * Reads the performance of vaults over a window.
+ * @returns performances by address
+ */
+export function readVaultPerformance(
   database: Reader,
   addresses: readonly string[],
   days: DayWindow,
-): Promise<GrowthSeries[]> {
-  return readGrowth(database, daysOfVaults, addresses, days)
+): Promise<Map<string, Performance>> {
+  return readPerformance(database, daysOfVaults, addresses, days)
 }
 
-/** Reads the days of strategies in a window, and the newest before it. */
-export function readStrategyGrowth(database: Reader, ids: readonly string[], days: DayWindow): Promise<GrowthSeries[]> {
-  return readGrowth(database, daysOfStrategies, ids, days)
+/**
+ * Reads the performance of strategies over a window.
+ * @returns performances by id
+ */
+export function readStrategyPerformance(
+  database: Reader,
+  ids: readonly string[],
+  days: DayWindow,
+): Promise<Map<string, Performance>> {
+  return readPerformance(database, daysOfStrategies, ids, days)
 }
 
-async function readGrowth(
+async function readPerformance(
   database: Reader,
   read: Read,
   keys: readonly string[],
-  { firstDay, lastDay }: DayWindow,
-): Promise<GrowthSeries[]> {
-  const found: GrowthSeries[] = []
-  // A batch takes whole requests: the keys of one are not split.
+  window: DayWindow,
+): Promise<Map<string, Performance>> {
+  const found = new Map<string, Performance>()
+  // A batch takes whole requests: the keys of one are not split. The days of a few series are in memory at once.
   for (let from = 0; from < keys.length; from += maxSeries) {
-    const rows = await database.query<SeriesRow>(read, [keys.slice(from, from + maxSeries), firstDay, lastDay])
-    for (const { key, days, newestComplete } of rows) found.push({ key, newestComplete, days: daysOf(days) })
+    const values = [keys.slice(from, from + maxSeries), window.firstDay, window.lastDay]
+    const rows = await database.query<SeriesRow>(read, values)
+    for (const { key, days, newestComplete } of rows) {
+      found.set(key, performanceOf(daysOf(days), window, newestComplete))
+    }
   }
   return found
 }

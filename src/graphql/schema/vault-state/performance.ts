@@ -1,22 +1,13 @@
-import { type GrowthSeries, readStrategyGrowth, readVaultGrowth } from '../../../database/read/past/performance.ts'
-import { type DayWindow, type Performance, performanceOf, wholeDays } from '../../../domain/figures/performance.ts'
+import { readStrategyPerformance, readVaultPerformance } from '../../../database/read/past/performance.ts'
+import { type DayWindow, noPerformance, type Performance, wholeDays } from '../../../domain/figures/performance.ts'
 import { secondsPerDay } from '../../../domain/returns.ts'
 import { maxUnixTime } from '../../../limits.ts'
 import { createLoader } from '../../execution/data-loaders.ts'
 import { windowOf } from '../arguments.ts'
 import { builder } from '../builder.ts'
 
-const loadVaultGrowth = createLoader('vault growth', async (database, vaults: readonly string[], days: DayWindow) =>
-  byKey(await readVaultGrowth(database, vaults, days)),
-)
-
-const loadStrategyGrowth = createLoader('strategy growth', async (database, ids: readonly string[], days: DayWindow) =>
-  byKey(await readStrategyGrowth(database, ids, days)),
-)
-
-function byKey(series: readonly GrowthSeries[]): Map<string, GrowthSeries> {
-  return new Map(series.map((one) => [one.key, one]))
-}
+const loadVaultPerformance = createLoader('vault performance', readVaultPerformance)
+const loadStrategyPerformance = createLoader('strategy performance', readStrategyPerformance)
 
 const PerformanceType = builder.objectRef<Performance>('Performance').implement({
   description:
@@ -73,8 +64,7 @@ builder.prismaObjectField('Vault', 'performance', (t) =>
     resolve: async ({ address, moment }, { since, until }, context) => {
       const days = daysOf(since, until)
       const lastDay = moment === null ? days.lastDay : Math.min(days.lastDay, wholeDays(0, moment.at).lastDay)
-      const growth = await loadVaultGrowth(context, address, { ...days, lastDay })
-      return performanceOf(growth?.days ?? [], { ...days, lastDay }, growth?.newestComplete ?? -1)
+      return (await loadVaultPerformance(context, address, { ...days, lastDay })) ?? noPerformance
     },
   }),
 )
@@ -86,9 +76,7 @@ builder.prismaObjectField('Strategy', 'performance', (t) =>
       'Its performance over a window, at most its 3,660 newest days: of all of its vaults, weighted by their value at the start of each day. Only complete days count.',
     args: { since: t.arg(windowArguments.since), until: t.arg(windowArguments.until) },
     resolve: async ({ id }, { since, until }, context) => {
-      const days = daysOf(since, until)
-      const growth = await loadStrategyGrowth(context, id, days)
-      return performanceOf(growth?.days ?? [], days, growth?.newestComplete ?? -1)
+      return (await loadStrategyPerformance(context, id, daysOf(since, until))) ?? noPerformance
     },
   }),
 )
