@@ -104,12 +104,17 @@ export function createAdmissionControl(options: AdmissionOptions): AdmissionCont
   const expensive = new WorkClass(options.mostExpensive)
   const preparation = new WorkClass(options.mostPreparation)
 
+  /** Number of pieces of work that took the event loop for long, and after which it handles network events. */
+  let resting = 0
+
   /** Cost of running work that did not wait because it is short, by sender, and its sum. */
   const shortRunning = new Map<string, number>()
   let allShort = 0
 
   function admit(): void {
     cheap.admit(() => true)
+    // Both classes rest together: else one would take the time that the other leaves.
+    if (resting > 0) return
     expensive.admit((first) => cheap.running + allShort === 0 || !yields(first))
     preparation.admit(() => true)
   }
@@ -161,8 +166,13 @@ export function createAdmissionControl(options: AdmissionOptions): AdmissionCont
     } finally {
       // The event loop handles pending network events before the next work begins. Synchronous work, such as parsing and
       // introspection, takes at most half of its time, because short requests need several iterations.
-      if (pauseMilliseconds > 1) setTimeout(release, pauseMilliseconds)
-      else setImmediate(release)
+      if (pauseMilliseconds > 1) {
+        resting++
+        setTimeout(() => {
+          resting--
+          release()
+        }, pauseMilliseconds)
+      } else setImmediate(release)
     }
   }
 

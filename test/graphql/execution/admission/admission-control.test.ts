@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { ReadCancelled } from '../../../../src/database/errors.ts'
 import {
   AdmissionQueueFull,
@@ -181,3 +181,20 @@ test.each(['expensive', 'cheap'] as const)(
     expect(await ask('d')).toBe('d')
   },
 )
+
+test('after work of one kind that takes the event loop for long, it rests as long before work of another kind begins', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'performance'] })
+  try {
+    const admission = createAdmissionControl(options)
+    await admission.expensive(() => void vi.advanceTimersByTime(20), { cost: 50, sender })
+    let isBegun = false
+    const prepared = admission.prepare(() => void (isBegun = true), { cost: 50, sender })
+    await vi.advanceTimersByTimeAsync(19)
+    expect(isBegun).toBe(false)
+    await vi.advanceTimersByTimeAsync(1)
+    expect(isBegun).toBe(true)
+    await prepared
+  } finally {
+    vi.useRealTimers()
+  }
+})
