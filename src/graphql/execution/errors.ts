@@ -1,9 +1,8 @@
-import { type ASTNode, GraphQLError, Kind } from 'graphql'
+import { GraphQLError, Kind } from 'graphql'
 import { mostMessageCharacters } from '../../limits.ts'
 import { ReadCancelled } from '../../database/errors.ts'
 import { DatabaseUnavailable } from '../../database/errors.ts'
 import { DomainError, HistoryNotKept } from '../../domain/errors.ts'
-import { firstVariable } from './syntax-tree.ts'
 import { AdmissionQueueFull } from './admission/admission-control.ts'
 
 /**
@@ -51,11 +50,6 @@ export function publicError(error: unknown, report: ReportUnexpected): GraphQLEr
     const [code, message] = passing
     return new GraphQLError(message, { path: at?.path ?? null, extensions: { code, ...retryLater } })
   }
-  const variable = nullVariableOf(error)
-  if (at !== undefined && variable !== undefined) {
-    const extensions = { code: 'BAD_USER_INPUT', argument: variable }
-    return new GraphQLError(clip(at.message), { nodes: at.nodes ?? null, path: at.path ?? null, extensions })
-  }
   // An error with a path is of a field that ran: a server error.
   if (at !== undefined && broken === undefined && at.path === undefined) return withCode(at)
   return new GraphQLError(masked(report(broken ?? error)), {
@@ -87,21 +81,6 @@ function causeOf(error: unknown): unknown {
   let cause = error
   while (cause instanceof GraphQLError) cause = cause.originalError
   return cause
-}
-
-/**
- * Returns the variable that is null in an argument or a directive that must not be null, or in a list or an object there:
- * it shows when its field runs.
- */
-function nullVariableOf(error: unknown): string | undefined {
-  let innermost = error
-  while (innermost instanceof GraphQLError && innermost.originalError !== undefined) innermost = innermost.originalError
-  const node = innermost instanceof GraphQLError ? innermost.nodes?.[0] : undefined
-  return node !== undefined && isVariableOrLiteral(node) ? firstVariable(node) : undefined
-}
-
-function isVariableOrLiteral({ kind }: ASTNode): boolean {
-  return kind === Kind.VARIABLE || kind === Kind.LIST || kind === Kind.OBJECT
 }
 
 /** Returns whether an error passes by itself, as an outage of the database does. */

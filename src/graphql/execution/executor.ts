@@ -4,6 +4,7 @@ import { liveLimits } from '../../limits/live.ts'
 import type { AdmissionControl } from './admission/admission-control.ts'
 import type { BodySelection } from './compiler/compile-operation.ts'
 import { JsonText } from './compiler/output-writer.ts'
+import { nullError } from './conditions.ts'
 import type { RunConsistently } from './consistent-reads.ts'
 import type { RequestContext } from './context.ts'
 import { noStream, publicError, unknownOperation } from './errors.ts'
@@ -115,7 +116,7 @@ export function createExecutor({ schema, limits, admission, runConsistently, onF
         ? operation.coerce(params.variables)
         : await admission.prepare(() => operation.coerce(params.variables), { cost, sender, signal })
     if (error !== undefined) return { errors: [error] }
-    const flaw = operation.conditionError(coerced)
+    const flaw = nullError(operation.nullableVariables, coerced)
     return flaw === null ? { operation, coerced } : { errors: [flaw] }
   }
 

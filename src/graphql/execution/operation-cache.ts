@@ -9,7 +9,7 @@ import {
 } from 'graphql'
 import { LRUCache } from 'lru-cache'
 import { defaultQueryLimits, mostValidationErrors, operationCacheLimits, type QueryLimits } from '../../limits.ts'
-import { hasOnlyConditions } from './conditions.ts'
+import { hasOnlyConditions, nullableVariables } from './conditions.ts'
 import { pricing } from './cost/query-cost.ts'
 import { PreparedOperation } from './prepared-operation.ts'
 import { checkFields, checkSize, checkText } from './query-limits.ts'
@@ -114,13 +114,15 @@ export class OperationCache {
     const prepared = new PreparedDocument(text, document, [], operations)
     const isCompilable = hasOnlyConditions(document)
     const price = pricing(this.#schema, document)
+    const nullableVariablesOf = nullableVariables(this.#schema, document)
     const given = { schema: this.#schema, limits }
     for (const node of document.definitions) {
       if (node.kind !== Kind.OPERATION_DEFINITION) continue
       const onCompiled = (): void => this.#weigh(prepared)
       const { size, cost } = price(node)
       const checked = { size, cost, sizeError: checkSize(size, limits) }
-      operations.push(new PreparedOperation(given, document, node, isCompilable, checked, onCompiled))
+      const traits = { isCompilable, nullableVariables: nullableVariablesOf(node) }
+      operations.push(new PreparedOperation(given, document, node, traits, checked, onCompiled))
     }
     return prepared
   }
@@ -172,5 +174,12 @@ function validated(schema: GraphQLSchema, document: DocumentNode, limits: QueryL
   if (tooMany !== null) return [tooMany]
   const cycles = validate(schema, document, [NoFragmentCyclesRule], { maxErrors: 1 })
   if (cycles.length > 0) return cycles.slice(0, 1)
-  return validate(schema, document, undefined, { maxErrors: mostValidationErrors })
+  try {
+    return validate(schema, document, undefined, { maxErrors: mostValidationErrors })
+  } catch (error) {
+    // The rule of a single root field evaluates the conditions there, without variables.
+    if (!(error instanceof GraphQLError)) throw error
+    const message = 'The root field of a subscription must not have @skip or @include with a variable.'
+    return [new GraphQLError(message, { nodes: error.nodes ?? null })]
+  }
 }

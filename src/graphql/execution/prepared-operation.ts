@@ -6,7 +6,6 @@ import {
   getVariableValues,
   GraphQLError,
   type GraphQLSchema,
-  Kind,
   type OperationDefinitionNode,
   OperationTypeNode,
   type VariableDefinitionNode,
@@ -54,6 +53,14 @@ export interface CheckedPrice extends OperationPrice {
   readonly sizeError: GraphQLError | null
 }
 
+/** What the document of an operation tells of it. */
+export interface OperationTraits {
+  /** Whether the compiler knows all directives of the document. */
+  readonly isCompilable: boolean
+  /** Variables of the operation whose type permits null, and a place of which does not. */
+  readonly nullableVariables: readonly VariableDefinitionNode[]
+}
+
 /** An operation of a valid document, with its price and its compiled variants. */
 export class PreparedOperation {
   readonly definition: OperationDefinitionNode
@@ -66,22 +73,21 @@ export class PreparedOperation {
   readonly #cost: OperationPrice['cost']
   /** Names of the variables of @skip and @include; null if graphql-js must evaluate a directive. */
   readonly #conditions: readonly string[] | null
-  /** Variables of @skip and @include whose type permits null. */
-  readonly #nullableConditions: readonly VariableDefinitionNode[]
+  /** Variables whose type permits null, and a place of which does not. */
+  readonly nullableVariables: readonly VariableDefinitionNode[]
   readonly #variants = new Map<BodySelection | undefined, Map<string, CompiledOperation | null>>()
   #variantCount = 0
   readonly #onCompiled: () => void
 
   /**
    * Its variants are compiled on first use.
-   * @param isCompilable whether the compiler knows all directives of its document
    * @param onCompiled called after each variant that is compiled, when `compiledFields` has grown
    */
   constructor(
     { schema, limits }: { readonly schema: GraphQLSchema; readonly limits: QueryLimits },
     document: DocumentNode,
     definition: OperationDefinitionNode,
-    isCompilable: boolean,
+    { isCompilable, nullableVariables }: OperationTraits,
     { size, cost, sizeError }: CheckedPrice,
     onCompiled: () => void,
   ) {
@@ -94,7 +100,7 @@ export class PreparedOperation {
     this.sizeError = sizeError
     const conditions = conditionsOf(document, definition)
     this.#conditions = isCompilable ? conditions.map(({ variable }) => variable.name.value) : null
-    this.#nullableConditions = conditions.filter(({ type }) => type.kind !== Kind.NON_NULL_TYPE)
+    this.nullableVariables = nullableVariables
     this.#onCompiled = onCompiled
   }
 
@@ -123,20 +129,6 @@ export class PreparedOperation {
     const { coerced, errors = [] } = getVariableValues(this.#schema, variableDefinitions, variables ?? {}, options)
     if (coerced !== undefined) return { coerced }
     return { error: errors[0] ?? new GraphQLError('The variables cannot be coerced.') }
-  }
-
-  /**
-   * Returns the error of a variable of @skip or @include that is null, which a nullable type with a default permits.
-   * graphql-js would report it at each object with such a directive: as many errors as the response has objects.
-   * @param variables coerced
-   */
-  conditionError(variables: Variables): GraphQLError | null {
-    for (const definition of this.#nullableConditions) {
-      const { value: name } = definition.variable.name
-      if (variables[name] !== null) continue
-      return new GraphQLError(`Variable "$${name}" of @skip or @include must not be null.`, { nodes: definition })
-    }
-    return null
   }
 
   /** Returns the cost of the operation with these variables, which are coerced. */

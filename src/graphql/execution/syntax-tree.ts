@@ -18,19 +18,16 @@ import {
 
 /** Returns whether a variable occurs in any of these nodes. */
 export function usesVariables(nodes: readonly ASTNode[]): boolean {
-  return nodes.some((node) => firstVariable(node) !== undefined)
-}
-
-/** Returns the name of the first variable in a node; undefined if there is none. */
-export function firstVariable(node: ASTNode): string | undefined {
-  let found: string | undefined
-  visit(node, {
-    Variable: ({ name }) => {
-      found = name.value
-      return BREAK
-    },
+  return nodes.some((node) => {
+    let isFound = false
+    visit(node, {
+      Variable: () => {
+        isFound = true
+        return BREAK
+      },
+    })
+    return isFound
   })
-  return found
 }
 
 /** Counts the aliases and directives of definitions. */

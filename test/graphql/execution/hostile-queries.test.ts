@@ -208,7 +208,7 @@ describe('a document', () => {
   })
 })
 
-describe('a variable of @skip or @include that is null', () => {
+describe('a variable that is null where null is not allowed', () => {
   const condition = '$a: Boolean = true'
   test.each([
     ['introspection', `query (${condition}) { __schema { types { name @include(if: $a) } } }`],
@@ -218,6 +218,16 @@ describe('a variable of @skip or @include that is null', () => {
       'a fragment',
       `query (${condition}) { ...f } fragment f on Query { strategies { ...g } } ${fragmentWithCondition}`,
     ],
+    // Its length and elements would not be known to the cost, and each object would pay for them.
+    [
+      'a list',
+      `query ($a: VaultStatus = IDLE) { strategies { vaults(where: { status: [${'IDLE '.repeat(800)}$a] }) { totalCount } } }`,
+    ],
+    [
+      'a list in a fragment',
+      `query ($a: EventType = DEPOSIT) { vaults(first: 5) { nodes { ...g } } } fragment g on Vault { events(type: [$a]) { totalCount } }`,
+    ],
+    ['a length', 'query ($a: Int = 5) { vaults(first: 2) { nodes { events(first: $a) { totalCount } } } }'],
   ])('is refused before anything runs, and not at each object: %s', async (_, query) => {
     const { extensions } = await refusalOf(await sent(JSON.stringify({ query, variables: { a: null } })))
     expect(extensions).toEqual({ code: 'BAD_USER_INPUT', argument: 'a' })
@@ -234,6 +244,16 @@ describe('a variable of @skip or @include that is null', () => {
     expect(response.status).toBe(200)
     expect(await response.json()).not.toHaveProperty('errors')
   })
+})
+
+test.each([
+  'vault(address: "0x0000000000000000000000000000000000000001") @include(if: $a) { status }',
+  '... @skip(if: $a) { ledger { type } }',
+])('a subscription whose root field depends on a variable is refused with its reason: %s', async (selection) => {
+  const query = `subscription ($a: Boolean!) { ${selection} }`
+  const { message, extensions } = await refusalOf(await sent(JSON.stringify({ query, variables: { a: true } })))
+  expect(message).toBe('The root field of a subscription must not have @skip or @include with a variable.')
+  expect(extensions).toEqual({ code: 'GRAPHQL_VALIDATION_FAILED' })
 })
 
 test('errors of a document with as many lines as it may have are told with their line', async () => {

@@ -203,14 +203,7 @@ export function givenArguments(field: GraphQLField<unknown, unknown>, node: Fiel
   ]
   return {
     usesVariables: usesVariables(given),
-    valuesFor: (variables) => {
-      try {
-        return getArgumentValues(pricedField, pricedNode, variables)
-      } catch {
-        // Execution rejects a value that cannot be coerced, before it reads anything.
-        return {}
-      }
-    },
+    valuesFor: (variables) => getArgumentValues(pricedField, pricedNode, variables),
   }
 }
 
