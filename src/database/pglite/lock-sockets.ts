@@ -1,8 +1,18 @@
 import { connect, createServer, type Server } from 'node:net'
 
-/** Creates a server that sends the holder's name to each client, and does not keep the process alive. */
+/** Creates a server that sends the holder's name to each client, and neither keeps the process alive nor ends it. */
 export function createHolderSocket(holder: string): Server {
-  return createServer((socket) => socket.end(holder)).unref()
+  return createServer((socket) => {
+    // A client may have left before it was accepted, or never close its side.
+    socket.on('error', ignore).unref()
+    socket.end(holder, () => socket.destroy())
+  })
+    .on('error', ignore)
+    .unref()
+}
+
+function ignore(): void {
+  // Who asks for the name of the holder asks again.
 }
 
 /**

@@ -1,8 +1,10 @@
+import { execFileSync } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdir, mkdtemp, readdir, realpath, rename, rm, symlink } from 'node:fs/promises'
-import { createServer, type Server } from 'node:net'
+import { connect, createServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { DataDirInUse, lockDataDirectory } from '../../../src/database/pglite/data-directory-lock.ts'
 
 let folder: string
@@ -58,6 +60,35 @@ test('a data directory is locked by whatever path it is opened', async () => {
   await expect(lockDataDirectory(path.join(link, 'd'.repeat(120)))).rejects.toBeInstanceOf(DataDirInUse)
   await release()
   for (const made of [link, real]) await rm(made, { recursive: true })
+})
+
+/** Connects to the lock's socket from another process, which ends before this one has accepted the connection. */
+async function comeAndLeave(): Promise<void> {
+  const [file = ''] = await readdir(folder)
+  const script = `const socket = require('net').connect(${JSON.stringify(path.join(folder, file))}, () => process.exit())`
+  execFileSync(process.execPath, ['-e', script])
+}
+
+test('who asks for the holder and leaves before the answer does not end the holder', async () => {
+  const release = await lockDataDirectory(folder)
+  const failed = vi.fn()
+  process.once('uncaughtException', failed)
+  for (let times = 0; times < 3; times++) await comeAndLeave()
+  // Another one is answered afterwards.
+  await expect(lockDataDirectory(folder)).rejects.toMatchObject({ holder: `process ${process.pid}` })
+  process.off('uncaughtException', failed)
+  expect(failed).not.toHaveBeenCalled()
+  await release()
+})
+
+test('who asks for the holder and never closes its side does not keep the lock from being released', async () => {
+  const release = await lockDataDirectory(folder)
+  const [file = ''] = await readdir(folder)
+  const asking = connect({ path: path.join(folder, file), allowHalfOpen: true })
+  await once(asking, 'data')
+  await release()
+  asking.destroy()
+  expect(await readdir(folder)).toEqual([])
 })
 
 test('of concurrent attempts exactly one gets the lock', async () => {
