@@ -1,15 +1,18 @@
-// Writes the Prisma client and the types of the schema's models where they are missing or older than schema.prisma.
+// Writes the Prisma client and the types of the schema's models where they are missing or of another schema.prisma.
 // They are not committed, and a package's install scripts may be forbidden: so every command that needs them asks here.
 import { execFileSync } from 'node:child_process'
-import { existsSync, rmSync, statSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import path from 'node:path'
 
 const generated = path.join(import.meta.dirname, '../src/database/prisma/generated')
-const newest = path.join(generated, 'pothos.ts')
-const schema = path.join(import.meta.dirname, 'schema.prisma')
+/** The digest of the schema that they were generated from: a copy of an installation may have other times. */
+const digestFile = path.join(generated, 'schema.sha256')
+const schema = readFileSync(path.join(import.meta.dirname, 'schema.prisma'))
+const digest = createHash('sha256').update(schema).digest('hex')
 
-if (!existsSync(newest) || statSync(newest).mtimeMs < statSync(schema).mtimeMs) {
+if (!existsSync(digestFile) || readFileSync(digestFile, 'utf8') !== digest) {
   rmSync(generated, { recursive: true, force: true })
   const cli = createRequire(import.meta.url).resolve('prisma/build/index.js')
   const generators = path.join(import.meta.dirname, '../node_modules/.bin')
@@ -28,4 +31,5 @@ if (!existsSync(newest) || statSync(newest).mtimeMs < statSync(schema).mtimeMs) 
     env,
     stdio: 'pipe',
   })
+  writeFileSync(digestFile, digest)
 }

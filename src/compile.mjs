@@ -1,7 +1,7 @@
 // Compiles src/ into .build/, and the pages into its folder web/, whenever it has changed: Node 20 cannot run
 // TypeScript, and a loader hook would take 50 MB and half a second at every start.
 import { createHash } from 'node:crypto'
-import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync } from 'node:fs'
 import path from 'node:path'
 import { bundleGraphiql, graphiqlPackage } from './http/graphql/bundle-graphiql.mjs'
 import { browserPackages, bundleExplorer } from './web/bundle.mjs'
@@ -10,8 +10,9 @@ const root = path.join(import.meta.dirname, '..')
 const builds = path.join(root, '.build')
 /** Packages that are bundled with tree shaking: every start needs viem's address functions, and the whole package takes 24 MB. */
 const bundledPackages = ['viem', '@ponder/utils']
-/** How long old builds are kept: running processes may still load their chunks. */
+/** How long builds are kept that no process has used: running ones may still load their chunks, and tell so each hour. */
 const keptMilliseconds = 24 * 60 * 60 * 1000
+const hourMilliseconds = 60 * 60 * 1000
 
 /**
  * Compiles src/ unless its current state is compiled already.
@@ -23,6 +24,19 @@ export async function compiled() {
   const program = path.join(folder, 'main.js')
   if (!existsSync(program)) await compile(folder)
   return program
+}
+
+/** Keeps the build of a program, which runs in this process, from being removed by later ones. */
+export function keepBuild(program) {
+  const keep = () => {
+    try {
+      utimesSync(path.dirname(program), new Date(), new Date())
+    } catch {
+      // Where nothing may be written, nothing is removed.
+    }
+  }
+  keep()
+  setInterval(keep, hourMilliseconds).unref()
 }
 
 async function compile(folder) {
@@ -64,12 +78,13 @@ function readJson(file) {
   return JSON.parse(readFileSync(path.join(root, file), 'utf8'))
 }
 
-/** Returns a digest of the sources' names, times and sizes. */
+/** Returns a digest of the sources' names and contents: a copy of an installation may have other times. */
 function digestOf(sources) {
   const hash = createHash('sha256')
   for (const name of readdirSync(sources, { recursive: true }).sort()) {
-    const { mtimeMs, size } = statSync(path.join(sources, name))
-    if (/\.(?:tsx?|css|mjs)$/.test(name)) hash.update(`${name} ${mtimeMs} ${size}\n`)
+    if (!/\.(?:tsx?|css|mjs)$/.test(name)) continue
+    const source = readFileSync(path.join(sources, name))
+    hash.update(`${name} ${source.length}\n`).update(source)
   }
   for (const name of [...bundledPackages, ...browserPackages, graphiqlPackage]) {
     hash.update(`${name} ${readJson(`node_modules/${name}/package.json`).version}\n`)

@@ -61,12 +61,11 @@ const wholeNumber = (min: number, max: number) =>
     .transform(Number)
     .refine((value) => value >= min && value <= max, `is not from ${min} to ${max}`)
 
-const list = z.string().transform((text) =>
-  text
-    .split(',')
-    .map((item) => item.trim())
-    .filter((item) => item !== ''),
-)
+const itemsOf = (text: string): string[] => text.split(',').flatMap((item) => item.trim() || [])
+const list = z
+  .string()
+  .transform(itemsOf)
+  .refine((items) => items.length > 0, 'has nothing but commas and spaces: leave it out to have none')
 
 function checkAddress(text: string, context: z.RefinementCtx): string {
   // The driver would encode the whole address again if it contained a space.

@@ -9,8 +9,9 @@ import { runIngest } from './cli/commands/ingest.ts'
 import { hasSufficientMessage, isUsageError } from './cli/start-errors.ts'
 import { createLog, maskSecrets } from './cli/log.ts'
 import { serveByWorkers } from './cli/workers/primary.ts'
-import { serve } from './cli/commands/serve.ts'
+import { type Gateway, serve, type ServeCommand } from './cli/commands/serve.ts'
 import { type Command, readCommand, usage } from './cli/commands/usage.ts'
+import { WorkerFailed } from './cli/workers/supervisor.ts'
 import { onStopMessage, serveAsWorker, workerNumber } from './cli/workers/worker.ts'
 import { type Config, readConfig } from './config.ts'
 import { untilCancelled } from './database/cancellation.ts'
@@ -32,19 +33,30 @@ const tightHeap = '--heap-growing-percent=30'
 /** Seconds that the feed, and then the database, have to close after the requests. */
 const closeSeconds = 5
 
+/** The file that runs. */
+const program = fileURLToPath(import.meta.url)
+
 const nowSeconds = (): number => Math.floor(Date.now() / 1000)
 
 /** Seconds that the start banner waits for the first facts of a feed. */
 const bannerSeconds = 2
 
+/** Time within which a signal counts as the first one again: npm passes on what the whole process group was sent. */
+const sameSignalMilliseconds = 500
+
 /** Aborted by the first stop signal; the second one exits at once. */
 const stopping = new AbortController()
+let stoppedAt = Infinity
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.on(signal, () => {
-    if (stopping.signal.aborted) process.exit(1)
+    if (performance.now() - stoppedAt > sameSignalMilliseconds) process.exit(1)
+    stoppedAt = Math.min(stoppedAt, performance.now())
     stopping.abort()
   })
 }
+
+// A log on a full disk, or whose reader has ended, is not written: the process goes on, and so does the log afterwards.
+process.stderr.on('error', () => undefined)
 
 /** Secrets of the configuration, to be masked in output. */
 let secrets: readonly string[] = []
@@ -73,9 +85,9 @@ async function run(command: Command): Promise<void> {
   else await serveUntilStopped(config, command)
 }
 
-/** Tells whether the first signal has ended a process that was starting. */
+/** Tells whether the first signal has ended a process that was starting, or its first worker, which was sent it too. */
 function isStoppedStart(error: unknown): boolean {
-  return stopping.signal.aborted && error instanceof ReadCancelled
+  return stopping.signal.aborted && (error instanceof ReadCancelled || error instanceof WorkerFailed)
 }
 
 /** Exits at once: the start may wait for a server or another process. A migration that runs is rolled back, or ends whole. */
@@ -161,11 +173,14 @@ async function serveUntilStopped(config: Config, command: Extract<Command, { nam
   const persistedOperations = await readManifest(config.persistedOperations)
   const log = createLog({ level: config.logLevel, secrets, worker, output: process.stderr })
   process.once('exit', () => log.flush())
-  const opening = openServedDatabase(config.database, (message) => log.warn(message))
+  // A worker that replaces another may find the migrations of a newer version, for which the primary has yet to be restarted.
+  const migrates = worker === null
+  const opening = openServedDatabase(config.database, (message) => log.warn(message), migrates)
   const database = await untilCancelled(opening, stopping.signal)
   const print = (message: string): void => console.log(message)
   try {
-    const start = worker !== null ? serveAsWorker : config.workers > 1 ? serveByWorkers : serve
+    const serveWithWorkers = (options: ServeCommand): Promise<Gateway> => serveByWorkers(options, program)
+    const start = worker !== null ? serveAsWorker : config.workers > 1 ? serveWithWorkers : serve
     const folderOf = (page: string): string => fileURLToPath(new URL(`./web/${page}`, import.meta.url))
     const pageFolders = { graphiql: folderOf('graphiql'), explorer: config.explorer ? folderOf('explorer') : null }
     const sources = { chain, persistedOperations, pageFolders, input: process.stdin }

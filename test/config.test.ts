@@ -239,6 +239,7 @@ describe('the configuration', () => {
     ['STALE_SECONDS', '1', 'STALE_SECONDS is not from 2 to 86400'],
     ['DEMO', 'true', 'DEMO is neither 0 nor 1'],
     ['EXPLORER', 'yes', 'EXPLORER is neither 0 nor 1'],
+    ['API_KEYS', ' , ', 'API_KEYS has nothing but commas and spaces: leave it out to have none'],
     ['API_KEYS', 'key-of-16-letters,short', 'API_KEYS has a key of fewer than 16 characters'],
     ['API_KEYS', 'key-of-16-letters,clé-of-more-than-16', badKey(2)],
     ['API_KEYS', 'key-of-"16"-letters', badKey(1)],

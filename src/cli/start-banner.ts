@@ -1,7 +1,7 @@
 import { isIPv6 } from 'node:net'
 import type { Config } from '../config.ts'
 import type { Reader } from '../database/database.ts'
-import { isOutage } from '../database/errors.ts'
+import { isOutage, ReadCancelled } from '../database/errors.ts'
 import { allStrategies, anyVault } from '../database/read/vault-lists/filter.ts'
 import { readVaultPages } from '../database/read/vault-lists/page.ts'
 
@@ -40,7 +40,8 @@ async function anyVaultAddress(database: Reader): Promise<string | undefined> {
     const [vault] = await readVaultPages(database, [allStrategies], { ...page, first: 1, after: null })
     return vault?.address
   } catch (error) {
-    if (!isOutage(error)) throw error
+    // A read may be cancelled on the server, where a lock keeps it waiting.
+    if (!isOutage(error) && !(error instanceof ReadCancelled)) throw error
     return undefined
   }
 }

@@ -41,15 +41,18 @@ export async function openDatabase(
 
 /**
  * Opens a database as {@link openDatabase} does, and reads from its replicas where there are any.
+ * @param migrates whether missing migrations are applied
  * @throws {DatabaseRefused} when a replica is of another cluster, too
  */
 export async function openServedDatabase(
   choice: DatabaseChoice,
   warn: (message: string) => void = () => undefined,
+  migrates = true,
 ): Promise<Database> {
-  if (choice.engine === 'pglite' || choice.replicas === undefined) return openDatabase(choice, warn)
+  const openPrimary = migrates ? openDatabase : open
+  if (choice.engine === 'pglite' || choice.replicas === undefined) return openPrimary(choice, warn)
   const { url, connections, replicas } = choice
-  const primary = await openDatabase({ ...choice, connections: primaryConnections }, warn)
+  const primary = await openPrimary({ ...choice, connections: primaryConnections }, warn)
   try {
     const { openReplicated } = await import('./postgresql/replicas/replicated-database.ts')
     return await openReplicated(primary, url, replicas, connections, warn)

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { startBanner } from '../../src/cli/start-banner.ts'
-import { DatabaseUnavailable } from '../../src/database/errors.ts'
+import { DatabaseUnavailable, ReadCancelled } from '../../src/database/errors.ts'
 
 const config = { host: null, apiKeys: [], explorer: true }
 const failing = (error: Error) => ({ query: () => Promise.reject(error) })
@@ -24,6 +24,10 @@ test('the greeting names no explorer where it is left out', async () => {
     explorer: false,
   })
   expect(text).toMatch(/^GraphiQL /)
+})
+
+test('the greeting names no vault where its read was cancelled, as where a lock keeps it waiting', async () => {
+  expect(await startBanner(failing(new ReadCancelled()), 4000, config)).toContain('No vault is known yet.')
 })
 
 test('the greeting hides no other fault', async () => {

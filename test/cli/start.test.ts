@@ -86,6 +86,31 @@ test(`npm start serves the demo world on Node ${process.version}, and stops with
   expect(gateway.said()).not.toMatch(complaints)
 })
 
+test.each([
+  ['npm alone', 'sh', 'SIGTERM', false],
+  ['the whole process group, and npm passes it on', 'bash', 'SIGINT', true],
+] as const)('npm start stops with all that it has begun on a signal to %s', async (_, shell, signal, toGroup) => {
+  const { env } = await homes.create()
+  const npm = spawn('npm', ['start'], {
+    cwd: root,
+    detached: true,
+    env: { ...process.env, npm_config_script_shell: shell, PORT: '0', HOST: '127.0.0.1', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let said = ''
+  for (const stream of [npm.stdout, npm.stderr]) stream.setEncoding('utf8').on('data', (text: string) => (said += text))
+  // The gateway has these pipes, too: they close when it has ended.
+  const ended = new Promise((resolve) => npm.once('close', resolve))
+  try {
+    await expect.poll(() => said, { timeout: 50_000 }).toMatch(/GraphiQL {2}http/)
+    process.kill(toGroup ? -(npm.pid ?? 0) : (npm.pid ?? 0), signal)
+    await ended
+    expect(said).toMatch(/"msg":"Stopping.*"msg":"Stopped"/s)
+  } finally {
+    if (npm.exitCode === null && npm.signalCode === null) process.kill(-(npm.pid ?? 0), 'SIGKILL')
+  }
+})
+
 test(`npm run ingest applies a feed on Node ${process.version}`, async () => {
   const feed = path.join(homes.folder, 'start.ndjson')
   await writeFile(

@@ -1,4 +1,4 @@
-import { appendFile, writeFile } from 'node:fs/promises'
+import { appendFile, readFile, writeFile } from 'node:fs/promises'
 import { get } from 'node:http'
 import { createServer, type AddressInfo } from 'node:net'
 import path from 'node:path'
@@ -181,6 +181,14 @@ describe.runIf(postgresUrl !== undefined)('several workers on PostgreSQL', () =>
     expect(lines('A worker ended, and is replaced')).toMatchObject([{ worker: 2, pid: killed, signal: 'SIGKILL' }])
     expect([pidOf(1), pidOf(3)]).toEqual([first, third])
     expect(pidOf(2)).not.toBe(killed)
+  })
+
+  test('run the program of their primary, whatever sources are put beside it meanwhile', async () => {
+    const { pidOf } = await serving(2)
+    for (const worker of [1, 2]) {
+      const command = (await readFile(`/proc/${pidOf(worker)}/cmdline`, 'utf8')).split('\0')
+      expect(command).toContainEqual(expect.stringMatching(/\/\.build\/[0-9a-f]{16}\/main\.js$/))
+    }
   })
 
   test('answer while one of them is frozen, new connections too', async () => {

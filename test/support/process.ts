@@ -23,8 +23,8 @@ export interface Running {
   /** All that it has said until now. */
   said(): string
   kill(signal: NodeJS.Signals): void
-  /** Reads no more of what it writes. */
-  stopReading(): void
+  /** Reads no more of what it writes to standard output, or to standard error. */
+  stopReading(name?: 'stdout' | 'stderr'): void
 }
 
 export type Environment = Readonly<Record<string, string>>
@@ -90,7 +90,7 @@ export function startProcess(args: readonly string[], env: Environment, descript
     says: (words) => saying(child, ended, words, allSaid),
     said: allSaid,
     kill: (signal) => void child.kill(signal),
-    stopReading: () => void child.stdout.destroy(),
+    stopReading: (name = 'stdout') => void child[name].destroy(),
   }
 }
 

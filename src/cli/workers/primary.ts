@@ -12,9 +12,10 @@ const workerExitSeconds = 3
 
 /**
  * Starts a gateway as several worker processes on one port, and follows the configured feeds in this process.
+ * @param program file that the workers run: this process's own, whatever is put beside it meanwhile
  * @throws {WorkerFailed} when the first worker cannot start
  */
-export async function serveByWorkers(command: ServeCommand): Promise<Gateway> {
+export async function serveByWorkers(command: ServeCommand, program: string): Promise<Gateway> {
   const { config, database, log } = command
   if (config.demo && command.feed === null && command.chain === null) await fillWithDemo(command)
   const feeds = monitorFeeds((conditions) => workers.feedsChanged(conditions))
@@ -22,6 +23,7 @@ export async function serveByWorkers(command: ServeCommand): Promise<Gateway> {
   const readModelMetrics = createModelMetricsReader(database, feeds)
   const workers = createWorkers({
     count: config.workers,
+    program,
     log,
     metricsEndpoint: () => metricsEndpoint(),
     conditions: feeds.conditions,

@@ -21,6 +21,8 @@ export class WorkerFailed extends Error {
 /** Options of {@link supervisor}. */
 export interface SupervisorOptions {
   readonly count: number
+  /** File that the workers run. */
+  readonly program: string
   readonly log: Log
   /** Called for each worker when it is forked. */
   readonly onFork: (worker: Worker) => void
@@ -41,7 +43,7 @@ export interface Supervisor {
 }
 
 /** Creates a supervisor. */
-export function supervisor({ count, log, onFork }: SupervisorOptions): Supervisor {
+export function supervisor({ count, program, log, onFork }: SupervisorOptions): Supervisor {
   const stopping = new AbortController()
   const isStopping = (): boolean => stopping.signal.aborted
   const alive = new Set<Worker>()
@@ -95,7 +97,7 @@ export function supervisor({ count, log, onFork }: SupervisorOptions): Superviso
       // when a worker has answered for the last: behind a burst of connections to busy workers, others wait for seconds.
       cluster.schedulingPolicy = cluster.SCHED_NONE
       // Workers must not read standard input, which may be a feed.
-      cluster.setupPrimary({ stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
+      cluster.setupPrimary({ exec: program, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
       const first = fork(1)
       const port = await portOf(first)
       running.push(keepRunning(1, first))

@@ -11,6 +11,8 @@ const metricsTimeoutMilliseconds = 1_000
 /** Options of {@link createWorkers}. */
 export interface WorkersOptions {
   readonly count: number
+  /** File that the workers run. */
+  readonly program: string
   readonly log: Log
   /** Collects the metrics of all processes, for a worker that is asked for them. */
   readonly metricsEndpoint: MetricsEndpoint
@@ -34,10 +36,11 @@ export interface Workers {
 }
 
 /** Creates the workers of a gateway. */
-export function createWorkers({ count, log, metricsEndpoint, conditions }: WorkersOptions): Workers {
+export function createWorkers({ count, program, log, metricsEndpoint, conditions }: WorkersOptions): Workers {
   const toWorkers = createIpcQuestions(metricsTimeoutMilliseconds)
   const supervised = supervisor({
     count,
+    program,
     log,
     onFork: (worker) => void worker.on('message', (message: ToPrimary) => hear(worker, message)),
   })

@@ -84,13 +84,17 @@ async function hasMigrationsTable(database: Database, signal?: Cancellation): Pr
   return table?.exists === true
 }
 
+/** Names of the migrations that this process needs: those that lay there when they were read first. */
+let needed: Promise<readonly string[]> | undefined
+
 /**
  * Returns the names of migrations that this version needs and the database lacks.
  * @param signal cancels the reads, so that they hold no connection to a server that has vanished
  */
 export async function missingMigrations(database: Database, signal?: Cancellation): Promise<string[]> {
   const applied = await appliedMigrations(database, signal)
-  return (await migrationNames()).filter((name) => !applied.includes(name))
+  needed ??= migrationNames()
+  return (await needed).filter((name) => !applied.includes(name))
 }
 
 /**
