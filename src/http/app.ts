@@ -37,6 +37,7 @@ import { rootLinks } from './ops/root.ts'
 import { type PageFolders, servedOnce } from './ops/static-content.ts'
 import { cached, producer } from './produce.ts'
 import { refuse } from './refuse.ts'
+import { networkOf } from './sender.ts'
 import { createSharedCapacity } from './server/capacity/shared-capacity.ts'
 import { fetchAdapter } from './server/fetch-adapter.ts'
 import { nodeAdapter, type NodeListener } from './server/node-adapter.ts'
@@ -97,7 +98,7 @@ export interface AppOptions extends TracingOptions {
 export function createApp({ database, apiKeys, trustedProxies, ...options }: AppOptions): App {
   const { bounds: limits = defaultHttpLimits, queryBounds: queryLimits = defaultQueryLimits } = options
   const { cache = createResponseCache(0), data = new DataVersions(), versionAt = noVersion } = options
-  const admission = createAdmissionControl(admissionLimits)
+  const admission = createAdmissionControl({ ...admissionLimits, networkOf })
   const runConsistently = createConsistentReads(database, options)
   const { onFallback } = options
   const executor = createExecutor({ schema, limits: queryLimits, admission, runConsistently, onFallback })

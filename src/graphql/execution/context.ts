@@ -6,7 +6,7 @@ import type { ReportUnexpected } from './errors.ts'
 /** The properties of a request that its execution needs. */
 export interface RequestContext {
   readonly report: ReportUnexpected
-  /** Digest of the API key or address of the client: admission control serves senders round-robin. */
+  /** Digest of the API key or address of the client: admission control serves senders, and networks of them, round-robin. */
   readonly sender: string
   /** Cancels the reads of the request. */
   readonly signal?: Cancellation

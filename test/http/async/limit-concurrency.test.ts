@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { limitConcurrency } from '../../../src/http/async/limit-concurrency.ts'
 
 /** Work that ends when it is told to, by its name. */
@@ -10,7 +10,7 @@ function controlled(most: number) {
     begun,
     begin: (name: string) =>
       limit(
-        name.slice(0, 1),
+        name.includes(' ') ? name.slice(0, name.indexOf(' ')) : name.slice(0, 1),
         () =>
           new Promise<string>((resolve) => {
             begun.push(name)
@@ -37,6 +37,27 @@ test('senders take turns, each in its order', async () => {
   await new Promise(setImmediate)
   for (const name of ['a1', 'b1', 'a2', 'b2', 'c1']) await end(name)
   expect(begun).toEqual(['a1', 'b1', 'a2', 'b2', 'c1', 'a3'])
+})
+
+describe('senders of one network of IPv6', () => {
+  const ofNetwork = (at: number, work: number): string => `2001:db8:1:${at}::/64 ${work}`
+
+  test('have half together', async () => {
+    const { begin, begun } = controlled(4)
+    for (const name of [...[1, 2, 3, 4].map((at) => ofNetwork(at, 1)), 'b1', 'c1']) void begin(name)
+    await new Promise(setImmediate)
+    expect(begun).toEqual([ofNetwork(1, 1), ofNetwork(2, 1), 'b1', 'c1'])
+  })
+
+  test('have the turns of one, and take these in turn', async () => {
+    const { begin, begun, end } = controlled(1)
+    const works = [ofNetwork(1, 1), ofNetwork(1, 2), ofNetwork(1, 3), ofNetwork(2, 1), ofNetwork(3, 1)]
+    for (const name of [...works, 'b1', 'b2']) void begin(name)
+    await new Promise(setImmediate)
+    const order = [works[0], works[1], 'b1', works[3], 'b2', works[4], works[2]].map(String)
+    for (const name of order) await end(name)
+    expect(begun).toEqual(order)
+  })
 })
 
 test('gives results and errors, and goes on after either', async () => {

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { bodyChunkBytes, defaultHttpLimits } from '../../../src/limits.ts'
-import { emptyDatabase, type TestDatabase } from '../../support/database.ts'
+import { admissionLimits, bodyChunkBytes, defaultHttpLimits } from '../../../src/limits.ts'
+import { emptyDatabase, readingBy, type TestDatabase } from '../../support/database.ts'
+import { deferred } from '../../support/deferred.ts'
 import { gatewayOn, type TestGateway } from '../../support/gateway.ts'
 import { errorOf, hanging, problemOf } from '../../support/problem.ts'
 import { rawConnection } from '../../support/raw.ts'
@@ -44,6 +45,35 @@ describe('while as many answers are made as may be', () => {
     expect((await gateway.get('/nowhere')).status).toBe(404)
     expect(gateway.reported).toEqual([])
   })
+})
+
+test('expensive queries of one network of IPv6 have one turn among those that wait', async () => {
+  const query = '{ vaults(first: 200) { nodes { events(first: 100) { nodes { ts } } } } }'
+  const path = `/graphql?query=${encodeURIComponent(query)}`
+  let gate = Promise.resolve()
+  const held = readingBy(database, async (statement, values, signal, reader) => {
+    await gate
+    return reader.read(statement, values, signal)
+  })
+  const { get } = gatewayOn(held, { trustedProxies: 1 })
+  const order: string[] = []
+  const ask = async (address: string): Promise<number> => {
+    const response = await get(path, { headers: { 'x-forwarded-for': address } })
+    order.push(address)
+    const { extensions } = (await response.json()) as { readonly extensions: { cost: { figure: number } } }
+    return extensions.cost.figure
+  }
+  // Two do not run at once.
+  expect(await ask('192.0.2.1')).toBeGreaterThan(admissionLimits.mostExpensive / 2)
+  const { promise, resolve } = deferred()
+  gate = promise
+  const network = Array.from({ length: 8 }, (_, at) => `2001:db8:1:${at}::1`)
+  const asked = [...network, '192.0.2.1'].map(ask)
+  for (let turns = 0; turns < 50; turns++) await new Promise((next) => setImmediate(next))
+  resolve()
+  await Promise.all(asked)
+  // At most the one that ran, and the next of its network, whose turn came before.
+  expect(order.slice(1).indexOf('192.0.2.1')).toBeLessThanOrEqual(2)
 })
 
 describe('while as many bytes of bodies are held as may be', () => {

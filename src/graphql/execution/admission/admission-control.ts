@@ -1,6 +1,6 @@
 import type { Cancellation } from '../../../database/cancellation.ts'
 import { ReadCancelled } from '../../../database/errors.ts'
-import { FairQueue } from './fair-queue.ts'
+import { FairQueue, type NetworkOf } from './fair-queue.ts'
 
 type Work<Result> = () => Promise<Result> | Result
 
@@ -16,7 +16,7 @@ export class AdmissionQueueFull extends Error {
 export interface Ticket {
   /** Cost in units of query cost. */
   readonly cost: number
-  /** Sender of the request; senders are served round-robin. */
+  /** Sender of the request; senders are served round-robin, those of one network as one of the others. */
   readonly sender: string
   readonly signal?: Cancellation | undefined
 }
@@ -28,7 +28,7 @@ export interface Ticket {
 export interface AdmissionControl {
   /**
    * Runs cheap work: at once while the limit on running cheap work permits it, and beyond it if the work is short and its
-   * sender has little of that running.
+   * sender, with the others of its network, has little of that running.
    * @throws {ReadCancelled} if its signal is aborted while it waits
    * @throws {AdmissionQueueFull}
    */
@@ -56,7 +56,7 @@ export interface AdmissionOptions {
   readonly mostCheap: number
   /** Maximum cost of cheap work that does not wait. */
   readonly shortCost: number
-  /** Maximum total cost of running work of one sender that does not wait because it is short. */
+  /** Maximum total cost of running work of one sender, or of one network, that does not wait because it is short. */
   readonly shortOfSender: number
   /** Maximum cost of preparation that never waits. */
   readonly shortPreparation: number
@@ -64,8 +64,10 @@ export interface AdmissionOptions {
   readonly mostPreparation: number
   /** Maximum time for which expensive work yields to cheap work. */
   readonly yieldMilliseconds: number
-  /** Maximum length of each of the three queues, of which one sender has at most half of what the others leave. */
+  /** Maximum length of each of the three queues, of which one sender, or one network, has at most half of what the others leave. */
   readonly mostWaiting: number
+  /** Finds networks of senders, each of which counts as one sender; without it there are none. */
+  readonly networkOf?: NetworkOf
 }
 
 interface Waiting {
@@ -77,10 +79,15 @@ interface Waiting {
 
 /** Work of one class: its queue, and the total cost of running work. */
 class WorkClass {
-  readonly waiting = new FairQueue<Waiting>()
+  readonly waiting: FairQueue<Waiting>
   running = 0
 
-  constructor(readonly most: number) {}
+  constructor(
+    readonly most: number,
+    networkOf: NetworkOf,
+  ) {
+    this.waiting = new FairQueue(networkOf)
+  }
 
   hasRoomFor(cost: number): boolean {
     return this.running === 0 || this.running + cost <= this.most
@@ -100,14 +107,15 @@ class WorkClass {
 /** Creates admission control with three classes of work: cheap, expensive and preparation. */
 export function createAdmissionControl(options: AdmissionOptions): AdmissionControl {
   const { shortCost, shortOfSender, shortPreparation, yieldMilliseconds, mostWaiting } = options
-  const cheap = new WorkClass(options.mostCheap)
-  const expensive = new WorkClass(options.mostExpensive)
-  const preparation = new WorkClass(options.mostPreparation)
+  const { networkOf = () => null } = options
+  const cheap = new WorkClass(options.mostCheap, networkOf)
+  const expensive = new WorkClass(options.mostExpensive, networkOf)
+  const preparation = new WorkClass(options.mostPreparation, networkOf)
 
   /** Number of pieces of work that took the event loop for long, and after which it handles network events. */
   let resting = 0
 
-  /** Cost of running work that did not wait because it is short, by sender, and its sum. */
+  /** Cost of running work that did not wait because it is short, by network or sender, and its sum. */
   const shortRunning = new Map<string, number>()
   let allShort = 0
 
@@ -129,9 +137,9 @@ export function createAdmissionControl(options: AdmissionOptions): AdmissionCont
 
   function turn({ waiting }: WorkClass, { cost, sender, signal }: Ticket): Promise<void> {
     if (signal?.aborted === true) return Promise.reject(new ReadCancelled())
-    const ofSender = waiting.sizeOf(sender)
-    const left = mostWaiting - (waiting.size - ofSender)
-    if (ofSender >= Math.ceil(left / 2)) return Promise.reject(new AdmissionQueueFull(waiting.size))
+    const ofClient = waiting.sizeOfClient(sender)
+    const left = mostWaiting - (waiting.size - ofClient)
+    if (ofClient >= Math.ceil(left / 2)) return Promise.reject(new AdmissionQueueFull(waiting.size))
     return new Promise((resolve, reject) => {
       const leave = {
         handleEvent(): void {
@@ -179,11 +187,12 @@ export function createAdmissionControl(options: AdmissionOptions): AdmissionCont
   return {
     async cheap(work, ticket) {
       const { cost, sender } = ticket
-      const ofSender = shortRunning.get(sender) ?? 0
-      const isShort = cost <= shortCost && ofSender + cost <= shortOfSender
+      const client = networkOf(sender) ?? sender
+      const ofClient = shortRunning.get(client) ?? 0
+      const isShort = cost <= shortCost && ofClient + cost <= shortOfSender
       // It does not take the room of longer work: many senders with short work would keep that waiting.
       if (isShort) {
-        shortRunning.set(sender, ofSender + cost)
+        shortRunning.set(client, ofClient + cost)
         allShort += cost
       } else if (cheap.waiting.size === 0 && cheap.hasRoomFor(cost)) cheap.running += cost
       else await turn(cheap, ticket)
@@ -192,9 +201,9 @@ export function createAdmissionControl(options: AdmissionOptions): AdmissionCont
       } finally {
         if (isShort) {
           allShort -= cost
-          const left = (shortRunning.get(sender) ?? 0) - cost
-          if (left > 0) shortRunning.set(sender, left)
-          else shortRunning.delete(sender)
+          const left = (shortRunning.get(client) ?? 0) - cost
+          if (left > 0) shortRunning.set(client, left)
+          else shortRunning.delete(client)
         } else cheap.running -= cost
         if (cheap.waiting.size > 0 || expensive.waiting.size > 0) setImmediate(admit)
       }

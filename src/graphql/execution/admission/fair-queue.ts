@@ -1,68 +1,114 @@
+/** Returns the network that a sender shares with other senders; null if it is in none. */
+export type NetworkOf = (sender: string) => string | null
+
+/** The entries of the senders of one network, or of one sender that is in none. */
+interface Client<Entry> {
+  /** The entries of each sender that has any; the next sender to serve comes first. */
+  readonly senders: Map<string, Set<Entry>>
+  /** Number of all entries. */
+  size: number
+}
+
 /**
- * A queue that serves its senders round-robin, the entries of each sender first in, first out. Adding, removing and
- * taking an entry take constant time, regardless of the queue's length.
+ * A queue that serves its clients round-robin, where a client is a network of senders, or a sender that is in none; within
+ * a network its senders round-robin, and the entries of each sender first in, first out. Adding, removing and taking an
+ * entry take constant time, regardless of the queue's length.
  */
 export class FairQueue<Entry> {
-  /** The entries of each sender that has any; the next sender to serve comes first. */
-  readonly #bySender = new Map<string, Set<Entry>>()
+  readonly #networkOf: NetworkOf
+  /** The clients that have entries, by the name of the network or of the sender; the next client to serve comes first. */
+  readonly #clients = new Map<string, Client<Entry>>()
   /** Number of all entries, which only the queue changes. */
   size = 0
 
+  /** @param networkOf without it, no sender is in a network */
+  constructor(networkOf: NetworkOf = () => null) {
+    this.#networkOf = networkOf
+  }
+
   /** Returns the number of queued entries of a sender. */
   sizeOf(sender: string): number {
-    return this.#bySender.get(sender)?.size ?? 0
+    return this.#entriesOf(sender)?.size ?? 0
+  }
+
+  /** Returns the number of queued entries of a sender's network, or of the sender if it is in none. */
+  sizeOfClient(sender: string): number {
+    return this.#clients.get(this.#clientOf(sender))?.size ?? 0
   }
 
   /** Returns the entry that a sender has queued the longest; undefined if it has none. */
   oldestOf(sender: string): Entry | undefined {
-    return this.#bySender.get(sender)?.values().next().value
+    return this.#entriesOf(sender)?.values().next().value
   }
 
   /** Returns the sender with the most entries, in time linear to the number of senders; undefined if there is none. */
   largest(): string | undefined {
     let largest: string | undefined
     let most = 0
-    for (const [sender, { size }] of this.#bySender) {
-      if (size > most) [largest, most] = [sender, size]
+    for (const { senders } of this.#clients.values()) {
+      for (const [sender, { size }] of senders) if (size > most) [largest, most] = [sender, size]
     }
     return largest
   }
 
   add(sender: string, entry: Entry): void {
-    const entries = this.#bySender.get(sender) ?? new Set()
-    this.#bySender.set(sender, entries.add(entry))
+    const name = this.#clientOf(sender)
+    const client = this.#clients.get(name) ?? { senders: new Map<string, Set<Entry>>(), size: 0 }
+    const entries = client.senders.get(sender) ?? new Set()
+    this.#clients.set(name, client)
+    client.senders.set(sender, entries.add(entry))
+    client.size++
     this.size++
   }
 
   /** Returns the next entry; undefined if the queue is empty. */
   peek(): Entry | undefined {
-    const [first] = this.#bySender
-    return first?.[1].values().next().value
+    const next = this.#nextSender()
+    return next === undefined ? undefined : this.oldestOf(next)
   }
 
-  /** Removes and returns the next entry, and moves its sender to the end. */
+  /** Removes and returns the next entry, and moves its sender, and its client, to the end. */
   take(): Entry | undefined {
-    const [sender] = this.#bySender.keys()
-    return sender === undefined ? undefined : this.takeOf(sender)
+    const next = this.#nextSender()
+    return next === undefined ? undefined : this.takeOf(next)
   }
 
-  /** Removes and returns the next entry of a sender, and moves the sender to the end. */
+  /** Removes and returns the next entry of a sender, and moves the sender, and its client, to the end. */
   takeOf(sender: string): Entry | undefined {
-    const entries = this.#bySender.get(sender)
-    if (entries === undefined) return undefined
+    const name = this.#clientOf(sender)
+    const client = this.#clients.get(name)
+    const entries = client?.senders.get(sender)
+    if (client === undefined || entries === undefined) return undefined
     const entry = entries.values().next().value as Entry
-    this.#bySender.delete(sender)
-    entries.delete(entry)
-    if (entries.size > 0) this.#bySender.set(sender, entries)
-    this.size--
+    this.delete(sender, entry)
+    // A map is iterated in the order of insertion.
+    if (client.senders.delete(sender)) client.senders.set(sender, entries)
+    if (this.#clients.delete(name)) this.#clients.set(name, client)
     return entry
   }
 
   /** Removes a queued entry. */
   delete(sender: string, entry: Entry): void {
-    const entries = this.#bySender.get(sender)
-    if (entries?.delete(entry) !== true) return
+    const name = this.#clientOf(sender)
+    const client = this.#clients.get(name)
+    const entries = client?.senders.get(sender)
+    if (client === undefined || entries?.delete(entry) !== true) return
     this.size--
-    if (entries.size === 0) this.#bySender.delete(sender)
+    client.size--
+    if (entries.size === 0) client.senders.delete(sender)
+    if (client.size === 0) this.#clients.delete(name)
+  }
+
+  #clientOf(sender: string): string {
+    return this.#networkOf(sender) ?? sender
+  }
+
+  #entriesOf(sender: string): Set<Entry> | undefined {
+    return this.#clients.get(this.#clientOf(sender))?.senders.get(sender)
+  }
+
+  #nextSender(): string | undefined {
+    const [client] = this.#clients.values()
+    return client?.senders.keys().next().value
   }
 }

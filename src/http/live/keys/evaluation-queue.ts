@@ -19,13 +19,13 @@ export class EvaluationRefused extends Error {
 /**
  * Runs the evaluations of a process, few at once, and none of them begins late in an iteration of the event loop: those
  * that the response cache answers would otherwise block it, one after the other. Keys that streams follow and streams that
- * begin take turns, and so do the senders among each of both; those of one network are one. An evaluation that nobody waits
- * for is not made.
+ * begin take turns, and so do the senders among each of both; those of one network have the turns of one. An evaluation that
+ * nobody waits for is not made.
  */
 export class EvaluationQueue {
   readonly #limits: LiveLimits
-  readonly #keys = new FairQueue<Waiting>()
-  readonly #openings = new FairQueue<Waiting>()
+  readonly #keys = new FairQueue<Waiting>(networkOf)
+  readonly #openings = new FairQueue<Waiting>(networkOf)
   /** Openings that wait. */
   readonly #room: Budget
   #running = 0
@@ -72,7 +72,7 @@ export class EvaluationQueue {
     onTurn = (): void => undefined,
   ): Promise<Result> {
     return new Promise((resolve, reject) => {
-      queue.add(networkOf(sender) ?? sender, {
+      queue.add(sender, {
         isWanted,
         work: () => {
           onTurn()

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { expect, test, vi } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { ReadCancelled } from '../../../../src/database/errors.ts'
 import {
   AdmissionQueueFull,
@@ -197,4 +197,51 @@ test('after work of one kind that takes the event loop for long, it rests as lon
   } finally {
     vi.useRealTimers()
   }
+})
+
+describe('senders of one network', () => {
+  const networkOf = (of: string): string | null => (of.startsWith('n') ? 'network' : null)
+  const ofNetwork = Array.from({ length: 6 }, (_, at) => `n${at}`)
+
+  test.each(['expensive', 'cheap', 'prepare'] as const)(
+    'have the turns of one, among work that is %s',
+    async (kind) => {
+      const admission = createAdmissionControl({ ...options, networkOf })
+      const order: string[] = []
+      const ask = (from: string): Promise<unknown> =>
+        admission[kind](() => order.push(from), { cost: 100, sender: from })
+      const first = admission[kind](() => passed(), whole)
+      await Promise.all([first, ...[...ofNetwork, 'n0', 'b', 'c', 'b'].map(ask)])
+      expect(order).toEqual(['n0', 'b', 'c', 'n1', 'b', 'n2', 'n3', 'n4', 'n5', 'n0'])
+    },
+  )
+
+  test('have half of what others leave of the queue', async () => {
+    const admission = createAdmissionControl({ ...options, networkOf, mostWaiting: 6 })
+    let end: () => void = () => undefined
+    const first = admission.expensive(() => new Promise<void>((resolve) => (end = resolve)), whole)
+    const ask = (from: string): Promise<string> => admission.expensive(() => from, { cost: 100, sender: from })
+    const asked = Promise.allSettled([...ofNetwork, 'b'].map(ask))
+    await passed()
+    end()
+    const results = await asked
+    await first
+    expect(results.map(({ status }) => status === 'fulfilled')).toEqual([true, true, true, false, false, false, true])
+  })
+
+  test('have as much short work at once as one', async () => {
+    const admission = createAdmissionControl({ ...options, networkOf })
+    const begun: string[] = []
+    const ends: (() => void)[] = []
+    const begin = (from: string, cost: number): Promise<void> =>
+      admission.cheap(() => new Promise<void>((end) => (begun.push(from), ends.push(end))), { cost, sender: from })
+    const all = [begin('long', 100), ...[...ofNetwork, 'b'].map((from) => begin(from, 10))]
+    await passed()
+    expect(begun).toEqual(['long', 'n0', 'n1', 'n2', 'b'])
+    while (begun.length < all.length || ends.length > 0) {
+      for (const end of ends.splice(0)) end()
+      await passed()
+    }
+    await Promise.all(all)
+  })
 })

@@ -2,44 +2,66 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { FairQueue } from '../../../../src/graphql/execution/admission/fair-queue.ts'
 
+/** Senders by themselves, and some of two networks. */
+const senders = ['a', 'b', 'n1', 'n2', 'n3', 'm1', 'm2']
+const networkOf = (sender: string): string | null => (sender.length === 1 ? null : sender.slice(0, 1))
+
 const steps = fc.array(
   fc.oneof(
-    fc.record({ add: fc.constantFrom('a', 'b', 'c') }),
+    fc.record({ add: fc.constantFrom(...senders) }),
     fc.constant({ take: true } as const),
     fc.record({ drop: fc.nat(20) }),
   ),
   { maxLength: 60 },
 )
 
-/** As slow as can be: the senders in the order of their turns, each with what waits of it. */
+interface Waiting {
+  readonly sender: string
+  readonly entries: number[]
+}
+
+/** As slow as can be: the clients in the order of their turns, each with its senders in theirs, and what waits of them. */
 class Model {
-  turns: { readonly sender: string; readonly entries: number[] }[] = []
+  turns: { readonly client: string; waiting: Waiting[] }[] = []
 
   add(sender: string, entry: number): void {
-    const known = this.turns.find((each) => each.sender === sender)
-    if (known === undefined) this.turns.push({ sender, entries: [entry] })
+    const name = networkOf(sender) ?? sender
+    let client = this.turns.find((each) => each.client === name)
+    if (client === undefined) this.turns.push((client = { client: name, waiting: [] }))
+    const known = client.waiting.find((each) => each.sender === sender)
+    if (known === undefined) client.waiting.push({ sender, entries: [entry] })
     else known.entries.push(entry)
   }
 
   take(): number | undefined {
-    const first = this.turns.shift()
+    const client = this.turns.shift()
+    const first = client?.waiting.shift()
     const entry = first?.entries.shift()
-    if (first !== undefined && first.entries.length > 0) this.turns.push(first)
+    if (first !== undefined && first.entries.length > 0) client?.waiting.push(first)
+    if (client !== undefined && client.waiting.length > 0) this.turns.push(client)
     return entry
   }
 
   drop(sender: string, entry: number): void {
-    for (const each of this.turns) {
-      if (each.sender === sender && each.entries.includes(entry)) each.entries.splice(each.entries.indexOf(entry), 1)
+    for (const client of this.turns) {
+      for (const each of client.waiting) {
+        if (each.sender === sender && each.entries.includes(entry)) each.entries.splice(each.entries.indexOf(entry), 1)
+      }
+      client.waiting = client.waiting.filter(({ entries }) => entries.length > 0)
     }
-    this.turns = this.turns.filter(({ entries }) => entries.length > 0)
+    this.turns = this.turns.filter(({ waiting }) => waiting.length > 0)
+  }
+
+  sizeOf(isCounted: (sender: string) => boolean): number {
+    const waiting = this.turns.flatMap((client) => client.waiting)
+    return waiting.flatMap(({ sender, entries }) => (isCounted(sender) ? entries : [])).length
   }
 }
 
-test('serves senders in turn, each first in first out, whoever leaves', () => {
+test('serves networks in turn, and the senders of each, each first in first out, whoever leaves', () => {
   fc.assert(
     fc.property(steps, (all) => {
-      const queue = new FairQueue<number>()
+      const queue = new FairQueue<number>(networkOf)
       const model = new Model()
       const senderOf: string[] = []
       for (const step of all) {
@@ -56,9 +78,11 @@ test('serves senders in turn, each first in first out, whoever leaves', () => {
           const taken = model.take()
           expect([next, queue.take()]).toEqual([taken, taken])
         }
-        expect(queue.size).toBe(model.turns.flatMap(({ entries }) => entries).length)
-        for (const sender of ['a', 'b', 'c']) {
-          expect(queue.sizeOf(sender)).toBe(model.turns.find((each) => each.sender === sender)?.entries.length ?? 0)
+        expect(queue.size).toBe(model.sizeOf(() => true))
+        for (const sender of senders) {
+          const client = networkOf(sender) ?? sender
+          expect(queue.sizeOf(sender)).toBe(model.sizeOf((each) => each === sender))
+          expect(queue.sizeOfClient(sender)).toBe(model.sizeOf((each) => (networkOf(each) ?? each) === client))
         }
       }
     }),
