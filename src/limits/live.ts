@@ -21,8 +21,8 @@ export const liveLimits = {
   responseCharacters: 500_000, // Characters of one event's data: five times the most expensive subscription.
   ledgerRows: 500, // Rows of the ledger in one read: about 150 KB.
   ledgerReadMilliseconds: 10_000, // Time of such a read, and of each row: on a silent connection all streams would wait.
-  ledgerTurnMilliseconds: 250, // Time of one stream to make rows of such a read, before others take their turn.
-  ledgerReads: 4, // Streams that read old rows at once: each holds a page of them until its client has taken it.
+  ledgerTurnMilliseconds: 250, // Time of one stream with such a read, while it makes rows: then others take their turn.
+  ledgerReads: 4, // Streams that read old rows at once: each holds a page of them in its turn.
   ledgerWindow: 2_000, // Newest commits and rows that are in memory: most streams read no others.
   frameBytes: 8 * 1024 * 1024, // Frames of rows that are kept for all streams: 16,000 of 500 bytes.
   slice: 500, // Sockets that are written in one event-loop iteration: 10 ms.

@@ -237,6 +237,25 @@ test('a client whose stream was full is told that commits are not heard of, when
   await vi.waitFor(() => expect(client.written).toEqual(['stale']))
 })
 
+test('a stream whose old row is not made lets others take their turn meanwhile, and keeps no other rows', async () => {
+  const { tail, log, commit, data } = tailOf({ ledgerReads: 1, ledgerTurnMilliseconds: 20 }, { seq: 2 })
+  commit()
+  log.after.mockImplementation((position) => Promise.resolve(pageOf(rowsOf(2, 10), position)))
+  const { opened, open } = gate()
+  const held = follow(tail, data, 'held', behind(1), async () => {
+    await opened
+    return Buffer.from('row')
+  })
+  const other = follow(tail, data, 'other', behind(1), row)
+  await vi.waitFor(() => expect(other.written).toHaveLength(10))
+  expect(held.written).toEqual([])
+  log.after.mockClear()
+  open()
+  await vi.waitFor(() => expect(held.written).toHaveLength(10))
+  // Its first row was being made, and the others are read again.
+  expect(log.after.mock.calls.map(([{ rows }]) => rows)).toContain(1)
+})
+
 test('a stream whose old rows take long to make lets others take their turn before it has made all', async () => {
   const { tail, log, commit, data } = tailOf({ ledgerReads: 1 }, { seq: 2 })
   commit()

@@ -1,7 +1,13 @@
-import type { NoPage, StreamedCommit } from '../../../graphql/ledger-log.ts'
+import type { LedgerPosition, NoPage, StreamedCommit } from '../../../graphql/ledger-log.ts'
 
 /** The next commits for a stream, or why there are none behind its position. */
 export type Following = { readonly commits: readonly StreamedCommit[] } | NoPage
+
+/** Returns the position behind commits; null if there are none. */
+export function endOf(commits: readonly StreamedCommit[]): LedgerPosition | null {
+  const last = commits.at(-1)
+  return last === undefined ? null : { seq: last.seq, version: last.version, rows: null }
+}
 
 /** A stream of rows that reads on when there are more. */
 export interface Follower {

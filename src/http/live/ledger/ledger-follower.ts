@@ -1,15 +1,15 @@
 import { setImmediate } from 'node:timers/promises'
-import { Canceller } from '../../../database/cancellation.ts'
-import { formatLedgerPosition, type LedgerPosition, type StreamedCommit } from '../../../graphql/ledger-log.ts'
+import { type Cancellation, Canceller } from '../../../database/cancellation.ts'
+import { formatLedgerPosition, type LedgerPosition } from '../../../graphql/ledger-log.ts'
 import { liveLimits } from '../../../limits/live.ts'
 import type { DataVersions } from '../../cache/data-versions.ts'
 import type { LiveConnection, Resumable } from '../delivery/live-connection.ts'
 import { eventFrame } from '../delivery/server-sent-events.ts'
 import { AwaitedPosition } from './awaited-position.ts'
 import type { RowFormat, RowFrames } from './row-frames.ts'
-import type { Follower, Following } from './following.ts'
+import { endOf, type Follower, type Following } from './following.ts'
 import type { LedgerTail } from './ledger-tail.ts'
-import { accepts, type RowFilter } from './row-filter.ts'
+import { type RowFilter, type WantedRow, wantedRows } from './row-filter.ts'
 
 export interface FollowerOptions {
   readonly tail: LedgerTail
@@ -122,8 +122,8 @@ export class LedgerFollower implements Follower, Resumable {
     if (this.#awaited.isAhead(position)) return this.#await(position)
     const vaults = filter.vaults && [...filter.vaults]
     const isWanted = (): boolean => !this.#isClosed
-    return tail.read(sender, position, vaults, isWanted, (read) =>
-      read === 'beyond' ? this.#await(position) : this.#take(read, liveLimits.ledgerTurnMilliseconds),
+    return tail.read(sender, position, vaults, isWanted, (read, turn) =>
+      read === 'beyond' ? this.#await(position) : this.#take(read, turn),
     )
   }
 
@@ -135,12 +135,15 @@ export class LedgerFollower implements Follower, Resumable {
     return Promise.resolve(false)
   }
 
-  async #take(following: Following | null, milliseconds = Infinity): Promise<boolean> {
-    const { connection, format, tail } = this.#options
+  async #take(following: Following | null, turn?: Cancellation): Promise<boolean> {
+    const { connection, filter, format, tail } = this.#options
     if (this.#isClosed) return false
     this.#awaited.end()
     if (following === 'lost' || following === 'beyond') return this.#reset()
-    if (following !== null) return this.#write(following.commits, performance.now() + milliseconds)
+    if (following !== null) {
+      const { commits } = following
+      return this.#write(wantedRows(commits, filter), endOf(commits), turn)
+    }
     if (tail.isStale) connection.tellStale(format.staleFrame)
     else if (connection.isToldStale) {
       connection.isToldStale = false
@@ -149,19 +152,17 @@ export class LedgerFollower implements Follower, Resumable {
     return false
   }
 
-  /** @param until when other streams have their turn, in milliseconds of the monotonic clock */
-  async #write(commits: readonly StreamedCommit[], until: number): Promise<boolean> {
-    const { connection, filter, format, frames, onDelivery } = this.#options
-    const wanted = commits.flatMap((commit) =>
-      commit.rows.filter((row) => accepts(filter, row)).map((row) => ({ ...commit, row })),
-    )
-    let some: typeof wanted
-    for (let at = 0; at < wanted.length; at += some.length) {
-      if (at > 0 && performance.now() >= until) return true
-      // Other streams take their turn in between.
-      if (at > 0) await setImmediate()
-      if (this.#closing.aborted) return false
-      some = wanted.slice(at, at + this.#rowsAtOnce)
+  /**
+   * Writes rows until the turn ends: those that are being made then are the last ones, and the others are not kept.
+   * @param wanted rows in their order, which are removed as they are made
+   * @param end position behind all of them
+   * @param turn without one, no other stream waits for it to end
+   */
+  async #write(wanted: WantedRow[], end: LedgerPosition | null, turn?: Cancellation): Promise<boolean> {
+    const { connection, format, frames, onDelivery } = this.#options
+    turn?.addEventListener('abort', { handleEvent: () => void (wanted.length = 0) })
+    while (wanted.length > 0) {
+      const some = wanted.splice(0, this.#rowsAtOnce)
       const framed = await Promise.all(
         some.map(async (each) => ({ ...each, frame: await frames.of(each.row, format, this.#closing) })),
       )
@@ -174,9 +175,12 @@ export class LedgerFollower implements Follower, Resumable {
         onDelivery()
         this.#position = { seq, version, rows: Number(row.cursor.slice(version.length + 1)) }
       }
+      // Other streams take their turn in between.
+      if (wanted.length > 0) await setImmediate()
+      if (this.#closing.aborted) return false
+      if (turn?.aborted === true) return true
     }
-    const last = commits.at(-1)
-    if (last !== undefined) this.#position = { seq: last.seq, version: last.version, rows: null }
+    if (end !== null) this.#position = end
     return true
   }
 

@@ -1,10 +1,12 @@
+import type { Cancellation } from '../../../database/cancellation.ts'
 import type { CommitPage, LedgerLog, LedgerPosition, NoPage, StreamedCommit } from '../../../graphql/ledger-log.ts'
 import { isTransient } from '../../../graphql/execution/errors.ts'
 import type { LiveLimits } from '../../../limits/live.ts'
 import { limitConcurrency, type LimitConcurrency } from '../../async/limit-concurrency.ts'
 import type { DataVersions } from '../../cache/data-versions.ts'
 import type { FanOut } from '../delivery/fan-out.ts'
-import type { Follower, Following } from './following.ts'
+import { endOf, type Follower, type Following } from './following.ts'
+import { inTurn } from './turn.ts'
 
 export interface LedgerTailOptions {
   readonly log: LedgerLog
@@ -113,22 +115,24 @@ export class LedgerTail {
   }
 
   /**
-   * Reads the commits behind a position from the database for a stream, and passes them on. A few streams do so at once.
+   * Reads the commits behind a position from the database, and passes them on: for a few streams at once, in turns.
    * @param vaults that the stream is about; null for all
    * @param isWanted tells in its turn whether it is still open: else nothing is read
-   * @param take writes them; called with null if there are none yet
+   * @param take writes them; called with null if there are none yet. When its turn is aborted it must not keep them any more
    */
-  read<Result>(
+  async read<Result>(
     sender: string,
     position: LedgerPosition,
     vaults: readonly string[] | null,
     isWanted: () => boolean,
-    take: (following: Following | null) => Promise<Result>,
+    take: (following: Following | null, turn: Cancellation) => Promise<Result>,
   ): Promise<Result> {
-    return this.#limit(sender, async () => {
+    const { working } = await this.#limit(sender, async () => {
       const page = isWanted() ? await this.#readAfter(position, vaults) : null
-      return take(typeof page === 'object' && page?.commits.length === 0 ? null : page)
+      const following = typeof page === 'object' && page?.commits.length === 0 ? null : page
+      return inTurn(this.#limits.ledgerTurnMilliseconds, (turn) => take(following, turn))
     })
+    return working
   }
 
   async #read(): Promise<void> {
@@ -190,9 +194,8 @@ export class LedgerTail {
   }
 
   #append(commits: readonly StreamedCommit[]): void {
-    const newest = commits.at(-1)
-    if (newest === undefined) return
-    this.#end = { seq: newest.seq, version: newest.version, rows: null }
+    if (commits.length === 0) return
+    this.#end = endOf(commits)
     this.#window.push(...commits)
     let weight = 0
     // The newest commit is kept, however many rows it has.
