@@ -24,7 +24,7 @@ import { compose, type Exchange, type PathStages, type Reply } from './middlewar
 import { apiKey } from './middleware/api-key.ts'
 import { prefersCsv } from './middleware/content-negotiation.ts'
 import { corsHeaders } from './middleware/cors.ts'
-import { minDataVersion, type VersionAt, versionWaiter } from './middleware/min-data-version.ts'
+import { minDataVersion, minDataVersionHeader, type VersionAt, versionWaiter } from './middleware/min-data-version.ts'
 import { type RateLimit, rateLimit } from './middleware/rate-limit.ts'
 import { requestBody, requestSize } from './middleware/request-size.ts'
 import { createTracing, type TracingOptions } from './middleware/tracing.ts'
@@ -115,7 +115,7 @@ export function createApp({ database, apiKeys, trustedProxies, ...options }: App
   const graphiql = folders.graphiql === null ? [] : graphiqlContents(folders.graphiql)
   const root = rootLinks({ addressNow, isOpen, page: explorer?.page ?? null })
   const pages = new Map([...servedOnce([...apiDocsContents, ...graphiql, ...(explorer?.assets ?? [])]), ...root])
-  const awaitVersion = versionWaiter(data, versionAt)
+  const awaitVersion = versionWaiter(data, versionAt, (error) => options.report(error, minDataVersionHeader))
   const produce = producer(limits, capacity, edgeRule(options.edgeSeconds ?? 0, isOpen))
   const live = createLive({
     limits: options.liveBounds,

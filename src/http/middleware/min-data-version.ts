@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { type VersionLimits, versionLimits } from '../../limits.ts'
 import { problem, retryLater } from '../../rest/problem.ts'
+import { FailureReport } from '../async/failure-report.ts'
 import { Budget } from '../server/capacity/budget.ts'
 import type { OnLeave } from '../cache/response-cache.ts'
 import type { DataVersions, ParsedVersion } from '../cache/data-versions.ts'
@@ -8,7 +9,8 @@ import type { Answer } from '../../rest/problem.ts'
 import type { Middleware } from '../middleware.ts'
 import { refuse } from '../refuse.ts'
 
-const minDataVersionHeader = 'min-data-version'
+/** The header, by which errors of lookups are logged too: requests share them. */
+export const minDataVersionHeader = 'min-data-version'
 
 /**
  * Returns the version with a sequence number in the commit log; null if there is none. Rejects if the database does not
@@ -23,13 +25,18 @@ export type VersionAt = (seq: number) => Promise<string | null>
  */
 export type AwaitVersion = (wanted: string, sender: string, onLeave: OnLeave) => Promise<Answer | null>
 
-/** Creates a function that waits for data versions, with limits on waiting requests and on lookups. */
+/**
+ * Creates a function that waits for data versions, with limits on waiting requests and on lookups.
+ * @param report reports an unexpected error of a lookup, once until one succeeds
+ */
 export function versionWaiter(
   versions: DataVersions,
   versionAt: VersionAt,
+  report: (error: unknown) => void,
   bounds: VersionLimits = versionLimits,
 ): AwaitVersion {
-  const history = historyOf(versions, versionAt, bounds)
+  const failures = new FailureReport(report)
+  const history = historyOf(versions, (seq) => failures.of(versionAt(seq)), bounds)
   const places = new Budget(bounds.waiting)
 
   /** Waits for a version that this process was not yet notified of. */

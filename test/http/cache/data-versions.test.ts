@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import { DatabaseUnavailable } from '../../../src/database/errors.ts'
 import { versionLimits } from '../../../src/limits.ts'
 import { readVersionAt } from '../../../src/database/read/commit-log.ts'
 import { type ResponseCache, createResponseCache } from '../../../src/http/cache/response-cache.ts'
@@ -25,6 +26,7 @@ let data: DataVersions
 let gateway: TestGateway
 let isSlow: Promise<void> | null = null
 const servers: TestServer[] = []
+const report = (): void => undefined
 
 beforeAll(async () => {
   database = await emptyDatabase()
@@ -259,7 +261,7 @@ describe('Min-Data-Version', () => {
   test('is waited for by so many at once, and by nobody who has left', async () => {
     gatewayAt('1.5')
     const bounds = { ...versionLimits, waiting: 4, waitMilliseconds: 60_000 }
-    const waitFor = versionWaiter(data, () => Promise.resolve(null), bounds)
+    const waitFor = versionWaiter(data, () => Promise.resolve(null), report, bounds)
     const leave: (() => void)[] = []
     const onLeave = (giveUp: () => void): void => void leave.push(giveUp)
     const isRefused = async (sender: string): Promise<void> => {
@@ -281,7 +283,7 @@ describe('Min-Data-Version', () => {
   test('is not waited for where it is further off than commits can come', async () => {
     gatewayAt('1.5')
     const bounds = { ...versionLimits, waiting: 2, waitMilliseconds: 60_000 }
-    const waitFor = versionWaiter(data, () => Promise.resolve(null), bounds)
+    const waitFor = versionWaiter(data, () => Promise.resolve(null), report, bounds)
     const wanted = (seq: number): ReturnType<typeof waitFor> => waitFor(`${seq}.5`, 'sender', () => undefined)
     const refused = await wanted(1 + bounds.ahead + 1)
     expect([refused?.status, refused?.headers]).toEqual([503, expect.objectContaining({ 'retry-after': '2' })])
@@ -342,7 +344,7 @@ describe('Min-Data-Version', () => {
     gatewayAt('5000.5')
     const asked: number[] = []
     const versionAt = (seq: number): Promise<string> => Promise.resolve(`${asked[asked.push(seq) - 1] ?? ''}.5`)
-    const waitFor = versionWaiter(data, versionAt, { ...versionLimits, known: 2 })
+    const waitFor = versionWaiter(data, versionAt, report, { ...versionLimits, known: 2 })
     for (const seq of [7, 8, 7, 9, 7, 8]) expect(await waitFor(`${seq}.5`, 'sender', () => undefined)).toBeNull()
     expect(asked).toEqual([7, 8, 9, 8])
   })
@@ -352,5 +354,25 @@ describe('Min-Data-Version', () => {
     const away = gatewayOn(database, { data, versionAt: () => Promise.reject(new Error('gone')) })
     const refused = await away.get(snapshot, { headers: { 'min-data-version': '7.5' } })
     expect(await problemOf(refused, 503)).toMatchObject({ type: 'urn:vault-gateway:problem:database-unavailable' })
+  })
+
+  test('of an old version that fails is reported, once until one succeeds, unless it is an outage', async () => {
+    gatewayAt('5000.5')
+    let error: Error | null = new Error('42P01')
+    const versionAt = (seq: number): Promise<string> =>
+      error === null ? Promise.resolve(`${seq}.5`) : Promise.reject(error)
+    const failing = gatewayOn(database, { data, versionAt })
+    const ask = async (): Promise<number> =>
+      (await failing.get(snapshot, { headers: { 'min-data-version': '7.5' } })).status
+    expect([await ask(), await ask(), failing.reported]).toEqual([503, 503, [error]])
+    error = null
+    expect(await ask()).toBe(200)
+    error = new DatabaseUnavailable('away')
+    listening(false)
+    listening(true)
+    commit('5000.5')
+    expect([await ask(), failing.reported.length]).toEqual([503, 1])
+    error = new Error('42P01 again')
+    expect([await ask(), failing.reported[1]]).toEqual([503, error])
   })
 })

@@ -93,6 +93,22 @@ test('streams that begin read the end of the log a few at once, and those of one
   expect(log.end).toHaveBeenCalledTimes(10)
 })
 
+test('an unexpected failure to read the end of the log is reported, once until it is read', async () => {
+  const { tail, log, report } = tailOf({}, { seq: 0 })
+  const fails = (): Promise<void> => expect(tail.now('one')).rejects.toThrow()
+  log.end.mockRejectedValue(new DatabaseUnavailable('away'))
+  await fails()
+  expect(report).toHaveBeenCalledTimes(0)
+  log.end.mockRejectedValue(new Error('42P01'))
+  await fails()
+  await fails()
+  expect(report).toHaveBeenCalledTimes(1)
+  log.end.mockResolvedValueOnce(behind(0))
+  await tail.now('one')
+  await fails()
+  expect(report).toHaveBeenCalledTimes(2)
+})
+
 test('old rows are read a few streams at once, and none for those that have closed before their turn', async () => {
   const { tail, log, commit } = tailOf({ ledgerReads: 2 }, { seq: 5 })
   commit()

@@ -1,7 +1,7 @@
 import type { Cancellation } from '../../../database/cancellation.ts'
 import type { CommitPage, LedgerLog, LedgerPosition, NoPage, StreamedCommit } from '../../../graphql/ledger-log.ts'
-import { isTransient } from '../../../graphql/execution/errors.ts'
 import type { LiveLimits } from '../../../limits/live.ts'
+import { FailureReport } from '../../async/failure-report.ts'
 import { limitConcurrency, type LimitConcurrency } from '../../async/limit-concurrency.ts'
 import type { DataVersions } from '../../cache/data-versions.ts'
 import type { FanOut } from '../delivery/fan-out.ts'
@@ -29,7 +29,6 @@ export class LedgerTail {
   readonly #data: DataVersions
   readonly #limits: LiveLimits
   readonly #fanOut: FanOut
-  readonly #report: (error: unknown) => void
   readonly #limit: LimitConcurrency
   /** New streams, and those that a reset sends on, do not wait behind pages. */
   readonly #limitEnds: LimitConcurrency
@@ -44,11 +43,13 @@ export class LedgerTail {
   #retry: NodeJS.Timeout | undefined
   /** Whether the last read of new commits failed. */
   #isFailing = false
-  /** Whether the failure of the reads was reported. */
-  #isReported = false
+  /** Failures of the reads of new commits, and of the end for a stream. */
+  readonly #failures: FailureReport
+  readonly #failuresOfEnds: FailureReport
 
   constructor({ log, data, limits, fanOut, report }: LedgerTailOptions) {
-    this.#report = report
+    this.#failures = new FailureReport(report)
+    this.#failuresOfEnds = new FailureReport(report)
     this.#log = log
     this.#data = data
     this.#limits = limits
@@ -81,7 +82,7 @@ export class LedgerTail {
 
   /** Returns the position behind all rows, for a stream that begins now. */
   async now(sender: string): Promise<LedgerPosition> {
-    return this.#limitEnds(sender, () => this.#readEnd())
+    return this.#failuresOfEnds.of(this.#limitEnds(sender, () => this.#readEnd()))
   }
 
   /** Reads new commits, and then lets all streams read on. */
@@ -145,10 +146,7 @@ export class LedgerTail {
       }
     } catch (error) {
       // Commits may be heard of by a connection of their own while reads fail.
-      if (!this.#isReported && !isTransient(error)) {
-        this.#isReported = true
-        this.#report(error)
-      }
+      this.#failures.failed(error)
       this.#isFailing = true
       this.#fanOut([...this.#followers], (follower) => follower.tellStale())
       this.#retry = setTimeout(() => this.wake(), retryMilliseconds)
@@ -165,7 +163,7 @@ export class LedgerTail {
       this.#isBehind ||= !page.isEnd
     }
     this.#isFailing = false
-    this.#isReported = false
+    this.#failures.reset()
     if (this.#followers.size === 0) this.#forget()
     this.#fanOut([...this.#followers], (follower) => follower.advance())
   }
@@ -209,7 +207,7 @@ export class LedgerTail {
   #forget(): void {
     clearTimeout(this.#retry)
     this.#isFailing = false
-    this.#isReported = false
+    this.#failures.reset()
     this.#window = []
     this.#end = null
   }

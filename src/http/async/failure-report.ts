@@ -1,0 +1,34 @@
+import { isTransient } from '../../graphql/execution/errors.ts'
+
+/** Reports failures of work that is tried again and again: the first unexpected one, and no more until it succeeds. */
+export class FailureReport {
+  readonly #report: (error: unknown) => void
+  #isReported = false
+
+  constructor(report: (error: unknown) => void) {
+    this.#report = report
+  }
+
+  failed(error: unknown): void {
+    if (this.#isReported || isTransient(error)) return
+    this.#isReported = true
+    this.#report(error)
+  }
+
+  /** Notes that the work has succeeded, or is not done any more: its next failure is a new one. */
+  reset(): void {
+    this.#isReported = false
+  }
+
+  /** Returns the result of work. */
+  async of<Result>(work: Promise<Result>): Promise<Result> {
+    try {
+      const result = await work
+      this.reset()
+      return result
+    } catch (error) {
+      this.failed(error)
+      throw error
+    }
+  }
+}
