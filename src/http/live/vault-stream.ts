@@ -69,7 +69,8 @@ export function vaultStream(options: VaultStreamOptions): Handler {
     const isComing = (status: number): boolean => resumption === 'late' && status === 404
     const refused = refusals.find((refusal) => refusal !== null && !isComing(refusal.status)) ?? null
     if (refused !== null) return inWordsOfVaults(refused)
-    if (!keys.hasRoom(sender, paths.size)) return noRoom()
+    const hasMemory = [...paths].every((path) => keys.hasRoomFor(sender, path))
+    if (!hasMemory || !keys.hasRoom(sender, paths.size)) return noRoom()
     return new StreamedResponse((sink) => {
       if (sink === null) return place.release()
       const connection = connections.open(sink, place)

@@ -67,8 +67,8 @@ export class LiveKeys implements LiveKeyHost {
   }
 
   /**
-   * Returns whether a result that clients choose may be kept: it is followed already, or the sender's share of the memory
-   * is not full.
+   * Returns whether a response may be kept for a sender's stream: it is followed already, or the sender's share of the
+   * memory is not full.
    */
   hasRoomFor(sender: string, name: string): boolean {
     return this.#keys.has(name) || this.#bytes.hasRoom(sender, 1)
