@@ -24,8 +24,8 @@ export const liveVaults: LiveRoute = {
   summary: 'Snapshots of vaults, pushed',
   description:
     'Server-sent events: the snapshot of each vault at once, and again on each change, at most four times a second. The ' +
-    'data is the body of its snapshot path, byte for byte; the id is the data version. `stale` says that the database ' +
-    'is away, `reset` that the version of Last-Event-ID is none of the history.',
+    'data is the body of its snapshot path, byte for byte; the id is the data version. `stale` says that what was sent ' +
+    'may be out of date, `reset` that the version of Last-Event-ID is none of the history.',
   parameters: {
     vault: { ...addressesParameter('vaults', 'Addresses of 1 to 100 vaults, with commas.', 100), isRequired: true },
   },

@@ -15,6 +15,9 @@ const nothing = (): void => undefined
 export const gone = 404
 /** While the value is this one, evaluations fail. */
 export const away = 503
+/** While the value is this one, evaluations fail by an unexpected error. */
+export const broken = 500
+const failures: readonly number[] = [gone, away, broken]
 
 /** A stream on the value. */
 export interface ValueStream {
@@ -115,7 +118,7 @@ export class LiveValue {
       evaluate: () => {
         const [status, body, version] = [this.#value, String(this.#value), `${this.seq}.1`]
         const response = new EncodedResponse(
-          { status: status === gone || status === away ? status : 200, headers: {}, body },
+          { status: failures.includes(status) ? status : 200, headers: {}, body },
           { tags: new Set(['value']), version },
         )
         return new Promise<Evaluation>((resolve) => this.pending.push(() => resolve({ response, version })))

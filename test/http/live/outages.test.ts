@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest'
-import { comes, gone, LiveValue, type ValueStream } from '../../support/live-value.ts'
+import { broken, comes, gone, LiveValue, type ValueStream } from '../../support/live-value.ts'
 
 let value: LiveValue
 let stream: ValueStream
@@ -126,4 +126,13 @@ test('a client that reads again is told that the vault is gone', async () => {
   await settled()
   stream.read()
   expect(stream.frames).toEqual(['200 at 1.1', 'refused 404'])
+})
+
+test('a stream is told that its data may be out of date after an unexpected error, and gets it when one more try succeeds', async () => {
+  value.commit(broken)
+  await value.evaluated()
+  await comes(stream, ['200 at 1.1', 'stale'])
+  value.write(7)
+  await value.evaluated()
+  await comes(stream, ['200 at 1.1', 'stale', '7 at 3.1'])
 })

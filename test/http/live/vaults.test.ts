@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { DatabaseUnavailable } from '../../../src/database/errors.ts'
 import type { LiveObserver } from '../../../src/http/live/delivery/live-connections.ts'
-import { emptyDatabase, type TestDatabase } from '../../support/database.ts'
+import { emptyDatabase, readingBy, type TestDatabase } from '../../support/database.ts'
 import { type LiveClient, liveGateway, type LiveGateway, openStream } from '../../support/live.ts'
 import { addressOf, apply, deposit, mark, midnight, opened, position, strategy, vaultA } from '../../support/world.ts'
 
@@ -209,4 +209,34 @@ test('while commits are not heard of, a stream says so once, and sends its snaps
   expect(client.events.map(({ event }) => event).filter((event) => event !== null)).toEqual([
     ...['snapshot', 'snapshot', 'stale', 'snapshot', 'snapshot'],
   ])
+})
+
+test('an unexpected error is reported once, however often the snapshot is tried, and the stream goes on', async () => {
+  let error: Error | null = null
+  const failing = readingBy(database, (statement, values, signal, reader) =>
+    error === null ? reader.read(statement, values, signal) : Promise.reject(error),
+  )
+  const other = await liveGateway(failing, { onLive: observer })
+  try {
+    const client = await openStream(other.server.origin, `/live/vaults?vault=${vaultA}`)
+    await client.until('snapshot', 1)
+    const fails = async (times: number): Promise<void> => {
+      error = new Error(`42P01 ${times}`)
+      const tries = observer.onEvaluation.mock.calls.length
+      await apply(database, [markOf(vaultA, String(1_000 + times))])
+      await vi.waitFor(() => expect(observer.onEvaluation.mock.calls.length).toBeGreaterThan(tries + 1), 10_000)
+      await client.until('stale', times)
+      expect(other.reported).toHaveLength(times)
+      error = null
+      await client.until('snapshot', 1 + times)
+    }
+    await fails(1)
+    await fails(2)
+    expect(client.events.map(({ event }) => event).filter((event) => event !== null)).toEqual([
+      ...['snapshot', 'stale', 'snapshot', 'stale', 'snapshot'],
+    ])
+    client.close()
+  } finally {
+    await other.close()
+  }
 })

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import type { RequestContext } from '../../../graphql/execution/context.ts'
 import type { Answer } from '../../../rest/problem.ts'
 import type { DataVersions } from '../../cache/data-versions.ts'
@@ -35,30 +36,45 @@ export interface EvaluateOptions {
   readonly report: (error: unknown, requestId: string) => void
 }
 
-/** Creates the evaluation of responses for streams. */
+/** Number of keys whose failure is known to be reported; that of one that is forgotten is reported again. */
+const reportedKeys = 1_000
+
+/**
+ * Creates the evaluation of responses for streams. One that fails is tried again and again: the unexpected errors of a
+ * key are reported by its first evaluation that has any, and not again before one succeeds.
+ */
 export function createEvaluate({ cache, data, produce, report }: EvaluateOptions): Evaluate {
+  const reported = new LRUCache<string, true>({ max: reportedKeys })
   return async ({ path, key, respond }) => {
     const stamp = data.now()
-    const exchange = { ...liveExchange(path, report), stamp }
+    const isReported = reported.has(key)
+    let errors = 0
+    const reportOnce = (error: unknown): void => {
+      errors++
+      if (!isReported) report(error, liveSender)
+    }
+    const exchange = { ...liveExchange(path, reportOnce), stamp }
     const response = await cache.answer(
       key,
       liveSender,
       () => undefined,
       (onLeave) => produce(exchange, onLeave, respond),
     )
+    if (errors > 0) reported.set(key, true)
+    else if (response.status < 500) reported.delete(key)
     const { version } = response.origin
     // The response is current at the version that was heard of before it was made, even if it is from the cache.
     return { response, version: laterVersion(version, stamp.version) }
   }
 }
 
-function liveExchange(path: string, report: EvaluateOptions['report']): Omit<Exchange, 'stamp'> {
+function liveExchange(path: string, report: (error: unknown) => void): Omit<Exchange, 'stamp'> {
   return {
     request: requestOf(path),
     trace: {
       id: liveSender,
       report: (error) => {
-        report(error, liveSender)
+        report(error)
         return liveSender
       },
       end: () => undefined,

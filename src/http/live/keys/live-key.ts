@@ -21,7 +21,7 @@ export interface LiveKeyHost {
   readonly onBytes: (owner: string, bytes: number) => void
 }
 
-/** Minimum delay after a failed evaluation, in milliseconds. Of its own time no more counts: it may have waited for others. */
+/** Minimum delay after a failed evaluation, in milliseconds. Of the time of one of status 503 no more counts: it may have waited. */
 const retryMilliseconds = 1_000
 
 /**
@@ -163,8 +163,8 @@ export class LiveKey {
     }
     if (this.isUnused) return end()
     if (evaluation !== null && status === 200) return this.#take(evaluation, end)
-    if (evaluation !== null && status !== 503) return this.#refuse(evaluation, end)
-    this.#fail(evaluation?.milliseconds ?? 0)
+    if (evaluation !== null && status < 500) return this.#refuse(evaluation, end)
+    this.#fail(status, evaluation?.milliseconds ?? 0)
     end()
   }
 
@@ -188,10 +188,10 @@ export class LiveKey {
     return this.#isDirty ? all.filter(({ joinedAt }) => joinedAt < this.#evaluations) : all
   }
 
-  #fail(milliseconds: number): void {
+  #fail(status: number, milliseconds: number): void {
     this.loseTouch()
     this.#isDirty = true
-    this.#pace.rest(retryMilliseconds, Math.min(milliseconds, retryMilliseconds))
+    this.#pace.rest(retryMilliseconds, status === 503 ? Math.min(milliseconds, retryMilliseconds) : milliseconds)
   }
 
   #refuse({ response, milliseconds }: TimedEvaluation, delivered: () => void): void {
