@@ -95,23 +95,16 @@ async function* readSingly(
 ): AsyncGenerator<Segment> {
   if (parent.number + 1 >= final) return
   let block = await rpc.ask((node) => nextBlock(rpc, node, parent))
-  let found: ChainLog[] = []
-  let isWhole = true
-  let from = block.number
-  let headers = new Map<number, Header>()
+  let blocks: Header[] = []
   while (block.number < final) {
     const current = block
-    const ofBlock = await logs.ofBlock(current)
-    found.push(...ofBlock.logs)
-    isWhole &&= ofBlock.isWhole
+    blocks.push(current)
     block = await rpc.ask((node) => nextBlock(rpc, node, current))
-    headers.set(current.number, current).set(block.number, block)
     if (block.ts === current.ts) continue
-    yield { from, to: current.number, logs: found, isWhole, headers }
-    found = []
-    isWhole = true
-    from = block.number
-    headers = new Map()
+    const headers = new Map([...blocks, block].map((header) => [header.number, header]))
+    const to = current.number
+    yield { from: to - blocks.length + 1, to, headers, ...(await logs.ofSecond(blocks)) }
+    blocks = []
   }
 }
 

@@ -3,7 +3,7 @@ import { type Header, type ChainLog, sortLogs } from './rpc/block.ts'
 import { mayHaveLogsOf, mayMatch, readAllLogs } from './rpc/bloom.ts'
 import { BlockState } from './rpc/multicall.ts'
 import { groupBy, inChunks } from './rpc/arrays.ts'
-import type { Holdings } from './positions/holdings.ts'
+import { arrivalsIn, type Holdings } from './positions/holdings.ts'
 import { leftNoTraces, type TracesOptions } from './positions/traces.ts'
 import type { LogFilter, Node } from './rpc/node.ts'
 import { type RangeWidth, readHistory } from './rpc/log-ranges.ts'
@@ -18,8 +18,14 @@ import { confirmations } from './rpc/contract-existence.ts'
 export interface LogSource {
   /** Reads the logs of a range of old blocks. */
   inRange(from: number, to: number, width: RangeWidth): Promise<ChainLog[]>
-  /** Reads the logs of one block, and whether they are verified to be complete. */
-  ofBlock(block: Header): Promise<{ logs: ChainLog[]; isWhole: boolean }>
+  /** Reads the logs of the blocks of one second, one by one. */
+  ofSecond(blocks: readonly Header[]): Promise<BlockLogs>
+}
+
+/** The logs of blocks, and whether they are verified to be complete. */
+interface BlockLogs {
+  readonly logs: readonly ChainLog[]
+  readonly isWhole: boolean
 }
 
 /** Options of {@link createLogSource}. */
@@ -51,7 +57,6 @@ export function createLogSource(options: LogSourceOptions, vaults: readonly Addr
     ...new Set([...vaults.flatMap((vault) => kinds.of(vault).adapter.topics), ...venues.topics]),
   ]
   const supply = new ShareSupply(kinds, feeTerms)
-  const newest: { ts: number; ids: Set<string> } = { ts: -1, ids: new Set() }
 
   return {
     async inRange(from, to, width) {
@@ -67,27 +72,56 @@ export function createLogSource(options: LogSourceOptions, vaults: readonly Addr
       await venues.locate(states[1], [...ids])
       return sortLogs([...changes, ...(await readHistory(rpc, venues.changesOf([...ids]), from, to, width))])
     },
-    async ofBlock(block) {
-      await kinds.resolve(new BlockState(rpc, multicall, block))
-      // Some chains leave the bloom filter empty.
-      const hasBloom = /[1-9a-f]/.test(block.logsBloom.slice(2))
-      const ids = idsAt(block)
-      const suspects = hasBloom ? suspectsIn(block, ids) : { vaults, contracts: venues.contracts }
-      const emitters = suspects.vaults.flatMap((vault) => kinds.emittersOf(vault))
-      const addresses = [...new Set([...emitters, ...suspects.contracts])]
-      if (addresses.length === 0) return { logs: [], isWhole: true }
-      const told = (await rpc.askAt(block, (node) => readLogsOf(node, block, addresses))).filter(isOfVaults)
-      const found = told.length === 0 ? [] : await withMissing(told, statesOf(block), () => allOf(block, addresses))
-      found.forEach((log) => addTo(newest.ids, log))
-      if (found.length > 0 || !hasBloom) return { logs: sortLogs(found), isWhole: false }
-      const positions = suspects.contracts.length > 0 ? { owners: holdings.accounts, ids } : undefined
-      const accounts = suspects.vaults.flatMap((vault) => kinds.of(vault).accounts)
-      const traced = { vaults: suspects.vaults, emitters, accounts, tokens: [...tokens.keys()], positions }
-      if (await leftNoTraces(block, traced, options)) return { logs: [], isWhole: true }
-      const logs = await allOf(block, addresses)
-      logs.forEach((log) => addTo(newest.ids, log))
-      return { logs, isWhole: true }
+    async ofSecond(blocks) {
+      const logs: ChainLog[] = []
+      let isWhole = true
+      for (const block of blocks) {
+        // The holdings are up to date at the end of the second before.
+        const ids = [...new Set([...holdings.ids, ...logs.flatMap((log) => venues.readLog(log)?.id ?? [])])]
+        const ofBlock = await readBlock(block, ids)
+        logs.push(...ofBlock.logs)
+        isWhole &&= ofBlock.isWhole
+      }
+      const earlier = await changesBeforeArrival(blocks, logs)
+      return earlier === null ? { logs, isWhole } : { logs: sortLogs([...logs, ...earlier]), isWhole: false }
     },
+  }
+
+  /** @param ids the positions that vaults may hold at the block */
+  async function readBlock(block: Header, ids: readonly string[]): Promise<BlockLogs> {
+    await kinds.resolve(new BlockState(rpc, multicall, block))
+    // Some chains leave the bloom filter empty.
+    const hasBloom = /[1-9a-f]/.test(block.logsBloom.slice(2))
+    const suspects = hasBloom ? suspectsIn(block, ids) : { vaults, contracts: venues.contracts }
+    const emitters = suspects.vaults.flatMap((vault) => kinds.emittersOf(vault))
+    const addresses = [...new Set([...emitters, ...suspects.contracts])]
+    if (addresses.length === 0) return { logs: [], isWhole: true }
+    const told = (await rpc.askAt(block, (node) => readLogsOf(node, block, addresses))).filter(isOfVaults)
+    const found = told.length === 0 ? [] : await withMissing(told, statesOf(block), () => allOf(block, addresses))
+    if (found.length > 0 || !hasBloom) return { logs: sortLogs(found), isWhole: false }
+    const positions = suspects.contracts.length > 0 ? { owners: holdings.accounts, ids } : undefined
+    const accounts = suspects.vaults.flatMap((vault) => kinds.of(vault).accounts)
+    const traced = { vaults: suspects.vaults, emitters, accounts, tokens: [...tokens.keys()], positions }
+    if (await leftNoTraces(block, traced, options)) return { logs: [], isWhole: true }
+    return { logs: await allOf(block, addresses), isWhole: true }
+  }
+
+  /**
+   * Reads the changes of positions that arrive at vaults in one of several blocks, in those before the last one: before its
+   * arrival nothing tells that a position is a vault's. Null where none arrives.
+   */
+  async function changesBeforeArrival(
+    blocks: readonly Header[],
+    logs: readonly ChainLog[],
+  ): Promise<ChainLog[] | null> {
+    const ids = [...arrivalsIn(logs, holdings).keys()]
+    const last = blocks.at(-1)
+    if (last === undefined || blocks.length === 1 || ids.length === 0) return null
+    await venues.locate(new BlockState(rpc, multicall, last), ids)
+    const filters = venues.changesOf(ids)
+    const read = (block: Header): Promise<ChainLog[][]> =>
+      rpc.askAt(block, (node) => Promise.all(filters.map((filter) => node.logsOf(filter, block.hash))))
+    return (await Promise.all(blocks.slice(0, -1).map(read))).flat(2)
   }
 
   async function stateAt(number: number): Promise<BlockState> {
@@ -122,15 +156,6 @@ export function createLogSource(options: LogSourceOptions, vaults: readonly Addr
     return logs
   }
 
-  /**
-   * Returns the positions that vaults may hold at a block: those of the holdings, which are up to date at the end of each
-   * second, and those with logs in earlier blocks of the same second.
-   */
-  function idsAt({ ts }: Header): string[] {
-    if (ts !== newest.ts) Object.assign(newest, { ts, ids: new Set() })
-    return [...new Set([...holdings.ids, ...newest.ids])]
-  }
-
   /** Returns the contracts that may have logs about vaults in a block, by its bloom filter. */
   function suspectsIn({ logsBloom }: Header, ids: readonly string[]) {
     const contracts = venues.all.flatMap((venue) => {
@@ -160,10 +185,5 @@ export function createLogSource(options: LogSourceOptions, vaults: readonly Addr
   function isOfVaults(log: ChainLog): boolean {
     const account = venues.readLog(log)?.account
     return account === undefined || holdings.vaultOf(account.owner) !== undefined
-  }
-
-  function addTo(ids: Set<string>, log: ChainLog): void {
-    const id = venues.readLog(log)?.id
-    if (id !== undefined) ids.add(id)
   }
 }

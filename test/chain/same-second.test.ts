@@ -1,14 +1,14 @@
-import type { Address } from 'viem'
+import type { Address, Hex } from 'viem'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { FactInput } from '../../src/feed/fact/fact.ts'
-import { describeOnChain, patienceMilliseconds, startChain, type TestChain } from './support/anvil.ts'
+import { type Call, describeOnChain, patienceMilliseconds, startChain, type TestChain } from './support/anvil.ts'
 import { usdc, weth } from './support/amounts.ts'
 import * as artifacts from './support/artifacts.ts'
-import { inOneSecond } from './support/one-second.ts'
-import { openVault, type Operator } from './support/operator.ts'
+import { inOneSecond, maxAttempts } from './support/one-second.ts'
+import { logsOf, openVault, type Operator } from './support/operator.ts'
 import { deployProtocol, type Protocol } from './support/protocol.ts'
 import { chainJson, type ChainJson, linesOf, type Said } from './support/reading.ts'
-import { openStrays } from './support/strays.ts'
+import { openStrays, transferOf } from './support/strays.ts'
 import { deployV4, v4CallsOf } from './support/v4.ts'
 
 /** Flag of a hook that is called after liquidity was removed. */
@@ -72,6 +72,57 @@ describeOnChain('vaults that change in several blocks of one second', () => {
     const values = await valuesOf(vault, { otherPositionManagers: [v4.manager] })
     expect(Number(values.get(time)) % 10).toBe(0)
     expect(values.get(time)).not.toBe('0')
+  })
+
+  test('hold positions as these are at their arrival, also where others changed or made them in the block before', async () => {
+    const [stranger] = chain.accounts as [Address]
+    const vault = await openVault(chain, protocol, protocol.usdc)
+    await chain.block(vault.deposit(alice, usdc(10)))
+    const ofStranger = (data: Hex): Call => ({ from: stranger, to: protocol.manager, data })
+    const amounts = [
+      [protocol.usdc, usdc(3_000)],
+      [protocol.weth, weth(1)],
+    ] as const
+    const mint = ofStranger(protocol.mintData(stranger, -887_270, 887_270, amounts))
+    const older: bigint[] = []
+    for (let made = 0; made < maxAttempts; made++) {
+      const [receipt] = await chain.block(mint)
+      const told =
+        receipt && logsOf(receipt, stranger, protocol.manager).find(({ name }) => name === 'IncreaseLiquidity')
+      older.push(told?.args['tokenId'] as bigint)
+    }
+    const newest = older.at(-1) as bigint
+    const time = await inOneSecond(
+      chain,
+      (attempt) => [ofStranger(protocol.increaseData(older[attempt] as bigint, usdc(70), usdc(70))), mint],
+      (attempt) =>
+        [older[attempt] as bigint, newest + 1n + BigInt(attempt)].map((id) =>
+          transferOf(protocol, stranger, vault.address, id),
+        ),
+    )
+    const values = await valuesOf(vault)
+    expect(Number(values.get(time))).toBeGreaterThan(1_000)
+  })
+
+  test('hold positions of Uniswap v4 as these are at their arrival, too', async () => {
+    const v4 = await deployV4(chain, protocol)
+    const key = await v4.createPool([protocol.weth, 10n ** 18n], [protocol.usdc, 2_000_000_000n])
+    const [stranger] = chain.accounts as [Address]
+    const vault = await openVault(chain, protocol, protocol.usdc)
+    await chain.block(vault.deposit(alice, usdc(10)))
+    const { fund, mint, increase, transfer } = v4CallsOf(v4.manager, stranger)
+    const ofStranger = ([to, data]: readonly [Address, Hex]): Call => ({ from: stranger, to, data })
+    const funds = [fund(protocol.usdc, usdc(90_000)), fund(protocol.weth, weth(90))].map(ofStranger)
+    const first = await v4.nextId()
+    const minting = ofStranger(mint(key, [-887_220, 887_220], 10n ** 12n))
+    for (let made = 0; made < maxAttempts; made++) await chain.block(...funds, minting)
+    const time = await inOneSecond(
+      chain,
+      (attempt) => [...funds, ofStranger(increase(key, first + BigInt(attempt), 10n ** 12n))],
+      (attempt) => [ofStranger(transfer(vault.address, first + BigInt(attempt)))],
+    )
+    const values = await valuesOf(vault, { otherPositionManagers: [v4.manager] })
+    expect(Number(values.get(time))).toBeGreaterThan(11)
   })
 
   test('are marked without what was requested in the last one', async () => {
