@@ -57,7 +57,7 @@ export class BlockState {
    * @throws {ContractMismatch} when the call reverts or there is no contract
    */
   async readRequired<Value>(call: ContractCall<Value>): Promise<Value> {
-    const value = await this.readIfThere<Value | null>(call, null)
+    const value = await this.readIfThere(call, null)
     if (value === null) throw new ContractMismatch(call.to, this.block.number, `doesn't answer ${call.name}()`)
     return value
   }
@@ -67,7 +67,7 @@ export class BlockState {
    * @returns `absent` where there is no contract
    * @throws {ContractMismatch} when the call reverts
    */
-  async readIfThere<Value>(call: ContractCall<Value>, absent: Value): Promise<Value> {
+  async readIfThere<Value, Absent>(call: ContractCall<Value>, absent: Absent): Promise<Value | Absent> {
     const shared = await this.#readShared(call)
     const answer = shared === failed ? ((await this.#readSingly(call)) as typeof shared) : shared
     if (answer === failed) throw new ContractMismatch(call.to, this.block.number, `doesn't answer ${call.name}()`)

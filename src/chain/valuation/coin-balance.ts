@@ -6,6 +6,6 @@ import type { BlockState } from '../rpc/multicall.ts'
 export async function readCoinBalance(state: BlockState, account: Address): Promise<bigint> {
   const { rpc, multicall, block } = state
   const call = contractCall(multicall3Abi, multicall.address, 'getEthBalance', [account])
-  const told = await state.readIfThere<bigint | null>(call, null)
+  const told = await state.readIfThere(call, null)
   return told ?? rpc.askAt(block, (node) => node.balance(account, block.hash))
 }

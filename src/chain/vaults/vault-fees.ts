@@ -45,7 +45,7 @@ export async function readFeeTerms(state: BlockState, kinds: VaultKinds): Promis
 async function answers(state: BlockState, vault: Address, name: 'feeRecipient' | 'highWaterMark'): Promise<boolean> {
   const call = contractCall(feeAbi, vault, name, [])
   try {
-    await state.readIfThere<unknown>(call, null)
+    await state.readIfThere<unknown, null>(call, null)
     return true
   } catch (error) {
     if (error instanceof ContractMismatch) return false

@@ -6,7 +6,7 @@ import { contractCall } from '../rpc/calls/contract-call.ts'
 import type { BlockState } from '../rpc/multicall.ts'
 import type { LogFilter } from '../rpc/node.ts'
 import type { Amounts, TickRange } from './liquidity-math.ts'
-import { poolAbi, readPoolAccount, valuePosition } from './pool.ts'
+import { findPoolAccount, poolAbi, valuePosition } from './pool.ts'
 import type { Pools } from './pools.ts'
 import type { PositionChange, PositionTerms, Venue } from './venue.ts'
 
@@ -19,6 +19,9 @@ const topics = poolEvents.map(toEventSelector)
 
 /** Maximum number of topics or addresses in a filter: providers accept some hundreds. */
 const maxInFilter = 200
+
+/** The terms that all positions of a pool share. */
+type PoolTerms = Omit<PositionTerms, 'ticks'>
 
 /** A position that an account holds in a pool itself. */
 export interface PoolPosition {
@@ -55,13 +58,12 @@ export interface PoolPositionsOptions {
  * @see Uniswap v3 Core, UniswapV3Pool.sol `mint`, `burn`, `collect`, `positions`
  */
 export function poolPositions({ pools, known, vaultOf }: PoolPositionsOptions): Venue {
-  const terms = new Map<Address, Promise<Omit<PositionTerms, 'ticks'>>>()
+  const terms = new Map<Address, PoolTerms>()
 
   /** Returns the tokens and fee of a pool, cached because they never change; that of Slipstream's is read again. */
-  const termsOf = (state: BlockState, pool: Address): Promise<Omit<PositionTerms, 'ticks'>> => {
-    const read = terms.get(pool) ?? readTerms(state, pool)
-    terms.set(pool, read)
-    read.catch(() => terms.delete(pool))
+  const termsOf = async (state: BlockState, pool: Address): Promise<PoolTerms | null> => {
+    const read = terms.get(pool) ?? (await findTerms(state, pool))
+    if (read !== null) terms.set(pool, read)
     return read
   }
 
@@ -84,8 +86,8 @@ export function poolPositions({ pools, known, vaultOf }: PoolPositionsOptions): 
       const place = parsePoolPositionId(id)
       if (place === null) return null
       const { pool, owner, ticks } = place
-      const [account, pair] = await Promise.all([readPoolAccount(state, pool, owner, ticks), termsOf(state, pool)])
-      return { ...pair, ticks, ...account }
+      const [account, pair] = await Promise.all([findPoolAccount(state, pool, owner, ticks), termsOf(state, pool)])
+      return account && pair && { ...pair, ticks, ...account }
     },
     async positionOf(state, id, stored) {
       const { pool, owner } = parsePoolPositionId(id) as PoolPosition
@@ -95,13 +97,14 @@ export function poolPositions({ pools, known, vaultOf }: PoolPositionsOptions): 
   }
 }
 
-async function readTerms(state: BlockState, pool: Address): Promise<Omit<PositionTerms, 'ticks'>> {
+/** Reads the tokens and fee of a pool; null where it is not there. */
+async function findTerms(state: BlockState, pool: Address): Promise<PoolTerms | null> {
   const [token0, token1, feeTier] = await Promise.all([
-    state.readRequired(contractCall(poolAbi, pool, 'token0', [])),
-    state.readRequired(contractCall(poolAbi, pool, 'token1', [])),
-    state.readRequired(contractCall(poolAbi, pool, 'fee', [])),
+    state.readIfThere(contractCall(poolAbi, pool, 'token0', []), null),
+    state.readIfThere(contractCall(poolAbi, pool, 'token1', []), null),
+    state.readIfThere(contractCall(poolAbi, pool, 'fee', []), null),
   ])
-  return { token0, token1, feeTier }
+  return token0 === null || token1 === null || feeTier === null ? null : { token0, token1, feeTier }
 }
 
 /** @throws {Contradiction} when a log about a vault has other contents than its topic says */

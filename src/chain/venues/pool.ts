@@ -33,19 +33,20 @@ export type PoolAccount = Pick<StoredPosition, 'liquidity' | 'credited' | 'growt
 const nothing: Amounts = [0n, 0n]
 
 /**
- * Reads the account of an owner in a range of a pool.
+ * Reads the account of an owner in a range of a pool; null where the pool is not there.
+ * @throws {ContractMismatch} when the pool does not answer
  * @see Uniswap v3 Core, Position.sol `get`
  */
-export async function readPoolAccount(
+export async function findPoolAccount(
   state: BlockState,
   pool: Address,
   owner: Address,
   { lower, upper }: TickRange,
-): Promise<PoolAccount> {
+): Promise<PoolAccount | null> {
   const key = keccak256(encodePacked(['address', 'int24', 'int24'], [owner, lower, upper]))
-  const [liquidity, last0, last1, owed0, owed1] = await state.readRequired(
-    contractCall(poolAbi, pool, 'positions', [key]),
-  )
+  const found = await state.readIfThere(contractCall(poolAbi, pool, 'positions', [key]), null)
+  if (found === null) return null
+  const [liquidity, last0, last1, owed0, owed1] = found
   return { liquidity, growthCounted: [last0, last1], credited: [owed0, owed1] }
 }
 
@@ -72,10 +73,11 @@ export async function valuePosition(
   const isSlipstream = protocol === 'slipstream'
   const [{ growth, ...price }, shared, feeTier] = await Promise.all([
     readPoolRange(state, pool, ticks, isSlipstream),
-    readPoolAccount(state, pool, owner, ticks),
+    findPoolAccount(state, pool, owner, ticks),
     // It changes, and the manager stores the tick spacing instead.
     isSlipstream ? state.readRequired(contractCall(poolAbi, pool, 'fee', [])) : stored.feeTier,
   ])
+  if (shared === null) throw new ContractMismatch(pool, state.block.number, "doesn't answer positions()")
   // Collecting credits the fees since the last change, except to a position without liquidity.
   const isCredited = liquidity > 0n && !earnsNoFees
   const accruedTotal = isCredited ? feesOf(shared.liquidity, shared.growthCounted, growth) : nothing

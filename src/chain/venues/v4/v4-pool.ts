@@ -64,13 +64,25 @@ export function v4PoolId({ currency0, currency1, fee, tickSpacing, hooks }: V4Po
 
 /** Reads the account of a position. */
 export async function readV4Account(state: BlockState, place: V4Place): Promise<V4Account> {
-  const { poolManager, poolId, owner, number, ticks } = place
+  return accountIn(await readWords(state, place.poolManager, accountSlots(place)))
+}
+
+/** Reads the account of a position; null where the PoolManager is not there. */
+export async function findV4Account(state: BlockState, place: V4Place): Promise<V4Account | null> {
+  const words = await findWords(state, place.poolManager, accountSlots(place))
+  return words && accountIn(words)
+}
+
+function accountSlots({ poolId, owner, number, ticks }: V4Place): bigint[] {
   const packed = encodePacked(
     ['address', 'int24', 'int24', 'bytes32'],
     [owner, ticks.lower, ticks.upper, numberToHex(number, { size: 32 })],
   )
   const slot = mappingSlot(keccak256(packed), poolSlot(poolId) + offsets.positions)
-  const words = await readWords(state, poolManager, [slot, slot + 1n, slot + 2n])
+  return [slot, slot + 1n, slot + 2n]
+}
+
+function accountIn(words: readonly bigint[]): V4Account {
   const [liquidity, last0, last1] = words as [bigint, bigint, bigint]
   return { liquidity, growthCounted: [last0, last1] }
 }
@@ -100,9 +112,18 @@ function readSlot0(word: bigint): PoolPrice & { readonly feeTier: number } {
   }
 }
 
+/** @throws {ContractMismatch} when the PoolManager is not there, or does not answer */
 async function readWords(state: BlockState, poolManager: Address, slots: readonly bigint[]): Promise<bigint[]> {
+  const words = await findWords(state, poolManager, slots)
+  if (words !== null) return words
+  throw new ContractMismatch(poolManager, state.block.number, "doesn't answer extsload()")
+}
+
+/** Reads words of storage; null where the PoolManager is not there. */
+async function findWords(state: BlockState, poolManager: Address, slots: readonly bigint[]): Promise<bigint[] | null> {
   const keys = slots.map((slot) => numberToHex(slot, { size: 32 }))
-  const words = await state.readRequired(contractCall(managerAbi, poolManager, 'extsload', [keys]))
+  const words = await state.readIfThere(contractCall(managerAbi, poolManager, 'extsload', [keys]), null)
+  if (words === null) return null
   if (words.length === slots.length) return words.map(BigInt)
   throw new ContractMismatch(poolManager, state.block.number, `answers ${slots.length} slots by ${words.length}`)
 }

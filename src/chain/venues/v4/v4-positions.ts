@@ -6,7 +6,7 @@ import { amountsOf, type Amounts, feesOf } from '../liquidity-math.ts'
 import { maxTopics, type NftContract, nftTransfers, nftTransferTopic } from '../nft-transfers.ts'
 import { rangePrices } from '../pool.ts'
 import { modifyTopic, readModification, v4ChangeAmounts } from './v4-changes.ts'
-import { readV4Account, readV4Range, type V4Place, v4PoolId, type V4PoolKey } from './v4-pool.ts'
+import { findV4Account, readV4Account, readV4Range, type V4Place, v4PoolId, type V4PoolKey } from './v4-pool.ts'
 import type { PositionTerms, StoredPosition, Venue } from '../venue.ts'
 
 const managerAbi = parseAbi([
@@ -70,10 +70,10 @@ export function v4Positions({ address: manager, prefix, poolManager }: V4Manager
 
   const readStored = async (state: BlockState, id: string): Promise<StoredPosition | null> => {
     const known = terms.get(id)
-    const [read, early] = await Promise.all([readTerms(state, id), known && readV4Account(state, known.place)])
+    const [read, early] = await Promise.all([readTerms(state, id), known && findV4Account(state, known.place)])
     if (read === null) return null
     // Another fork may have another position of that number.
-    const isKnown = early !== undefined && known?.place.poolId === read.place.poolId && isSame(known.ticks, read.ticks)
+    const isKnown = early != null && known?.place.poolId === read.place.poolId && isSame(known.ticks, read.ticks)
     const account = isKnown ? early : await readV4Account(state, read.place)
     const { place: _, ...rest } = read
     return { ...rest, ...account, credited: nothing }
