@@ -4,6 +4,7 @@ import { type Arrival, arrivalsIn, type FirstArrival, type Holdings } from './ho
 import { BlockState, type Multicall } from '../rpc/multicall.ts'
 import { readPositionStates } from './position-history.ts'
 import { newPosition } from './position-state.ts'
+import type { Report } from '../rpc/fault-watch.ts'
 import type { Rpc } from '../rpc/rpc.ts'
 import { isInTokens, type Tokens } from '../valuation/tokens.ts'
 import type { StoredPosition } from '../venues/venue.ts'
@@ -18,6 +19,7 @@ export interface ArrivalOptions {
   readonly multicall: Multicall
   readonly venues: Venues
   readonly tokens: Tokens
+  readonly report: Report
 }
 
 /** The blocks around consecutive logs. */
@@ -41,7 +43,7 @@ export async function readArrivals(
   { before, end, headerAt }: LogBounds,
   options: ArrivalOptions,
 ): Promise<Map<string, Arrival>> {
-  const { impatientRpc, venues, tokens } = options
+  const { impatientRpc, venues, tokens, report } = options
   const arriving = arrivalsIn(logs, holdings)
   const older = await readStored([...arriving], before, options)
   const created = [...arriving].filter(([id]) => !older.has(id))
@@ -50,7 +52,7 @@ export async function readArrivals(
   const readEach = burned.map(async (one) => readBurned(one, await headerAt(one[1].block), options))
   const terms = new Map([...older, ...kept, ...(await Promise.all(readEach)).flat()])
   const states = await readPositionStates(
-    { impatientRpc, venues, vaultOf: (id) => arriving.get(id)?.vault },
+    { impatientRpc, venues, report, vaultOf: (id) => arriving.get(id)?.vault },
     before.number,
     new Map([...older].filter(([, stored]) => isInTokens(tokens, stored))),
   )

@@ -4,6 +4,7 @@ import type { Header } from '../rpc/block.ts'
 import { groupBy, inChunks } from '../rpc/arrays.ts'
 import type { Holding } from './holding.ts'
 import { Holdings } from './holdings.ts'
+import type { Report } from '../rpc/fault-watch.ts'
 import type { Rpc } from '../rpc/rpc.ts'
 import { aboutVault } from '../progress/set-aside.ts'
 import { BlockState, type Multicall } from '../rpc/multicall.ts'
@@ -29,6 +30,7 @@ export interface InitialPositionsOptions {
   readonly venues: Venues
   readonly kinds: VaultKinds
   readonly tokens: Tokens
+  readonly report: Report
   readonly vaults: readonly Pick<VaultConfig, 'address' | 'firstBlock'>[]
 }
 
@@ -45,7 +47,7 @@ export async function initialPositions(
   block: Pick<Header, 'number' | 'hash'>,
   options: InitialPositionsOptions,
 ): Promise<Holdings> {
-  const { rpc, impatientRpc, multicall, venues, kinds, tokens } = options
+  const { rpc, impatientRpc, multicall, venues, kinds, tokens, report } = options
   const vaults = options.vaults.map(({ address }) => address)
   const places = [
     ...(await listPlaces(new BlockState(rpc, multicall, block), options)),
@@ -65,7 +67,7 @@ export async function initialPositions(
   const stored = new Map(known.map((position) => [position.id, position.stored]))
   const holders = new Map(known.map(({ id, vault }) => [id, vault]))
   const vaultOf = (id: string): Address | undefined => holders.get(id)
-  const states = await readPositionStates({ impatientRpc, venues, vaultOf }, block.number, stored)
+  const states = await readPositionStates({ impatientRpc, venues, vaultOf, report }, block.number, stored)
   const holdings = known.flatMap(({ id, vault, custody, isForeign, stored: { refusal } }): Holding[] => {
     const one = states.get(id)
     const more = {

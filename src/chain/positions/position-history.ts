@@ -1,14 +1,15 @@
 import { type Address, zeroAddress } from 'viem'
 import { type ChainLog, sortLogs } from '../rpc/block.ts'
 import { ChainUnreadable, ContractMismatch, Contradiction } from '../errors.ts'
-import { RangeWidth, readHistory } from '../rpc/log-ranges.ts'
+import type { Report } from '../rpc/fault-watch.ts'
+import { RangeWidth, readNewest } from '../rpc/log-ranges.ts'
 import { afterChange, newPosition, type PositionState, verifyState } from './position-state.ts'
 import type { Rpc } from '../rpc/rpc.ts'
 import type { StoredPosition } from '../venues/venue.ts'
 import type { Venues } from '../venues/venues.ts'
 
-/** Blocks that are searched at once, from the newest to the oldest. */
-const windowBlocks = 10_000
+/** Histories of more blocks than these are reported, to show the progress. */
+const reportedBlocks = 10_000
 
 /** Options of {@link readPositionStates}. */
 export interface PositionHistoryOptions {
@@ -17,6 +18,7 @@ export interface PositionHistoryOptions {
   readonly venues: Venues
   /** Returns the vault of a position, where it is known. */
   readonly vaultOf?: (id: string) => Address | undefined
+  readonly report: Report
 }
 
 /**
@@ -28,14 +30,14 @@ export interface PositionHistoryOptions {
  * @throws {ContractMismatch} with the vault of a position whose logs the nodes lack
  */
 export async function readPositionStates(
-  { impatientRpc, venues, vaultOf = () => undefined }: PositionHistoryOptions,
+  { venues, vaultOf = () => undefined, ...options }: PositionHistoryOptions,
   block: number,
   stored: ReadonlyMap<string, StoredPosition>,
 ): Promise<Map<string, PositionState>> {
   const owing = [...stored]
     .filter(([id, { credited }]) => venues.lists(id) && credited.some((amount) => amount > 0n))
     .map(([id]) => id)
-  const replayed = replay(venues, owing, await readLogsOf({ impatientRpc, venues, vaultOf }, block, owing))
+  const replayed = replay(venues, owing, await readLogsOf({ venues, vaultOf, ...options }, block, owing))
   return new Map(
     [...stored].map(([id, position]) => {
       const state = replayed.get(id) ?? { ...newPosition, liquidity: position.liquidity }
@@ -46,36 +48,40 @@ export async function readPositionStates(
 }
 
 /**
- * Reads all logs of positions up to a block: backwards, until the creation of each is found.
+ * Reads all logs of positions up to a block: backwards, until the creation of each is found. Anybody can send a vault one
+ * that is as old as the chain: its logs are few, so that the ranges double as long as the nodes grant them. A range
+ * ends at the newest block that is left, so that one which begins before the creation, where logs may be pruned, is narrowed.
  * @throws {ContractMismatch} with the vault, where the nodes lack these logs
  */
 async function readLogsOf(
-  { impatientRpc, venues, vaultOf = () => undefined }: PositionHistoryOptions,
+  { impatientRpc, venues, vaultOf = () => undefined, report }: PositionHistoryOptions,
   block: number,
   ids: readonly string[],
 ): Promise<ChainLog[]> {
   const logs: ChainLog[] = []
   const sought = new Set(ids)
-  const width = new RangeWidth()
-  for (let to = block; sought.size > 0; to -= windowBlocks) {
+  const width = new RangeWidth(Infinity)
+  for (let to = block; sought.size > 0;) {
     const [id] = sought
     if (to < 0) {
       const problem = `position ${id} of block ${block} has no log of its creation`
       throw new Contradiction(problem, id === undefined ? undefined : vaultOf(id))
     }
     const filters = [...venues.changesOf([...sought]), ...venues.creationsOf([...sought])]
-    const from = Math.max(0, to - windowBlocks + 1)
-    const found = await readHistory(impatientRpc, filters, from, to, width).catch((error: unknown) => {
+    if (block - to >= reportedBlocks)
+      report('info', 'Reading the logs of positions since their creation', { positions: [...sought], to })
+    const found = await readNewest(impatientRpc, filters, to, width).catch((error: unknown) => {
       const vault = id === undefined ? undefined : vaultOf(id)
       if (!(error instanceof ChainUnreadable) || vault === undefined) throw error
       const problem = `holds position ${id}, whose logs since its creation can't be read (${error.message}),`
       throw new ContractMismatch(vault, block, problem, vault)
     })
-    logs.push(...found)
-    for (const log of found) {
+    logs.push(...found.logs)
+    for (const log of found.logs) {
       const change = venues.readLog(log)
       if (change?.kind === 'moved' && change.from === zeroAddress) sought.delete(change.id)
     }
+    to = found.from - 1
   }
   return sortLogs(logs)
 }

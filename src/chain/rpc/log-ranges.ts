@@ -18,13 +18,18 @@ const outageText = 'no backend is currently healthy'
 export class RangeWidth {
   blocks = firstBlocks
   /** The width that is known to be granted, once one was refused. */
-  #ceiling = maxBlocks
+  #ceiling: number
   #answers = 0
+
+  /** @param most greatest width; wider than usual for filters that match few logs in any number of blocks */
+  constructor(readonly most = maxBlocks) {
+    this.#ceiling = most
+  }
 
   /** Doubles the width after a success, seldom beyond one that was refused. */
   grow(): void {
     if (++this.#answers >= answersBeforeTrial) {
-      this.#ceiling = Math.min(maxBlocks, this.#ceiling * 2)
+      this.#ceiling = Math.min(this.most, this.#ceiling * 2)
       this.#answers = 0
     }
     this.blocks = Math.min(this.#ceiling, this.blocks * 2)
@@ -42,11 +47,12 @@ export class RangeWidth {
     const half = Math.floor(asked / 2)
     const advised = first === undefined ? half : Number(first.toBlock) - Number(first.fromBlock) + 1
     this.blocks = Math.max(1, Math.min(advised, this.blocks))
-    const isRefused = advice.shouldRetry || findTooLong(error) !== null
-    if (!isRefused || String(error).includes(outageText)) return false
+    const isRefused = (advice.shouldRetry || findTooLong(error) !== null) && !String(error).includes(outageText)
+    // An unusual width may fail in any words, reach blocks whose logs are pruned, or take more time than an answer has.
+    if (!isRefused && asked <= maxBlocks) return false
     this.#ceiling = this.blocks
     this.#answers = 0
-    return this.blocks < asked
+    return isRefused && this.blocks < asked
   }
 }
 
@@ -60,6 +66,31 @@ export async function readHistory(
 ): Promise<ChainLog[]> {
   const found = await Promise.all(filters.map((filter) => readOne(rpc, filter, from, to, width)))
   return sortLogs(found.flat())
+}
+
+/**
+ * Reads the logs of the newest blocks up to one that match any of these filters, of as many blocks as the nodes grant.
+ * @returns the logs in order, and the first of these blocks
+ */
+export function readNewest(
+  rpc: Rpc,
+  filters: readonly LogFilter[],
+  to: number,
+  width: RangeWidth,
+): Promise<{ logs: ChainLog[]; from: number }> {
+  return rpc.ask(async (node) => {
+    await node.block(to)
+    for (;;) {
+      const from = Math.max(0, to - width.blocks + 1)
+      try {
+        const found = await Promise.all(filters.map((filter) => node.logsIn(filter, from, to)))
+        width.grow()
+        return { logs: sortLogs(found.flat()), from }
+      } catch (error) {
+        if (!(error instanceof RequestFailed) || !width.shrink(error.cause, to - from + 1)) throw error
+      }
+    }
+  })
 }
 
 async function readOne(rpc: Rpc, filter: LogFilter, from: number, to: number, width: RangeWidth): Promise<ChainLog[]> {
