@@ -1,11 +1,12 @@
 import { type Address, toEventSelector } from 'viem'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { ChainUnreadable } from '../../src/chain/errors.ts'
-import { chainFeed } from '../../src/chain/feed.ts'
+import { ChainDiverged, ChainUnreadable } from '../../src/chain/errors.ts'
+import { chainFeed, chainName } from '../../src/chain/feed.ts'
 import { initialPositions } from '../../src/chain/positions/initial-positions.ts'
 import { BlockState } from '../../src/chain/rpc/multicall.ts'
 import { connectChain } from '../../src/chain/setup.ts'
 import type { Database } from '../../src/database/database.ts'
+import { readFeedPosition } from '../../src/database/write/feed.ts'
 import { ingest } from '../../src/feed/ingest.ts'
 import { emptyDatabase } from '../support/database.ts'
 import { describeOnChain, patienceMilliseconds, startChain, type TestChain } from './support/anvil.ts'
@@ -49,6 +50,8 @@ describeOnChain('vaults that are behind the others', () => {
       protocol,
       [good, late].map(({ address, firstBlock }) => ({ address, firstBlock })),
     )
+  const positionIn = (database: Database, json: ChainJson) =>
+    readFeedPosition(database.prisma, chainName(optionsOf(json).config))
   const depositsIn = (database: Database): Promise<number> =>
     database.prisma.ledgerRow.count({ where: { type: 'deposit', vault: { address: late.address } } })
 
@@ -82,5 +85,19 @@ describeOnChain('vaults that are behind the others', () => {
     await expect(acquisitions.include(state, good.address, protocol.weth.address, held)).rejects.toThrow(
       ChainUnreadable,
     )
+  })
+
+  test('do not hide a reorganisation that is deeper than the finality', async () => {
+    const database = await emptyDatabase()
+    const refused = new Map([[late.address, 'for a while']])
+    const json = jsonOf(chain.url)
+    await ingest({ database, source: chainFeed({ ...optionsOf(json), refused }, null) })
+    await chain.request({ method: 'anvil_reorg', params: [20, []] })
+    await chain.request({ method: 'anvil_dropAllTransactions' })
+    await chain.mine(6)
+    await expect(applyChain(database, json)).rejects.toThrow(ChainDiverged)
+    // A vault that is refused is behind, too, and its block of the other fork is not asked for.
+    const source = chainFeed({ ...optionsOf(json), refused }, await positionIn(database, json))
+    await expect(ingest({ database, source })).rejects.toThrow(ChainDiverged)
   })
 })

@@ -5,7 +5,7 @@ import type { VaultConfig } from '../config.ts'
 import { ChainUnreadable, FactRefused, NoVaultLeft } from '../errors.ts'
 import type { ReaderOptions, ResumePoint } from '../reader.ts'
 import type { Header } from '../rpc/block.ts'
-import { finalBlock } from '../rpc/finality.ts'
+import { explainBreak, finalBlock } from '../rpc/finality.ts'
 import type { Rpc } from '../rpc/rpc.ts'
 import type { ChainProgress } from './chain-position.ts'
 import type { LateVault, SetAsideVault } from './set-aside.ts'
@@ -141,14 +141,20 @@ class AsideVaults {
   }
 }
 
-/** Returns the first block of the second of a block. */
-function firstOfSecond(rpc: Rpc, { number }: ResumePoint): Promise<Header> {
+/**
+ * Returns the first block of the second of a block, after verifying that the chain still contains that block.
+ * @throws {ChainDiverged} when it does not
+ */
+function firstOfSecond(rpc: Rpc, block: ResumePoint): Promise<Header> {
   return rpc.ask(async (node) => {
-    let first = await node.block(number)
-    for (;;) {
-      const before = first.number === 0 ? null : await node.block(first.number - 1)
-      if (before?.ts !== first.ts) return first
+    let first = await node.block(block.number)
+    if (first.hash !== block.hash) await explainBreak(rpc, block)
+    while (first.number > 0) {
+      const before = await node.block(first.number - 1)
+      if (before.hash !== first.parentHash) await explainBreak(rpc, block)
+      if (before.ts !== first.ts) break
       first = before
     }
+    return first
   })
 }
