@@ -1,5 +1,5 @@
 import type { Address } from 'viem'
-import { type Decimal, roundUsd, zero } from '../../domain/decimal.ts'
+import type { Decimal } from '../../domain/decimal.ts'
 import type { ChainConfig } from '../config.ts'
 import { ChainUnreadable, PriceRefused, type PriceUnavailable } from '../errors.ts'
 import type { VaultHoldings } from '../positions/holding.ts'
@@ -7,9 +7,10 @@ import type { Header } from '../rpc/block.ts'
 import { BlockState, type Multicall } from '../rpc/multicall.ts'
 import type { Rpc } from '../rpc/rpc.ts'
 import type { Acquisitions } from '../valuation/acquisitions.ts'
-import { amountIn, readPrices, requireToken, type Token, type TokenPrices, type Tokens } from '../valuation/tokens.ts'
+import { readPrices, requireToken, type Token, type TokenPrices, type Tokens } from '../valuation/tokens.ts'
 import { valueWithoutGifts } from '../valuation/gifts.ts'
 import type { VaultValuation } from '../valuation/valuation.ts'
+import { ValueSum } from '../valuation/value-sum.ts'
 import type { VaultFeeTerms } from '../vaults/vault-fees.ts'
 import type { VaultKinds } from '../vaults/vault-kinds.ts'
 import type { Venues } from '../venues/venues.ts'
@@ -39,13 +40,19 @@ export type PriceConsequence = 'mark' | 'flow' | 'gift'
 /** An earlier price is looked for 1, 2, 4, 8 … and this many blocks before. */
 const maxBlocksBack = 2 ** 20
 
+/** A price of so many blocks before. */
+interface EarlierPrice {
+  readonly price: Decimal
+  readonly back: number
+}
+
 /** The state of vaults and prices at the end of one block, each read once. */
 export class BlockValues {
   readonly state: BlockState
   readonly #values = new Map<Address, Promise<VaultValuation>>()
   #before: BlockState | undefined
   #prices: Promise<TokenPrices> | undefined
-  readonly #earlier = new Map<string, Promise<Decimal>>()
+  readonly #earlier = new Map<string, Promise<EarlierPrice>>()
 
   constructor(
     readonly block: Header,
@@ -84,15 +91,21 @@ export class BlockValues {
    */
   async withEarlierPrices<Value>(work: (prices: TokenPrices) => Promise<Value>): Promise<Value> {
     let prices = await this.prices()
+    /** Number of blocks before this one from which on an earlier price is looked for, by symbol. */
+    const next = new Map<string, number>()
     for (;;) {
       try {
         return await work(prices)
       } catch (error) {
         if (!(error instanceof PriceRefused)) throw error
         const { symbol } = error
-        const earlier = this.#earlier.get(symbol) ?? this.#earlierPrice(error)
-        this.#earlier.set(symbol, earlier)
-        prices = prices.with(symbol, await earlier)
+        // By an earlier one an amount may have too many digits, too.
+        const from = next.get(symbol) ?? 1
+        const earlier = this.#earlier.get(`${symbol} ${from}`) ?? this.#earlierPrice(error, from)
+        this.#earlier.set(`${symbol} ${from}`, earlier)
+        const { price, back } = await earlier
+        next.set(symbol, back * 2)
+        prices = prices.with(symbol, price)
       }
     }
   }
@@ -118,17 +131,18 @@ export class BlockValues {
     return valueWithoutGifts(state, { venues, tokens, prices }, valued, held, { acquisitions, onGift })
   }
 
-  async #earlierPrice(refused: PriceRefused): Promise<Decimal> {
+  /** @param from number of blocks before this one, a power of two */
+  async #earlierPrice(refused: PriceRefused, from: number): Promise<EarlierPrice> {
     const { tokens, multicall, impatientRpc, onPriceMissing } = this.options
     const own = new Map([...tokens].filter(([, { symbol }]) => symbol === refused.symbol))
-    for (let back = 1; back <= maxBlocksBack && back < this.block.number; back *= 2) {
+    for (let back = from; back <= maxBlocksBack && back < this.block.number; back *= 2) {
       try {
         const header = await impatientRpc.ask((node) => node.block(this.block.number - back))
         const state = new BlockState(impatientRpc, multicall, header)
         const price = (await readPrices({ state, ts: header.ts }, own)).get(refused.symbol)
         if (price === undefined) continue
         onPriceMissing(refused, 'flow')
-        return price
+        return { price, back }
       } catch (error) {
         if (!(error instanceof ChainUnreadable)) throw error
         throw new PriceRefused(
@@ -152,12 +166,14 @@ export class BlockValues {
 
   /**
    * Returns the USD value of amounts of a vault's assets together, rounded once.
-   * @throws {PriceUnavailable} when one has no price
+   * @throws {PriceUnavailable} when one has no price, or one by which they are worth more than a fact can have
    */
   worthOf(assets: readonly Token[], amounts: readonly bigint[], prices: TokenPrices): Decimal {
-    const worth = assets.map((asset, index) =>
-      amountIn(asset, amounts[index] ?? 0n).times(prices.require(asset.symbol)),
-    )
-    return roundUsd(worth.reduce((sum, one) => sum.plus(one), zero))
+    const sum = new ValueSum({ tokens: this.options.tokens, prices })
+    for (const [index, { address, symbol }] of assets.entries()) {
+      prices.require(symbol)
+      sum.add(address, amounts[index] ?? 0n)
+    }
+    return sum.rounded()
   }
 }

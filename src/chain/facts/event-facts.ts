@@ -1,10 +1,9 @@
 import type { Address } from 'viem'
-import { roundUsd } from '../../domain/decimal.ts'
 import type { FactInput } from '../../feed/fact/fact.ts'
 import { ContractMismatch, PriceUnavailable } from '../errors.ts'
 import type { PositionEvent } from '../positions/holding.ts'
 import type { Header } from '../rpc/block.ts'
-import { ValueSum } from '../valuation/valuation.ts'
+import { ValueSum } from '../valuation/value-sum.ts'
 import { requireToken } from '../valuation/tokens.ts'
 import type { TokenAmount, VaultChange } from '../vaults/vault-adapter.ts'
 import { feeAssets } from '../vaults/vault-fees.ts'
@@ -59,13 +58,13 @@ async function readPositionFact(values: BlockValues, event: PositionEvent): Prom
   const market = { tokens: values.options.tokens, prices: await values.prices() }
   const sum = new ValueSum(market)
   try {
-    sum.add(position.token0, amounts[0]).add(position.token1, amounts[1])
+    const amountUsd = sum.add(position.token0, amounts[0]).add(position.token1, amounts[1]).rounded().toFixed()
+    return eventFact(values.block, event, { type, positionId, amountUsd })
   } catch (error) {
     // Marks set a vault aside that has acquired a token without a price.
     if (error instanceof PriceUnavailable) return eventFact(values.block, event, { type, positionId })
     throw error
   }
-  return eventFact(values.block, event, { type, positionId, amountUsd: roundUsd(sum.usd).toFixed() })
 }
 
 async function amountsOf(values: BlockValues, { amounts, id, log }: PositionEvent): Promise<Amounts | null> {

@@ -1,5 +1,6 @@
 import { type Address, zeroAddress } from 'viem'
 import { Decimal } from '../../domain/decimal.ts'
+import { priceBounds } from '../../feed/fact/fact.ts'
 import { BadChainConfig, ContractMismatch, PriceRefused, PriceUnavailable } from '../errors.ts'
 import type { ChainConfig } from '../config.ts'
 import { feedOf, isSame } from '../price-config.ts'
@@ -145,14 +146,21 @@ async function findProblems(
   return Promise.all(prices.map((price) => price.find(newest)))
 }
 
-/** Reads the prices of tokens at a block. Tokens without a price, or with one that is refused, are omitted. */
+/**
+ * Reads the prices of tokens at a block. Tokens without a price, or with one that is refused, are omitted, as are those
+ * with one of more digits than a fact can have.
+ */
 export async function readPrices(moment: Moment, tokens: Tokens): Promise<TokenPrices> {
   const prices = new TokenPrices(moment.state.block.number)
   const read = await Promise.all(
     [...tokens.values()].map(async ({ symbol, price }) => [symbol, await price.read(moment)] as const),
   )
+  const { integerDigits } = priceBounds
   for (const [symbol, price] of read) {
-    if (price instanceof Decimal) prices.set(symbol, price)
+    const isDecimal = price instanceof Decimal
+    if (isDecimal && price.exceeds(integerDigits))
+      prices.refusals.set(symbol, `it has more than ${integerDigits} digits`)
+    else if (isDecimal) prices.set(symbol, price)
     else if ('refusal' in price) prices.refusals.set(symbol, price.refusal)
     else prices.absences.set(symbol, price.absence)
   }

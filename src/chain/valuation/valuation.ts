@@ -6,7 +6,7 @@ import { withCollectable } from './collectable.ts'
 import { ContractMismatch } from '../errors.ts'
 import type { Holding, VaultHoldings } from '../positions/holding.ts'
 import { subtractToZero } from '../positions/position-state.ts'
-import { amountIn, isCoin, type TokenPrices, type Token, type Tokens } from './tokens.ts'
+import { isCoin, type Token, type TokenPrices } from './tokens.ts'
 import { readCoinBalance } from './coin-balance.ts'
 import { contractCall } from '../rpc/calls/contract-call.ts'
 import type { BlockState } from '../rpc/multicall.ts'
@@ -17,6 +17,7 @@ import type { Venues } from '../venues/venues.ts'
 import type { VaultKind } from '../vaults/vault-kinds.ts'
 import type { TokenAmount, VaultStatement } from '../vaults/vault-adapter.ts'
 import { isInRanges, positionsInTotals } from './check-totals.ts'
+import { type Market, ValueSum } from './value-sum.ts'
 
 type MarkedPosition = Extract<FactInput, { kind: 'mark' }>['positions'][number]
 
@@ -24,14 +25,6 @@ type MarkedPosition = Extract<FactInput, { kind: 'mark' }>['positions'][number]
 export interface VaultValuation {
   readonly valueUsd: Decimal
   readonly positions: MarkedPosition[]
-}
-
-/** Tokens and their prices at a block. */
-export interface Market {
-  readonly tokens: Tokens
-  readonly prices: TokenPrices
-  /** Tokens that count as nothing, but for emissions. */
-  readonly gifts?: ReadonlySet<Address>
 }
 
 /** The market in which vaults are valued, whose prices may still be read. */
@@ -50,7 +43,7 @@ export interface ValuedVault extends Pick<VaultKind, 'adapter' | 'accounts'> {
  * @param held its positions according to the logs
  * @throws {Contradiction} when the contracts hold other positions
  * @throws {ContractMismatch} when a contract does not answer as its standard requires
- * @throws {PriceUnavailable} when something it holds has no price
+ * @throws {PriceUnavailable} when something it holds has no price, or one that no fact can have its value by
  */
 export async function valueVault(
   state: BlockState,
@@ -84,7 +77,7 @@ export async function valueVault(
     if (emissions !== null) sum.addEarned(emissions.token, emissions.units)
   }
   return {
-    valueUsd: storableUsd(state, vault, sum.usd),
+    valueUsd: storableUsd(state, vault, sum.rounded()),
     positions: positions.filter(isOpen).map((position) => toMarkedPosition(position, market)),
   }
 }
@@ -97,29 +90,6 @@ export function storableUsd(state: BlockState, vault: Address, usd: Decimal): De
   const rounded = roundUsd(usd)
   if (!rounded.lessThan(zero) && rounded.lessThan(`1e${usdDigits}`)) return rounded
   throw new ContractMismatch(vault, state.block.number, `would be worth ${rounded.toFixed()} USD`)
-}
-
-/** Sums the exact USD value of token amounts. */
-export class ValueSum {
-  usd: Decimal = zero
-
-  constructor(readonly market: Market) {}
-
-  /**
-   * Adds an amount in smallest units; unknown tokens and gifts count as nothing.
-   * @throws {PriceUnavailable} when a known token has no price
-   */
-  add(address: Address, units: bigint): this {
-    return this.market.gifts?.has(address) === true ? this : this.addEarned(address, units)
-  }
-
-  /** Adds an amount that nobody can have given, in the same way. */
-  addEarned(address: Address, units: bigint): this {
-    const token = this.market.tokens.get(address)
-    if (token === undefined || units === 0n) return this
-    this.usd = this.usd.plus(amountIn(token, units).times(this.market.prices.require(token.symbol)))
-    return this
-  }
 }
 
 interface HeldPosition extends Position {
@@ -198,6 +168,6 @@ function toMarkedPosition(position: PayingPosition, market: Market): MarkedPosit
     },
     range: { lower: price(inverted ? upper : lower), upper: price(inverted ? lower : upper), current: price(current) },
     ticks: { ...position.ticks, current: position.currentTick },
-    pendingRewardsUsd: roundUsd(rewards.usd).toFixed(),
+    pendingRewardsUsd: rewards.rounded().toFixed(),
   }
 }

@@ -1,0 +1,53 @@
+import type { Address } from 'viem'
+import { type Decimal, roundUsd, usdDigits, zero } from '../../domain/decimal.ts'
+import { PriceRefused } from '../errors.ts'
+import { amountIn, type Token, type TokenPrices, type Tokens } from './tokens.ts'
+
+/** Tokens and their prices at a block. */
+export interface Market {
+  readonly tokens: Tokens
+  readonly prices: TokenPrices
+  /** Tokens that count as nothing, but for emissions. */
+  readonly gifts?: ReadonlySet<Address>
+}
+
+/** Sums the exact USD value of token amounts. */
+export class ValueSum {
+  #usd = zero
+  /** That of which the amount is worth most. */
+  #greatest: { readonly token: Token; readonly usd: Decimal } | undefined
+
+  constructor(readonly market: Market) {}
+
+  /**
+   * Adds an amount in smallest units; unknown tokens and gifts count as nothing.
+   * @throws {PriceUnavailable} when a known token has no price
+   */
+  add(address: Address, units: bigint): this {
+    return this.market.gifts?.has(address) === true ? this : this.addEarned(address, units)
+  }
+
+  /** Adds an amount that nobody can have given, in the same way. */
+  addEarned(address: Address, units: bigint): this {
+    const token = this.market.tokens.get(address)
+    if (token === undefined || units === 0n) return this
+    const usd = amountIn(token, units).times(this.market.prices.require(token.symbol))
+    this.#usd = this.#usd.plus(usd)
+    if (this.#greatest === undefined || usd.greaterThan(this.#greatest.usd)) this.#greatest = { token, usd }
+    return this
+  }
+
+  /**
+   * Returns the sum, rounded as facts have it. Where it has more digits than these, the price counts as refused of the
+   * token of which the amount is worth most: anybody may have moved the pool that tells it.
+   * @throws {PriceRefused} when it does, unless that token is stable
+   */
+  rounded(): Decimal {
+    const usd = roundUsd(this.#usd)
+    const token = this.#greatest?.token
+    if (token === undefined || token.stable || !usd.exceeds(usdDigits)) return usd
+    const { prices } = this.market
+    const reason = `at ${prices.require(token.symbol).toFixed()} USD an amount would be worth ${usd.toFixed()} USD`
+    throw new PriceRefused(token.symbol, prices.block, reason)
+  }
+}

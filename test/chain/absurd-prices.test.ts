@@ -1,0 +1,143 @@
+import type { Address } from 'viem'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import type { FactInput } from '../../src/feed/fact/fact.ts'
+import {
+  type Call,
+  callOf,
+  describeOnChain,
+  patienceMilliseconds,
+  startChain,
+  type TestChain,
+} from './support/anvil.ts'
+import { usdc, weth } from './support/amounts.ts'
+import * as artifacts from './support/artifacts.ts'
+import { openVault, type Operator } from './support/operator.ts'
+import { deployProtocol, feeTier, type Protocol, sorted, squareRoot, type TestToken } from './support/protocol.ts'
+import { chainJson, type EventFact, linesOf, type Said } from './support/reading.ts'
+
+describeOnChain('a token whose pool anybody can buy empty', () => {
+  let chain: TestChain
+  let protocol: Protocol
+  let deployer: Address
+  let alice: Address
+  let token: TestToken
+  let pool: Address
+  let vault: Operator
+
+  beforeAll(async () => {
+    chain = await startChain()
+    protocol = await deployProtocol(chain)
+    const [first, , third, , trader] = chain.accounts as [Address, Address, Address, Address, Address]
+    ;[deployer, alice] = [first, third]
+    const address = await chain.deploy(deployer, artifacts.creationOf(artifacts.token, 'THIN', 18))
+    token = { address, symbol: 'THIN', decimals: 18 }
+    await chain.block(
+      ...[deployer, trader].map((account) => protocol.mint(account, token, 10n ** 30n)),
+      protocol.approve(deployer, token, protocol.manager),
+      protocol.approve(trader, token, protocol.router),
+    )
+    pool = await createThinPool()
+  }, patienceMilliseconds)
+  beforeEach(async () => {
+    vault = await openVault(chain, protocol, protocol.usdc)
+    await chain.block(vault.deposit(alice, usdc(1_000)))
+  })
+  afterAll(() => chain.stop())
+
+  /** A pool in which one is worth one USDC, with liquidity about that price alone. */
+  async function createThinPool(): Promise<Address> {
+    const pair = [
+      [token, weth(1_000)],
+      [protocol.usdc, usdc(1_000)],
+    ] as const
+    const [[token0, units0], [token1, units1]] = sorted(pair)
+    const args = [token0.address, token1.address, feeTier, squareRoot((units1 << 192n) / units0)]
+    const { abi } = artifacts.manager
+    await chain.block(callOf(deployer, protocol.manager, abi, 'createAndInitializePoolIfNecessary', args))
+    // The twelve decimals of difference are as many ticks.
+    const tick = token0 === token ? -276_320 : 276_320
+    const data = protocol.mintData(deployer, tick - 1_000, tick + 1_000, pair)
+    await chain.block({ from: deployer, to: protocol.manager, data })
+    return (await chain.client.readContract({
+      address: protocol.factory,
+      abi: artifacts.factory.abi,
+      functionName: 'getPool',
+      args: [token0.address, token1.address, feeTier],
+    })) as Address
+  }
+
+  const buyAll = (): Call => protocol.swap(protocol.usdc, token, usdc(100_000))
+  const sellSome = (): Call => protocol.swap(token, protocol.usdc, weth(900))
+  const give = (): Call => callOf(deployer, token.address, artifacts.token.abi, 'transfer', [vault.address, 10n])
+
+  async function read(price: unknown = [pool]) {
+    const { address, firstBlock } = vault
+    const json = chainJson(chain.url, protocol, [{ address, firstBlock }], { markEveryBlocks: 1 })
+    const tokens = [...(json['tokens'] as object[]), { address: token.address, symbol: 'THIN', price }]
+    const said: Said[] = []
+    const facts = (await linesOf({ ...json, tokens }, said)).map((line) => JSON.parse(line) as FactInput)
+    const told = (level: string): string[] => said.filter((one) => one.level === level).map(({ message }) => message)
+    const values = new Map(facts.flatMap((fact) => (fact.kind === 'mark' ? [[fact.ts, fact.valueUsd] as const] : [])))
+    const events = facts.flatMap((fact): EventFact[] => (fact.kind === 'event' ? [fact] : []))
+    return { facts, values, events, errors: told('error'), warnings: told('warn') }
+  }
+  const now = async (): Promise<number> => Number((await chain.client.getBlock()).timestamp)
+
+  test('counts as nothing where a stranger has sent it and no fact can have its worth', async () => {
+    await chain.block(give())
+    await chain.block(buyAll(), vault.deposit(alice, usdc(7)))
+    const absurd = await now()
+    await chain.block(sellSome())
+    const usual = await now()
+    await chain.mine(6)
+    const { values, events, errors, warnings } = await read()
+    expect(errors).toEqual([])
+    expect(warnings).toEqual([
+      expect.stringMatching(
+        /^Tokens that others have sent to a vault count as nothing: THIN has no price at block \d+: at \d+\.?\d* USD an amount would be worth \d/,
+      ),
+    ])
+    expect(values.get(absurd)).toBe('1007')
+    expect(Number(values.get(usual))).toBeCloseTo(1_007, 5)
+    expect(events).toMatchObject([
+      { type: 'deposit', amountUsd: '1000' },
+      { type: 'deposit', amountUsd: '7', valueBeforeUsd: '1000' },
+    ])
+  })
+
+  test('makes marks wait where the vault has bought it, and counts at an earlier price where capital comes', async () => {
+    const swap = protocol.swapData(vault.address, protocol.usdc, token, usdc(100))
+    await chain.block(vault.run([protocol.router, swap]))
+    const bought = await now()
+    await chain.block(buyAll())
+    await chain.block(vault.deposit(alice, usdc(7)))
+    const absurd = await now()
+    await chain.block(sellSome())
+    const usual = await now()
+    await chain.mine(6)
+    const { values, events, errors, warnings } = await read()
+    expect(errors).toEqual([])
+    expect(warnings.sort()).toEqual([
+      expect.stringMatching(/^Capital and fees are valued at an earlier price: THIN has no price at block \d+: at /),
+      expect.stringMatching(/^Marks wait for a price: THIN has no price at block \d+: at /),
+    ])
+    expect(values.has(bought)).toBe(true)
+    expect([...values.keys()].filter((ts) => ts > bought && ts <= absurd)).toEqual([])
+    expect(Number(values.get(usual))).toBeGreaterThan(900)
+    // The last price that is not absurd is that of the purchase.
+    expect(events.at(-1)).toMatchObject({ type: 'deposit', amountUsd: '7', valueBeforeUsd: values.get(bought) })
+  })
+
+  test('stops no vault where its price has more digits than a fact can have', async () => {
+    const feed = await chain.deploy(deployer, artifacts.creationOf(artifacts.feed, 0))
+    await chain.block(callOf(deployer, feed, artifacts.feed.abi, 'set', [10n ** 60n - 1n]))
+    const most = await now()
+    await chain.block(callOf(deployer, feed, artifacts.feed.abi, 'set', [10n ** 60n]))
+    await chain.mine(6)
+    const { facts, errors } = await read({ feed, maxAgeSeconds: 1_000 })
+    expect(errors).toEqual([])
+    const marks = facts.flatMap((fact) => (fact.kind === 'mark' ? [fact] : []))
+    expect(marks.find(({ ts }) => ts === most)?.prices).toHaveProperty('THIN', '9'.repeat(60))
+    expect(marks.at(-1)?.prices).not.toHaveProperty('THIN')
+  })
+})
