@@ -152,6 +152,27 @@ describeOnChain('tokens', () => {
     expect((await expectBalances(facts, vault)).at(-1)?.valueUsd).toBe('991')
   })
 
+  test('that take a part of what is requested: a vault that owes more than it holds is worth nothing', async () => {
+    const token = await deployToken(artifacts.feeToken, 'ASKED')
+    const vault = await openVault(chain, protocol, token, artifacts.asyncVault, false)
+    await chain.block(callOf(deployer, token.address, artifacts.feeToken.abi, 'setFee', [100n]))
+    await chain.block(vault.callOf(alice, 'requestDeposit', weth(100), alice, alice))
+    await chain.mine(6)
+    // The part that is missing is a loss of whoever gives more.
+    await chain.block(protocol.mint(vault.address, token, weth(50)))
+    await chain.mine(6)
+    await chain.block(vault.callOf(vault.owner, 'fulfil', alice), vault.callOf(alice, 'claimDeposit', weth(100), alice))
+    await chain.mine(6)
+    const { facts, errors } = await read(fileOf([vault], 'stable', token))
+    expect(errors).toEqual([])
+    const told = ofVault(facts, vault)
+    const values = told.flatMap((fact) => (fact.kind === 'mark' ? [fact.valueUsd] : []))
+    expect([...new Set(values)]).toEqual(['0', '49', '149'])
+    expect(told.flatMap((fact) => (fact.kind === 'event' ? [fact] : []))).toMatchObject([
+      { type: 'deposit', amountUsd: '100', valueBeforeUsd: '49' },
+    ])
+  })
+
   test('whose balances change by themselves: the change is a gain or loss at the next mark', async () => {
     const token = await deployToken(artifacts.rebasingToken, 'REB')
     const vault = await openVault(chain, protocol, token)

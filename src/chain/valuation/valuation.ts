@@ -76,8 +76,10 @@ export async function valueVault(
     sum.add(token1, amounts[1] + collectable[1])
     if (emissions !== null) sum.addEarned(emissions.token, emissions.units)
   }
+  // It owes all that was requested of it to be deposited, also where a token has taken a part of it on its way.
+  const valueUsd = Decimal.max(zero, sum.rounded())
   return {
-    valueUsd: storableUsd(state, vault, sum.rounded()),
+    valueUsd: storableUsd(state, vault, valueUsd),
     positions: positions.filter(isOpen).map((position) => toMarkedPosition(position, market)),
   }
 }
