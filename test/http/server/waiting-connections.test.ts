@@ -1,5 +1,5 @@
 import { Socket } from 'node:net'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { WaitingConnections } from '../../../src/http/server/pacing/waiting-connections.ts'
 
 const connection = (remoteAddress: string): Socket =>
@@ -48,4 +48,26 @@ test('addresses take turns: one with few connections has all of them at once', (
   const [many, few] = [connections(20, '10.0.0.1'), connections(3, '10.0.0.2')]
   for (const socket of [...many, ...few]) waiting.add(socket)
   expect([waiting.take(), waiting.take(), waiting.take()]).toEqual([[many[0]], few, [many[1]]])
+})
+
+describe('a network of IPv6 addresses', () => {
+  const ofNetwork = (count: number): Socket[] =>
+    Array.from({ length: count }, (_, index) => connection(`2001:db8:1:${index + 1}::1`))
+
+  test('takes turns as one address', () => {
+    const waiting = new WaitingConnections()
+    const [network, other] = [ofNetwork(5), connection('10.0.0.2')]
+    for (const socket of [...network, other]) waiting.add(socket)
+    expect([waiting.take(), waiting.take(), waiting.take()]).toEqual([[network[0]], [other], [network[1]]])
+  })
+
+  test('is closed first where too many wait in all and it has the most', () => {
+    const waiting = new WaitingConnections({ inAll: 5 })
+    const [other, network] = [connections(2, '10.0.0.1'), ofNetwork(5)]
+    for (const socket of [...other, ...network]) waiting.add(socket)
+    expect([areClosed(other), areClosed(network)]).toEqual([
+      [false, false],
+      [true, true, false, false, false],
+    ])
+  })
 })

@@ -9,6 +9,14 @@ interface Client<Entry> {
   size: number
 }
 
+/** Returns the first item of the greatest number; undefined if there is none. */
+function maxBy<Item>(items: Iterable<Item>, numberOf: (item: Item) => number): Item | undefined {
+  let greatest: Item | undefined
+  let most = -Infinity
+  for (const item of items) if (numberOf(item) > most) [greatest, most] = [item, numberOf(item)]
+  return greatest
+}
+
 /**
  * A queue that serves its clients round-robin, where a client is a network of senders, or a sender that is in none; within
  * a network its senders round-robin, and the entries of each sender first in, first out. Adding, removing and taking an
@@ -41,14 +49,14 @@ export class FairQueue<Entry> {
     return this.#entriesOf(sender)?.values().next().value
   }
 
-  /** Returns the sender with the most entries, in time linear to the number of senders; undefined if there is none. */
+  /**
+   * Returns the sender with the most entries of the client with the most, in time linear to the number of clients;
+   * undefined if the queue is empty.
+   */
   largest(): string | undefined {
-    let largest: string | undefined
-    let most = 0
-    for (const { senders } of this.#clients.values()) {
-      for (const [sender, { size }] of senders) if (size > most) [largest, most] = [sender, size]
-    }
-    return largest
+    const client = maxBy(this.#clients.values(), ({ size }) => size)
+    const [sender] = maxBy(client?.senders ?? [], ([, { size }]) => size) ?? []
+    return sender
   }
 
   add(sender: string, entry: Entry): void {

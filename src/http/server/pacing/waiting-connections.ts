@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import { FairQueue } from '../../../graphql/execution/admission/fair-queue.ts'
-import { senderOfSocket } from '../../sender.ts'
+import { networkOf, senderOfSocket } from '../../sender.ts'
 
 /** Maximum numbers of connections that wait in one queue. */
 export interface WaitingLimits {
@@ -11,13 +11,13 @@ export interface WaitingLimits {
 }
 
 /**
- * Connections that wait for their turn to be read. Addresses take turns. Where too many of an address wait, one more
- * replaces the oldest of them, which is closed; where too many or too much waits in all, the oldest of the address with the
- * most.
+ * Connections that wait for their turn to be read. Networks take turns, and within each its addresses. Where too many of
+ * an address wait, one more replaces the oldest of them, which is closed; where too many or too much waits in all, the
+ * oldest of the address with the most.
  */
 export class WaitingConnections {
   readonly #limits: WaitingLimits
-  readonly #queue = new FairQueue<Socket>()
+  readonly #queue = new FairQueue<Socket>(networkOf)
   readonly #bytesOf = new Map<Socket, number>()
   #bytes = 0
 
