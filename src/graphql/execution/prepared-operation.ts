@@ -53,7 +53,7 @@ export interface CheckedPrice extends OperationPrice {
   readonly sizeError: GraphQLError | null
 }
 
-/** What the document of an operation tells of it. */
+/** Properties of an operation that follow from its document. */
 export interface OperationTraits {
   /** Whether the compiler knows all directives of the document. */
   readonly isCompilable: boolean
