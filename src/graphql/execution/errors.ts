@@ -134,6 +134,11 @@ export function unknownOperation(name: string | null | undefined): GraphQLError 
   )
 }
 
+/** Returns the error of a mutation, of which there are none. */
+export function noMutation(): GraphQLError {
+  return new GraphQLError('There are no mutations: nothing can be changed here.')
+}
+
 /** Returns the error of a subscription that is not asked for as a stream, and of a stream without a field to follow. */
 export function noStream(): GraphQLError {
   return new GraphQLError('A subscription selects a field, and is a stream: send Accept: text/event-stream.')

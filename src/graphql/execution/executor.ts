@@ -7,7 +7,7 @@ import { JsonText } from './compiler/output-writer.ts'
 import { nullError } from './conditions.ts'
 import type { RunConsistently } from './consistent-reads.ts'
 import type { RequestContext } from './context.ts'
-import { noStream, publicError, unknownOperation } from './errors.ts'
+import { noMutation, noStream, publicError, unknownOperation } from './errors.ts'
 import { OperationCache, type PreparedDocument } from './operation-cache.ts'
 import type { OnFallback, PreparedOperation, RunParams, SubscribedField } from './prepared-operation.ts'
 import { checkVariables, countTokens, tooExpensive } from './query-limits.ts'
@@ -85,6 +85,8 @@ export interface Executor {
 /** Creates the executor, with an operation cache of its own. */
 export function createExecutor({ schema, limits, admission, runConsistently, onFallback }: ExecutorOptions): Executor {
   const cache = new OperationCache(schema, limits)
+  /** Maximum cost of a subscription, which runs for each event. */
+  const mostOfEvent = Math.min(limits.cost, liveLimits.cost)
 
   /** Operations of the gateway's own documents by object, which saves the look-up of their text: they are few and stay. */
   const own = new Map<OwnDocument, PreparedOperation>()
@@ -128,8 +130,9 @@ export function createExecutor({ schema, limits, admission, runConsistently, onF
     request: RequestContext,
   ): Promise<ExecutionResult> {
     const { cost } = operation.costOf(coerced)
-    if (operation.definition.operation !== OperationTypeNode.QUERY && params.event === undefined)
-      return { errors: [noStream()] }
+    const kind = operation.definition.operation
+    if (kind === OperationTypeNode.MUTATION) return { errors: [noMutation()] }
+    if (kind === OperationTypeNode.SUBSCRIPTION && params.event === undefined) return { errors: [noStream()] }
     // The context is created after admission: an operation that waits holds no loaders.
     const work = (): Promise<ExecutionResult> =>
       runConsistently(request, (context) => operation.run(coerced, params, context, request.signal, onFallback))
@@ -178,8 +181,7 @@ export function createExecutor({ schema, limits, admission, runConsistently, onF
       if ('errors' in checked) return checked
       const { operation, coerced } = checked
       const price = operation.costOf(coerced)
-      const cost = Math.min(limits.cost, liveLimits.cost)
-      if (price.cost > cost) return { errors: [tooExpensive(price, { ...limits, cost })] }
+      if (price.cost > mostOfEvent) return { errors: [tooExpensive(price, { ...limits, cost: mostOfEvent })] }
       const field = operation.subscribedField(coerced)
       return field === null ? { errors: [noStream()] } : { field, variables: coerced }
     },

@@ -12,7 +12,7 @@ import { defaultQueryLimits, mostValidationErrors, operationCacheLimits, type Qu
 import { hasOnlyConditions, nullableVariables } from './conditions.ts'
 import { pricing } from './cost/query-cost.ts'
 import { PreparedOperation } from './prepared-operation.ts'
-import { checkFields, checkSize, checkText } from './query-limits.ts'
+import { checkFields, checkSize, checkText, tooOftenMerged } from './query-limits.ts'
 
 /** A document after parsing and validation, with an operation prepared for each definition in it. */
 export class PreparedDocument {
@@ -164,6 +164,9 @@ function parsed(text: string): DocumentNode | GraphQLError {
   }
 }
 
+/** Message of graphql-js where the comparisons of fields that merge exceed its own limit. */
+const abortedMessage = 'Validation aborted.'
+
 /**
  * Validates a document, with a limit on the number of errors. Fields with the same name in one selection are counted
  * first, because a rule compares each pair of them; fragment cycles are detected first, because other rules recurse
@@ -175,7 +178,8 @@ function validated(schema: GraphQLSchema, document: DocumentNode, limits: QueryL
   const cycles = validate(schema, document, [NoFragmentCyclesRule], { maxErrors: 1 })
   if (cycles.length > 0) return cycles.slice(0, 1)
   try {
-    return validate(schema, document, undefined, { maxErrors: mostValidationErrors })
+    const errors = validate(schema, document, undefined, { maxErrors: mostValidationErrors })
+    return errors.some(({ message }) => message === abortedMessage) ? [tooOftenMerged()] : errors
   } catch (error) {
     // The rule of a single root field evaluates the conditions there, without variables.
     if (!(error instanceof GraphQLError)) throw error

@@ -99,6 +99,13 @@ export function checkSize({ depth, aliases, directives }: QuerySize, limits: Que
   return over(limits, 'depth', depth) ?? over(limits, 'aliases', aliases) ?? over(limits, 'directives', directives)
 }
 
+/** Returns the error of a document with more comparisons of fields that merge than graphql-js makes. */
+export function tooOftenMerged(): GraphQLError {
+  const message =
+    'Fields of its selections merge more often than is compared: write the fields of nested objects in one selection.'
+  return new GraphQLError(message, { extensions: { code: 'QUERY_OVER_BOUND', http: { status: 400 } } })
+}
+
 /** Returns the error of an operation whose response is longer than the limit, which it is written up to. */
 export function tooLongResponse(figure: number, most: number): GraphQLError {
   const advice = ' It has long texts often: ask for fewer of them, or for some in another query.'

@@ -11,7 +11,7 @@ import { graphqlPath } from './path.ts'
 import { executorPlugin, type GatewayContext, resultPlugin, syntaxPlugin } from './plugins.ts'
 import { acceptedMediaType, type MediaType, parseJsonPost, runJsonPost } from './json-post.ts'
 import type { PersistedOperations } from './persisted-operations.ts'
-import { explained, methodRefused, notAcceptable } from './refusals.ts'
+import { explained, graphqlMethods, methodRefused, notAcceptable } from './refusals.ts'
 
 export type GraphqlPlugin = Plugin<GatewayContext, GatewayContext>
 
@@ -31,7 +31,7 @@ const origin = 'http://gateway'
 const noEndOfUrl = ' '
 
 /** Headers of Yoga's responses that are sent; those of framing, such as Content-Length, are the gateway's own. */
-const sentHeaders: ReadonlySet<string> = new Set(['content-type', 'allow', 'retry-after'])
+const sentHeaders: ReadonlySet<string> = new Set(['content-type', 'retry-after'])
 
 /** Creates the handler of /graphql: GraphQL over HTTP by Yoga. */
 export function createGraphql(graphqlOptions: GraphqlOptions): Respond {
@@ -77,9 +77,10 @@ export function createGraphql(graphqlOptions: GraphqlOptions): Respond {
     const response = await yoga.fetch(new yoga.fetchAPI.Request(origin + target, init), serverContext)
     // Yoga's own Headers keep the case in which a name was set.
     const named = Array.from(response.headers, ([name, value]) => [name.toLowerCase(), value] as const)
+    const sent = Object.fromEntries(named.filter(([name]) => sentHeaders.has(name)))
     return explained({
       status: response.status,
-      headers: Object.fromEntries(named.filter(([name]) => sentHeaders.has(name))),
+      headers: response.status === 405 ? { ...sent, allow: graphqlMethods } : sent,
       body: await response.text(),
     })
   }

@@ -125,7 +125,9 @@ function statusOf(
   for (const { extensions } of errors) {
     const http = extensions.http as HttpExtensions | undefined
     if (http === undefined) isUnexpected ||= extensions['unexpected'] === true
-    headers = { ...headers, ...http?.headers }
+    // Yoga names methods in the errors of malformed parameters, too: they belong to a 405, which a POST is not.
+    const { Allow: _, ...others } = http?.headers ?? {}
+    headers = { ...headers, ...others }
     if (mediaType === 'application/json' && http?.spec === true) continue
     status = Math.max(status, http?.status ?? 0)
   }

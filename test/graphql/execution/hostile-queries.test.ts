@@ -256,6 +256,13 @@ test.each([
   expect(extensions).toEqual({ code: 'GRAPHQL_VALIDATION_FAILED' })
 })
 
+test('a document whose fields merge more often than graphql-js compares them is told so', async () => {
+  const query = `{ _meta { ${`feeds { ${'name '.repeat(8)} } `.repeat(90)} } }`
+  const { message, extensions } = await refusalOf(await sent(JSON.stringify({ query })))
+  expect(message).toContain('merge more often')
+  expect(extensions).toEqual({ code: 'QUERY_OVER_BOUND' })
+})
+
 test('errors of a document with as many lines as it may have are told with their line', async () => {
   const lines = '\n'.repeat(defaultQueryLimits.lines - 2)
   const vault = vaultThatIs.earning

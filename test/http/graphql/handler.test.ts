@@ -101,6 +101,24 @@ const failing = `query Failing($address: Address!, $points: Int!) {
 }`
 
 describe('each request', () => {
+  test('that is a mutation hears that there are none', async () => {
+    const response = await gatewayOn(database).post('mutation { nothing }')
+    expect([response.status, await response.text()]).toEqual([400, expect.stringContaining('There are no mutations')])
+  })
+
+  test('names the same methods in Allow, and only where it is refused for its method', async () => {
+    const { app } = gatewayOn(database)
+    const ask = (method: string): Promise<Response> =>
+      app.fetch(new Request('http://gateway.test/graphql', { method, headers: { accept: json.accept } }))
+    const allowed = async (method: string): Promise<unknown> => {
+      const { status, headers } = await ask(method)
+      return [status, headers.get('allow')]
+    }
+    expect(await allowed('HEAD')).toEqual([405, 'GET, POST, OPTIONS'])
+    expect(await allowed('DELETE')).toEqual([405, 'GET, POST, OPTIONS'])
+    expect((await ask('GET')).headers.get('allow')).toBeNull()
+  })
+
   test('passes through every plugin, however often its document was asked before', async () => {
     const seen: string[] = []
     const counting: GraphqlPlugin = {

@@ -159,7 +159,7 @@ describe('a request is refused before its stream begins', () => {
       400,
       'BAD_USER_INPUT',
     ],
-    ['a malformed cursor', 'subscription { ledger(after: "x") { cursor } }', 400, 'BAD_PARAMETER'],
+    ['a malformed cursor', 'subscription { ledger(after: "x") { cursor } }', 400, 'BAD_USER_INPUT'],
     [
       'too high a cost',
       `subscription { vault(address: "${vault}") { equity(points: 2000) { ts netUsd valueUsd } } }`,
@@ -195,6 +195,19 @@ describe('a request is refused before its stream begins', () => {
       expect(client.status).toBe(400)
     }
   })
+
+  test.each([{ foo: 1 }, { extensions: [] }, { extensions: 'x' }, { operationName: 1 }])(
+    'with parameters that no request may have: %j',
+    async (parameters) => {
+      const client = await openStream(gateway.server.origin, '/graphql', {
+        headers: { accept: 'text/event-stream', 'content-type': 'application/json' },
+        method: 'POST',
+        body: JSON.stringify({ query: `subscription { vault(address: "${vault}") { status } }`, ...parameters }),
+      })
+      clients.push(client)
+      expect(client.status).toBe(400)
+    },
+  )
 
   test('that is a subscription and asks for no stream', async () => {
     const response = await gateway.post(`subscription { vault(address: "${vault}") { status } }`)

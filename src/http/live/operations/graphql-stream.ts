@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { GraphQLError } from 'graphql'
 import { Canceller } from '../../../database/cancellation.ts'
 import { type AdmissionControl, AdmissionQueueFull } from '../../../graphql/execution/admission/admission-control.ts'
 import { parseLedgerPosition } from '../../../graphql/ledger-log.ts'
@@ -6,7 +7,7 @@ import { preparationCosts } from '../../../limits.ts'
 import { liveLimits } from '../../../limits/live.ts'
 import { type Answer, problem } from '../../../rest/problem.ts'
 import { EncodedResponse } from '../../cache/encoded-response.ts'
-import { acceptedMediaType } from '../../graphql/json-post.ts'
+import { acceptedMediaType, graphqlAnswer } from '../../graphql/json-post.ts'
 import { graphqlPath } from '../../graphql/path.ts'
 import type { PersistedOperations } from '../../graphql/persisted-operations.ts'
 import type { Exchange, Handler, Middleware, Reply } from '../../middleware.ts'
@@ -35,6 +36,15 @@ export interface GraphqlStreamOptions {
   readonly evaluate: Evaluate
   readonly beginLedgerStream: BeginLedgerStream
   readonly resumptions: Resumptions
+}
+
+/** Media type of the results in events, and of refusals. */
+const eventMediaType = 'application/graphql-response+json'
+
+/** Returns the error of a position of the ledger that is none. */
+function noPosition(): GraphQLError {
+  const extensions = { code: 'BAD_USER_INPUT', argument: 'after', http: { status: 400 } }
+  return new GraphQLError('after is neither a cursor nor a data version', { extensions })
 }
 
 /** Clients of GraphQL over SSE know no other events than `next` and `complete`: all else is in comments. */
@@ -69,7 +79,7 @@ export function graphqlStream(options: GraphqlStreamOptions): Middleware {
     const { after } = checked.args as { readonly after?: string | null }
     const position = after == null ? null : parseLedgerPosition(after)
     if (after != null && position === null) {
-      return problem('BAD_PARAMETER', 'after is neither a cursor nor a data version', 'after')
+      return new EncodedResponse(graphqlAnswer({ errors: [noPosition()] }, eventMediaType, operations.context))
     }
     const format = rowFormat(operations, sent, checked, exchange.sender)
     return beginLedgerStream(exchange, { args: checked.args, after: position, format }, opening)
@@ -195,8 +205,8 @@ async function asEvents(exchange: Exchange, next: Handler): Promise<Reply> {
     httpVersion: request.httpVersion,
     rawHeaders: request.rawHeaders,
     remoteAddress: request.remoteAddress,
-    header: (name: string) => (name === 'accept' ? 'application/graphql-response+json' : request.header(name)),
-    headerRecord: () => ({ ...request.headerRecord(), accept: 'application/graphql-response+json' }),
+    header: (name: string) => (name === 'accept' ? eventMediaType : request.header(name)),
+    headerRecord: () => ({ ...request.headerRecord(), accept: eventMediaType }),
   }
   const answered = { ...exchange, request: asJson }
   const response = await next(answered)

@@ -19,19 +19,27 @@ export function sentOperation({ request, body }: Exchange, findDocument: Persist
   const isGet = request.method === 'GET'
   // The first of equal names counts, as it does for Yoga.
   const sent = isGet ? Object.fromEntries([...request.query].reverse()) : isJsonPost(request) ? objectIn(body) : null
-  if (sent === null) return null
-  const variables = isGet ? parsed(sent.variables) : (sent.variables ?? null)
-  if (typeof variables !== 'object' || Array.isArray(variables)) return null
-  const extensions: unknown = isGet ? parsed(sent.extensions) : sent.extensions
+  if (sent === null || (!isGet && Object.keys(sent).some((name) => !parameters.includes(name)))) return null
+  const variables: unknown = isGet ? parsed(sent.variables) : (sent.variables ?? null)
+  const extensions: unknown = isGet ? parsed(sent.extensions) : (sent.extensions ?? null)
+  const operationName: unknown = sent.operationName ?? null
+  if (!isObjectOrNull(variables) || !isObjectOrNull(extensions)) return null
+  if (operationName !== null && typeof operationName !== 'string') return null
   const asked = documentOf({ query: sent.query, extensions }, findDocument)
   if (asked === null) return null
-  const operationName = typeof sent.operationName === 'string' ? sent.operationName : null
   return {
     query: asked.text,
     operationName,
-    variables: variables as OperationParams['variables'],
+    variables,
     keep: () => asked.keep(asked.text),
   }
+}
+
+/** Parameters of a POST: Yoga refuses others. */
+const parameters: readonly string[] = ['query', 'operationName', 'variables', 'extensions']
+
+function isObjectOrNull(value: unknown): value is Readonly<Record<string, unknown>> | null {
+  return typeof value === 'object' && !Array.isArray(value)
 }
 
 function documentOf(params: DocumentParams, findDocument: PersistedOperations): AskedDocument | null {
