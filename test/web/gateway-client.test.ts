@@ -1,6 +1,7 @@
 import { afterEach, expect, test, vi } from 'vitest'
 import { createGatewayClient, type GatewayClient } from '../../src/web/data/gateway-client.ts'
-import { VaultFeesDocument, type VaultFeesQuery } from '../../src/web/documents.generated.ts'
+import { readWholeList } from '../../src/web/data/lists/whole-lists.ts'
+import { VaultFeesDocument, type VaultFeesQuery, VaultLedgerDocument } from '../../src/web/documents.generated.ts'
 import { addressOf } from '../support/world.ts'
 
 const variables = { address: addressOf(1) }
@@ -44,4 +45,43 @@ test('a query that is ended has no result', async () => {
   client.query(VaultFeesDocument, variables, onResult)()
   await new Promise((resolve) => setTimeout(resolve, 50))
   expect(onResult).not.toHaveBeenCalled()
+})
+
+/** Sends one body after the other as the gateway does; those with errors have status 503. */
+function sending(...bodies: readonly object[]): GatewayClient {
+  const waiting = [...bodies]
+  vi.stubGlobal('fetch', () => {
+    const body = waiting.shift() ?? {}
+    const headers = { 'content-type': 'application/json', 'retry-after': '0' }
+    return Promise.resolve(Response.json(body, { status: 'errors' in body ? 503 : 200, headers }))
+  })
+  return createGatewayClient(null)
+}
+
+const errors = [{ message: 'The database does not answer now.', path: ['vault'] }]
+
+test.each([{ vault: null }, null])(
+  'a query that failed has its error alone, where the gateway sends data %j',
+  async (data) => {
+    const client = sending({ errors, data })
+    const result = await new Promise<{ data: unknown; error: { message: string } | undefined }>((resolve) => {
+      client.query(VaultFeesDocument, variables, resolve)
+    })
+    expect(result.data).toBeUndefined()
+    expect(result.error?.message).toContain('The database does not answer now.')
+  },
+)
+
+test('a whole list has the page that was refused at first', async () => {
+  const pageOf = (id: string, hasNextPage: boolean) => ({
+    data: { vault: { id: '1', chainId: 1, events: { nodes: [{ id }], pageInfo: { hasNextPage, endCursor: id } } } },
+  })
+  const client = sending(pageOf('a', true), { errors, data: { vault: null } }, pageOf('b', false))
+  const rows = await readWholeList(
+    client,
+    VaultLedgerDocument,
+    { ...variables, type: null, first: 1 },
+    ({ vault }) => vault?.events ?? null,
+  )
+  expect(rows.map(({ id }) => id)).toEqual(['a', 'b'])
 })

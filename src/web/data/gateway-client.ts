@@ -66,7 +66,8 @@ export function createGatewayClient(apiKey: string | null): GatewayClient {
       const subscription = results.subscribe(({ data, error }) => {
         run.hasEnded = true
         run.end()
-        onResult({ data, error })
+        // The gateway sends the data that does not depend on a failed field, as {"vault": null}: it answers no query.
+        onResult(error === undefined ? { data, error } : { data: undefined, error })
       })
       run.end = () => subscription.unsubscribe()
       if (run.hasEnded) run.end()
