@@ -82,6 +82,23 @@ test('after a change the pages in sight are read anew, and the others when they 
   expect([answer(), rows()]).toEqual([null, 'ABcDEfghi'])
 })
 
+test('a page whose end moves makes those behind it be read anew, so that no row is left out', () => {
+  answer()
+  list.see(0, 8)
+  answer()
+  answer()
+  list.see(3, 5)
+  ids = [...'XYabcdefghi']
+  list.refresh()
+  expect([answer(), asked.length, rows()]).toEqual(['c', 0, 'abcdefghi'])
+  list.see(0, 2)
+  expect([answer(), asked.length]).toEqual([null, 0])
+  list.see(0, 5)
+  expect([answer(), asked.length]).toEqual(['a', 0])
+  list.see(3, 8)
+  expect([answer(), rows()]).toEqual(['d', 'XYabcdefg'])
+})
+
 test('a change while a page is read makes it be read again', () => {
   list.refresh()
   expect([answer(), answer(), asked.length]).toEqual([null, null, 0])

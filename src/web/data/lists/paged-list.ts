@@ -139,11 +139,18 @@ export class PagedList<Data, Variables, Row> implements ListRows<Row> {
     this.isHalted = data === undefined && !isOutdated
     if (data !== undefined) {
       const page = this.options.pageOf(data) ?? noPage
-      const after = page.pageInfo.hasNextPage ? this.pages.slice(number + 1) : []
+      const after = page.pageInfo.hasNextPage ? this.pagesBehind(number, page) : []
       this.pages = [...this.pages.slice(0, number), { ...page, isOutdated }, ...after]
       this.places = this.pages.flatMap(({ nodes }, at) => nodes.map((row) => ({ page: at, row })))
     }
     this.onChange?.()
     this.load()
+  }
+
+  /** Returns the pages behind one that was read anew: outdated where its end has moved, as they began at the old one. */
+  private pagesBehind(number: number, { pageInfo }: ListPage<Row>): readonly LoadedPage<Row>[] {
+    const behind = this.pages.slice(number + 1)
+    const isSameEnd = this.pages[number]?.pageInfo.endCursor === pageInfo.endCursor
+    return isSameEnd ? behind : behind.map((page) => ({ ...page, isOutdated: true }))
   }
 }
