@@ -1,4 +1,5 @@
-import { useContext } from 'preact/hooks'
+import type { ComponentChildren } from 'preact'
+import { useContext, useEffect, useState } from 'preact/hooks'
 import { StrategyNamesDocument, VaultStatus } from '../documents.generated.ts'
 import { useQuery } from '../data/hooks.ts'
 import { words } from '../format/figures.ts'
@@ -12,8 +13,14 @@ import { shortAddress } from './values.tsx'
 export function VaultFilters({ state }: { readonly state: VaultsPageState }) {
   const navigate = useContext(NavigateContext)
   const strategies = useQuery(StrategyNamesDocument, {}).data?.strategies ?? []
+  // How often the filters were cleared: an amount that was refused is cleared with them.
+  const [clears, setClears] = useState(0)
   const isFiltered =
     state.statuses.length > 0 || [state.strategy, state.owner, state.leastUsd].some((one) => one !== null)
+  const clear = (): void => {
+    setClears(clears + 1)
+    navigate({ ...allVaults, sort: state.sort, direction: state.direction })
+  }
   return (
     <div class="filters">
       <SearchForm strategies={strategies} />
@@ -38,23 +45,62 @@ export function VaultFilters({ state }: { readonly state: VaultsPageState }) {
           ))}
         </select>
       </label>
+      <LeastValue key={clears} amount={state.leastUsd} onAmount={(leastUsd) => navigate({ ...state, leastUsd })}>
+        {state.owner !== null && <span class="faint">of owner {shortAddress(state.owner)}</span>}
+        {isFiltered && (
+          <button type="button" onClick={clear}>
+            Clear filters
+          </button>
+        )}
+      </LeastValue>
+    </div>
+  )
+}
+
+interface LeastValueProps {
+  readonly amount: string | null
+  readonly onAmount: (amount: string | null) => void
+  /** Filters between the field and its message, which moves none of them. */
+  readonly children: ComponentChildren
+}
+
+/** The field of an amount, which keeps its text as it is written until that is an amount. */
+function LeastValue({ amount, onAmount, children }: LeastValueProps) {
+  const [draft, setDraft] = useState<string | null>(null)
+  const [isRefused, setRefused] = useState(false)
+  useEffect(() => {
+    setDraft(null)
+    setRefused(false)
+  }, [amount])
+  const accept = (text: string): void => {
+    const isAccepted = text === '' || isAmountText(text)
+    setRefused(!isAccepted)
+    if (!isAccepted) return
+    setDraft(null)
+    onAmount(text === '' ? null : text)
+  }
+  return (
+    <>
       <label class="field">
         <span>Least value in USD</span>
         <input
           inputMode="decimal"
-          pattern="\d{1,15}(\.\d{1,6})?"
-          value={state.leastUsd ?? ''}
-          onChange={({ currentTarget: { value } }) => {
-            if (value === '' || isAmountText(value)) navigate({ ...state, leastUsd: value === '' ? null : value })
+          value={draft ?? amount ?? ''}
+          aria-invalid={isRefused}
+          aria-describedby={isRefused ? 'least-value-problem' : undefined}
+          onInput={({ currentTarget: { value } }) => {
+            setDraft(value)
+            setRefused(false)
           }}
+          onChange={({ currentTarget: { value } }) => accept(value.trim())}
         />
       </label>
-      {state.owner !== null && <span class="faint">of owner {shortAddress(state.owner)}</span>}
-      {isFiltered && (
-        <button type="button" onClick={() => navigate({ ...allVaults, sort: state.sort, direction: state.direction })}>
-          Clear filters
-        </button>
+      {children}
+      {isRefused && (
+        <p id="least-value-problem" role="alert" class="problem">
+          Write the amount without separators, with a point before its decimals, of which there are at most six: 1000.50
+        </p>
       )}
-    </div>
+    </>
   )
 }
