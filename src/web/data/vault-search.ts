@@ -6,11 +6,10 @@ import {
 } from '../documents.generated.ts'
 import { allVaults, type PageState, vaultState } from '../page-state.ts'
 import { formatCount } from '../format/figures.ts'
-import type { GatewayClient } from './gateway-client.ts'
+import type { GatewayClient, QueryResult } from './gateway-client.ts'
 import { readOnce, readWholeList } from './lists/whole-lists.ts'
 import { hasPart, type SearchTarget } from './search-target.ts'
 
-export type NamedStrategy = StrategyNamesQuery['strategies'][number]
 type PartOfAddress = Extract<SearchTarget, { readonly kind: 'part' }>
 
 /** A page that a search has found. */
@@ -31,12 +30,13 @@ const [vaultsOfPage, mostPages] = [200, 10]
 /**
  * Finds pages. The gateway finds vaults by their whole address or that of their owner; a part of one is compared with
  * the addresses of the most valuable vaults.
+ * @param strategies the newest result of the query for their names
  * @throws {CombinedError} where the gateway does not answer
  */
 export async function searchVaults(
   client: GatewayClient,
   target: SearchTarget,
-  strategies: readonly NamedStrategy[],
+  strategies: QueryResult<StrategyNamesQuery>,
 ): Promise<SearchResult> {
   switch (target.kind) {
     case 'page':
@@ -77,9 +77,13 @@ async function byPart(client: GatewayClient, part: PartOfAddress): Promise<Searc
   return { hits, note: `${count}${among} like this.` }
 }
 
-function byName(name: string, strategies: readonly NamedStrategy[]): SearchResult {
+function byName(name: string, { data, error }: QueryResult<StrategyNamesQuery>): SearchResult {
+  if (data === undefined) {
+    if (error !== undefined) throw error
+    return { hits: [], note: 'The strategies are still loading: search again in a moment.' }
+  }
   const wanted = name.toLowerCase()
-  const found = strategies.filter((strategy) =>
+  const found = data.strategies.filter((strategy) =>
     [strategy.id, strategy.name].some((text) => text.toLowerCase().includes(wanted)),
   )
   const hits = found.map(({ id, name: title }): SearchHit => {

@@ -1,9 +1,10 @@
 import { CombinedError } from '@urql/core'
-import { useContext, useState } from 'preact/hooks'
-import { queryProblem } from '../data/gateway-client.ts'
+import { useContext, useEffect, useRef, useState } from 'preact/hooks'
+import type { StrategyNamesQuery } from '../documents.generated.ts'
+import { queryProblem, type QueryResult } from '../data/gateway-client.ts'
 import { useSurroundings } from '../data/hooks.ts'
 import { searchTarget } from '../data/search-target.ts'
-import { type NamedStrategy, searchVaults, type SearchResult } from '../data/vault-search.ts'
+import { searchVaults, type SearchResult } from '../data/vault-search.ts'
 import { NavigateContext, PageLink } from './page-link.tsx'
 import { textOf } from './text-of.ts'
 
@@ -12,20 +13,21 @@ const mostHits = 8
 const nothing: SearchResult = { hits: [], note: '' }
 
 /** Leads to a vault or a strategy, or lists those that match. */
-export function SearchForm({ strategies }: { readonly strategies: readonly NamedStrategy[] }) {
+export function SearchForm({ strategies }: { readonly strategies: QueryResult<StrategyNamesQuery> }) {
   const navigate = useContext(NavigateContext)
   const { client } = useSurroundings()
   const [{ hits, note }, show] = useState(nothing)
+  // Grows with each search, and when the form is left: results of earlier searches come too late.
+  const searches = useRef(0)
+  useEffect(() => () => void searches.current++, [])
   const search = async (text: string): Promise<void> => {
+    const number = ++searches.current
     show({ hits: [], note: 'Searching…' })
-    try {
-      const result = await searchVaults(client, searchTarget(text, location.href), strategies)
-      const [hit, ...others] = result.hits
-      show(others.length === 0 && hit !== undefined ? nothing : result)
-      if (others.length === 0 && hit !== undefined) navigate(hit.to)
-    } catch (error) {
-      show({ hits: [], note: error instanceof CombinedError ? queryProblem(error) : String(error) })
-    }
+    const result = await resultOf(searchVaults(client, searchTarget(text, location.href), strategies))
+    if (number !== searches.current) return
+    const [hit, ...others] = result.hits
+    show(others.length === 0 && hit !== undefined ? nothing : result)
+    if (others.length === 0 && hit !== undefined) navigate(hit.to)
   }
   const submit = (event: SubmitEvent): void => {
     event.preventDefault()
@@ -60,4 +62,13 @@ export function SearchForm({ strategies }: { readonly strategies: readonly Named
       )}
     </form>
   )
+}
+
+/** Returns the result of a search; of one that failed, the reason as its note. */
+async function resultOf(search: Promise<SearchResult>): Promise<SearchResult> {
+  try {
+    return await search
+  } catch (error) {
+    return { hits: [], note: error instanceof CombinedError ? queryProblem(error) : String(error) }
+  }
 }

@@ -12,7 +12,7 @@ import { shortAddress } from './values.tsx'
 /** Search and filters of the list of vaults. */
 export function VaultFilters({ state }: { readonly state: VaultsPageState }) {
   const navigate = useContext(NavigateContext)
-  const strategies = useQuery(StrategyNamesDocument, {}).data?.strategies ?? []
+  const strategies = useQuery(StrategyNamesDocument, {})
   // How often the filters were cleared: an amount that was refused is cleared with them.
   const [clears, setClears] = useState(0)
   const isFiltered =
@@ -38,7 +38,7 @@ export function VaultFilters({ state }: { readonly state: VaultsPageState }) {
           onChange={({ currentTarget: { value } }) => navigate({ ...state, strategy: value === '' ? null : value })}
         >
           <option value="">all</option>
-          {strategies.map(({ id, name }) => (
+          {strategies.data?.strategies.map(({ id, name }) => (
             <option key={id} value={id}>
               {name}
             </option>
