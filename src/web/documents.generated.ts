@@ -158,7 +158,7 @@ export type VaultLedgerQuery = { readonly vault: { readonly id: string, readonly
 export type DataStatusQueryVariables = Exact<{ [key: string]: never; }>;
 
 
-export type DataStatusQuery = { readonly _meta: { readonly ageSeconds: number | null, readonly newestFactAt: number | null, readonly feeds: ReadonlyArray<{ readonly name: string, readonly isStopped: boolean, readonly isWaiting: boolean }>, readonly setAside: ReadonlyArray<{ readonly address: string, readonly reason: string }> } };
+export type DataStatusQuery = { readonly _meta: { readonly version: string | null, readonly ageSeconds: number | null, readonly newestFactAt: number | null, readonly feeds: ReadonlyArray<{ readonly name: string, readonly isStopped: boolean, readonly isWaiting: boolean }>, readonly setAside: ReadonlyArray<{ readonly address: string, readonly reason: string }> } };
 
 export type DataChangesSubscriptionVariables = Exact<{ [key: string]: never; }>;
 
@@ -365,6 +365,7 @@ export const VaultLedgerDocument = new TypedDocumentString(`
 export const DataStatusDocument = new TypedDocumentString(`
     query DataStatus {
   _meta {
+    version
     ageSeconds
     newestFactAt
     feeds {

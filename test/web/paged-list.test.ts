@@ -35,6 +35,7 @@ const client: GatewayClient = {
     return () => void (asked = asked.filter(([, one]) => one !== answer))
   },
   subscribe: () => () => undefined,
+  isStreaming: () => true,
 }
 
 beforeEach(() => {

@@ -118,6 +118,31 @@ describe.skipIf(noBrowser !== null)('the explorer', () => {
     await page.close()
   })
 
+  test('reads its data anew where it gets no stream', async () => {
+    const { server } = await gatewayWith({})
+    // The browser itself writes of answers with status 429 to the console.
+    const page = await browser.newPage({ locale: 'en-US' })
+    let refusals = 0
+    await page.route('**/graphql', async (route) => {
+      if (route.request().postData()?.includes('subscription ') !== true) return route.continue()
+      refusals++
+      await route.fulfill({ status: 429, headers: { 'retry-after': '60' }, body: '' })
+    })
+    await page.goto(`${server.origin}/?vault=${vault}`)
+    const value = page.getByRole('region', { name: 'Figures' }).locator('data').first()
+    for (const cents of ['0.375', '0.625']) {
+      await value.waitFor()
+      const valueUsd = `${(now += 1) % 100_000}${cents.slice(1)}`
+      await apply(database, [mark(vault, now, valueUsd)])
+      await expect.poll(() => value.getAttribute('value'), { timeout: 20_000 }).toBe(valueUsd)
+    }
+    expect(refusals).toBeGreaterThan(0)
+    const figures = (): Promise<unknown> =>
+      page.waitForRequest((request) => request.postData()?.includes('query VaultFigures') === true, { timeout: 7_000 })
+    await expect(figures()).rejects.toThrow('Timeout')
+    await page.close()
+  })
+
   test('says how old the data is, and that a feed has stopped or waits', async () => {
     let condition = ''
     const { server } = await gatewayWith({

@@ -20,6 +20,7 @@ function clientOf(answer: Answer): GatewayClient {
       return () => undefined
     },
     subscribe: () => () => undefined,
+    isStreaming: () => true,
   }
 }
 

@@ -1,5 +1,5 @@
 import { Client, type CombinedError, fetchExchange, subscriptionExchange } from '@urql/core'
-import { createClient } from 'graphql-sse'
+import { createClient, type Sink } from 'graphql-sse'
 import type { TypedDocumentString } from '../documents.generated.ts'
 import { withExactTexts } from './exact-texts.ts'
 
@@ -9,7 +9,7 @@ export interface QueryResult<Data> {
   readonly error: CombinedError | undefined
 }
 
-/** The gateway's GraphQL, as the views ask it. Both functions return a function that ends the request. */
+/** The gateway's GraphQL, as the views ask it. A query and a subscription return a function that ends the request. */
 export interface GatewayClient {
   query<Data, Variables>(
     document: TypedDocumentString<Data, Variables>,
@@ -22,6 +22,8 @@ export interface GatewayClient {
     variables: Variables,
     onEvent: () => void,
   ): () => void
+  /** Tells whether a subscription's events come: not before its first one, nor while its connection is lost or refused. */
+  isStreaming(): boolean
 }
 
 /** Longest time between two attempts to connect a stream. */
@@ -33,11 +35,13 @@ const mostWaitMilliseconds = 10_000
  */
 export function createGatewayClient(apiKey: string | null): GatewayClient {
   const headers: Record<string, string> = apiKey === null ? {} : { authorization: `Bearer ${apiKey}` }
+  let isStreaming = false
   const streams = createClient({
     url: 'graphql',
     headers,
     retryAttempts: Number.POSITIVE_INFINITY,
     retry: async (attempt) => {
+      isStreaming = false
       const milliseconds = Math.min(mostWaitMilliseconds, 500 * 2 ** attempt) * (0.5 + Math.random())
       await new Promise((resolve) => setTimeout(resolve, milliseconds))
     },
@@ -50,9 +54,22 @@ export function createGatewayClient(apiKey: string | null): GatewayClient {
     exchanges: [
       subscriptionExchange({
         forwardSubscription: ({ query = '', variables }) => ({
-          subscribe: (sink) => ({
-            unsubscribe: streams.subscribe({ query, variables: variables as Record<string, unknown> }, sink as never),
-          }),
+          subscribe: (sink) => {
+            const run = { isOver: false }
+            // The sink also hears of the end of a stream that was ended here, when another one may have begun.
+            const lose = (): void => {
+              if (!run.isOver) isStreaming = false
+            }
+            const request = { query, variables: variables as Record<string, unknown> }
+            const end = streams.subscribe(request, endingWith(sink as Sink, lose))
+            return {
+              unsubscribe: () => {
+                lose()
+                run.isOver = true
+                end()
+              },
+            }
+          },
         }),
       }),
       fetchExchange,
@@ -76,9 +93,27 @@ export function createGatewayClient(apiKey: string | null): GatewayClient {
     subscribe(document, variables, onEvent) {
       const results = client.subscription<object>(document.toString(), variables as never)
       const subscription = results.subscribe(({ data }) => {
-        if (data !== undefined) onEvent()
+        if (data === undefined) return
+        isStreaming = true
+        onEvent()
       })
       return () => subscription.unsubscribe()
+    },
+    isStreaming: () => isStreaming,
+  }
+}
+
+/** A receiver of events; a function is called before it is told that no more of them come. */
+function endingWith(sink: Sink, onEnd: () => void): Sink {
+  return {
+    next: (event) => sink.next(event),
+    error: (error) => {
+      onEnd()
+      sink.error(error)
+    },
+    complete: () => {
+      onEnd()
+      sink.complete()
     },
   }
 }

@@ -9,7 +9,7 @@ import {
 } from '../documents.generated.ts'
 import { type GatewayClient, lacksApiKey, queryProblem, type QueryResult } from './gateway-client.ts'
 import type { ListCache } from './lists/list-cache.ts'
-import { atMostEvery, type LiveQuery, openLiveQuery } from './live-query.ts'
+import { atMostEvery, type LiveQuery, missedChanges, openLiveQuery } from './live-query.ts'
 
 /** The parts that all views share. */
 export interface Surroundings {
@@ -110,9 +110,9 @@ export interface GatewayState {
 
 /**
  * Asks for the state of the gateway every 5 s, while the page is visible.
- * @param onReturn called when the gateway answers again
+ * @param onChange called when the gateway answers again, and where the data has changed while no stream tells changes
  */
-export function useGatewayState(client: GatewayClient | null, onReturn: () => void): GatewayState | null {
+export function useGatewayState(client: GatewayClient | null, onChange: () => void): GatewayState | null {
   const [state, setState] = useState<GatewayState | null>(null)
   const isVisible = usePageVisible()
   const wasReachable = useRef(true)
@@ -120,10 +120,12 @@ export function useGatewayState(client: GatewayClient | null, onReturn: () => vo
     if (client === null || !isVisible) return
     let timer: ReturnType<typeof setTimeout> | undefined
     let stop: () => void = () => undefined
+    const hasMissed = missedChanges()
     const ask = (): void => {
       stop = client.query(DataStatusDocument, {}, ({ data, error }) => {
         const problem = error === undefined ? null : queryProblem(error)
-        if (problem === null && !wasReachable.current) onReturn()
+        const isMissed = data !== undefined && hasMissed(data._meta.version, client.isStreaming())
+        if (problem === null && (isMissed || !wasReachable.current)) onChange()
         wasReachable.current = problem === null
         setState((last) => ({ problem, meta: data?._meta ?? last?.meta ?? null }))
         timer = setTimeout(ask, statusMilliseconds)

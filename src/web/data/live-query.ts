@@ -53,3 +53,20 @@ export function atMostEvery(milliseconds: number, call: () => void): { (): void;
   const limited = (): void => (timer === undefined ? fire() : void (isPending = true))
   return Object.assign(limited, { cancel: () => clearTimeout(timer) })
 }
+
+/**
+ * Creates a function that is told each version of the data that is asked for, and whether a stream tells changes. It
+ * returns true where the data may have changed without a stream that has told it: at the second of the first versions
+ * without a stream, because data may be older than the first one, and then whenever the version is another one.
+ */
+export function missedChanges(): (version: string | null, isStreaming: boolean) => boolean {
+  let seen: string | null | undefined
+  // While the page is loaded, its stream is not open yet, and begins with an event.
+  let isLoading = true
+  return (version, isStreaming) => {
+    const isMissed = !isStreaming && !isLoading && version !== seen
+    seen = isStreaming || isLoading ? undefined : version
+    isLoading = false
+    return isMissed
+  }
+}
