@@ -170,7 +170,7 @@ export type VaultChangesSubscriptionVariables = Exact<{
 }>;
 
 
-export type VaultChangesSubscription = { readonly vault: { readonly id: string, readonly status: VaultStatus, readonly valueUsd: string, readonly updatedAt: number, readonly events: { readonly nodes: ReadonlyArray<{ readonly id: string }> } } | null };
+export type VaultChangesSubscription = { readonly vault: { readonly id: string, readonly status: VaultStatus, readonly owner: string, readonly valueUsd: string, readonly updatedAt: number, readonly strategy: { readonly id: string, readonly name: string, readonly liveApr: number | null, readonly sigma: number | null }, readonly events: { readonly nodes: ReadonlyArray<{ readonly id: string }> } } | null };
 
 export type VaultPositionsQueryVariables = Exact<{
   address: string;
@@ -392,8 +392,15 @@ export const VaultChangesDocument = new TypedDocumentString(`
   vault(address: $address) {
     id
     status
+    owner
     valueUsd
     updatedAt
+    strategy {
+      id
+      name
+      liveApr
+      sigma
+    }
     events(first: 1) {
       nodes {
         id

@@ -143,6 +143,17 @@ describe.skipIf(noBrowser !== null)('the explorer', () => {
     await page.close()
   })
 
+  test("shows the figures of a vault's strategy as they are now", async () => {
+    const { server } = await gatewayWith({})
+    const { page, closeFaultless } = await openExplorer(browser, server.origin, `?vault=${vault}`)
+    const name = page.getByRole('region', { name: 'Figures' }).getByRole('link', { name: /^The / })
+    await name.waitFor()
+    await expect.poll(() => server.running()).toBe(1)
+    await apply(database, [{ ...strategy('calm', ++now), name: 'The calmer' }])
+    await expect.poll(() => name.textContent(), { timeout: 20_000 }).toBe('The calmer')
+    await closeFaultless()
+  })
+
   test('says how old the data is, and that a feed has stopped or waits', async () => {
     let condition = ''
     const { server } = await gatewayWith({
