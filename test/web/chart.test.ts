@@ -76,6 +76,21 @@ describe.skipIf(noBrowser !== null)('the equity chart', () => {
     await closeFaultless()
   })
 
+  test('says that it could not be loaded, and is drawn with the next change', async () => {
+    const page = await browser.newPage({ locale: 'en-US' })
+    let isAway = true
+    await page.route('**/explorer/equity-chart-*.js', (route) => (isAway ? route.abort() : route.continue()))
+    await page.goto(`${gateway.server.origin}/?vault=${vault}`)
+    const problem = page.getByRole('alert').filter({ hasText: 'The chart could not be loaded: reload the page.' })
+    await problem.waitFor()
+    expect(await page.locator('.chart canvas').count()).toBe(0)
+    isAway = false
+    await apply(database, [mark(vault, newest + 60, '12345678902222.25')])
+    await page.locator('.chart canvas').first().waitFor()
+    expect(await problem.count()).toBe(0)
+    await page.close()
+  })
+
   // The last test: it changes the data.
   test('keeps its window when a newer fact comes in', async () => {
     const { page, closeFaultless } = await open()

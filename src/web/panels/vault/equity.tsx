@@ -1,16 +1,16 @@
-import { useContext, useEffect, useRef, useState } from 'preact/hooks'
+import { useContext, useState } from 'preact/hooks'
 import { VaultEquityDocument, type VaultEquityQuery } from '../../documents.generated.ts'
 import type { CsvTable } from '../../data/csv.ts'
 import { useQuery, useSurroundings } from '../../data/hooks.ts'
 import { readWholeSeries } from '../../data/lists/whole-lists.ts'
-import { formatUsd, words } from '../../format/figures.ts'
-import { formatTime } from '../../format/times.ts'
+import { words } from '../../format/figures.ts'
 import type { VaultPageState } from '../../page-state.ts'
 import { Choices, toggled } from '../choices.tsx'
 import { NavigateContext } from '../page-link.tsx'
 import { Panel } from '../panel.tsx'
 import { Time, Usd } from '../values.tsx'
-import { type ChartCurve, curveNames, type EquityChart, type EquityData } from './curves.ts'
+import { type ChartCurve, curveNames } from './curves.ts'
+import { EquityFigure } from './equity-figure.tsx'
 import { EquityTable, equityTable } from './equity-table.tsx'
 
 const points = 400
@@ -79,7 +79,7 @@ export function EquityPanel({ state, updatedAt }: { readonly state: VaultPageSta
       {vault?.equity.length === 0 && <p class="faint">No equity is recorded in this window.</p>}
       {vault !== null && vault.equity.length > 0 && (
         <>
-          <Chart equity={vault} hidden={hidden} zoom={zoom} />
+          <EquityFigure equity={vault} hidden={hidden} zoom={zoom} />
           <FlowList flows={vault.flows} />
           <EquityTable equity={vault.equity} />
         </>
@@ -113,79 +113,6 @@ function StepButtons({ equity, zoom }: ZoomProps) {
         Zoom out
       </button>
     </>
-  )
-}
-
-interface ChartProps {
-  readonly equity: Equity
-  readonly hidden: readonly ChartCurve[]
-  readonly zoom: (since: number, until: number) => void
-}
-
-function Chart({ equity: { equity, flows }, hidden, zoom }: ChartProps) {
-  const place = useRef<HTMLDivElement | null>(null)
-  const chart = useRef<EquityChart | null>(null)
-  const latest = useRef({ data: { equity, flows: flows.nodes }, hidden, zoom })
-  const [pointed, setPointed] = useState<number | null>(null)
-  latest.current = { data: { equity, flows: flows.nodes }, hidden, zoom }
-  useEffect(() => {
-    let isGone = false
-    const draw = async (): Promise<void> => {
-      const { drawEquity } = await import('./equity-chart.ts')
-      if (isGone || place.current === null) return
-      const onZoom = (since: number, until: number): void => latest.current.zoom(since, until)
-      chart.current = drawEquity(place.current, { onZoom, onPoint: setPointed })
-      chart.current.show(latest.current.data, latest.current.hidden)
-    }
-    void draw()
-    return () => {
-      isGone = true
-      chart.current?.close()
-    }
-  }, [])
-  useEffect(() => chart.current?.show({ equity, flows: flows.nodes }, hidden), [equity, flows, hidden])
-  const point = pointed === null ? undefined : equity[pointed]
-  return (
-    <figure>
-      <div ref={place} class="chart" role="img" aria-label={summaryOf({ equity, flows: flows.nodes })} />
-      <figcaption>
-        {point === undefined ? (
-          <>
-            Drag over the chart to zoom in.
-            {flows.nodes.length > 0 && (
-              <>
-                {' '}
-                <span class="gain">▲</span> deposit, <span class="loss">▼</span> withdrawal.
-              </>
-            )}
-          </>
-        ) : (
-          <>
-            <Time seconds={point.ts} />: value <Usd amount={point.valueUsd} />, gain{' '}
-            <Usd amount={point.netUsd} isGain />
-            {point.strategyDeltaUsd !== null && point.marketDeltaUsd !== null && (
-              <>
-                , by the strategy <Usd amount={point.strategyDeltaUsd} isGain />, by the market{' '}
-                <Usd amount={point.marketDeltaUsd} isGain />
-              </>
-            )}
-          </>
-        )}
-      </figcaption>
-    </figure>
-  )
-}
-
-/** Describes the chart in words. */
-function summaryOf({ equity, flows }: EquityData): string {
-  const [first, last] = [equity[0], equity.at(-1)]
-  if (first === undefined || last === undefined) return 'No equity is recorded in this window'
-  const gain = (amount: string): string => formatUsd(amount, { isGain: true })
-  const count = (type: string): number => flows.filter((flow) => flow.type === type).length
-  return (
-    `Equity from ${formatTime(first.ts)} to ${formatTime(last.ts)}: value from ${formatUsd(first.valueUsd)} to ` +
-    `${formatUsd(last.valueUsd)}, gain net of flows from ${gain(first.netUsd)} to ${gain(last.netUsd)}; deposits: ` +
-    `${count('DEPOSIT')}, withdrawals: ${count('WITHDRAW')}`
   )
 }
 
