@@ -245,7 +245,7 @@ export type VaultTableQueryVariables = Exact<{
 }>;
 
 
-export type VaultTableQuery = { readonly vaults: { readonly nodes: ReadonlyArray<{ readonly id: string, readonly address: string, readonly status: VaultStatus, readonly valueUsd: string, readonly netUsd: string, readonly strategyDeltaUsd: string, readonly marketDeltaUsd: string, readonly updatedAt: number, readonly strategy: { readonly id: string, readonly name: string, readonly liveApr: number | null, readonly sigma: number | null } }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly endCursor: string | null } } };
+export type VaultTableQuery = { readonly vaults: { readonly nodes: ReadonlyArray<{ readonly capitalInUsd: string, readonly id: string, readonly address: string, readonly status: VaultStatus, readonly valueUsd: string, readonly netUsd: string, readonly strategyDeltaUsd: string, readonly marketDeltaUsd: string, readonly updatedAt: number, readonly strategy: { readonly id: string, readonly name: string, readonly liveApr: number | null, readonly sigma: number | null } }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly endCursor: string | null } } };
 
 export class TypedDocumentString<TResult, TVariables>
   extends String
@@ -592,6 +592,7 @@ export const VaultTableDocument = new TypedDocumentString(`
   vaults(first: $first, after: $after, orderBy: $orderBy, where: $where) {
     nodes {
       ...VaultSummary
+      capitalInUsd
     }
     pageInfo {
       ...NextPage

@@ -1,8 +1,9 @@
 import { CombinedError } from '@urql/core'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { GatewayClient } from '../../src/web/data/gateway-client.ts'
+import { readVaultTable } from '../../src/web/data/lists/vault-table.ts'
 import { readWholeList, readWholeSeries } from '../../src/web/data/lists/whole-lists.ts'
-import { VaultLedgerDocument } from '../../src/web/documents.generated.ts'
+import { Direction, VaultLedgerDocument, VaultOrderField } from '../../src/web/documents.generated.ts'
 import { addressOf } from '../support/world.ts'
 
 const address = addressOf(1)
@@ -83,4 +84,42 @@ test('a list goes on where the gateway tells when it would answer', async () => 
 test('a list fails with a refusal for good, and with one that does not end', async () => {
   await expect(ledgerOf(clientOf(() => refusal(null)))).rejects.toThrow('Too many requests.')
   await expect(ledgerOf(clientOf(() => refusal('0')))).rejects.toThrow('Too many requests.')
+})
+
+describe('the table of vaults', () => {
+  const amounts = ['0.5', '10', '-0.25', '9', '10', '12345678901234.000001', '12345678901234.000002']
+  const vaults = amounts.map((valueUsd, index) => ({ address: addressOf(index), valueUsd, updatedAt: 100 - index }))
+
+  /** A gateway with pages of two vaults, whose values are others after each page. */
+  function movingGateway(): GatewayClient {
+    let rows = vaults.map((vault, index) => ({ ...vault, valueUsd: String(index) }))
+    return clientOf(({ after, orderBy }) => {
+      const { field, direction } = orderBy as { field: string; direction: string }
+      const place = (row: (typeof rows)[number]): string => (field === 'ADDRESS' ? row.address : row.valueUsd)
+      const sorted = rows.toSorted((a, b) => (place(a) < place(b) ? -1 : 1) * (direction === 'ASC' ? 1 : -1))
+      const from = sorted.findIndex(({ address: one }) => one === after) + 1
+      const nodes = sorted.slice(from, from + 2)
+      const pageInfo = { hasNextPage: from + 2 < rows.length, endCursor: nodes.at(-1)?.address ?? null }
+      rows = rows.map((row) => ({ ...row, valueUsd: String(9 - Number(row.valueUsd)) }))
+      return { vaults: { nodes, pageInfo } }
+    })
+  }
+
+  test('has each vault once, also where their order changes while it is read', async () => {
+    const orderBy = { field: VaultOrderField.ValueUsd, direction: Direction.Desc }
+    const rows = await readVaultTable(movingGateway(), { orderBy })
+    expect(rows.map((row) => row.address).toSorted()).toEqual(vaults.map((vault) => vault.address))
+  })
+
+  test.each([
+    [VaultOrderField.ValueUsd, Direction.Desc, [6, 5, 4, 1, 3, 0, 2]],
+    [VaultOrderField.ValueUsd, Direction.Asc, [2, 0, 3, 1, 4, 5, 6]],
+    [VaultOrderField.Address, Direction.Desc, [6, 5, 4, 3, 2, 1, 0]],
+    [VaultOrderField.UpdatedAt, Direction.Asc, [6, 5, 4, 3, 2, 1, 0]],
+  ])('is in the order by %s %s of the server', async (field, direction, order) => {
+    const pageInfo = { hasNextPage: false, endCursor: null }
+    const client = clientOf(() => ({ vaults: { nodes: vaults, pageInfo } }))
+    const rows = await readVaultTable(client, { orderBy: { field, direction } })
+    expect(rows.map((row) => row.address)).toEqual(order.map((index) => vaults[index]?.address))
+  })
 })

@@ -1,16 +1,9 @@
 import { useContext } from 'preact/hooks'
-import {
-  Direction,
-  VaultListDocument,
-  type VaultListQuery,
-  VaultTableDocument,
-  type VaultTableQuery,
-  type VaultWhere,
-} from '../documents.generated.ts'
+import { Direction, VaultListDocument, type VaultListQuery, type VaultWhere } from '../documents.generated.ts'
 import type { CsvTable } from '../data/csv.ts'
 import { useSurroundings } from '../data/hooks.ts'
 import { usePagedList } from '../data/lists/use-paged-list.ts'
-import { readWholeList } from '../data/lists/whole-lists.ts'
+import { readVaultTable, type TableVault } from '../data/lists/vault-table.ts'
 import { formatCount } from '../format/figures.ts'
 import type { VaultsPageState } from '../page-state.ts'
 import type { Heading } from '../panels/lists/columns.tsx'
@@ -21,10 +14,6 @@ import { orderFields, vaultColumns } from '../panels/vault-columns.tsx'
 import { VaultFilters } from '../panels/vault-filters.tsx'
 
 const pageSize = 50
-/** Most vaults of one query. */
-const mostVaults = 200
-
-type TableVault = VaultTableQuery['vaults']['nodes'][number]
 
 /** The list of vaults: sorted, filtered and paged by the server. */
 export function VaultsView({ state }: { readonly state: VaultsPageState }) {
@@ -37,8 +26,7 @@ export function VaultsView({ state }: { readonly state: VaultsPageState }) {
   }
   const { list, state: query } = usePagedList(VaultListDocument, variables, vaultsOf)
   const total = query.data?.vaults.totalCount
-  const table = async (): Promise<CsvTable> =>
-    tableOf(await readWholeList(client, VaultTableDocument, { ...variables, first: mostVaults }, (data) => data.vaults))
+  const table = async (): Promise<CsvTable> => tableOf(await readVaultTable(client, variables))
   return (
     <>
       <h1 tabIndex={-1}>Vaults</h1>

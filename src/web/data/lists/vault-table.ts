@@ -1,0 +1,51 @@
+import {
+  Direction,
+  VaultOrderField,
+  VaultTableDocument,
+  type VaultTableQuery,
+  type VaultTableQueryVariables,
+} from '../../documents.generated.ts'
+import type { GatewayClient } from '../gateway-client.ts'
+import { readWholeList } from './whole-lists.ts'
+
+export type TableVault = VaultTableQuery['vaults']['nodes'][number]
+
+/** Most vaults of one query. */
+const mostVaults = 200
+/** The order in which no vault changes its place while the pages are read: each is on one page. */
+const byAddress = { field: VaultOrderField.Address, direction: Direction.Asc }
+/** Decimals of an amount in USD. */
+const decimals = 6
+
+/** Keys that order vaults as the gateway does. */
+const keyOf: Readonly<Record<VaultOrderField, (vault: TableVault) => bigint>> = {
+  ADDRESS: ({ address }) => BigInt(address),
+  CAPITAL_IN_USD: ({ capitalInUsd }) => exactKey(capitalInUsd),
+  NET_USD: ({ netUsd }) => exactKey(netUsd),
+  STRATEGY_DELTA_USD: ({ strategyDeltaUsd }) => exactKey(strategyDeltaUsd),
+  UPDATED_AT: ({ updatedAt }) => BigInt(updatedAt),
+  VALUE_USD: ({ valueUsd }) => exactKey(valueUsd),
+}
+
+/**
+ * Reads all vaults of a filter, and sorts them as the gateway does, which has the vaults of equal amounts by address.
+ * @throws {CombinedError} where a page is not answered
+ */
+export async function readVaultTable(
+  client: GatewayClient,
+  { orderBy, where }: Pick<VaultTableQueryVariables, 'orderBy' | 'where'>,
+): Promise<readonly TableVault[]> {
+  const variables = { first: mostVaults, orderBy: byAddress, where }
+  const vaults = await readWholeList(client, VaultTableDocument, variables, (data) => data.vaults)
+  const key = keyOf[orderBy.field]
+  const keyed = vaults.map((vault) => ({ vault, key: key(vault) }))
+  // Sorting keeps the order of equal keys, which is that of addresses.
+  const sorted = keyed.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0)).map(({ vault }) => vault)
+  return orderBy.direction === Direction.Desc ? sorted.reverse() : sorted
+}
+
+/** Returns an amount in millionths of a USD. */
+function exactKey(amount: string): bigint {
+  const [whole = '', fraction = ''] = amount.split('.')
+  return BigInt(`${whole}${fraction.padEnd(decimals, '0')}`)
+}
