@@ -67,6 +67,18 @@ describe.skipIf(noBrowser !== null)('the explorer', () => {
     await page.close()
   })
 
+  test('tells of a key that no header can hold, and asks for another', async () => {
+    const { server } = await gatewayWith({ apiKeys: [apiKey] })
+    const { page, closeFaultless } = await openExplorer(browser, server.origin)
+    await page.getByRole('textbox', { name: 'API key' }).fill('a-key–of-this-test')
+    await page.keyboard.press('Enter')
+    await page.getByRole('alert').filter({ hasText: 'no API key' }).waitFor()
+    await page.getByRole('textbox', { name: 'API key' }).fill(apiKey)
+    await page.keyboard.press('Enter')
+    await page.getByText('1 vault', { exact: true }).waitFor()
+    await closeFaultless()
+  })
+
   test('says that the gateway is down, and goes on when it is back', async () => {
     const { server } = await gatewayWith({})
     // The browser itself writes of failed requests to the console.

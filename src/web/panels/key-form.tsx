@@ -1,4 +1,11 @@
+import { useState } from 'preact/hooks'
 import { textOf } from './text-of.ts'
+
+/**
+ * The characters of a key, which the gateway's configuration keeps to. Others may be ones that no header can hold.
+ * @see RFC 6750, section 2.1
+ */
+const bearerToken = /^[A-Za-z0-9\-._~+/]+=*$/
 
 /** Asks for an API key, which stays in the memory of the page. */
 export function KeyForm({
@@ -8,18 +15,23 @@ export function KeyForm({
   readonly wasRefused: boolean
   readonly onKey: (key: string) => void
 }) {
+  const [isSendable, setSendable] = useState(true)
   const submit = (event: SubmitEvent): void => {
     event.preventDefault()
     const key = textOf(event.currentTarget as HTMLFormElement, 'key')
-    if (key !== '') onKey(key)
+    if (key === '') return
+    setSendable(bearerToken.test(key))
+    if (bearerToken.test(key)) onKey(key)
   }
   return (
     <form class="key" onSubmit={submit}>
       <h1 tabIndex={-1}>API key</h1>
       <p>This gateway answers requests with an API key only. The key is kept until this page is closed.</p>
-      {wasRefused && (
+      {(wasRefused || !isSendable) && (
         <p role="alert" class="problem">
-          The gateway does not accept this key.
+          {isSendable
+            ? 'The gateway does not accept this key.'
+            : 'This is no API key: it may hold A-Z a-z 0-9 - . _ ~ + / and end with =.'}
         </p>
       )}
       <label class="field">
