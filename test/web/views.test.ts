@@ -297,7 +297,15 @@ describe.skipIf(noBrowser !== null)('the explorer', () => {
       await page.getByRole('button', { name: `Download ${name} as CSV` }).click()
       const csv = await readFile(await (await download).path(), 'utf8')
       expect(csv.split('\r\n').length, name).toBeGreaterThan(2)
+      if (name === 'Figures') expect(csv).toMatch(/^strategy\.name,Ether Core\r\n(?:.*\r\n)*suspension,\r\n/m)
     }
+    await page.getByRole('link', { name: 'Strategies' }).click()
+    await page.getByRole('article', { name: 'Ether Core' }).waitFor()
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'Download Catalogue as CSV' }).click(),
+    ])
+    expect(await readFile(await download.path(), 'utf8')).toMatch(/^id,name,tagline,description,/)
     await closeFaultless()
   })
 

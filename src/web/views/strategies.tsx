@@ -91,9 +91,10 @@ function StrategyCard({ strategy }: { readonly strategy: ListedStrategy }) {
 
 function strategyTable(strategies: readonly ListedStrategy[]): CsvTable {
   return {
-    columns: ['id', 'name', 'tagline', 'liveApr', 'sigma', 'pairs', 'vaults'],
-    rows: strategies.map(({ id, name, tagline, liveApr, sigma, pairs, vaults }) => [
-      ...[id, name, tagline, liveApr, sigma, pairs.map(({ a, b }) => `${a}/${b}`).join(' '), vaults.totalCount],
+    columns: ['id', 'name', 'tagline', 'description', 'liveApr', 'sigma', 'pairs', 'vaults'],
+    rows: strategies.map(({ id, name, tagline, description, liveApr, sigma, pairs, vaults }) => [
+      ...[id, name, tagline, description, liveApr, sigma],
+      ...[pairs.map(({ a, b }) => `${a}/${b}`).join(' '), vaults.totalCount],
     ]),
   }
 }

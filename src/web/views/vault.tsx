@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { VaultFiguresDocument, type VaultFiguresQuery } from '../documents.generated.ts'
+import type { Cell, CsvTable } from '../data/csv.ts'
 import { useQuery } from '../data/hooks.ts'
 import { allVaults, isAddressText, type VaultPageState } from '../page-state.ts'
 import { EquityPanel } from '../panels/vault/equity.tsx'
@@ -39,12 +40,6 @@ function KnownVault({ state }: { readonly state: VaultPageState }) {
   const variables = { address: state.address }
   const figures = useQuery(VaultFiguresDocument, variables)
   const vault = figures.data?.vault
-  const table = (known: VaultFigures) => () => ({
-    columns: ['figure', 'value'],
-    rows: Object.entries(known).flatMap(([name, value]) =>
-      typeof value === 'object' && value !== null ? [] : [[name, value]],
-    ),
-  })
   if (vault === null) return <NoVault address={state.address}>No vault is known at this address.</NoVault>
   return (
     <>
@@ -61,7 +56,7 @@ function KnownVault({ state }: { readonly state: VaultPageState }) {
         title="Figures"
         document={VaultFiguresDocument}
         {...{ variables, state: figures }}
-        csv={vault === undefined ? null : table(vault)}
+        csv={vault === undefined ? null : () => figureTable(vault)}
         file={`${state.address}-figures`}
       >
         {vault !== undefined && <Figures vault={vault} />}
@@ -76,6 +71,16 @@ function KnownVault({ state }: { readonly state: VaultPageState }) {
       )}
     </>
   )
+}
+
+/** The figures as a table; those of the strategy and of a suspension have its name before theirs. */
+function figureTable(vault: VaultFigures): CsvTable {
+  const rows = Object.entries(vault).flatMap(([name, value]): [string, Cell][] =>
+    typeof value === 'object' && value !== null
+      ? Object.entries(value).map(([part, cell]) => [`${name}.${part}`, cell])
+      : [[name, value]],
+  )
+  return { columns: ['figure', 'value'], rows }
 }
 
 function Figures({ vault }: { readonly vault: VaultFigures }) {
