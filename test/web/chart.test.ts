@@ -76,6 +76,17 @@ describe.skipIf(noBrowser !== null)('the equity chart', () => {
     await closeFaultless()
   })
 
+  test('says that it counts the newest deposits alone, where there are more', async () => {
+    const other = addressOf(2)
+    await apply(database, [
+      opened(other, 'calm'),
+      ...Array.from({ length: 101 }, (_, index) => deposit(other, midnight + 60 * (index + 1), '10')),
+    ])
+    const { page, closeFaultless } = await openExplorer(browser, gateway.server.origin, `?vault=${other}`)
+    await page.getByRole('img', { name: /; of the newest 100 flows: deposits: 100, withdrawals: 0$/ }).waitFor()
+    await closeFaultless()
+  })
+
   test('says that it could not be loaded, and is drawn with the next change', async () => {
     const page = await browser.newPage({ locale: 'en-US' })
     let isAway = true

@@ -6,8 +6,10 @@ import { formatTime } from '../../format/times.ts'
 import { Time, Usd } from '../values.tsx'
 import type { ChartCurve, EquityChart, EquityData } from './curves.ts'
 
+type Equity = NonNullable<VaultEquityQuery['vault']>
+
 interface EquityFigureProps {
-  readonly equity: NonNullable<VaultEquityQuery['vault']>
+  readonly equity: Equity
   readonly hidden: readonly ChartCurve[]
   readonly zoom: (since: number, until: number) => void
 }
@@ -46,7 +48,7 @@ export function EquityFigure({ equity: { equity, flows }, hidden, zoom }: Equity
           The chart could not be loaded: reload the page.
         </p>
       )}
-      <div ref={place} class="chart" role="img" aria-label={summaryOf({ equity, flows: flows.nodes })} />
+      <div ref={place} class="chart" role="img" aria-label={summaryOf(equity, flows)} />
       <figcaption>
         {point === undefined ? (
           <>
@@ -76,14 +78,15 @@ export function EquityFigure({ equity: { equity, flows }, hidden, zoom }: Equity
 }
 
 /** Describes the chart in words. */
-function summaryOf({ equity, flows }: EquityData): string {
+function summaryOf(equity: EquityData['equity'], { nodes, pageInfo }: Equity['flows']): string {
   const [first, last] = [equity[0], equity.at(-1)]
   if (first === undefined || last === undefined) return 'No equity is recorded in this window'
   const gain = (amount: string): string => formatUsd(amount, { isGain: true })
-  const count = (type: string): number => flows.filter((flow) => flow.type === type).length
+  const count = (type: string): number => nodes.filter((flow) => flow.type === type).length
   return (
     `Equity from ${formatTime(first.ts)} to ${formatTime(last.ts)}: value from ${formatUsd(first.valueUsd)} to ` +
-    `${formatUsd(last.valueUsd)}, gain net of flows from ${gain(first.netUsd)} to ${gain(last.netUsd)}; deposits: ` +
-    `${count('DEPOSIT')}, withdrawals: ${count('WITHDRAW')}`
+    `${formatUsd(last.valueUsd)}, gain net of flows from ${gain(first.netUsd)} to ${gain(last.netUsd)}; ` +
+    (pageInfo.hasNextPage ? `of the newest ${nodes.length} flows: ` : '') +
+    `deposits: ${count('DEPOSIT')}, withdrawals: ${count('WITHDRAW')}`
   )
 }
