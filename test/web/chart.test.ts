@@ -87,6 +87,24 @@ describe.skipIf(noBrowser !== null)('the equity chart', () => {
     await closeFaultless()
   })
 
+  test('is not that of another window, where its own is not answered', async () => {
+    const page = await browser.newPage({ locale: 'en-US' })
+    await page.route('**/graphql', (route) =>
+      route.request().postData()?.includes('"since":1') === true
+        ? route.fulfill({ status: 503, json: { errors: [{ message: 'Not now.' }], data: { vault: null } } })
+        : route.continue(),
+    )
+    await page.goto(`${gateway.server.origin}/?vault=${vault}`)
+    const panel = page.getByRole('region', { name: 'Equity' })
+    await panel.getByRole('img').waitFor()
+    await windowButton(page, false).click()
+    await panel.getByRole('alert').filter({ hasText: 'Not now.' }).waitFor()
+    expect(await panel.getByRole('img').count()).toBe(0)
+    await panel.getByRole('button', { name: 'All' }).click()
+    await panel.getByRole('img').waitFor()
+    await page.close()
+  })
+
   test('says that it could not be loaded, and is drawn with the next change', async () => {
     const page = await browser.newPage({ locale: 'en-US' })
     let isAway = true

@@ -34,7 +34,7 @@ export function useSurroundings(): Surroundings {
 const refreshMilliseconds = 1_000
 const statusMilliseconds = 5_000
 
-/** A query's newest result: data stays while newer data is loaded, or an error stands in its way. */
+/** A query's newest result: data stays while newer data is loaded, or an error stands in the way of the same query's. */
 export interface QueryState<Data> extends QueryResult<Data> {
   readonly isPending: boolean
 }
@@ -52,9 +52,11 @@ export function useQuery<Data, Variables>(
   useEffect(() => {
     setState(({ data }) => ({ data, error: undefined, isPending: true }))
     seen.current = changes
+    let own: Data | undefined
     running.current = openLiveQuery(client, document, variables, ({ data, error }) => {
       if (lacksApiKey(error)) onKeyRefused()
-      setState((last) => ({ data: data ?? last.data, error, isPending: false }))
+      own = data ?? own
+      setState({ data: own, error, isPending: false })
     })
     return () => running.current?.close()
   }, [client, document, key])
