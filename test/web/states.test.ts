@@ -161,7 +161,8 @@ describe.skipIf(noBrowser !== null)('the explorer', () => {
     const name = page.getByRole('region', { name: 'Figures' }).getByRole('link', { name: /^The / })
     await name.waitFor()
     await expect.poll(() => server.running()).toBe(1)
-    await apply(database, [{ ...strategy('calm', ++now), name: 'The calmer' }])
+    const words = { tagline: 'calm in a line', description: 'calm' }
+    await apply(database, [{ kind: 'strategy', ts: ++now, id: 'calm', name: 'The calmer', ...words }])
     await expect.poll(() => name.textContent(), { timeout: 20_000 }).toBe('The calmer')
     await closeFaultless()
   })
