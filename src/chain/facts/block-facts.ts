@@ -65,7 +65,7 @@ export class BlockFacts {
     const highWaterUsd =
       highWater === null
         ? null
-        : storableUsd(this.#values.state, vault, this.#values.worthOf(assets, [highWater], prices))
+        : storableUsd(this.#values.state, vault, this.#values.exactWorthOf(assets, [highWater], prices).usd)
     return {
       kind: 'mark',
       ts: this.block.ts,

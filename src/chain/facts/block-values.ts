@@ -169,11 +169,19 @@ export class BlockValues {
    * @throws {PriceUnavailable} when one has no price, or one by which they are worth more than a fact can have
    */
   worthOf(assets: readonly Token[], amounts: readonly bigint[], prices: TokenPrices): Decimal {
+    return this.exactWorthOf(assets, amounts, prices).rounded()
+  }
+
+  /**
+   * Sums the USD value of amounts of a vault's assets.
+   * @throws {PriceUnavailable} when one has no price
+   */
+  exactWorthOf(assets: readonly Token[], amounts: readonly bigint[], prices: TokenPrices): ValueSum {
     const sum = new ValueSum({ tokens: this.options.tokens, prices })
     for (const [index, { address, symbol }] of assets.entries()) {
       prices.require(symbol)
       sum.add(address, amounts[index] ?? 0n)
     }
-    return sum.rounded()
+    return sum
   }
 }

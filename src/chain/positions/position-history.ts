@@ -8,8 +8,10 @@ import type { Rpc } from '../rpc/rpc.ts'
 import type { StoredPosition } from '../venues/venue.ts'
 import type { Venues } from '../venues/venues.ts'
 
-/** Histories of more blocks than these are reported, to show the progress. */
+/** Histories of more blocks than these are reported, to show the progress: once more whenever as many have been read again. */
 const reportedBlocks = 10_000
+/** Greatest width of a range: where nodes refuse one, all that they suggest in its place is listed. */
+const mostBlocks = 1_000_000
 
 /** Options of {@link readPositionStates}. */
 export interface PositionHistoryOptions {
@@ -60,7 +62,8 @@ async function readLogsOf(
 ): Promise<ChainLog[]> {
   const logs: ChainLog[] = []
   const sought = new Set(ids)
-  const width = new RangeWidth(Infinity)
+  const width = new RangeWidth(mostBlocks)
+  let nextReport = reportedBlocks
   for (let to = block; sought.size > 0;) {
     const [id] = sought
     if (to < 0) {
@@ -68,8 +71,10 @@ async function readLogsOf(
       throw new Contradiction(problem, id === undefined ? undefined : vaultOf(id))
     }
     const filters = [...venues.changesOf([...sought]), ...venues.creationsOf([...sought])]
-    if (block - to >= reportedBlocks)
-      report('info', 'Reading the logs of positions since their creation', { positions: [...sought], to })
+    if (block - to >= nextReport) {
+      report('info', 'Reading the logs of positions since their creation', { positions: sought.size, one: id, to })
+      nextReport = 2 * (block - to)
+    }
     const found = await readNewest(impatientRpc, filters, to, width).catch((error: unknown) => {
       const vault = id === undefined ? undefined : vaultOf(id)
       if (!(error instanceof ChainUnreadable) || vault === undefined) throw error

@@ -69,23 +69,37 @@ export async function readHistory(
 }
 
 /**
- * Reads the logs of the newest blocks up to one that match any of these filters, of as many blocks as the nodes grant.
+ * Reads the logs of the newest blocks up to one that match any of these filters, of as many blocks as the nodes grant to
+ * the first.
  * @returns the logs in order, and the first of these blocks
  */
-export function readNewest(
+export async function readNewest(
   rpc: Rpc,
-  filters: readonly LogFilter[],
+  [first, ...others]: readonly LogFilter[],
   to: number,
   width: RangeWidth,
 ): Promise<{ logs: ChainLog[]; from: number }> {
+  if (first === undefined) return { logs: [], from: 0 }
+  const { logs, from } = await readNewestOf(rpc, first, to, width)
+  // Each is asked for by itself, so that a request that fails repeats no other.
+  const found = await Promise.all(others.map((filter) => readOne(rpc, filter, from, to, width)))
+  return { logs: sortLogs([...logs, ...found.flat()]), from }
+}
+
+function readNewestOf(
+  rpc: Rpc,
+  filter: LogFilter,
+  to: number,
+  width: RangeWidth,
+): Promise<{ logs: readonly ChainLog[]; from: number }> {
   return rpc.ask(async (node) => {
     await node.block(to)
     for (;;) {
       const from = Math.max(0, to - width.blocks + 1)
       try {
-        const found = await Promise.all(filters.map((filter) => node.logsIn(filter, from, to)))
+        const logs = await node.logsIn(filter, from, to)
         width.grow()
-        return { logs: sortLogs(found.flat()), from }
+        return { logs, from }
       } catch (error) {
         if (!(error instanceof RequestFailed) || !width.shrink(error.cause, to - from + 1)) throw error
       }

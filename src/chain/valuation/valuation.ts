@@ -76,10 +76,12 @@ export async function valueVault(
     sum.add(token1, amounts[1] + collectable[1])
     if (emissions !== null) sum.addEarned(emissions.token, emissions.units)
   }
+  const valueUsd = sum.rounded()
   // It owes all that was requested of it to be deposited, also where a token has taken a part of it on its way.
-  const valueUsd = Decimal.max(zero, sum.rounded())
+  const isOfNobody =
+    valueUsd.lessThan(zero) && (await state.readRequired(contractCall(vaultAbi, vault, 'totalSupply', []))) === 0n
   return {
-    valueUsd: storableUsd(state, vault, valueUsd),
+    valueUsd: storableUsd(state, vault, isOfNobody ? zero : valueUsd),
     positions: positions.filter(isOpen).map((position) => toMarkedPosition(position, market)),
   }
 }

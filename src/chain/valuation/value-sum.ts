@@ -3,6 +3,9 @@ import { type Decimal, roundUsd, usdDigits, zero } from '../../domain/decimal.ts
 import { PriceRefused } from '../errors.ts'
 import { amountIn, type Token, type TokenPrices, type Tokens } from './tokens.ts'
 
+/** Maximum number of digits before the point: the value before several withdrawals is the sum of some. */
+const mostDigits = usdDigits - 1
+
 /** Tokens and their prices at a block. */
 export interface Market {
   readonly tokens: Tokens
@@ -15,7 +18,7 @@ export interface Market {
 export class ValueSum {
   #usd = zero
   /** That of which the amount is worth most. */
-  #greatest: { readonly token: Token; readonly usd: Decimal } | undefined
+  #greatest: { readonly token: Token; readonly size: Decimal } | undefined
 
   constructor(readonly market: Market) {}
 
@@ -33,19 +36,25 @@ export class ValueSum {
     if (token === undefined || units === 0n) return this
     const usd = amountIn(token, units).times(this.market.prices.require(token.symbol))
     this.#usd = this.#usd.plus(usd)
-    if (this.#greatest === undefined || usd.greaterThan(this.#greatest.usd)) this.#greatest = { token, usd }
+    const size = usd.abs()
+    if (this.#greatest === undefined || size.greaterThan(this.#greatest.size)) this.#greatest = { token, size }
     return this
   }
 
+  /** The exact sum. */
+  get usd(): Decimal {
+    return this.#usd
+  }
+
   /**
-   * Returns the sum, rounded as facts have it. Where it has more digits than these, the price counts as refused of the
+   * Returns the sum, rounded as facts have it. Where it has about as many digits as these or more, the price counts as refused of the
    * token of which the amount is worth most: anybody may have moved the pool that tells it.
    * @throws {PriceRefused} when it does, unless that token is stable
    */
   rounded(): Decimal {
     const usd = roundUsd(this.#usd)
     const token = this.#greatest?.token
-    if (token === undefined || token.stable || !usd.exceeds(usdDigits)) return usd
+    if (token === undefined || token.stable || !usd.exceeds(mostDigits)) return usd
     const { prices } = this.market
     const reason = `at ${prices.require(token.symbol).toFixed()} USD an amount would be worth ${usd.toFixed()} USD`
     throw new PriceRefused(token.symbol, prices.block, reason)
