@@ -7,16 +7,18 @@ import { readManifest } from './cli/manifest.ts'
 import { startBanner } from './cli/start-banner.ts'
 import { runIngest } from './cli/commands/ingest.ts'
 import { hasSufficientMessage, isUsageError } from './cli/start-errors.ts'
+import { onStopSignal } from './cli/stop-signals.ts'
 import { createLog, maskSecrets } from './cli/log.ts'
 import { serveByWorkers } from './cli/workers/primary.ts'
 import { type Gateway, serve, type ServeCommand } from './cli/commands/serve.ts'
 import { type Command, readCommand, usage } from './cli/commands/usage.ts'
 import { WorkerFailed } from './cli/workers/supervisor.ts'
-import { onStopMessage, serveAsWorker, workerNumber } from './cli/workers/worker.ts'
+import { onStopMessage, serveAsWorker, workerMigrations, workerNumber } from './cli/workers/worker.ts'
 import { type Config, readConfig } from './config.ts'
 import { untilCancelled } from './database/cancellation.ts'
 import { ReadCancelled } from './database/errors.ts'
 import { openDatabase, openServedDatabase } from './database/open.ts'
+import { neededMigrations, needMigrations } from './database/prisma/migrations.ts'
 import { readAddress } from './database/postgresql/server-address.ts'
 
 /**
@@ -41,19 +43,9 @@ const nowSeconds = (): number => Math.floor(Date.now() / 1000)
 /** Seconds that the start banner waits for the first facts of a feed. */
 const bannerSeconds = 2
 
-/** Time within which a signal counts as the first one again: npm passes on what the whole process group was sent. */
-const sameSignalMilliseconds = 500
-
-/** Aborted by the first stop signal; the second one exits at once. */
+/** Aborted by the first signal to stop. */
 const stopping = new AbortController()
-let stoppedAt = Infinity
-for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-  process.on(signal, () => {
-    if (performance.now() - stoppedAt > sameSignalMilliseconds) process.exit(1)
-    stoppedAt = Math.min(stoppedAt, performance.now())
-    stopping.abort()
-  })
-}
+onStopSignal(() => stopping.abort())
 
 // A log on a full disk, or whose reader has ended, is not written: the process goes on, and so does the log afterwards.
 process.stderr.on('error', () => undefined)
@@ -167,7 +159,10 @@ async function ingestFeed(config: Config, command: Extract<Command, { name: 'ing
 async function serveUntilStopped(config: Config, command: Extract<Command, { name: 'serve' }>): Promise<void> {
   gateway.isStarted = true
   const worker = workerNumber()
-  if (worker !== null) onStopMessage(() => stopping.abort())
+  if (worker !== null) {
+    onStopMessage(() => stopping.abort())
+    needMigrations(workerMigrations())
+  }
   setFlagsFromString(tightHeap)
   const chain = command.chain === null ? null : await readChains(command.chain)
   const persistedOperations = await readManifest(config.persistedOperations)
@@ -179,7 +174,8 @@ async function serveUntilStopped(config: Config, command: Extract<Command, { nam
   const database = await untilCancelled(opening, stopping.signal)
   const print = (message: string): void => console.log(message)
   try {
-    const serveWithWorkers = (options: ServeCommand): Promise<Gateway> => serveByWorkers(options, program)
+    const migrations = await neededMigrations()
+    const serveWithWorkers = (options: ServeCommand): Promise<Gateway> => serveByWorkers(options, program, migrations)
     const start = worker !== null ? serveAsWorker : config.workers > 1 ? serveWithWorkers : serve
     const folderOf = (page: string): string => fileURLToPath(new URL(`./web/${page}`, import.meta.url))
     const pageFolders = { graphiql: folderOf('graphiql'), explorer: config.explorer ? folderOf('explorer') : null }

@@ -51,7 +51,7 @@ export function cached({ cache, data, produce, respond }: CachedOptions): Handle
 /** Maximum size of a cached request's body, in bytes: longer requests are seldom repeated. */
 const mostBytes = 20_000
 
-/** Extension of a request whose document is to be kept, if it has one: a response from the cache would not keep it. */
+/** Extension of requests that register their document: a cached response would skip that, so they are not cached. */
 const persistedName = 'persistedQuery'
 
 /** Returns a key that is equal for requests with the same response; null if the response is not cached. */
@@ -101,7 +101,7 @@ export function producer(
     const answer = await withinDeadline(attempt(exchange, context, respond), answerSeconds, signal, tooLate)
     const { version, isCacheable } = collected
     const tags = collected.tags.has('all vaults') ? withoutCovered(collected.tags) : collected.tags
-    // A response without reads is introspection: large and rare, it would only evict other responses.
+    // A response without reads is a refusal, or introspection: it would only evict other responses.
     const origin = { tags: tags.size > 0 && isCacheable ? tags : null, version }
     return new EncodedResponse(letEdgesKeep?.(request, answer, origin) ?? answer, origin)
   }

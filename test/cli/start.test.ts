@@ -1,6 +1,7 @@
 import { execFile, spawn } from 'node:child_process'
 import { readFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { afterEach, expect, test } from 'vitest'
 import { demoFacts } from '../../src/feed/demo/demo.ts'
@@ -88,6 +89,7 @@ test(`npm start serves the demo world on Node ${process.version}, and stops with
 
 test.each([
   ['npm alone', 'sh', 'SIGTERM', false],
+  ['the whole process group, which ends the shell', 'sh', 'SIGTERM', true],
   ['the whole process group, and npm passes it on', 'bash', 'SIGINT', true],
 ] as const)('npm start stops with all that it has begun on a signal to %s', async (_, shell, signal, toGroup) => {
   const { env } = await homes.create()
@@ -104,10 +106,15 @@ test.each([
   try {
     await expect.poll(() => said, { timeout: 50_000 }).toMatch(/GraphiQL {2}http/)
     process.kill(toGroup ? -(npm.pid ?? 0) : (npm.pid ?? 0), signal)
-    await ended
+    await Promise.race([ended, wait(20_000)])
     expect(said).toMatch(/"msg":"Stopping.*"msg":"Stopped"/s)
   } finally {
-    if (npm.exitCode === null && npm.signalCode === null) process.kill(-(npm.pid ?? 0), 'SIGKILL')
+    try {
+      process.kill(-(npm.pid ?? 0), 'SIGKILL')
+    } catch {
+      // All of the group has ended.
+    }
+    await ended
   }
 })
 

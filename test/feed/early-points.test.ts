@@ -38,7 +38,7 @@ test('a mark that contradicts one that its batch has written is bad', async () =
 })
 
 test('no point is written early of a vault whose stored point is replaced: its mark would be taken for a stored one', () => {
-  const [replaced, ...others] = [true, false, false].map((isReplaced, ts) => ({ ts, isReplaced }) as never)
+  const [replaced, ...others] = [true, false, false].map((replacesStored, ts) => ({ ts, replacesStored }) as never)
   const seriesOf = (points: readonly never[]) => ({
     ...noSeriesChanges({ id: 1 } as never, undefined),
     points: [...points],

@@ -13,9 +13,14 @@ const workerExitSeconds = 3
 /**
  * Starts a gateway as several worker processes on one port, and follows the configured feeds in this process.
  * @param program file that the workers run: this process's own, whatever is put beside it meanwhile
+ * @param migrations names of those that the program needs
  * @throws {WorkerFailed} when the first worker cannot start
  */
-export async function serveByWorkers(command: ServeCommand, program: string): Promise<Gateway> {
+export async function serveByWorkers(
+  command: ServeCommand,
+  program: string,
+  migrations: readonly string[],
+): Promise<Gateway> {
   const { config, database, log } = command
   if (config.demo && command.feed === null && command.chain === null) await fillWithDemo(command)
   const feeds = monitorFeeds((conditions) => workers.feedsChanged(conditions))
@@ -24,6 +29,7 @@ export async function serveByWorkers(command: ServeCommand, program: string): Pr
   const workers = createWorkers({
     count: config.workers,
     program,
+    migrations,
     log,
     metricsEndpoint: () => metricsEndpoint(),
     conditions: feeds.conditions,

@@ -10,6 +10,9 @@ const maxBackoffMilliseconds = 10_000
 /** Environment variable with a worker's number. */
 export const workerVariable = 'VAULT_GATEWAY_WORKER'
 
+/** Environment variable with the names of the migrations that a worker needs. */
+export const migrationsVariable = 'VAULT_GATEWAY_MIGRATIONS'
+
 /** The first worker ended before it served requests, and so would the others. */
 export class WorkerFailed extends Error {
   constructor(readonly status: number | null) {
@@ -23,6 +26,8 @@ export interface SupervisorOptions {
   readonly count: number
   /** File that the workers run. */
   readonly program: string
+  /** Names of the migrations that the program needs. */
+  readonly migrations: readonly string[]
   readonly log: Log
   /** Called for each worker when it is forked. */
   readonly onFork: (worker: Worker) => void
@@ -43,14 +48,14 @@ export interface Supervisor {
 }
 
 /** Creates a supervisor. */
-export function supervisor({ count, program, log, onFork }: SupervisorOptions): Supervisor {
+export function supervisor({ count, program, migrations, log, onFork }: SupervisorOptions): Supervisor {
   const stopping = new AbortController()
   const isStopping = (): boolean => stopping.signal.aborted
   const alive = new Set<Worker>()
   const running: Promise<void>[] = []
 
   function fork(number: number): Worker {
-    const worker = cluster.fork({ [workerVariable]: String(number) })
+    const worker = cluster.fork({ [workerVariable]: String(number), [migrationsVariable]: migrations.join() })
     log.info('A worker starts', { worker: number, pid: worker.process.pid })
     alive.add(worker)
     worker.once('exit', () => alive.delete(worker))

@@ -8,7 +8,7 @@ import { openGateway } from '../gateway.ts'
 import { createIpcQuestions, type ToPrimary, type ToWorker } from './ipc.ts'
 import { createReadiness } from '../readiness.ts'
 import type { Gateway, ServeCommand } from '../commands/serve.ts'
-import { workerVariable } from './supervisor.ts'
+import { migrationsVariable, workerVariable } from './supervisor.ts'
 
 /**
  * Timeout of the primary's answer, above its own timeouts for workers and database; then a worker reports only its own
@@ -19,6 +19,11 @@ const metricsTimeoutMilliseconds = 2_500
 /** Returns the number of this worker process; null for any other process. */
 export function workerNumber(): number | null {
   return cluster.isWorker ? Number(process.env[workerVariable]) : null
+}
+
+/** Returns the names of the migrations that this worker process needs: those of its primary. */
+export function workerMigrations(): readonly string[] {
+  return (process.env[migrationsVariable] ?? '').split(',').filter((name) => name !== '')
 }
 
 /** Registers a callback for the primary's stop message. */

@@ -13,6 +13,8 @@ export interface WorkersOptions {
   readonly count: number
   /** File that the workers run. */
   readonly program: string
+  /** Names of the migrations that the program needs. */
+  readonly migrations: readonly string[]
   readonly log: Log
   /** Collects the metrics of all processes, for a worker that is asked for them. */
   readonly metricsEndpoint: MetricsEndpoint
@@ -36,11 +38,19 @@ export interface Workers {
 }
 
 /** Creates the workers of a gateway. */
-export function createWorkers({ count, program, log, metricsEndpoint, conditions }: WorkersOptions): Workers {
+export function createWorkers({
+  count,
+  program,
+  migrations,
+  log,
+  metricsEndpoint,
+  conditions,
+}: WorkersOptions): Workers {
   const toWorkers = createIpcQuestions(metricsTimeoutMilliseconds)
   const supervised = supervisor({
     count,
     program,
+    migrations,
     log,
     onFork: (worker) => void worker.on('message', (message: ToPrimary) => hear(worker, message)),
   })

@@ -12,7 +12,7 @@ export interface Commit {
   readonly version: string
   /** Time of the newest fact in the read model after it, in Unix seconds. */
   readonly newestTs: number | null
-  /** The parts of the read model that it changed. */
+  /** The parts of the read model that it changed; none where that is not known. */
   readonly tags: readonly CacheTag[]
 }
 

@@ -84,8 +84,19 @@ async function hasMigrationsTable(database: Database, signal?: Cancellation): Pr
   return table?.exists === true
 }
 
-/** Names of the migrations that this process needs: those that lay there when they were read first. */
-let needed: Promise<readonly string[]> | undefined
+/** Names of the migrations that this process needs; undefined until they are read or told. */
+let needed: readonly string[] | undefined
+
+/** Returns the names of the migrations that this process needs: those that were there when it asked first. */
+export async function neededMigrations(): Promise<readonly string[]> {
+  needed ??= await migrationNames()
+  return needed
+}
+
+/** Tells a process which migrations it needs, in place of those that are there now. */
+export function needMigrations(names: readonly string[]): void {
+  needed = names
+}
 
 /**
  * Returns the names of migrations that this version needs and the database lacks.
@@ -93,8 +104,7 @@ let needed: Promise<readonly string[]> | undefined
  */
 export async function missingMigrations(database: Database, signal?: Cancellation): Promise<string[]> {
   const applied = await appliedMigrations(database, signal)
-  needed ??= migrationNames()
-  return (await needed).filter((name) => !applied.includes(name))
+  return (await neededMigrations()).filter((name) => !applied.includes(name))
 }
 
 /**

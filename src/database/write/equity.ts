@@ -10,8 +10,8 @@ export interface RecordedPoint extends PointState {
   readonly vaultId: number
   /** Digest of the mark at this second; null where there was none. */
   readonly markDigest: string | null
-  /** Whether a point of this second may be stored. */
-  readonly isReplaced: boolean
+  /** Whether it may replace a stored point of its second. */
+  readonly replacesStored: boolean
 }
 
 /** A vault's growth on a day, and its value at the end. */
@@ -50,8 +50,8 @@ const upsertDays = insertSet(
 
 /** Writes equity points; the last one of a second replaces the others. */
 export function savePoints(transaction: Transaction, points: readonly RecordedPoint[]): void {
-  upsertPoints(transaction, points.filter(({ isReplaced }) => isReplaced).map(pointRow))
-  appendPoints(transaction, points.filter(({ isReplaced }) => !isReplaced).map(pointRow))
+  upsertPoints(transaction, points.filter(({ replacesStored }) => replacesStored).map(pointRow))
+  appendPoints(transaction, points.filter(({ replacesStored }) => !replacesStored).map(pointRow))
 }
 
 function pointRow(point: RecordedPoint) {

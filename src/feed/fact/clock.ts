@@ -8,7 +8,7 @@ import type { Fact } from './fact.ts'
 const maxAheadSeconds = 86_400
 
 /**
- * Rejects a fact from the future, which must be new: a known one is taken whatever the clock says.
+ * Returns the problem of a fact that is dated too far ahead. Only new facts are checked: a known one is skipped in any case.
  * @param nowSeconds clock of this machine in Unix seconds
  * @returns null where the fact's time is acceptable
  */

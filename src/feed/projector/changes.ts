@@ -21,7 +21,7 @@ export interface KnownState {
   readonly ownerSizes: OwnerSizes
   /** The newest tallies of the ledgers that events are for, by vault. */
   readonly tallies: Map<string, NewestTallies>
-  /** Digests of known facts, by identity; of the marks of the batch itself, the points have them. */
+  /** Digests of known facts, by identity. Those of the batch's own marks are in its series. */
   readonly digests: Map<string, string>
 }
 

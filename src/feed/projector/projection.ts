@@ -185,8 +185,8 @@ export class Projection {
     if (series === undefined) this.changes.series.set(address, (series = noSeriesChanges(vault, before)))
     this.#keep(vault)
     const [positions, markDigest] = [mark?.positions ?? null, mark?.digest ?? null]
-    const isReplaced = before?.equityAt === ts
-    addPoint(series, { vaultId, ts, state, fees, markedAt: history.markedAt, positions, markDigest, isReplaced })
+    const replacesStored = before?.equityAt === ts
+    addPoint(series, { vaultId, ts, state, fees, markedAt: history.markedAt, positions, markDigest, replacesStored })
   }
 }
 

@@ -44,7 +44,7 @@ export function addPoint({ vaultId, points, days }: SeriesChanges, added: Record
   else
     points[points.length - 1] = {
       ...added,
-      isReplaced: newest.isReplaced,
+      replacesStored: newest.replacesStored,
       positions: added.positions ?? newest.positions,
       markDigest: added.markDigest ?? newest.markDigest,
     }
@@ -55,12 +55,12 @@ export function addPoint({ vaultId, points, days }: SeriesChanges, added: Record
 
 /**
  * Returns the points that are not written yet, and counts them as written. Until no further point follows, the newest one is
- * kept, since another of its second may replace it, and so are all where the first replaces a stored one: a check that compares
- * the stored points would take its mark for one that was stored before.
+ * kept, since another of its second may replace it, and so are all where the first replaces a stored one: `requireExpectedState`
+ * reads stored marks later in this transaction, and must not find one of this batch.
  * @param isOver whether no further point follows
  */
 export function pointsToWrite(series: SeriesChanges, isOver: boolean): RecordedPoint[] {
-  if (!isOver && series.points[0]?.isReplaced === true) return []
+  if (!isOver && series.points[0]?.replacesStored === true) return []
   const points = series.points.slice(series.written, isOver ? undefined : -1)
   series.written += points.length
   return points

@@ -101,7 +101,7 @@ export function createContext(
   const database: Reader = {
     async query<Row>(...[read, values]: Parameters<Reader['query']>) {
       throwIfCancelled(signal)
-      // These are the tags of which `changedTags` names those that a commit changes.
+      // The same tags as `changedTags` writes for a commit.
       if (read.source !== 'named vaults') origin.tags.add(read.source)
       else for (const key of values[0] as readonly string[]) origin.tags.add(key.slice(0, addressLength))
       versions.isLong ||= read.isLong === true

@@ -44,7 +44,8 @@ export function vaultStream(options: VaultStreamOptions): Handler {
   const evaluatePath = (path: string): Promise<Evaluation> => evaluate({ path, key: path, respond })
 
   /**
-   * Makes the first response of a vault, unless other streams follow it: then it is there.
+   * Makes the first response of a vault, to refuse with a status before the stream begins, unless other streams follow it:
+   * the key makes it again, from the response cache.
    * @returns the response if it refuses the stream
    */
   async function refusalOf(path: string, sender: string, isWanted: () => boolean): Promise<EncodedResponse | null> {

@@ -21,7 +21,7 @@ export interface LiveKeyHost {
   readonly onBytes: (owner: string, bytes: number) => void
 }
 
-/** Minimum delay after a failed evaluation, in milliseconds. Of the time of one of status 503 no more counts: it may have waited. */
+/** Minimum delay after a failed evaluation, in milliseconds, and the maximum that the time of a 503 counts, which may have waited. */
 const retryMilliseconds = 1_000
 
 /**
@@ -110,7 +110,7 @@ export class LiveKey {
     this.#host.fanOut([...this.#subscriptions], (subscription) => this.#tellStale(subscription))
   }
 
-  /** Writes to a stream whose client reads again what it could not be told. */
+  /** Writes what a stream has missed, once its client has read everything before: the newest response, or `stale`. */
   resume(subscription: Subscription): void {
     if (subscription.isBehind) this.deliver(subscription)
     else this.#tellStale(subscription)
@@ -182,7 +182,7 @@ export class LiveKey {
     this.#host.fanOut(behind, (subscription) => this.deliver(subscription), delivered)
   }
 
-  /** Returns those for whom the response is not too old: whoever came later may have seen what it does not show. */
+  /** Returns the streams to send the response to: where data changed meanwhile, those that joined later may have seen newer data. */
   #receivers(): Subscription[] {
     const all = [...this.#subscriptions].filter(({ written }) => written === 0 || this.#host.isListening)
     return this.#isDirty ? all.filter(({ joinedAt }) => joinedAt < this.#evaluations) : all

@@ -152,7 +152,7 @@ export class LiveKeys implements LiveKeyHost {
     })
   }
 
-  /** Notes what a commit changed: anything, if it has no tags, which no batch of facts writes. */
+  /** Notes what a commit changed. No tags mean that it is not known: it is the first report of a connection. */
   committed(tags: readonly string[]): void {
     if (tags.length === 0) return this.#changeAll()
     this.#history.change(tags)

@@ -2,7 +2,7 @@ import type { LiveConnection, Resumable } from '../delivery/live-connection.ts'
 
 /** A key, to one of the streams that follow it. */
 interface Followed {
-  /** Writes to a stream whose client reads again what it could not be told. */
+  /** Writes what a stream has missed, once its client has read everything before. */
   resume(subscription: Subscription): void
 }
 

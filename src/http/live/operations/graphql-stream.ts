@@ -138,9 +138,10 @@ function stateStreams({ operations, connections, keys, evaluate, resumptions }: 
       refusal: ({ bytes }) => ({ frame: ending(bytes), isEnd: true }),
       staleFrame,
     }
-    const opening = keys.isServed(key) ? null : keys.open(exchange.sender, isWanted, source.evaluate)
-    const [resumption, opened] = await Promise.all([resumptions.begin(exchange), opening])
-    if (opened !== null && opened.response.status !== 200) return opened.response
+    // Only to refuse with a status before the stream begins: the key makes the response again, from the response cache.
+    const firstEvaluation = keys.isServed(key) ? null : keys.open(exchange.sender, isWanted, source.evaluate)
+    const [resumption, first] = await Promise.all([resumptions.begin(exchange), firstEvaluation])
+    if (first !== null && first.response.status !== 200) return first.response
     if (!keys.hasRoom(exchange.sender, 1) || !keys.hasRoomFor(exchange.sender, key)) return noRoom()
     return new StreamedResponse((sink) => {
       if (sink === null) return place.release()
