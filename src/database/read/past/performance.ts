@@ -30,13 +30,16 @@ const newestDays = `order by day desc limit ${maxPerformanceDays + 1}`
 /** Maximum number of series in one statement: ten years of each take the gateway some milliseconds, and others wait meanwhile. */
 const maxSeries = 5
 
+/** An embedded database, which runs in the gateway's process, reads the series of vaults one by one. */
+const seriesOfChunk = 1
+
 /*
  * The newest day before the window tells what value it begins with. A day is over when the newest point is of its end or later.
  */
 const daysOfVaults: Read = {
   name: 'days_of_vaults',
   source: 'named vaults',
-  batching: { kind: 'keyed', keyColumn: 'key', maxKeys: maxSeries },
+  batching: { kind: 'keyed', keyColumn: 'key', maxKeys: seriesOfChunk },
   isLong: true,
   text: `select address as key, (coalesce(equity_at, 0) / 86400 - 1)::integer as "newestComplete", found.days, ${dataVersion}
     from ${namedVaults}
