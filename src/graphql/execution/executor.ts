@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type ExecutionResult, type GraphQLError, type GraphQLSchema, OperationTypeNode } from 'graphql'
 import { admissionLimits, preparationCosts, type QueryLimits } from '../../limits.ts'
 import { liveLimits } from '../../limits/live.ts'
@@ -9,7 +10,7 @@ import type { RunConsistently } from './consistent-reads.ts'
 import type { RequestContext } from './context.ts'
 import { noMutation, noStream, publicError, unknownOperation } from './errors.ts'
 import { OperationCache, type PreparedDocument } from './operation-cache.ts'
-import type { OnFallback, PreparedOperation, RunParams, SubscribedField } from './prepared-operation.ts'
+import type { FallbackReason, PreparedOperation, RunParams, SubscribedField } from './prepared-operation.ts'
 import { checkVariables, countTokens, tooExpensive } from './query-limits.ts'
 
 export interface ExecutorOptions {
@@ -18,7 +19,7 @@ export interface ExecutorOptions {
   readonly admission: AdmissionControl
   readonly runConsistently: RunConsistently
   /** Called for each execution by graphql-js. */
-  readonly onFallback?: OnFallback | undefined
+  readonly onFallback?: ((reason: FallbackReason) => void) | undefined
 }
 
 /** The operation of a document to run. A subscription is refused without an event. */
@@ -88,6 +89,14 @@ export function createExecutor({ schema, limits, admission, runConsistently, onF
   /** Maximum cost of a subscription, which runs for each event. */
   const mostOfEvent = Math.min(limits.cost, liveLimits.cost)
 
+  let lastFallback = Promise.resolve()
+  /** One execution by graphql-js begins in each iteration of the event loop: it takes that for long, after reads have ended. */
+  function beginFallback(reason: FallbackReason): Promise<void> {
+    onFallback?.(reason)
+    lastFallback = lastFallback.then(() => nextTurn())
+    return lastFallback
+  }
+
   /** Operations of the gateway's own documents by object, which saves the look-up of their text: they are few and stay. */
   const own = new Map<OwnDocument, PreparedOperation>()
 
@@ -135,7 +144,7 @@ export function createExecutor({ schema, limits, admission, runConsistently, onF
     if (kind === OperationTypeNode.SUBSCRIPTION && params.event === undefined) return { errors: [noStream()] }
     // The context is created after admission: an operation that waits holds no loaders.
     const work = (): Promise<ExecutionResult> =>
-      runConsistently(request, (context) => operation.run(coerced, params, context, request.signal, onFallback))
+      runConsistently(request, (context) => operation.run(coerced, params, context, request.signal, beginFallback))
     const ticket = { cost, sender: request.sender, signal: request.signal }
     const isCheap = cost <= admissionLimits.cheapCost
     const result = await (isCheap ? admission.cheap(work, ticket) : admission.expensive(work, ticket))

@@ -39,8 +39,8 @@ export interface RunParams {
 export const fallbackReasons = ['error', 'not compiled'] as const
 export type FallbackReason = (typeof fallbackReasons)[number]
 
-/** Called for each execution by graphql-js. */
-export type OnFallback = (reason: FallbackReason) => void
+/** Called for each execution by graphql-js; it begins when the promise is resolved. */
+export type BeginFallback = (reason: FallbackReason) => Promise<void>
 
 /** The field that a subscription selects. */
 export interface SubscribedField {
@@ -146,7 +146,7 @@ export class PreparedOperation {
     { variables, body, event }: RunParams,
     contextValue: Context,
     signal: Cancellation | undefined,
-    onFallback: OnFallback | undefined,
+    beginFallback: BeginFallback,
   ): Promise<ExecutionResult> {
     const compiled = this.compiledFor(coerced, body)
     const { responseCharacters } = this.#limits
@@ -161,7 +161,7 @@ export class PreparedOperation {
         // graphql-js implements GraphQL's rules on nulls, errors and their order.
       }
     }
-    onFallback?.(compiled === null ? 'not compiled' : 'error')
+    await beginFallback(compiled === null ? 'not compiled' : 'error')
     const { document, definition } = this
     const args = { schema: this.#schema, document, operationName: definition.name?.value, rootValue: event?.value }
     const result = await execute({ ...args, variableValues: variables, contextValue })

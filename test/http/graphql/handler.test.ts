@@ -167,6 +167,39 @@ describe('each request', () => {
     }
   })
 
+  test('that graphql-js executes, because a field fails, begins in an iteration of the event loop of its own', async () => {
+    const { equity } = (schema.getType('Vault') as GraphQLObjectType).getFields()
+    const { resolve } = equity as GraphQLField<unknown, unknown>
+    let iteration = 0
+    const counting = (): void => {
+      iteration++
+      next = setImmediate(counting)
+    }
+    let next = setImmediate(counting)
+    const begun: number[] = []
+    Object.assign(equity as object, {
+      resolve: (source: unknown, args: object, context: unknown): unknown => {
+        begun.push(iteration)
+        return (resolve as (...given: unknown[]) => unknown)(source, args, context)
+      },
+    })
+    try {
+      const gateway = gatewayOn(database)
+      const ask = (points: number): Promise<Response> => gateway.post(failing, { address: addressOf(1), points })
+      await ask(1)
+      begun.length = 0
+      const answers = await Promise.all([1, 0, -1, -2].map(ask))
+      expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200])
+      // The compiled operations have run it, too, before.
+      const byGraphqlJs = begun.slice(-4)
+      expect(begun).toHaveLength(8)
+      expect(new Set(byGraphqlJs).size).toBe(4)
+    } finally {
+      clearImmediate(next)
+      Object.assign(equity as object, { resolve })
+    }
+  })
+
   test('is compiled with @skip and @include, and counted where graphql-js executes it', async () => {
     const reasons: string[] = []
     const gateway = gatewayOn(database, { onFallback: (reason) => reasons.push(reason) })
