@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type ExecutionResult, type GraphQLError, type GraphQLSchema, OperationTypeNode } from 'graphql'
 import { admissionLimits, preparationCosts, type QueryLimits } from '../../limits.ts'
 import { liveLimits } from '../../limits/live.ts'
@@ -93,7 +92,7 @@ export function createExecutor({ schema, limits, admission, runConsistently, onF
   /** One execution by graphql-js begins in each iteration of the event loop: it takes that for long, after reads have ended. */
   function beginFallback(reason: FallbackReason): Promise<void> {
     onFallback?.(reason)
-    lastFallback = lastFallback.then(() => nextTurn())
+    lastFallback = lastFallback.then(() => new Promise((begin) => setImmediate(begin)))
     return lastFallback
   }
 
