@@ -3,15 +3,9 @@ import {
   type DirectiveNode,
   type DocumentNode,
   getDirectiveValues,
-  GraphQLError,
   GraphQLIncludeDirective,
-  type GraphQLSchema,
   GraphQLSkipDirective,
-  isNonNullType,
-  Kind,
   type OperationDefinitionNode,
-  TypeInfo,
-  ValidationContext,
   type VariableDefinitionNode,
   visit,
 } from 'graphql'
@@ -45,43 +39,6 @@ export function hasOnlyConditions(document: DocumentNode): boolean {
     },
   })
   return !hasOther
-}
-
-/**
- * Returns a function that finds those variables of an operation whose type permits null, and a place of which does not: a
- * default value allows for that.
- */
-export function nullableVariables(
-  schema: GraphQLSchema,
-  document: DocumentNode,
-): (operation: OperationDefinitionNode) => readonly VariableDefinitionNode[] {
-  // It looks through each fragment once for all operations.
-  const context = new ValidationContext(schema, document, new TypeInfo(schema), () => undefined)
-  return (operation) => {
-    const nullable = operation.variableDefinitions?.filter(({ type }) => type.kind !== Kind.NON_NULL_TYPE) ?? []
-    if (nullable.length === 0) return []
-    const required = new Set<string>()
-    for (const { node, type } of context.getRecursiveVariableUsages(operation)) {
-      if (isNonNullType(type)) required.add(node.name.value)
-    }
-    return nullable.filter(({ variable }) => required.has(variable.name.value))
-  }
-}
-
-/**
- * Returns the error of a variable that is null where null is not allowed. graphql-js would report it at each object with
- * such a field or directive: as many errors as the response has objects, for each of which it coerces the arguments again.
- * @param definitions those of `nullableVariables`
- * @param variables coerced
- */
-export function nullError(
-  definitions: readonly VariableDefinitionNode[],
-  variables: Readonly<Record<string, unknown>>,
-): GraphQLError | null {
-  const nodes = definitions.find(({ variable }) => variables[variable.name.value] === null)
-  if (nodes === undefined) return null
-  const message = `Variable "$${nodes.variable.name.value}" must not be null: a place of it does not allow null.`
-  return new GraphQLError(message, { nodes })
 }
 
 /** Returns the definitions of an operation's variables of @skip and @include, which are Boolean in a valid document. */

@@ -9,8 +9,9 @@ import {
 } from 'graphql'
 import { LRUCache } from 'lru-cache'
 import { defaultQueryLimits, mostValidationErrors, operationCacheLimits, type QueryLimits } from '../../limits.ts'
-import { hasOnlyConditions, nullableVariables } from './conditions.ts'
+import { hasOnlyConditions } from './conditions.ts'
 import { pricing } from './cost/query-cost.ts'
+import { nullableVariables } from './null-variables.ts'
 import { PreparedOperation } from './prepared-operation.ts'
 import { checkFields, checkSize, checkText, tooOftenMerged } from './query-limits.ts'
 

@@ -102,7 +102,14 @@ export function createLive(options: LiveOptions): Live {
       [
         graphqlPath,
         graphqlStream({
-          ...{ operations, findDocument, admission, connections, keys, evaluate, beginLedgerStream, resumptions },
+          operations,
+          findDocument,
+          admission,
+          connections,
+          keys,
+          evaluate,
+          beginLedgerStream,
+          resumptions,
         }),
       ],
     ]),
