@@ -113,14 +113,6 @@ export const operationCacheLimits = {
 /** Limits of documents that are kept by their hash, and sent by it: ten times what a large front end has. */
 export const persistedOperationLimits = { bytes: 4_000_000, entries: 2_000 } as const
 
-/** Assumed length of lists that have no length argument, for query costs. */
-export const assumedLengths: Readonly<Record<string, number>> = {
-  ...{ strategies: 20, pairs: 20, positions: 5, feeds: 5, assets: 50, venues: 3 },
-  // Lists of this schema's introspection.
-  ...{ types: 40, fields: 8, args: 2, inputFields: 3, enumValues: 6 },
-  ...{ directives: 5, interfaces: 1, possibleTypes: 4, locations: 5 },
-}
-
 /** End of the year 9999: a greater time is a mistake, such as milliseconds. */
 export const maxUnixTime = 253_402_300_799
 

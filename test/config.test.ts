@@ -3,8 +3,12 @@ import { BadConfig, readConfig } from '../src/config.ts'
 
 /** Bounds of queries that no variable sets. */
 const fixedBounds = {
-  ...{ lines: 1_000, repeats: 100, variableCharacters: 40_000, variableValues: 1_000 },
-  ...{ aliasCharacters: 100, responseCharacters: 10_000_000 },
+  lines: 1_000,
+  repeats: 100,
+  variableCharacters: 40_000,
+  variableValues: 1_000,
+  aliasCharacters: 100,
+  responseCharacters: 10_000_000,
 }
 const defaults = {
   port: 4_000,
@@ -145,7 +149,9 @@ describe('the configuration', () => {
       { DATABASE_URL: url, READ_URLS: ' postgres://one/name , postgres://two:5433/name,' },
       {
         database: {
-          ...{ engine: 'postgresql', url, connections: 10 },
+          engine: 'postgresql',
+          url,
+          connections: 10,
           replicas: { urls: ['postgres://one/name', 'postgres://two:5433/name'], staleSeconds: 60 },
         },
       },

@@ -68,7 +68,7 @@ export async function ingest(options: IngestOptions): Promise<Summary> {
   const reach = nowSeconds && createReachRecorder({ database, feed: source.name, line, nowSeconds, check })
   const checkpoints = new Checkpoints()
   try {
-    for (let next: Run | null = run; next !== null; next = await applyWholeSource(options, run, checkpoints)) {
+    for (let next: Run | null = run; next !== null; next = await ingestSource(options, run, checkpoints)) {
       run = next
       run.source.onEnd?.(async (end) => reach?.atEnd(end))
       run.source.useProgress?.(async (addresses) => {
@@ -87,9 +87,9 @@ export async function ingest(options: IngestOptions): Promise<Summary> {
  * Applies a source to its end.
  * @returns the run with the source to read next; null where there is none
  */
-async function applyWholeSource(options: IngestOptions, run: Run, checkpoints: Checkpoints): Promise<Run | null> {
+async function ingestSource(options: IngestOptions, run: Run, checkpoints: Checkpoints): Promise<Run | null> {
   try {
-    await applySource(options, run, checkpoints)
+    await applySegments(options, run, checkpoints)
     // Checks here because no further batch would detect commits that were lost since the last one.
     const check = (): Promise<void> => requireApplied(options.database, run.source.name, run.expected)
     const isOver = run.source.next === undefined && options.signal?.aborted !== true
@@ -111,7 +111,7 @@ async function applyWholeSource(options: IngestOptions, run: Run, checkpoints: C
   return { ...run, ...beginningOf(source), countedAfter: 0, isFirstFile: false, expected: run.expected }
 }
 
-async function applySource(options: IngestOptions, run: Run, checkpoints: Checkpoints): Promise<void> {
+async function applySegments(options: IngestOptions, run: Run, checkpoints: Checkpoints): Promise<void> {
   const { source, summary } = run
   const { nowSeconds, onProgress, writers = [] } = options
   const isAborted = (): boolean => options.signal?.aborted === true
@@ -132,7 +132,7 @@ async function applySource(options: IngestOptions, run: Run, checkpoints: Checkp
   const parse = (lines: readonly Line[], from = 0): Promise<Batch> => parseBatch(source, nowSeconds, lines, from)
   for await (const { lines, parts, first } of readSegments(source, writers.length, parse)) {
     if (isAborted()) return
-    const round = parts === null ? noRound : await checkpointed(applyByParts(options, run, lines, parts, onHandled))
+    const round = parts === null ? noRound : await checkpointed(applyInRound(options, run, lines, parts, onHandled))
     if (round.expected !== null) continue
     // Lines that writers of a failed round have committed are known now, and keep their outcomes.
     let next = first ?? parse(lines)
@@ -142,7 +142,7 @@ async function applySource(options: IngestOptions, run: Run, checkpoints: Checkp
       to = from + batch.lines.length
       // Parses the next batch while the database processes this one.
       next = parse(lines, to)
-      await checkpointed(applyLines(options, run, batch, round.outcomes.slice(from, to), onHandled))
+      await checkpointed(applyAsBatch(options, run, batch, round.outcomes.slice(from, to), onHandled))
     }
   }
 }
@@ -151,7 +151,7 @@ async function applySource(options: IngestOptions, run: Run, checkpoints: Checkp
 const noRound: AppliedRound = { outcomes: [], expected: null }
 
 /** Applies lines by several writers. Where not all are committed, the run stays as it is: all lines are to be applied again. */
-async function applyByParts(
+async function applyInRound(
   options: IngestOptions,
   run: Run,
   lines: readonly Line[],
@@ -166,7 +166,7 @@ async function applyByParts(
   return round
 }
 
-async function applyLines(
+async function applyAsBatch(
   options: IngestOptions,
   run: Run,
   batch: Batch,

@@ -42,13 +42,13 @@ export interface ReachRecorder {
 
 /** Creates a recorder that writes at most every 10 seconds. */
 export function createReachRecorder({ database, feed, line, nowSeconds, check }: ReachOptions): ReachRecorder {
-  let begunAt = -Infinity
+  let startedAt = -Infinity
   let writing: Promise<void> = Promise.resolve()
   return {
     async atEnd({ lookedAtMilliseconds, block, isWithinLine = false }) {
       const now = performance.now()
-      if (now - begunAt < pauseMilliseconds) return
-      begunAt = now
+      if (now - startedAt < pauseMilliseconds) return
+      startedAt = now
       try {
         await check()
       } catch (error) {

@@ -35,7 +35,7 @@ import type { MetricsEndpoint } from './ops/metrics-endpoint.ts'
 import { ownPaths } from './ops/own-paths.ts'
 import { rootLinks } from './ops/root.ts'
 import { type PageFolders, servedOnce } from './ops/static-content.ts'
-import { cached, producer } from './produce.ts'
+import { answerThroughCache, producer } from './produce.ts'
 import { refuse } from './refuse.ts'
 import { networkOf } from './sender.ts'
 import { createSharedCapacity } from './server/capacity/shared-capacity.ts'
@@ -120,11 +120,21 @@ export function createApp({ database, apiKeys, trustedProxies, ...options }: App
   const live = createLive({
     limits: options.liveBounds,
     observer: options.onLive,
-    ...{ cache, data, executor, admission, produce, answerRest, awaitVersion, findDocument, report: options.report },
+    cache,
+    data,
+    executor,
+    admission,
+    produce,
+    answerRest,
+    awaitVersion,
+    findDocument,
+    report: options.report,
     ledgerLog: options.ledgerLog ?? null,
   })
   const produced = { cache, data, produce }
-  const graphqlRequests: PathStages = new Map([[graphqlPath, () => cached({ ...produced, respond: graphql })]])
+  const graphqlRequests: PathStages = new Map([
+    [graphqlPath, () => answerThroughCache({ ...produced, respond: graphql })],
+  ])
   const limitRate = rateLimit(options.rateLimit)
   const stages = [
     requestSize(limits),
@@ -139,7 +149,7 @@ export function createApp({ database, apiKeys, trustedProxies, ...options }: App
     live.stages,
     graphqlRequests,
   ]
-  const handlers = compose(stages, cached({ ...produced, respond: answerRest }))
+  const handlers = compose(stages, answerThroughCache({ ...produced, respond: answerRest }))
 
   /** Answers an exchange; an error of a stage is reported, and answered by 500 with the request id of its log entry. */
   function handle(exchange: Exchange): OutgoingResponse | Promise<OutgoingResponse> {

@@ -1,5 +1,5 @@
 import { Canceller } from '../database/cancellation.ts'
-import { withoutCovered } from '../database/commits/cache-tags.ts'
+import { withoutVaultTags } from '../database/commits/cache-tags.ts'
 import { AdmissionQueueFull } from '../graphql/execution/admission/admission-control.ts'
 import { type CollectedOrigin, type RequestContext, unknownData } from '../graphql/execution/context.ts'
 import { masked } from '../graphql/execution/errors.ts'
@@ -34,7 +34,7 @@ export interface CachedOptions {
  * Serves responses from the cache, or produces them: concurrent requests with equal keys share one production, unless
  * the cache is disabled. The data version is read before production begins, so that no data in the response is older.
  */
-export function cached({ cache, data, produce, respond }: CachedOptions): Handler {
+export function answerThroughCache({ cache, data, produce, respond }: CachedOptions): Handler {
   if (!cache.isEnabled) {
     return (exchange) => {
       exchange.stamp = data.now()
@@ -100,7 +100,7 @@ export function producer(
     const tooLate = (): Answer => refusalOf(request, lateAnswer(answerSeconds))
     const answer = await withinDeadline(attempt(exchange, context, respond), answerSeconds, signal, tooLate)
     const { version, isCacheable } = collected
-    const tags = collected.tags.has('all vaults') ? withoutCovered(collected.tags) : collected.tags
+    const tags = collected.tags.has('all vaults') ? withoutVaultTags(collected.tags) : collected.tags
     // A response without reads is a refusal, or introspection: it would only evict other responses.
     const origin = { tags: tags.size > 0 && isCacheable ? tags : null, version }
     return new EncodedResponse(letEdgesKeep?.(request, answer, origin) ?? answer, origin)

@@ -36,7 +36,9 @@ async function measured(subscribers: number): Promise<LiveFigures> {
   try {
     await migrate(database)
     return await measureLive({
-      ...{ database, url, subscribers },
+      database,
+      url,
+      subscribers,
       vaults: Number(values.vaults),
       idleSeconds: Number(values.idle),
       broadcasts: Number(values.broadcasts),

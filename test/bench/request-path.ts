@@ -24,8 +24,13 @@ const { values } = parseArgs({ options: { list: { type: 'boolean', default: fals
 const database = await openPGlite()
 await migrate(database)
 const gateway = await serve({
-  ...{ config: readConfig({ PORT: '0', HOST: '127.0.0.1', LOG_LEVEL: 'error', CACHE_MEGABYTES: '0' }), database },
-  ...{ feed: null, chain: null, skipBad: false, input: Readable.from([]), print: () => undefined },
+  config: readConfig({ PORT: '0', HOST: '127.0.0.1', LOG_LEVEL: 'error', CACHE_MEGABYTES: '0' }),
+  database,
+  feed: null,
+  chain: null,
+  skipBad: false,
+  input: Readable.from([]),
+  print: () => undefined,
   log: createLog({ level: 'error', secrets: [], worker: null, output: process.stderr }),
   nowSeconds: () => nowSeconds,
 })

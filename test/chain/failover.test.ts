@@ -84,7 +84,10 @@ describeOnChain('a chain that is followed while its database', () => {
       stopping = new AbortController()
       const { signal } = stopping
       const source = await followedChain({
-        ...{ database: real, chain: { file: 'chain.json', config: configOf(json) }, log, signal },
+        database: real,
+        chain: { file: 'chain.json', config: configOf(json) },
+        log,
+        signal,
         onLastingFault: () => undefined,
       })
       const onReopen = (stored: FeedPosition | null): void => void reopened.push(stored)

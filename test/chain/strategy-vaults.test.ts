@@ -167,7 +167,9 @@ describeOnChain('vaults that act in steps', () => {
       const block = blocks.get(ts) as number
       const range = async (functionName: string) =>
         (await chain.client.readContract({
-          ...{ address: clm.strategy, abi: artifacts.beefyStrategy.abi, functionName },
+          address: clm.strategy,
+          abi: artifacts.beefyStrategy.abi,
+          functionName,
           blockNumber: BigInt(block),
         })) as readonly [number, number]
       const ranges = [await range('positionMain'), await range('positionAlt')]

@@ -149,7 +149,10 @@ describeOnChain('vaults of which a fact cannot be stored', () => {
     let aside: readonly SetAsideVault[] = []
     const log = { info: nothing, warn: nothing, error: nothing, answered: nothing, flush: nothing }
     const source = await followedChain({
-      ...{ database, log, signal, chain: { file: 'chain.json', config: configOf(json) } },
+      database,
+      log,
+      signal,
+      chain: { file: 'chain.json', config: configOf(json) },
       onLastingFault: nothing,
       onSetAside: (_, vaults) => void (aside = vaults),
     })

@@ -48,7 +48,10 @@ describe.skipIf(noOwnPostgreSql !== null)(
       { timeout: 60_000 },
       async () => {
         const gateway = start(['serve'], {
-          ...{ DATABASE_URL: server.url, DATABASE_CONNECTIONS: '50', CACHE_MEGABYTES: '0', PORT: '0' },
+          DATABASE_URL: server.url,
+          DATABASE_CONNECTIONS: '50',
+          CACHE_MEGABYTES: '0',
+          PORT: '0',
           LOG_LEVEL: 'warn',
         })
         const [, port] = await gateway.says(/GraphiQL {2}http:\/\/localhost:(\d+)\//)

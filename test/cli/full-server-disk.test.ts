@@ -74,7 +74,10 @@ describe.skipIf(disk.whyNot !== '')(`while the disk of PostgreSQL is full${disk.
     const followed = path.join(homes.folder, 'followed.ndjson')
     await writeFile(followed, text.slice(0, half))
     const gateway = start(['serve', '--feed', followed], {
-      ...{ DATABASE_URL: url, PORT: '0', LOG_LEVEL: 'info', CACHE_MEGABYTES: '0' },
+      DATABASE_URL: url,
+      PORT: '0',
+      LOG_LEVEL: 'info',
+      CACHE_MEGABYTES: '0',
     })
     const [, port = ''] = await gateway.says(/GraphiQL {2}http:\/\/localhost:(\d+)\//)
     const list = async (): Promise<{ status: number; body: string }> => {

@@ -15,7 +15,8 @@ const homes = prepareHomes()
 /** Gives a text to an ingest of standard input, which sets bad lines aside in its working directory. */
 function ingest(input: string, env: Readonly<Record<string, string>>): Promise<number | null> {
   const child = spawn(process.execPath, [program, 'ingest', '-', '--skip-bad'], {
-    ...{ cwd: homes.folder, stdio: ['pipe', 'ignore', 'ignore'] as const },
+    cwd: homes.folder,
+    stdio: ['pipe', 'ignore', 'ignore'] as const,
     env: { PATH: process.env['PATH'] ?? '', ...env },
   })
   child.stdin.end(input)
@@ -37,7 +38,11 @@ test('chunks of standard input that come without a pause are applied in one batc
     bytes.subarray(100 * at, 100 * at + 100),
   )
   const status = await runIngest({
-    ...{ database, feed: '-', skipBad: false, input: Readable.from(chunks), signal: new AbortController().signal },
+    database,
+    feed: '-',
+    skipBad: false,
+    input: Readable.from(chunks),
+    signal: new AbortController().signal,
     output: Object.assign(new PassThrough(), { isTTY: false }) as unknown as NodeJS.WriteStream,
     nowSeconds: () => midnight,
   })

@@ -56,8 +56,13 @@ const stopListening = await database.listen({
 const ran = await filesRunBy(async () => {
   isIngested = true
   await runIngest({
-    ...{ database, feed, skipBad: true, output: process.stderr, nowSeconds: () => nowSeconds },
-    ...{ input: Readable.from([]), signal: new AbortController().signal },
+    database,
+    feed,
+    skipBad: true,
+    output: process.stderr,
+    nowSeconds: () => nowSeconds,
+    input: Readable.from([]),
+    signal: new AbortController().signal,
   })
   await isHeard
 })

@@ -25,9 +25,15 @@ const authorization = `Bearer ${key}`
 const database = await openPGlite()
 await migrate(database)
 const gateway = await serve({
-  ...{ config: readConfig(env), database, feed: null, chain: null, skipBad: false },
+  config: readConfig(env),
+  database,
+  feed: null,
+  chain: null,
+  skipBad: false,
   log: createLog({ level: 'info', secrets: [], worker: null, output: process.stderr }),
-  ...{ input: Readable.from([]), print: () => undefined, nowSeconds: () => nowSeconds },
+  input: Readable.from([]),
+  print: () => undefined,
+  nowSeconds: () => nowSeconds,
 })
 const base = `http://127.0.0.1:${gateway.port}`
 

@@ -7,6 +7,7 @@ import { eventTypes } from '../../src/domain/ledger.ts'
 import { vaultStatuses } from '../../src/domain/vault.ts'
 import { factKinds, factSchema } from '../../src/feed/fact/fact.ts'
 import * as liveLimits from '../../src/limits/live.ts'
+import { assumedLengths } from '../../src/graphql/execution/cost/assumed-lengths.ts'
 import * as otherLimits from '../../src/limits.ts'
 import { problems } from '../../src/rest/problem.ts'
 import { emptyDatabase } from '../support/database.ts'
@@ -84,7 +85,7 @@ describe('links and names', () => {
   })
 })
 
-const limits = { ...otherLimits, ...liveLimits }
+const limits = { ...otherLimits, ...liveLimits, assumedLengths }
 
 describe('numbers', () => {
   test('of limits are those of limits.ts', () => {

@@ -27,7 +27,8 @@ const after = (status: 'applied' | 'skipped' | 'rejected') =>
 async function isAccepted(expected: ExpectedState, known: boolean, commit: boolean): Promise<boolean> {
   try {
     await requireExpectedState(expected, {
-      ...{ stored: position(3), position: position(10) },
+      stored: position(3),
+      position: position(10),
       areKnown: () => Promise.resolve(known),
       hasCommit: () => Promise.resolve(commit),
     })

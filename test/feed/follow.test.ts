@@ -226,8 +226,13 @@ describe('a feed that is followed again', () => {
       const last = await readFeedPosition(database.prisma, feed)
       const told: unknown[] = []
       const watcher = {
-        ...{ onMissing: told.push, onFound: told.push, onRotated: told.push },
-        ...{ onChangedInPlace: told.push, onLateLines: told.push, onGzipEnd: told.push, onLeft: told.push },
+        onMissing: told.push,
+        onFound: told.push,
+        onRotated: told.push,
+        onChangedInPlace: told.push,
+        onLateLines: told.push,
+        onGzipEnd: told.push,
+        onLeft: told.push,
         onOtherFile: (position: unknown) => void told.push(position),
       }
       const open = () => followedSource(feed, last, new AbortController().signal, watcher)

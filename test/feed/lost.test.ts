@@ -105,7 +105,9 @@ test('bad lines that a file has got before a failover, mended in place, are set 
   }
   const rejects = rejectsFile(path.join(folder, 'mended.rejects'))
   const { rejected } = await ingest({
-    ...{ database: losing(real, 1), source: { ...source, chunks: inPieces(source.chunks) }, rejects },
+    database: losing(real, 1),
+    source: { ...source, chunks: inPieces(source.chunks) },
+    rejects,
     onReopen: () => writeFileSync(file, bad + feedText(beginning)),
   })
   expect(rejected).toEqual({ unreadable: 2 })
@@ -141,7 +143,8 @@ test.each([
   const reopened: (number | undefined)[] = []
   let [files, batches] = [1, 0]
   const running = ingest({
-    ...{ database: losing(database, lost), source: await followedSource(feed, null, stopping.signal) },
+    database: losing(database, lost),
+    source: await followedSource(feed, null, stopping.signal),
     signal: stopping.signal,
     onProgress: () => void batches++,
     onNextFile: () => void files++,
@@ -177,7 +180,10 @@ test('two commits that are lost are noticed, though the second one brought nothi
   const reopened: (number | undefined)[] = []
   let batches = 0
   const running = ingest({
-    ...{ database, source, signal: stopping.signal, onProgress: () => void batches++ },
+    database,
+    source,
+    signal: stopping.signal,
+    onProgress: () => void batches++,
     onReopen: (stored) => void reopened.push(stored?.line),
   })
   await becomes(() => expect(batches).toBe(1))
@@ -216,8 +222,10 @@ test('the last commit of a followed feed that is quiet is applied again where it
   const database = await emptyDatabase()
   const reopened: unknown[] = []
   const running = ingest({
-    ...{ database: losing(database, 0), source: await followedSource(feed, null, stopping.signal) },
-    ...{ signal: stopping.signal, nowSeconds: () => midnight + 1_000 },
+    database: losing(database, 0),
+    source: await followedSource(feed, null, stopping.signal),
+    signal: stopping.signal,
+    nowSeconds: () => midnight + 1_000,
     onReopen: (stored) => void reopened.push(stored),
   })
   await becomes(async () => expect((await database.prisma.vault.findFirst())?.valueUsd.toFixed(0)).toBe('100'))
@@ -271,7 +279,9 @@ test('a commit that is lost is noticed, though the batches around it are of one 
   const position = { line: 0, byte: 7, fingerprint: 'a second with many facts' }
   // As a chain's position is the same for all facts of a second.
   const open = (): Source => ({
-    ...{ name: 'coarse', start: { line: 0, byte: 0 }, positionAfter: () => position },
+    name: 'coarse',
+    start: { line: 0, byte: 0 },
+    positionAfter: () => position,
     facts: (async function* () {
       await Promise.resolve()
       yield* lists

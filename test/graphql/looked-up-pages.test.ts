@@ -14,7 +14,8 @@ test('pages of vaults have each vault once, also where the last one that was loo
   const strategies = Array.from({ length: 200 }, (_, at) => `s${at}`)
   const vaults = strategies.flatMap((id, of) =>
     Array.from({ length: 16 }, (_, at) => ({
-      ...{ id, vault: addressOf(1 + of * 16 + at) },
+      id,
+      vault: addressOf(1 + of * 16 + at),
       valueUsd: of === 0 ? 1_000_001 + at : 1 + at,
     })),
   )

@@ -113,7 +113,10 @@ const shows: Readonly<Record<string, Show>> = {
     engines: ['postgresql'],
     run: ({ homes, size, say }) =>
       streams({
-        ...{ homes, say, addresses: size, only: chosen },
+        homes,
+        say,
+        addresses: size,
+        only: chosen,
         seconds: Number(values.seconds),
         ledgerRows: 20_000,
         bounds: { health: 250, snapshots: 250, pushes: 1_000, memory: 250e6 },

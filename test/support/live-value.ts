@@ -90,7 +90,9 @@ export class LiveValue {
     let drained: (() => void)[] = []
     let closed = nothing
     const sink = {
-      ...{ unsentBytes: 0, end: nothing, destroy: nothing },
+      unsentBytes: 0,
+      end: nothing,
+      destroy: nothing,
       write: (bytes: Buffer) => {
         frames.push(bytes.toString())
         onFrame(bytes.toString())

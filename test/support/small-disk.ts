@@ -32,7 +32,8 @@ export function mountSmallDisk(megabytes: number, demanded: string | null = null
   if (whyNot !== '') rmdirSync(folder)
   const ballast = path.join(folder, 'ballast')
   return {
-    ...{ whyNot, folder },
+    whyNot,
+    folder,
     async leave(bytes) {
       const { bavail, bsize } = await statfs(folder)
       const file = await open(ballast, 'w')

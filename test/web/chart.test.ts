@@ -24,7 +24,10 @@ describe.skipIf(noBrowser !== null)('the equity chart', () => {
       ...[strategy('calm'), opened(vault, 'calm'), deposit(vault, midnight + 1, '12345678901234')],
       ...marks,
       event(vault, newest + 1, {
-        ...{ type: 'withdraw', amountUsd: '5', valueBeforeUsd: '12345678901235', prices: { USDC: '1' } },
+        type: 'withdraw',
+        amountUsd: '5',
+        valueBeforeUsd: '12345678901235',
+        prices: { USDC: '1' },
       }),
     ])
     gateway = await liveGateway(database, { pageFolders: await pageFolders() })

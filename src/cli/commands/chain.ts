@@ -74,7 +74,10 @@ export async function followedChain(followed: FollowedChain): Promise<Source> {
   const { database, chain, log, signal } = followed
   const name = chainName(chain.config)
   const options = {
-    ...{ ...chain, report: reportTo(log), signal, once: false },
+    ...chain,
+    report: reportTo(log),
+    signal,
+    once: false,
     onLastingFault: (problem: string | null) => followed.onLastingFault(name, problem),
     onSetAside: (vaults: readonly SetAsideVault[]) => followed.onSetAside?.(name, vaults),
   }

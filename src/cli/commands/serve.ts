@@ -182,7 +182,12 @@ async function follow({ database, skipBad, log, nowSeconds }: ServeCommand, opti
     if (opened === null) return
     source = opened
     await ingest({
-      ...{ database, source: opened, signal, onProgress, outageObserver, nowSeconds },
+      database,
+      source: opened,
+      signal,
+      onProgress,
+      outageObserver,
+      nowSeconds,
       onNextFile: () => log.info(`${opened.name} is another file now, which is read on`),
       onReopen: (stored) => {
         // Whether its file is missing is checked again.

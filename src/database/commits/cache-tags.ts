@@ -2,7 +2,7 @@ import type { CacheTag } from './change-listener.ts'
 import type { ReadSource } from '../database.ts'
 
 /** Removes the tags of single vaults beside the tag of all vaults, which changes with each of them. */
-export function withoutCovered(tags: ReadonlySet<CacheTag>): ReadonlySet<CacheTag> {
+export function withoutVaultTags(tags: ReadonlySet<CacheTag>): ReadonlySet<CacheTag> {
   return new Set([...tags].filter((tag) => !tag.startsWith('0x')))
 }
 

@@ -77,7 +77,8 @@ class Round {
     const position = positionAfter(source, last)
     const stored = await lockFeedPosition(transaction, source.name)
     await requireExpectedState(expected, {
-      ...{ stored, position },
+      stored,
+      position,
       areKnown: (some) => areKnown(transaction, some),
       hasCommit: (version) => hasCommit(transaction, version),
     })

@@ -6,7 +6,7 @@ import { type LineBytes, parseLine } from '../batch.ts'
 import { CommitsLost } from '../feed-position.ts'
 import { loadKnownState } from '../projector/known-state.ts'
 import type { BatchLine, LineOutcome } from '../projector/line-outcome.ts'
-import { factsOf, newestFact, project, saveCommit } from '../projector/projector.ts'
+import { factsOf, newestFactTime, project, saveSharedRows } from '../projector/projector.ts'
 import { saveChanges } from '../projector/save-changes.ts'
 
 /** The lines of a round that one writer applies: all those about their vaults, in the order of the feed. */
@@ -86,14 +86,14 @@ async function applyPart(
 ): Promise<AppliedPart> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await connection.transaction((transaction) => applyInTransaction(transaction, batch, part, gate))
+      return await connection.transaction((transaction) => writePart(transaction, batch, part, gate))
     } catch (error) {
       if (attempt === maxAttempts || !isConflict(error)) throw error
     }
   }
 }
 
-async function applyInTransaction(
+async function writePart(
   transaction: Transaction,
   batch: readonly BatchLine[],
   { skipBad, base }: Part,
@@ -111,12 +111,12 @@ async function applyInTransaction(
   const nonce = commitNonce()
   if (outcomes.length === batch.length) await saveChanges(transaction, projection, nonce)
   await gate(outcomes)
-  const newestTs = newestFact(batch, outcomes, ['applied'])
-  const isLogged = await saveCommit(transaction, projection, figures, { nonce, newestTs })
+  const newestTs = newestFactTime(batch, outcomes, ['applied'])
+  const isLogged = await saveSharedRows(transaction, projection, figures, { nonce, newestTs })
   return {
     outcomes,
     nonce: isLogged ? nonce : null,
     version: head?.version ?? null,
-    newestTs: newestFact(batch, outcomes, ['applied', 'skipped']),
+    newestTs: newestFactTime(batch, outcomes, ['applied', 'skipped']),
   }
 }

@@ -51,7 +51,7 @@ export async function applyBatch(
 ): Promise<AppliedBatch> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await database.transaction((transaction) => applyOnce(transaction, feed, batch, options))
+      return await database.transaction((transaction) => applyInTransaction(transaction, feed, batch, options))
     } catch (error) {
       // Another writer opened the same vault or completed the same day meanwhile: the retry sees its commit.
       if (!isConflict(error) || (attempt === maxAttempts && isUniqueViolation(error))) throw error
@@ -83,7 +83,7 @@ export async function requireApplied(
   })
 }
 
-async function applyOnce(
+async function applyInTransaction(
   transaction: Transaction,
   feed: string,
   batch: readonly BatchLine[],
@@ -105,10 +105,13 @@ async function applyOnce(
   const hasApplied = outcomes.some(({ status }) => status === 'applied')
   const moved = position !== undefined && movesPosition(stored, position, hasApplied) ? position : null
   if (moved !== null) saveFeedPosition(transaction, feed, stored, moved)
-  const newestSeen = newestFact(batch, outcomes, ['applied', 'skipped'])
+  const newestSeen = newestFactTime(batch, outcomes, ['applied', 'skipped'])
   if (newestSeen !== null) saveNewestFact(transaction, feed, newestSeen)
   await beforeCommit?.(outcomes)
-  await saveCommit(transaction, projection, figures, { nonce, newestTs: newestFact(batch, outcomes, ['applied']) })
+  await saveSharedRows(transaction, projection, figures, {
+    nonce,
+    newestTs: newestFactTime(batch, outcomes, ['applied']),
+  })
   return { outcomes, seen: moved ?? (hasApplied ? undefined : stored) }
 }
 
@@ -160,7 +163,7 @@ export async function project(
  * serialises writers until the transaction ends.
  * @returns whether anything was changed, and so a commit logged
  */
-export async function saveCommit(
+export async function saveSharedRows(
   transaction: Transaction,
   projection: Projection,
   figures: readonly Figures[],
@@ -175,7 +178,7 @@ export async function saveCommit(
 }
 
 /** Returns the time of the newest fact with one of these outcomes, in Unix seconds; null where there is none. */
-export function newestFact(
+export function newestFactTime(
   batch: readonly BatchLine[],
   outcomes: readonly LineOutcome[],
   among: readonly LineOutcome['status'][],

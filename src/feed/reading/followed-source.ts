@@ -32,8 +32,6 @@ import type { ByteSource } from './source.ts'
  * where nothing was applied, all rotated files are, and the file is read from its beginning. A gzipped file cannot grow,
  * and is read until another one replaces it.
  * @param stored position of the feed in the database
- * @param signal ends reading
- * @param watcher observes the file at the path
  * @param readUntil time at which it was read to its end last, in Unix seconds; null where it never was
  * @throws {UnreadableFeed} when it, or a rotated one that may have facts which are not applied, cannot be opened
  */
@@ -124,21 +122,24 @@ async function followed(file: FollowedFile, from: FileStart): Promise<ByteSource
   const { name, handle, beganAfter, earlier, detours, signal, watcher } = file
   const progress = noProgress(null)
   const isGzip = await isGzipFile(handle)
-  const { byte } = from.start
   const reader = isGzip
-    ? gzipReader(handle, name, byte, progress, () => watcher?.onGzipEnd())
-    : await plainReader(handle, name, byte, progress)
-  const changes = isGzip ? null : inPlaceChanges(handle, from.prefix, signal)
+    ? gzipReader(handle, name, from.start.byte, progress, () => watcher?.onGzipEnd())
+    : await plainReader(handle, name, from.start.byte, progress)
   let listener: (end: SourceEnd) => Promise<void> = () => Promise.resolve()
   const growing = growingFile({
-    ...{ handle, name, signal, watcher, reader, changes, successors: file.successors },
+    ...file,
+    reader,
+    changes: isGzip ? null : inPlaceChanges(handle, from.prefix, signal),
     atEnd: (end) => listener(end),
     openMissed: (successor, sinceNs) => openMissed({ ...file, prefix: from.prefix, successor, sinceNs }),
     hasLateLines: () => hasLateLines(earlier, detours),
     mayGoBack: (isLast) => (isLast ? detours.mayBeginLast(handle) : detours.mayBegin()),
   })
   return {
-    ...{ name, ...from, chunks: withReadName(growing.chunks, name, handle), progress },
+    name,
+    ...from,
+    chunks: withReadName(growing.chunks, name, handle),
+    progress,
     readName: () => readName(name, handle),
     isCut: growing.isCut,
     isWhole: growing.isWhole,

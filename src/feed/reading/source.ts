@@ -117,7 +117,10 @@ async function wholeFile(
   const bytes = readWhole(handle, name, byte)
   const chunks = byte > 0 ? countBytes(bytes, read) : decompress(bytes, name, read)
   return {
-    ...{ name, ...from, chunks, progress: read },
+    name,
+    ...from,
+    chunks,
+    progress: read,
     // Another file may stand at the path by now.
     reopen: (position, handledLine) => wholeFile(name, handle, isAhead(position, handledLine) ? null : position, read),
     close: () => handle.close(),

@@ -25,7 +25,7 @@ interface ReadVersions {
   /** The version of the first read that had one; null if there is none. */
   version: string | null
   /** Whether all reads had that version. */
-  isOne: boolean
+  areEqual: boolean
   /** Whether a read was long. */
   isLong: boolean
 }
@@ -68,9 +68,9 @@ export function createConsistentReads(
     const versions = { ...noVersions }
     try {
       const result = await runOn(database, request, run, versions)
-      if (versions.isOne) return result
+      if (versions.areEqual) return result
     } catch (error) {
-      if (versions.isOne) throw error
+      if (versions.areEqual) throw error
     }
     onRepeat?.()
     if (request.origin !== undefined) request.origin.version = null
@@ -80,7 +80,7 @@ export function createConsistentReads(
 }
 
 /** The state before the first read. */
-const noVersions: ReadVersions = { version: null, isOne: true, isLong: false }
+const noVersions: ReadVersions = { version: null, areEqual: true, isLong: false }
 
 /**
  * Creates the context of one run: each read is measured, and its cache tags and its version are noted.
@@ -115,7 +115,7 @@ export function createContext(
         const { rows, version } = await reader.read<Row>(read, values, signal)
         isDone = true
         versions.version ??= version
-        if (version === null || version !== versions.version) versions.isOne = false
+        if (version === null || version !== versions.version) versions.areEqual = false
         return rows
       } finally {
         const next = waiting.shift()

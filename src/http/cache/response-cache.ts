@@ -52,7 +52,7 @@ interface Entry {
   readonly finished: EncodedResponse
   readonly tags: readonly string[]
   /** Count of changes, by `TagHistory.count`, when the production began. */
-  readonly begunAt: number
+  readonly changesBefore: number
 }
 
 /**
@@ -74,18 +74,18 @@ export function createResponseCache(bytes: number): ResponseCache {
   /** Returns the entry with this key, if the data behind its tags is unchanged. */
   function current(key: string): Entry | undefined {
     const entry = kept.get(key)
-    if (entry === undefined || history.isUnchanged(entry.tags, entry.begunAt)) return entry
+    if (entry === undefined || history.isUnchanged(entry.tags, entry.changesBefore)) return entry
     kept.delete(key)
     counts.dropped++
     return undefined
   }
 
   async function finish(key: string, making: Promise<EncodedResponse>): Promise<EncodedResponse> {
-    const begunAt = history.count
+    const changesBefore = history.count
     const finished = await making
     const tags = finished.origin.tags && [...finished.origin.tags]
-    const stands = tags !== null && isKeeping && history.isUnchanged(tags, begunAt)
-    if (stands && finished.status === 200) kept.set(key, { finished, tags, begunAt })
+    const stands = tags !== null && isKeeping && history.isUnchanged(tags, changesBefore)
+    if (stands && finished.status === 200) kept.set(key, { finished, tags, changesBefore })
     return finished
   }
 

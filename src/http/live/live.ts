@@ -88,7 +88,10 @@ export function createLive(options: LiveOptions): Live {
   const connections = new LiveConnections({ limits, fanOut, observer, most })
   const keys = new LiveKeys({ limits, fanOut, data, onEvaluation, onDelivery })
   const tail = new LedgerTail({
-    ...{ log: options.ledgerLog ?? noLedger, data, limits, fanOut },
+    log: options.ledgerLog ?? noLedger,
+    data,
+    limits,
+    fanOut,
     report: (error) => report(error, liveSender),
   })
   const evaluate = createEvaluate({ cache, data, produce, report })

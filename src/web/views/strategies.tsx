@@ -21,7 +21,8 @@ export function StrategiesView() {
       <Panel
         title="Catalogue"
         document={StrategyListDocument}
-        {...{ variables, state }}
+        variables={variables}
+        state={state}
         csv={strategies === undefined ? null : () => strategyTable(strategies)}
         file="strategies"
       >

@@ -45,7 +45,8 @@ function AssetsPanel({ state }: { readonly state: UniversePageState }) {
     <Panel
       title="Assets"
       document={UniverseAssetsDocument}
-      {...{ variables, state: query }}
+      variables={variables}
+      state={query}
       csv={universe === undefined ? null : table}
       file="universe-assets"
     >
@@ -94,7 +95,8 @@ function PoolsPanel({ state }: { readonly state: UniversePageState }) {
     <Panel
       title="Pairs"
       document={UniversePoolsDocument}
-      {...{ variables, state: query }}
+      variables={variables}
+      state={query}
       csv={pairs === undefined ? null : table}
       file="universe-pairs"
     >

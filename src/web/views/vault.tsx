@@ -55,7 +55,8 @@ function KnownVault({ state }: { readonly state: VaultPageState }) {
       <Panel
         title="Figures"
         document={VaultFiguresDocument}
-        {...{ variables, state: figures }}
+        variables={variables}
+        state={figures}
         csv={vault === undefined ? null : () => figureTable(vault)}
         file={`${state.address}-figures`}
       >

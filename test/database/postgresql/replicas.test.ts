@@ -83,7 +83,9 @@ describe.skipIf(postgresUrl === undefined || noOwnPostgreSql !== null)('a gatewa
     const metrics = createMetrics({ data, readServer: database.readServer })
     const served = {
       ...gateway,
-      ...{ database, data, warnings },
+      database,
+      data,
+      warnings,
       async metric(name: string, labels: Record<string, string> = {}) {
         const samples = parseMetrics(await metrics.text()).get(`vault_gateway_${name}`)?.samples
         return samples?.find((sample) => Object.entries(labels).every(([key, value]) => sample.labels[key] === value))

@@ -206,7 +206,8 @@ test.each([null, ['fee'], ['fee', 'resume']] as (EventType[] | null)[])(
       opened(long, 'one'),
       ...keys.map(([block, logIndex], at) => ({
         ...event(long, midnight + at, { type: 'fee', amountUsd: '1' }),
-        ...{ block, logIndex },
+        block,
+        logIndex,
       })),
     ])
     for (const first of [1, 2, 5]) {

@@ -235,7 +235,11 @@ describe('the digest of a fact', () => {
 
   test('is the digest of canonical JSON, so that stored digests stay valid', () => {
     const numbered = JSON.stringify({
-      ...{ kind: 'mark', ts: 1, vault: `0x${'1'.repeat(40)}`, valueUsd: '1', positions: [] },
+      kind: 'mark',
+      ts: 1,
+      vault: `0x${'1'.repeat(40)}`,
+      valueUsd: '1',
+      positions: [],
       prices: { b: '1', '10': '2', '9': '3', a: '4', '-1': '5', '01': '6', 'Ä"\\': '7' },
     })
     const line = fc.oneof(

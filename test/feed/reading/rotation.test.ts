@@ -61,8 +61,15 @@ function follow(): Following {
   const monitor = monitorFeeds()
   const readiness = createReadiness(database, { conditions: monitor.conditions })
   const command = {
-    ...{ config: readConfig({}), database, feed, chain: null, skipBad: false, input: Readable.from([]), log },
-    ...{ print: () => undefined, nowSeconds: () => midnight + 1_000 },
+    config: readConfig({}),
+    database,
+    feed,
+    chain: null,
+    skipBad: false,
+    input: Readable.from([]),
+    log,
+    print: () => undefined,
+    nowSeconds: () => midnight + 1_000,
   }
   const { feedEnded } = startFeed(command, monitor, stopping.signal)
   const following = {
@@ -507,7 +514,9 @@ test.each(['', lineOf(first).slice(0, 20)])(
     const stopping = new AbortController()
     const told: string[] = []
     const watcher = {
-      ...{ onMissing: () => undefined, onFound: () => undefined, onOtherFile: () => undefined },
+      onMissing: () => undefined,
+      onFound: () => undefined,
+      onOtherFile: () => undefined,
       ...{
         onRotated: () => undefined,
         onLateLines: () => undefined,

@@ -99,7 +99,11 @@ describe('performance', () => {
       b: vault(address: $b, at: $at) { performance(since: $since, until: $until) { ${fields} } }
       strategy(id: "one") { performance(since: $since, until: $until) { ${fields} } } }`
     const found = await gateway.query<Record<'a' | 'b' | 'strategy', { performance: Performance }>>(document, {
-      ...{ a: vaultA, b: vaultB, since, until, at },
+      a: vaultA,
+      b: vaultB,
+      since,
+      until,
+      at,
     })
     return { a: found.a.performance, b: found.b.performance, strategy: found.strategy.performance }
   }

@@ -171,7 +171,10 @@ function follow(tail: LedgerTail, data: DataVersions, sender: string, position: 
   const written: string[] = []
   const drained: (() => void)[] = []
   const sink = {
-    ...{ unsentBytes: 0, end: nothing, destroy: nothing, onClose: nothing },
+    unsentBytes: 0,
+    end: nothing,
+    destroy: nothing,
+    onClose: nothing,
     write: (bytes: Buffer) => void written.push(bytes.toString('latin1', 0, 10)),
     onDrain: (callback: () => void) => void drained.push(callback),
   }
@@ -179,8 +182,15 @@ function follow(tail: LedgerTail, data: DataVersions, sender: string, position: 
   const [staleFrame, freshFrame] = [Buffer.from('stale'), Buffer.from('fresh')]
   const reset = () => ({ frame: Buffer.from('reset'), isEnd: true })
   new LedgerFollower({
-    ...{ tail, sender, frames: new RowFrames(1e9), connection, filter: { vaults: null, types: null }, data, position },
-    ...{ format: { name: sender, sender, frame, staleFrame, freshFrame, reset }, onDelivery: nothing },
+    tail,
+    sender,
+    frames: new RowFrames(1e9),
+    connection,
+    filter: { vaults: null, types: null },
+    data,
+    position,
+    format: { name: sender, sender, frame, staleFrame, freshFrame, reset },
+    onDelivery: nothing,
   })
   const read = (): void => {
     sink.unsentBytes = 0

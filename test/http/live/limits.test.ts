@@ -124,7 +124,8 @@ describe('streams', () => {
   ])('do not begin by %s of %s', async (method, type, status) => {
     await begin({})
     const client = await openStream(gateway.server.origin, '/graphql', {
-      ...{ method, headers: { accept: 'text/event-stream', 'content-type': type } },
+      method,
+      headers: { accept: 'text/event-stream', 'content-type': type },
       body: JSON.stringify({ query: 'subscription { meta { version } }' }),
     })
     clients.push(client)

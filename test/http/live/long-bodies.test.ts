@@ -15,21 +15,36 @@ const unused = (): never => {
 
 /** All that a stream needs, and that fails where it is used before the body was admitted. */
 const others = {
-  ...{ operations: {}, connections: {}, keys: {}, resumptions: {} },
-  ...{ findDocument: unused, evaluate: unused, beginLedgerStream: unused },
+  operations: {},
+  connections: {},
+  keys: {},
+  resumptions: {},
+  findDocument: unused,
+  evaluate: unused,
+  beginLedgerStream: unused,
 } as unknown as Omit<GraphqlStreamOptions, 'admission'>
 
 function exchangeOf(body: string, onLeave: Exchange['onLeave']): Exchange {
   const headers: Record<string, string> = { accept: 'text/event-stream', 'content-type': 'application/json' }
   return {
     request: {
-      ...{ method: 'POST', path: '/graphql', target: '/graphql', query: new URLSearchParams(), httpVersion: '1.1' },
-      ...{ rawHeaders: [], remoteAddress: null, header: (name) => headers[name] ?? null, headerRecord: () => headers },
+      method: 'POST',
+      path: '/graphql',
+      target: '/graphql',
+      query: new URLSearchParams(),
+      httpVersion: '1.1',
+      rawHeaders: [],
+      remoteAddress: null,
+      header: (name) => headers[name] ?? null,
+      headerRecord: () => headers,
     },
     trace: { id: 'one', report: unused, routed: unused, ended: unused } as unknown as Exchange['trace'],
     readBody: unused,
     onLeave,
-    ...{ sender: 'someone', body: Buffer.from(body), headers: [], stamp: null },
+    sender: 'someone',
+    body: Buffer.from(body),
+    headers: [],
+    stamp: null,
   }
 }
 

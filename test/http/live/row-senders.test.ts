@@ -65,7 +65,8 @@ async function follow(key: string, selection: string, after?: string): Promise<L
   const position = after === undefined ? '' : `(after: "${after}")`
   const query = `subscription { ledger${position} { cursor ${selection} } }`
   const headers = {
-    ...{ accept: 'text/event-stream', 'content-type': 'application/json' },
+    accept: 'text/event-stream',
+    'content-type': 'application/json',
     authorization: `Bearer ${key}`,
   }
   const sent = { method: 'POST', headers, body: JSON.stringify({ query }) }

@@ -116,7 +116,10 @@ test('what all streams hold that is not read is limited: those with the most are
 
 test('a client that does not read the end of its stream is closed too', async () => {
   const { port, closed, open, change } = await streaming({
-    ...{ lifeSeconds: 5, stallSeconds: 0.5, heartbeatSeconds: 0.1, unsentBytes: 1e9 },
+    lifeSeconds: 5,
+    stallSeconds: 0.5,
+    heartbeatSeconds: 0.1,
+    unsentBytes: 1e9,
   })
   request(port)
   await vi.waitFor(() => expect(open()).toBe(1))

@@ -4,8 +4,17 @@ import type { OrderSql } from './order.ts'
 
 /** Parameters of the statements of pages, after the lists; those that not all statements have are the last. */
 export const parameters = {
-  ...{ status: '$2', value: '$3', address: '$4', limit: '$5', strategy: '$6', owner: '$7' },
-  ...{ gte: '$8', lte: '$9', pairA: '$10', pairB: '$11', venue: '$12' },
+  status: '$2',
+  value: '$3',
+  address: '$4',
+  limit: '$5',
+  strategy: '$6',
+  owner: '$7',
+  gte: '$8',
+  lte: '$9',
+  pairA: '$10',
+  pairB: '$11',
+  venue: '$12',
 } as const
 
 /** Maximum number of rows of a page, with the one that tells of a next page. */

@@ -13,7 +13,6 @@ import {
 import {
   admissionLimits,
   aliasCharactersOfCost,
-  assumedLengths,
   filterCosts,
   lookupCost,
   proseCost,
@@ -22,6 +21,7 @@ import {
 } from '../../../limits.ts'
 import { isVaultScopedId } from '../../../domain/identity/global-id.ts'
 import { usesVariables } from '../syntax-tree.ts'
+import { assumedLengths } from './assumed-lengths.ts'
 
 /** The page that a field is of: its length, and what its count costs. */
 export interface PricedPage {

@@ -31,7 +31,7 @@ export class EvaluationQueue {
   #running = 0
   #isTurnOfKeys = true
   /** When this iteration of the event loop began to evaluate, in milliseconds; null before. */
-  #begunAt: number | null = null
+  #startedAt: number | null = null
 
   constructor(limits: LiveLimits) {
     this.#limits = limits
@@ -101,11 +101,11 @@ export class EvaluationQueue {
 
   /** Returns whether this iteration of the event loop may begin another evaluation; the next one goes on. */
   #hasTime(): boolean {
-    if (this.#begunAt !== null) return performance.now() - this.#begunAt < this.#limits.evaluationMilliseconds
+    if (this.#startedAt !== null) return performance.now() - this.#startedAt < this.#limits.evaluationMilliseconds
     if (this.#keys.size + this.#openings.size === 0) return false
-    this.#begunAt = performance.now()
+    this.#startedAt = performance.now()
     setImmediate(() => {
-      this.#begunAt = null
+      this.#startedAt = null
       this.#start()
     })
     return true

@@ -185,7 +185,7 @@ export class LiveKey {
   /** Returns the streams to send the response to: where data changed meanwhile, those that joined later may have seen newer data. */
   #receivers(): Subscription[] {
     const all = [...this.#subscriptions].filter(({ written }) => written === 0 || this.#host.isListening)
-    return this.#isDirty ? all.filter(({ joinedAt }) => joinedAt < this.#evaluations) : all
+    return this.#isDirty ? all.filter(({ evaluationsBefore }) => evaluationsBefore < this.#evaluations) : all
   }
 
   #fail(status: number, milliseconds: number): void {

@@ -13,11 +13,11 @@ export class Subscription implements Resumable {
   /** Whether the newest response waits until the client has read everything. */
   isBehind = false
 
-  /** @param joinedAt number of the key's evaluations that had begun before */
+  /** @param evaluationsBefore number of the key's evaluations that had begun before */
   constructor(
     readonly connection: LiveConnection,
     readonly key: Followed,
-    readonly joinedAt: number,
+    readonly evaluationsBefore: number,
   ) {}
 
   resume(): void {

@@ -202,7 +202,10 @@ function keyOf({ query, operationName }: SentOperation, { variables }: CheckedSu
 async function asEvents(exchange: Exchange, next: Handler): Promise<Reply> {
   const { request } = exchange
   const asJson = {
-    ...{ method: request.method, path: request.path, target: request.target, query: request.query },
+    method: request.method,
+    path: request.path,
+    target: request.target,
+    query: request.query,
     httpVersion: request.httpVersion,
     rawHeaders: request.rawHeaders,
     remoteAddress: request.remoteAddress,

@@ -61,7 +61,7 @@ export function VirtualRows<Row>({ list, keyOf, cells, columns, name }: VirtualR
     return (
       // The first row of the table is its head.
       <tr key={key} ref={virtualizer.measureElement} data-index={index} aria-rowindex={index + 2}>
-        {row === undefined ? <MoreCell {...{ columns, name }} onWanted={() => list.loadMore()} /> : cells(row)}
+        {row === undefined ? <MoreCell columns={columns} name={name} onWanted={() => list.loadMore()} /> : cells(row)}
       </tr>
     )
   }

@@ -43,7 +43,8 @@ export function EquityPanel({ state, updatedAt }: { readonly state: VaultPageSta
     <Panel
       title="Equity"
       document={VaultEquityDocument}
-      {...{ variables, state: query }}
+      variables={variables}
+      state={query}
       csv={vault === null ? null : table}
       file={`${address}-equity`}
     >

@@ -21,7 +21,8 @@ export function FeesPanel({ address }: { readonly address: string }) {
     <Panel
       title="Fees"
       document={VaultFeesDocument}
-      {...{ variables, state }}
+      variables={variables}
+      state={state}
       csv={fees === undefined ? null : () => ({ columns: ['figure', 'value'], rows })}
       file={`${address}-fees`}
     >

@@ -36,7 +36,8 @@ export function LedgerPanel({ state }: { readonly state: VaultPageState }) {
     <Panel
       title="Ledger"
       document={VaultLedgerDocument}
-      {...{ variables, state: query }}
+      variables={variables}
+      state={query}
       csv={events === undefined ? null : table}
       file={`${state.address}-ledger`}
     >

@@ -22,7 +22,8 @@ export function PositionsPanel({ address }: { readonly address: string }) {
     <Panel
       title="Positions"
       document={VaultPositionsDocument}
-      {...{ variables, state }}
+      variables={variables}
+      state={state}
       csv={positions === undefined ? null : table(positions)}
       file={`${address}-positions`}
     >
