@@ -10,7 +10,7 @@ import type { Database } from '../../src/database/database.ts'
 import { openDatabase } from '../../src/database/open.ts'
 import { runScript } from '../support/database.ts'
 import { bytesEach, bytesTable, measureBytes, type TableBytes } from './scale/bytes.ts'
-import { mostGrown, timeCounts, timePages, type Times } from './scale/lists.ts'
+import { mostGrown, timeLedgerCounts, timePages, type Times, timeVaultCounts } from './scale/lists.ts'
 import { gatewayMegabytes, ingesterMegabytes } from './scale/memory.ts'
 import { dropPostgreSql, preparePGlite, preparePostgreSql } from './speed/prepare.ts'
 import { fillLedgerTallies, lengthenLedger, vaultAddress, worldEnd, type WorldSize } from './speed/world.ts'
@@ -32,7 +32,8 @@ interface Measured {
   readonly vaults: number
   readonly bytes: readonly TableBytes[]
   readonly pages: Times
-  readonly counts: Times
+  readonly vaultCounts: Times
+  readonly ledgerCounts: Times
   readonly gatewayMegabytes: number
   readonly ingesterMegabytes: number
 }
@@ -61,7 +62,8 @@ async function compare(
   console.log(`\n${engine}, ${large.vaults} vaults: bytes of a row`)
   console.table(bytesTable(large.bytes))
   const page = mostGrown(small.pages, large.pages)
-  const count = mostGrown(small.counts, large.counts)
+  const ofLedgers = mostGrown(small.ledgerCounts, large.ledgerCounts)
+  const ofVaults = mostGrown(small.vaultCounts, large.vaultCounts)
   const row = (of: (one: Measured) => number, digits = 0) => ({
     [small.vaults]: of(small).toFixed(digits),
     [large.vaults]: of(large).toFixed(digits),
@@ -72,10 +74,11 @@ async function compare(
     'bytes of an equity point, with its pages and indexes': row(({ bytes }) => bytesEach(bytes, ofPoint)),
     'bytes of a ledger row, with its indexes': row(({ bytes }) => bytesEach(bytes, ['ledger_row'])),
     [`first page, ms: ${page.name}`]: row(({ pages }) => pages.get(page.name) ?? NaN, 2),
-    [`totalCount, ms, ledgers of ${ledgers.join(' and ')} rows: ${count.name}`]: row(
-      ({ counts }) => counts.get(count.name) ?? NaN,
+    [`totalCount, ms, of ${ledgers.join(' and ')} rows: ${ofLedgers.name}`]: row(
+      ({ ledgerCounts }) => ledgerCounts.get(ofLedgers.name) ?? NaN,
       2,
     ),
+    [`totalCount, ms, of vaults: ${ofVaults.name}`]: row(({ vaultCounts }) => vaultCounts.get(ofVaults.name) ?? NaN, 2),
     'memory of the gateway, MB': row((one) => one.gatewayMegabytes),
     'memory of the ingester, MB': row((one) => one.ingesterMegabytes),
   })
@@ -129,7 +132,8 @@ async function measure(
   await fillLedgerTallies(run)
   await run('analyze')
   const pages = await timePages(database)
-  const counts = await timeCounts(database, vaultAddress(1))
+  const vaultCounts = await timeVaultCounts(database)
+  const ledgerCounts = await timeLedgerCounts(database, vaultAddress(1))
   // A data directory belongs to one process.
   await database.close()
   const newest = worldEnd
@@ -137,7 +141,8 @@ async function measure(
     vaults,
     bytes,
     pages,
-    counts,
+    vaultCounts,
+    ledgerCounts,
     gatewayMegabytes: await gatewayMegabytes(env, vaults),
     ingesterMegabytes: await ingesterMegabytes(env, { vaults, marks: Number(values.marks), newest }),
   }

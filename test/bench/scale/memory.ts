@@ -11,10 +11,11 @@ const loadSeconds = 5
 const connections = 16
 const vaultsAsked = 500
 
-/** The greatest memory that a process has had, in megabytes. Linux alone tells it. */
+/** The greatest memory that a process has had, in megabytes; 0 where it has ended. Linux alone tells it. */
 function peakMegabytes(pid: number): number {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8')
-  return Number(/VmHWM:\s+(\d+)/.exec(status)?.[1]) / 1_024
+  // A process that has ended, and whose end is not collected yet, has a status without it.
+  return Number(/VmHWM:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1_024
 }
 
 /**
