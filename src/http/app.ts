@@ -42,7 +42,7 @@ import { createSharedCapacity } from './server/capacity/shared-capacity.ts'
 import { fetchAdapter } from './server/fetch-adapter.ts'
 import { nodeAdapter, type NodeListener } from './server/node-adapter.ts'
 
-/** The gateway, through the Fetch API and through node:http, and its streams, which must hear of commits. */
+/** The gateway, through the Fetch API and through node:http, and its streams, which must be notified of commits. */
 export interface App {
   readonly fetch: (request: Request) => Promise<Response>
   readonly listener: NodeListener
@@ -56,11 +56,11 @@ export interface AppOptions extends TracingOptions {
   readonly rateLimit: RateLimit | null
   /** Number of proxies in front of the gateway, each of which appends to X-Forwarded-For. */
   readonly trustedProxies: number
-  /** Seconds for which edges may answer by themselves from what they have kept; 0 if not at all. */
+  /** Seconds for which edges, the caches between gateway and clients, may serve stored responses; 0 disables this. */
   readonly edgeSeconds?: number
   readonly bounds?: HttpLimits
   readonly liveBounds?: LiveOptions['limits']
-  /** Is told of streams, for metrics. */
+  /** Observes streams, for metrics. */
   readonly onLive?: LiveOptions['observer']
   readonly queryBounds?: QueryLimits
   /** Response cache; without one, no response is cached. */
@@ -79,7 +79,7 @@ export interface AppOptions extends TracingOptions {
   readonly metrics?: MetricsEndpoint | null
   /** Without the explorer's, browsers get a page of links at `/`. */
   readonly pageFolders?: PageFolders | undefined
-  /** Operations that clients may send by their ids alone; others are kept from requests that send text and hash. */
+  /** Operations that clients may send by id alone; others are registered by requests that send text and hash. */
   readonly persistedOperations?: KnownOperations | undefined
   /**
    * Additional Yoga plugins. Their hooks from onParams to onExecutionResult run for each GraphQL request that is not

@@ -19,7 +19,7 @@ export interface Exchange {
   body: Buffer<ArrayBuffer>
   /** Response headers that do not depend on the content, such as those of the rate limit. */
   headers: HeaderList
-  /** State of the data when the response is begun; null if the response contains no data. */
+  /** State of the data when the response is started; null if the response contains no data. */
   stamp: Stamp | null
 }
 

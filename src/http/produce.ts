@@ -19,7 +19,7 @@ import type { SharedCapacity } from './server/capacity/shared-capacity.ts'
 /** Answers a request of the interface from data. */
 export type Respond = (exchange: Exchange, context: RequestContext) => Answer | Promise<Answer>
 
-/** Produces a response within the limits of all others. */
+/** Produces a response within the limits that apply to all responses. */
 export type ProduceBy = (exchange: Exchange, onLeave: OnLeave, respond: Respond) => Promise<EncodedResponse>
 
 /** The parts that serve responses from the cache, or produce them. */

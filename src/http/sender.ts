@@ -46,7 +46,7 @@ export function senderOfAddress(text: string): string {
   if (text.length > longestAddress) return unknownSender
   const known = senders.get(text)
   if (known !== undefined) return known
-  // A copy: a text that was cut out of a header keeps all of that in memory, for as long as its sender is counted.
+  // A copy: a substring of a header keeps the whole header in memory, for as long as the sender is counted.
   const copied = Array.from(text).join('')
   const sender = parsedSender(copied)
   senders.set(copied, sender)
@@ -57,8 +57,8 @@ export function senderOfAddress(text: string): string {
 const subnet = /^([\da-f]+:[\da-f]+:[\da-f]+):[\da-f]+::\/64$/
 
 /**
- * Returns the network that a sender may have many names in: the IPv6 /48 around its /64, the largest allocation of a
- * subscriber (RFC 6177).
+ * Returns the network in which one client may have many sender names: the IPv6 /48 around its /64, the largest
+ * allocation of a subscriber (RFC 6177).
  * @returns null for other senders
  */
 export function networkOf(sender: string): string | null {
@@ -109,7 +109,7 @@ function groupsOf(text: string): readonly string[] {
 
 const ofSockets = new WeakMap<Socket, string>()
 
-/** Returns the sender of a connection, by the address of its peer; also of one that has closed since it was asked first. */
+/** Returns the sender of a connection, by its peer's address; cached, because a closed socket has no address. */
 export function senderOfSocket(socket: Socket): string {
   const known = ofSockets.get(socket)
   if (known !== undefined) return known

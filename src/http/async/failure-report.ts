@@ -1,6 +1,6 @@
 import { isTransient } from '../../graphql/execution/errors.ts'
 
-/** Reports failures of work that is tried again and again: the first unexpected one, and no more until it succeeds. */
+/** Reports failures of repeated work: the first unexpected one, and no more until the work succeeds. */
 export class FailureReport {
   readonly #report: (error: unknown) => void
   #isReported = false
@@ -15,7 +15,7 @@ export class FailureReport {
     this.#report(error)
   }
 
-  /** Notes that the work has succeeded, or is not done any more: its next failure is a new one. */
+  /** Records that the work has succeeded, or has stopped: its next failure is reported again. */
   reset(): void {
     this.#isReported = false
   }

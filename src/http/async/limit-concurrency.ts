@@ -5,13 +5,13 @@ import { networkOf } from '../sender.ts'
 export type LimitConcurrency = <Result>(sender: string, work: () => Promise<Result>) => Promise<Result>
 
 /**
- * Creates a limit on concurrent work. One sender, and one network of senders, has at most half of it, so that no sender
- * waits for all work of another one.
+ * Creates a limit on concurrent work. One sender, and one network of senders, may use at most half of it, so that no
+ * sender waits for all work of another.
  * @param most maximum number of pieces of work that run at once
  */
 export function limitConcurrency(most: number): LimitConcurrency {
   const mostOfClient = Math.ceil(most / 2)
-  /** Work that waits, by network, or by sender where it is in none; the next one in turn comes first. */
+  /** Waiting work, by network, or by sender outside any network; the next in turn comes first. */
   const waiting = new Map<string, FairQueue<() => void>>()
   /** Number of running pieces of work, of each network or sender that has any. */
   const runningOf = new Map<string, number>()

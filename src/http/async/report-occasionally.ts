@@ -1,5 +1,5 @@
 /**
- * Throttles reports of a frequent event: the first is sent at once, later ones as a sum.
+ * Throttles reports of a frequent event: the first is sent immediately, later ones as a sum.
  * @param tell receives the number of events since the previous report
  * @param milliseconds minimum interval between two reports
  * @returns counts one event

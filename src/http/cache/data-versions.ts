@@ -3,7 +3,7 @@ import { versionLimits } from '../../limits.ts'
 import { sharedHeaders } from '../middleware/cors.ts'
 import { type HeaderList, headerList } from './encoded-response.ts'
 
-/** State of the data when a response is begun, with the headers that report it and those that every response has. */
+/** State of the data when a response is started, with the headers that report it and the headers of every response. */
 export interface Stamp extends DataState {
   readonly headers: HeaderList
 }
@@ -14,7 +14,7 @@ export interface ParsedVersion {
   readonly text: string
 }
 
-/** Number of recent versions in memory, known without a query: some minutes of a busy feed. */
+/** Maximum number of recent versions in memory, which need no query: some minutes of a busy feed. */
 const mostKnown = 500
 
 /**
@@ -26,7 +26,7 @@ export class DataVersions {
   #newest: { readonly seq: number; readonly text: string; readonly newestTs: number | null } | null = null
   readonly #known = new Map<number, string>()
   #provenAt: number | null = null
-  /** Whether that was proven since notifications began last: another server may be read from since then. */
+  /** Whether that was proven since notifications last started: they may come from another server since then. */
   #isProofCurrent = false
   #stamp: Stamp | null = null
   readonly #waiting = new Set<() => void>()
@@ -66,8 +66,8 @@ export class DataVersions {
   }
 
   /**
-   * Returns whether this process has heard of every commit until a time, in milliseconds of performance.now(). What was
-   * proven before notifications were interrupted says nothing of the server that they come from now.
+   * Returns whether this process was notified of every commit up to a time, in milliseconds of performance.now(). A
+   * proof from before an interruption does not count: notifications may come from another server since then.
    */
   isProvenSince(milliseconds: number): boolean {
     return this.#isListening && this.#isProofCurrent && this.#provenAt !== null && this.#provenAt >= milliseconds
@@ -88,9 +88,9 @@ export class DataVersions {
   }
 
   /**
-   * Resolves when this process was notified of a version that it has read: from then on, its cache has no older response.
-   * While there are no notifications nothing is cached, and it resolves at once; it waits as long as `Min-Data-Version`
-   * does at most, since a server that does not answer for that time is not heard of any more.
+   * Resolves when this process was notified of a version that it has read: from then on, its cache has no older
+   * response. Without notifications nothing is cached, and it resolves immediately. It waits at most as long as
+   * `Min-Data-Version` does: a server that is silent for longer counts as disconnected.
    */
   async untilNotified({ seq }: Pick<ParsedVersion, 'seq'>): Promise<void> {
     const isNotified = (): boolean => !this.#isListening || seq === 0 || this.hasReached({ seq })
@@ -113,7 +113,7 @@ export class DataVersions {
 
   /**
    * Resolves when a condition on the state is true, which is checked at each change, or after a timeout.
-   * @param onLeave registers a function that ends the wait at once
+   * @param onLeave registers a function that ends the wait immediately
    */
   waitUntil(isTrue: () => boolean, milliseconds: number, onLeave?: (end: () => void) => void): Promise<void> {
     if (isTrue()) return Promise.resolve()

@@ -12,7 +12,7 @@ export type HeaderList = readonly string[]
 /** Converts a record of headers into a header list. */
 export function headerList(headers: Readonly<Record<string, string>>): HeaderList {
   const list: string[] = []
-  // Entries made flat would be an array for each header of each response.
+  // `Object.entries` would allocate an array for each header of each response.
   for (const name in headers) list.push(name, headers[name] as string)
   return list
 }
@@ -28,12 +28,11 @@ export interface DataOrigin {
 /** A response whose body is text or bytes. */
 type Content = Omit<Answer, 'body'> & { readonly body: string | Buffer }
 
-/** The origin of a response that was not made from data. */
+/** The origin of a response that contains no data. */
 export const noOrigin: DataOrigin = { tags: null, version: null }
 
 /**
- * A response as bytes, cached or not, sent any number of times: uncompressed, and in each content encoding, compressed on
- * first use.
+ * A response as bytes, which can be sent repeatedly: uncompressed, or in a content encoding, compressed on first use.
  */
 export class EncodedResponse {
   readonly status: number
@@ -49,7 +48,7 @@ export class EncodedResponse {
   readonly plainHeaders: HeaderList
   readonly #packed: Partial<Record<Encoding, Promise<Buffer>>>
 
-  /** @param packed bodies that are compressed already */
+  /** @param packed bodies that are already compressed */
   constructor(
     { status, headers, body, cacheControl = 'no-cache', isForEdges = false }: Content,
     origin: DataOrigin = noOrigin,
@@ -60,7 +59,7 @@ export class EncodedResponse {
     this.status = status
     this.origin = origin
     const { vary } = headers
-    // An edge must not serve a client that demands a version with what it has kept for others.
+    // An edge must not serve its stored response to a client that requires a version.
     const varies = [
       ...(vary === undefined ? [] : [vary]),
       'accept-encoding',
@@ -96,7 +95,7 @@ export interface OutgoingResponse {
   readonly status: number
   readonly headers: HeaderList
   readonly bytes: Buffer | null
-  /** Called in place of writing a body, with a body that stays open; null if the client has left. */
+  /** Called, instead of sending `bytes`, with a body that stays open; with null if the client has left. */
   readonly stream?: (sink: ByteSink | null) => void
 }
 
@@ -128,7 +127,7 @@ export function outgoing(
   })
 }
 
-/** Length of a digest, 162 bits in Base64url: what follows it in a tag names the content encoding. */
+/** Length of a digest, 162 bits in Base64url: the suffix of a tag names the content encoding. */
 const digestCharacters = 27
 const tag = new RegExp(`^(?:W/)?"([\\w-]{${digestCharacters}})(?:-(?:br|gzip))?"$`)
 

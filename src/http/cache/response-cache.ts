@@ -6,7 +6,7 @@ import { TagHistory } from './tag-history.ts'
 /** Registers a callback that runs when the client disconnects before its response. */
 export type OnLeave = (giveUp: () => void) => void
 
-/** Produces a response; called back when no client waits for it any more. */
+/** Produces a response; registers a callback for when no client waits for it any more. */
 type Make = (onLeave: OnLeave) => Promise<EncodedResponse>
 
 /** Cache metrics. */
@@ -21,15 +21,15 @@ export interface CacheFigures {
 
 /** Cache of responses, invalidated by commits. */
 export interface ResponseCache {
-  /** Whether it may ever have a response. */
+  /** Whether responses can be cached at all. */
   readonly isEnabled: boolean
   /**
    * Returns the response with this key: from the cache, from a production in progress, or from a new one. A null key is
-   * never shared. A production that another sender began is shared for a short time only, because it may wait for that
-   * sender's turn; then the client's own begins.
+   * never shared. A production that another sender started is awaited only briefly, because it may wait for that
+   * sender's turn; then the client's own production starts.
    */
   answer(key: string | null, sender: string, onLeave: OnLeave, make: Make): EncodedResponse | Promise<EncodedResponse>
-  /** Invalidates the responses whose data the commit changed, and stops sharing the productions begun before it. */
+  /** Invalidates the responses whose data the commit changed, and stops sharing the productions started before it. */
   committed(commit: { readonly tags: readonly string[] }): void
   /** Sets whether commit notifications arrive; without them nothing is cached or served from the cache. */
   listening(isListening: boolean): void
@@ -45,7 +45,7 @@ interface Run {
 
 /** Size of an entry besides its body, in bytes; its compressed bodies together are no larger than the body itself. */
 const overheadBytes = 1_000
-/** Size of a tag in bytes: an address and its place in a list. */
+/** Size of a tag in bytes: an address and its list entry. */
 const tagBytes = 100
 
 interface Entry {
@@ -152,7 +152,7 @@ class Waiting {
   giveUp: () => void = () => undefined
   #count = 0
 
-  /** @returns ends the wait of this client, once, as its disconnection does */
+  /** @returns a function that ends the wait of this client, as its disconnection does */
   join(onLeave: OnLeave): () => void {
     let waits = true
     const leave = (): void => {

@@ -7,11 +7,11 @@ const mostTags = 50_000
  */
 export class TagHistory {
   readonly #changedAt = new Map<string, number>()
-  /** Entries that began before this count are taken for changed. */
+  /** Entries started before this count are treated as changed. */
   #forgottenBefore = 0
   #count = 0
 
-  /** Count of the commits heard and of the resets since the start; no commit's sequence number. */
+  /** Number of commits and resets since the process started; not a commit's sequence number. */
   get count(): number {
     return this.#count
   }

@@ -3,7 +3,7 @@ import path from 'node:path'
 import { EncodedResponse } from '../cache/encoded-response.ts'
 import { preparedFile } from '../ops/static-content.ts'
 
-/** Content security policy of the explorer: it loads its own files alone, and asks this gateway alone. */
+/** Content security policy of the explorer: it loads only its own files, and calls only this gateway. */
 const explorerPolicy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -15,7 +15,7 @@ const explorerPolicy = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-/** The names of its files change with their contents. */
+/** A file name changes with the file's contents, so that a cached file is never out of date. */
 const immutable = 'public, max-age=31536000, immutable'
 
 /** Names of the files of the bundle, from its manifest.json. */
@@ -25,14 +25,14 @@ interface Bundle {
   readonly files: readonly string[]
 }
 
-/** The explorer's page, and its files by path; each is made when it is called. */
+/** Functions that return the explorer's page, and its files by path. */
 export interface ExplorerContents {
   readonly page: () => Promise<EncodedResponse>
   readonly assets: ReadonlyMap<string, () => Promise<EncodedResponse>>
 }
 
 /**
- * Returns the contents of the explorer. Of its files only the names are read before one is asked for.
+ * Returns the contents of the explorer. Only the names of its files are read here; a file is read when it is requested.
  * @param folder of the bundle
  * @param isOpen whether data needs no API key
  */
@@ -54,7 +54,7 @@ export function explorerContents(folder: string, isOpen: boolean): ExplorerConte
   }
 }
 
-/** Its links are relative: a proxy may serve the gateway below a path of its own. */
+/** Returns the HTML page. Its links are relative: a proxy may serve the gateway under a path prefix. */
 function pageOf({ script, style }: Bundle, isOpen: boolean): string {
   return `<!doctype html>
 <html lang="en"${isOpen ? '' : ' data-api-key="required"'}>

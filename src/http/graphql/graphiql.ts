@@ -17,8 +17,8 @@ export function graphiqlContents(folder: string): Contents {
 }
 
 /**
- * Content security policy of GraphiQL: its editor makes workers of its own script, sets styles, and embeds its font and
- * images in the style sheet.
+ * Content security policy of GraphiQL: its editor creates workers from its own script, sets styles, and embeds its font
+ * and images in the style sheet.
  */
 const policy = [
   "default-src 'none'",
@@ -42,8 +42,8 @@ interface GraphiqlPages {
 }
 
 /**
- * Responds with GraphiQL's page to browsers that open /graphql: one of two that are kept until the vault of the examples
- * changes. For a link with a query, which the page reads itself, it has the examples in further tabs alone.
+ * Responds with GraphiQL's page to browsers that open /graphql: one of two that are cached until the vault of the
+ * examples changes. For a link with a query, which the page's script reads, the examples are only in further tabs.
  * @param addressNow finds the vault of the examples
  */
 export function graphiqlPages(addressNow: () => Promise<string | null>): PathStages {

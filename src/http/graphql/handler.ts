@@ -27,7 +27,7 @@ export interface GraphqlOptions {
 /** Origin of the requests passed to Yoga, which uses only their path and query. */
 const origin = 'http://gateway'
 
-/** Yoga's health check cannot be turned off, and answers every URL that ends like this: none ends with a space. */
+/** URL suffix of Yoga's health check, which cannot be turned off: no URL ends with a space. */
 const noEndOfUrl = ' '
 
 /** Headers of Yoga's responses that are sent; those of framing, such as Content-Length, are the gateway's own. */
@@ -56,7 +56,7 @@ export function createGraphql(graphqlOptions: GraphqlOptions): Respond {
   // Loading Yoga takes longer than the rest of the start, so the port opens before it has finished.
   const loading = import('graphql-yoga').then(({ createYoga }) => {
     const yoga = createYoga(options)
-    // Hooks expect a request; one stands for all POST requests in JSON, whose parameters are parsed here.
+    // Hooks expect a request: all POST requests in JSON share this one, because their parameters are parsed here.
     const jsonRequest = new yoga.fetchAPI.Request(origin + graphqlPath, { method: 'POST' })
     return { yoga, jsonRequest }
   })
@@ -108,7 +108,7 @@ export function createGraphql(graphqlOptions: GraphqlOptions): Respond {
     return mediaType === null ? notAcceptable() : admitted(exchange, mediaType, context)
   }
 
-  // Media types are negotiated, and GraphiQL's page is another: intermediate caches must store them separately.
+  // The media type is negotiated, and a browser gets GraphiQL's page: caches must store the variants separately.
   return async (exchange, context) => {
     const { headers, ...answer } = await negotiated(exchange, context)
     return { ...answer, headers: { ...headers, vary: 'accept' } }

@@ -43,11 +43,11 @@ export function isJsonPost(request: IncomingRequest): boolean {
 const anyJson = /^application\/(?:graphql\+)?json *(?:;|$)/i
 
 /**
- * Returns the first accepted media type that results have; a wildcard selects the older type, as GraphQL over HTTP
- * requires.
+ * Returns the first accepted media type in which results are available; a wildcard selects the older type, as GraphQL
+ * over HTTP requires.
  */
 export function acceptedMediaType(accept: string | null): MediaType | null {
-  // An empty header says as little as none.
+  // An empty header is treated as absent.
   for (const range of inOrderOfQuality(accept === null || accept === '' ? '*/*' : accept).split(',')) {
     const [type = ''] = range.split(';')
     const name = type.trim().toLowerCase()
@@ -57,7 +57,7 @@ export function acceptedMediaType(accept: string | null): MediaType | null {
   return null
 }
 
-/** Parses a JSON object; null if it is none. */
+/** Parses a JSON object; null if the body is not one. */
 export function objectIn(body: Buffer): GraphQLParams | null {
   try {
     const json: unknown = JSON.parse(body.toString())
@@ -135,8 +135,8 @@ function statusOf(
 }
 
 /**
- * Returns an error as it is sent, without the extensions that set the response's status. Another GraphQLError would look
- * for its line and column in the document again.
+ * Returns an error as it is sent, without the extensions that set the response's status. A new GraphQLError would
+ * compute its line and column in the document again.
  */
 function withoutHttp(error: GraphQLError): GraphQLFormattedError {
   const { extensions = {}, ...formatted } = error.toJSON()

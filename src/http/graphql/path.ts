@@ -8,7 +8,7 @@ export function isGraphql({ path }: Pick<IncomingRequest, 'path'>): boolean {
   return path === graphqlPath
 }
 
-/** Returns whether a browser requests GraphiQL. What accepts events too gets the result of its operation. */
+/** Returns whether a browser requests GraphiQL. A client that also accepts events gets the result of its operation. */
 export function isGraphiqlPage(request: IncomingRequest): boolean {
   if (!isGraphql(request) || request.method !== 'GET') return false
   const accept = request.header('accept')

@@ -12,20 +12,20 @@ export interface DocumentParams {
   readonly extensions?: unknown
 }
 
-/** The document that a request asks for. */
+/** The document that a request names by text or id. */
 export interface AskedDocument {
   readonly text: string
-  /** Keeps the text under the id that the client sent with it, for requests with the id alone. */
+  /** Stores the text under the id that the client sent with it, for requests with the id alone. */
   readonly keep: (text: string) => void
 }
 
 /**
  * Creates the lookup of documents that clients send as the SHA-256 hash of their text, as Apollo Client does (automatic
- * persisted queries): the first client sends hash and text, all later ones the hash alone. Texts are kept in an LRU
- * cache; those of the manifest stay.
- * @param mostBytes of a text that is kept: a longer one is refused before it runs, and is not hashed
+ * persisted queries): the first client sends hash and text, all later ones the hash alone. Texts are stored in an LRU
+ * cache; those of the manifest are never evicted.
+ * @param mostBytes of a stored text: a longer one is refused before it runs, and is not hashed
  * @returns a function of the parameters of a request; null if they have neither text nor id. It throws a GraphQLError
- *   that tells the client to send the text, or that the hash is another text's
+ *   if the client must send the text, or if the hash is not that of the text
  * @see https://www.apollographql.com/docs/apollo-server/performance/apq
  */
 export function persistedOperations(mostBytes: number, known: KnownOperations = new Map()) {
@@ -38,7 +38,7 @@ export function persistedOperations(mostBytes: number, known: KnownOperations = 
 
   function find(id: string): AskedDocument {
     const text = known.get(id) ?? kept.get(id)
-    // Clients compare message and code, and send the text then.
+    // Clients compare message and code, and then send the text.
     if (text === undefined) throw refusal('PersistedQueryNotFound', 'PERSISTED_QUERY_NOT_FOUND', 404)
     return { text, keep: keepNothing }
   }
@@ -57,7 +57,7 @@ export function persistedOperations(mostBytes: number, known: KnownOperations = 
 
 export type PersistedOperations = ReturnType<typeof persistedOperations>
 
-/** Size of an entry besides its text, in bytes: its id, and its place in the cache. */
+/** Size of an entry besides its text, in bytes: its id, and the cache's own records. */
 const overheadBytes = 500
 
 const keepNothing = (): void => undefined
@@ -67,7 +67,7 @@ function idIn(extensions: unknown): string | null {
   const persisted = memberOf(extensions, 'persistedQuery')
   if (persisted === undefined || persisted === null) return null
   const id = memberOf(persisted, 'sha256Hash')
-  // Clients that are told so send texts from then on.
+  // Clients that receive this error send texts from then on.
   if (memberOf(persisted, 'version') !== 1) {
     throw refusal('PersistedQueryNotSupported', 'PERSISTED_QUERY_NOT_SUPPORTED', 400)
   }

@@ -12,7 +12,7 @@ export interface GatewayContext {
   readonly context: RequestContext
   /** Called when the parameters of the request are parsed. */
   readonly onParsed: () => void
-  /** The document of the request, after its preparation. */
+  /** The prepared document of the request. */
   prepared?: PreparedDocument
 }
 
@@ -42,7 +42,7 @@ function badRequest(message: string): GraphQLError {
 
 /**
  * Prepares and runs each request with the executor, in place of Yoga's parse, validate and execute.
- * @param findDocument returns the document that a request asks for, by its text or by its id
+ * @param findDocument finds the document of a request by its text or its id
  */
 export function executorPlugin(
   executor: Executor,
@@ -71,7 +71,7 @@ export function executorPlugin(
     onValidate({ context, setResult }) {
       if (context.prepared !== undefined) setResult(context.prepared.errors)
     },
-    // A subscription is refused by the executor here: its streams begin elsewhere.
+    // The executor refuses a subscription here: `live/` starts the streams.
     onSubscribe({ args, setSubscribeFn }) {
       const { context, prepared } = args.contextValue
       if (prepared === undefined) return

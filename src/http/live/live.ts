@@ -30,7 +30,7 @@ export interface LiveOptions {
   readonly admission: AdmissionControl
   readonly cache: ResponseCache
   readonly data: DataVersions
-  /** Produces a response within the limits of all others. */
+  /** Produces a response within the limits that apply to all responses. */
   readonly produce: ProduceBy
   /** Answers a request for a snapshot. */
   readonly answerRest: Respond
@@ -43,11 +43,11 @@ export interface LiveOptions {
 
 /** The streams of a process. */
 export interface Live {
-  /** Begin streams; other requests pass. */
+  /** Stages that start streams; other requests pass through. */
   readonly stages: PathStages
-  /** Notes a commit; it must have been noted by the response cache and the data versions before. */
+  /** Notifies the streams of a commit, after the response cache and the data versions were notified. */
   committed(commit: { readonly tags: readonly string[] }): void
-  /** Notes whether commits are heard of. */
+  /** Sets whether commit notifications arrive. */
   listening(isListening: boolean): void
   /** Ends all streams, because the process stops. */
   endAll(): void
@@ -66,7 +66,7 @@ const noLedger: LedgerLog = {
   after: () => Promise.reject(new Error('Ledger rows are not streamed here.')),
 }
 
-/** Creates the streams of server-sent events: their stages, and what they need to hear of. */
+/** Creates the streams of server-sent events: their stages, and the functions that notify them. */
 export function createLive(options: LiveOptions): Live {
   const {
     executor,

@@ -7,21 +7,21 @@ import type { FanOut } from './delivery/fan-out.ts'
 import type { LiveConnection } from './delivery/live-connection.ts'
 
 /**
- * Whether the data has the version that a client had before: it is `reached`, `lost` if it is none of the history, or
- * `late` while neither is known.
+ * Whether the data has the version that a client received before: `reached`; `lost` if the history does not contain it;
+ * or `late` while neither is known.
  */
 export type Resumption = 'reached' | 'lost' | 'late'
 
 type Settled = Exclude<Resumption, 'late'>
 
-/** A stream of state that begins to be written. */
+/** A stream of state that is about to be written. */
 export interface ResumedStream {
   readonly connection: LiveConnection
-  /** Tells the client that what it has may be out of date. */
+  /** Frame that marks the client's data as possibly out of date. */
   readonly staleFrame: Buffer
   /**
-   * Keeps room for the responses that it will follow.
-   * @returns gives it back
+   * Reserves capacity for the responses that it will follow.
+   * @returns a function that releases it
    */
   readonly reserve: () => () => void
   readonly follow: (resumption: Settled) => void
@@ -40,7 +40,7 @@ interface Wait {
   readonly sender: string
   readonly settle: (resumption: Settled) => void
   readonly isOpen: () => boolean
-  /** When every commit until then has been heard of, a version that has not come is lost. */
+  /** Start of the wait: once all commits before it are received, a version that is still missing is lost. */
   since: number
 }
 
@@ -48,8 +48,8 @@ interface Wait {
 const retryMilliseconds = 1_000
 
 /**
- * The streams of state that are resumed. One whose client has had a later version than there is here is held back, so that
- * its client never goes back: a standby that lags behind will have the version, and a failover may have lost it.
+ * Resumes streams of state. A stream whose client has received a later version than this process has is held back: its
+ * client never gets older data. A lagging standby will reach the version; a failover may have lost it.
  */
 export class Resumptions {
   readonly #options: ResumptionsOptions
@@ -60,7 +60,7 @@ export class Resumptions {
     this.#options = options
   }
 
-  /** Waits for the version in Last-Event-ID as long as a request would, and as long again for the proof that it is lost. */
+  /** Waits for the version in Last-Event-ID as long as a request does, and as long again for proof that it is lost. */
   async begin({ request, sender, onLeave }: Exchange): Promise<Resumption> {
     const { data, awaitVersion } = this.#options
     const version = request.header('last-event-id')
@@ -76,7 +76,7 @@ export class Resumptions {
     return isLost() ? 'lost' : 'late'
   }
 
-  /** Has a stream follow what it asks for: at once, or when its version is reached or lost, unless it closes before. */
+  /** Lets a stream follow its responses: immediately, or once its version is reached or lost, unless it has closed. */
   resume(exchange: Exchange, resumption: Resumption, { connection, staleFrame, reserve, follow }: ResumedStream): void {
     if (resumption !== 'late') return follow(resumption)
     connection.tellStale(staleFrame)
@@ -113,12 +113,12 @@ export class Resumptions {
     this.#stop = null
   }
 
-  /** Decides on those whose wait may have ended, in slices: all streams may wait after a failover. */
+  /** Decides, in slices, on the waits that may have ended: all streams may wait after a failover. */
   #look(waits: Iterable<Wait>): void {
     const { data, fanOut } = this.#options
     const due: Wait[] = []
     for (const wait of waits) {
-      // Another server may be read from when commits are heard of again.
+      // Restarts the wait: notifications may resume from another server.
       if (!data.isListening) wait.since = performance.now()
       else if (data.hasReached(wait) || data.isProvenSince(wait.since)) due.push(wait)
     }

@@ -38,14 +38,14 @@ const resetFrame = eventFrame({
   data: problem('HISTORY_CHANGED', "Last-Event-ID is none of the data's history: the snapshots follow anew.").body,
 })
 
-/** Serves `/live/vaults`: the snapshots of vaults, at once and on each change. */
+/** Serves `/live/vaults`: the snapshots of vaults, immediately and on each change. */
 export function vaultStream(options: VaultStreamOptions): Handler {
   const { connections, keys, evaluate, respond, resumptions, limits } = options
   const evaluatePath = (path: string): Promise<Evaluation> => evaluate({ path, key: path, respond })
 
   /**
-   * Makes the first response of a vault, to refuse with a status before the stream begins, unless other streams follow it:
-   * the key makes it again, from the response cache.
+   * Produces the first response of a vault, so that an error is sent as a status before the stream starts. It is
+   * skipped if streams follow the vault already. The key gets the response again from the response cache.
    * @returns the response if it refuses the stream
    */
   async function refusalOf(path: string, sender: string, isWanted: () => boolean): Promise<EncodedResponse | null> {
@@ -64,9 +64,9 @@ export function vaultStream(options: VaultStreamOptions): Handler {
     // All spellings of an address share one key.
     const paths = new Set(vaults.map((vault) => pathOf(canonicalAddress(vault))))
     const resumption = await resumptions.begin(exchange)
-    // Not before: the server that is read from may have had the vault only with the version that was waited for.
+    // Only after the wait: the vault may exist only from the awaited version on.
     const refusals = await Promise.all([...paths].map((path) => refusalOf(path, sender, isWanted)))
-    // A vault that is not there may be among what comes late.
+    // A missing vault may be created by the late version.
     const isComing = (status: number): boolean => resumption === 'late' && status === 404
     const refused = refusals.find((refusal) => refusal !== null && !isComing(refusal.status)) ?? null
     if (refused !== null) return inWordsOfVaults(refused)
@@ -117,7 +117,7 @@ function snapshotSource(path: string, evaluatePath: (path: string) => Promise<Ev
     name: path,
     evaluate: () => evaluatePath(path),
     frame: (body, version) => eventFrame({ event: 'snapshot', id: version, data: body }),
-    // The vault was lost by a failover, or could not be looked up when the stream began.
+    // The vault was lost by a failover, or could not be looked up when the stream started.
     refusal: ({ bytes }) => ({ frame: eventFrame({ event: 'reset', data: bytes }), isEnd: false }),
     staleFrame,
   }

@@ -8,8 +8,8 @@ import { headerList } from '../cache/encoded-response.ts'
 
 /**
  * Authenticates requests by API key. Keys are stored and compared as digests. A preflight request cannot carry one.
- * @param openPaths paths that contain no data and need no key, as GraphiQL's page does
- * @param limit counts refused requests by address: whoever guesses keys is slowed down
+ * @param openPaths paths that contain no data and need no key, like GraphiQL's page
+ * @param limit limits refused requests by address, to slow down the guessing of keys
  * @returns null without accepted keys: all requests pass
  */
 export function apiKey(

@@ -16,7 +16,7 @@ export function prefersHtml(accept: string | null): boolean {
   return html > 0 && html >= qualityOf(accepted, jsonTypes)
 }
 
-/** Returns whether a client accepts a stream of server-sent events by name, with whatever weight. */
+/** Returns whether a client accepts a stream of server-sent events by name, with any weight. */
 export function acceptsEvents(accept: string): boolean {
   return /text\/event-stream/i.test(accept)
 }

@@ -1,7 +1,6 @@
 import { type HeaderList, headerList } from '../cache/encoded-response.ts'
 
-/** CORS headers of every response: the data is read-only and the same for every sender, so that pages of any
- * origin may read it. */
+/** CORS headers of every response: the data is read-only and the same for all senders, so any origin may read it. */
 export const sharedHeaders: Readonly<Record<string, string>> = {
   'access-control-allow-origin': '*',
   'access-control-expose-headers':

@@ -9,7 +9,7 @@ import type { Answer } from '../../rest/problem.ts'
 import type { Middleware } from '../middleware.ts'
 import { refuse } from '../refuse.ts'
 
-/** The header, by which errors of lookups are logged too: requests share them. */
+/** Name of the header; also the request id of logged lookup errors, because requests share lookups. */
 export const minDataVersionHeader = 'min-data-version'
 
 /**
@@ -20,7 +20,7 @@ export type VersionAt = (seq: number) => Promise<string | null>
 
 /**
  * Waits until the data has reached a version.
- * @param sender of the request: one sender may use half of the waiting places, and half of the lookups
+ * @param sender of the request: one sender may use half of the waiting slots, and half of the lookups
  * @returns the refusal if the version is not reached in time or cannot be; null if it is reached
  */
 export type AwaitVersion = (wanted: string, sender: string, onLeave: OnLeave) => Promise<Answer | null>

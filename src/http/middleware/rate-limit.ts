@@ -7,7 +7,7 @@ import type { Middleware } from '../middleware.ts'
 import { refuse } from '../refuse.ts'
 import { headerList } from '../cache/encoded-response.ts'
 
-/** How long a worker waits for a count of the primary process. */
+/** Maximum time that a worker waits for a count from the primary process. */
 const primaryTimeoutMs = 1_000
 
 /** A quota of requests in a window of seconds. */
@@ -87,7 +87,7 @@ async function consume(limiter: RateLimiterMemory | RateLimiterCluster, sender: 
   }
 }
 
-/** Counts in the primary process; one that does not answer fails no request: this process counts for itself meanwhile. */
+/** Counts in the primary process; while that does not respond, this process counts for itself. */
 async function consumeShared(shared: RateLimiterCluster, own: RateLimiterMemory, sender: string): Promise<Count> {
   return consume(shared, sender).catch(() => consume(own, sender))
 }

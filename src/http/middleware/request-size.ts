@@ -37,7 +37,7 @@ function sizeProblem(request: IncomingRequest, limits: HttpLimits): Answer | und
   if (headerCount > limits.headers) {
     return problem('HEADERS_TOO_LARGE', `There are ${headerCount} headers, more than ${limits.headers}.`)
   }
-  // Violations of HTTP/1.1 that Node's parser accepts and a proxy may read otherwise.
+  // Violations of HTTP/1.1 that Node's parser accepts and a proxy may interpret differently.
   if (httpVersion !== '1.1' && httpVersion !== '1.0') return closing('This is not HTTP/1.1.')
   // RFC 9112, section 3.2: with two, a proxy and a server may use different hosts.
   let hosts = 0
@@ -46,7 +46,7 @@ function sizeProblem(request: IncomingRequest, limits: HttpLimits): Answer | und
     if (name?.length === 4 && name.toLowerCase() === 'host') hosts++
   }
   if (hosts > 1) return closing('There is more than one header Host.')
-  // A request of the Fetch API, which comes from no address, has its host in its URL.
+  // A request of the Fetch API has no remote address, and its host is in its URL.
   if (hosts === 0 && httpVersion === '1.1' && remoteAddress !== null) return closing('There is no header Host.')
   return isHost(request.header('host') ?? '') ? undefined : problem('BAD_REQUEST', 'The header Host names no host.')
 }
@@ -60,10 +60,10 @@ function closing(detail: string): Answer {
   return { ...refusal, headers: { ...refusal.headers, connection: 'close' } }
 }
 
-/** Characters of a name in DNS and a port; letters beyond ASCII take time with the square of their number to be encoded. */
+/** Maximum length of a DNS name and a port: encoding non-ASCII letters takes time quadratic in their number. */
 const longestHost = 253 + ':65535'.length
 
-/** Validated Host headers: a gateway has few names. */
+/** Cache of validated Host headers: a gateway has few names. */
 const hosts = new LRUCache<string, boolean>({ max: 100 })
 
 /** Returns whether a Host header is a name or an address, with or without a port; RFC 9112 allows an empty one. */

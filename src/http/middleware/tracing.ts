@@ -34,8 +34,8 @@ export interface Trace {
 export type Tracing = (request: IncomingRequest) => Trace
 
 /**
- * Creates the tracing of requests. A request keeps the id that its client gave it if that is safe in a log, so that it
- * can be followed through several services; else it gets a new one.
+ * Creates the tracing of requests. A request keeps the id from its client if that is safe to log, so that it can be
+ * traced through several services; otherwise it gets a new id.
  */
 export function createTracing({ report, onAnswered = [] }: TracingOptions): Tracing {
   return (request) => {

@@ -10,7 +10,7 @@ import { metricsPath } from './probe-paths.ts'
 export interface Readiness {
   /** Returns why it cannot serve; null if it can. */
   reason(): Promise<string | null>
-  /** Returns why it serves less than it is configured to, in sentences; none where it serves all. */
+  /** Returns the reasons why it serves less than configured, as sentences; empty if it serves everything. */
   degradations?(): readonly string[]
   /** Returns the age of the data; without it, the age is not reported. */
   age?(): DataAge

@@ -17,7 +17,7 @@ export interface MetricsOptions {
   readonly worker?: number | 'primary'
 }
 
-/** Servers that may be read from, the one that is, and how often it was changed. */
+/** The configured read servers, the one in use, and the number of changes between them. */
 export interface ReadServerFigures {
   readonly servers: readonly string[]
   readonly server: string | null

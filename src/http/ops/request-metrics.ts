@@ -52,7 +52,7 @@ interface Tally {
   sum: number
 }
 
-/** Values as prom-client's own histogram gives them to its registry. */
+/** Values as prom-client's own histogram returns them to its registry. */
 interface HistogramValues {
   readonly name: string
   readonly help: string
@@ -70,15 +70,15 @@ interface HistogramOptions {
   readonly name: string
   readonly help: string
   readonly labelNames: readonly string[]
-  /** Limits of the buckets, ascending; each belongs to its bucket. */
+  /** Inclusive upper limits of the buckets, ascending. */
   readonly buckets: readonly number[]
   readonly registers: Registry[]
 }
 
 /**
  * A histogram in prom-client's registry that counts in arrays, and takes prom-client's form when it is scraped. The
- * library's own `observe` looks its bucket up by the limit as a property's name, which takes 2 us: a request is counted
- * two to six times, and a cached response takes 30.
+ * library's `observe` finds a bucket by its limit as a property name, which takes 2 us; a request is counted two to six
+ * times, and a cached response takes 30 us.
  */
 class ArrayHistogram extends Histogram {
   readonly #options: HistogramOptions
@@ -108,7 +108,7 @@ class ArrayHistogram extends Histogram {
     return tally
   }
 
-  /** Overrides the method by which prom-client's registry and `get` ask for the values. */
+  /** Overrides the method by which prom-client's registry and `get` read the values. */
   getForPromString(): Promise<HistogramValues> {
     const { name, help, buckets } = this.#options
     const limits = [...buckets, '+Inf']

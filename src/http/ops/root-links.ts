@@ -4,7 +4,7 @@ import { routes } from '../../rest/routes.ts'
 export interface RootLink {
   /** Relation type, from RFC 8631 for descriptions and probes, and from RFC 6573 for data. */
   readonly rel: 'service-doc' | 'service-desc' | 'status' | 'item'
-  /** Relative to the root: a proxy may serve the gateway below a path of its own. */
+  /** Relative to the root: a proxy may serve the gateway under a path prefix. */
   readonly href: string
   /** Media type of the resource. */
   readonly type: string

@@ -32,7 +32,7 @@ export const rootPagePolicy = [
 export interface RootPageOptions {
   /** Address of an existing vault, for links to its paths; null if none is known. */
   readonly address: string | null
-  /** Whether data needs no API key. A browser sends none, so that its links would lead to refusals. */
+  /** Whether data needs no API key. Otherwise links are omitted: a browser sends no key. */
   readonly isOpen: boolean
 }
 

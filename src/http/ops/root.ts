@@ -10,7 +10,7 @@ export interface RootOptions {
   readonly addressNow: () => Promise<string | null>
   /** Whether data needs no API key. */
   readonly isOpen: boolean
-  /** Makes the page for browsers; null for a page of links. */
+  /** Creates the page for browsers; null for a page of links. */
   readonly page: (() => Promise<EncodedResponse>) | null
 }
 

@@ -6,7 +6,7 @@ import { EncodedResponse } from '../cache/encoded-response.ts'
 /** Functions that create responses, by path. */
 export type Contents = Iterable<readonly [path: string, make: () => Promise<EncodedResponse>]>
 
-/** Folders of the pages' files, as compiled; null for a page that is left out. */
+/** Folders with the compiled files of the pages; null for a page that is not served. */
 export interface PageFolders {
   readonly graphiql: string | null
   readonly explorer: string | null
@@ -27,7 +27,7 @@ export function servedOnce(contents: Contents): ReadonlyMap<string, PathHandler>
 
 /**
  * Returns a script or style sheet that was compressed when it was prepared.
- * @param file beside which are its compressed versions, with the endings .br and .gz
+ * @param file path; its compressed versions have the same path with .br and .gz appended
  */
 export async function preparedFile(file: string, cacheControl?: string): Promise<EncodedResponse> {
   const [body, br, gzip] = await Promise.all([readFile(file), readFile(`${file}.br`), readFile(`${file}.gz`)])

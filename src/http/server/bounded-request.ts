@@ -10,31 +10,31 @@ import type { ReadPacing } from './pacing/read-pacing.ts'
 export interface RequestConnection {
   /** Counts it among the connections of the server. */
   readonly admitted: AdmittedConnection
-  /** Whether a stream was begun, after which nothing more is answered: its body ends with the connection. */
+  /** Whether a stream has started: later requests are not answered, because its body ends with the connection. */
   readonly isStreaming: boolean
   /**
-   * Notes that a stream answers a request: none behind it is begun, and where some wait already, or come later, the
-   * connection is closed.
+   * Marks the connection as streaming: no later request is started. The connection is closed if requests wait or arrive
+   * later.
    */
   endWithStream(): void
   /**
-   * Begins a response after the responses to earlier requests on the connection: if it began before them, it would be
-   * sent after them with an older data version.
+   * Starts a response after the responses to earlier requests on the connection: otherwise it could be sent after them
+   * with an older data version.
    */
   inOrder<Answered>(response: ServerResponse, answer: () => Answered | Promise<Answered>): Answered | Promise<Answered>
 }
 
 /**
  * A request of node:http, as the middleware sees it, that refuses a body in more chunks than the limit. Node parses all
- * chunks of one read of the socket (64 KB, 10,900 chunks of one byte) before a `data` listener is called, so they are
- * counted here, where each arrives, and those past the limit are not stored.
+ * chunks of one read of the socket (64 KB, 10,900 chunks of one byte) before a `data` listener is called, so chunks are
+ * counted here on arrival, and those past the limit are not stored.
  */
 export class BoundedRequest extends IncomingMessage implements IncomingRequest {
   declare method: string
   declare private isUpgrade: boolean
-  /** Its connection, which is null before the server begins the request. Node has a property `connection`: the socket. */
+  /** Its connection; null before the server starts the request. The name `connection` is taken: Node's socket. */
   clientConnection: RequestConnection | null = null
-  /** Pacing of its server, which counts the time that its chunks take. */
+  /** Read pacing of its server, which measures the time that chunks take. */
   pacing: ReadPacing | null = null
   #target: string | undefined
   #path: string | undefined
@@ -79,9 +79,9 @@ export class BoundedRequest extends IncomingMessage implements IncomingRequest {
   }
 
   /**
-   * Node reads this as soon as the headers are parsed, and makes no response for a request to upgrade; before Node 26 it
-   * also stops parsing. A connection that was closed for the number of its requests can have 2,000 more in the same
-   * read, each of which would cost a response and an error with a stack trace.
+   * Node reads this when the headers are parsed, and creates no response for an upgrade; before Node 26 it also stops
+   * parsing. Reporting an upgrade on a closed connection saves work: its last read can contain 2,000 more requests,
+   * each of which would cost a response and an error with a stack trace.
    */
   get upgrade(): boolean {
     return this.socket.destroyed || this.isUpgrade
@@ -97,15 +97,15 @@ export class BoundedRequest extends IncomingMessage implements IncomingRequest {
     if (chunk === null || ++this.#chunks <= bodyChunks) return super.push(chunk, encoding)
     skipChunks(this.socket)
     this.socket.pause()
-    // A response that ends resumes the socket.
+    // Node resumes the socket when a response ends.
     pauseWhile(this.socket, () => true)
     this.#refuse?.()
     return false
   }
 
   /**
-   * Calls back when the body has too many chunks, at once if it has them already. A later callback replaces an earlier
-   * one.
+   * Calls back when the body has too many chunks, immediately if it already has them. A later callback replaces an
+   * earlier one.
    */
   onTooManyChunks(refuse: () => void): void {
     this.#refuse = refuse
@@ -120,24 +120,24 @@ interface ParsedSocket extends Socket {
 
 /** Number of the function that a parser calls for each chunk: HTTPParser.kOnBody of Node 20 to 26. */
 const onBody = 3
-/** The function, the same for all parsers; undefined until it was first taken away. */
+/** That function, the same for all parsers; undefined until it is first removed. */
 let callOnBody: unknown
 
 /**
- * Makes Node's parser skip the chunks that follow in this read of the socket: up to 10,900, for each of which it would
- * make a buffer and call this request. A connection with as many takes 3 ms without these, and 11 ms with them. Newer releases of
- * Node 26 call the function that the parser had when the read began; then each chunk is ignored by `push`.
+ * Makes Node's parser skip the remaining chunks of this read of the socket: up to 10,900, each of which would cost a
+ * buffer and a call of the request. A connection with so many takes 3 ms with skipping, and 11 ms without. Newer
+ * releases of Node 26 call the function that the parser had when the read started; `push` then ignores each chunk.
  */
 function skipChunks(socket: ParsedSocket): void {
   const { parser } = socket
   if (typeof parser?.[onBody] !== 'function') return
   callOnBody = parser[onBody]
   parser[onBody] = undefined
-  // Before Node gives the parser to another connection.
+  // Restores the function before Node reuses the parser for another connection.
   socket.prependOnceListener('close', () => (parser[onBody] = callOnBody))
 }
 
-/** Makes the parser of a connection call for chunks again: another request follows. */
+/** Restores the function for chunks of a connection's parser: another request follows. */
 function readChunks({ parser }: ParsedSocket): void {
   if (parser?.[onBody] === undefined && parser) parser[onBody] = callOnBody
 }

@@ -12,7 +12,7 @@ export interface ByteSink {
   write(bytes: Buffer, sent?: () => void): void
   /** Ends the body after the bytes written, and then closes the connection. */
   end(): void
-  /** Closes the connection at once. */
+  /** Closes the connection immediately. */
   destroy(): void
   /** Calls back once, when all bytes written have been sent, if more of them are unsent than the high-water mark. */
   onDrain(drained: () => void): void
@@ -21,12 +21,12 @@ export interface ByteSink {
 }
 
 /**
- * Begins a response whose body ends with its connection (RFC 9112, section 6.3). It has no chunks, so that one buffer
+ * Starts a response whose body ends with its connection (RFC 9112, section 6.3). It has no chunks, so that one buffer
  * can be written to the sockets of many clients.
  */
 export function beginStream(response: ServerResponse, headers: readonly string[]): ByteSink {
   response.useChunkedEncodingByDefault = false
-  // Node keeps what `setHeader` sets, and all of the head beside it, as an object for as long as the stream lasts.
+  // Headers set by `setHeader` would stay in memory, as objects, for as long as the stream lasts.
   response.writeHead(200, [...headers, 'connection', 'close'])
   response.flushHeaders()
   response.socket?.setNoDelay(true)
@@ -59,7 +59,7 @@ class ResponseSink implements ByteSink {
   }
 
   destroy(): void {
-    // Node would keep the connection open while the response waits behind others in its pipeline.
+    // Node would keep the connection open while the response waits for earlier ones in its pipeline.
     this.#response.req.socket.destroy()
   }
 
@@ -71,7 +71,7 @@ class ResponseSink implements ByteSink {
     const { destroyed, socket, req } = this.#response
     // A client may have left while its stream was being prepared.
     if (destroyed || req.socket.destroyed) setImmediate(closed)
-    // Node tells a response that waits in its pipeline nothing of the end of its connection.
+    // Node does not emit `close` on a response that waits in its pipeline.
     else if (socket === null) req.socket.once('close', closed)
     else this.#response.once('close', closed)
   }

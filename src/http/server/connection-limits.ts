@@ -30,16 +30,16 @@ export interface ConnectionLimits {
 export interface AdmittedConnection {
   /** Its client, by {@link senderOfAddress}. */
   readonly sender: string
-  /** Counts it among the streams from now on, which have a limit of their own. */
+  /** Counts it as a stream from now on; streams have a separate limit. */
   countAsStream(): void
   /** Stops counting it: it has closed. */
   leave(): void
 }
 
 /**
- * Creates the limits on open connections. One IPv4 address, one IPv6 /64 network, and one /48 network of these, may have
- * half of those that the others leave, so that a few cannot lock out the others; there is no such share behind proxies,
- * because the gateway sees only their addresses.
+ * Creates the limits on open connections. An IPv4 address, an IPv6 /64 network and an IPv6 /48 network may each use
+ * half of the connections that the others leave, so that a few cannot lock out the others. Behind proxies there is no
+ * such share, because the gateway sees only the proxies' addresses.
  */
 export function createConnectionLimits(options: ConnectionLimitsOptions): ConnectionLimits {
   const { most, mostWithStreams = Infinity, isBehindProxies = false, onOpen, onRefused } = options
@@ -59,7 +59,7 @@ export function createConnectionLimits(options: ConnectionLimitsOptions): Connec
 
   const leave = (sender: string): void => count(sender, -1)
 
-  /** Tells whether a sender, or a network, may have one more. */
+  /** Returns whether a sender or a network may open one more. */
   function hasShare(name: string | null): boolean {
     if (name === null) return true
     const ofName = ofSenders.get(name) ?? 0

@@ -5,7 +5,7 @@ import type { AdmittedConnection } from './connection-limits.ts'
 import { pauseWhile } from './pause-while.ts'
 
 export interface PipelineLimits {
-  /** Maximum number of requests of one connection that are begun: read, and answered one after the other. */
+  /** Maximum number of requests of one connection that are started: read, and answered one after the other. */
   readonly pipelined: number
   /** Maximum number of requests of one connection that were read and wait for earlier ones. */
   readonly waitingRequests: number
@@ -100,7 +100,7 @@ export class Connection implements RequestConnection {
 
   endWithStream(): void {
     this.isStreaming = true
-    // Node would keep those that wait until the stream has ended.
+    // Node would retain the waiting requests until the stream has ended.
     if (this.#waiting.length > 0) this.#socket.destroy()
   }
 

@@ -58,8 +58,8 @@ export function nodeAdapter({ limits, capacity, begin, handle, trustedProxies }:
       trace.end(isSent ? response.statusCode : null)
       if (!isSent) for (const giveUp of leaving) giveUp()
     })
-    // A request that waited for earlier ones on its connection does not begin if its client has disconnected.
-    // Nor does one behind a stream, whose body ends with the connection.
+    // A pipelined request is not started if its client has disconnected, nor after a stream, whose body ends with the
+    // connection.
     const answer = (): ReturnType<typeof handle> | null =>
       hasLeft || clientConnection?.isStreaming === true ? null : handle(exchange)
     const answered = clientConnection === null ? answer() : clientConnection.inOrder(response, answer)
@@ -71,7 +71,7 @@ export function nodeAdapter({ limits, capacity, begin, handle, trustedProxies }:
       share?.release()
       exchange.body = unreadBody
     }
-    // A stream stays open: it notices by itself that its client leaves, and would keep all that it was begun with.
+    // A stream detects that its client has left; until then these callbacks would keep the request's objects in memory.
     leaving.length = 0
   }
 }
@@ -84,7 +84,7 @@ export type WriteResponse = (response: ServerResponse<BoundedRequest>, outgoing:
 
 /** Creates the writer of a server, with a limit on the bytes that its clients have not received. */
 export function createResponseWriter(unsent = createUnsentBytes(unsentBytes)): WriteResponse {
-  /** The end of this iteration of the event loop, for which responses wait; null while none does. */
+  /** Resolves at the end of this iteration of the event loop; null while no response waits for it. */
   let endOfIteration: Promise<void> | null = null
   return async (response, outgoing) => {
     const end = (endOfIteration ??= nextTurn())
@@ -100,10 +100,10 @@ function send(response: ServerResponse<BoundedRequest>, outgoing: OutgoingRespon
   const { hasTooManyChunks } = request
   const isUnread = !request.complete || hasTooManyChunks
   if (stream !== undefined) {
-    // Node emits no more events of a response whose client left before it was at the head of its pipeline.
+    // Node emits no further events on a response whose client left before it reached the head of its pipeline.
     if (request.socket.destroyed) return stream(null)
     request.clientConnection?.admitted.countAsStream()
-    // An unread body would fill its buffer, as long as the stream is open.
+    // An unread body would occupy its buffer for as long as the stream is open.
     if (isUnread) discardRest(request, discardedBytes)
     return stream(beginStream(response, headers))
   }

@@ -6,17 +6,17 @@ interface Job {
   next: number
 }
 
-/** Calls `deliver` for each target, in slices that other work comes between; then `onEnd`. */
+/** Calls `deliver` for each target, in slices with other work in between; then `onEnd`. */
 export type FanOut = <Target>(targets: readonly Target[], deliver: (target: Target) => void, onEnd?: () => void) => void
 
-/** Number of deliveries between two looks at the clock. */
+/** Number of deliveries between two reads of the clock. */
 const perLook = 16
 
 /**
- * Creates a fan-out. Writing to 10,000 sockets at once would block the event loop for a tenth of a second: each of its
- * iterations makes a slice of deliveries, those of several calls one after the other.
+ * Creates a fan-out. Writing to 10,000 sockets in one go would block the event loop for a tenth of a second, so each of
+ * its iterations runs one slice of deliveries. Several calls are processed one after the other.
  * @param perSlice maximum number of deliveries in one iteration
- * @param milliseconds time after which an iteration makes no more of them
+ * @param milliseconds time after which an iteration starts no more of them
  */
 export function createFanOut(perSlice: number, milliseconds: number): FanOut {
   const jobs: Job[] = []

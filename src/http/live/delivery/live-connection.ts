@@ -15,7 +15,7 @@ export interface Resumable {
 
 /** One open stream, with backpressure: the bytes that its client has not read are limited. */
 export class LiveConnection implements SlowStream {
-  /** Whether the client was told that its data may be out of date, and nothing newer since. */
+  /** Whether the client was sent `stale`, and no newer data since. */
   isToldStale = false
   /** Overrides the heartbeat, such as by one with the newest position of a ledger. */
   heartbeatFrame: (() => Buffer | null) | null = null
@@ -32,13 +32,13 @@ export class LiveConnection implements SlowStream {
   /** When the end was written first; null before. */
   #endedAt: number | null = null
   #reason: CloseReason = 'end'
-  /** Callbacks of its end: one of the socket's listeners for all, because a stream may follow many vaults. */
+  /** Callbacks of its end. They share one listener of the socket, because a stream may follow many vaults. */
   #closed: ((reason: CloseReason) => void)[] = []
   /** Work that continues when the client has read everything; null if there is none. */
   #waiting: Set<Resumable> | null = null
 
   /**
-   * @param sender its client, among which limits are shared
+   * @param sender its client, the unit of the shared limits
    * @param unsent counts what clients have not read
    */
   constructor(
@@ -58,7 +58,7 @@ export class LiveConnection implements SlowStream {
     this.#endsAt = performance.now() + limits.lifeSeconds * 1000 * (0.9 + 0.2 * Math.random())
   }
 
-  /** Whether the client has so much to read that nothing more may be written, except the end. */
+  /** Whether the client has too much unread data for further writes, except for the end. */
   get isFull(): boolean {
     if (this.#stalledAt !== null) return true
     if (this.#sink.unsentBytes <= this.#limits.unsentBytes) return false
@@ -72,7 +72,7 @@ export class LiveConnection implements SlowStream {
     return true
   }
 
-  /** Whether the client has not read what was written, or the end of the stream, for too long. */
+  /** Returns whether the client has left written data, or the end of the stream, unread for too long. */
   isStalled(now: number): boolean {
     const since = this.#endedAt ?? (this.isFull ? this.#stalledAt : null)
     return since !== null && now - since >= this.#limits.stallSeconds * 1000
@@ -87,7 +87,7 @@ export class LiveConnection implements SlowStream {
     this.#send(frame)
   }
 
-  /** Tells the client that its data may be out of date, unless it was told so since the newest data that it has. */
+  /** Sends `stale`: the client's data may be out of date. Does nothing if that was sent since the newest data. */
   tellStale(frame: Buffer): void {
     if (this.isToldStale || this.isFull) return
     this.isToldStale = true
@@ -98,7 +98,7 @@ export class LiveConnection implements SlowStream {
     if (!this.isFull) this.#send(this.heartbeatFrame?.() ?? shared)
   }
 
-  /** Resumes work when the client has read everything, once however often it is called until then. */
+  /** Resumes work once the client has read everything; repeated calls before that have no effect. */
   whenDrained(work: Resumable): void {
     this.#waiting ??= new Set()
     this.#waiting.add(work)
@@ -116,7 +116,7 @@ export class LiveConnection implements SlowStream {
     this.#sink.end()
   }
 
-  /** Closes the connection at once. */
+  /** Closes the connection immediately. */
   destroy(reason: CloseReason): void {
     this.#reason = reason
     this.#release()

@@ -8,7 +8,7 @@ import { type CloseReason, LiveConnection } from './live-connection.ts'
 import { commentFrame, eventFrame } from './server-sent-events.ts'
 import { UnsentFrames } from './unsent-frames.ts'
 
-/** Is told of the streams of a process, for its metrics. */
+/** Observes the streams of a process, for its metrics. */
 export interface LiveObserver {
   /** Called with the number of open streams whenever it changes. */
   readonly onStreams: (open: number) => void
@@ -21,10 +21,10 @@ export interface LiveObserver {
   readonly onDelivery: () => void
 }
 
-/** A place among the streams of the process, taken before the stream begins. */
+/** A slot for a stream of the process, reserved before the stream starts. */
 export interface Place {
   readonly sender: string
-  /** Gives the place back; further calls have no effect. */
+  /** Releases the slot; further calls have no effect. */
   release(): void
 }
 
@@ -47,7 +47,7 @@ export class LiveConnections {
   readonly #open = new Set<LiveConnection>()
   readonly #placesOf = new Map<string, number>()
   #places = 0
-  /** The same by network, each of which may have half of what the others leave: one has many senders. */
+  /** Slots by network, each of which may take half of what the others leave: one network has many senders. */
   readonly #placesOfNetworks: Budget
   #timer: NodeJS.Timeout | undefined
   #isEnded = false
@@ -59,7 +59,7 @@ export class LiveConnections {
     this.#placesOfNetworks = new Budget(options.most)
   }
 
-  /** Takes a place for a sender, or returns the problem of the limit that refuses it. */
+  /** Reserves a slot for a sender, or returns the problem of the limit that refuses it. */
   admit(sender: string): Place | Answer {
     const refusal = this.#refusal(sender)
     if (refusal !== null) {
@@ -79,7 +79,7 @@ export class LiveConnections {
     }
   }
 
-  /** Opens a stream at its place, which is released when the stream has closed. */
+  /** Opens a stream in its slot, which is released when the stream has closed. */
   open(sink: ByteSink, place: Place): LiveConnection {
     const { limits, observer } = this.#options
     const connection = new LiveConnection(sink, limits, place.sender, this.#unsent)
@@ -93,7 +93,7 @@ export class LiveConnections {
       if (this.#open.size === 0) this.#stopTimer()
     })
     this.#timer ??= setInterval(() => this.#tick(), limits.heartbeatSeconds * 1000).unref()
-    // A stop between the refusal and the opening of a stream ends it, too.
+    // The process may have stopped between the admission of a stream and its opening.
     if (this.#isEnded) this.#end(connection, 'stop')
     return connection
   }
@@ -139,7 +139,7 @@ export class LiveConnections {
     })
   }
 
-  /** Ends a stream; its client reconnects after a random time, so that not all of them do at once. */
+  /** Ends a stream; its client reconnects after a random time, which spreads reconnections. */
   #end(connection: LiveConnection, reason: CloseReason): void {
     const { retrySeconds } = this.#options.limits
     connection.end(eventFrame({ retry: Math.round((0.5 + Math.random()) * retrySeconds * 1000) }), reason)

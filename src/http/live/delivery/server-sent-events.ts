@@ -38,7 +38,7 @@ export function commentFrame(text = ''): Buffer {
 /** Content type of a stream of server-sent events. */
 export const eventStreamType = 'text/event-stream'
 
-/** Headers of a stream: it is not stored, nor collected by proxies that read whole responses first. */
+/** Headers of a stream: it is not stored by caches, and not buffered by proxies. */
 export const eventStreamHeaders: Readonly<Record<string, string>> = {
   'content-type': `${eventStreamType}; charset=utf-8`,
   'cache-control': 'no-store',

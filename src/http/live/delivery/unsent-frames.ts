@@ -7,8 +7,8 @@ export interface SlowStream {
 }
 
 /**
- * Limits the bytes of frames that the clients of all streams have not read: beyond it, the streams that hold the most are
- * closed. A frame that many streams wait for counts once, since it is in memory once.
+ * Limits the bytes of frames that the clients of all streams have not read: beyond the limit, the streams that hold the
+ * most are closed. A frame that many streams wait for counts once, since it is in memory once.
  */
 export class UnsentFrames {
   readonly #held = new HeldBytes<SlowStream>()

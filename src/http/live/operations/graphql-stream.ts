@@ -41,13 +41,13 @@ export interface GraphqlStreamOptions {
 /** Media type of the results in events, and of refusals. */
 const eventMediaType = 'application/graphql-response+json'
 
-/** Returns the error of a position of the ledger that is none. */
+/** Returns the error of an invalid ledger position. */
 function noPosition(): GraphQLError {
   const extensions = { code: 'BAD_USER_INPUT', argument: 'after', http: { status: 400 } }
   return new GraphQLError('after is neither a cursor nor a data version', { extensions })
 }
 
-/** Clients of GraphQL over SSE know no other events than `next` and `complete`: all else is in comments. */
+/** Clients of GraphQL over SSE know only the events `next` and `complete`: other messages are comments. */
 const staleFrame = commentFrame('stale')
 const freshFrame = commentFrame('fresh')
 const resetFrame = commentFrame('reset')
@@ -61,7 +61,7 @@ export function graphqlStream(options: GraphqlStreamOptions): Middleware {
   const { operations, beginLedgerStream } = options
   const follow = stateStreams(options)
 
-  /** @param pass answers an operation that is no subscription */
+  /** @param pass answers an operation that is not a subscription */
   async function begin(
     exchange: Exchange,
     sent: SentOperation,
@@ -114,10 +114,10 @@ export function graphqlStream(options: GraphqlStreamOptions): Middleware {
   }
 }
 
-/** A document without this word has no subscription: it needs no place among the streams. */
+/** A document without this word has no subscription: it needs no slot among the streams. */
 const subscriptionWord = /\bsubscription\b/
 
-/** Creates the streams of state: results that are made again when their data changes. */
+/** Creates the streams of state: results that are evaluated again when their data changes. */
 function stateStreams({ operations, connections, keys, evaluate, resumptions }: GraphqlStreamOptions) {
   return async (
     exchange: Exchange,
@@ -138,7 +138,7 @@ function stateStreams({ operations, connections, keys, evaluate, resumptions }: 
       refusal: ({ bytes }) => ({ frame: ending(bytes), isEnd: true }),
       staleFrame,
     }
-    // Only to refuse with a status before the stream begins: the key makes the response again, from the response cache.
+    // Evaluated first, so that an error is sent as a status; the key then gets the response from the response cache.
     const firstEvaluation = keys.isServed(key) ? null : keys.open(exchange.sender, isWanted, source.evaluate)
     const [resumption, first] = await Promise.all([resumptions.begin(exchange), firstEvaluation])
     if (first !== null && first.response.status !== 200) return first.response
@@ -160,7 +160,7 @@ function stateStreams({ operations, connections, keys, evaluate, resumptions }: 
   }
 }
 
-/** @param sender of the stream, by whose share of admission control its rows are made */
+/** @param sender of the stream, whose share of admission control its rows use */
 function rowFormat(
   operations: LiveOperations,
   sent: SentOperation,
@@ -198,7 +198,7 @@ function keyOf({ query, operationName }: SentOperation, { variables }: CheckedSu
   return `subscription ${hash('sha256', JSON.stringify([query, operationName ?? null, variables]), 'base64url')}`
 }
 
-/** Answers an operation that is no subscription with one event. */
+/** Answers an operation that is not a subscription with one event. */
 async function asEvents(exchange: Exchange, next: Handler): Promise<Reply> {
   const { request } = exchange
   const asJson = {

@@ -18,13 +18,13 @@ export interface CheckedSubscription extends SubscribedField {
 export interface LiveOperations {
   /**
    * Checks a subscription, and selects its field.
-   * @returns the response that refuses it; null if the operation is no subscription of a valid document
+   * @returns the response that refuses it; null if the operation is not a subscription, or its document is invalid
    */
   subscribe(text: string, params: OperationParams, exchange: Exchange): Promise<CheckedSubscription | Answer | null>
   /** Runs a subscription for an event. */
   run(text: string, params: OperationParams, context: RequestContext): Promise<Answer>
   /**
-   * Runs a subscription of the gateway's own for an event.
+   * Runs one of the gateway's own subscriptions for an event.
    * @returns JSON text of its body
    * @throws if it fails
    */

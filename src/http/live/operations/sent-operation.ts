@@ -7,13 +7,13 @@ import type { Exchange } from '../../middleware.ts'
 /** An operation as a client sends it. */
 export interface SentOperation extends OperationParams {
   readonly query: string
-  /** Keeps its text for requests with its hash alone; called once it was found to be valid. */
+  /** Stores the text for requests that send its hash alone; called once the text is known to be valid. */
   readonly keep: () => void
 }
 
 /**
  * Parses the operation of a request, which sends its text, its hash, or both.
- * @returns null if it is none, or malformed, or its hash is not known: Yoga refuses it then
+ * @returns null if there is no operation, or it is malformed, or its hash is unknown: Yoga then refuses the request
  */
 export function sentOperation({ request, body }: Exchange, findDocument: PersistedOperations): SentOperation | null {
   const isGet = request.method === 'GET'

@@ -14,7 +14,7 @@ export class Budget {
     this.most = most
   }
 
-  /** Tells whether an amount is within a sender's share, and that of its network. */
+  /** Returns whether an amount is within a sender's share, and that of its network. */
   hasRoom(sender: string, amount: number): boolean {
     for (const name of [sender, networkOf(sender)]) {
       if (name === null) continue
@@ -35,7 +35,7 @@ export class Budget {
     return true
   }
 
-  /** Takes an amount for a sender, or gives it back where it is negative, whatever its share is. */
+  /** Takes an amount for a sender, or gives it back if negative, regardless of the sender's share. */
   add(sender: string, amount: number): void {
     this.#taken += amount
     for (const name of [sender, networkOf(sender)]) {

@@ -1,14 +1,14 @@
 /**
- * Frees bytes that nobody reads any more, in 5 us: their buffer is empty afterwards. The garbage collector frees them late,
- * since it sees a hundred bytes of a buffer of 64 KB. Buffers that share their memory with others are left to it.
+ * Frees the memory of an unused buffer in 5 us; the buffer is empty afterwards. The garbage collector frees it late,
+ * since it accounts for only a hundred bytes of 64 KB. Buffers that share memory with others are left to the collector.
  */
 export function freeBytes({ buffer, byteLength }: Buffer<ArrayBuffer>): void {
   if (byteLength > 0 && byteLength === buffer.byteLength) nowhere.postMessage(null, [buffer])
 }
 
 /**
- * Copies the bytes of a small read, and frees the read's own buffer. Node reads into 64 KB and gives back the rest: what
- * is left keeps that hole in the allocator's memory from being used for another read.
+ * Copies the bytes of a small read, and frees the read's own buffer. Node allocates 64 KB for a read and returns the
+ * rest: the bytes that remain would prevent the allocator from reusing the gap for another read.
  */
 export function copyAndFree(bytes: Buffer<ArrayBuffer>): Buffer<ArrayBuffer> {
   const copy = Buffer.from(bytes)

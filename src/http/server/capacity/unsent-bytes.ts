@@ -24,7 +24,7 @@ export interface UnsentOptions {
 /** The memory of an unsent response. */
 interface Unsent {
   readonly body: Buffer
-  /** The response itself, which no other one shares. */
+  /** Memory of the response object, which is not shared. */
   readonly own: HeldBody
 }
 
@@ -41,7 +41,7 @@ interface Stalled {
 /**
  * Limits the bytes of responses that wait for slow readers, and the time that each of them waits. Above the byte limit
  * the connections that hold the most bytes are closed; after the deadline, the connection that reads too slowly. A body
- * that many connections wait for counts once: node:http keeps a reference to it, not a copy. Each response counts besides.
+ * that many connections wait for counts once: node:http keeps a reference, not a copy. Response objects count too.
  */
 export function createUnsentBytes(mostBytes: number, options: UnsentOptions = {}): UnsentBytes {
   const { graceSeconds = readLimits.graceSeconds, bytesPerSecond = readLimits.bytesPerSecond } = options

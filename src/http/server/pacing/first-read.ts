@@ -1,25 +1,25 @@
 import type { Socket } from 'node:net'
 import { copyAndFree, freeBytes } from '../capacity/free-bytes.ts'
 
-/** Reads of a new connection before its parser is there. */
+/** Reads from a new connection before its HTTP parser is attached. */
 export interface FirstRead {
-  /** Ends them: the connection is paused, and all its bytes are in the buffer of its stream. */
+  /** Stops reading: the connection is paused, and the bytes read are back in the buffer of its stream. */
   end(): void
   /**
-   * Frees the bytes of a connection that was closed before its turn, with long input: an attack has 2,000 of them closed
-   * in a second, and the garbage collector would leave up to 70 MB.
+   * Frees the long input of a connection that was closed before it was parsed. An attack can close 2,000 of these in a
+   * second, and the garbage collector would leave up to 70 MB in memory.
    */
   free(): void
 }
 
 /**
- * Reads what a new connection sends before its turn comes to be parsed. Reading 64 KB takes some 20 us, parsing them up to
- * 20 ms. A connection whose client ends it meanwhile is closed, unless its input is long: then the end is not read.
+ * Reads the input of a new connection before its turn to be parsed. Reading 64 KB takes some 20 us, parsing them up to
+ * 20 ms. If the client ends the connection in between, it is closed; an end after long input is not read.
  * @param socket that was accepted paused (`pauseOnConnect` of node:net)
- * @param isIdle tells whether no connection waits: the first bytes are then parsed at once
- * @param onInput called with whether the input is short, and its length: with the first bytes, where it is idle; else in the next
- *   iteration of the event loop, if the client has not left; after a second without bytes; again where it becomes long.
- *   Not called after the end.
+ * @param isIdle returns whether no connection waits: the first bytes are then parsed immediately
+ * @param onInput called with whether the input is short, and its length. Called for the first bytes: immediately if
+ *   idle, else in the next iteration of the event loop, unless the client has left. Also called after a second without
+ *   bytes, and again when the input becomes long. Not called after `end`.
  */
 export function readFirst(
   socket: Socket,
@@ -27,12 +27,12 @@ export function readFirst(
   onInput: (isShort: boolean, bytes: number) => void,
 ): FirstRead {
   const chunks: Buffer<ArrayBuffer>[] = []
-  /** Chunks that are in the buffer of the stream until its turn. */
+  /** Chunks that were put back into the buffer of the stream. */
   let givenBack: readonly Buffer<ArrayBuffer>[] = []
   let length = 0
   let isOver = false
 
-  /** Gives the bytes back to the stream, which reads on only if they are less than its buffer may have. */
+  /** Stops reading, and puts the bytes back into the stream, which reads on only below its high-water mark. */
   function end(): void {
     isOver = true
     socket.off('data', onData).off('end', onLeft).off('timeout', onShort).setTimeout(0)
@@ -56,7 +56,7 @@ export function readFirst(
     if (!isOver && !socket.destroyed) onInput(true, length)
   }
   const onLeft = (): void => void socket.destroy()
-  // A client can reset its connection before the parser is there, which has a listener of its own.
+  // A client can reset its connection before the parser, which handles errors itself, is attached.
   socket.on('error', ignore)
   socket.on('data', onData).on('end', onLeft).setTimeout(silentMilliseconds, onShort)
   socket.resume()
@@ -72,10 +72,10 @@ export function readFirst(
   }
 }
 
-/** Outside, since it stays with the connection, and the buffers of its first read would stay with it. */
+/** Not a closure: the listener stays on the connection, and would keep the buffers of the first read in memory. */
 const ignore = (): void => undefined
 
-/** Input that is short: more than that of most requests. */
+/** Maximum size of short input, in bytes: more than most requests have. */
 const shortBytes = 4_096
-/** Time without bytes after which a new connection is taken for one with short input. */
+/** Milliseconds without bytes after which a new connection is treated as one with short input. */
 const silentMilliseconds = 1_000

@@ -1,6 +1,6 @@
 import { countedSenders } from '../../../limits.ts'
 
-/** Moving average of the time that the reads of one connection take, which begins with an assumed read. */
+/** Moving average of the time that the reads of one connection take, starting with an assumed read. */
 export class ReadCost {
   #reads = 1
   #milliseconds = assumedMilliseconds
@@ -18,12 +18,12 @@ export class ReadCost {
 
 /** Time of the assumed read: that of two expensive ones. */
 const assumedMilliseconds = 20
-/** Average below which the reads of a connection are cheap: a connection has it after about seven of them. */
+/** Average below which the reads of a connection are cheap, reached after about seven fast reads. */
 const lowMilliseconds = 3
 /** Number of reads that the average spans. */
 const countedReads = 64
 
-/** Milliseconds that reads took since connections last had to wait, by address. */
+/** Milliseconds that reads took, by address, since the queues of connections were last empty. */
 export class SenderCosts {
   readonly #spent = new Map<string, number>()
   readonly #fewMilliseconds: number
@@ -32,7 +32,7 @@ export class SenderCosts {
 
   /**
    * @param fewMilliseconds below which no address is heavy
-   * @param mostSenders number of addresses beyond which all are forgotten
+   * @param mostSenders maximum number of addresses; one more resets all
    */
   constructor(fewMilliseconds: number, mostSenders = countedSenders) {
     this.#fewMilliseconds = fewMilliseconds
@@ -47,7 +47,7 @@ export class SenderCosts {
     this.#most = Math.max(this.#most, spent)
   }
 
-  /** Returns whether the connections of an address took long, also compared with others. */
+  /** Returns whether reads of an address took long, both in total and compared with other addresses. */
   isHeavy(sender: string): boolean {
     const spent = this.#spent.get(sender) ?? 0
     return spent >= this.#fewMilliseconds && spent >= this.#most / 4

@@ -10,8 +10,8 @@ import { WaitingConnections, type WaitingLimits } from './waiting-connections.ts
 /** Decides when the connections of one server are read. */
 export interface ReadPacing {
   /**
-   * Adds a connection that was accepted paused (`pauseOnConnect` of node:net). It is resumed when it is its turn.
-   * @param begin adds its parser, after its first read
+   * Adds a connection that was accepted paused (`pauseOnConnect` of node:net). It is resumed in its turn.
+   * @param begin attaches its parser, after the first read
    */
   add(socket: Socket, begin: () => void): void
   /** Reports that a connection is being read: at each request, chunk of a body, and parse error. */
@@ -20,23 +20,23 @@ export interface ReadPacing {
 
 /**
  * Limits the time that one iteration of the event loop reads connections. libuv reads each connection that has input,
- * 64 KB at a time, which can contain requests or chunks that take 10 ms to parse; timers, the database and the responses
- * wait for the end of the iteration. When its time is over, all connections are paused, so that libuv skips those that
- * it has not read yet, and resumed in the next iterations: those that took little time, or whose addresses did, at once;
- * a few of the others, whose addresses take turns.
+ * 64 KB at a time, which can contain requests or chunks that take 10 ms to parse; timers, the database and the
+ * responses wait for the end of the iteration. After the time limit all connections are paused, so that libuv skips the
+ * unread ones. The next iterations resume them: immediately if reads of the connection or of its address took little
+ * time; otherwise a few at a time, with addresses taking turns.
  *
- * New connections wait for their turn too. libuv accepts one in each iteration. After a long iteration, they and those in
- * `others` wait for twice as long as that one took ({@link SlowStart}), or until no connection comes. This empties the
- * kernel's queue, which is first in, first out. What they send is read before it is parsed ({@link readFirst}): those with
- * short input go first, so that a client whose address is that of an attack does not wait for all input of the attack, and
- * only the time that reads took holds them back.
+ * New connections wait for their turn too. libuv accepts one in each iteration. After a long iteration, new connections
+ * and those in `others` wait for twice its duration ({@link SlowStart}), or until no connection arrives. This empties
+ * the kernel's queue, which is first in, first out. Input is read before it is parsed ({@link readFirst}). Connections
+ * with short input go first, delayed only by the time of reads: a client that shares its address with an attacker does
+ * not wait for all input of the attack.
  *
- * Where too many new connections of an address wait, one more replaces the oldest of them, which is closed; where too many
- * wait in all with long input, the oldest of the address with the most. So it is with twice as many in `others`, whose
- * clients may have left: the end of a connection is seen only by reading it.
- * @param milliseconds of one iteration in which connections are read
+ * At the limit of an address, one more new connection replaces the oldest of that address, which is closed; at the
+ * limit of long input in total, the oldest of the address with the most. `others` may have twice as many, because
+ * clients there may have left: the end of a connection is seen only by reading it.
+ * @param milliseconds maximum time per iteration in which connections are read
  * @param mostWaiting maximum number of new connections of one address that wait to be parsed; with long input a quarter
- * @param ofLong maximum number of those with long input, of all addresses, and of the bytes that they sent
+ * @param ofLong limits on the connections with long input, of all addresses: their number, and the bytes that they sent
  */
 export function createReadPacing(
   milliseconds: number,
@@ -46,7 +46,7 @@ export function createReadPacing(
     bytes: connectionLimits.waitingBytes,
   },
 ): ReadPacing {
-  /** Begins to parse a new connection that waits for it. */
+  /** Starts the parsing of waiting new connections. */
   const beginOf = new WeakMap<Socket, () => void>()
   /** Connections that may be read. */
   const reading = new Set<Socket>()
@@ -63,14 +63,14 @@ export function createReadPacing(
   const waiting = new Set<Socket>()
   const costs = new WeakMap<Socket, ReadCost>()
   const costsOfSenders = new SenderCosts(milliseconds / 4)
-  /** Of `short`, which only reads hold back, and of `long` and `others`, which all work of an iteration does. */
+  /** Slow start of `short` by the time of reads, and of `long` and `others` by the time of all work. */
   const startOfShort = new SlowStart(milliseconds / 2)
   const startOfOthers = new SlowStart(milliseconds / 2)
   let isScheduled = false
   let accepted = 0
-  /** When this iteration began, or its first connection was accepted or read. */
+  /** When this iteration started, or its first connection was accepted or read. */
   let since = 0
-  /** Milliseconds that reads took in this iteration; other work of it, such as an embedded database's, does not count. */
+  /** Milliseconds that reads took in this iteration; other work, such as of an embedded database, does not count. */
   let spent = 0
   /** When the first connection was read in this iteration; null if none was. */
   let readSince: number | null = null
@@ -104,7 +104,7 @@ export function createReadPacing(
     else costsOfSenders.clear()
   }
 
-  /** Charges a read to its connection and its address. Runs after the read, or where the next connection's read begins. */
+  /** Charges a read to its connection and address. Runs after the read, or when the next connection's read starts. */
   function endRead(): void {
     if (newest === null) return
     const took = performance.now() - newest.at
@@ -127,7 +127,7 @@ export function createReadPacing(
     socket.resume()
   }
 
-  /** @param bytes of its input that were read already */
+  /** @param bytes of input that have already been read */
   function wait(socket: Socket, queue: WaitingConnections, bytes = 0): void {
     waiting.add(socket)
     queue.add(socket, bytes)
@@ -144,7 +144,7 @@ export function createReadPacing(
 
   return {
     add(socket, begin) {
-      // Not while connections come one after the other, of which some have left when their turn comes.
+      // In a burst of connections none is parsed immediately, because some clients leave before their turn.
       const wasIdle = !isScheduled
       const isIdle = (): boolean => wasIdle && waiting.size === 0
       accepted++

@@ -1,21 +1,21 @@
 /**
- * Slow start: decides how many turns connections that wait get in an iteration of the event loop. After one that took long
- * there are few, then twice as many in each iteration; and none for twice its time, or until no connection comes.
+ * Slow start: decides how many turns waiting connections get in an iteration of the event loop. After a long iteration
+ * there are none for twice its duration, or until no connection arrives; then a few, doubled in each iteration.
  */
 export class SlowStart {
   #turns = turnsPerIteration
   #restsUntil = 0
   readonly #longMilliseconds: number
 
-  /** @param longMilliseconds from which on an iteration took long */
+  /** @param longMilliseconds minimum duration of a long iteration */
   constructor(longMilliseconds: number) {
     this.#longMilliseconds = longMilliseconds
   }
 
   /**
    * Returns the number of turns in this iteration; 0 while it rests.
-   * @param milliseconds that it took
-   * @param hasAccepted whether connections came in it
+   * @param milliseconds that the iteration, or its reads, took
+   * @param hasAccepted whether the iteration accepted connections
    */
   next(milliseconds: number, hasAccepted: boolean): number {
     const now = performance.now()

@@ -6,13 +6,13 @@ import { networkOf, senderOfSocket } from '../../sender.ts'
 export interface WaitingLimits {
   readonly ofSender: number
   readonly inAll: number
-  /** Bytes that they have sent and that wait with them. */
+  /** Bytes of their input that are buffered. */
   readonly bytes: number
 }
 
 /**
- * Connections that wait for their turn to be read. Networks take turns, and within each its addresses. Where too many of
- * an address wait, one more replaces the oldest of them, which is closed; where too many or too much waits in all, the
+ * Connections that wait for their turn to be read. Networks take turns, and so do the addresses within a network. At
+ * the limit of an address, one more connection replaces its oldest one, which is closed; at a limit of the queue, the
  * oldest of the address with the most.
  */
 export class WaitingConnections {
@@ -29,7 +29,7 @@ export class WaitingConnections {
     return this.#queue.size
   }
 
-  /** @param bytes of its input that were read already */
+  /** @param bytes of input that have already been read */
   add(socket: Socket, bytes = 0): void {
     const sender = senderOfSocket(socket)
     if (this.#queue.sizeOf(sender) >= this.#limits.ofSender) this.#closeOldest(sender)
@@ -47,7 +47,7 @@ export class WaitingConnections {
     this.#forget(socket)
   }
 
-  /** Removes and returns the connections whose turn it is: all of an address that has few, else one. */
+  /** Removes and returns the connections whose turn it is: all of an address with few connections, else one. */
   take(): readonly Socket[] {
     const first = this.#queue.take()
     if (first === undefined) return []
