@@ -1,7 +1,7 @@
 import { toAddress } from '../domain/address.ts'
 import { InvalidAddress } from '../domain/errors.ts'
 
-/** Returns an address as it is served, whatever its spelling; a text that is none is returned as it is. */
+/** Returns the served form of an address in any spelling; text that is not an address is returned unchanged. */
 export function canonicalAddress(text: string): string {
   try {
     return toAddress(text)

@@ -10,52 +10,52 @@ import {
 import type { LedgerRow } from '../database/read/rows.ts'
 import { liveLimits } from '../limits/live.ts'
 
-/** A position in the stream of ledger rows: behind all rows of a commit, or behind some of them. */
+/** A position in the stream of ledger rows: after all rows of a commit, or after some of them. */
 export interface LedgerPosition {
   /** Number of the commit; 0 before the first. */
   readonly seq: number
   /** `seq.nonce` of the commit; null before the first. */
   readonly version: string | null
-  /** Number of its rows that are before the position; null for all. */
+  /** Number of the commit's rows before the position; null for all. */
   readonly rows: number | null
 }
 
 /** A ledger row with its position in the stream of rows. */
 export interface StreamedRow extends LedgerRow {
-  /** `version.n`: the data version of its commit, and its place among the rows of the commit, from 1. */
+  /** `version.n`: the data version of its commit, and its one-based index among the commit's rows. */
   readonly cursor: string
 }
 
-/** The rows of one commit, in their order. */
+/** The rows of one commit, in order. */
 export interface StreamedCommit {
   readonly seq: number
   readonly version: string
   readonly rows: readonly StreamedRow[]
 }
 
-/** Commits behind a position, in their order. */
+/** Commits after a position, in order. */
 export interface CommitPage {
   readonly commits: readonly StreamedCommit[]
-  /** Whether there were no more when they were read. */
+  /** Whether there were no further commits at the time of the read. */
   readonly isEnd: boolean
 }
 
 /**
- * That there is no page behind a position: it is `beyond` the newest commit that this server shows, because the server lags
- * behind, or a failover has lost the position; or it is `lost`, not part of the history, or its commits are not kept any more.
+ * Reason why there is no page after a position. `beyond`: later than the newest commit of this server, which lags
+ * behind, or a failover has lost the position. `lost`: not part of the history, or its commits are no longer stored.
  */
 export type NoPage = 'beyond' | 'lost'
 
 /** The ledger rows of all vaults in the order of commits. */
 export interface LedgerLog {
   /**
-   * Returns the position behind all rows.
+   * Returns the position after all rows.
    * @throws {ReadCancelled} when the read takes too long, as after() does
    */
   end(): Promise<LedgerPosition>
   /**
-   * Reads the commits behind a position.
-   * @param vaults rows of commits that changed none of these vaults are left out; null for all
+   * Reads the commits after a position.
+   * @param vaults rows of commits that changed none of these vaults are omitted; null for all
    */
   after(position: LedgerPosition, vaults: readonly string[] | null): Promise<CommitPage | NoPage>
 }
@@ -115,7 +115,7 @@ export function formatLedgerPosition({ version, rows }: LedgerPosition): string 
   return rows === null ? (version ?? beginningText) : `${version ?? ''}.${rows}`
 }
 
-/** Returns as many of the commits as have a page of rows, and at least one. */
+/** Returns the first commits that together have at most a page of rows, and at least one commit. */
 function firstPage(commits: readonly LedgerCommit[]): readonly LedgerCommit[] {
   let rows = 0
   const end = commits.findIndex(({ ledgerRows, isOfVaults }) => {

@@ -41,7 +41,7 @@ export function hasOnlyConditions(document: DocumentNode): boolean {
   return !hasOther
 }
 
-/** Returns the definitions of an operation's variables of @skip and @include, which are Boolean in a valid document. */
+/** Returns the definitions of the variables used by @skip and @include, which are Boolean in a valid document. */
 export function conditionsOf(
   document: DocumentNode,
   operation: OperationDefinitionNode,

@@ -12,8 +12,8 @@ export interface ConsistentReadsOptions extends ContextOptions {
 }
 
 /**
- * Runs an operation in a context of its own, so that all its reads are of one committed state of the database. The
- * operation may run twice; only the result or the error of the second run is returned.
+ * Runs an operation in a separate context, so that all its reads see one committed state of the database. The operation
+ * may run twice; only the result or the error of the second run is returned.
  */
 export type RunConsistently = <Result>(
   request: RequestContext,
@@ -31,10 +31,9 @@ interface ReadVersions {
 }
 
 /**
- * Creates consistent reads. In the first run each statement has its own snapshot and returns its data version; so do
- * batched statements that requests share. If all versions are equal, no batch of facts was committed between them.
- * Otherwise the operation runs again in one snapshot of the database, which occupies a connection of the pool for the
- * whole run and so is not the first choice.
+ * Creates consistent reads. In the first run each statement, also a batch shared by requests, has its own snapshot and
+ * returns its data version. If all versions are equal, no batch of facts was committed between them. Otherwise the
+ * operation runs again in one snapshot of the database, which occupies a connection of the pool for the whole run.
  */
 export function createConsistentReads(
   database: ConsistentDatabase,
@@ -46,7 +45,7 @@ export function createConsistentReads(
     run: (context: Context) => Promise<Result>,
     versions: ReadVersions,
   ): Promise<Result> {
-    // A field that fails ends the run while other fields still wait for their reads: these end with it.
+    // A field that fails ends the run while other fields still wait for reads, which are then cancelled.
     const runEnd = new Canceller()
     request.signal?.addEventListener('abort', runEnd)
     if (request.signal?.aborted === true) runEnd.abort()
@@ -83,9 +82,9 @@ export function createConsistentReads(
 const noVersions: ReadVersions = { version: null, areEqual: true, isLong: false }
 
 /**
- * Creates the context of one run: each read is measured, and its cache tags and its version are noted.
- * @param versions is updated by each read
- * @param signal cancels its reads, and prevents further ones
+ * Creates the context of one run: each read is measured, and its cache tags and version are recorded.
+ * @param versions updated by each read
+ * @param signal cancels the reads of the run, and prevents further ones
  */
 export function createContext(
   reader: VersionedReader,
@@ -96,17 +95,17 @@ export function createContext(
 ): Context {
   const { onStatement, feeds = () => noProblems } = options
   let running = 0
-  /** Reads that wait for one of those that run. */
+  /** Reads that wait for a running read to end. */
   const waiting: (() => void)[] = []
   const database: Reader = {
     async query<Row>(...[read, values]: Parameters<Reader['query']>) {
       throwIfCancelled(signal)
-      // The same tags as `changedTags` writes for a commit.
+      // These tags equal those that `changedTags` writes for a commit.
       if (read.source !== 'named vaults') origin.tags.add(read.source)
       else for (const key of values[0] as readonly string[]) origin.tags.add(key.slice(0, addressLength))
       versions.isLong ||= read.isLong === true
       let isDone = false
-      // Others wait, so that the connections are not all taken by one operation.
+      // Further reads wait, so that one operation does not occupy all connections.
       if (running >= admissionLimits.readsOfOperation) await new Promise<void>((resolve) => waiting.push(resolve))
       else running++
       const started = performance.now()
@@ -128,5 +127,5 @@ export function createContext(
   return { database, data, origin, feeds, onBatch: options.onBatch, loaders: new Map() }
 }
 
-/** Characters of an address, `0x` and 40 digits, with which the key of a read of named vaults begins. */
+/** Length of an address, `0x` and 40 digits, the prefix of the keys of named vaults. */
 const addressLength = 42

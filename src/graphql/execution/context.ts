@@ -10,20 +10,17 @@ export interface RequestContext {
   readonly sender: string
   /** Cancels the reads of the request. */
   readonly signal?: Cancellation
-  /** Collects what the response is made from. */
+  /** Collects the tags and the version of the data in the response. */
   readonly origin?: CollectedOrigin
-  /** State of the data when the request begins. */
+  /** State of the data when the request starts. */
   readonly data?: DataState
 }
 
-/** The data that a response is made from, collected while it is made. */
+/** Origin of the data in a response, collected during execution. */
 export interface CollectedOrigin {
   /** Cache tags of the reads. */
   readonly tags: Set<CacheTag>
-  /**
-   * The one data version of all reads of the run whose result is returned; null if they returned none, or before the first
-   * commit.
-   */
+  /** The common data version of all reads of the returned run; null if there is none, or before the first commit. */
   version: string | null
   /** Whether the response may be cached: not if it has errors, or is valid for a moment only. */
   isCacheable: boolean
@@ -41,7 +38,7 @@ export interface DataState {
   readonly ageSeconds: number | null
 }
 
-/** The state of the data of a process that hears of no commits. */
+/** The state of the data in a process without commit notifications. */
 export const unknownData: DataState = { version: null, newestTs: null, ageSeconds: null }
 
 /** A vault that a chain's reader has set aside. */
@@ -52,7 +49,7 @@ export interface LeftOutVault {
   readonly block: number
 }
 
-/** Problems of the feeds that a gateway follows, by the names that their positions are stored under. */
+/** Problems of the feeds that a gateway follows, by the feed names of the stored positions. */
 export interface FeedProblems {
   /** Feeds that ended with an error. */
   readonly stopped: readonly string[]

@@ -2,7 +2,7 @@ import DataLoader from 'dataloader'
 import type { Reader } from '../../database/database.ts'
 import type { Context } from './context.ts'
 
-/** Reads the values of these keys; a key without a value may be absent from the result, and one that fails has its error. */
+/** Reads the values of these keys; a key without a value may be absent from the result, a failed key has its error. */
 export type BatchRead<Key, Args, Value> = (
   database: Reader,
   keys: readonly Key[],
@@ -54,8 +54,8 @@ export function createLoader<Key, Args, Value>(
 const whole = 'whole'
 
 /**
- * Creates a loader of a value without a key; concurrent loads of one request with equal arguments are one read, which
- * fails once.
+ * Creates a loader of a value without a key; concurrent loads of one request with equal arguments share one read, also
+ * if it fails.
  */
 export function createWholeLoader<Args, Value>(
   read: (database: Reader, args: Args) => Promise<Value>,
@@ -67,7 +67,7 @@ export function createWholeLoader<Args, Value>(
   return async (context, args) => ((await load(context, whole, args)) as { readonly value: Value }).value
 }
 
-/** Groups rows by their key, in their order; a key without rows has an empty list. */
+/** Groups rows by key, in the given order; a key without rows has an empty list. */
 export function groupRowsByKey<Row, Key>(
   keys: readonly Key[],
   rows: readonly Row[],

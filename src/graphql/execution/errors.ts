@@ -50,7 +50,7 @@ export function publicError(error: unknown, report: ReportUnexpected): GraphQLEr
     const [code, message] = passing
     return new GraphQLError(message, { path: at?.path ?? null, extensions: { code, ...retryLater } })
   }
-  // An error with a path is of a field that ran: a server error.
+  // An error with a path comes from a resolver: a server error.
   if (at !== undefined && broken === undefined && at.path === undefined) return withCode(at)
   return new GraphQLError(masked(report(broken ?? error)), {
     ...(at?.path === undefined ? {} : { path: at.path }),
@@ -59,8 +59,8 @@ export function publicError(error: unknown, report: ReportUnexpected): GraphQLEr
 }
 
 /**
- * Creates an error at the place of another one. There may be hundreds: their line and column are not looked for again, and
- * they have no stack traces.
+ * Creates an error with the path and location of another one. There may be hundreds, so line and column are not
+ * computed again, and there is no stack trace.
  */
 function errorAt(
   { path, nodes, locations }: Partial<Pick<GraphQLError, 'path' | 'nodes' | 'locations'>> = {},
@@ -74,16 +74,14 @@ function errorAt(
   return Object.assign(error, nodes && { nodes }, locations && { locations })
 }
 
-/**
- * Returns the error that was thrown, below all GraphQL errors that wrap it; undefined if the query itself is invalid.
- */
+/** Returns the error that was thrown, unwrapped from all GraphQL errors; undefined if the query itself is invalid. */
 function causeOf(error: unknown): unknown {
   let cause = error
   while (cause instanceof GraphQLError) cause = cause.originalError
   return cause
 }
 
-/** Returns whether an error passes by itself, as an outage of the database does. */
+/** Returns whether an error is temporary, such as an outage of the database. */
 export function isTransient(error: unknown): boolean {
   return passingCode(error) !== null
 }
@@ -139,7 +137,7 @@ export function noMutation(): GraphQLError {
   return new GraphQLError('There are no mutations: nothing can be changed here.')
 }
 
-/** Returns the error of a subscription that is not asked for as a stream, and of a stream without a field to follow. */
+/** Returns the error of a subscription that is not requested as a stream, or that selects no field. */
 export function noStream(): GraphQLError {
   return new GraphQLError('A subscription selects a field, and is a stream: send Accept: text/event-stream.')
 }

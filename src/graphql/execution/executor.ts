@@ -35,12 +35,12 @@ export type Subscribed =
     }
   | { readonly errors: readonly GraphQLError[] }
 
-/** A document of the gateway's own, with one operation, and the selection of its data that is the body of a response. */
+/** A document of the gateway itself, with one operation, and the part of its data that is the body of a response. */
 export interface OwnDocument extends BodySelection {
   readonly document: { toString(): string }
 }
 
-/** Result of a document of the gateway's own, as JSON text. */
+/** Result of a document of the gateway itself, as JSON text. */
 export interface ExecutedDocument {
   /** JSON text of the body; null if there is none. */
   readonly body: string | null
@@ -65,7 +65,7 @@ export interface Executor {
    */
   run(prepared: PreparedDocument, params: OperationParams, request: RequestContext): Promise<ExecutionResult>
   /**
-   * Runs a document of the gateway's own, which is prepared once, whatever clients send.
+   * Runs a document of the gateway itself, which is prepared once and never evicted.
    * @param event of a subscription, which is run for this event
    * @throws if the document itself is invalid
    */
@@ -76,27 +76,27 @@ export interface Executor {
     event?: OperationParams['event'],
   ): Promise<ExecutedDocument>
   /**
-   * Checks a subscription as `run` does before it runs, with a smaller limit on its cost, and selects its field.
+   * Checks a subscription like `run` before execution, but with a smaller cost limit, and selects its field.
    * @throws {AdmissionQueueFull} if too many other operations wait for preparation
    */
   subscribe(prepared: PreparedDocument, params: OperationParams, request: RequestContext): Promise<Subscribed>
 }
 
-/** Creates the executor, with an operation cache of its own. */
+/** Creates the executor, with a separate operation cache. */
 export function createExecutor({ schema, limits, admission, runConsistently, onFallback }: ExecutorOptions): Executor {
   const cache = new OperationCache(schema, limits)
   /** Maximum cost of a subscription, which runs for each event. */
   const mostOfEvent = Math.min(limits.cost, liveLimits.cost)
 
   let lastFallback = Promise.resolve()
-  /** One execution by graphql-js begins in each iteration of the event loop: it takes that for long, after reads have ended. */
+  /** Starts one execution by graphql-js per iteration of the event loop, because it blocks the loop after its reads. */
   function beginFallback(reason: FallbackReason): Promise<void> {
     onFallback?.(reason)
     lastFallback = lastFallback.then(() => new Promise((begin) => setImmediate(begin)))
     return lastFallback
   }
 
-  /** Operations of the gateway's own documents by object, which saves the look-up of their text: they are few and stay. */
+  /** Operations of the gateway's own documents, by object, which saves a lookup by text; never evicted. */
   const own = new Map<OwnDocument, PreparedOperation>()
 
   /** @throws if the document is invalid */
@@ -141,7 +141,7 @@ export function createExecutor({ schema, limits, admission, runConsistently, onF
     const kind = operation.definition.operation
     if (kind === OperationTypeNode.MUTATION) return { errors: [noMutation()] }
     if (kind === OperationTypeNode.SUBSCRIPTION && params.event === undefined) return { errors: [noStream()] }
-    // The context is created after admission: an operation that waits holds no loaders.
+    // The context is created after admission: a waiting operation holds no loaders.
     const work = (): Promise<ExecutionResult> =>
       runConsistently(request, (context) => operation.run(coerced, params, context, request.signal, beginFallback))
     const ticket = { cost, sender: request.sender, signal: request.signal }

@@ -11,14 +11,14 @@ import {
 } from 'graphql'
 
 /**
- * Returns a function that finds those variables of an operation whose type permits null, and a place of which does not: a
- * default value allows for that.
+ * Returns a function that finds the variables of an operation whose type permits null, although they are used where
+ * null is not allowed. GraphQL permits this for variables with a default value.
  */
 export function nullableVariables(
   schema: GraphQLSchema,
   document: DocumentNode,
 ): (operation: OperationDefinitionNode) => readonly VariableDefinitionNode[] {
-  // It looks through each fragment once for all operations.
+  // The context visits each fragment once for all operations.
   const context = new ValidationContext(schema, document, new TypeInfo(schema), () => undefined)
   return (operation) => {
     const nullable = operation.variableDefinitions?.filter(({ type }) => type.kind !== Kind.NON_NULL_TYPE) ?? []
@@ -32,9 +32,9 @@ export function nullableVariables(
 }
 
 /**
- * Returns the error of a variable that is null where null is not allowed. graphql-js would report it at each object with
- * such a field or directive: as many errors as the response has objects, for each of which it coerces the arguments again.
- * @param definitions those of `nullableVariables`
+ * Returns the error of a variable that is null where null is not allowed. graphql-js would report it at each object
+ * with such a field or directive, and coerce the arguments again for each of these errors.
+ * @param definitions as returned by `nullableVariables`
  * @param variables coerced
  */
 export function nullError(

@@ -53,17 +53,17 @@ export class PreparedDocument {
 }
 
 /**
- * The only cache of clients' documents, keyed by text, with a limit on memory; the gateway's own are kept for good. Each
- * document is parsed, validated and priced once; each variant of its operations is compiled when it is first used. It is
- * a segmented LRU cache: a document enters the protected segment when it is used again, so that documents in texts that
- * are used once do not evict it.
+ * The only cache of clients' documents, keyed by text, with a limit on memory; the gateway's own documents are never
+ * evicted. Each document is parsed, validated and priced once; each variant of its operations is compiled when it is
+ * first used. It is a segmented LRU cache: a document enters the protected segment when it is used again, so that
+ * documents used once cannot evict it.
  */
 export class OperationCache {
   readonly #schema: GraphQLSchema
   readonly #limits: QueryLimits
   readonly #protected = segmentOf(operationCacheLimits.bytes)
   readonly #probationary = segmentOf(operationCacheLimits.usedOnceBytes)
-  /** Documents of the gateway's own, which are few and stay. */
+  /** The gateway's own documents, which are few and never evicted. */
   readonly #pinned = new Map<string, PreparedDocument>()
 
   constructor(schema: GraphQLSchema, limits: QueryLimits) {
@@ -82,8 +82,8 @@ export class OperationCache {
   }
 
   /**
-   * Prepares a document: synchronous work of up to about 30 ms. One that is no GraphQL or too long is not kept: its error is
-   * found again as fast, and long texts would evict others.
+   * Prepares a document: synchronous work of up to about 30 ms. A text that is not GraphQL, or too long, is not cached:
+   * its error is found again quickly, and long texts would evict others.
    */
   prepare(sent: string): PreparedDocument {
     const text = copied(sent)
@@ -93,8 +93,8 @@ export class OperationCache {
   }
 
   /**
-   * Returns a document of the gateway's own, which is prepared once and never evicted. The limits are those of clients'
-   * documents: an operator may choose any.
+   * Returns a document of the gateway itself, which is prepared once and never evicted. It is exempt from the limits,
+   * which an operator may set to any value.
    */
   pinned(text: string): PreparedDocument {
     const known = this.#pinned.get(text)
@@ -138,7 +138,7 @@ export class OperationCache {
   }
 }
 
-/** Number of the tokens of a document, all of which its syntax tree holds, comments too. */
+/** Returns the number of tokens that the syntax tree of a document retains, including comments. */
 function tokensOf({ loc }: DocumentNode): number {
   let count = 0
   for (let token = loc?.startToken; token != null; token = token.next ?? undefined) count++
@@ -151,7 +151,7 @@ function segmentOf(bytes: number): LRUCache<string, PreparedDocument> {
   return new LRUCache({ maxSize: bytes, sizeCalculation: (prepared) => prepared.bytes })
 }
 
-/** Copies a text: one that was cut from a body, or joined of parts, would keep all of it in memory. */
+/** Copies a text: a substring would keep the whole body in memory, and a concatenation all of its parts. */
 function copied(text: string): string {
   return Buffer.from(text, 'utf16le').toString('utf16le')
 }
@@ -165,7 +165,7 @@ function parsed(text: string): DocumentNode | GraphQLError {
   }
 }
 
-/** Message of graphql-js where the comparisons of fields that merge exceed its own limit. */
+/** Message of graphql-js when comparisons of merged fields exceed its own limit. */
 const abortedMessage = 'Validation aborted.'
 
 /**
@@ -182,7 +182,7 @@ function validated(schema: GraphQLSchema, document: DocumentNode, limits: QueryL
     const errors = validate(schema, document, undefined, { maxErrors: mostValidationErrors })
     return errors.some(({ message }) => message === abortedMessage) ? [tooOftenMerged()] : errors
   } catch (error) {
-    // The rule of a single root field evaluates the conditions there, without variables.
+    // The single root field rule of subscriptions evaluates @skip and @include without variables.
     if (!(error instanceof GraphQLError)) throw error
     const message = 'The root field of a subscription must not have @skip or @include with a variable.'
     return [new GraphQLError(message, { nodes: error.nodes ?? null })]

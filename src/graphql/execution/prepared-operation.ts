@@ -29,9 +29,9 @@ type Variables = Readonly<Record<string, unknown>>
 export interface RunParams {
   /** Variables as sent by the client. */
   readonly variables?: Variables | null | undefined
-  /** The selection of the data whose JSON text is returned by itself. */
+  /** The part of the data whose JSON text is returned separately. */
   readonly body?: BodySelection
-  /** The event of a subscription, which is run once for each; its response may have fewer characters. */
+  /** The event of a subscription, which is run once per event, with a smaller limit on the response. */
   readonly event?: { readonly value: unknown } | undefined
 }
 
@@ -39,7 +39,7 @@ export interface RunParams {
 export const fallbackReasons = ['error', 'not compiled'] as const
 export type FallbackReason = (typeof fallbackReasons)[number]
 
-/** Called for each execution by graphql-js; it begins when the promise is resolved. */
+/** Called for each execution by graphql-js, which starts when the promise is resolved. */
 export type BeginFallback = (reason: FallbackReason) => Promise<void>
 
 /** The field that a subscription selects. */
@@ -57,7 +57,7 @@ export interface CheckedPrice extends OperationPrice {
 export interface OperationTraits {
   /** Whether the compiler knows all directives of the document. */
   readonly isCompilable: boolean
-  /** Variables of the operation whose type permits null, and a place of which does not. */
+  /** Variables whose type permits null, although they are used where null is not allowed. */
   readonly nullableVariables: readonly VariableDefinitionNode[]
 }
 
@@ -73,7 +73,7 @@ export class PreparedOperation {
   readonly #cost: OperationPrice['cost']
   /** Names of the variables of @skip and @include; null if graphql-js must evaluate a directive. */
   readonly #conditions: readonly string[] | null
-  /** Variables whose type permits null, and a place of which does not. */
+  /** See {@link OperationTraits}. */
   readonly nullableVariables: readonly VariableDefinitionNode[]
   readonly #variants = new Map<BodySelection | undefined, Map<string, CompiledOperation | null>>()
   #variantCount = 0
@@ -81,7 +81,7 @@ export class PreparedOperation {
 
   /**
    * Its variants are compiled on first use.
-   * @param onCompiled called after each variant that is compiled, when `compiledFields` has grown
+   * @param onCompiled called after the compilation of each variant, when `compiledFields` has grown
    */
   constructor(
     { schema, limits }: { readonly schema: GraphQLSchema; readonly limits: QueryLimits },
@@ -107,7 +107,7 @@ export class PreparedOperation {
   /**
    * Returns the name and the arguments of the only field of a subscription.
    * @param variables coerced
-   * @returns null if the operation is no subscription, or if @skip or @include leave no field
+   * @returns null if the operation is not a subscription, or if @skip or @include leave no field
    */
   subscribedField(variables: Variables): SubscribedField | null {
     const { operation, selectionSet } = this.definition
@@ -138,8 +138,8 @@ export class PreparedOperation {
 
   /**
    * Runs the compiled operation; if it fails, graphql-js executes the operation, with the values that loaders have
-   * already read. A cancelled operation fails at once. The data is a `JsonText` if the compiled operation ran; a response
-   * that is too long is an error alone.
+   * already read. A cancelled operation fails immediately. The data is a `JsonText` if the compiled operation ran; a
+   * response that is too long is replaced by an error.
    */
   async run(
     coerced: Variables,
@@ -165,7 +165,7 @@ export class PreparedOperation {
     const { document, definition } = this
     const args = { schema: this.#schema, document, operationName: definition.name?.value, rootValue: event?.value }
     const result = await execute({ ...args, variableValues: variables, contextValue })
-    // graphql-js cannot write the body of a REST response; only its errors are of use there.
+    // graphql-js cannot write the body of a REST response: only its errors are used.
     if (compiled !== null && body !== undefined && result.errors === undefined)
       throw new Error('An operation failed compiled, and succeeded in graphql-js.')
     const length = lengthOfText(result.data, most)
@@ -183,8 +183,8 @@ export class PreparedOperation {
   /**
    * Compiles the operation for these variables, or returns the variant compiled before.
    * @param variables coerced; those of @skip and @include select the variant
-   * @param body is written by itself, and null in its place
-   * @returns null if graphql-js must execute the operation: it cannot be compiled, or has as many variants as it may have
+   * @param body part of the data that is written separately; the data has null instead
+   * @returns null if graphql-js must execute the operation: it cannot be compiled, or has reached the limit on variants
    */
   compiledFor(variables: Variables, body?: BodySelection): CompiledOperation | null {
     if (this.#conditions === null) return null

@@ -99,14 +99,14 @@ export function checkSize({ depth, aliases, directives }: QuerySize, limits: Que
   return over(limits, 'depth', depth) ?? over(limits, 'aliases', aliases) ?? over(limits, 'directives', directives)
 }
 
-/** Returns the error of a document with more comparisons of fields that merge than graphql-js makes. */
+/** Returns the error of a document that needs more comparisons of merged fields than graphql-js performs. */
 export function tooOftenMerged(): GraphQLError {
   const message =
     'Fields of its selections merge more often than is compared: write the fields of nested objects in one selection.'
   return new GraphQLError(message, { extensions: { code: 'QUERY_OVER_BOUND', http: { status: 400 } } })
 }
 
-/** Returns the error of an operation whose response is longer than the limit, which it is written up to. */
+/** Returns the error of an operation whose response is longer than the limit. */
 export function tooLongResponse(figure: number, most: number): GraphQLError {
   const advice = ' It has long texts often: ask for fewer of them, or for some in another query.'
   return excess({ responseCharacters: most }, 'responseCharacters', figure, advice)
@@ -172,7 +172,7 @@ function countLines(text: string): number {
 
 /**
  * Counts the tokens of a document up to its first syntax error, where the parser stops.
- * @param most after one more it stops too
+ * @param most counting also stops after one more than this
  */
 export function countTokens(text: string, most = Infinity): number {
   const lexer = new Lexer(new Source(text))

@@ -2,7 +2,7 @@ import type { Window } from '../../database/read/equity.ts'
 import { InvalidArgument } from '../../domain/errors.ts'
 import { maxUnixTime } from '../../limits.ts'
 
-/** Returns the part of a window that ends with a moment in the past; the window itself where there is no moment. */
+/** Returns a window cut off after a moment in the past; the window itself without a moment. */
 export function upTo(window: Window, moment: { readonly at: number } | null): Window {
   if (moment === null) return window
   const until = Math.min(window.until, moment.at + 1)
@@ -24,7 +24,7 @@ export function requireWithin(argument: string, value: number, { least, most }: 
 }
 
 /**
- * Returns the distinct values of a filter; null if it is not given.
+ * Returns the distinct values of a filter; null if there is no filter.
  * @param most maximum number of values, including repeated ones
  * @throws {InvalidArgument} if there are more
  */

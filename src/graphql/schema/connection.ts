@@ -13,21 +13,21 @@ export interface Page<Node> {
   cursorOf(node: Node): string
   readonly hasNextPage: boolean
   readonly hasPreviousPage: boolean
-  /** The last item that was looked at, where the page ends with it, or begins if it is backward, though it is not full. */
+  /** The last item examined, if the search ended there before the page was full; a backward page starts with it. */
   readonly lookedUpTo?: { readonly node: Node; readonly isBackward: boolean } | undefined
   /** Returns the number of items on all pages; called only if it is requested. */
   readonly totalCount: () => Promise<number>
 }
 
 interface PageSource<Node> {
-  /** The page's rows, and one more if there is a next page; of a backward page in reverse order, if there is a previous. */
+  /** The rows of the page, and one more if there is a further page; in reverse order if the page is backward. */
   readonly rows: readonly Node[]
-  /** The last item that was looked at, if the rows end there before the page is full: there may be more. */
+  /** The last item examined, if the search ended there before the page was full: there may be more. */
   readonly lookedUpTo?: Node | undefined
   /** Maximum length of the page. */
   readonly length: number
   readonly isBackward?: boolean
-  /** The cursor that the page begins after, or ends before if it is backward. */
+  /** The cursor after which the page starts, or before which a backward page ends. */
   readonly cursor: string | null | undefined
   readonly cursorOf: (node: Node) => string
   readonly totalCount: () => Promise<number>
@@ -42,7 +42,7 @@ export function pageOf<Node>({
   cursor,
   ...page
 }: PageSource<Node>): Page<Node> {
-  // A row beyond a full page was looked at too, and is on the next one.
+  // A row beyond a full page was examined too, and belongs to the next page.
   const limit = rows.length > length ? undefined : lookedUpTo
   const [isFurther, isBehind] = [rows.length > length || limit !== undefined, cursor != null]
   const nodes = rows.slice(0, length)
@@ -63,8 +63,8 @@ export function encodeCursor(parts: readonly (string | number)[]): string {
 /**
  * Decodes a cursor.
  * @param argument name of the argument with the cursor
- * @param isOurs whether its parts are those of this list
- * @throws {InvalidArgument} if they are not
+ * @param isOurs returns whether the parts are valid for this list
+ * @throws {InvalidArgument} if the cursor is malformed or of another list
  */
 export function decodeCursor<Parts extends unknown[]>(
   argument: string,
@@ -76,12 +76,12 @@ export function decodeCursor<Parts extends unknown[]>(
     const parts: unknown = JSON.parse(text)
     if (Array.isArray(parts) && isOurs(parts)) return parts
   } catch {
-    // An undecodable cursor is refused below, the same as one of another list.
+    // An undecodable cursor is refused below, like a cursor of another list.
   }
   throw new InvalidArgument(argument, 'is not a cursor of this list')
 }
 
-/** Returns the cursor of the start or the end of a page; null if it is empty, unless it ends where no more was looked at. */
+/** Returns the cursor of the start or the end of a page; null if the page is empty and the search was complete. */
 function cursorAt<Node>({ lookedUpTo, ...page }: Page<Node>, end: 'start' | 'end'): string | null {
   const limit = lookedUpTo?.isBackward === (end === 'start') ? lookedUpTo : undefined
   const node = limit !== undefined ? limit.node : page.nodes.at(end === 'start' ? 0 : -1)

@@ -136,7 +136,7 @@ function isLedgerKey(parts: unknown[]): parts is [number, number, string] {
   )
 }
 
-/** The place of a row is calculated from its block: a negative one could be less than any number of the database. */
+/** The sort key of a row is computed from its block: a negative one could exceed the range of the database. */
 function isIntegerUpTo(most: number, value: unknown): boolean {
   return Number.isInteger(value) && (value as number) >= 0 && (value as number) <= most
 }

@@ -62,7 +62,7 @@ const SetAsideVaultType = builder.objectRef<LeftOutVault>('SetAsideVault').imple
   }),
 })
 
-/** Adds the feeds that have a problem and no position yet, since none of their lines was applied. */
+/** Adds the feeds that have a problem, but no position because none of their lines has been applied. */
 function withUnread(read: readonly FeedState[], names: readonly string[]): FeedState[] {
   const unread = [...new Set(names)].filter((name) => read.every((feed) => feed.name !== name))
   const nothing = { line: 0, newestFactAt: null, readUntil: null, block: null }

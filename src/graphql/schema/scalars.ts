@@ -72,7 +72,7 @@ function toUnixTime(value: unknown): number {
   throw new InvalidTime(value, maxUnixTime)
 }
 
-/** A number as JSON and its text may be written, of not so many digits that it takes long to read. */
+/** Matches a number in JSON syntax, with a limit on its digits and so on the time to parse it. */
 const amount = /^-?\d{1,40}(\.\d{1,40})?([eE][+-]?\d{1,2})?$/
 
 function toUsdText(value: unknown): string {
@@ -84,7 +84,7 @@ function toUsdText(value: unknown): string {
   throw new InvalidAmount(value)
 }
 
-/** Returns a parser that rejects every value, for a type that no argument has. */
+/** Returns a parser that rejects every value, for a type that is not used by arguments. */
 function onlyServed(name: string): () => never {
   return () => {
     throw new GraphQLError(`${name} is served, not taken`)

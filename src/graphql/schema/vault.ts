@@ -19,9 +19,9 @@ const loadStateAt = createLoader('vaults at', async (database, addresses: readon
 )
 
 /**
- * Loads a vault as it was at the end of a second; undefined where it did not exist.
- * @param at Unix seconds; null for the vault as it is now
- * @throws {HistoryNotKept} if its state then is not kept
+ * Loads a vault as it was at the end of a second; undefined if it did not exist.
+ * @param at Unix seconds; null for the current state
+ * @throws {HistoryNotKept} if its state at that time is not stored
  */
 export async function loadVaultAt(
   context: Context,

@@ -16,7 +16,7 @@ export class AdmissionQueueFull extends Error {
 export interface Ticket {
   /** Cost in units of query cost. */
   readonly cost: number
-  /** Sender of the request; senders are served round-robin, those of one network as one of the others. */
+  /** Sender of the request; senders are served round-robin, with all senders of a network as one. */
   readonly sender: string
   readonly signal?: Cancellation | undefined
 }
@@ -27,8 +27,8 @@ export interface Ticket {
  */
 export interface AdmissionControl {
   /**
-   * Runs cheap work: at once while the limit on running cheap work permits it, and beyond it if the work is short and its
-   * sender, with the others of its network, has little of that running.
+   * Runs cheap work: immediately within the limit on running cheap work, or if the work is short and its sender's
+   * network has little short work running. Other work waits.
    * @throws {ReadCancelled} if its signal is aborted while it waits
    * @throws {AdmissionQueueFull}
    */
@@ -40,8 +40,8 @@ export interface AdmissionControl {
    */
   expensive<Result>(work: Work<Result>, ticket: Ticket): Promise<Result>
   /**
-   * Runs work that takes CPU time before a query can run: parsing, validation, coercion. Short work runs at once;
-   * longer work is limited in each iteration of the event loop, so that requests that need none are not delayed.
+   * Runs work that takes CPU time before a query can run: parsing, validation, coercion. Short work runs immediately;
+   * longer work is limited in each iteration of the event loop, so that requests without preparation are not delayed.
    * @throws {ReadCancelled} if its signal is aborted while it waits
    * @throws {AdmissionQueueFull}
    */
@@ -52,7 +52,7 @@ export interface AdmissionControl {
 export interface AdmissionOptions {
   /** Maximum total cost of running expensive work, unless it is a single piece. */
   readonly mostExpensive: number
-  /** Maximum total cost of running cheap work, without short work that did not wait, unless it is a single piece. */
+  /** Maximum total cost of running cheap work, excluding short work that did not wait, unless it is a single piece. */
   readonly mostCheap: number
   /** Maximum cost of cheap work that does not wait. */
   readonly shortCost: number
@@ -64,7 +64,7 @@ export interface AdmissionOptions {
   readonly mostPreparation: number
   /** Maximum time for which expensive work yields to cheap work. */
   readonly yieldMilliseconds: number
-  /** Maximum length of each of the three queues, of which one sender, or one network, has at most half of what the others leave. */
+  /** Maximum length of each of the three queues. A sender or network may use half of what the others leave. */
   readonly mostWaiting: number
   /** Finds networks of senders, each of which counts as one sender; without it there are none. */
   readonly networkOf?: NetworkOf
@@ -93,7 +93,7 @@ class WorkClass {
     return this.running === 0 || this.running + cost <= this.most
   }
 
-  /** Begins queued work in its order, while the limit permits it and `may` returns true. */
+  /** Starts queued work in order, while the limit permits it and `may` returns true. */
   admit(may: (first: Waiting) => boolean): void {
     for (let first = this.waiting.peek(); first !== undefined; first = this.waiting.peek()) {
       if (!this.hasRoomFor(first.cost) || !may(first)) return
@@ -112,16 +112,16 @@ export function createAdmissionControl(options: AdmissionOptions): AdmissionCont
   const expensive = new WorkClass(options.mostExpensive, networkOf)
   const preparation = new WorkClass(options.mostPreparation, networkOf)
 
-  /** Number of pieces of work that took the event loop for long, and after which it handles network events. */
+  /** Number of pauses in progress after work that blocked the event loop: pending network events are handled first. */
   let resting = 0
 
-  /** Cost of running work that did not wait because it is short, by network or sender, and its sum. */
+  /** Cost of running short work, which did not wait, by network or sender; `allShort` is the sum. */
   const shortRunning = new Map<string, number>()
   let allShort = 0
 
   function admit(): void {
     cheap.admit(() => true)
-    // Both classes rest together: else one would take the time that the other leaves.
+    // Both classes pause together: otherwise one would use the time that the other leaves free.
     if (resting > 0) return
     expensive.admit((first) => cheap.running + allShort === 0 || !yields(first))
     preparation.admit(() => true)
@@ -172,8 +172,8 @@ export function createAdmissionControl(options: AdmissionOptions): AdmissionCont
       pauseMilliseconds = performance.now() - begun
       return await result
     } finally {
-      // The event loop handles pending network events before the next work begins. Synchronous work, such as parsing and
-      // introspection, takes at most half of its time, because short requests need several iterations.
+      // The event loop handles pending network events before the next work starts. Synchronous work, such as parsing
+      // and introspection, may use half of the loop's time, because short requests need several iterations.
       if (pauseMilliseconds > 1) {
         resting++
         setTimeout(() => {
@@ -190,7 +190,7 @@ export function createAdmissionControl(options: AdmissionOptions): AdmissionCont
       const client = networkOf(sender) ?? sender
       const ofClient = shortRunning.get(client) ?? 0
       const isShort = cost <= shortCost && ofClient + cost <= shortOfSender
-      // It does not take the room of longer work: many senders with short work would keep that waiting.
+      // Short work does not count for the limit of longer work, which many senders could otherwise delay.
       if (isShort) {
         shortRunning.set(client, ofClient + cost)
         allShort += cost

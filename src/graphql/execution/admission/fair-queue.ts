@@ -1,7 +1,7 @@
 /** Returns the network that a sender shares with other senders; null if it is in none. */
 export type NetworkOf = (sender: string) => string | null
 
-/** The entries of the senders of one network, or of one sender that is in none. */
+/** The entries of one network of senders, or of one sender outside any network. */
 interface Client<Entry> {
   /** The entries of each sender that has any; the next sender to serve comes first. */
   readonly senders: Map<string, Set<Entry>>
@@ -18,15 +18,15 @@ function maxBy<Item>(items: Iterable<Item>, numberOf: (item: Item) => number): I
 }
 
 /**
- * A queue that serves its clients round-robin, where a client is a network of senders, or a sender that is in none; within
- * a network its senders round-robin, and the entries of each sender first in, first out. Adding, removing and taking an
- * entry take constant time, regardless of the queue's length.
+ * A queue that serves clients round-robin; a client is a network of senders, or a sender outside any network. Senders
+ * within a network are served round-robin too, the entries of a sender first in, first out. Adding, removing and taking
+ * an entry take constant time.
  */
 export class FairQueue<Entry> {
   readonly #networkOf: NetworkOf
-  /** The clients that have entries, by the name of the network or of the sender; the next client to serve comes first. */
+  /** Clients with entries, by the name of the network or sender; the next client to serve comes first. */
   readonly #clients = new Map<string, Client<Entry>>()
-  /** Number of all entries, which only the queue changes. */
+  /** Number of all entries; only the queue writes it. */
   size = 0
 
   /** @param networkOf without it, no sender is in a network */
@@ -39,7 +39,7 @@ export class FairQueue<Entry> {
     return this.#entriesOf(sender)?.size ?? 0
   }
 
-  /** Returns the number of queued entries of a sender's network, or of the sender if it is in none. */
+  /** Returns the number of queued entries of a sender's network, or of the sender if it has no network. */
   sizeOfClient(sender: string): number {
     return this.#clients.get(this.#clientOf(sender))?.size ?? 0
   }

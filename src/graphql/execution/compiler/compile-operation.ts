@@ -32,11 +32,11 @@ import {
 import type { OutputWriter } from './compiled-run.ts'
 import { enumOf, leafOf } from './json-text.ts'
 
-/** The selection of the data that is the body of a REST response: its JSON text is written by itself. */
+/** The part of the data that is the body of a REST response, whose JSON text is written separately. */
 export interface BodySelection {
-  /** Response keys that lead to the body, none of which is a list's. */
+  /** Response keys of the path to the body, which contains no list. */
   readonly path: readonly string[]
-  /** Maps the names of enum values to their texts in the body. */
+  /** Maps names of enum values to their text in the body. */
   readonly wordOf: (name: string) => string
 }
 
@@ -55,7 +55,7 @@ export function compileOperation(
   isIncluded: (node: Conditional) => boolean,
   body = wholeData,
 ): CompiledOperation | null {
-  // A subscription is compiled as a query: each of its events is one run of it.
+  // A subscription is compiled like a query, and run once per event.
   const root = schema.getRootType(operation.operation)
   if (operation.operation === OperationTypeNode.MUTATION || root == null) return null
   try {
@@ -70,7 +70,7 @@ export function compileOperation(
 
 class Compiler {
   fields = 0
-  /** Compiled selections: that of a fragment is compiled once, however often the fragment is spread. */
+  /** Compiled selections: the selection of a fragment is compiled once, however often it is spread. */
   readonly #objects = new Map<SelectionSetNode, { readonly type: GraphQLObjectType; readonly write: OutputWriter }>()
 
   constructor(
@@ -81,7 +81,7 @@ class Compiler {
 
   /**
    * Compiles the selections of an object type.
-   * @param way response keys to the body; empty if it is not in this object
+   * @param way path of response keys to the body; empty if this object does not contain it
    */
   object(
     type: GraphQLObjectType,

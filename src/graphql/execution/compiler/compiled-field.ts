@@ -15,7 +15,7 @@ export function resolverOf({ resolve }: GraphQLField<unknown, unknown>): Compile
   return (resolve as CompiledField['resolve'] | undefined) ?? null
 }
 
-/** Returns the arguments of a field; null where they use variables, and so are computed in each run. */
+/** Returns the arguments of a field; null if they use variables, and are computed in each run. */
 export function constantArguments(field: GraphQLField<unknown, unknown>, node: FieldNode): CompiledField['args'] {
   if (usesVariables(node.arguments ?? [])) return null
   try {

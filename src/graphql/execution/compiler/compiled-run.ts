@@ -4,11 +4,11 @@ export type OutputText = string | Pieces
 /** Writes the JSON text of a resolved value. */
 export type OutputWriter = (value: unknown, run: CompiledRun) => OutputText
 
-/** The text of a response is longer than it may be. */
+/** The text of a response exceeds its limit. */
 export class TooLong extends Error {
   override readonly name = 'TooLong'
 
-  /** @param characters how many there were when it was noticed */
+  /** @param characters length of the text when the excess was detected */
   constructor(readonly characters: number) {
     super()
   }
@@ -26,7 +26,7 @@ export class Pieces {
     readonly end: string,
   ) {}
 
-  /** Length of the whole text, when all pieces are written. */
+  /** Length of the whole text; valid when all pieces are written. */
   get length(): number {
     if (this.#length === null) {
       const separators = this.separator.length * Math.max(0, this.pieces.length - 1)
@@ -35,7 +35,7 @@ export class Pieces {
     return this.#length
   }
 
-  /** Returns the whole text. It is assembled once, even if it occurs in many places; its pieces can be collected then. */
+  /** Returns the whole text. It is assembled once, even if it occurs repeatedly, and then releases its pieces. */
   toString(): string {
     if (this.#text === null) {
       this.#text = this.begin + this.pieces.join(this.separator) + this.end
@@ -68,12 +68,12 @@ export class CompiledRun {
     readonly mostCharacters: number,
   ) {}
 
-  /** @throws {TooLong} when a text of so many characters is longer than the response may be */
+  /** @throws {TooLong} if a text of this length exceeds the limit of the response */
   limit(characters: number): void {
     if (characters > this.mostCharacters) throw new TooLong(characters)
   }
 
-  /** Counts the text of a list before it is joined, that of a list in a list once for each. */
+  /** Joins the items of a list, after counting their length. Nested lists count once per level. */
   join(items: readonly string[]): string {
     this.#joined += totalLength(items)
     this.limit(this.#joined)

@@ -2,7 +2,7 @@ import type { ExecutionResult, GraphQLEnumType, GraphQLFormattedError, GraphQLLe
 import type { OutputWriter } from './compiled-run.ts'
 import { JsonText, Unexpected } from './output-writer.ts'
 
-/** A result whose errors may be formatted already. */
+/** A result whose errors may already be formatted. */
 type SentResult = Omit<ExecutionResult, 'errors'> & {
   readonly errors?: ExecutionResult['errors'] | readonly GraphQLFormattedError[]
 }
@@ -16,8 +16,8 @@ export function resultText(result: SentResult): string {
 }
 
 /**
- * Returns the length of the JSON text of a value without its escapes and punctuation, or a part of it that is greater than
- * `most`.
+ * Returns the length of the JSON text of a value without its escapes and punctuation, or, if it exceeds `most`, a part
+ * of it that does too.
  */
 export function lengthOfText(value: unknown, most: number): number {
   if (typeof value === 'string') return value.length

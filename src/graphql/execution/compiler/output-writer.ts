@@ -9,12 +9,12 @@ export interface CompiledField {
   readonly node: FieldNode
   /** Its resolver; null for the default one, which returns a property of the parent. */
   readonly resolve: ((source: unknown, args: Record<string, unknown>, context: unknown) => unknown) | null
-  /** Its arguments; null where they use variables, and so are computed in each run. */
+  /** Its arguments; null if they use variables, and are computed in each run. */
   readonly args: Record<string, unknown> | null
   readonly write: OutputWriter
 }
 
-/** A resolved value is null or of another kind than its field's type requires. */
+/** A resolved value is null, or does not match the type of its field. */
 export class Unexpected extends Error {
   override readonly name = 'Unexpected'
 }
@@ -44,8 +44,8 @@ export class CompiledOperation {
   ) {}
 
   /**
-   * Writes the data, with null in place of the body. Rejects at the first failure, from which only graphql-js can
-   * derive the response.
+   * Writes the data, with null in place of the body. Rejects at the first failure; graphql-js then produces the
+   * response.
    * @param mostCharacters maximum length of the data
    * @throws {TooLong} when it is longer
    */
@@ -147,7 +147,7 @@ export function listOf(writeItem: OutputWriter): OutputWriter {
   }
 }
 
-/** Returns a writer of a nullable type, or of a non-null one, for which null is unexpected. */
+/** Returns a writer that handles null: `null` for a nullable type, an error for a non-null one. */
 export function nullable(write: OutputWriter, isNonNull: boolean): OutputWriter {
   return (value, run) => {
     if (value != null) return write(value, run)

@@ -23,7 +23,7 @@ import { isVaultScopedId } from '../../../domain/identity/global-id.ts'
 import { usesVariables } from '../syntax-tree.ts'
 import { assumedLengths } from './assumed-lengths.ts'
 
-/** The page that a field is of: its length, and what its count costs. */
+/** The page that contains a field: its length, and the cost of its count. */
 export interface PricedPage {
   /** Number of items of a connection's page; 1 for any other field. */
   readonly length: number
@@ -31,7 +31,7 @@ export interface PricedPage {
   readonly countCost: number
 }
 
-/** The page of fields that are of no connection. */
+/** The page of fields outside connections. */
 export const noPage: PricedPage = { length: 1, countCost: readCost }
 
 /** Length of a list that an argument requests: by a number, or by the ids of its items. */
@@ -55,7 +55,7 @@ export function askedLength(given: Readonly<Record<string, unknown>>): AskedLeng
 
 /**
  * Returns the number of items of a list: the length that an argument requests, the size of a connection's page, or an
- * assumed length. Any other field is 1, but for a type by its name, whose lists may be as many times longer than assumed.
+ * assumed length. Any other field counts 1, except `__type`, whose lists may be several times longer than assumed.
  */
 export function lengthOf(field: GraphQLField<unknown, unknown>, asked: AskedLength | null, page: number): number {
   if (field === TypeMetaFieldDef) return largestType
@@ -63,7 +63,7 @@ export function lengthOf(field: GraphQLField<unknown, unknown>, asked: AskedLeng
   return isPageField(field) ? page : (asked?.length ?? assumedLengths[field.name] ?? 10)
 }
 
-/** Returns whether the cost of a field goes by the page that it is of. */
+/** Returns whether the cost of a field depends on the page that contains it. */
 export function isOfPage(field: GraphQLField<unknown, unknown>): boolean {
   return field.name === countField || (isListField(field) && isPageField(field))
 }
@@ -85,7 +85,7 @@ export function argumentCost(given: Readonly<Record<string, unknown>>): number {
   )
 }
 
-/** Returns the cost of merging the vaults of several strategies or owners: a page of each is read in order. */
+/** Returns the cost of merging the vaults of several strategies or owners: one page of each is read. */
 function scopeCost(given: Readonly<Record<string, unknown>>): number {
   const { strategy, owner } = (given['where'] ?? {}) as Readonly<Record<string, unknown>>
   const pages = Math.max(distinctIn(strategy), distinctIn(owner) * scopeCosts.pagesOfOwner)
@@ -101,7 +101,7 @@ function elementsIn(value: unknown): number {
   return parts.reduce((sum: number, part) => sum + elementsIn(part), Array.isArray(value) ? value.length : 0)
 }
 
-/** Costs of a list of vaults and of its count by filters for which no index is in order, and no tally is kept. */
+/** Returns the costs of a list of vaults and its count, by filters without an ordered index or stored counts. */
 export function filterCost(given: Readonly<Record<string, unknown>>): {
   readonly list: number
   readonly count: number
@@ -115,8 +115,8 @@ export function filterCost(given: Readonly<Record<string, unknown>>): {
 }
 
 /**
- * Returns the cost of a field without its selection. A list with a length argument, and a count of one, is a read of
- * its own. Introspection is never cheap: it is rare, and its result is large.
+ * Returns the cost of a field without its selection. A list with a length argument, or its count, is a separate read.
+ * Introspection is never cheap: it is rare, and its result is large.
  */
 export function ownCost(field: GraphQLField<unknown, unknown>, { countCost }: PricedPage): number {
   if (field === SchemaMetaFieldDef || field === TypeMetaFieldDef) return admissionLimits.cheapCost
@@ -126,50 +126,50 @@ export function ownCost(field: GraphQLField<unknown, unknown>, { countCost }: Pr
   return field.args.some(({ name }) => lengthArguments.includes(name)) ? readCost : 1
 }
 
-/** Returns the cost of the text of one selection of a field besides that of a usual one: its alias, and prose in its value. */
+/** Returns the additional cost of a field's text: a long alias, and prose in its value. */
 export function textCost({ alias, name }: FieldNode, parent: GraphQLCompositeType): number {
   const ofAlias = Math.floor((alias?.value.length ?? 0) / aliasCharactersOfCost)
   return ofAlias + (proseFields.includes(name.value) && !isIntrospectionType(parent) ? proseCost : 0)
 }
 
-/** Fields whose value is a text that facts may give up to 10,000 characters. */
+/** Fields whose text may have up to 10,000 characters. */
 const proseFields: readonly string[] = ['tagline', 'description', 'reason']
 
-/** Cost of a performance, in reads: it goes through up to ten years of days. */
+/** Cost of a performance, in reads: it covers up to ten years of days. */
 const performanceReads = 5
 
 /**
- * Returns the cost that an argument adds to a series whose shape is that of another curve than net of flows: of a series that
- * isn't long enough for pages, all points are read.
+ * Returns the cost that an argument adds to a series by another curve than net of flows: all points of a series that is
+ * too short for pages are read.
  */
 function curveCost(given: Readonly<Record<string, unknown>>): number {
   const { by = 'net', points } = given
   return by === 'net' || typeof points !== 'number' ? 0 : pointsOfCurve * points
 }
 
-/** Cost of reading the points beside each one that is served. */
+/** Cost of the additional points that are read for each served one. */
 const pointsOfCurve = 2
 
 /**
- * Returns the cost that moments of the past add to a lookup, as an argument or in global ids: the vault and the positions of
- * each are read by statements of their own.
+ * Returns the cost that past moments add to a lookup, as an argument or in global ids: the vault and the positions of
+ * each moment are read by separate statements.
  */
 function momentCost({ [momentArgument]: at, id, ids }: Readonly<Record<string, unknown>>): number {
   const named = [id, ...(Array.isArray(ids) ? (ids as unknown[]) : [])].filter(isOfMoment).length
   return (named + (at == null ? 0 : 1)) * 2 * readCost
 }
 
-/** Whether a global id is of a vault at a moment, or of a position of it. */
+/** Returns whether a global id refers to a vault at a past moment, or to a position of such a vault. */
 function isOfMoment(id: unknown): boolean {
   return typeof id === 'string' && isVaultScopedId(id) && id.includes('@')
 }
 
-/** Returns the cost of looking up objects by their ids: each may be of any type. */
+/** Returns the cost of looking up objects by id, each of any type. */
 function idsCost({ ids }: Readonly<Record<string, unknown>>): number {
   return Array.isArray(ids) ? ids.length * lookupCost : 0
 }
 
-/** How many times as long as the assumed lengths the lists of the largest types are. */
+/** Ratio of the list lengths of the largest types to the assumed lengths. */
 const largestType = 3
 
 const countField = 'totalCount'
@@ -178,10 +178,10 @@ const momentArgument = 'at'
 /** With `last`, `first` has no effect. */
 const lengthArguments: readonly string[] = ['last', 'first', 'points', 'ids']
 
-/** Arguments that a field is priced by, besides those that take lists and input objects. */
+/** Arguments that affect the price of a field, besides lists and input objects. */
 const pricedArguments: readonly string[] = [...lengthArguments, 'by', momentArgument, 'id']
 
-/** The values that one selection of a field gives to the arguments that it is priced by. */
+/** Values of the arguments that affect the price of one selection of a field. */
 export interface GivenArguments {
   readonly usesVariables: boolean
   /** @param variables coerced */
@@ -190,7 +190,7 @@ export interface GivenArguments {
 
 const noArguments: GivenArguments = { usesVariables: false, valuesFor: () => ({}) }
 
-/** Returns the values of the arguments that a field is priced by; its price is computed without the others. */
+/** Returns the values of the arguments that affect the price of a field; other arguments are ignored. */
 export function givenArguments(field: GraphQLField<unknown, unknown>, node: FieldNode): GivenArguments {
   const args = field.args.filter(
     ({ name, type }) => pricedArguments.includes(name) || !isLeafType(getNullableType(type)),

@@ -45,7 +45,7 @@ export interface QueryCost {
   readonly mostExpensive: readonly string[]
 }
 
-/** Price of one operation: its size, and its cost, or a function of the coerced variables that it depends on. */
+/** Price of one operation: its size, and its cost, or a function from coerced variables to its cost. */
 export interface OperationPrice {
   readonly size: QuerySize
   readonly cost: QueryCost | ((variables: Readonly<Record<string, unknown>>) => QueryCost)
@@ -54,8 +54,8 @@ export interface OperationPrice {
 type PriceOperation = (operation: OperationDefinitionNode) => OperationPrice
 
 /**
- * Returns a function that prices the operations of a valid document; a fragment is priced once for all. Costs that depend
- * on no variable are computed here, once. A selection costs the same with and without @skip and @include.
+ * Returns a function that prices the operations of a valid document; a fragment is priced once for all of them. Costs
+ * that do not depend on variables are computed once, here. @skip and @include do not change the cost of a selection.
  */
 export function pricing(schema: GraphQLSchema, document: DocumentNode): PriceOperation {
   const pricer = new Pricer(schema, document)
@@ -76,20 +76,20 @@ export function pricing(schema: GraphQLSchema, document: DocumentNode): PriceOpe
 class Computation {
   /** Costs of fragments by page, memoized so that nested fragments take time linear in their text. */
   readonly known = new Map<PricedSelection, Map<string, QueryCost>>()
-  /** Costs of fields that do not depend on the page: in a fragment they are the same for each page that it is of. */
+  /** Costs of fields without their page: in a fragment they are equal for all pages that use it. */
   readonly fields = new Map<FieldNode, FieldCost>()
 
   constructor(readonly variables: Readonly<Record<string, unknown>>) {}
 }
 
-/** The cost of a field, but for the page that it is of: its length, and the costs of its arguments and of one item. */
+/** The cost of a field without its page: requested length, cost of arguments, and cost of one item. */
 interface FieldCost {
   readonly asked: AskedLength | null
   readonly ofArguments: number
   readonly each: QueryCost
 }
 
-/** Computes the cost of a selection, of a connection's page if it is of a connection. */
+/** Computes the cost of a selection, in the page of a connection if there is one. */
 type CostFunction = (computation: Computation, page: PricedPage) => QueryCost
 
 /** A priced selection or field: a constant cost, or a function of variables and of the page that contains it. */
@@ -111,7 +111,7 @@ const isConstant = ({ cost }: PricedSelection): boolean => typeof cost !== 'func
 class Pricer {
   readonly #fragments = new Map<string, FragmentDefinitionNode>()
   readonly #priced = new Map<string, PricedSelection>()
-  /** Computation of the costs that depend on no variable. It refers to the document, and must not outlive it. */
+  /** Computation of costs that do not depend on variables. It refers to the document, and must not outlive it. */
   readonly #constants = new Computation({})
 
   constructor(
@@ -191,7 +191,7 @@ class Pricer {
   }
 }
 
-/** Computes what a field costs on any page, once. */
+/** Computes the page-independent cost of a field, once per computation. */
 function fieldCost(
   node: FieldNode,
   priced: GivenArguments,

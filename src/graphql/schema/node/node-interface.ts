@@ -4,7 +4,7 @@ import { builder } from '../builder.ts'
 /** The row of an object that has a global id. */
 export type NodeRow = VaultRow | StrategyRow | PositionRow | LedgerRow
 
-/** Returns the GraphQL type of a row, by a column that rows of no other type have. */
+/** Returns the GraphQL type of a row, by a column that only rows of that type have. */
 function typeNameOf(row: NodeRow): string {
   if ('address' in row) return 'Vault'
   if ('txHash' in row) return 'LedgerRow'

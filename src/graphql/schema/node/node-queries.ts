@@ -11,9 +11,7 @@ import { loadStrategy } from '../strategy.ts'
 import { loadVaultAt } from '../vault.ts'
 import { loadPositions, loadPositionsOf } from '../vault-state/position.ts'
 
-/**
- * Returns the row with a global id; null if none has it, including ids of an invalid format: ids are opaque to clients.
- */
+/** Returns the row with a global id; null if there is none, also for an invalid format: ids are opaque to clients. */
 async function loadNode(context: Context, id: string): Promise<NodeRow | null> {
   const object = parseGlobalId(id)
   switch (object?.type) {
@@ -37,7 +35,7 @@ interface VaultId {
   readonly at: number | null
 }
 
-/** Returns the vault of an id; undefined also where its state at the moment of the id is not kept. */
+/** Returns the vault of an id; undefined also if its state at the moment of the id is not stored. */
 async function vaultOfId(context: Context, { vault, at }: VaultId): Promise<VaultRow | undefined> {
   try {
     return await loadVaultAt(context, vault, at)
@@ -47,7 +45,7 @@ async function vaultOfId(context: Context, { vault, at }: VaultId): Promise<Vaul
   }
 }
 
-/** Returns the positions of the vault of an id; those of now by one read, without the vault. */
+/** Returns the positions of the vault of an id; current positions take one read, without the vault. */
 async function positionsOfId(context: Context, object: VaultId): Promise<readonly PositionRow[]> {
   if (object.at === null) return (await loadPositions(context, object.vault, null)) ?? []
   const vault = await vaultOfId(context, object)

@@ -6,8 +6,8 @@ import { Meta } from '../meta.ts'
 import { loadVault, VaultType } from '../vault.ts'
 
 /**
- * Stands for the source of events of each field: http/live runs the operation once for each event, and writes one result
- * to all who subscribe to it.
+ * Placeholder for the event source of each field: http/live runs the operation once per event, and writes one result to
+ * all its subscribers.
  */
 function noSource(): AsyncIterable<never> {
   throw new Error('Subscriptions are run event by event.')

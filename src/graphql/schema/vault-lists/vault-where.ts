@@ -52,8 +52,8 @@ export interface WhereArgument {
 }
 
 /**
- * Returns the filter that an argument means.
- * @throws {InvalidArgument} if it has too many values, or a range without any
+ * Converts the argument `where` into a filter.
+ * @throws {InvalidArgument} if it has too many values, or an empty range
  */
 export function filterOf(where: WhereArgument | null | undefined): VaultFilter {
   const texts = (argument: 'strategy' | 'venue', most: number): string[] | null =>

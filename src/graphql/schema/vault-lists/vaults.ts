@@ -90,7 +90,7 @@ async function vaultPage(context: Context, list: string, args: PageArguments): P
   const after = cursor == null ? null : readCursor(isBackward ? 'before' : 'after', cursor, orderBy)
   const page = { filter, orderBy, direction: isBackward ? opposite[direction] : direction, first: length, after }
   const rows = (await loadPage(context, list, page)) ?? []
-  // Vaults after the last one of a part of the list that was looked at are of other parts alone.
+  // The page ends at the first `isLast`: later vaults of that part of the list were not examined.
   const seen = rows.slice(0, rows.findIndex(({ isLast }) => isLast) + 1 || undefined)
   return pageOf<PagedVaultRow>({
     rows: seen.filter(({ isMatch }) => isMatch),
@@ -106,7 +106,7 @@ async function vaultPage(context: Context, list: string, args: PageArguments): P
 const opposite: Record<OrderDirection, OrderDirection> = { ASC: 'DESC', DESC: 'ASC' }
 
 /**
- * Returns the length of the page, and where it begins, or ends if it is backward.
+ * Returns the length of the page, its direction, and its cursor.
  * @throws {InvalidArgument} if the arguments of both are mixed
  */
 function rangeOf({ first, after, last, before }: PageArguments) {
@@ -127,7 +127,7 @@ function readCursor(argument: string, cursor: string, orderBy: VaultOrder): Vaul
 
 const amount = /^-?\d{1,32}(\.\d{1,6})?$/
 const address = /^0x[0-9a-fA-F]{40}$/
-/** Values that the database can compare with the column of each order. */
+/** Valid cursor values for the column of each order. */
 const orderValues: Record<VaultOrder, RegExp> = {
   VALUE_USD: amount,
   NET_USD: amount,

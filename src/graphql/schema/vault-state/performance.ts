@@ -48,7 +48,7 @@ const windowArguments = {
   until: { type: 'UnixTime', description: 'Only days that end at this time or before, in Unix seconds.' },
 } as const
 
-/** Returns the days of a window; without a beginning all, and without an end also the newest, which is not over. */
+/** Returns the days of a window; without a start from the first day on, without an end up to the current day. */
 function daysOf(since: number | null | undefined, until: number | null | undefined): DayWindow {
   const window = windowOf(since, until)
   const { firstDay, lastDay } = wholeDays(window.since, Math.min(window.until, maxUnixTime))

@@ -15,7 +15,7 @@ const loadMarkState = createLoader('mark states', (database, addresses: readonly
   readMarkStates(database, addresses, ts),
 )
 
-/** Resolves the positions of a vault at its moment, in the order of its newest mark then. */
+/** Resolves the positions of a vault at its moment, in the order of its newest mark at that time. */
 export async function loadPositionsOf(
   { address, moment }: VaultRow,
   _: unknown,
