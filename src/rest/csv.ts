@@ -1,11 +1,10 @@
 import { exampleOf, type Schema } from './schemas.ts'
 
-/** Numbers of a JSON text that is an array of flat objects. A quote within a string is escaped: none is found there. */
+/** Matches the numbers in the JSON text of flat objects; never within a string, where quotes are escaped. */
 const numbers = /"(\w+)":(-?\d[\d.eE+-]*)/g
 
 /**
- * Converts a list to comma-separated values, with a line of names first. Numbers keep their digits; null is an empty
- * field.
+ * Converts a list to comma-separated values, with a header line. Numbers keep all digits; null is an empty field.
  * @param list JSON text of an array of flat objects
  * @see https://www.rfc-editor.org/rfc/rfc4180
  */
@@ -20,7 +19,7 @@ function field(value: string | boolean | null | undefined): string {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }
 
-/** Describes a list as CSV, by an example of one row. */
+/** Describes a list as CSV, with an example of one row. */
 export function csvContent(schema: Schema): object {
   const columns = Object.keys(schema.properties ?? {})
   const description = 'One line of names, then one for each item; fields are separated by commas (RFC 4180).'

@@ -7,7 +7,7 @@ import { routes } from './routes.ts'
 /** The parts of a request that a route uses. */
 export interface RestRequest {
   readonly method: string
-  /** As it was sent, percent-encoded. */
+  /** As sent by the client, percent-encoded. */
   readonly path: string
   readonly query: URLSearchParams
   header(name: string): string | null
@@ -21,7 +21,7 @@ export interface ExecutionError {
 
 /** Result of a document. */
 export interface Execution {
-  /** JSON text of the requested body; null where it is missing. */
+  /** JSON text of the requested body; null if it is missing. */
   readonly body: string | null
   /** JSON text of the data around the body, with null in its place. */
   readonly envelope: string
@@ -35,29 +35,29 @@ export interface DocumentExecutor<Context> {
 
 export interface RestOptions {
   readonly keptBy: KeptBy
-  /** Returns whether the client of this `Accept` header prefers CSV, which some routes have. */
+  /** Returns whether a client with this `Accept` header prefers CSV, which some routes offer. */
   readonly prefersCsv: (accept: string | null) => boolean
 }
 
 /** Answers requests of the REST interface. */
 export type AnswerRest<Context> = (exchange: { readonly request: RestRequest }, context: Context) => Promise<Answer>
 
-/** Caches that may keep an answer that can never change: only the client's own where API keys are configured. */
+/** Caches that may store a response that can never change: only the client's if API keys are configured. */
 export type KeptBy = 'public' | 'private'
 
-/** How long such an answer is kept, in seconds: a day, since a mended deployment may serve it in another form. */
+/** Lifetime of such a response in caches, in seconds: a day, since a later deployment may fix its content. */
 const keptSeconds = 86_400
 
 /** Value of the Allow header. */
 const allowedMethods = 'GET, HEAD, OPTIONS'
 
-/** A route that a path matches, with the parameters in the path as they were sent, percent-encoded. */
+/** A route that a path matches, with the parameters in the path as sent, percent-encoded. */
 export interface MatchedRoute {
   readonly route: Route
   readonly segments: Readonly<Record<string, string>>
 }
 
-/** Routes with the text before and after the one parameter that a path may have. */
+/** Routes with the text before and after the parameter of the path, of which there is at most one. */
 const patterns = routes.map((route) => {
   const [, before = route.path, name = null, after = ''] = /^(.*):(\w+)(.*)$/.exec(route.path) ?? []
   return { route, before, name, after }
@@ -140,7 +140,7 @@ export function onlyRead(method: string, read: () => Promise<Answer>): Promise<A
   return unread === null ? read() : Promise.resolve(unread)
 }
 
-/** Answers a request for a read-only path that is not to be read: OPTIONS and unsupported methods; else null. */
+/** Answers OPTIONS and unsupported methods on a read-only path; null for GET and HEAD. */
 export function answerUnread(method: string): Answer | null {
   if (method === 'GET' || method === 'HEAD') return null
   return method === 'OPTIONS' ? { status: 204, headers: { allow: allowedMethods }, body: '' } : notAllowed(method)
@@ -153,7 +153,7 @@ export function notAllowed(method: string, allow = allowedMethods): Answer {
 }
 
 const jsonHeaders = { 'content-type': 'application/json; charset=utf-8' }
-/** Headers of a list that is JSON or CSV, by what the client accepts. */
+/** Headers of a list that is negotiated as JSON or CSV. */
 const tableHeaders = { ...jsonHeaders, vary: 'accept' }
 const csvHeaders = { 'content-type': 'text/csv; charset=utf-8', vary: 'accept' }
 
@@ -170,16 +170,14 @@ function knownParameters({ parameters }: Route, query: URLSearchParams): URLSear
   return new URLSearchParams(known)
 }
 
-/**
- * Returns a cache key: equal for requests with equal responses; null for a path with parameters that no route matches.
- */
+/** Returns a cache key, equal for requests with equal responses; null for a path with a query and without a route. */
 export function sameAnswerKey({ path, query }: Pick<RestRequest, 'path' | 'query'>): string | null {
   if (query.size === 0) return path
   const found = findRoute(path)
   return found === null ? null : `${path}?${knownParameters(found.route, query).toString()}`
 }
 
-/** Converts a GraphQL error to a problem: the argument of the schema is reported as the parameter of the path. */
+/** Converts a GraphQL error to a problem: the schema's argument is reported as the path's parameter. */
 function failure({ parameters }: Route, { message, extensions }: ExecutionError): Answer {
   const { argument, code } = extensions ?? {}
   if (code === 'DATABASE_UNAVAILABLE' || code === 'DEADLINE_EXCEEDED' || code === 'OVERLOADED')

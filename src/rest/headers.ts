@@ -13,10 +13,10 @@ export const contentHeaders: Headers = {
   'Cache-Control': { ...text('Never used unasked: ask again with If-None-Match.', 'no-cache'), const: 'no-cache' },
 }
 
-/** Cache-Control where EDGE_SECONDS is set: edges may keep a result, or not where API keys are configured. */
+/** Cache-Control if EDGE_SECONDS is set: edge caches may store a result, unless API keys are configured. */
 const edgePattern = 'public, max-age=0, s-maxage=\\d+, stale-while-revalidate=\\d+, stale-if-error=60|private, no-cache'
 
-/** Headers of results, which caches between the gateway and its clients may keep where EDGE_SECONDS is set. */
+/** Headers of results, which edge caches may store if EDGE_SECONDS is set. */
 export const resultHeaders: Headers = {
   'Cache-Control': {
     ...text(
@@ -41,7 +41,7 @@ export const pastHeaders: Headers = {
 const dataVersion = '1842.7301934470216482113'
 
 /**
- * Headers of responses with data; absent while commits are not received (except the age), and before the first commit.
+ * Headers of responses with data; absent (except the age) without commit notifications, and before the first commit.
  */
 export const dataHeaders: Headers = {
   'Data-Version': {
@@ -58,7 +58,7 @@ export const dataHeaders: Headers = {
   },
 }
 
-/** Headers where a rate limit is configured. */
+/** Headers if a rate limit is configured. */
 export const rateLimitHeaders: Headers = {
   RateLimit: text('How many requests are left, and in how many seconds there are more again.', '"default";r=99;t=60'),
   'RateLimit-Policy': text('How many requests a sender has in how many seconds.', '"default";q=100;w=60'),
@@ -91,7 +91,7 @@ export const lastEventIdSchema: Schema = text(
   dataVersion,
 )
 
-/** Request header for reading one's own writes. */
+/** Request header for read-your-writes consistency. */
 export const minDataVersionSchema: Schema = {
   ...text(
     'A version, as Data-Version told it: the answer is not older. It is waited for 2 s at most; then 503, or 409 where ' +

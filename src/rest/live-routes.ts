@@ -17,7 +17,7 @@ export interface LiveRoute {
 
 const exampleVersion = '1842.7301934470216482113'
 
-/** The path of snapshots that are pushed. */
+/** The path of pushed snapshots. */
 export const liveVaults: LiveRoute = {
   path: '/live/vaults',
   operation: 'followVaults',
@@ -34,7 +34,7 @@ export const liveVaults: LiveRoute = {
 
 const vaultOfRow = address('Address of the vault, checksummed.', '0xF7bF36DFf1b98C50De0dA7DA76f94a4A8d06741A')
 
-/** The path of ledger rows that are pushed. */
+/** The path of pushed ledger rows. */
 export const liveEvents: LiveRoute = {
   path: '/live/events',
   operation: 'followEvents',
@@ -68,7 +68,7 @@ export const liveEvents: LiveRoute = {
 /** The paths of streams. */
 export const liveRoutes: readonly LiveRoute[] = [liveVaults, liveEvents]
 
-/** The document of a row that is pushed, which is run for each. */
+/** The document of a pushed row, which is run for each row. */
 export const liveEventOperation: RequestedOperation = {
   document: LiveEventsDocument,
   path: ['ledger', 'event'],

@@ -49,7 +49,7 @@ export const openapi = {
     license: { name: 'MIT', identifier: 'MIT' },
   },
   servers: [{ url: '/', description: 'The gateway that serves this document.' }],
-  // A key is needed only where keys are configured.
+  // A key is needed only if keys are configured.
   security: [{}, { key: [] }],
   tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
   paths: {
@@ -128,7 +128,7 @@ function pathParameter(name: string): object {
   return { name, in: 'path', required: true, ...described(schema) }
 }
 
-/** Describes an optional parameter. Its example is part of the schema: beside it, the API page would prefill it. */
+/** Describes an optional parameter. Its example is in the schema; outside of it, the API page would prefill it. */
 function optional(name: string, place: 'query' | 'header', { description, ...schema }: Schema): object {
   const commas = schema.type === 'array' ? { style: 'form', explode: false } : {}
   return { name, in: place, ...commas, description, schema }
@@ -208,7 +208,7 @@ function headersOfProblem({ by, headers }: Refusal): ResponseHeaders {
   return { always: { ...contentHeaders, ...headers }, maybe: by === 'path' ? rateLimitHeaders : {} }
 }
 
-/** Merges the headers of responses with the same status: those of all of them are required. */
+/** Merges the headers of responses with the same status: a header is required if all have it. */
 function headersOf(answers: readonly ResponseHeaders[]): object {
   const named = answers.flatMap(({ always, maybe }) => Object.entries({ ...always, ...maybe }))
   const isRequired = (name: string): boolean => answers.every(({ always }) => name in always)

@@ -36,8 +36,8 @@ export function count(
 }
 
 /**
- * Creates a parameter for an integer. Its limits are checked here because GraphQL reports values outside of 32 bits
- * only as not an Int.
+ * Creates a parameter for an integer. Its limits are checked here, because GraphQL reports values beyond 32 bits only
+ * as not an Int.
  */
 function integer(variable: string, schema: schemas.Schema): Parameter {
   const { minimum = 0, maximum = Number.MAX_SAFE_INTEGER } = schema

@@ -30,9 +30,9 @@ export interface Answer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
-  /** Value of Cache-Control in place of `no-cache`. */
+  /** Value of Cache-Control, instead of `no-cache`. */
   readonly cacheControl?: string
-  /** Whether edges may keep the response and send it to other clients. */
+  /** Whether edge caches may store the response and send it to other clients. */
   readonly isForEdges?: boolean
 }
 

@@ -5,11 +5,11 @@ import { type Schema, text } from './schemas.ts'
 /** Documentation of a kind of problem. */
 export interface Refusal {
   readonly when: string
-  /** Tells whether a route may return it. */
+  /** Returns whether a route may return it. */
   readonly isOf: (route: { readonly path: string }) => boolean
   /**
-   * Where it is returned: requests that were refused before they were counted have no rate limit headers, and errors of
-   * the connection no other headers either.
+   * Stage that returns it: refusals before rate limiting have no rate limit headers, and errors of the connection have
+   * no common headers at all.
    */
   readonly by: 'connection' | 'before rate limit' | 'path'
   /** Headers of this problem only. */

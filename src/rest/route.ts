@@ -3,10 +3,10 @@ import type { Parameter } from './parameters.ts'
 import type { Schema } from './schemas.ts'
 import { word } from './words.ts'
 
-/** The document of a route, and the selection of its data that is the body. */
+/** The document of a route, and the part of its data that is the body. */
 export interface RequestedOperation {
   readonly document: { toString(): string }
-  /** Keys that lead to the body. */
+  /** Path of keys to the body. */
   readonly path: readonly string[]
   /** Converts the name of an enum value to its text in the body. */
   readonly wordOf: (name: string) => string
@@ -33,29 +33,29 @@ export interface RouteDocumentation {
   /** Name of that schema. */
   readonly name: string
   readonly isList: boolean
-  /** Whether the list is also answered as CSV, with the properties of the schema as columns. */
+  /** Whether the list is also available as CSV, with the properties of the schema as columns. */
   readonly isTable?: boolean
 }
 
-/** A path of the interface: its document, its parameters, and the selection of its data that is the body. */
+/** A path of the interface: its document, its parameters, and the part of its data that is the body. */
 export interface Route {
   /** Segments with a colon are parameters, which set the variable of the same name. */
   readonly path: string
   readonly documentation: RouteDocumentation
   readonly parameters: Readonly<Record<string, Parameter>>
-  /** Its path is null in the result where the vault does not exist. */
+  /** The body is null if the vault does not exist. */
   readonly requested: RequestedOperation
-  /** Returns the cursor of the next page from the envelope, the data around the body; null where there is none. */
+  /** Returns the cursor of the next page from the envelope, the data around the body; null if there is none. */
   readonly next?: (data: never) => string | null | undefined
   readonly past?: Omit<PastRoute<never>, 'document'> & { readonly requested: RequestedOperation }
 }
 
-/** How a route serves a moment in the past. */
+/** The variant of a route that serves moments in the past. */
 export interface PastRoute<Data> {
-  /** The parameter that asks for it. */
+  /** The parameter that requests it. */
   readonly parameter: string
   readonly document: TypedDocumentString<Data, never>
-  /** Tells by the envelope whether the answer can never change. */
+  /** Returns whether the response can never change, by its envelope. */
   readonly isFinal: (data: Data) => boolean
 }
 
@@ -69,7 +69,7 @@ type ResultPath<Data> = Data extends readonly unknown[]
 
 /**
  * Creates a route; the types ensure that `body` is a path of the document's result.
- * @param body keys that lead to the body
+ * @param body path of keys to the body
  * @param next returns the cursor of the next page
  * @param past for a route that serves moments in the past
  */

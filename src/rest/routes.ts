@@ -37,7 +37,7 @@ const window = {
 const exampleCursor =
   'WzE0Njk1MjM1MCwzLCIweDdiNDFjOWYwZTJkODVhMzY3YjQxYzlmMGUyZDg1YTM2N2I0MWM5ZjBlMmQ4NWEzNjdiNDFjOWYwZTJkODVhMzYiXQ'
 
-/** The six paths of the interface, in its order. */
+/** The six paths of the interface, in their documented order. */
 export const routes: readonly Route[] = [
   route(
     '/vault/:address/snapshot',
