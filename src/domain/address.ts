@@ -7,7 +7,7 @@ export type Address = `0x${string}`
 /**
  * Validates an EVM address and returns it in its canonical form, checksummed by EIP-55.
  * @param text `0x` and 40 hex digits, in one case or, if mixed, with a correct checksum
- * @throws {InvalidAddress} when the text has another shape or its checksum is wrong; names the problem
+ * @throws {InvalidAddress} when the format or the checksum is wrong; names the problem
  * @see EIP-55, https://eips.ethereum.org/EIPS/eip-55
  */
 export function toAddress(text: string): Address {
@@ -25,8 +25,8 @@ function validated(text: string): Address {
 }
 
 /**
- * Addresses by the text that they were given as, in two generations, of which the earlier one is forgotten when the recent
- * one is full: feeds repeat addresses, and the Keccak-256 hash is most of the cost of validating one.
+ * Cache of addresses by their original text, because feeds repeat addresses and the Keccak-256 hash dominates the cost
+ * of validation. Of its two generations, the earlier one is dropped when the recent one is full.
  */
 let recent = new Map<string, Address>()
 let earlier = new Map<string, Address>()
@@ -37,7 +37,7 @@ function keep(text: string, address: Address): Address {
     earlier = recent
     recent = new Map()
   }
-  // A copy: a text that was cut out of a document or a path keeps all of that in memory.
+  // A copy: a substring of a document or path would keep all of it in memory.
   recent.set(Array.from(text).join(''), address)
   return address
 }

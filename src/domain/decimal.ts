@@ -3,29 +3,29 @@ import { decimalText, divideHalfEven, powerOfTen, zerosAtEnd } from './integers/
 /** A decimal, or the text or number of one. */
 export type DecimalSource = Decimal | string | number | bigint
 
-/** Significant digits of a quotient whose decimals are not given. */
+/** Significant digits of a quotient if the number of decimals is not specified. */
 const quotientDigits = 160
 
-/** Greatest exponent of a text: a number takes as much memory as it has digits. */
+/** Maximum exponent of a text: the memory of a number is proportional to its digits. */
 export const maxExponent = 1_000
 
 const textPattern = /^-?\d+(?:\.\d*)?(?:[eE][+-]?\d+)?$/
 
 /**
  * An exact decimal, as an integer with a scale. Sums, differences and products are never rounded, quotients half-even.
- * Integers of any size are many times as fast as arrays of digits, and each number has one form: equal ones are deeply equal.
+ * BigInt is many times as fast as arrays of digits, and the form is canonical: equal numbers are deeply equal.
  */
 export class Decimal {
-  /** Its value times 10 to the power of its scale. */
+  /** The value times 10 to the power of the scale. */
   readonly units: bigint
-  /** Number of its decimals, without zeros at the end. */
+  /** Number of decimals, without trailing zeros. */
   readonly scale: number
-  /** Its text, once it was asked for: the same amount is digested, stored and compared. */
+  /** Cached text: the same amount is hashed, stored and compared. */
   #text: string | undefined
 
   /**
    * @param value the value; with a scale, the value times 10 to the power of that
-   * @throws {RangeError} when a text is no decimal, or its exponent is beyond 1,000
+   * @throws {RangeError} when a text is not a decimal, or its exponent exceeds 1,000
    */
   constructor(value: DecimalSource, scale = 0) {
     const { units, scale: given } = typeof value === 'bigint' ? { units: value, scale } : read(value)
@@ -57,7 +57,7 @@ export class Decimal {
   }
 
   /**
-   * Divides, and rounds once, half-even: to so many decimals, or to 160 significant digits.
+   * Divides, and rounds once, half-even: to the number of decimals, or to 160 significant digits.
    * @throws {RangeError} when the divisor is 0
    */
   div(other: DecimalSource, decimals?: number): Decimal {
@@ -81,13 +81,13 @@ export class Decimal {
     return this.units < 0n ? new Decimal(-this.units, this.scale) : this
   }
 
-  /** Rounds to decimals, half-even. */
+  /** Rounds half-even to a number of decimals. */
   toDecimalPlaces(decimals: number): Decimal {
     if (this.scale <= decimals) return this
     return new Decimal(divideHalfEven(this.units, powerOfTen(this.scale - decimals)), decimals)
   }
 
-  /** Returns how many decimals it has, without zeros at the end. */
+  /** Returns the number of decimals, without trailing zeros. */
   decimalPlaces(): number {
     return this.scale
   }
@@ -96,13 +96,13 @@ export class Decimal {
     return this.units === 0n
   }
 
-  /** Tells whether it has more than so many digits before the point. */
+  /** Returns whether there are more digits than this before the point. */
   exceeds(digits: number): boolean {
     const limit = powerOfTen(digits + this.scale)
     return this.units < 0n ? -this.units >= limit : this.units >= limit
   }
 
-  /** Returns a number below, at or above 0, as it is less than, equal to or greater than another. */
+  /** Returns -1, 0 or 1 if it is less than, equal to or greater than another. */
   comparedTo(other: DecimalSource): number {
     const compared = toDecimal(other)
     const scale = Math.max(this.scale, compared.scale)
@@ -127,7 +127,7 @@ export class Decimal {
     return this.comparedTo(other) > 0
   }
 
-  /** Returns its value times 10 to the power of `decimals`, rounded. */
+  /** Returns the value times 10 to the power of `decimals`, rounded half-even. */
   unitsAt(decimals: number): bigint {
     return decimals < this.scale ? this.toDecimalPlaces(decimals).unitsAt(decimals) : unitsAt(this, decimals)
   }
@@ -138,8 +138,8 @@ export class Decimal {
   }
 
   /**
-   * Returns its text, without exponent.
-   * @param decimals number of decimals to round to, with zeros at the end; without it, its own
+   * Returns the text without an exponent.
+   * @param decimals number of decimals to round or pad to; by default the number's own
    */
   toFixed(decimals = this.scale): string {
     if (decimals < this.scale) return this.toDecimalPlaces(decimals).toFixed(decimals)
@@ -170,7 +170,7 @@ function digitsBeforePoint({ units, scale }: Decimal): number {
   return (units < 0n ? -units : units).toString().length - scale
 }
 
-/** Reads units and scale. */
+/** Parses units and scale. */
 function read(value: Exclude<DecimalSource, bigint>): Pick<Decimal, 'units' | 'scale'> {
   if (value instanceof Decimal) return value
   const text = typeof value === 'number' ? String(value) : value

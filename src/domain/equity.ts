@@ -1,4 +1,4 @@
-/** Points in a bucket of the first level, and buckets of the level below in a bucket of any other level. */
+/** Number of points in a bucket of the first level, and of lower-level buckets in a bucket of any other level. */
 export const bucketFan = 4
 
 /** A page holds the downsampling input of all buckets that share one ancestor this many levels above them. */
@@ -8,15 +8,15 @@ export const pageBuckets = bucketFan ** pageLevels
 /** Points in a page of the first level. */
 export const pagePoints = pageBuckets * bucketFan
 
-/** Maximum level of a page: one has a billion points. */
+/** Maximum level of a page, which has a billion points. */
 export const maxPageLevels = 13
 
-/** The first level with pages for other curves than net of flows: for fewer points, all of them are read. */
+/** First level with pages for other curves than net of flows; for shorter series all points are read. */
 export const firstCurveLevel = 2
 
 /**
- * Returns how many pages of a level are complete, that is final. A page is complete once a point after its own exists,
- * because the newest point may still be replaced by another of the same second.
+ * Returns the number of complete, and so final, pages of a level. A page is complete once a later point exists, because
+ * the newest point may still be replaced by another one of the same second.
  * @param points length of the series
  * @param level level of the buckets in the pages, from 1
  */
@@ -24,7 +24,7 @@ export function completePages(points: number, level: number): number {
   return Math.floor(Math.max(0, points - 1) / (pageBuckets * bucketFan ** level))
 }
 
-/** Names of the curves that can be drawn of a vault's equity points: gain net of flows, its two parts, and value. */
+/** Names of the curves of a vault's equity points: gain net of flows, its two parts, and value. */
 export type CurveName = 'net' | 'strategy' | 'market' | 'value'
 
 /** A curve over time: points by index, ascending by time. */
@@ -35,10 +35,10 @@ export interface Curve {
 }
 
 /**
- * Selects the points that keep a curve's shape, by largest-triangle-three-buckets: the first, the last, and of each
- * bucket in between the point that spans the largest triangle with the point kept before it and the mean of the next
- * bucket.
- * @param count number of points to keep, at least 2; a curve that is not longer is kept whole
+ * Selects the points that preserve a curve's shape, by largest-triangle-three-buckets: the first, the last, and from
+ * each bucket in between the point that spans the largest triangle with the previously selected point and the mean of
+ * the next bucket.
+ * @param count number of points to select, at least 2; a curve with at most this many points is selected completely
  * @returns indexes, ascending
  * @see Sveinn Steinarsson, "Downsampling Time Series for Visual Representation", University of Iceland, 2013, section
  *   4.2
@@ -46,7 +46,7 @@ export interface Curve {
 export function downsample(curve: Curve, count: number): number[] {
   if (curve.length <= count) return Array.from({ length: curve.length }, (_, index) => index)
   const buckets = count - 2
-  // The last bucket is the last point alone, and has no bucket after it.
+  // The last bucket contains only the last point, and no bucket follows it.
   const bound = (bucket: number): number =>
     Math.min(1 + Math.floor((bucket * (curve.length - 2)) / buckets), curve.length)
   let kept = 0
@@ -60,12 +60,12 @@ export function downsample(curve: Curve, count: number): number[] {
   return all
 }
 
-/** Which of the first and the last point of a bucket represent it beside its extremes. */
+/** Which end of a bucket, if any, represents it in addition to its extremes. */
 export type KeptEnds = 'none' | 'first' | 'last'
 
 /**
- * Selects the points that represent a bucket of a curve: its smallest and largest value, the earlier of equal ones, and an
- * end. Input of `downsample` for a long series (MinMax preselection before LTTB).
+ * Selects the points that represent a bucket of a curve: its smallest and largest value, the earlier of equal ones, and
+ * optionally an end. Input of `downsample` for a long series (MinMax preselection before LTTB).
  * @returns indexes, ascending, without duplicates; empty for an empty curve
  * @see Van Der Donckt et al., "MinMaxLTTB: Leveraging MinMax-Preselection to Scale LTTB", IEEE VIS 2023
  */
@@ -89,8 +89,8 @@ function mean(values: ArrayLike<number>, from: number, to: number): number {
 }
 
 /**
- * Returns the index in [from, to) whose point spans the largest triangle with the point kept before and the mean of the
- * next bucket. The area is compared without its constant factor 1/2.
+ * Returns the index in [from, to) whose point spans the largest triangle with the previously selected point and the
+ * mean of the next bucket. The area is compared without its constant factor 1/2.
  */
 function largestTriangle(
   { x, y }: Curve,

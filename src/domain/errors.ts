@@ -4,11 +4,11 @@
  */
 export abstract class DomainError extends Error {
   constructor(
-    /** Key of the fact or argument of the query, as the client wrote it. */
+    /** Key of the fact, or argument of the query, as written by the client. */
     readonly key: string,
     message: string,
   ) {
-    // A query may have hundreds: their stack traces, which nobody reads, would take longer than the query.
+    // A query may have hundreds of errors: their unused stack traces would take longer than the query.
     const { stackTraceLimit } = Error
     Error.stackTraceLimit = 0
     super(message)
@@ -34,9 +34,9 @@ export class InvalidTime extends DomainError {
   }
 }
 
-/** A moment of a vault from before its state was kept. */
+/** A moment of a vault from before the stored history. */
 export class HistoryNotKept extends Error {
-  /** @param historySince from when on it is, in Unix seconds */
+  /** @param historySince start of the stored history, in Unix seconds */
   constructor(
     readonly vault: string,
     readonly at: number,

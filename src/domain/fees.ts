@@ -11,11 +11,11 @@ export interface FeeSummary {
   readonly highWaterUsd: Decimal
 }
 
-/** The fee summary of a vault, and where it comes from. */
+/** The fee summary of a vault, with its source. */
 export interface VaultFees extends FeeSummary {
-  /** Whether a mark has told the summary; it is derived until then. */
+  /** Whether a mark has stated the summary; until then it is derived. */
   readonly isTold: boolean
-  /** Whether a mark has told the high-water mark, alone or in a summary. */
+  /** Whether a mark has stated the high-water mark, alone or in a summary. */
   readonly isHighWaterTold: boolean
 }
 
@@ -30,7 +30,7 @@ export const noFees: VaultFees = {
 }
 
 /**
- * Returns the fees after a valuation or flow. Until a mark tells them, they follow from the vault itself: its capital in
+ * Returns the fees after a valuation or flow. Until a mark states them, they are derived from the vault: its capital in
  * and out, and its greatest gain so far.
  */
 export function feesAfter(fees: VaultFees, vault: VaultState): VaultFees {
@@ -42,7 +42,7 @@ export function feesAfter(fees: VaultFees, vault: VaultState): VaultFees {
 }
 
 /**
- * Adds a fee event, unless a mark tells the summary.
+ * Adds a fee event, unless a mark has stated the summary.
  * @throws {FigureTooLarge} when the sum has too many digits
  */
 export function chargeFee(fees: VaultFees, amountUsd: Decimal): VaultFees {
@@ -57,7 +57,7 @@ export function tellFees(summary: FeeSummary): VaultFees {
 
 /**
  * Replaces the high-water mark by the gain at a value of the vault.
- * @param valueUsd value of the whole vault at its own high-water mark
+ * @param valueUsd value of the whole vault at its high-water mark
  * @throws {FigureTooLarge} when the gain has too many digits
  */
 export function tellHighWater(fees: VaultFees, vault: VaultState, valueUsd: Decimal): VaultFees {

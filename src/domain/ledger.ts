@@ -22,7 +22,7 @@ export interface LedgerKey {
 /** Number of rows of each type. */
 export type LedgerCounts = Readonly<Record<EventType, number>>
 
-/** Number of a ledger's rows up to the end of a second. */
+/** Number of rows of each type up to the end of a second. */
 export interface LedgerTally {
   /** The second, in Unix seconds. */
   readonly ts: number
@@ -31,21 +31,21 @@ export interface LedgerTally {
 
 /** The two newest tallies of a ledger. */
 export interface NewestTallies {
-  /** The newest that stays, whatever follows. */
+  /** The newest tally that is stored permanently. */
   readonly kept: LedgerTally | null
-  /** That of the newest row. The next second replaces it, unless it is kept. */
+  /** The tally of the newest row. The next second replaces it, unless it is stored permanently. */
   readonly newest: LedgerTally | null
 }
 
-/** Number of rows for which a tally is kept: a count reads fewer rows than this. */
+/** One tally is stored for this many rows: a count reads fewer rows than this. */
 export const tallyRows = 64
 
 const noRows = Object.fromEntries(eventTypes.map((type) => [type, 0])) as LedgerCounts
 
 /**
- * Returns the tallies of a ledger after another row. Rows come in order of time, though not of block. A tally is kept when
- * the rows of its second have completed another `tallyRows`: so fewer lie between a tally and any second after it that
- * has no tally before it.
+ * Returns the tallies of a ledger after another row. Rows come in order of time, but not of block. A tally is stored
+ * when the rows of its second complete another `tallyRows`, so that fewer than `tallyRows` rows lie between any second
+ * and the last tally at or before it.
  */
 export function afterRow({ kept, newest }: NewestTallies, ts: number, type: EventType): NewestTallies {
   const counts = newest?.counts ?? noRows

@@ -11,10 +11,10 @@ export interface Range<Value> {
 }
 
 /**
- * Tells whether a position is in range: lower <= current < upper. Ticks decide where they are known, because a pool's
+ * Returns whether a position is in range: lower <= current < upper. Ticks take precedence if known, because a pool's
  * price can equal the lower bound while its tick is below it.
  * @param prices bounds and current price
- * @param ticks bounds and current tick; null where the venue has no ticks
+ * @param ticks bounds and current tick; null if the venue has no ticks
  * @see Uniswap v3 Core whitepaper, section 6.4.1; UniswapV3Pool.sol `_modifyPosition`
  */
 export function isInRange(prices: Range<Decimal>, ticks: Range<number> | null): boolean {

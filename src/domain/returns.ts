@@ -21,10 +21,7 @@ export interface VaultDay {
   readonly growth: Decimal
 }
 
-/**
- * Total value at the start of a day of all vaults of a strategy that had value then, and the value it grew to, without
- * flows.
- */
+/** Total value of a strategy's vaults at the start of a day, and the value that it grew to, without flows. */
 export interface StrategyDay {
   readonly day: number
   readonly startUsd: Decimal
@@ -41,7 +38,7 @@ export interface StrategyChange {
 }
 
 /**
- * Realised APR and volatility as annualised fractions; null before 30 complete days have a return, and where no finite
+ * Realised APR and volatility as annualised fractions; null until 30 complete days have a return, and if no finite
  * float represents the value.
  */
 export interface RealisedFigures {
@@ -75,7 +72,7 @@ export function dayAt(current: VaultDay | null, tsSeconds: number, carriedUsd: D
 }
 
 /**
- * Multiplies the day's growth by foundUsd / carriedUsd; without effect where the last known value is 0.
+ * Multiplies the day's growth by foundUsd / carriedUsd; no effect if the last known value is 0.
  * @param carriedUsd value before the valuation
  * @param foundUsd value by the valuation
  * @returns a new day record, growth rounded to 40 decimals
@@ -86,9 +83,9 @@ export function applyGrowth(day: VaultDay, carriedUsd: Decimal, foundUsd: Decima
 }
 
 /**
- * Returns the 30 days of a strategy that end with `lastDay`. The value at the start of a day is the sum of all changes before it,
- * since a vault begins each day with the value that its last one ended with, and its first one with nothing.
- * @param changes in any order, several of one day too; those before the window may be summed up as of any day before it
+ * Returns the 30 days of a strategy that end with `lastDay`. The value at the start of a day is the sum of all earlier
+ * changes, since a vault starts each day with the value at the end of its previous day, and its first day with 0.
+ * @param changes in any order, possibly several per day; those before the window may be combined on any earlier day
  */
 export function strategyDays(changes: readonly StrategyChange[], lastDay: number): StrategyDay[] {
   const first = windowStart(lastDay)
@@ -105,7 +102,7 @@ export function strategyDays(changes: readonly StrategyChange[], lastDay: number
 
 /**
  * Returns the mean of the vaults' growth - 1, weighted by their value at the start of the day.
- * @returns a fraction; null where no vault had value
+ * @returns a fraction; null if no vault had value
  */
 export function strategyReturn(day: StrategyDay): Decimal | null {
   return day.startUsd.isZero() ? null : day.grownUsd.minus(day.startUsd).div(day.startUsd)
@@ -115,7 +112,7 @@ export function strategyReturn(day: StrategyDay): Decimal | null {
  * Computes liveApr and sigma over the 30 complete days that end with `lastDay`: the compounded return of the window
  * times 365 / 30, and the sample standard deviation of daily log returns times the square root of 365.
  * @param days records of at least the window; others are ignored
- * @returns sigma is also null where a day lost everything, because ln 0 does not exist
+ * @returns sigma is also null if a day lost everything, because ln 0 does not exist
  */
 export function realisedFigures(days: readonly StrategyDay[], lastDay: number): RealisedFigures {
   const first = windowStart(lastDay)

@@ -34,7 +34,7 @@ export interface VaultState {
   readonly positions: PositionCounts
 }
 
-/** State of a vault that was opened and has had no other fact. */
+/** State of a vault that was opened, before any other fact. */
 export const newVault: VaultState = {
   valueUsd: zero,
   capitalInUsd: zero,
@@ -84,7 +84,7 @@ export function setPositions(vault: VaultState, positions: PositionCounts): Vaul
   return endExitWhenEmpty({ ...vault, positions, phase: planted ? null : vault.phase })
 }
 
-/** Ends exiting where the vault has neither value nor positions. */
+/** Ends exiting if the vault has neither value nor positions. */
 export function endExitWhenEmpty(vault: VaultState): VaultState {
   return vault.phase === 'exiting' && isEmpty(vault) ? { ...vault, phase: null } : vault
 }

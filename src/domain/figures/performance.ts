@@ -6,22 +6,22 @@ export interface DayGrowth {
   readonly day: number
   /** Whether there was value at the start of the day. */
   readonly hasStart: boolean
-  /** Whether there was value at its end. */
+  /** Whether there was value at the end of the day. */
   readonly hasEnd: boolean
-  /** Growth factor: 1 for a day that ended with what it began with. */
+  /** Growth factor: 1 for a day without gain or loss. */
   readonly growth: number
 }
 
-/** Figures that investors compare by, over the whole days of a window. All are fractions: 0.12 is 12 %. */
+/** Figures for comparison by investors, over the whole days of a window, as fractions: 0.12 is 12 %. */
 export interface Performance {
-  /** First and last day that count, in days since 1970-01-01; null where there was no value. */
+  /** First and last day with value, in days since 1970-01-01; null if there was no value. */
   readonly firstDay: number | null
   readonly lastDay: number | null
-  /** Compounded growth minus 1, not annualised; null where there was no value. */
+  /** Compounded growth minus 1, not annualised; null if there was no value. */
   readonly timeWeightedReturn: number | null
-  /** Greatest loss from an earlier end of a day; null where there was no value. */
+  /** Greatest loss since the end of an earlier day; null if there was no value. */
   readonly maxDrawdown: number | null
-  /** Annualised; null with fewer than 30 daily returns, and where a day lost everything. */
+  /** Annualised; null with fewer than 30 daily returns, and if a day lost everything. */
   readonly volatility: number | null
 }
 
@@ -34,10 +34,10 @@ export interface DayWindow {
 /** Minimum number of daily returns for a volatility, as for a strategy's sigma. */
 const minReturns = 30
 const daysPerYear = 365
-/** Maximum number of days with a valuation that count, the newest ones: ten years. */
+/** Maximum number of days with a valuation, ten years; older days are ignored. */
 export const maxPerformanceDays = 3_660
 
-/** The performance of what never had value. */
+/** The performance of a window without value. */
 export const noPerformance: Performance = {
   firstDay: null,
   lastDay: null,
@@ -47,7 +47,7 @@ export const noPerformance: Performance = {
 }
 
 /**
- * Returns the UTC days that begin at or after a time and end at or before another.
+ * Returns the UTC days that lie completely between two times.
  * @param since Unix seconds
  * @param until Unix seconds
  */
@@ -57,14 +57,14 @@ export function wholeDays(since: number, until: number): DayWindow {
 
 /**
  * Computes the performance over days.
- * @param days the newest day before the window, if any, and those in it, ascending, but of more than `maxPerformanceDays` the
- *   newest and one before; a day that is left out ended as it began
- * @param newestComplete the newest day that is over: a later one counts for all but the volatility
+ * @param days in ascending order: the newest day before the window, if any, and the days in it. Of more than
+ *   `maxPerformanceDays` only the newest, and one before them. An omitted day has neither gain nor loss.
+ * @param newestComplete the newest day that is over: later days are excluded from the volatility only
  * @see GIPS Standards for Firms, "time-weighted return"; Hull, Options, Futures, and Other Derivatives, "Estimating
  *   volatility from historical data"; Magdon-Ismail and Atiya, "Maximum Drawdown", Risk 17(10), 2004
  */
 export function performanceOf(days: readonly DayGrowth[], asked: DayWindow, newestComplete: number): Performance {
-  // One more than the most is no cut where it is the day before the window.
+  // The list is not cut off if the extra day is the day before the window.
   const isCut = days.length > maxPerformanceDays && (days[0]?.day ?? 0) >= asked.firstDay
   const window = isCut ? { ...asked, firstDay: Math.max(asked.firstDay, days[1]?.day ?? 0) } : asked
   const { index, firstDay, lastDay, maxDrawdown } = walk(days, window, newestComplete)
@@ -99,12 +99,12 @@ function walk(days: readonly DayGrowth[], { firstDay: from, lastDay: to }: DayWi
   return { index, firstDay, lastDay: firstDay === null ? null : lastDay, maxDrawdown }
 }
 
-/** Tells whether there was value at the start or the end of a day, or any in between that grew or shrank. */
+/** Returns whether there was value at the start or the end of a day, or in between with a gain or loss. */
 function counts({ hasStart, hasEnd, growth }: DayGrowth): boolean {
   return hasStart || hasEnd || growth !== 1
 }
 
-/** Returns the growth of each day of a window that began with value; 1 for a day that is left out. */
+/** Returns the growth of each day of a window that started with value; 1 for an omitted day. */
 function dailyReturns(days: readonly DayGrowth[], { firstDay, lastDay }: DayWindow): number[] {
   const growths: number[] = []
   let hasValue = false

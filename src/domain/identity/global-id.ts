@@ -1,7 +1,7 @@
 import { type Address, toAddress } from '../address.ts'
 import { InvalidAddress } from '../errors.ts'
 
-/** An object that has a global id, by its own key. */
+/** The type and key of an object with a global id. */
 export type IdentifiedObject =
   | { readonly type: 'Vault'; readonly vault: Address; readonly at: number | null }
   | { readonly type: 'Position'; readonly vault: Address; readonly at: number | null; readonly positionId: string }
@@ -9,28 +9,28 @@ export type IdentifiedObject =
   | { readonly type: 'Strategy'; readonly id: string }
 
 /**
- * Global id of a vault: its address, and of a vault at a moment in the past also `@` and that moment, so that it is another
- * object to clients' caches than the vault as it is now.
- * @param at Unix seconds; null for the vault as it is now
+ * Returns the global id of a vault: its address, with `@` and the moment for a vault in the past, so that clients'
+ * caches distinguish it from the current vault.
+ * @param at Unix seconds; null for the current vault
  */
 export function vaultGlobalId(vault: string, at: number | null): string {
   return at === null ? vault : `${vault}@${at}`
 }
 
 /**
- * Global id of a position: that of its vault, `/position/` and the identifier that its marks give it.
+ * Returns the global id of a position: that of its vault, `/position/` and its identifier in marks.
  * @param at as for `vaultGlobalId`
  */
 export function positionGlobalId(vault: string, positionId: string, at: number | null = null): string {
   return `${vaultGlobalId(vault, at)}/position/${positionId}`
 }
 
-/** Global id of a row of the ledger: its vault's address, `/event/`, the hash of its transaction and its log index. */
+/** Returns the global id of a ledger row: its vault's address, `/event/`, its transaction hash and its log index. */
 export function ledgerRowGlobalId(vault: string, txHash: string, logIndex: number): string {
   return `${vault}/event/${txHash}/${logIndex}`
 }
 
-/** Whether a text has the form of the id of a vault or of what belongs to one, so that no strategy may have it. */
+/** Returns whether a text looks like the id of a vault or of its parts, which no strategy may have. */
 export function isVaultScopedId(text: string): boolean {
   return /^0x[0-9a-f]{40}(?:[/@]|$)/i.test(text)
 }
@@ -41,12 +41,12 @@ const maxLogIndex = 2_147_483_647
 const maxTime = 253_402_300_799
 
 /**
- * Reads a global id. Hex digits may be in any case that addresses and hashes may be in.
- * @returns null where no object can have it
+ * Parses a global id. Hex digits have the same case rules as in addresses and hashes.
+ * @returns null if no object can have this id
  * @see https://relay.dev/graphql/objectidentification.htm
  */
 export function parseGlobalId(text: string): IdentifiedObject | null {
-  // PostgreSQL stores no NUL, and UTF-8 has no half of a surrogate pair.
+  // PostgreSQL cannot store NUL, and UTF-8 cannot encode half of a surrogate pair.
   if (text === '' || text.includes('\0') || !text.isWellFormed()) return null
   if (!isVaultScopedId(text)) return { type: 'Strategy', id: text }
   const { address = '', moment, positionId, txHash, logIndex } = vaultScoped.exec(text)?.groups ?? {}

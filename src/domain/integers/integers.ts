@@ -5,7 +5,7 @@ export function powerOfTen(exponent: number): bigint {
   return (powers[exponent] ??= 10n ** BigInt(exponent))
 }
 
-/** Returns how many of the last digits are zeros, at most so many as are decimals. */
+/** Returns the number of trailing zeros, at most the number of decimals. */
 export function zerosAtEnd(units: bigint, decimals: number): number {
   if (units === 0n) return decimals
   let zeros = 0
@@ -28,7 +28,7 @@ export function divideHalfEven(dividend: bigint, divisor: bigint): bigint {
   return rest < 0n === divisor < 0n ? quotient + 1n : quotient - 1n
 }
 
-/** Returns the text of an integer of which so many of the last digits are decimals. */
+/** Formats an integer, in units of the last decimal, as the text of a decimal. */
 export function decimalText(units: bigint, decimals: number): string {
   const isNegative = units < 0n
   const digits = (isNegative ? -units : units).toString().padStart(decimals + 1, '0')
