@@ -35,9 +35,9 @@ export interface Curve {
 }
 
 /**
- * Selects the points that preserve a curve's shape, by largest-triangle-three-buckets: the first, the last, and from
- * each bucket in between the point that spans the largest triangle with the previously selected point and the mean of
- * the next bucket.
+ * Selects the points that preserve a curve's shape, by largest-triangle-three-buckets: the first, the last, and one of
+ * each bucket in between. That point spans the largest triangle with the previously selected point and the mean of the
+ * next bucket.
  * @param count number of points to select, at least 2; a curve with at most this many points is selected completely
  * @returns indexes, ascending
  * @see Sveinn Steinarsson, "Downsampling Time Series for Visual Representation", University of Iceland, 2013, section

@@ -84,7 +84,7 @@ export function applyGrowth(day: VaultDay, carriedUsd: Decimal, foundUsd: Decima
 
 /**
  * Returns the 30 days of a strategy that end with `lastDay`. The value at the start of a day is the sum of all earlier
- * changes, since a vault starts each day with the value at the end of its previous day, and its first day with 0.
+ * changes: a vault starts its first day with 0, and each later day with the value at the end of the day before.
  * @param changes in any order, possibly several per day; those before the window may be combined on any earlier day
  */
 export function strategyDays(changes: readonly StrategyChange[], lastDay: number): StrategyDay[] {

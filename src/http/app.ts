@@ -83,8 +83,8 @@ export interface AppOptions extends TracingOptions {
   readonly persistedOperations?: KnownOperations | undefined
   /**
    * Additional Yoga plugins. Their hooks from onParams to onExecutionResult run for each GraphQL request that is not
-   * served from the response cache; their Request and Response hooks do not run for a POST with a JSON body, because
-   * neither object is created for it.
+   * served from the response cache. Their Request and Response hooks do not run for a POST with a JSON body, for which
+   * neither object is created.
    */
   readonly plugins?: readonly GraphqlPlugin[]
   readonly onBatch?: OnBatch

@@ -29,8 +29,8 @@ const badRequest = { http: { status: 400, spec: true } }
 const retryLater = { http: { status: 503, headers: { 'retry-after': '2' } } }
 
 /**
- * Converts an error into its public form: a violated rule with its code and argument, an invalid query unchanged, a
- * transient error as such, and any other error masked and reported to the operator.
+ * Converts an error into its public form. A violated rule has its code and argument, an invalid query is unchanged, a
+ * transient error has its own code; any other error is masked and reported to the operator.
  */
 export function publicError(error: unknown, report: ReportUnexpected): GraphQLError {
   const at = error instanceof GraphQLError ? error : undefined

@@ -33,7 +33,7 @@ export function nullableVariables(
 
 /**
  * Returns the error of a variable that is null where null is not allowed. graphql-js would report it at each object
- * with such a field or directive, and coerce the arguments again for each of these errors.
+ * with such a field or directive, and coerce the arguments again each time.
  * @param definitions as returned by `nullableVariables`
  * @param variables coerced
  */

@@ -21,7 +21,7 @@ export class PreparedDocument {
 
   /**
    * @param document null if the text exceeds a limit or is not GraphQL
-   * @param errors that prevent its execution: of its size, its syntax or its validation
+   * @param errors of size, syntax or validation, which prevent execution
    */
   constructor(
     readonly text: string,

@@ -18,8 +18,8 @@ export interface ParsedVersion {
 const mostKnown = 500
 
 /**
- * Tracks the newest data version that this process was notified of. While it receives no notifications it reports none:
- * after a failover the last one may belong to a history that was lost.
+ * Tracks the newest data version that this process was notified of. Without notifications it reports no version: after
+ * a failover the last one may belong to a lost history.
  */
 export class DataVersions {
   #isListening = false
@@ -88,8 +88,8 @@ export class DataVersions {
   }
 
   /**
-   * Resolves when this process was notified of a version that it has read: from then on, its cache has no older
-   * response. Without notifications nothing is cached, and it resolves immediately. It waits at most as long as
+   * Resolves when this process was notified of a version that was read: from then on, the cache has no older response.
+   * Without notifications nothing is cached, and it resolves immediately. It waits at most as long as
    * `Min-Data-Version` does: a server that is silent for longer counts as disconnected.
    */
   async untilNotified({ seq }: Pick<ParsedVersion, 'seq'>): Promise<void> {

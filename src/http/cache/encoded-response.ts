@@ -42,7 +42,7 @@ export class EncodedResponse {
   readonly etagDigest: string | null
   /** The data that the content was produced from. */
   readonly origin: DataOrigin
-  /** Whether caches may keep the response and send it to other clients. */
+  /** Whether caches may store the response and send it to other clients. */
   readonly isShared: boolean
   /** All headers of the uncompressed response. */
   readonly plainHeaders: HeaderList

@@ -147,7 +147,7 @@ export function createResponseCache(bytes: number): ResponseCache {
   }
 }
 
-/** The clients that wait for one response: its production is cancelled once none of them waits any more. */
+/** The clients that wait for one response: production is cancelled when the last of them leaves. */
 class Waiting {
   giveUp: () => void = () => undefined
   #count = 0

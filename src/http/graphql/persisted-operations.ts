@@ -21,7 +21,7 @@ export interface AskedDocument {
 
 /**
  * Creates the lookup of documents that clients send as the SHA-256 hash of their text, as Apollo Client does (automatic
- * persisted queries): the first client sends hash and text, all later ones the hash alone. Texts are stored in an LRU
+ * persisted queries). The first client sends hash and text, later ones the hash alone. Texts are stored in an LRU
  * cache; those of the manifest are never evicted.
  * @param mostBytes of a stored text: a longer one is refused before it runs, and is not hashed
  * @returns a function of the parameters of a request; null if they have neither text nor id. It throws a GraphQLError

@@ -127,10 +127,7 @@ function historyOf(
   }
 }
 
-/**
- * Delays requests that require a data version until it is reached, and refuses those for which it is not reached in
- * time.
- */
+/** Delays requests that require a data version until it is reached, and refuses them after a time limit. */
 export function minDataVersion(awaitVersion: AwaitVersion): Middleware {
   return (next) => (exchange) => {
     const { request, sender, onLeave } = exchange

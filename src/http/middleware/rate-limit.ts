@@ -43,7 +43,7 @@ export function rateLimit(limit: RateLimit | null): Middleware | null {
 /**
  * Returns a function that counts requests by sender, with the headers of the IETF draft on RateLimit header fields for
  * HTTP.
- * @param mostSenders number of senders counted at once; beyond it the least recently seen one is evicted
+ * @param mostSenders maximum number of senders counted; beyond it the least recently seen one is evicted
  */
 export function rateLimiter(limit: RateLimit, mostSenders = countedSenders): CountRequest {
   const quota = { points: limit.requests, duration: limit.seconds }

@@ -34,8 +34,8 @@ export interface Trace {
 export type Tracing = (request: IncomingRequest) => Trace
 
 /**
- * Creates the tracing of requests. A request keeps the id from its client if that is safe to log, so that it can be
- * traced through several services; otherwise it gets a new id.
+ * Creates the tracing of requests. An id from the client is used if it is safe to log, so that a request can be traced
+ * through several services; otherwise a new id is generated.
  */
 export function createTracing({ report, onAnswered = [] }: TracingOptions): Tracing {
   return (request) => {

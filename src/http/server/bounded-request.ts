@@ -26,8 +26,8 @@ export interface RequestConnection {
 
 /**
  * A request of node:http, as the middleware sees it, that refuses a body in more chunks than the limit. Node parses all
- * chunks of one read of the socket (64 KB, 10,900 chunks of one byte) before a `data` listener is called, so chunks are
- * counted here on arrival, and those past the limit are not stored.
+ * chunks of one read of the socket (64 KB, 10,900 chunks of one byte) before a `data` listener is called. They are
+ * counted here on arrival, and not stored past the limit.
  */
 export class BoundedRequest extends IncomingMessage implements IncomingRequest {
   declare method: string

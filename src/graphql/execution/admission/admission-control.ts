@@ -56,7 +56,7 @@ export interface AdmissionOptions {
   readonly mostCheap: number
   /** Maximum cost of cheap work that does not wait. */
   readonly shortCost: number
-  /** Maximum total cost of running work of one sender, or of one network, that does not wait because it is short. */
+  /** Maximum total cost of running short work of one sender or network; more counts as longer work. */
   readonly shortOfSender: number
   /** Maximum cost of preparation that never waits. */
   readonly shortPreparation: number

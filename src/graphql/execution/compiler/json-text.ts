@@ -16,8 +16,8 @@ export function resultText(result: SentResult): string {
 }
 
 /**
- * Returns the length of the JSON text of a value without its escapes and punctuation, or, if it exceeds `most`, a part
- * of it that does too.
+ * Returns the length of the JSON text of a value without escapes and punctuation. Counting stops once the length
+ * exceeds `most`.
  */
 export function lengthOfText(value: unknown, most: number): number {
   if (typeof value === 'string') return value.length

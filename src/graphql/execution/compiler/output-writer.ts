@@ -68,8 +68,8 @@ export class CompiledOperation {
 }
 
 /**
- * Returns a writer that writes equal values once per run: a strategy that fifty vaults run is one object, for which its
- * resolvers return the same results each time.
+ * Returns a writer that writes equal values once per run: a strategy of fifty vaults is one object, for which the
+ * resolvers always return the same results.
  */
 export function onceEach(write: OutputWriter): OutputWriter {
   return (value, run) => {

@@ -3,7 +3,7 @@ import type { ByteSink } from '../../server/byte-sink.ts'
 import type { SlowStream, UnsentFrames } from './unsent-frames.ts'
 
 /**
- * Why a stream was closed: its client left or its work ended, it did not read, it reached its age, or the process stops.
+ * Reasons for closing a stream: client gone or work done, client too slow, maximum age reached, or process stopping.
  */
 export const closeReasons = ['end', 'slow', 'age', 'stop'] as const
 export type CloseReason = (typeof closeReasons)[number]

@@ -39,8 +39,8 @@ export interface LiveConnectionsOptions {
 const heartbeat = commentFrame()
 
 /**
- * The open streams of a process: counts them in total and by sender, sends heartbeats, closes those that do not read or
- * have reached their age, and ends all when the process stops.
+ * The open streams of a process: counts them in total and by sender, sends heartbeats, closes stalled and expired
+ * streams, and ends all streams when the process stops.
  */
 export class LiveConnections {
   readonly #options: LiveConnectionsOptions

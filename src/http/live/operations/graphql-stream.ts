@@ -193,7 +193,7 @@ function lostPosition(version: string): string {
   return JSON.stringify({ errors: [{ message, extensions: { code: 'HISTORY_CHANGED', version } }] })
 }
 
-/** Returns a name that is equal for operations with equal results: of bounded length, because streams keep it. */
+/** Returns a name that is equal for operations with equal results: of bounded length, because streams retain it. */
 function keyOf({ query, operationName }: SentOperation, { variables }: CheckedSubscription): string {
   return `subscription ${hash('sha256', JSON.stringify([query, operationName ?? null, variables]), 'base64url')}`
 }

@@ -2,7 +2,7 @@ import { networkOf } from '../../sender.ts'
 
 /**
  * A capacity shared by senders, each of which may take at most half of what the others leave, so that a few cannot lock
- * out the others: one may take a half, a second one then a quarter. The same holds for networks of many senders.
+ * out the others. The first may take a half, the second then a quarter. The same holds for networks of many senders.
  */
 export class Budget {
   readonly most: number

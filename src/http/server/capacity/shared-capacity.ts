@@ -1,9 +1,9 @@
 import { Budget } from './budget.ts'
 
 export interface CapacityLimits {
-  /** Maximum number of responses in production at once in the process. */
+  /** Maximum number of responses in production in the process. */
   readonly answersUnderWay: number
-  /** Maximum bytes of request bodies in memory at once in the process. */
+  /** Maximum bytes of request bodies in memory in the process. */
   readonly bodiesBytes: number
 }
 

@@ -56,7 +56,7 @@ export function createUnsentBytes(mostBytes: number, options: UnsentOptions = {}
     stalled.set(socket, begun)
     sweeping ??= setInterval(sweep, sweepMilliseconds).unref()
     // A socket with a pending write times out at the end of the second period without progress: net counts the first as
-    // progress if a part of the write succeeded at once.
+    // progress if a part of the write succeeded immediately.
     socket.setTimeout(silentMilliseconds / 2)
     return begun
   }

@@ -19,21 +19,20 @@ export interface ReadPacing {
 }
 
 /**
- * Limits the time that one iteration of the event loop reads connections. libuv reads each connection that has input,
- * 64 KB at a time, which can contain requests or chunks that take 10 ms to parse; timers, the database and the
- * responses wait for the end of the iteration. After the time limit all connections are paused, so that libuv skips the
- * unread ones. The next iterations resume them: immediately if reads of the connection or of its address took little
- * time; otherwise a few at a time, with addresses taking turns.
+ * Limits the time that one iteration of the event loop reads connections. libuv reads each connection with input, 64 KB
+ * at a time, which can take 10 ms to parse; timers, database and responses wait meanwhile. After the time limit all
+ * connections are paused, so that libuv skips the unread ones. The next iterations resume them: immediately if reads of
+ * the connection or of its address took little time; otherwise a few at a time, with addresses taking turns.
  *
  * New connections wait for their turn too. libuv accepts one in each iteration. After a long iteration, new connections
  * and those in `others` wait for twice its duration ({@link SlowStart}), or until no connection arrives. This empties
  * the kernel's queue, which is first in, first out. Input is read before it is parsed ({@link readFirst}). Connections
- * with short input go first, delayed only by the time of reads: a client that shares its address with an attacker does
- * not wait for all input of the attack.
+ * with short input go first, delayed only by the time of reads, so that a client at an attacker's address does not wait
+ * for the attack's input.
  *
- * At the limit of an address, one more new connection replaces the oldest of that address, which is closed; at the
- * limit of long input in total, the oldest of the address with the most. `others` may have twice as many, because
- * clients there may have left: the end of a connection is seen only by reading it.
+ * At the limit of an address, one more new connection replaces the oldest of that address, which is closed. At the
+ * limit of long input in total, it replaces the oldest of the address with the most. `others` may have twice as many,
+ * because clients there may have left: the end of a connection is seen only by reading it.
  * @param milliseconds maximum time per iteration in which connections are read
  * @param mostWaiting maximum number of new connections of one address that wait to be parsed; with long input a quarter
  * @param ofLong limits on the connections with long input, of all addresses: their number, and the bytes that they sent

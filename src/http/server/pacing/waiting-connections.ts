@@ -12,8 +12,8 @@ export interface WaitingLimits {
 
 /**
  * Connections that wait for their turn to be read. Networks take turns, and so do the addresses within a network. At
- * the limit of an address, one more connection replaces its oldest one, which is closed; at a limit of the queue, the
- * oldest of the address with the most.
+ * the limit of an address, one more connection replaces and closes its oldest one; at a limit of the queue, the oldest
+ * of the largest address.
  */
 export class WaitingConnections {
   readonly #limits: WaitingLimits
