@@ -22,7 +22,9 @@ export interface ReadPacing {
  * Limits the time that one iteration of the event loop reads connections. libuv reads each connection with input, 64 KB
  * at a time, which can take 10 ms to parse; timers, database and responses wait meanwhile. After the time limit all
  * connections are paused, so that libuv skips the unread ones. The next iterations resume them: immediately if reads of
- * the connection or of its address took little time; otherwise a few at a time, with addresses taking turns.
+ * the connection or of its address took little time; otherwise a few at a time, with addresses taking turns. libuv reads
+ * ready connections in the same order again, so those that were read, and those of addresses whose reads took long, give
+ * way for one iteration: many clients that send as soon as they are answered cannot put off the others.
  *
  * New connections wait for their turn too. libuv accepts one in each iteration. After a long iteration, new connections
  * and those in `others` wait for twice its duration ({@link SlowStart}), or until no connection arrives. This empties
@@ -57,9 +59,13 @@ export function createReadPacing(
   const long = new WaitingConnections({ ofSender: mostWaiting / 4, ...ofLong })
   /** Paused connections of other addresses. */
   const others = new WaitingConnections({ ofSender: 2 * mostWaiting, inAll: 2 * ofLong.inAll })
-  const queues = [light, short, long, others]
+  /** Light connections that give way to those in `light`: they were read in this iteration, or their address is heavy. */
+  const yielding = new WaitingConnections()
+  const queues = [light, yielding, short, long, others]
   /** Connections that wait in one of these. */
   const waiting = new Set<Socket>()
+  /** Connections that were read in this iteration. */
+  const wasRead = new Set<Socket>()
   const costs = new WeakMap<Socket, ReadCost>()
   const costsOfSenders = new SenderCosts(milliseconds / 4)
   /** Slow start of `short` by the time of reads, and of `long` and `others` by the time of all work. */
@@ -93,8 +99,11 @@ export function createReadPacing(
     accepted = 0
     spent = 0
     readSince = null
+    wasRead.clear()
     if (waiting.size > 0) {
       resumeNext(light, turnsPerIteration)
+      // They are resumed at the end of the next iteration, in which those that are resumed now are read.
+      while (yielding.size > 0) for (const socket of yielding.take()) light.add(socket)
       resumeNext(short, turnsOfShort)
       resumeNext(long, turnsOfOthers)
       resumeNext(others, turnsOfOthers)
@@ -136,7 +145,9 @@ export function createReadPacing(
   function pauseAll(): void {
     for (const socket of reading) {
       socket.pause()
-      wait(socket, costsOfSenders.isHeavy(senderOfSocket(socket)) && costs.get(socket)?.isLow !== true ? others : light)
+      const isHeavy = costsOfSenders.isHeavy(senderOfSocket(socket))
+      if (isHeavy && costs.get(socket)?.isLow !== true) wait(socket, others)
+      else wait(socket, isHeavy || wasRead.has(socket) ? yielding : light)
     }
     reading.clear()
   }
@@ -173,6 +184,7 @@ export function createReadPacing(
       if (newest?.socket !== socket) {
         endRead()
         newest = { socket, at: now }
+        wasRead.add(socket)
         process.nextTick(endRead)
       }
       if (readSince === null) {
