@@ -1,5 +1,5 @@
 import { type ExecutionResult, type GraphQLError, OperationTypeNode } from 'graphql'
-import type { Cancellation } from '../../../database/cancellation.ts'
+import { type Cancellation, Canceller } from '../../../database/cancellation.ts'
 import type { RequestContext } from '../../../graphql/execution/context.ts'
 import type { Executor, OperationParams } from '../../../graphql/execution/executor.ts'
 import type { SubscribedField } from '../../../graphql/execution/prepared-operation.ts'
@@ -62,8 +62,10 @@ export function liveOperations(
     context: shared,
     run,
 
-    async subscribe(text, params, { sender, trace: { report } }) {
-      const context = { sender, report }
+    async subscribe(text, params, { sender, onLeave, trace: { report } }) {
+      const signal = new Canceller()
+      onLeave(() => signal.abort())
+      const context = { sender, report, signal }
       const refuse = (errors: readonly GraphQLError[]): Answer => graphqlAnswer({ errors }, mediaType, context)
       try {
         const prepared = await executor.prepare(text, context)
