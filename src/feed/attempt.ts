@@ -13,7 +13,7 @@ export interface AttemptOptions {
   /** Name of the feed. */
   readonly feed: string
   readonly expected: ExpectedState
-  /** The last line that was counted, and written where it was rejected, before the source was reopened. */
+  /** The last line that was counted, and set aside if bad, before the source was reopened. */
   readonly countedAfter: number
   /** Outcomes of lines that another writer of this run has committed, by index. */
   readonly committed: readonly (LineOutcome | undefined)[]
@@ -47,8 +47,8 @@ export function createAttempt(
 }
 
 /**
- * Returns the outcomes of a batch: where every fact that an earlier attempt applied is known now, that attempt was
- * committed.
+ * Returns the outcomes of a batch: those of the earlier attempt where every fact that it applied is known now, because
+ * that attempt was committed.
  */
 function committedOutcomes(
   outcomes: readonly LineOutcome[],
@@ -60,7 +60,7 @@ function committedOutcomes(
   return earlier !== undefined && wasCommitted === true ? earlier : outcomes
 }
 
-/** Returns the outcome of a line: what another writer of the run has applied is known now. */
+/** Returns the outcome of a line: `applied` where the fact is known because another writer of the run applied it. */
 function ofThisRun(outcome: LineOutcome, committed: LineOutcome | undefined): LineOutcome {
   return outcome.status === 'skipped' && committed?.status === 'applied' ? committed : outcome
 }

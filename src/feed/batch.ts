@@ -9,11 +9,11 @@ import { fingerprintAfter, type Line } from './reading/lines.ts'
 import type { Source } from './reading/source.ts'
 
 /**
- * Lines in a batch: enough that the fixed cost of a transaction is small beside its facts; a chunk of a file has about
- * as many.
+ * Maximum lines in a batch: enough that the fixed cost of a transaction is small compared with that of its facts. A chunk
+ * of a file has about as many.
  */
 export const maxBatchLines = 6_000
-/** Bytes of a batch from which on it is complete: a chunk of a file stays one batch, with the line that began in the one before. */
+/** Bytes at which a batch is complete: a chunk of a file stays one batch, with the line that started in the previous chunk. */
 const fullBatchBytes = 2 * chunkBytes
 /** Lines that are parsed before the event loop runs again to handle responses of the database. */
 const linesPerTurn = 50
@@ -47,7 +47,7 @@ export async function parseBatch(
   return { lines, parsed }
 }
 
-/** Returns the index behind the last line of a batch, which has at least one line where there is one. */
+/** Returns the index after the last line of a batch, which has at least one line unless none is left. */
 function batchEnd(lines: readonly Line[], from: number): number {
   let to = from
   for (let bytes = 0; to < lines.length && to < from + maxBatchLines && bytes < fullBatchBytes; to++)
@@ -60,7 +60,7 @@ function bytesOf(line: Line): number {
   return line.fact === undefined ? line.length : 0
 }
 
-/** Returns how many lines of usual length some lines are as large as: at least their number. */
+/** Returns the size of lines, in lines of usual length: at least their number. */
 export function sizeInLines(lines: readonly Line[]): number {
   const bytes = lines.reduce((sum, line) => sum + bytesOf(line), 0)
   return Math.max(lines.length, Math.ceil((bytes * maxBatchLines) / chunkBytes))
@@ -75,7 +75,7 @@ export function positionAfter(source: Source, line: Line): FeedPosition {
 export type LineBytes = Pick<Line, 'bytes' | 'length' | 'fact'>
 
 /**
- * Parses and validates a line, or validates the fact in its place.
+ * Parses and validates a line, or validates the fact that a producer in this process passes instead of text.
  * @param clockSeconds clock in Unix seconds: a new fact more than a day ahead of it is rejected; undefined to accept all
  * @param position position of the feed after the line
  */
@@ -88,11 +88,11 @@ export function parseLine(line: LineBytes, clockSeconds: number | undefined, pos
   return issueIfNew === null ? { fact, digest, position } : { fact, digest, position, issueIfNew }
 }
 
-/** The position after a line, whose fingerprint is computed when it is asked for: only the last one of a batch is stored. */
+/** The position after a line. Its fingerprint is computed lazily, because only the last position of a batch is stored. */
 class LinePosition implements FeedPosition {
   readonly line: number
   readonly byte: number
-  /** The line, which keeps the whole chunk that it was read with; null when its fingerprint is known. */
+  /** The line, which retains its whole chunk in memory; null once the fingerprint is computed. */
   #line: Line | null
   #fingerprint = ''
 

@@ -64,7 +64,7 @@ export class Checkpoints {
     if (position == null) return
     if (this.#newest.length >= maxCheckpoints) this.#newest = this.#newest.slice(maxCheckpoints / 2)
     const { line, byte, fingerprint } = position
-    // A copy: a position that was never stored keeps the bytes of its lines.
+    // A copy, because a position whose fingerprint is not computed yet retains a whole chunk of lines.
     this.#newest.push({
       position: { line, byte, fingerprint },
       checkpoint: { ...rest, summary: structuredClone(summary) },
@@ -88,7 +88,7 @@ export class Checkpoints {
 export interface Run {
   readonly source: Source
   readonly summary: Summary
-  /** The last line that was counted, and written where it was rejected, before the source was reopened. */
+  /** The last line that was counted, and set aside if bad, before the source was reopened. */
   readonly countedAfter: number
   /** Whether the source is the one that the run started with. */
   readonly isFirstFile: boolean
@@ -104,7 +104,7 @@ export function beginningOf(source: Source): Pick<Run, 'source' | 'expected' | '
 }
 
 /**
- * Reopens a source at the position of the database, and resets the counts to it. Without a checkpoint there they stay,
+ * Reopens a source at the stored position, and resets the counts to the checkpoint there. Without one the counts remain,
  * and repeated lines are counted twice, unless all lines are repeated.
  */
 export async function reopened(
@@ -115,14 +115,14 @@ export async function reopened(
 ): Promise<Run> {
   if (source.reopen === undefined) throw new UnrepeatableFeed(source.name)
   onReopen?.(stored)
-  // A run that has processed nothing may start at a position ahead of it, which another run has stored.
+  // A run that has processed no facts may continue at a later position, which another run has stored.
   const reopenedSource = await source.reopen(stored, hasHandled(expected) ? handledLine : Infinity)
   const fresh = isFirstFile && reopenedSource.start.line === 0 ? { line: 0, summary: emptySummary() } : null
   const checkpoint = checkpoints.backTo(stored) ?? fresh
   return {
     ...beginningOf(reopenedSource),
     summary: checkpoint?.summary ?? summary,
-    // Lines before it that were changed meanwhile were neither counted nor set aside.
+    // In a file that no longer holds the applied lines, the changed lines were neither counted nor set aside.
     countedAfter: reopenedSource.holdsApplied === false ? 0 : (checkpoint?.line ?? 0),
     isFirstFile,
   }

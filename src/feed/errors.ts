@@ -46,8 +46,8 @@ export class UnrepeatableFeed extends Error {
   }
 
   /**
-   * Returns the error of a file that replaced others, of which one is gone.
-   * @param position position of the database in it; null where nothing of it is applied
+   * Returns the error for a removed file of the feed that may not be fully applied.
+   * @param position stored position in that file; null where nothing of it is applied
    */
   static ofRemovedFile(name: string, position: { readonly line: number } | null): UnrepeatableFeed {
     const which = position === null ? 'and not applied by now' : `applied to its line ${position.line}`
@@ -79,7 +79,7 @@ export interface ValidationIssue {
   readonly reason: string
 }
 
-/** A fact whose identity was applied already with other contents. */
+/** A fact whose identity is known with other contents. */
 export class ConflictingFact extends DomainError {
   constructor(key: string, identity: string) {
     super(key, `is that of a known ${identity}, which has other contents`)

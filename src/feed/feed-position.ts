@@ -2,10 +2,10 @@ import { type FeedPosition, isSamePosition } from '../database/write/feed.ts'
 import type { Fact } from './fact/fact.ts'
 import type { BatchLine, LineOutcome } from './projector/line-outcome.ts'
 
-/** The database no longer contains what was applied of a feed, for example after a failover to a lagging replica. */
+/** The database no longer contains all applied facts of a feed, for example after a failover to a lagging replica. */
 export class CommitsLost extends Error {
   constructor(
-    /** Position of the feed in the database; null where nothing of it is there. */
+    /** Stored position of the feed; null where there is none. */
     readonly stored: FeedPosition | null,
   ) {
     super('The database no longer holds what was applied of the feed.')
@@ -15,7 +15,7 @@ export class CommitsLost extends Error {
 
 /** State of a run before a batch, to detect lost commits. */
 export interface ExpectedState {
-  /** The position at which the run began its source; undefined at its beginning. */
+  /** The stored position at which the run started its source; undefined where it started at the beginning. */
   readonly startsAfter: FeedPosition | null | undefined
   /** The last position that the run saw; undefined where no position covers everything that was processed. */
   readonly seen: FeedPosition | null | undefined
@@ -26,18 +26,18 @@ export interface ExpectedState {
    * present.
    */
   readonly newest: readonly Fact[]
-  /** Version of the last commit of writers side by side; absent where `newest` are of a later one, which proves it too. */
+  /** Version of the last commit of parallel writers; absent where `newest` has facts of a later commit, which proves this one. */
   readonly version?: string
 }
 
-/** Tells whether a run has processed facts that a loss could affect. */
+/** Returns whether a run has processed facts that a loss could affect. */
 export function hasHandled({ handled, version }: ExpectedState): boolean {
   return handled.length > 0 || version !== undefined
 }
 
 /**
- * Tells whether a loss could affect a run. One that began at the beginning of its source and has found only bad lines has
- * nothing to lose, wherever another run of the feed moves the position.
+ * Returns whether a loss could affect a run. A run that started at the beginning of its source and found only bad lines
+ * has nothing to lose, wherever another run of the feed moves the position.
  */
 export function mayLose(expected: ExpectedState): boolean {
   return expected.startsAfter !== undefined || hasHandled(expected)
@@ -73,9 +73,9 @@ interface StoredState {
   readonly stored: FeedPosition | null
   /** The position after the batch. */
   readonly position: FeedPosition | undefined
-  /** Tells whether the read model contains all of these facts. */
+  /** Returns whether the read model contains all of these facts. */
   readonly areKnown: (facts: readonly Fact[]) => Promise<boolean>
-  /** Tells whether the history of the database contains a commit. */
+  /** Returns whether the history of the database contains a commit. */
   readonly hasCommit: (version: string) => Promise<boolean>
 }
 
@@ -102,9 +102,9 @@ export async function requireExpectedState(
 }
 
 /**
- * Tells whether a batch stores its position. A run that starts at the beginning of a feed that was applied further
- * skips known facts and keeps the position; new facts there mean that the feed has other contents, whose position
- * counts from then on. At the stored place, bytes before it have changed: the position is stored with their digest.
+ * Returns whether a batch stores its position. A run that starts before the stored position skips known facts and does
+ * not move it; new facts there mean that the feed has other contents, whose position counts from then on. At the stored
+ * offset, a different fingerprint means that bytes before it have changed: the new fingerprint is stored.
  */
 export function movesPosition(stored: FeedPosition | null, position: FeedPosition, hasApplied: boolean): boolean {
   if (isSamePosition(stored, position)) return false

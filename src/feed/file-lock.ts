@@ -2,7 +2,7 @@ import type { FileHandle } from 'node:fs/promises'
 import { createServer, type Server } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 
-/** A file is locked for the time of a read and a write: who waits longer goes on without the lock, and may write a line twice. */
+/** A file is locked for one read and one write. After this wait, work runs without the lock, and may write a line twice. */
 const maxWaitMilliseconds = 10_000
 const pauseMilliseconds = 10
 
@@ -22,7 +22,7 @@ export async function withFileLock<Result>(handle: FileHandle, work: () => Promi
   }
 }
 
-/** Listens at an address, when nobody else does any more; null where that is impossible. */
+/** Listens at an address once no other socket does; null where that is impossible, or the wait ends before. */
 async function lock(address: string): Promise<Server | null> {
   if (process.platform !== 'linux') return null
   const endsAt = performance.now() + maxWaitMilliseconds

@@ -1,11 +1,11 @@
 import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promises'
 
-/** Pause of a source after which the items that have come so far are taken. */
+/** Pause of a source that completes a list. */
 const pauseMilliseconds = 20
 
 /**
- * Gathers the items of a source into lists, as long as it brings them without a pause. The next list is gathered while the
- * caller works on one.
+ * Gathers the items of a source into lists: a list ends at a pause or at its full size. The next list is gathered while
+ * the caller works on one.
  * @param sizeOf size of an item
  * @param fullSize size from which on a list is complete
  */
@@ -46,16 +46,16 @@ export async function* gathered<Item>(
   }
 }
 
-/** An item that a source brought, or the promise with which it ended. */
+/** An item of a source, or the promise with which the source ended. */
 type Read<Item> = { readonly item: Item } | { readonly end: Promise<unknown> }
 
 interface Gathered<Item> {
   readonly list: Item[]
-  /** Null where the source goes on. */
+  /** Null where the source has not ended. */
   readonly end: Promise<unknown> | null
 }
 
-/** Items that came while the process was busy are seen in the next turn of the event loop, after the timers. */
+/** Waits for a pause, and one turn of the event loop more: items that arrived while the process was busy come after timers. */
 async function pause(): Promise<'pause'> {
   await wait(pauseMilliseconds)
   await nextTurn()

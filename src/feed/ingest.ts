@@ -34,28 +34,28 @@ export interface IngestOptions {
   readonly rejects?: Rejects
   /** Called after each batch, also one that ends with a bad line, with its end in bytes of the decompressed feed. */
   readonly onProgress?: (summary: Summary, bytesHandled: number) => void
-  /** Observes outages of the database, which are waited for; without it an outage ends the run. */
+  /** Observes outages of the database, after which the run continues; without it an outage ends the run. */
   readonly outageObserver?: OutageObserver
   /**
    * Clock in Unix seconds. A fact more than a day ahead of it is rejected, and the end of a source is recorded by it.
    * Without it neither happens.
    */
   readonly nowSeconds?: () => number
-  /** Apply the parts of long lists of lines side by side; without them the run applies all lines itself. */
+  /** Writers that apply the parts of a round in parallel; without them the run applies all lines. */
   readonly writers?: readonly Writer[]
   /** Called when another file has replaced the one that was read. */
   readonly onNextFile?: () => void
-  /** Called when the database has lost what was committed after a position, which is applied again. */
+  /** Called when the database has lost the commits after a position, whose facts are applied again. */
   readonly onReopen?: (stored: FeedPosition | null) => void
-  /** Ends the run after the current batch, or while it waits. */
+  /** Ends the run after the current batch, or during a wait. */
   readonly signal?: AbortSignal
 }
 
 /**
  * Applies a feed in batches of one transaction each, and closes its source. Where the database has lost batches, for
  * example by a failover, the source is reopened at the position of the database. Files that replace each other are one
- * feed: each starts where the one before ended. A source that can be read without the vault of a bad fact goes on so.
- * @throws {BadFact} at the first other bad line where none are set aside; everything before it is committed
+ * feed: each starts where the previous one ended. A source that can leave out the vault of a bad fact continues without it.
+ * @throws {BadFact} at the first other bad line unless bad lines are set aside; everything before it is committed
  * @throws {UnreadableFeed} when the source ends prematurely or cannot be read
  * @throws {UnrepeatableFeed} when the database has lost facts of a source that cannot be read again
  * @throws {UnwritableRejects} when rejected lines cannot be written; their batch is not applied
@@ -100,14 +100,14 @@ async function ingestSource(options: IngestOptions, run: Run, checkpoints: Check
     if (!(error instanceof BadFact) || error.vault === null || reopenWithout === undefined) throw error
     const { vault, key, reason } = error
     const reopen = (): Promise<Source> => reopenWithout(vault, `${key ?? 'it'} ${reason}`)
-    // Null where the run is ended while it waits for the database.
+    // Null where the run is aborted during an outage.
     const source = await retryDuringOutage(reopen, options.outageObserver, options.signal)
     return source && { ...run, ...beginningOf(source), countedAfter: 0 }
   }
   const source = options.signal?.aborted === true ? null : await run.source.next?.(run.expected.seen ?? null)
   if (source == null) return null
   if (source.isReadAgain !== true) options.onNextFile?.()
-  // The facts applied last are compared across files, because this run itself switches to another one.
+  // The next file continues the feed, so lost commits are detected by the facts applied last, of the previous file.
   return { ...run, ...beginningOf(source), countedAfter: 0, isFirstFile: false, expected: run.expected }
 }
 
@@ -147,10 +147,10 @@ async function applySegments(options: IngestOptions, run: Run, checkpoints: Chec
   }
 }
 
-/** The round of lines that the run applies itself: none of them is committed yet. */
+/** The round of lines without parts: none of them is committed yet. */
 const noRound: AppliedRound = { outcomes: [], expected: null }
 
-/** Applies lines by several writers. Where not all are committed, the run stays as it is: all lines are to be applied again. */
+/** Applies lines by several writers. Where some are not committed, the run is unchanged: the caller applies all lines again. */
 async function applyInRound(
   options: IngestOptions,
   run: Run,

@@ -5,11 +5,11 @@ import { CommitsLost } from './feed-position.ts'
 /** Interval at which the end of a source is recorded, so that a quiet feed is not reported as late. */
 const pauseMilliseconds = 10_000
 
-/** The end of a source: everything before it has been applied, but for the beginning of a line. */
+/** The end of a source: everything before it has been applied, except an incomplete last line. */
 export interface SourceEnd {
   /** Time of the read that found the end, in milliseconds of performance.now(). */
   readonly lookedAtMilliseconds: number
-  /** Whether the source ends in the beginning of a line, which is not applied. */
+  /** Whether the source ends with an incomplete line, which is not applied. */
   readonly isWithinLine?: boolean
   /** The newest block that was read, for a source that reads a chain. */
   readonly block?: NonNullable<FeedReach['block']>
@@ -19,11 +19,11 @@ export interface SourceEnd {
 export interface ReachOptions {
   readonly database: Pick<Database, 'transaction'>
   readonly feed: string
-  /** The line of its stored position: nothing is recorded where that is another. */
+  /** Returns the line of the expected position: nothing is recorded where the stored line differs. */
   readonly line: () => number
   readonly nowSeconds: () => number
   /**
-   * Verifies that the database still contains what was applied, because a quiet feed has no batches that would.
+   * Verifies that the database still contains all applied facts, because a quiet feed has no batches that verify it.
    * @throws {CommitsLost} when commits are lost
    */
   readonly check: () => Promise<void>
@@ -33,7 +33,7 @@ export interface ReachOptions {
 export interface ReachRecorder {
   /**
    * Records the end of a source.
-   * @throws {CommitsLost} when the database has lost what was applied
+   * @throws {CommitsLost} when the database has lost applied facts
    */
   atEnd(end: SourceEnd): Promise<void>
   /** Resolves when no write is in progress. */

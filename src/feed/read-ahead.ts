@@ -3,15 +3,15 @@ import { type LineSegment, segmentsIn } from './jobs/segments.ts'
 import type { Line } from './reading/lines.ts'
 import { readSource, type Source } from './reading/source.ts'
 
-/** A segment that is read, and its first batch, where that is being parsed already. */
+/** A segment, and its first batch where that is being parsed already. */
 export interface ReadSegment extends LineSegment {
   readonly first?: Promise<Batch>
 }
 
 /**
- * Reads a source in segments. One that ends is read ahead: while the caller works on a segment, the next one is read, and
- * parsed where it has no parts. A growing source tells its listener when it is read to its end, and everything before must be
- * applied by then.
+ * Reads a source in segments. A source that ends is read ahead: while the caller works on a segment, the next one is read, and
+ * parsed where it has no parts. A growing source is not read ahead, because everything before its end must be applied when
+ * it notifies its listener of the end.
  * @param jobs number of writers
  */
 export function readSegments(
@@ -35,7 +35,7 @@ async function* parsedAhead(
     first.catch(() => undefined)
     return { ...value, first }
   }
-  // The caller may end before it asks for what was begun, which then fails unseen.
+  // The caller may stop before it awaits a started read, whose rejection is then ignored.
   for (let next = read(); ;) {
     const segment = await next
     if (segment === null) return

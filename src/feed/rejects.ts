@@ -16,8 +16,8 @@ export interface Rejected {
 export interface Rejects {
   readonly file: string
   /**
-   * Stores rejected lines, without those that are stored.
-   * @throws {UnwritableRejects} when they cannot be written; a part of them may be stored, and the next attempt completes it
+   * Stores rejected lines that are not stored yet.
+   * @throws {UnwritableRejects} when they cannot be written; some may be stored, and the next attempt adds the others
    */
   write(rejected: readonly Rejected[]): Promise<void>
 }
@@ -26,23 +26,23 @@ export interface Rejects {
  * Returns a file of JSON lines `{ line, key, reason, text }`, which is created at the first rejected line. A line that
  * is not UTF-8 has `base64` instead of `text`.
  *
- * The file is only appended to, since several processes may share it. A line that is among its newest is not added again,
- * also where it is bad for another reason now, which may name the clock or the vault's newest fact:
- * a batch that is retried adds nothing, nor does a feed that is read again, unless it has more bad lines than that. The
- * file may be removed at any time.
+ * The file is only appended to, since several processes may share it. A line among its newest {@link heldLines} is not added
+ * again, even for another reason, which may name the clock or the vault's newest fact. So a batch that is retried adds
+ * nothing, and a feed that is read again only adds lines where it has more bad ones than that. The file may be removed at any
+ * time.
  */
 export function rejectsFile(file: string): Rejects {
   return new RejectsFile(file)
 }
 
 class RejectsFile implements Rejects {
-  /** Which file was read; another one may stand at its path by now. */
+  /** Device and inode of the file that was read: another file may have replaced it. */
   #inode = ''
   /** End of the last whole line that was read. */
   #bytesRead = 0
-  /** Keys of its newest lines, the oldest first. */
+  /** Keys of the newest lines of the file, the oldest first. */
   readonly #held = new Set<string>()
-  /** A line of which a full disk took only a part. */
+  /** A line that was written only in part, as on a full disk. */
   #unfinished: UnfinishedLine | null = null
 
   constructor(readonly file: string) {}
@@ -81,9 +81,9 @@ class RejectsFile implements Rejects {
   }
 
   /**
-   * Appends bytes by as few writes as possible, so that those of other processes don't come between them. Nothing is cut
-   * off where the disk is full: another process may have appended to it.
-   * @param first the line that the first of them completes
+   * Appends lines by as few writes as possible, so that writes of other processes don't come between them. Truncates nothing
+   * where the disk is full: another process may have appended since.
+   * @param first the unfinished line that the first of `lines` completes
    */
   async #appendAll(handle: FileHandle, lines: readonly Buffer[], first: UnfinishedLine | null): Promise<void> {
     const bytes = Buffer.concat(lines)
@@ -102,8 +102,8 @@ class RejectsFile implements Rejects {
   }
 
   /**
-   * Reads what this process and others have appended since the last time.
-   * @returns how the file ends: within a line as a crash may leave it
+   * Reads the lines that this process and others have appended since the last time.
+   * @returns the size, and whether the file ends within a line, as after a crash
    */
   async #readAppended(handle: FileHandle): Promise<FileEnd> {
     const { dev, ino } = await handle.stat()
@@ -139,9 +139,9 @@ class RejectsFile implements Rejects {
 interface UnfinishedLine {
   /** The line with its newline. */
   readonly line: Buffer
-  /** How many bytes of it are in the file. */
+  /** Number of its bytes in the file. */
   readonly written: number
-  /** Size of the file with them. */
+  /** Size of the file after these bytes. */
   readonly endsAt: number
 }
 
@@ -150,15 +150,15 @@ interface FileEnd {
   readonly endsWithinLine: boolean
 }
 
-/** The newest lines and bytes of the file that are compared with what is to be added. */
+/** Number of the newest lines and bytes of the file that new lines are compared with. */
 const heldLines = 50_000
 const heldBytes = 4 * 1024 * 1024
 const newline = Buffer.from('\n')
-/** Pause and number of looks at a file that ends within a line, which another process may be writing. */
+/** Pause between checks and number of checks of a file that ends within a line, which another process may be writing. */
 const lookMilliseconds = 20
 const looks = 5
 
-/** Returns how a file ends, when that is with a line, or has been within one for some time. */
+/** Returns how a file ends, once it ends with a whole line or has ended within one for some time. */
 async function settledEnd(handle: FileHandle): Promise<FileEnd> {
   for (let look = 1; ; look++) {
     const { size } = await handle.stat()
@@ -169,7 +169,7 @@ async function settledEnd(handle: FileHandle): Promise<FileEnd> {
   }
 }
 
-/** Returns the end of the first line that ends behind an offset; the size where none does. */
+/** Returns the end of the first line that ends after an offset; the size where none does. */
 async function lineStartAfter(handle: FileHandle, from: number, size: number): Promise<number> {
   let at = from
   for await (const chunk of readBytes(handle, from, size)) {
@@ -185,18 +185,18 @@ interface Entry {
   readonly line: number
   readonly key: string | null
   readonly reason: string
-  /** Length of the rejected line in bytes, where not all of it was kept. */
+  /** Length of the rejected line in bytes, where only a part of it is stored. */
   readonly cutFromBytes?: number
   readonly text?: string
   readonly base64?: string
 }
 
-/** Returns what tells a rejected line from the others: its number and content. */
+/** Returns the key that identifies a rejected line: a digest of its number and content. */
 function keyOf({ line, cutFromBytes, text, base64 }: Entry): string {
   return lineDigest(Buffer.from(JSON.stringify([line, cutFromBytes, text, base64])))
 }
 
-/** Returns the same of a line of the file; null for half a line. */
+/** Returns the key of a line of the file; null for an incomplete line. */
 function keyOfStored(bytes: Buffer): string | null {
   try {
     return keyOf(JSON.parse(bytes.toString()) as Entry)

@@ -13,9 +13,9 @@ const maxMilliseconds = 5_000
 
 /**
  * Retries work during an outage of the database or a full disk, with exponential backoff and jitter.
- * @param observer without it the first outage is thrown
- * @param signal ends the wait at once
- * @returns the result of the work; null where it was aborted before
+ * @param outageObserver without it the first outage is thrown
+ * @param signal ends the wait immediately
+ * @returns the result of the work; null where it was aborted first
  */
 export async function retryDuringOutage<Result>(
   work: () => Promise<Result>,
@@ -28,7 +28,7 @@ export async function retryDuringOutage<Result>(
       if (tries > 0) outageObserver?.onResume()
       return result
     } catch (error) {
-      // The wait is over, whatever the error is.
+      // A permanent error ends the outage too.
       if (tries > 0 && !isTemporary(error)) outageObserver?.onResume()
       if (outageObserver === undefined || !isTemporary(error)) throw error
       if (tries === 0) outageObserver.onWait(error)
@@ -44,7 +44,7 @@ function isTemporary(error: unknown): error is Error {
 
 /**
  * Returns the pause before the next attempt: doubles each time, minus a random part, so that many clients do not retry
- * at once.
+ * simultaneously.
  * @see Marc Brooker, "Exponential Backoff And Jitter", AWS Architecture Blog, 2015
  */
 function pauseMilliseconds(tries: number): number {

@@ -30,7 +30,7 @@ export function decimal(bounds: DecimalBounds): z.ZodType<Decimal> {
   })
 }
 
-/** Returns a function that reads a decimal in its usual form, as nearly all are; null for any other value, which may be bad. */
+/** Returns a parser of decimals in their usual form, which nearly all have; it returns null for any other value, valid or not. */
 export function plainDecimal({ integerDigits, decimals }: DecimalBounds): (value: unknown) => Decimal | null {
   const plain = new RegExp(`^(?:0|[1-9]\\d{0,${integerDigits - 1}})(?:\\.\\d{1,${decimals}})?$`)
   return (value) => (typeof value === 'string' && plain.test(value) ? cachedDecimal(value) : null)
@@ -77,7 +77,7 @@ function decimalText(value: unknown): string | null {
   return typeof value === 'string' && /^-?\d+(\.\d+)?$/.test(value) ? value : null
 }
 
-/** Tells whether a decimal can have an exponent. */
+/** Returns whether a decimal can have this exponent. */
 function isShort(exponent: string): boolean {
   return Math.abs(Number(exponent)) <= maxExponent
 }

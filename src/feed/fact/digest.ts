@@ -6,9 +6,9 @@ import type { Fact, MarkFact } from './fact.ts'
 const digestDigits = 16
 
 /**
- * Returns a digest of a fact's contents, independent of key order and number formatting. It is only compared with that of
- * a fact of the same identity, so that 64 bits are enough: where two of them collide, which a feed's author has to search
- * for among 2 ** 64 contents, the second fact is skipped in place of refused, and changes nothing either way.
+ * Returns a digest of a fact's contents, independent of key order and number formatting. 64 bits are enough, because only
+ * digests of facts with the same identity are compared: where two collide, the second fact is skipped instead of rejected,
+ * and changes nothing either way.
  * @returns 16 hexadecimal digits: the first 64 bits of SHA-256
  */
 export function digestOf(fact: Fact): string {
@@ -25,11 +25,11 @@ export function lineDigest(bytes: Uint8Array): string {
 
 function canonicalFact(fact: Fact): string {
   if (fact.kind === 'mark') return canonicalMark(fact)
-  // The chain of a vault, which its feed may say later, is no part of what is known of it.
+  // The chain of a vault is left out: a feed may add it later without contradicting the known fact.
   return canonical(fact.kind === 'vault' ? { ...fact, chainId: undefined } : fact)
 }
 
-/** Returns what `canonical` does of a mark, in a quarter of the time: nearly all facts are marks. */
+/** Returns the same text as `canonical`, in a quarter of the time: nearly all facts are marks. */
 function canonicalMark({ ts, vault, valueUsd, prices, positions, fees, highWaterValueUsd }: MarkFact): string {
   const told = fees === undefined ? '' : `"fees":${canonical(fees)},`
   const highWater = highWaterValueUsd === undefined ? '' : `"highWaterValueUsd":"${highWaterValueUsd.toJSON()}",`
@@ -77,7 +77,7 @@ interface Label {
  */
 const labels = new Map<string, readonly Label[]>()
 const maxLabelSets = 1_000
-/** Longest keys of a set that is cached, in characters together. */
+/** Maximum total length of the keys of a cached set, in characters. */
 const maxLabelCharacters = 1_000
 
 function labelsOf(object: Record<string, unknown>): readonly Label[] {

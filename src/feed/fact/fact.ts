@@ -62,7 +62,7 @@ const uniqueBy = <Key extends string>(key: Key, what: string) =>
     })
   }
 
-/** Ids are unique over strategies, vaults and what belongs to vaults, in either case of hex digits. */
+/** Ids are unique across strategies, vaults, positions and ledger rows, whatever the case of their hex digits. */
 const strategyId = name.superRefine((id, context) => {
   if (!isVaultScopedId(id)) return
   const message = `is ${formatValue(id)}, which has the form of the id of a vault, a position or a ledger row: a strategy's id is no address, and does not begin with one and a slash`
@@ -180,7 +180,7 @@ export type StrategyFact = z.output<typeof strategy>
 export type ScreenFact = z.output<typeof screen>
 /** Opens a vault. */
 export type VaultFact = z.output<typeof vault>
-/** Names the owner of a vault from then on. */
+/** Sets the owner of a vault from `ts` on. */
 export type OwnerFact = z.output<typeof owner>
 /** Values a vault and states its positions. */
 export type MarkFact = z.output<typeof mark>

@@ -50,7 +50,7 @@ export function checkFact(value: unknown): Parsed {
   return issue === undefined ? bad(null, 'the line is not a fact', known) : bad(keyOf(issue), issue.message, known)
 }
 
-/** Tells whether a key is `__proto__`: objects that a parser fills key by key would lose it without validation. */
+/** Returns whether a key is `__proto__`: parsers that assign keys one by one lose this key before it is validated. */
 function hasPrototypeKey(text: string): boolean {
   if (!/__proto__|\\u/.test(text)) return false
   let has = false

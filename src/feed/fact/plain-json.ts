@@ -1,13 +1,13 @@
 /**
- * Parses JSON as nearly all lines are: without escapes, and with numbers that are safe integers. JSON.parse is much faster
- * than a parser that keeps numbers as text, but it rounds numbers, and silently keeps the last of two equal keys: so a pass
- * over the text looks for such numbers and counts the keys.
+ * Parses JSON in the form of nearly all lines: without escapes, and only safe integers as numbers. JSON.parse is much faster
+ * than a parser that retains numbers as text, but it rounds numbers, and silently drops the first of two equal keys. A pass
+ * over the text therefore looks for such numbers and counts the keys.
  * @param text a line
  * @returns undefined for any other text, valid or not, and where a key occurs twice in an object or may be `__proto__`
  */
 export function parsePlainJson(text: string): unknown {
   const keys = countPlainKeys(text)
-  // Objects that a parser fills key by key would lose this key without validation.
+  // Parsers that assign keys one by one lose this key before it is validated.
   if (keys === null || text.includes('__proto__')) return undefined
   try {
     const value: unknown = JSON.parse(text)

@@ -8,9 +8,9 @@ type Entries = Readonly<Record<string, unknown>>
 type MarkPosition = MarkFact['positions'][number]
 
 /**
- * Reads a mark in its usual form, with decimals as plain texts, as nearly all facts are: several
- * times as fast as by the schema. A test compares the two.
- * @returns null for any other value, good or bad, which the schema decides about
+ * Reads a mark in its usual form, with decimals as plain strings, which nearly all facts have: several
+ * times as fast as the schema. A test compares the two.
+ * @returns null for any other value, valid or not, which the schema validates
  */
 export function readUsualMark(value: unknown): MarkFact | null {
   if (!isPlainObject(value) || value['kind'] !== 'mark') return null
@@ -29,7 +29,7 @@ export function readUsualMark(value: unknown): MarkFact | null {
   return highWaterValueUsd === null ? null : { ...read, highWaterValueUsd }
 }
 
-/** Returns the key by which a mark tells fees, empty where it tells none; null where it has both of them, and so is bad. */
+/** Returns the key by which a mark states fees, empty where it states none; null where it has both keys, which is bad. */
 function toldKey(value: Entries): 'fees' | 'highWaterValueUsd' | '' | null {
   if (value['fees'] === undefined) return value['highWaterValueUsd'] === undefined ? '' : 'highWaterValueUsd'
   return value['highWaterValueUsd'] === undefined ? 'fees' : null
@@ -38,7 +38,7 @@ function toldKey(value: Entries): 'fees' | 'highWaterValueUsd' | '' | null {
 const usd = plainDecimal(usdBounds)
 const price = plainDecimal(priceBounds)
 
-/** Tells whether a value is an object with so many keys: those that are read, none of which may be missing, and no others. */
+/** Returns whether a value is an object with this number of keys: the caller reads all of them, so that no other key fits in. */
 function hasOnly(keys: number, value: unknown): value is Entries {
   if (!isPlainObject(value)) return false
   let count = 0

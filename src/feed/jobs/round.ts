@@ -18,7 +18,7 @@ export interface RoundOptions {
   readonly source: Source
   readonly rejects?: Rejects
   readonly expected: ExpectedState
-  /** The last line that was counted, and written where it was rejected, before the source was reopened. */
+  /** The last line that was counted, and set aside if bad, before the source was reopened. */
   readonly countedAfter: number
   /** Clock in Unix seconds; without it the times of facts are not compared with a clock. */
   readonly nowSeconds?: () => number
@@ -28,16 +28,16 @@ export interface RoundOptions {
 export interface AppliedRound {
   /** Outcome of each line that is committed; undefined for the others. */
   readonly outcomes: readonly (LineOutcome | undefined)[]
-  /** State of the run after the round; null where not all lines are committed, and the position has not moved. */
+  /** State of the run after the round; null where some lines are not committed: the position has not moved then. */
   readonly expected: ExpectedState | null
 }
 
 /**
- * Applies lines by several writers, each in a transaction of its own, while another transaction has the position of the feed
- * locked, compares it with that which the run has seen, and moves it when all have committed. No writer commits before all have
- * written their lines without finding a bad one, or bad ones are set aside.
+ * Applies lines by several writers, each in a separate transaction. Another transaction locks the position of the feed, compares
+ * it with the position that the run saw last, and moves it after all writers have committed. No writer commits before all have
+ * written their lines, and bad lines are set aside.
  *
- * A round that fails leaves the position where it was: what some writers have committed by then is known when the lines are
+ * A failed round does not move the position: facts that some writers have committed by then are known when the lines are
  * applied again.
  * @param parts indexes of the lines of each part, at most as many as there are writers
  */
@@ -51,7 +51,7 @@ export async function applyRound(
     const expected = await options.database.transaction((transaction) => round.run(transaction))
     return { outcomes: round.outcomes, expected }
   } catch {
-    // The lines that are not committed are applied again, one after the other: an error that lasts shows itself there.
+    // The caller applies the lines again, batch by batch: an error that persists is thrown there.
     await round.ended()
     return { outcomes: round.outcomes, expected: null }
   }
@@ -141,7 +141,7 @@ class Round {
     return isMoved ? position : hasApplied ? undefined : stored
   }
 
-  /** Waits until no part is being applied any more. */
+  /** Waits until no part is being applied. */
   async ended(): Promise<void> {
     this.#gate.shut(new RoundAbandoned())
     await Promise.allSettled(this.#running)
@@ -159,13 +159,13 @@ class RoundGate {
   })
 
   constructor() {
-    // Parts that have not come to the gate need not hear of it.
+    // Prevents an unhandled rejection while no part awaits the gate.
     this.opened.catch(() => undefined)
   }
 }
 
 /**
- * Returns the newest of the commits that a round has seen and made, which proves all of its facts.
+ * Returns the newest commit that a round has created or compared its lines with: its presence proves that of all facts.
  * @throws {CommitsLost} when the database does not contain all of them
  */
 async function newestVersion(

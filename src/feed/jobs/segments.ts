@@ -3,14 +3,14 @@ import { gathered } from '../gather.ts'
 import type { Line } from '../reading/lines.ts'
 import { newOwner, type Subjects, subjectsOf } from './subjects.ts'
 
-/** Lines that are applied together: each part by a writer of its own; without parts, by one, in their order. */
+/** Lines that are applied together: each part by a separate writer; without parts, all by one writer in order. */
 export interface LineSegment {
   readonly lines: readonly Line[]
   /** Indexes of the lines of each part, ascending; null where the lines are too few or depend on each other. */
   readonly parts: readonly (readonly number[])[] | null
 }
 
-/** Fewer lines than these are not worth a round of several writers. */
+/** Minimum lines of a round: for fewer, several writers do not pay. */
 const minRoundLines = 400
 
 /**
@@ -23,8 +23,8 @@ export async function* segmentsIn(lists: AsyncIterable<Line[]>, jobs: number): A
 }
 
 /**
- * Cuts lines into segments, in the order of the feed. A line that all others depend on stands between segments with parts,
- * and lines about the same vault, or about vaults of the same owner that the lines open, are in one part.
+ * Cuts lines into segments, in the order of the feed. A line that all others depend on comes between segments with parts.
+ * Lines about the same vault, or about vaults that the same owner receives, are in one part.
  * @param jobs maximum number of parts
  */
 export function segmentsOf(lines: readonly Line[], jobs: number): LineSegment[] {
@@ -68,7 +68,7 @@ function* stretchesOf(lines: readonly Line[]): Generator<Stretch> {
 function partsOf(subjects: readonly (readonly string[])[], jobs: number): number[][] {
   const groups = new SubjectGroups()
   for (const each of subjects) groups.join(each)
-  // The owner before is counted too, who may be the one that another line gives a vault.
+  // A change of owner also counts the previous owner, which it does not name, and to which another line may assign a vault.
   if (subjects.some((each) => each.includes(newOwner)))
     for (const each of subjects) if (each.length > 1) groups.join([...each, newOwner])
   const linesOf = new Map<string, number[]>()
@@ -91,13 +91,13 @@ function smallest(parts: readonly number[][]): number[] {
 }
 
 /**
- * Subjects that lines have in common.
+ * Groups of subjects that are connected by lines.
  * @see https://en.wikipedia.org/wiki/Disjoint-set_data_structure
  */
 class SubjectGroups {
   readonly #parents = new Map<string, string>()
 
-  /** Returns the subject that stands for a group. */
+  /** Returns the subject that represents the group of a subject. */
   find(subject: string): string {
     let root = subject
     for (let parent = this.#parents.get(root); parent !== undefined; parent = this.#parents.get(root)) root = parent
@@ -105,7 +105,7 @@ class SubjectGroups {
     return root
   }
 
-  /** Puts the subjects of a line into one group. */
+  /** Merges the groups of the subjects of a line. */
   join([first, ...others]: readonly string[]): void {
     if (first === undefined || others.length === 0) return
     const root = this.find(first)

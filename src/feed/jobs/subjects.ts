@@ -3,17 +3,17 @@ import { parseFact } from '../fact/parse.ts'
 import type { Line } from '../reading/lines.ts'
 
 /**
- * The subjects of a line, which one writer must have for itself: keys of vaults, of owners who get one, {@link newOwner}, and
- * `universe` for screens; none for a line that changes nothing, and null for one that all others depend on.
+ * The subjects of a line, each of which a single writer must apply: keys of vaults, of owners who receive one,
+ * {@link newOwner}, and `universe` for screens; empty for a bad line, null for one that all others depend on.
  */
 export type Subjects = readonly string[] | null
 
-/** Subject of a line that takes a vault from its owner, of whom it tells nothing. */
+/** Subject of a line that takes a vault from its previous owner, which the line does not name. */
 export const newOwner = 'new owner'
 
 /**
- * Finds what a line is about. Marks and events, nearly all lines of a feed, are not parsed: a text with one `"kind"` and one
- * `"vault"` in it, and nothing escaped, is either a fact of that vault, or none at all.
+ * Returns the subjects of a line. Marks and events, nearly all lines of a feed, are not parsed: a text with exactly one
+ * `"kind"`, one `"vault"` and no escapes is either a fact of that vault or a bad line.
  */
 export function subjectsOf(line: Line): Subjects {
   const address = line.fact === undefined ? vaultOfText(line.bytes.toString('latin1')) : null

@@ -9,13 +9,13 @@ import type { BatchLine, LineOutcome } from '../projector/line-outcome.ts'
 import { factsOf, newestFactTime, project, saveSharedRows } from '../projector/projector.ts'
 import { saveChanges } from '../projector/save-changes.ts'
 
-/** The lines of a round that one writer applies: all those about their vaults, in the order of the feed. */
+/** The lines of a round that one writer applies: all lines about certain vaults, in the order of the feed. */
 export interface Part {
   readonly lines: readonly LineBytes[]
   readonly skipBad: boolean
   /** Clock in Unix seconds: a new fact more than a day ahead of it is rejected; undefined to accept all. */
   readonly clockSeconds: number | undefined
-  /** Version of a commit that the database must still contain; null where none was made yet. */
+  /** Version of a commit that the database must still contain; null where there is none yet. */
   readonly base: string | null
 }
 
@@ -25,15 +25,15 @@ export interface AppliedPart {
   readonly outcomes: readonly LineOutcome[]
   /** Nonce of the commit in the log; null where nothing was new. */
   readonly nonce: string | null
-  /** The newest version of the data that it was compared with; null where there was none. */
+  /** Version of the newest commit that the lines were compared with; null where there was none. */
   readonly version: string | null
-  /** Time of its newest fact that is new or known, in Unix seconds; null where there is none. */
+  /** Time of the newest fact, new or known, in Unix seconds; null where there is none. */
   readonly newestTs: number | null
 }
 
 /**
  * Waits until all parts of a round may commit.
- * @param outcomes of the lines of a part, of which all are written, and nothing is committed
+ * @param outcomes outcomes of the lines of a part, whose rows are written and not committed
  * @throws {RoundAbandoned} when the part must be rolled back
  */
 export type Gate = (outcomes: readonly LineOutcome[]) => Promise<void>
@@ -44,7 +44,7 @@ export interface Writer {
   close(): Promise<void>
 }
 
-/** A round whose parts are not all committed: what lacks is applied line by line. */
+/** A round that not all parts may commit: its lines are applied again, batch by batch. */
 export class RoundAbandoned extends Error {
   override readonly name = 'RoundAbandoned'
 }
@@ -66,7 +66,7 @@ export function createWriter(connection: WriterConnection): Writer {
 /** No position is stored with a part. */
 const noPosition = { line: 0, byte: 0, fingerprint: '' }
 
-/** Opens a gate only once: a later attempt of the same part passes where its outcomes are the same. */
+/** Awaits a gate only once: a later attempt of the same part passes if its outcomes are the same. */
 function onceOpen(gate: Gate): Gate {
   let passed: readonly LineOutcome[] | undefined
   return async (outcomes) => {
@@ -100,7 +100,7 @@ async function writePart(
   gate: Gate,
 ): Promise<AppliedPart> {
   limitLockWait(transaction)
-  // The newest commit is read behind all else, so that nothing is newer that the lines are compared with.
+  // Reads the newest commit last, so that it covers everything that the lines are compared with.
   const [isThere, { known, figures }, head] = await Promise.all([
     base === null || hasCommit(transaction, base),
     loadKnownState(transaction, factsOf(batch)),

@@ -16,12 +16,12 @@ export interface KnownState {
   /** Ids of all strategies. */
   readonly strategies: Set<string>
   readonly vaults: Map<string, VaultRecord>
-  /** Numbers for the vaults that the facts open, by address. */
+  /** Reserved ids of the vaults that the facts open and that are not stored, by address. */
   readonly newIds: ReadonlyMap<string, number>
   readonly ownerSizes: OwnerSizes
-  /** The newest tallies of the ledgers that events are for, by vault. */
+  /** Newest ledger tallies of the vaults with events in the batch, by address. */
   readonly tallies: Map<string, NewestTallies>
-  /** Digests of known facts, by identity. Those of the batch's own marks are in its series. */
+  /** Digests of known facts, by identity. Digests of marks in the batch are in `Changes.series`. */
   readonly digests: Map<string, string>
 }
 
@@ -32,14 +32,14 @@ export interface Changes {
   readonly opened: Set<string>
   /** Owners, by vault and time. */
   readonly owners: Map<string, RecordedOwner>
-  /** Changed vaults, and by what they were counted before; null for those that were opened. */
+  /** Changed vaults by address, with the properties by which they were counted before; null for opened vaults. */
   readonly touched: Map<string, CountedVault | null>
   /** Vaults whose benchmark a flow has changed. */
   readonly benchmarkChanged: Set<string>
   /** Points and days by address. */
   readonly series: Map<string, SeriesChanges>
   readonly events: RecordedEvent[]
-  /** Positions by the number of their vault. */
+  /** Positions by vault id. */
   readonly positions: Map<number, readonly RecordedPosition[]>
   readonly layouts: RecordedLayout[]
   /** Changes of the seldom changed state of vaults, by vault and time. */
@@ -68,7 +68,7 @@ export function countedBy({ owner, strategyId, ownerIsLarge, state }: VaultRecor
   return { owner, strategyId, ownerIsLarge, status: statusOf(state) }
 }
 
-/** The key to report where a known identity has other contents. */
+/** The key that an error names where a known identity has other contents, by kind of fact. */
 export const identifyingKey = {
   strategy: 'ts',
   screen: 'ts',

@@ -6,9 +6,9 @@ import type { VaultFees } from '../../domain/fees.ts'
 import type { Changes } from './changes.ts'
 
 /**
- * Returns the history of a vault after a mark, and keeps the layout of the mark's positions where it is a new one. History
- * that is not kept yet begins with the mark, since from then on everything is known.
- * @param previous positions of the vault's mark before, where it is in the same batch: mostly their layout is the same
+ * Returns the history progress of a vault after a mark, and records the layout of the mark's positions where it is new. A
+ * vault without history starts it with this mark, because all later state is known.
+ * @param previous positions of the vault's previous mark in the same batch: mostly their layout is the same
  */
 export function historyAfterMark(
   { id: vaultId, history }: VaultRecord,
@@ -25,8 +25,8 @@ export function historyAfterMark(
 }
 
 /**
- * Returns a vault with its history after a fact, and keeps the change of its seldom changed state where the fact has made one.
- * An equity point has its phase, so that a flow or a mark need not be kept for that; but a change of the same second would hide it.
+ * Returns a vault with its history after a fact, and records the change of its seldom changed state, if any. An equity point
+ * stores the phase, so a phase change with a point is recorded only where a change of the same second would hide it.
  * @param hasPoint whether the fact leaves an equity point
  */
 export function historyAfterFact(
@@ -48,7 +48,7 @@ export function historyAfterFact(
   return { ...after, history: { ...history, changedAt: ts } }
 }
 
-/** Compares what a stored change holds of fees: what points tell is left out. */
+/** Compares the fee values that a stored change holds; values that equity points hold are ignored. */
 function isSameOfFees(one: VaultFees, other: VaultFees): boolean {
   return (
     one.isTold === other.isTold &&

@@ -67,13 +67,13 @@ export async function loadKnownState(
   return { known, figures }
 }
 
-/** Returns the marks that may be known: a known one left a point, and all points are at or before the vault's newest. */
+/** Returns the marks that may be known: a known mark has an equity point, and no point is newer than `equityAt`. */
 function marksNotNewerThan(vaults: readonly VaultRecord[], marks: readonly MarkFact[]): readonly MarkFact[] {
   const newest = new Map(vaults.map(({ address, equityAt }) => [address as string, equityAt ?? -1]))
   return marks.filter(({ vault, ts }) => ts <= (newest.get(vault) ?? -1))
 }
 
-/** Tells whether the read model contains all of these facts. */
+/** Returns whether the read model contains all of these facts. */
 export async function areKnown(transaction: Transaction, facts: readonly Fact[]): Promise<boolean> {
   const { digests } = (await loadKnownState(transaction, facts)).known
   return facts.every((fact) => digests.get(identityOf(fact)) === digestOf(fact))

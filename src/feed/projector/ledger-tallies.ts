@@ -21,7 +21,7 @@ export class LedgerTallies {
     kept.push(after.kept)
   }
 
-  /** Returns the tallies that take the place of the newest stored ones. */
+  /** Returns the tallies that replace the newest stored ones. */
   added(): AddedTallies[] {
     return Array.from(
       this.#now,

@@ -3,8 +3,8 @@ import type { ValidationIssue } from '../errors.ts'
 import type { Fact, FactKind } from '../fact/fact.ts'
 
 /**
- * A validated fact or the problem of a line, with the feed's position after it. A fact has a digest of its
- * contents, and may have a problem that matters only where it is new.
+ * A validated fact or the problem of a line, with the feed's position after the line. A fact has a digest of its
+ * contents; `issueIfNew` is a problem that rejects the fact only where it is new.
  */
 export type BatchLine = { readonly position: FeedPosition } & (
   | { readonly fact: Fact; readonly digest: string; readonly issueIfNew?: ValidationIssue }

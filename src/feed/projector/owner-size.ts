@@ -1,21 +1,21 @@
 import { largeOwnerVaults } from '../../database/write/vaults/vault-tally.ts'
 
-/** A vault by what makes its owner large or not. */
+/** The owner of a vault, and whether the owner was large when receiving it. */
 interface OwnedVault {
   readonly owner: string
   readonly ownerIsLarge: boolean
 }
 
-/** Counts the vaults that owners have or got before they were large, while a batch of facts gives them more. */
+/** Counts the vaults that owners received before they were large, while a batch of facts assigns more. */
 export class OwnerSizes {
   readonly #smallVaults: Map<string, number>
 
-  /** @param smallVaults number of such vaults of each owner who gets one, where there are any */
+  /** @param smallVaults number of such vaults by owner, of the owners who receive a vault in the batch; absent where 0 */
   constructor(smallVaults: ReadonlyMap<string, number>) {
     this.#smallVaults = new Map(smallVaults)
   }
 
-  /** Counts a vault that an owner opens or gets. Returns whether it has many before. */
+  /** Counts a vault that an owner opens or receives. Returns whether the owner was large before. */
   add(owner: string): boolean {
     const count = this.#smallVaults.get(owner) ?? 0
     if (count >= largeOwnerVaults) return true
@@ -23,11 +23,11 @@ export class OwnerSizes {
     return false
   }
 
-  /** Counts a vault for its new owner in place of its old one. Returns whether the new one has many before. */
+  /** Counts a vault for its new owner instead of the previous one. Returns whether the new owner was large before. */
   move(vault: OwnedVault, owner: string): boolean {
     if (owner === vault.owner) return vault.ownerIsLarge
     const count = this.#smallVaults.get(vault.owner)
-    // Owners who get none in this batch are not known, and need not be.
+    // Only owners who receive a vault in this batch are loaded: no others are checked.
     if (count !== undefined && !vault.ownerIsLarge) this.#smallVaults.set(vault.owner, count - 1)
     return this.add(owner)
   }

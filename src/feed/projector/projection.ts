@@ -24,14 +24,14 @@ export class Projection {
     this.tallies = new LedgerTallies(known.tallies)
   }
 
-  /** Tells whether a fact with these contents is known. */
+  /** Returns whether a fact with these contents is known. */
   isKnown(fact: Fact, digest: string): boolean {
     return this.#knownDigest(fact) === digest
   }
 
   /**
    * Applies one fact.
-   * @returns false where it is known, and so changes nothing
+   * @returns false where the fact is known: it changes nothing
    * @throws {DomainError} when it breaks a rule or contradicts stored state
    */
   apply(fact: Fact, digest: string): boolean {
@@ -43,7 +43,7 @@ export class Projection {
     return true
   }
 
-  /** Returns the digest of the fact with this identity; undefined where it is new, as each mark is that follows all points. */
+  /** Returns the digest of the known fact with this identity; undefined where there is none, as for marks newer than all points. */
   #knownDigest(fact: Fact): string | undefined {
     if (fact.kind !== 'mark') return this.known.digests.get(identityOf(fact))
     const { vault, ts } = fact
@@ -82,7 +82,7 @@ export class Projection {
   #open({ vault: address, owner, strategy, ts, chainId }: VaultFact, digest: string): void {
     if (!this.known.strategies.has(strategy)) throw new UnknownStrategy('strategy', strategy)
     const id = this.known.newIds.get(address)
-    // Known vaults were read before the numbers were reserved.
+    // A stored vault gets no id: it was stored between the read of known vaults and the reservation.
     if (id === undefined) throw new WriteConflict('another writer has opened the vault')
     this.changes.opened.add(address)
     this.changes.owners.set(`${address} ${ts}`, { vaultId: id, ts, owner, digest: null })
@@ -169,7 +169,7 @@ export class Projection {
     return vault
   }
 
-  /** Replaces the state of a vault; the first time in a batch it notes by what the vault was counted before. */
+  /** Replaces the state of a vault. At the first change in a batch, saves the properties by which it was counted before. */
   #keep(vault: VaultRecord): void {
     const { touched } = this.changes
     const before = this.known.vaults.get(vault.address)

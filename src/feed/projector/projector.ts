@@ -22,7 +22,7 @@ export interface BatchOptions {
   readonly skipBad: boolean
   /** Called with the outcomes before the transaction commits. */
   readonly beforeCommit?: (outcomes: readonly LineOutcome[]) => Promise<void>
-  /** The state that must still be present; without it the batch is taken for the feed's first. */
+  /** The state that the database must still contain; without it nothing is verified. */
   readonly expected?: ExpectedState
 }
 
@@ -125,7 +125,7 @@ export interface ProjectedLines {
   readonly projection: Projection
   /** Outcome of each processed line, in order. */
   readonly outcomes: readonly LineOutcome[]
-  /** Position after the last line that counts; undefined where there is none. */
+  /** Position after the last line that was applied, skipped or set aside; undefined where there is none. */
   readonly position: FeedPosition | undefined
 }
 
@@ -133,8 +133,8 @@ export interface ProjectedLines {
 const linesPerTurn = 500
 
 /**
- * Folds lines into changes of the known state, up to the first bad one unless these are skipped. Points are written meanwhile, so
- * that the database stores them while further lines are projected.
+ * Folds lines into changes of the known state, up to the first bad line unless bad lines are skipped. Writes final points in
+ * between, so that the database stores them while further lines are projected.
  */
 export async function project(
   transaction: Transaction,
@@ -159,9 +159,9 @@ export async function project(
 }
 
 /**
- * Writes what all writers change, last in a transaction: figures of strategies, the commit log, and tallies of vaults. It
- * serialises writers until the transaction ends.
- * @returns whether anything was changed, and so a commit logged
+ * Writes the rows that all writers share, last in a transaction: figures of strategies, the commit log, and tallies of vaults.
+ * Their locks serialise writers until the transaction ends.
+ * @returns whether anything changed, so that a commit was logged
  */
 export async function saveSharedRows(
   transaction: Transaction,

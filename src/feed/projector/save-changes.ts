@@ -24,7 +24,7 @@ import { type Changes, countedBy } from './changes.ts'
 import type { Projection } from './projection.ts'
 import { pointsToWrite } from './series.ts'
 
-/** Writes the points that are known by now of vaults that are stored, while the caller projects more facts. */
+/** Writes the final points of stored vaults, while the caller projects more facts. */
 export function saveFinalPoints(transaction: Transaction, { changes }: Projection): void {
   const stored = [...changes.series].filter(([address]) => !changes.opened.has(address))
   savePoints(
@@ -33,7 +33,7 @@ export function saveFinalPoints(transaction: Transaction, { changes }: Projectio
   )
 }
 
-/** Writes the rows that a batch changes, but for points that are written already, and without the figures of strategies. */
+/** Writes the rows that a batch changes, except points that are already written and the figures of strategies. */
 export async function saveChanges(
   transaction: Transaction,
   { known, changes, tallies }: Projection,
@@ -75,9 +75,9 @@ export async function saveChanges(
 }
 
 /**
- * Refreshes the figures of strategies that the rows of a batch have changed. It locks strategies against other writers, so
- * it follows all other rows.
- * @param days changes of days, which are not stored yet
+ * Refreshes the figures of the strategies that a batch affects. Locks these strategies against other writers, so it runs
+ * after {@link saveChanges}.
+ * @param days changes of days that are not stored yet
  * @returns cache tags of everything that the batch has changed
  */
 export async function saveFigures(
@@ -95,7 +95,7 @@ export async function saveFigures(
   })
 }
 
-/** Returns by what the changed vaults were counted before the batch, and are counted after it. */
+/** Returns the properties by which each changed vault is counted, before and after the batch. */
 export function countChanges({ known, changes }: Projection): CountChange[] {
   return Array.from(changes.touched, ([address, before]) => {
     return { before, after: countedBy(known.vaults.get(address) as VaultRecord) }

@@ -11,7 +11,7 @@ export interface SeriesChanges {
   /** Its newest day before the batch; null where it had none. */
   readonly dayBefore: DayEnd | null
   readonly points: RecordedPoint[]
-  /** How many of the points are written already. */
+  /** Number of points that are already written. */
   written: number
   readonly days: RecordedDay[]
 }
@@ -34,8 +34,8 @@ export function noSeriesChanges({ id, strategyId }: VaultRecord, before: VaultRe
 }
 
 /**
- * Adds a point that is not older than the newest, and its day. The last point of a second takes the place of those before it,
- * and keeps the mark that one of them came with.
+ * Adds a point that is not older than the newest, and its day. A point replaces an earlier one of the same second, and retains
+ * its mark unless it has one.
  */
 export function addPoint({ vaultId, points, days }: SeriesChanges, added: RecordedPoint): void {
   const { ts, state } = added
@@ -54,9 +54,9 @@ export function addPoint({ vaultId, points, days }: SeriesChanges, added: Record
 }
 
 /**
- * Returns the points that are not written yet, and counts them as written. Until no further point follows, the newest one is
- * kept, since another of its second may replace it, and so are all where the first replaces a stored one: `requireExpectedState`
- * reads stored marks later in this transaction, and must not find one of this batch.
+ * Returns the points that are not written yet, and counts them as written. While points may follow, holds back the newest one,
+ * which a point of the same second may replace. Holds back all where the first replaces a stored point: later in this
+ * transaction `requireExpectedState` reads stored marks, which must not include marks of this batch.
  * @param isOver whether no further point follows
  */
 export function pointsToWrite(series: SeriesChanges, isOver: boolean): RecordedPoint[] {
@@ -66,7 +66,7 @@ export function pointsToWrite(series: SeriesChanges, isOver: boolean): RecordedP
   return points
 }
 
-/** Returns the number of points of a vault after one at a time, which replaces another of the same second. */
+/** Returns the number of points of a vault after a point at `ts`, which replaces one of the same second. */
 export function pointCountAfter({ equityAt, pointCount }: VaultRecord, ts: number): number {
   return equityAt === ts ? pointCount : pointCount + 1
 }
@@ -76,7 +76,7 @@ export function addedMark(series: SeriesChanges | undefined, ts: number): string
   return series?.points.findLast((point) => point.ts === ts)?.markDigest ?? undefined
 }
 
-/** Returns the changes of the days of strategies that a batch makes: only a vault's newest day may have been stored before. */
+/** Returns a batch's changes of strategy days: only the newest day of a vault may have been stored before. */
 export function changedStrategyDays(series: Iterable<SeriesChanges>): ChangedDay[] {
   return Array.from(series, ({ strategyId, dayBefore, days }) =>
     days.map((after): ChangedDay => {
