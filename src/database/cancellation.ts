@@ -12,8 +12,8 @@ export interface Cancellation {
 }
 
 /**
- * The cancellation of one request, on which each of its reads listens: far cheaper than an AbortController. As a listener of
- * another cancellation it is aborted with it.
+ * The cancellation of one request, to which each of its reads listens: far cheaper than an AbortController. Registered as a
+ * listener of another cancellation, it is aborted together with that one.
  */
 export class Canceller implements Cancellation, CancellationListener {
   aborted = false
@@ -42,7 +42,7 @@ export class Canceller implements Cancellation, CancellationListener {
 }
 
 /**
- * Fails when the work need not start.
+ * Throws where the work need not start.
  * @throws {ReadCancelled} when the signal is already aborted
  */
 export function throwIfCancelled(signal: Cancellation | undefined): void {

@@ -9,7 +9,7 @@ export interface Statement {
   readonly text: string
   /**
    * How often a transaction prepares it. `once` is for statements with only one possible plan, such as an INSERT. The
-   * default is `each time`: a generic plan that was made while a table was small would later scan all of it.
+   * default is `each time`: a generic plan from the time when a table was small would later scan all of it.
    * @see PostgreSQL documentation, PREPARE, "Notes" on generic and custom plans
    */
   readonly prepare?: 'once' | 'each time'
@@ -18,9 +18,9 @@ export interface Statement {
 }
 
 /**
- * The data that a read's rows are made from: the vaults that its first value names by keys that begin with their addresses,
- * all vaults, the strategy catalogue, the universe, or the positions of feeds, which no commit reports. A cached response
- * is stale once its source has changed.
+ * The data that the rows of a read depend on: the vaults in its first value (keys that start with an address), all vaults,
+ * the strategy catalogue, the universe, or the positions of feeds, whose changes no commit reports. A cached response is
+ * stale once its source has changed.
  */
 export type ReadSource = 'named vaults' | 'all vaults' | 'catalogue' | 'universe' | 'feeds'
 
@@ -39,11 +39,11 @@ export type Batching =
 /** A statement that reads the read model for a response. */
 export interface Read extends Statement {
   readonly source: ReadSource
-  /** Without it, each read is a statement of its own. */
+  /** Without it, each read is a separate statement. */
   readonly batching?: Batching
   /**
-   * Whether it takes several times as long as most. Few of these run at once, so that short reads find a connection; an
-   * embedded database runs them in turn with short ones.
+   * Whether it takes several times as long as most reads. Few long reads run concurrently, so that short ones find a
+   * connection; an embedded database alternates long and short reads.
    */
   readonly isLong?: boolean
 }
@@ -52,8 +52,8 @@ export interface Read extends Statement {
 export type Value = string | number | boolean | null | readonly string[] | readonly number[]
 
 /**
- * A transaction that writes a batch of facts. Statements run in the order of the calls and are pipelined: none waits for
- * the result of the one before. When one fails, all later ones fail with the same error.
+ * A transaction that writes a batch of facts. Statements run in the order of the calls and are pipelined: each is sent
+ * without waiting for earlier results. When one fails, all later ones fail with the same error.
  */
 export interface Transaction {
   /** Runs a statement and resolves with its rows. */
@@ -98,7 +98,7 @@ export interface VersionedReader {
   read<Row>(read: Read, values: readonly Value[], signal?: Cancellation): Promise<Versioned<Row>>
 }
 
-/** A statement of any kind: of the properties of a read it has those that it needs. */
+/** A statement of any kind, with or without the properties of a read. */
 export type AnyStatement = Statement & Partial<Read>
 
 /** Runs statements of any kind, and returns their rows with the version of the data. */
@@ -113,7 +113,7 @@ export interface Snapshots {
    * Runs work whose reads all see one committed state of the whole database.
    * @param work may use the reader until its promise settles
    * @param signal cancels the work and its reads
-   * @param isLong whether long reads are among them: the snapshot then takes no connection of short reads
+   * @param isLong whether the work includes long reads: the snapshot then takes no connection of short reads
    * @throws {ReadCancelled} when it was cancelled
    */
   snapshot<Result>(
@@ -127,13 +127,13 @@ export interface Snapshots {
 export interface ReadServerState {
   /** Host and port of each server that may be chosen. */
   readonly servers: readonly string[]
-  /** The chosen one; null where none can be read from. */
+  /** The server that serves reads; null where none can be read from. */
   readonly server: string | null
-  /** How often another one was chosen. */
+  /** Number of times that another server was chosen. */
   readonly moves: number
-  /** Why nothing can be read, as a sentence that names no server; null where reads are answered. */
+  /** Reason why nothing can be read, as a sentence that names no server; null where reads are answered. */
   readonly problem: string | null
-  /** Why the age of the data grows, in words. */
+  /** Reasons why the data becomes older, in words. */
   readonly causes: readonly string[]
 }
 
@@ -146,7 +146,7 @@ export interface Database extends Reader, StatementReader, Snapshots {
   query<Row>(statement: AnyStatement, values: readonly Value[], signal?: Cancellation): Promise<Row[]>
   /** Notifies a listener of the commits of the server that is read from, until it is stopped. */
   listen(listener: ChangeListener): Promise<StopListening>
-  /** Returns which replica is read from; only where there are replicas. */
+  /** Returns the replica that serves reads; only where there are replicas. */
   readonly readServer?: () => ReadServerState
   /** Runs work in one transaction, and rolls it back when the work fails. */
   transaction<Result>(work: (transaction: Transaction) => Promise<Result>): Promise<Result>

@@ -43,8 +43,8 @@ function rejectedMessage(host: string, reason: string): string {
 }
 
 /**
- * SQLSTATEs of a time limit that has ended a session: of an idle one, an idle transaction, a transaction. A batch that takes
- * longer each time does not succeed by waiting.
+ * SQLSTATEs of a timeout that has ended a session: idle session, idle transaction, transaction. The message names the timeout,
+ * because a batch that always takes longer never succeeds.
  */
 const timeLimits: readonly string[] = ['57P05', '25P03', '25P04']
 
@@ -67,8 +67,8 @@ const connectionErrorKinds: readonly string[] = ['DatabaseNotReachable', 'Connec
 export type ToOutage = (error: unknown) => Error | null
 
 /**
- * Wraps a driver adapter so that it throws outage errors. Prisma itself forwards some driver errors with a code of its
- * own, and some as they are, without a code for a broken connection.
+ * Wraps a driver adapter so that it throws outage errors. Prisma forwards some driver errors with a Prisma code, and some
+ * unchanged, without a code for a broken connection.
  */
 export function adapterWithOutages(
   factory: SqlMigrationAwareDriverAdapterFactory,
@@ -150,14 +150,14 @@ function classifySpaceError(where: string): ToOutage {
   }
 }
 
-/** The database's own answer: its SQLSTATE is undefined where the database has not answered. */
+/** An error as the server reports it: its SQLSTATE is undefined where the server has not answered. */
 interface ServerAnswer {
   readonly code: string | undefined
   readonly severity: unknown
   readonly message: string
 }
 
-/** Returns the database's own answer, as the driver or Prisma's adapter reports it. */
+/** Extracts the error of the server from an error of the driver or of Prisma's adapter. */
 function answerOf(error: unknown): ServerAnswer {
   if (isDriverAdapterError(error)) {
     const { originalCode: code, originalMessage } = error.cause
@@ -168,7 +168,7 @@ function answerOf(error: unknown): ServerAnswer {
   return { code: severity === undefined ? undefined : code, severity, message }
 }
 
-/** Tells whether an error is about the connection: neither an answer of the server nor a bug of this process. */
+/** Returns whether the connection failed: the error is neither an answer of the server nor a bug of this process. */
 function isConnectionError(error: unknown): boolean {
   if (isDriverAdapterError(error)) return connectionErrorKinds.includes(error.cause.kind)
   return answerOf(error).code === undefined && !(error instanceof TypeError || error instanceof RangeError)

@@ -42,12 +42,12 @@ export class WriteConflict extends Error {
  */
 const conflicts = ['40001', '40P01', '23505']
 
-/** Tells whether a row that a transaction inserted was there. */
+/** Returns whether a transaction inserted a row that exists already. */
 export function isUniqueViolation(error: unknown): boolean {
   return (error as { code?: string }).code === '23505'
 }
 
-/** Tells whether a transaction failed because of a concurrent one, so that a retry may succeed. */
+/** Returns whether a transaction failed because of a concurrent one, so that a retry may succeed. */
 export function isConflict(error: unknown): boolean {
   return error instanceof WriteConflict || conflicts.includes((error as { code?: string }).code ?? '')
 }
@@ -94,10 +94,10 @@ const fatal: readonly unknown[] = ['FATAL', 'PANIC']
  * timeout.
  */
 const serverStates = ['57P01', '57P02', '57P03', '57P04', '53300', '57P05', '25P03', '25P04']
-/** Prefixes of the SQLSTATEs of connection exceptions, and of a role that the server does not let in, until it is changed. */
+/** SQLSTATE classes of connection exceptions, and of a role that the server rejects until it is changed. */
 const connectionClasses = ['08', '28']
 
-/** Tells whether an error means that the database cannot be reached now, so that a retry may succeed. */
+/** Returns whether an error means that the database cannot be reached now, so that a retry may succeed. */
 export function isUnavailable(error: unknown): boolean {
   if (error instanceof DatabaseUnavailable) return true
   const { code, syscall, errors, severity } = error as ErrorFields
@@ -123,7 +123,7 @@ export class DatabaseRefused extends Error {
   }
 }
 
-/** Tells whether the database is at fault and not the request, so that a retry may succeed. */
+/** Returns whether the database is at fault and not the request, so that a retry may succeed. */
 export function isOutage(error: unknown): error is Error {
   return error instanceof DatabaseUnavailable || error instanceof DatabaseFull
 }

@@ -8,11 +8,11 @@ export type DatabaseChoice =
       readonly engine: 'postgresql'
       readonly url: string
       readonly connections: number
-      /** Servers that {@link openServedDatabase} reads from in place of `url`. */
+      /** Servers that {@link openServedDatabase} reads from instead of `url`. */
       readonly replicas?: { readonly urls: readonly string[]; readonly staleSeconds: number }
     }
 
-/** Connections for reads to a primary that is not read from: its migrations are looked at. */
+/** Read connections to a primary whose replicas serve reads: its migrations are still read. */
 const primaryConnections = 2
 
 /**
@@ -42,7 +42,7 @@ export async function openDatabase(
 /**
  * Opens a database as {@link openDatabase} does, and reads from its replicas where there are any.
  * @param migrates whether missing migrations are applied
- * @throws {DatabaseRefused} when a replica is of another cluster, too
+ * @throws {DatabaseRefused} also when a replica belongs to another cluster
  */
 export async function openServedDatabase(
   choice: DatabaseChoice,

@@ -2,7 +2,7 @@ import type { Database } from './database.ts'
 import { permissionDenial } from './driver-errors.ts'
 import { DatabaseRefused } from './errors.ts'
 
-/** Tells whether the server rejects writes of this role: a standby, or one that is read-only by configuration. */
+/** Returns whether the server rejects writes of this role: a standby, or one that is read-only by configuration. */
 export async function isReadOnly({ prisma }: Pick<Database, 'prisma'>): Promise<boolean> {
   const text = `select current_setting('transaction_read_only') = 'on' as "isReadOnly"`
   const [answer] = await prisma.$queryRawUnsafe<{ isReadOnly: boolean }[]>(text)

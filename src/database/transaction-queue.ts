@@ -1,14 +1,14 @@
 import type { Statement, Transaction, Value } from './database.ts'
 
-/** Runs a statement after those before it have ended; the caller need not wait between statements. */
+/** Runs a statement after the earlier ones have ended; the caller need not wait between statements. */
 export type RunStatement = <Row>(statement: Statement, values: readonly Value[]) => Promise<Row[]>
 
-/** Runs a COPY after the statements before it have ended; the caller need not wait. */
+/** Runs a COPY after the earlier statements have ended; the caller need not wait. */
 export type RunCopy = (statement: Statement, rows: string) => Promise<unknown>
 
 /**
  * The statements of a transaction. After one has failed, later ones fail with the same error, so that the caller sees
- * the first cause; those that were not sent by then are not sent.
+ * the first cause; statements that are still queued are not sent.
  */
 export class TransactionQueue implements Transaction {
   #failure: { readonly error: unknown } | undefined

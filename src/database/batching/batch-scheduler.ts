@@ -4,12 +4,12 @@ import type { AnyStatement, Batching, StatementReader, Value, Versioned } from '
 
 /** Default number of keys in a batch: a longer statement would delay all of its requests. */
 const defaultMaxKeys = 100
-/** One batch is decoded while the server runs the next and has one more queued; further ones would only be smaller. */
+/** One batch is decoded while the server runs the next and has one more queued; more would only make batches smaller. */
 const maxConcurrentBatches = 3
 
 /** A reader that can pipeline reads on one connection. */
 export interface PipelineSource {
-  /** Returns a reader that sends each read while those before it still run. */
+  /** Returns a reader that sends each read while earlier ones still run. */
   readonly pipelined: () => StatementReader
 }
 
@@ -83,7 +83,7 @@ class BatchedRequest {
     this.#resolve = this.#reject = this.batch = null
   }
 
-  /** Is called when the request is cancelled. */
+  /** Called when the request is cancelled. */
   handleEvent(): void {
     const { batch } = this
     this.isCancelled = true
@@ -104,7 +104,7 @@ class BatchQueue {
     readonly batching: SharedBatching,
     readonly rest: readonly Value[],
     readonly name: string,
-    /** The queues in use, by name: it removes itself when it is idle. */
+    /** The queues in use, by name: an idle queue removes itself. */
     readonly queues: Map<string, BatchQueue>,
   ) {}
 

@@ -10,9 +10,9 @@ export interface Commit {
    * `seq.nonce`: its sequence number, and a random nonce that distinguishes it from the same number in another history.
    */
   readonly version: string
-  /** Time of the newest fact in the read model after it, in Unix seconds. */
+  /** Time of the newest fact in the read model after the commit, in Unix seconds. */
   readonly newestTs: number | null
-  /** The parts of the read model that it changed; none where that is not known. */
+  /** The parts of the read model that the commit changed; none where they are not known. */
   readonly tags: readonly CacheTag[]
 }
 
@@ -26,8 +26,8 @@ export interface ChangeListener {
   /** Called when notifications start or stop. Commits in between are never reported. */
   listening(isListening: boolean): void
   /**
-   * Called when a poll has read the log to its end; the argument is when that poll was sent, in milliseconds of
-   * performance.now().
+   * Called when a poll has read the log to its end.
+   * @param sentAtMilliseconds time at which the poll was sent, in milliseconds of performance.now()
    */
   upToDate(sentAtMilliseconds: number): void
 }

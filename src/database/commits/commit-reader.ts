@@ -8,8 +8,8 @@ import type { Statement, Value } from '../database.ts'
 export const commitChannel = 'vault_gateway_commits'
 
 /**
- * Maximum number of commits to catch up with; beyond it the listener starts anew, because clearing a cache is then
- * cheaper than checking each entry.
+ * Maximum number of commits to catch up with; beyond it the listener starts from scratch, because clearing a cache is
+ * then cheaper than checking each entry.
  */
 const maxCommits = 1_000
 
@@ -20,7 +20,7 @@ const newest: Statement = {
   name: 'newest_commit',
   text: `select ${columns} from commit_log order by seq desc limit 1`,
 }
-/** Starts with the commit that is last: where that is missing, the log belongs to another history. */
+/** Starts with the last reported commit: where it is missing, the log belongs to another history. */
 const from: Statement = {
   name: 'commits_from',
   text: `select ${columns} from commit_log where seq >= $1::bigint order by seq limit ${maxCommits + 2}`,
@@ -33,7 +33,7 @@ interface LoggedCommit extends Commit {
 /** Reads the commit log on the server that serves reads. */
 export type ReadLog = (statement: Statement, values: readonly Value[]) => Promise<unknown[]>
 
-/** Reads the commit log onwards from the last commit, and reports each new one to a listener. */
+/** Reads the commit log from the last reported commit on, and reports each new one to a listener. */
 export class CommitReader {
   readonly #read: ReadLog
   readonly #listener: ChangeListener
@@ -86,7 +86,7 @@ export class CommitReader {
   }
 }
 
-/** Tells whether the sequence numbers have no gap. A gap means that rows were pruned before they were read. */
+/** Returns whether the sequence numbers have no gap. A gap means that rows were pruned before they were read. */
 function areConsecutive(first: LoggedCommit | undefined, commits: readonly LoggedCommit[]): boolean {
   const start = first?.seq ?? (commits[0]?.seq ?? 1) - 1
   return commits.every(({ seq }, index) => seq === start + index + 1)

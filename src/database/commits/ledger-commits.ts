@@ -4,15 +4,15 @@ import type { Database, Statement } from '../database.ts'
 import { hexOf } from '../read/expressions.ts'
 import type { LedgerRow } from '../read/rows.ts'
 
-/** A commit as a stream of ledger rows needs it. */
+/** The properties of a commit that a stream of ledger rows needs. */
 export interface LedgerCommit {
-  /** Its number. */
+  /** Sequence number. */
   readonly seq: number
   /** `seq.nonce` */
   readonly version: string
-  /** Number of ledger rows that it wrote; null where that was not noted. */
+  /** Number of ledger rows that it wrote; null where that is not recorded. */
   readonly ledgerRows: number | null
-  /** Whether it changed one of the vaults that were asked for. */
+  /** Whether it changed one of the requested vaults. */
   readonly isOfVaults: boolean
 }
 
@@ -34,7 +34,7 @@ const commitsFrom: Statement = {
     from commit_log where seq >= $1::bigint order by seq limit $2::integer`,
 }
 
-/** Rows of one commit are in a total order that all readers share: a row's place in it is a part of its position. */
+/** Rows of one commit are in a total order that all readers share: the index of a row in it is a part of its stream position. */
 const rowsOfCommits: Statement = {
   name: 'ledger_rows_of_commits',
   text: `select commit_nonce::text as nonce, vault.address as "vaultAddress", ${hexOf('tx_hash')} as "txHash",
@@ -54,8 +54,8 @@ export async function readNewestCommit(database: Queries, signal: Cancellation):
 
 /**
  * Reads commits in their order.
- * @param seq number of the first one
- * @param vaults addresses of the vaults that rows are asked for; null for all
+ * @param seq sequence number of the first one
+ * @param vaults addresses of the vaults whose rows are requested; null for all
  */
 export function readCommits(
   database: Queries,

@@ -17,7 +17,7 @@ export interface LogConnection {
 
 /** Options of {@link pollCommits}. */
 export interface PollingOptions {
-  /** Opens a connection. `wake` starts the next poll at once. */
+  /** Opens a connection. `wake` starts the next poll immediately. */
   readonly connect: (wake: () => void) => Promise<LogConnection>
   /** Timeout of a poll, because commits are unknown until it answers; null where no other process can commit. */
   readonly answerMilliseconds: number | null

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import type { Decimal } from '../../domain/decimal.ts'
 import type { Range } from '../../domain/position.ts'
 
-/** The part of a position that stays from mark to mark. */
+/** The part of a position that is mostly the same from mark to mark. */
 export interface StayingPart {
   readonly id: string
   readonly pool: { readonly a: string; readonly b: string; readonly venue: string; readonly feeTier: number }
@@ -10,7 +10,7 @@ export interface StayingPart {
   readonly ticks?: Pick<Range<number>, 'lower' | 'upper'> | undefined
 }
 
-/** The positions of a mark but for what changes from mark to mark, and a digest to tell whether that has changed. */
+/** The staying parts of a mark's positions, with a digest to detect a change. */
 export interface Layout {
   /** JSON text of rows. */
   readonly positions: string
@@ -47,7 +47,7 @@ export function layoutOf(positions: readonly StayingPart[]): Layout {
   return withDigest(JSON.stringify(rows))
 }
 
-/** Tells whether two lists of positions have the same layout. */
+/** Returns whether two lists of positions have the same layout. */
 export function hasSameLayout(one: readonly StayingPart[], other: readonly StayingPart[]): boolean {
   return one.length === other.length && one.every((position, index) => isSame(position, other[index] as StayingPart))
 }
@@ -66,10 +66,10 @@ function isSame(one: StayingPart, other: StayingPart): boolean {
   )
 }
 
-/** Layouts by their text, since a vault keeps its own for many marks. */
+/** Cached layouts by text: many marks of a vault have the same one. */
 const layouts = new Map<string, Layout>()
 const maxLayouts = 4_096
-/** Longest text that is kept. */
+/** Maximum length of a cached text. */
 const maxCharacters = 1_000
 
 function withDigest(positions: string): Layout {

@@ -6,16 +6,16 @@ import { netUsd, statusOf, type VaultPhase, type VaultState, type VaultStatus } 
 import { pushVarint, VarintReader, zigzag } from './varint.ts'
 
 /*
- * The state of an equity point as bytes. The first byte is a number: the phase (3), the status without phase and suspension (4),
- * whether there was a mark in this second (2), and the length of the next part in bytes, 9 where the second byte is that length.
- * The next part is what the high-water mark exceeds net of flows by, nothing for 0 or where a mark has told it. Then follows, with
- * a mark in this second, the changing part of each position; else how many seconds before the newest mark was, nothing where
- * there was none.
+ * The binary format of the state of an equity point:
+ * 1. One byte, in mixed radix: phase (3 values), status without phase and suspension (4), whether there is a mark of this second
+ *    (2), and the length of part 2 in bytes; for a length of 9 or more it holds 9, and the next byte the length.
+ * 2. The amount by which the high-water mark exceeds net of flows; empty for 0, or where a mark states the high-water mark.
+ * 3. With a mark of this second, the changing part of each position; else the seconds since the newest mark, empty without one.
  */
 
 const phases: readonly (VaultPhase | null)[] = [null, 'planting', 'exiting']
 const calmStatuses = ['idle', 'planting', 'attention', 'earning'] as const
-/** Amounts that a mark, and each byte of the next part, add to the first byte. */
+/** Amounts that a mark, and each byte of part 2, add to the first byte. */
 const markWeight = phases.length * calmStatuses.length
 const lengthWeight = 2 * markWeight
 const longLength = 9
@@ -34,7 +34,7 @@ export interface PointState {
   readonly ts: number
   /** Time of the newest mark; null where there was none. */
   readonly markedAt: number | null
-  /** Positions of a mark of this second; null where the point has none of them, or an older batch has brought it. */
+  /** Positions of the mark of this second; null where there is no mark, or an earlier batch has stored it. */
   readonly positions: readonly ChangingPart[] | null
 }
 
@@ -63,11 +63,11 @@ function pushPosition(bytes: number[], { range, ticks, pendingRewardsUsd }: Chan
   pushVarint(bytes, pendingRewardsUsd.unitsAt(usdScale))
 }
 
-/** SQL of the length of a state but for what follows its high-water mark. */
+/** SQL of the length of parts 1 and 2 of a state. */
 const headLength = (state: string): string => `(case when get_byte(${state}, 0) < ${longLength * lengthWeight}
     then 1 + get_byte(${state}, 0) / ${lengthWeight} else 2 + get_byte(${state}, 1) end)`
 
-/** SQL that gives the state of a stored point the positions of its mark, where a flow of the same second follows it. */
+/** SQL of the state after an upsert: where a flow replaces a stored mark of the same second, part 3 of the mark remains. */
 export const mergedState = `case
     when excluded.mark_digest is null and equity_point.mark_digest is not null and equity_point.state is not null
     then substr(excluded.state, 1, ${headLength('excluded.state')})
@@ -79,14 +79,14 @@ export interface DecodedState {
   readonly phase: VaultPhase | null
   /** Status where there is neither a phase nor a suspension. */
   readonly calmStatus: VaultStatus
-  /** USD by which the high-water mark exceeds net of flows, where no mark has told it. */
+  /** USD by which the high-water mark exceeds net of flows, where no mark states it. */
   readonly aboveUsd: Decimal
   /** Time of the newest mark; null where there was none. */
   readonly markedAt: number | null
 }
 
 /**
- * Decodes the state of a point, but for its positions.
+ * Decodes the state of a point, without its positions.
  * @param hex its bytes as hexadecimal digits
  * @param ts time of the point
  */

@@ -1,4 +1,4 @@
-/* Integers of any length as bytes: 7 bits a byte, the least significant first, with the eighth set but on the last (LEB128). */
+/* LEB128: integers of any length, 7 bits a byte, the least significant first; the eighth bit is set in all bytes but the last. */
 
 const mostSafe = BigInt(Number.MAX_SAFE_INTEGER)
 
@@ -17,12 +17,12 @@ export function pushVarint(bytes: number[], value: bigint): void {
   bytes.push(small)
 }
 
-/** Returns a signed integer as a non-negative one, small for one near 0 (zigzag). */
+/** Returns the zigzag encoding of a signed integer: non-negative, and small for a value near 0. */
 export function zigzag(value: number): bigint {
   return BigInt(value < 0 ? -2 * value - 1 : 2 * value)
 }
 
-/** Reads integers one after the other. */
+/** Reads integers in sequence. */
 export class VarintReader {
   constructor(
     readonly bytes: Uint8Array,
@@ -45,7 +45,7 @@ export class VarintReader {
     }
   }
 
-  /** Reads an integer that `zigzag` has made non-negative. */
+  /** Reads an integer that {@link zigzag} encoded. */
   nextSigned(): number {
     const value = Number(this.next())
     return value % 2 === 0 ? value / 2 : -(value + 1) / 2

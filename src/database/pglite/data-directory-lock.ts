@@ -25,7 +25,7 @@ export class DataDirInUse extends Error {
  * closes when the process ends in any way, so that a killed process leaves no stale lock: one socket is named after the
  * directory's device and inode and excludes other processes, one is a file in the directory and excludes processes in other
  * network namespaces, such as containers.
- * @param folder the directory, which has to exist
+ * @param folder the directory, which must exist
  * @returns a function that releases the lock
  * @throws {DataDirInUse} when another process holds it; names that process
  */
@@ -35,7 +35,7 @@ export async function lockDataDirectory(folder: string): Promise<() => Promise<v
   if (!(await isFree(server, address))) {
     const holder = await askHolder(address)
     if (holder !== null) throw new DataDirInUse(folder, holder)
-    // The holder has just ended or was killed: only its socket file can still be in the way.
+    // The holder has just ended or was killed: only its socket file may still occupy the address.
     if (isFile(address)) await rm(address, { force: true })
     if (!(await isFree(server, address))) throw new DataDirInUse(folder, 'started at the same moment')
   }
@@ -52,8 +52,8 @@ export async function lockDataDirectory(folder: string): Promise<() => Promise<v
 
 /**
  * Returns the address of the lock socket: an abstract socket on Linux and a named pipe on Windows, which leave no file
- * behind; elsewhere a socket file. It belongs to the directory and not to its path: containers that share a network
- * namespace may have different directories of one path, and one directory may have several paths.
+ * behind; elsewhere a socket file. It identifies the directory and not its path: containers that share a network
+ * namespace may have different directories at one path, and one directory may have several paths.
  */
 async function socketAddress(folder: string): Promise<string> {
   const { dev, ino } = await stat(folder, { bigint: true })

@@ -128,7 +128,7 @@ async function openLogConnection(pglite: PGlite, wake: () => void): Promise<LogC
   }
 }
 
-/** @param statements runs them while the transaction has exclusive access to the database */
+/** @param statements runs statements while the transaction has exclusive access to the database */
 function runTransaction<Result>(
   pglite: PGlite,
   statements: StatementRunner,

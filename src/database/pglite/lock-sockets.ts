@@ -12,7 +12,7 @@ export function createHolderSocket(holder: string): Server {
 }
 
 function ignore(): void {
-  // Who asks for the name of the holder asks again.
+  // A client whose connection fails connects again.
 }
 
 /**

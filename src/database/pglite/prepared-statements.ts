@@ -18,7 +18,7 @@ interface Field {
 
 type Messages = Awaited<ReturnType<PGlite['execProtocolStream']>>
 
-/** After this time plans are made anew: a table may have grown since, and nothing else tells an embedded database. */
+/** Interval at which plans are discarded: tables may have grown, and nothing else invalidates plans of an embedded database. */
 const planMilliseconds = 30_000
 
 /** The ways in which an engine runs a statement. */
@@ -27,18 +27,17 @@ export interface StatementRunner {
   readonly run: RunStatement
   /** Appends rows by COPY inside a transaction that is open already. */
   readonly copy: RunCopy
-  /** Runs a read inside a transaction that is open already. Keeps its plan for a while. */
+  /** Runs a read inside a transaction that is open already. Reuses its plan for a while. */
   readonly read: (read: Statement, values: readonly Value[]) => Promise<unknown[]>
-  /** Runs a read while no transaction is open, and decodes its rows. Keeps its plan for a while. */
+  /** Runs a read while no transaction is open, and decodes its rows. Reuses its plan for a while. */
   readonly readAlone: <Row>(read: Statement, values: readonly Value[]) => Promise<Versioned<Row>>
-  /** Refuses all later statements: of a database that closes the protocol would never return. */
+  /** Rejects all later statements: on a closing database a call of the protocol would never return. */
   readonly close: () => void
 }
 
 /**
- * Returns a runner that describes each statement once, and keeps those prepared that are to be. PGlite's own queries
- * describe and plan a statement each time, in six calls into the database, which takes several times as long as most
- * statements.
+ * Returns a runner that describes each statement once, and reuses prepared statements. PGlite's `query` describes and plans
+ * a statement each time, in six calls into the database, which takes several times as long as most statements.
  * @see PostgreSQL documentation, "Message Flow", section "Extended Query"
  */
 export function createStatementRunner(pglite: PGlite): StatementRunner {
@@ -74,7 +73,7 @@ export function createStatementRunner(pglite: PGlite): StatementRunner {
     copy: ({ text }, rows) =>
       pglite.runExclusive(() => {
         if (isClosed) throw new Error('PGlite is closed')
-        // Its type is narrower than what it takes: any bytes.
+        // The parameter's type is too narrow: it accepts any bytes.
         const data = Buffer.from(rows) as unknown as ArrayBuffer
         const copied = [serialize.query(text), serialize.copyData(data), serialize.copyDone()]
         return pglite.execProtocolStream(Buffer.concat(copied), { syncToFs: false })
@@ -97,7 +96,7 @@ function messagesNamed<Message>(messages: Messages, name: Messages[number]['name
   return messages.filter((message) => message.name === name) as unknown as Message[]
 }
 
-/** Returns the texts of a statement's values. Texts stay as they are, for columns of bytes too, whose serializer takes none. */
+/** Returns a statement's values in text format. Strings are unchanged, also for bytea, whose serializer accepts no strings. */
 function encodeValues({ serializers }: PGlite, values: readonly Value[], types: readonly number[]): (string | null)[] {
   const texts: (string | null)[] = []
   for (const [index, value] of values.entries()) {

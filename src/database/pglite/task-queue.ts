@@ -17,21 +17,21 @@ export interface TaskQueues {
   readonly long: TaskQueue
 }
 
-/** After this time of short tasks the event loop runs. */
+/** Maximum time of short tasks before the event loop runs. */
 const mostBlockedMilliseconds = 5
 
 /**
- * Creates two queues of which one task runs at a time. Long and short tasks alternate. The event loop runs after each
- * long task, and where short ones have taken long together.
+ * Creates two queues that run one task at a time between them. Long and short tasks alternate. The event loop runs after each
+ * long task, and once consecutive short tasks have taken {@link mostBlockedMilliseconds}.
  */
 export function createTaskQueues(): TaskQueues {
-  /** Functions that begin the tasks that wait, in their order. */
+  /** Functions that start the waiting tasks, in their order. */
   const short: (() => void)[] = []
   const long: (() => void)[] = []
   let isRunning = false
   let turnedAt = 0
 
-  /** Begins the next task, of the other kind if one waits. */
+  /** Starts the next task, of the other kind if one waits. */
   async function beginNext(wasLong: boolean): Promise<void> {
     if (wasLong || performance.now() - turnedAt > mostBlockedMilliseconds) {
       await nextTurn()
@@ -61,7 +61,7 @@ export function createTaskQueues(): TaskQueues {
   return { short: queue(short, false), long: queue(long, true) }
 }
 
-/** Runs each read in its turn among the others. */
+/** Runs each read in the queue of its kind. */
 export function queuedReads({ short, long }: TaskQueues, { readAlone }: StatementRunner): StatementReader {
   return {
     read: <Row>(read: AnyStatement, values: readonly Value[], signal?: Cancellation) =>
@@ -70,7 +70,7 @@ export function queuedReads({ short, long }: TaskQueues, { readAlone }: Statemen
 }
 
 /**
- * Splits reads about many vaults into chunks that run one after the other, so that other reads run in between.
+ * Splits reads of many vaults into chunks that run in sequence, so that other reads run in between.
  * @param reader runs a chunk
  * @returns a reader whose rows have no version where a batch of facts was committed between two chunks
  */

@@ -1,7 +1,7 @@
 import type { Prisma } from './generated/client/client.ts'
 import type PrismaTypes from './generated/pothos.ts'
 
-/** A name as tables and columns have it: `capitalInUsd` becomes `capital_in_usd`. */
+/** A name in snake case, as tables and columns are named: `capitalInUsd` becomes `capital_in_usd`. */
 export type SnakeCase<Name extends string> = Name extends `${infer First}${infer Rest}`
   ? `${First extends Lowercase<First> ? First : `_${Lowercase<First>}`}${SnakeCase<Rest>}`
   : ''
@@ -14,7 +14,7 @@ export type Tables = {
 /** A row that an outer join may lack. */
 export type Missing<Row> = { readonly [Field in keyof Row]: Row[Field] | null }
 
-/** The rows that a statement selects from, by alias; '' for columns that are named without one. */
+/** The rows that a statement selects from, by alias; '' for columns without an alias. */
 export type SelectedRows = Readonly<Record<string, object>>
 
 /** Values by the SQL of their columns. */
@@ -37,7 +37,7 @@ type Having<Columns, Kind> = {
 }
 type Known<Columns> = { readonly [Sql in keyof Columns]: NonNullable<Columns[Sql]> }
 
-/** Columns that can be sent as they are, by what they are received as; bytes as hexadecimal digits. */
+/** Columns that are sent without conversion, with the type in which they are received; bytes as hexadecimal digits. */
 type Raw<Columns> = {
   readonly [
     Sql in keyof Columns as Columns[Sql] extends string | bigint | Prisma.Decimal ? Sql : never
@@ -46,8 +46,8 @@ type Raw<Columns> = {
 type Hex<Sql extends string> = `encode(${Sql}, 'hex')` | `'0x' || encode(${Sql}, 'hex')`
 
 /**
- * The methods of `Columns`, which take the columns of models only, each of its kind: one that can be NULL needs a method with
- * OrNull. Enums keep their type.
+ * The methods of `Columns`, restricted to columns of models with a matching type: a nullable column needs a method with OrNull.
+ * Enums retain their type.
  */
 export interface ModelColumns<From extends SelectedRows, Columns = ColumnsIn<From>> {
   raw<Sql extends keyof Raw<Columns>>(sql: Sql): Raw<Columns>[Sql]
@@ -69,7 +69,7 @@ export type ColumnTypes<Table extends keyof Tables> = {
   readonly [Field in keyof Tables[Table] & string as SnakeCase<Field>]?: SqlTypeOf<Tables[Table][Field]>
 }
 
-/** SQL type of a column: for an enum its name, which a model's type does not tell. */
+/** SQL type of a column: for an enum its name, which a model's type does not contain. */
 export type SqlTypeOf<Value> = [Value] extends [bigint | null]
   ? 'bigint'
   : [Value] extends [number | null]

@@ -84,16 +84,16 @@ async function hasMigrationsTable(database: Database, signal?: Cancellation): Pr
   return table?.exists === true
 }
 
-/** Names of the migrations that this process needs; undefined until they are read or told. */
+/** Names of the migrations that this process needs; undefined until they are read or set. */
 let needed: readonly string[] | undefined
 
-/** Returns the names of the migrations that this process needs: those that were there when it asked first. */
+/** Returns the names of the migrations that this process needs: those that existed at the first call. */
 export async function neededMigrations(): Promise<readonly string[]> {
   needed ??= await migrationNames()
   return needed
 }
 
-/** Tells a process which migrations it needs, in place of those that are there now. */
+/** Sets the migrations that this process needs, instead of those that exist now. */
 export function needMigrations(names: readonly string[]): void {
   needed = names
 }
@@ -108,7 +108,7 @@ export async function missingMigrations(database: Database, signal?: Cancellatio
 }
 
 /**
- * Tells whether all migrations are applied. Avoids starting the schema engine, which is most of the time of a warm
+ * Returns whether all migrations are applied. Avoids starting the schema engine, which is most of the time of a warm
  * start.
  */
 async function areApplied(database: Database, names: readonly string[]): Promise<boolean> {
@@ -160,7 +160,7 @@ function readDatamodel(): Promise<string> {
   return readFile(path.join(prismaFolder, 'schema.prisma'), 'utf8')
 }
 
-/** @returns the folder of a file, looked for in this folder and in those above it */
+/** @returns the folder of a file, searched in this folder and its ancestors */
 function findAbove(folder: string, file: string): string {
   const found = path.join(folder, file)
   if (existsSync(found)) return path.dirname(found)

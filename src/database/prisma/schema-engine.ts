@@ -30,7 +30,7 @@ interface EngineBindings {
 let engine: Promise<EngineBindings> | undefined
 
 /**
- * Starts Prisma's schema engine in this process, on the database behind an adapter.
+ * Starts Prisma's schema engine in this process, on the database of an adapter.
  * @param datamodel text of schema.prisma
  */
 export async function startSchemaEngine(
