@@ -7,8 +7,8 @@ const minLineLength = 32
 
 /**
  * The equity curve of a vault as input of `downsample`, parsed from text with one point a line, ascending by time:
- * time, net of flows, capital in and out, and the market's part or nothing, separated by spaces. Only what the curve is drawn
- * from is parsed for every point; the rest is parsed for the points that are selected.
+ * time, net of flows, capital in and out, and the market's part or nothing, separated by spaces. Only time and height of the
+ * curve are parsed for every point; the amounts are parsed for the points that are selected.
  */
 export class DownsamplingInput implements Curve {
   readonly #texts: { readonly text: string; readonly first: number }[] = []
@@ -44,7 +44,7 @@ export class DownsamplingInput implements Curve {
   /**
    * Adds the extremes of each bucket of a text's points.
    * @param linesOf returns the number of lines of a bucket by its index
-   * @param end of all the text's points the end that is added too
+   * @param end the end of the text's points that is added too
    */
   addBuckets(text: string, linesOf: (bucket: number) => number, end: KeptEnds): void {
     this.#texts.push({ text, first: this.length })
@@ -74,7 +74,7 @@ export class DownsamplingInput implements Curve {
     }
   }
 
-  /** Removes the points from an index on but for their extremes, and for one of their ends. */
+  /** Removes the points from an index on, except their extremes and one of their ends. */
   #keepExtremes(first: number, end: KeptEnds): void {
     const added = { length: this.length - first, x: this.x.subarray(first), y: this.y.subarray(first) }
     const kept = extremePoints(added, end)
@@ -119,7 +119,7 @@ export class DownsamplingInput implements Curve {
     }
   }
 
-  /** Returns the text that has a point's line. */
+  /** Returns the text that contains a point's line. */
   #textOf(index: number): string {
     let at = this.#texts.length - 1
     while (at > 0 && (this.#texts[at]?.first ?? 0) > index) at--
@@ -140,7 +140,7 @@ export class DownsamplingInput implements Curve {
 
 /**
  * Returns the height of a curve at a point; net of flows where the market's part is not known.
- * @param netEnd where the text of net of flows ends
+ * @param netEnd offset of the end of net of flows
  */
 function heightIn(text: string, netEnd: number, netUsd: number, by: Exclude<CurveName, 'net'>): number {
   const inEnd = text.indexOf(' ', netEnd + 1)
@@ -153,7 +153,7 @@ function heightIn(text: string, netEnd: number, netUsd: number, by: Exclude<Curv
   return by === 'market' ? marketUsd : netUsd - marketUsd
 }
 
-/** Returns where a text goes on after a number of lines. */
+/** Returns the offset after a number of lines. */
 function afterLines(text: string, from: number, lines: number): number {
   let at = from
   for (let line = 0; line < lines && at < text.length; line++) {

@@ -47,8 +47,8 @@ export async function readEquity(
 const minBuckets = 64
 
 /**
- * Downsampling input of a vault, ascending by time: the pages of the chosen level in the window, and what lies before and
- * after them. One text is much cheaper to send and to decode than a row for each point.
+ * Downsampling input of a vault, ascending by time: the pages of the chosen level in the window, and the finer pages and
+ * points before and after them. One text is much cheaper to send and to decode than a row for each point.
  */
 interface EquityInputRow {
   vaultAddress: string
@@ -59,7 +59,7 @@ interface EquityInputRow {
   level: number | null
   /** Blocks of points of one finer level each: a form feed, the level, 0 for the points themselves, and lines. */
   before: string
-  /** A point a line. */
+  /** One point a line. */
   within: string
   after: string
 }
@@ -67,15 +67,15 @@ interface EquityInputRow {
 /*
  * `low` and `high` are the ordinals of the first page of the finest level in the window and of the one after the last.
  * `level` is the coarsest level with enough buckets in its pages between them, [a, b). It is null where no level has enough:
- * then the window has few points, which are read themselves. The ranges before `a` and after `b` are read from pages of
- * finer levels, and at last from the points, which include the first and the last of the window. The subquery around unnest
- * hides the number of vaults from the planner: otherwise it would plan anew for each short list, which takes longer than the
- * read. See PostgreSQL documentation, PREPARE, on custom plans.
+ * then the window has few points, and these are read. The ranges before `a` and after `b` are read from pages of finer
+ * levels, and finally from the points, which include the first and the last of the window. The subquery around unnest hides
+ * the number of vaults from the planner: otherwise it would create a new plan for each short list, which takes longer than
+ * the read. See PostgreSQL documentation, PREPARE, on custom plans.
  */
 const pointsBetween = (condition: string): string => `
   (select ts, ${encodedPoint()} as line from equity_point where vault_id = vault and ${condition} offset 0) as point`
 
-/** How the pages of a curve are read. */
+/** SQL by which the pages of a curve are read. */
 interface CurvePages {
   readonly name: string
   /** The finest level that has them. */
@@ -161,7 +161,7 @@ const curveInput = inputOf(curvePages)
 function selectPoints(series: EquityInputRow, points: number, by: CurveName): EquityRow[] {
   const { vaultAddress, level, before, within, after } = series
   const input = new DownsamplingInput(before.length + within.length + after.length, by)
-  // Beside the pages, finer buckets count as those of the chosen level that they are part of.
+  // Before and after the pages of the chosen level, finer buckets are grouped to buckets of that level.
   addBlocks(input, before, level ?? 0, by, 'first')
   input.add(by === 'net' ? within : level === null ? within.replaceAll('\x1e', '\n') : mergedPages(within).text)
   addBlocks(input, after, level ?? 0, by, 'last')

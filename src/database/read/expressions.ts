@@ -1,16 +1,16 @@
 /*
- * The names that a read is for, one row each. They stand in a subquery: a plan for values that it can count looks cheaper to
- * the planner than one that it keeps, and making one takes longer than most reads.
+ * The keys of a read, one row each. A subquery hides their number from the planner, which would otherwise prefer a new plan
+ * for each execution to its cached plan: planning takes longer than most reads.
  * See PostgreSQL documentation, PREPARE, "Notes" on generic and custom plans.
  */
-/** SQL of the vaults that a read's first value names. */
+/** SQL of the vaults in a read's first value. */
 export const namedVaults = 'unnest((select $1::text[])) as list(vault)'
-/** SQL of the lists that a read's first value names by their strategies. */
+/** SQL of the lists in a read's first value, by their strategies. */
 export const namedLists = 'unnest((select $1::text[])) as list(strategy)'
 
 /**
  * Returns the SQL expression that encodes an equity point as downsampling input: time, net of flows, capital in and out, and
- * the market's part of the gain or nothing, separated by spaces. Its value follows from them.
+ * the market's part of the gain or nothing, separated by spaces. The value is computed from these.
  * @param netUsd SQL expression of net of flows
  */
 export function encodedPoint(netUsd = 'value_usd + capital_out_usd - capital_in_usd'): string {
@@ -24,7 +24,7 @@ export function hexOf<const Bytes extends string>(bytes: Bytes): `'0x' || encode
   return `'0x' || encode(${bytes}, 'hex')`
 }
 
-/** Returns the SQL expression of the bytes that a text of `0x` and hexadecimal digits means. */
+/** Returns the SQL expression of the bytes that a text of `0x` and hexadecimal digits encodes. */
 export function bytesOf(text: string): string {
   return `decode(substr(${text}, 3), 'hex')`
 }

@@ -30,7 +30,7 @@ const states: Read = {
     from (select ${dataVersion}) as head left join feed on true order by name collate "C"`,
 }
 
-/** Reads the progress of all feeds that have brought facts, ordered by name. */
+/** Reads the progress of all feeds with facts, ordered by name. */
 export async function readFeedStates(database: Reader): Promise<FeedState[]> {
   const rows = await database.query<FeedRow>(states, [])
   return rows.flatMap(({ name, line, newestFactAt, readUntil, number, hash, timestamp }) => {

@@ -29,16 +29,16 @@ export interface LedgerRowKey {
 const newest: LedgerKey = { block: Number.MAX_SAFE_INTEGER, logIndex: 2_147_483_647, txHash: `0x${'ff'.repeat(33)}` }
 
 /**
- * Returns the SQL of the place of a row in the order of its ledger: the number by which the indexes are ordered, in the same form.
- * It has 42 bits of the block and 21 of the log index; rows beyond those share the last place of their block.
+ * Returns the SQL of the sort key of a ledger row, in the form of the expression that the indexes contain: 42 bits of the block
+ * and 21 of the log index. Rows of a block with greater log indexes share its last key.
  */
 const placeOf = (block: string, logIndex: string): string =>
   `(least(${block}, ${2 ** 42 - 1}) * ${2 ** 21} + least(${logIndex}, ${2 ** 21 - 1}))`
 const place = placeOf('block', 'log_index')
-/** The places from here on are those of the last block and all behind it, which no chain has: they are not in order. */
+/** The sort keys from here on are those of the last block and all after it, which no chain has: they are not in order. */
 const unordered = (2n ** 42n - 1n) * 2n ** 21n
 
-/** The values of a page, each in a subquery, so that the planner does not plan by them. */
+/** The values of a page, each in a subquery, so that the plan does not depend on them. */
 const asked = {
   since: '(select $2::bigint)',
   until: '(select $3::bigint)',
@@ -50,7 +50,8 @@ const asked = {
 }
 
 /*
- * The indexes are in the order of blocks and log indexes, so that a page is read from its cursor on. Where a ledger arrived in order, a window of time that begins or ends within it is a range of blocks, and is read from its newest block or the cursor down to its oldest.
+ * The indexes are in the order of blocks and log indexes, so that a page is read from its cursor on. Where the rows of a ledger
+ * arrived in order, a window of time is a range of blocks, which is read from its newest block or the cursor to its oldest.
  */
 const bounds = `
   cross join lateral (select id, ledger_in_order, updated_at from vault where address = list.vault) ledger
@@ -78,7 +79,7 @@ const onPage = `vault_id = ledger.id
   and (block, log_index, tx_hash) < (from_block, from_log_index, from_tx_hash) and (block, log_index) >= (oldest_block, 0)
   and case when ts >= ${asked.since} and ts < ${asked.until} then true else false end`
 
-/** Selects the newest rows of a page, and all that are beyond the order of the indexes. */
+/** Selects the newest rows of a page, and all rows whose sort keys are not in order. */
 const newestWhere = (condition: string): string => `(select * from ledger_row where ${onPage} and ${condition}
     and (${place}, 0) <= (from_place, 0) and (${place}, 0) >= (oldest_place, 0) ${inOrder})
   union all (select * from ledger_row where ${onPage} and ${condition} and (${place}, 0) >= (${unordered}, 0))`
@@ -118,9 +119,8 @@ function pageStatement(name: string, rows: string): Read {
 const ofTypes = eventTypes.map((type) => `case when '${type}' = any($4::text[]) then ${type} else 0 end`).join(' + ')
 
 /**
- * Selects the number of rows before a time: those of the last tally before it, and fewer rows than a tally is kept for.
- * Rows come in order of time, though not of block, so that no tally is too old. The limit tells the planner that they are
- * few, in the order of their index.
+ * Selects the number of rows before a time: the counts of the last tally before it, and the fewer than `tallyRows` rows after
+ * that. Rows arrive in order of time, so that no tally is outdated. By the limit the planner expects few rows, in index order.
  */
 const rowsBefore = (time: string): string => `
   select coalesce(tally.count, 0) + rest.count as count from (select) one
@@ -146,8 +146,8 @@ const pageOfOneType = pageStatement('ledger_page_of_type', rowsOfOneType)
 const pageOfTypes = pageStatement('ledger_page_of_types', rowsOfTypes)
 
 /*
- * A key is looked up in the primary key's index, whatever the planner knows of the table: an aggregate in a lateral
- * subquery cannot become a join. The vaults stand by themselves, since reads name what they are made from in their first value.
+ * A key is looked up in the primary key's index, whatever the statistics of the table: an aggregate in a lateral subquery
+ * cannot become a join. The first value has the vaults alone, because it names the data that a read depends on.
  */
 const rowsByKey: Read = {
   name: 'ledger_rows_by_key',
@@ -162,7 +162,7 @@ const rowsByKey: Read = {
   decode,
 }
 
-/** Rows of ledgers by their keys; those that are not there are left out. */
+/** Reads rows of ledgers by their keys; missing rows are left out. */
 export function readLedgerRows(database: Reader, keys: readonly LedgerRowKey[]): Promise<LedgerRow[]> {
   const vaults = keys.map(({ vault }) => vault)
   return database.query(rowsByKey, [
@@ -174,8 +174,8 @@ export function readLedgerRows(database: Reader, keys: readonly LedgerRowKey[]):
 }
 
 /**
- * Reads a page of the ledger of each vault, newest first, and one more row where there is one, which tells whether
- * there is a next page.
+ * Reads a page of the ledger of each vault, newest first, and one more row where there is one, which indicates a next
+ * page.
  */
 export function readLedger(
   database: Reader,

@@ -1,6 +1,6 @@
 import type { Database, Statement } from '../database.ts'
 
-/** Tells a position in a chain, whose fingerprint is a block hash, from one in a file, which has a digest of 22 characters. */
+/** Recognises a position in a chain, whose fingerprint is a block hash; in a file, the fingerprint has digests of 22 characters. */
 const isChain = `fingerprint ~ '^0x[0-9a-f]{64}$'`
 
 const feeds: Statement = {
@@ -37,7 +37,7 @@ export interface FeedRow {
   readonly readUntil: number | null
 }
 
-/** Reads the progress of all feeds that have brought facts, ordered by name. */
+/** Reads the progress of all feeds with facts, ordered by name. */
 export function readFeeds(database: Pick<Database, 'query'>, signal: AbortSignal): Promise<FeedRow[]> {
   return database.query(feeds, [], signal)
 }
@@ -52,7 +52,7 @@ export async function readNewestFactAt(database: Pick<Database, 'query'>, signal
 }
 
 /**
- * Reads the number of the newest commit.
+ * Reads the sequence number of the newest commit.
  * @returns null before the first commit
  */
 export async function readCommitSeq(database: Pick<Database, 'query'>, signal: AbortSignal): Promise<number | null> {

@@ -59,7 +59,7 @@ export function rowCodec<Row>(rowOf: (columns: Columns) => Row, order?: string):
 }
 
 /**
- * Creates a row codec whose columns are checked against the Prisma models at compile time: it runs as {@link rowCodec} does.
+ * Creates a row codec as {@link rowCodec} does, whose columns are checked against the Prisma models at compile time.
  * @param rowOf creates a row from its columns
  * @param order column to order the rows by; without it their order is undefined
  * @example modelCodec<{ strategy: Tables['strategy'] }, { id: string }>((c) => ({ id: c.text('strategy.id') }))
@@ -68,7 +68,7 @@ export function modelCodec<From extends SelectedRows, Row>(
   rowOf: (columns: ModelColumns<From>) => Row,
   order?: keyof ColumnsIn<From> & string,
 ): RowCodec<Row> {
-  // The same methods, which take fewer texts, and return enums as such.
+  // The same methods with narrower types: they accept fewer SQL texts, and return enums as such.
   return rowCodec(rowOf as (columns: Columns) => Row, order)
 }
 
@@ -141,9 +141,9 @@ class ColumnRecorder implements Columns {
   }
 }
 
-/** Decoding pass: returns the values of an encoded text one after the other. */
+/** Decoding pass: returns the values of an encoded text in sequence. */
 class ColumnDecoder implements Columns {
-  /** Place of the next text. */
+  /** Index of the next text. */
   at = 0
 
   constructor(

@@ -5,7 +5,7 @@ import type { Tables } from '../prisma/columns.ts'
 import { modelCodec } from './row-codec.ts'
 import type { AssetRow, PairRow } from './rows.ts'
 
-/** Prisma has another name for a category of two words than the database. */
+/** The database's names of categories: Prisma names those of two words differently. */
 type AssetColumns = Omit<Tables['universe_asset'], 'category'> & { readonly category: AssetCategory }
 
 const assetCodec = modelCodec<{ '': AssetColumns }, AssetRow>(

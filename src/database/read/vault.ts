@@ -59,7 +59,7 @@ const positionCodec = modelCodec<{ '': Tables['position'] }, PositionRow>(
   'ordinal',
 )
 
-/** A subquery for each vault is cheaper than a join, and looks its positions up whatever the planner knows of the tables. */
+/** A subquery for each vault is cheaper than a join, and uses the index whatever the statistics of the tables. */
 const positionsByVault: Read = {
   name: 'positions_by_vault',
   source: 'named vaults',

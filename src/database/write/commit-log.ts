@@ -3,9 +3,9 @@ import type { CacheTag } from '../commits/change-listener.ts'
 import { commitChannel } from '../commits/commit-reader.ts'
 import type { Statement, Transaction } from '../database.ts'
 
-/** Retention of the log: a listener that was disconnected for longer starts anew. */
+/** Retention of the log: a listener that was disconnected for longer starts from scratch. */
 const keptDays = 7
-/** One commit in this many deletes old rows, at most four times as many at once. */
+/** One commit in this many deletes old rows, at most four times this many. */
 const pruneEvery = 512
 
 /**
@@ -35,13 +35,13 @@ const append: Statement = {
     select pg_notify('${commitChannel}', '')::text from head`,
 }
 
-/** A batch of facts as the log tells it. */
+/** A batch of facts as the log records it. */
 export interface LoggedBatch {
   /** A nonce of {@link commitNonce}. */
   readonly nonce: string
   /** Time of the newest fact in the batch, in Unix seconds; null where it is not known. */
   readonly newestTs: number | null
-  /** Cache tags of everything that the batch changes, which the column `sources` holds. */
+  /** Cache tags of everything that the batch changes, stored in the column `sources`. */
   readonly tags: readonly CacheTag[]
   /** Number of ledger rows that the batch writes. */
   readonly ledgerRows: number
@@ -85,8 +85,8 @@ const versionsAmong: Statement = {
 }
 
 /**
- * Tells whether the history of the database contains a commit, and so all that were before it: a failover loses the newest
- * commits. One that was pruned from the log counts as lost.
+ * Returns whether the history of the database contains a commit, and so all earlier ones: a failover loses the newest
+ * commits. A commit that was pruned from the log counts as lost.
  */
 export async function hasCommit(transaction: Transaction, version: string): Promise<boolean> {
   const seq = version.slice(0, version.indexOf('.'))
@@ -101,7 +101,7 @@ const noncesAmong: Statement = {
 
 /**
  * Returns the commits with these nonces, in their order.
- * @param seq number of a commit that is older than all of them
+ * @param seq sequence number of a commit that is older than all of them
  */
 export function commitsOf(transaction: Transaction, seq: number, nonces: readonly string[]): Promise<LogHead[]> {
   return transaction.query(noncesAmong, [seq, nonces])

@@ -7,8 +7,8 @@ const curvePagePoints = pageBuckets * bucketPoints
 
 /*
  * Arrays compare element by element: by the curve, then by time, so that the earlier of equal points is chosen. The two points
- * of a bucket by net of flows are in its equity page already. Window functions and not a join with the buckets: without
- * statistics of the tables, the server would compare each point with each bucket.
+ * of a bucket by net of flows are left out, because its equity page has them. Window functions are used, because the server
+ * would join each point with each bucket without statistics of the tables.
  */
 const insertCurves = (level: string, points: string): string => `
   insert into equity_curve_page (vault_id, level, ordinal, candidates)
@@ -26,7 +26,7 @@ const insertCurves = (level: string, points: string): string => `
   group by vault, bucket / ${pageBuckets}`
 
 /**
- * Returns the SQL that makes curve pages of their first level of points.
+ * Returns the SQL that creates the curve pages of the first level from points.
  * @param level SQL of the level
  * @param series as for `pagesFromPoints`
  */
@@ -41,7 +41,7 @@ export const curvePagesFromPoints = (level: string, series: string): string =>
   )
 
 /**
- * Returns the SQL that makes curve pages of the pages and curve pages of the level below.
+ * Returns the SQL that creates curve pages from the pages and curve pages of the level below.
  * @param level SQL of the level
  * @param series as for `pagesFromPoints`
  */

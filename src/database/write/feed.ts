@@ -8,7 +8,7 @@ export interface FeedPosition {
   readonly line: number
   /** Offset of the end of the last applied line, in bytes of the decompressed feed. */
   readonly byte: number
-  /** Digests of what was applied, to tell a feed that grew from one that was replaced or changed. */
+  /** Digests of the applied bytes, to distinguish a feed that grew from one that was replaced or changed. */
   readonly fingerprint: string
 }
 
@@ -22,7 +22,7 @@ export async function readFeedPosition(prisma: Pick<PrismaClient, 'feed'>, name:
 }
 
 /**
- * Reads when a feed was read to its end last, in Unix seconds.
+ * Reads the time at which a feed was last read to its end, in Unix seconds.
  * @returns null where it never was
  */
 export async function readFeedEnd(prisma: Pick<PrismaClient, 'feed'>, name: string): Promise<number | null> {
@@ -65,7 +65,7 @@ export function saveFeedPosition(
   save(transaction, [{ name, line, byte, fingerprint }])
 }
 
-/** Tells whether two positions are equal. */
+/** Returns whether two positions are equal. */
 export function isSamePosition(one: FeedPosition | null, other: FeedPosition | null): boolean {
   if (one === null || other === null) return one === other
   return one.line === other.line && one.byte === other.byte && one.fingerprint === other.fingerprint
@@ -87,7 +87,7 @@ const updateNewestFact: Statement = {
 }
 
 /**
- * Writes the time of the newest fact that a feed has brought.
+ * Writes the time of the newest fact of a feed.
  * @param newestTs in Unix seconds
  */
 export function saveNewestFact(transaction: Transaction, name: string, newestTs: number): void {
@@ -103,7 +103,7 @@ const updateReach: Statement = {
 
 /**
  * Writes how far the source of a feed has been read. Appends no commit to the log, because no cached response changes.
- * @param line line of the feed's position; without effect where the stored position is another
+ * @param line line of the feed's position; without effect where the stored line differs
  */
 export function saveFeedReach(
   database: Pick<Database, 'transaction'>,

@@ -137,7 +137,7 @@ const appendTallies = appendSet('ledger_tally', {
   resume: 'integer',
 })
 
-/** Writes tallies of ledgers in place of the newest stored ones. */
+/** Writes tallies of ledgers, which replace the newest stored ones. */
 export function saveTallies(transaction: Transaction, added: readonly AddedTallies[]): void {
   const replaced = added.flatMap(({ vaultId, replacedTs: ts }) => (ts === null ? [] : [{ vaultId, ts }]))
   if (replaced.length > 0) {

@@ -18,8 +18,8 @@ export interface GrownSeries {
 }
 
 /**
- * Writes the pages that new points have completed, by one statement for each level. The points are written already. Pages
- * are immutable: only the newest point of a vault can be replaced, and it is in no complete page.
+ * Writes the pages that new points have completed, by one statement for each level, after the points. Pages are immutable:
+ * only the newest point of a vault can be replaced, and it is in no complete page.
  */
 export function savePages(transaction: Transaction, series: readonly GrownSeries[]): void {
   for (let level = 1; level <= maxPageLevels; level++) {
@@ -64,8 +64,8 @@ const insert = (level: string, points: string): string => `
   group by vault, bucket / ${pageBuckets}`
 
 /**
- * Returns the SQL that makes pages of the first level of points. The points after a vault's complete pages are its newest
- * ones: few, whatever the length of the series.
+ * Returns the SQL that creates the pages of the first level from points. Only the newest points of a vault, those after its
+ * complete pages, are read: few, whatever the length of the series.
  * @param level SQL of the level, 1
  * @param series SQL of rows of a vault, its number of points, and its number of complete pages before and after
  */
@@ -82,7 +82,7 @@ export const pagesFromPoints = (level: string, series: string): string =>
   )
 
 /**
- * Returns the SQL that makes pages of those of the level below: a page's lines are two for each bucket.
+ * Returns the SQL that creates pages from those of the level below: a page has two lines for each bucket.
  * @param level SQL of the level
  * @param series as for `pagesFromPoints`
  */

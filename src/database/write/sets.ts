@@ -6,7 +6,7 @@ export type Row<Columns> = { readonly [Name in keyof Columns]: unknown }
 
 type Columns = Readonly<Record<string, string>>
 
-/** Any SQL type but that of a list. */
+/** Any SQL type except arrays. */
 type ScalarType = 'integer' | 'bigint' | 'numeric' | 'boolean' | 'bytea' | 'text' | EnumType
 type EnumType = 'event_type' | 'vault_phase' | 'vault_status'
 
@@ -103,7 +103,7 @@ export function deleteSet(table: keyof Tables): (transaction: Transaction, vault
   }
 }
 
-/** Returns a list of columns to select whose values are numbers and strings for the drivers of both engines. */
+/** Returns a select list of columns, whose values the drivers of both engines return as numbers and strings. */
 export function selectList(columns: Columns): string {
   const casts: Columns = { bigint: '::float8', numeric: '::text' }
   return Object.entries(columns)

@@ -50,8 +50,8 @@ export function sumDays(changes: readonly ChangedDay[]): ChangedStrategyDay[] {
 }
 
 /**
- * Adds changes to the days of strategies. All writers change the same rows: it must follow `appendCommit`, whose lock puts them
- * in turn.
+ * Adds changes to the days of strategies. All writers change the same rows: it must follow `appendCommit`, whose lock
+ * serialises them.
  */
 export function addToStrategyDays(transaction: Transaction, changes: readonly ChangedStrategyDay[]): void {
   addDays(
@@ -65,7 +65,7 @@ export function addToStrategyDays(transaction: Transaction, changes: readonly Ch
   )
 }
 
-/** The days before a window are one row, of the day before its first. */
+/** The days before the window are summed to one row, dated to the day before its first. */
 const storedChanges: Statement = {
   name: 'changes_of_strategy',
   text: `select greatest(day, $2::integer - 1) as day, sum(change_usd)::text as "changeUsd", sum(gain_usd)::text as "gainUsd"
@@ -73,8 +73,8 @@ const storedChanges: Statement = {
 }
 
 /**
- * Reads the changes of a strategy up to a day, as other transactions have stored them. Those before the window of its figures
- * are summed up.
+ * Reads the changes of a strategy up to a day, as other transactions have stored them. Changes before the window of its
+ * figures are summed to one.
  */
 export async function readStrategyChanges(
   transaction: Transaction,

@@ -18,7 +18,7 @@ export interface RecordedStrategy {
 export interface KnownStrategies {
   /** Ids of all strategies. */
   readonly ids: Set<string>
-  /** Digests of those of the requested facts that are stored, by id and time. */
+  /** Digests of the requested facts that are stored, with their ids and times. */
   readonly revisions: { strategyId: string; ts: number; digest: string }[]
 }
 
@@ -133,7 +133,7 @@ export async function lockStrategies(
 
 /**
  * Returns the newest complete day of each changed strategy, and whether its APR and sigma are outdated. A batch that completes a
- * day refreshes them, so that the day of the stored ones is the newest that was complete before the batch.
+ * day refreshes them, so `figuresDay` is the newest day that was complete before this batch.
  */
 function completeDays(figures: readonly Figures[], changed: ReadonlyMap<string, ChangedDays>) {
   const known = new Map(figures.map(({ id, figuresDay }) => [id, figuresDay]))
@@ -152,8 +152,8 @@ const updateFigures: Statement = {
 }
 
 /**
- * Recomputes APR and sigma of strategies that {@link lockStrategies} has locked: all days that other transactions have changed
- * are stored then.
+ * Recomputes APR and sigma of strategies that {@link lockStrategies} has locked, so that the changes of days by all other
+ * transactions are visible.
  * @param stale the newest complete day of each strategy
  * @param changes of days by this transaction, which are not stored yet
  */

@@ -54,7 +54,7 @@ const screensAmong: Statement = {
   name: 'known_screens',
   text: `select ts::float8 as ts, encode(digest, 'hex') as digest from screen where ts = any($1::bigint[])`,
 }
-// Serializes the writers of the universe, of which several feeds may be: rows that are not there cannot be locked.
+// Serializes the writers of the universe, because several feeds may write it: missing rows cannot be locked.
 const lockScreens: Statement = { name: 'lock_screens', text: 'lock table screen in share row exclusive mode' }
 const newerScreens: Statement = { name: 'newer_screens', text: 'select from screen where ts > $1::bigint limit 1' }
 const emptyUniverse = ['universe_asset', 'universe_pair', 'strategy_pair'].map((table): Statement => ({

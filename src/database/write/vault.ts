@@ -10,7 +10,7 @@ import { type HistoryProgress, progressColumns, progressRow, toProgress } from '
 
 /** A vault as it is stored. */
 export interface VaultRecord {
-  /** Its number in the database. */
+  /** Id in the database. */
   readonly id: number
   readonly address: Address
   readonly owner: string
@@ -29,7 +29,7 @@ export interface VaultRecord {
   readonly ledgerInOrder: boolean
   /** Time of the newest fact, in Unix seconds. */
   readonly updatedAt: number
-  /** Whether its owner had many vaults when it was opened. */
+  /** Whether its owner was large when receiving it. */
   readonly ownerIsLarge: boolean
   readonly history: HistoryProgress
 }
@@ -76,7 +76,7 @@ const locked: Statement = {
     from vault where address = any($1::text[]) order by address for update`,
 }
 /**
- * Statements after the lock see what the writer that was waited for has committed to other tables.
+ * A separate statement, because only statements after the lock see rows of other tables that the previous lock holder committed.
  * @see PostgreSQL documentation, "Transaction Isolation", section "Read Committed Isolation Level"
  */
 const holdingsOf: Statement = {

@@ -13,28 +13,28 @@ import { namedVaults } from '../expressions.ts'
 interface SeriesRow {
   /** Address of the vault, or id of the strategy. */
   readonly key: string
-  /** The number, a digit for its value and the growth of each day, all separated by spaces; null where there is none. */
+  /** Number, flags and growth of each day, all separated by spaces; null where there is no day. */
   readonly days: string | null
   /** The newest day that is over, in days since 1970-01-01. */
   readonly newestComplete: number
 }
 
-/** SQL aggregate of days in their order, with the sum of these digits for each: of one with value at its start, and at its end. */
+/** Flags of a day with value at its start, and at its end; then the SQL aggregate of days in their order. */
 const [withStart, withEnd] = [1, 2]
 const numbers = `string_agg(concat_ws(' ', day, (start_usd <> 0)::integer * ${withStart} + (end_usd <> 0)::integer * ${withEnd},
   growth::float8), ' ' order by day)`
 
-/** SQL that leaves the newest days, and one before them. */
+/** SQL that selects the newest days, and the day before them. */
 const newestDays = `order by day desc limit ${maxPerformanceDays + 1}`
 
-/** Maximum number of series in one statement: ten years of each take the gateway some milliseconds, and others wait meanwhile. */
+/** Maximum number of series in one statement: ten years of each block the gateway for some milliseconds. */
 const maxSeries = 5
 
 /** An embedded database, which runs in the gateway's process, reads the series of vaults one by one. */
 const seriesOfChunk = 1
 
 /*
- * The newest day before the window tells what value it begins with. A day is over when the newest point is of its end or later.
+ * The newest day before the window states the value at its start. A day is over when the newest point is at its end or later.
  */
 const daysOfVaults: Read = {
   name: 'days_of_vaults',
@@ -51,8 +51,8 @@ const daysOfVaults: Read = {
 }
 
 /*
- * A strategy's value at the start of a day is the sum of all changes before it. Only complete days count: an answer goes with
- * the strategy's other figures, and is not made again for each mark of one of its vaults.
+ * A strategy's value at the start of a day is the sum of all changes before it. Only complete days count, as for the strategy's
+ * other figures: a cached response stays valid after marks of its vaults.
  */
 const daysOfStrategies: Read = {
   name: 'days_of_strategies',
@@ -102,7 +102,7 @@ async function readPerformance(
   window: DayWindow,
 ): Promise<Map<string, Performance>> {
   const found = new Map<string, Performance>()
-  // A batch takes whole requests: the keys of one are not split. The days of a few series are in memory at once.
+  // The batch scheduler does not split the keys of a request. Here they are split, so that few series are in memory at a time.
   for (let from = 0; from < keys.length; from += maxSeries) {
     const values = [keys.slice(from, from + maxSeries), window.firstDay, window.lastDay]
     const rows = await database.query<SeriesRow>(read, values)

@@ -51,7 +51,7 @@ export async function readMarkStates(
 }
 
 /**
- * Returns the positions that a mark has shown, in its order.
+ * Returns the positions of a mark, in its order.
  * @param at moment that the rows are served for: part of their global ids
  */
 export function positionsOfMark(

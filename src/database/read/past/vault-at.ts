@@ -16,7 +16,7 @@ interface StoredMoment {
   readonly key: string
   /** The vault as it is now. */
   readonly now: VaultRow
-  /** From when on its state is kept, in Unix seconds; null until the first mark with which it begins. */
+  /** Start of its recorded history, in Unix seconds; null until a first mark starts it. */
   readonly since: number | null
   readonly openedAt: number
   readonly owner: string | null
@@ -91,15 +91,15 @@ const vaultsAt: Read = {
   decode: momentCodec.decode,
 }
 
-/** Tells that the state of a vault is not kept for a time. */
+/** Result for a time before the recorded history of a vault. */
 export interface NotKept {
-  /** From when on it is, in Unix seconds. */
+  /** Start of the recorded history, in Unix seconds. */
   readonly historySince: number
 }
 
 /**
  * Reads the state of vaults at the end of a second, by address; those that did not exist then are left out.
- * @param at Unix seconds; a time after a vault's newest fact gives its newest state
+ * @param at Unix seconds; a time after a vault's newest fact returns its newest state
  */
 export async function readVaultsAt(
   database: Reader,
@@ -121,7 +121,7 @@ function stateAt(stored: StoredMoment, at: number): VaultRow | NotKept {
   if (at >= now.updatedAt) return { ...now, moment: { at, mark: null, isNewest: true } }
   if (since === null || at < since) return { historySince: since ?? now.updatedAt }
   const point = stored.state === null ? null : decodePointState(stored.state, stored.pointTs ?? 0)
-  // A change of the second of a point is the state at the end of that second.
+  // A change in the second of a point holds the state at the end of that second.
   const isPhaseOfChange = (stored.changeTs ?? -1) >= (stored.pointTs ?? -1)
   const phase = isPhaseOfChange ? stored.phase : (point?.phase ?? null)
   const isSuspended = stored.suspensionReason !== null
@@ -158,7 +158,7 @@ const none = '0.000000'
 
 function newestMark({ pointTs, state, layout }: StoredMoment, markedAt: number | null): StoredMark | null {
   if (markedAt === null || layout === null) return null
-  // A flow after the mark has a point of its own, without positions.
+  // A flow after the mark has a separate point, without positions.
   return { ts: markedAt, state: markedAt === pointTs ? state : null, layout }
 }
 
@@ -170,7 +170,7 @@ const historyStarts: Read = {
     from vault where address = any($1::text[])`,
 }
 
-/** Reads from when on the state of vaults is kept, in Unix seconds. */
+/** Reads the start of the recorded history of vaults, in Unix seconds. */
 export function readHistoryStarts(
   database: Reader,
   addresses: readonly string[],

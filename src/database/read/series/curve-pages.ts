@@ -2,7 +2,7 @@
 interface MergedPages {
   readonly text: string
   /**
-   * Returns how many lines the buckets of a group have.
+   * Returns the number of lines of the buckets of a group.
    * @param group index of the group
    * @param buckets number of buckets in a group
    */

@@ -1,9 +1,9 @@
 import { Decimal } from '../../../domain/decimal.ts'
 
-/** Micro-dollars up to which a float gives them exactly: the product with a million errs by less than a tenth of one. */
+/** Maximum micro-dollars that a float holds exactly: the product with a million errs by less than a tenth of one. */
 const exactMicros = 1e14
 
-/** The capital of the last point: most points have that of the one before. */
+/** The parsed capital of the last point: most points have the same as the previous point. */
 const lastIn = { text: '0', micros: 0 }
 const lastOut = { text: '0', micros: 0 }
 

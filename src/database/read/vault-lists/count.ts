@@ -6,14 +6,14 @@ import { type Scope, scopeOf, statusesOf, strategiesOfList, type VaultFilter } f
 import { isFiltered } from './filtered.ts'
 import { countFiltered } from './filtered-count.ts'
 
-/** SQL of the number of vaults of the wanted statuses that a row of tallies tells. */
+/** SQL of the number of vaults in the wanted statuses, by a row of tallies. */
 const ofStatuses = vaultStatuses
   .map((status) => `case when '${status}' = any((select $2::text[])::text[]) then ${status} else 0 end`)
   .join(' + ')
 
 const strategies = strategiesOfList('$3')
 
-/** The tallies of a scope, and how many parameters they take. */
+/** The tallies of a scope, and the number of their parameters. */
 const talliesOf: Record<Scope, { readonly from: string; readonly parameters: number }> = {
   all: { from: 'from strategy_tally', parameters: 2 },
   strategy: { from: `from strategy_tally where strategy_id = any(${strategies})`, parameters: 3 },
@@ -41,8 +41,8 @@ const statements: Record<Scope, Read> = {
 }
 
 /**
- * Counts the vaults of each list that match a filter: by the tallies that the projector keeps, or by visiting those that
- * match a filter by value or position.
+ * Counts the vaults of each list that match a filter: by the tallies that the projector maintains, or, for a filter by value
+ * or position, by visiting vaults.
  * @returns null as the count of a list for which there are too many to visit
  */
 export function countVaults(

@@ -6,7 +6,7 @@ export interface VaultFilter {
   readonly strategy: readonly string[] | null
   readonly owner: readonly string[] | null
   readonly valueUsd: ValueRange | null
-  /** With `venue` too, one open position is of one of the pairs and at one of the venues. */
+  /** Together with `venue`, one open position must have one of the pairs at one of the venues. */
   readonly pair: readonly Pair[] | null
   readonly venue: readonly string[] | null
 }
@@ -17,7 +17,7 @@ export interface ValueRange {
   readonly lte: string | null
 }
 
-/** A pair of assets, by their symbols as the pools of positions have them. */
+/** A pair of assets, by the symbols that pools of positions contain. */
 export interface Pair {
   readonly a: string
   readonly b: string
@@ -36,12 +36,12 @@ export const anyVault: VaultFilter = {
 /** Name of the list of all vaults, among the lists of one strategy each: no strategy has an empty id. */
 export const allStrategies = ''
 
-/** By what a list is restricted, its statuses aside: each scope has statements of its own. */
+/** Restriction of a list, apart from its statuses: each scope has separate statements. */
 export type Scope = 'all' | 'strategy' | 'owner'
 
 /**
  * Returns the scope of lists.
- * @param lists the strategy of each list, or `allStrategies`; those of one read are all of strategies, or none is
+ * @param lists the strategy of each list, or `allStrategies` for all lists of the read
  */
 export function scopeOf(lists: readonly string[], { strategy, owner }: VaultFilter): Scope {
   if (owner !== null) return 'owner'
@@ -59,7 +59,7 @@ export function isByPool({ pair, venue }: VaultFilter): boolean {
 }
 
 /**
- * Returns the SQL of the strategies that a list may have vaults of, where `list` is the row of the list; null for all.
+ * Returns the SQL of the strategies whose vaults a list may contain, where `list` is the row of the list; null for all.
  * @param filter parameter with the strategies of the filter, or null
  */
 export function strategiesOfList(filter: string): string {

@@ -15,7 +15,7 @@ import {
 } from './filtered.ts'
 import { parameters, partsOf } from './ranges.ts'
 
-/** By what the vaults that are counted are looked up, all of which are visited. */
+/** The index by which vaults are looked up, each of which is visited. */
 type Way = 'owner' | 'pool' | 'pool alone' | 'value of all' | 'value of a strategy'
 
 const most = mostCountedVaults + 1
@@ -45,7 +45,7 @@ const countsOf: Record<Exclude<Way, 'pool'>, string> = {
 const unused = '($3::text, $4::text, $5::integer)'
 const counted = `coalesce(counted.count, 0)::integer as count, counted.visited >= ${most} as "isCut", ${dataVersion}`
 
-/** Each list is counted by itself. */
+/** Counts each list separately. */
 const listByList = (counts: string): string => `select list.strategy as list, ${counted} from ${namedLists}
   cross join lateral (select ${filterColumns}, ${unused} offset 0) asked cross join lateral (${counts}) counted`
 
@@ -97,8 +97,8 @@ function wayOf(scope: Scope, filter: VaultFilter): Way {
 }
 
 /**
- * Counts the vaults of each list that match a filter by value or by position. All that the most selective index knows are
- * visited, up to a number.
+ * Counts the vaults of each list that match a filter by value or by position. Visits all vaults that the most selective
+ * index contains, up to {@link mostCountedVaults}.
  * @returns null as the count of a list for which there are more
  */
 export async function countFiltered(

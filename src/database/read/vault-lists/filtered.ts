@@ -5,11 +5,11 @@ import { bytesOf } from '../expressions.ts'
 import type { OrderSql } from './order.ts'
 import { inOrder, ofSmallOwners, pageExtent, parameters, partsOf } from './ranges.ts'
 
-/** Maximum number of vaults that match a filter by which no index is ordered, to sort them: they take a few milliseconds. */
+/** Maximum number of vaults that match a filter by value or position and are sorted: that takes a few milliseconds. */
 const mostSorted = 1_000
-/** Maximum number of vaults that are looked at in the order of an index, for those among them that match. */
+/** Maximum number of vaults that are tested against a filter in the order of an index. */
 const mostScanned = 3_000
-/** Minimum number of them for each strategy and owner, of which lists may be. */
+/** Minimum number of tested vaults for each strategy and owner of a list. */
 const leastScannedEach = 10
 
 /** SQL of a pair as one text, by which pairs are equal only if both symbols are. */
@@ -23,7 +23,7 @@ export const askedColumns = `
   (select array_agg(${pairText('pair')}) from unnest(${parameters.pairA}::text[], ${parameters.pairB}::text[]) as pair(a, b)) as pairs,
   ${parameters.pairA}::text[] is not null or ${parameters.venue}::text[] is not null as is_by_pool,
   ${parameters.gte}::numeric > '-Infinity' or ${parameters.lte}::numeric < 'Infinity' as is_by_value`
-/** The same with the strategies of the row `list`. */
+/** {@link askedColumns} with the strategies of the row `list`. */
 export const filterColumns = `${strategiesOfList(parameters.strategy)} as strategies, ${askedColumns}`
 
 /** Values of the parameters from `gte` on. */
@@ -53,14 +53,14 @@ const pairs = 'unnest(asked.pair_a, asked.pair_b) as pair(a, b)'
 const venues = 'unnest(asked.venues) as place(venue)'
 
 /**
- * SQL condition of the positions of a pair. The ranges repeat the equations: by them the planner expects fewer rows from the index
- * that begins with a pair than from the others, of which it would read all for each pair where nearly all vaults have one pool.
+ * SQL condition of the positions of a pair. The ranges repeat the equalities, so that the planner expects fewer rows from the
+ * index that starts with a pair: it would scan another index for each pair where nearly all vaults have one pool.
  */
 const isOfPair = 'a = pair.a and b = pair.b and (a, b) >= (pair.a, pair.b) and (a, b) <= (pair.a, pair.b)'
 
 /**
- * Selects the numbers of vaults by their positions, some of them repeatedly. The order makes the planner read an index, whatever
- * it knows of how frequent a pair is.
+ * Selects the ids of vaults by their positions, some of them repeatedly. The order makes the planner use an index, whatever the
+ * statistics of a pair.
  */
 export function idsByPool(most: number): string {
   const pools = (condition: string, order: string): string => `cross join lateral (
@@ -76,13 +76,13 @@ export function idsByPool(most: number): string {
 
 const bytes = bytesOf('vault.address')
 /**
- * SQL condition of a range of values, in the form of the indexes: the planner takes a range of one column for so few rows that it
- * would sort them.
+ * SQL condition of a range of values, in the form of the indexes: for a range of one column, the planner would expect so few
+ * rows that it would sort them.
  */
 export const inRange = `(vault.value_usd, ${bytes}) >= (asked.gte, ''::bytea)
   and (vault.value_usd, ${bytes}) <= (asked.lte, '\\x${'ff'.repeat(21)}'::bytea)`
 
-/** Selects the numbers of vaults by their value, of the strategies of a list where it has any. */
+/** Selects the ids of vaults by their value, of the strategies of a list where it has any. */
 function idsByValue(scope: Scope, most: number): string {
   const { from, equal } = partsOf[scope === 'strategy' ? 'strategy' : 'all']
   const ranges = vaultStatuses.map(
@@ -93,9 +93,9 @@ function idsByValue(scope: Scope, most: number): string {
 }
 
 /**
- * Selects the page of a list by filters of which no index is ordered. Where few vaults match the filter by position or
- * value, those are sorted. Else vaults are looked at in order, up to a number: the last one of each part of the list has
- * `is_last`, whether it matches or not, and the page ends with the first of those.
+ * Selects the page of a list by filters that are no prefix of an index. Where few vaults match the filter by position or
+ * value, these are sorted. Else vaults are tested in order, up to a maximum: the last tested vault of each part of the list
+ * has `is_last`, whether it matches or not, and the page ends with the first of these.
  */
 export function filteredInScope(scope: Scope, sql: OrderSql): string {
   const end = `order by ${sql.orderBy} ${pageExtent.limit}`
@@ -104,7 +104,7 @@ export function filteredInScope(scope: Scope, sql: OrderSql): string {
     from (select distinct id from ${ids} where (select way from chosen) = '${way}') found
       cross join lateral (select * from vault where vault.id = found.id offset 0) vault
     where ${condition} and ${sql.afterCursor} ${end}`
-  // Those that were found by their positions need not be looked up there again.
+  // Vaults that are found by their positions need no second test of their positions.
   const byPool = few('by_pool', 'pool', `${isOfStatusAndValue} and ${isOfStrategyAndOwner}`)
   const byValue = few('by_value', 'value', matchesAll)
   return `with by_pool as materialized (${idsByPool(mostSorted + 1)}),

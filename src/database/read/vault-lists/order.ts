@@ -80,7 +80,7 @@ export function beforeAll(order: VaultOrder, direction: Direction): VaultCursor 
   return { value: vaultOrders[order].before[direction], address: direction === 'ASC' ? '0x' : `0x${'ff'.repeat(21)}` }
 }
 
-/** Returns the later of two places in the order by an amount. */
+/** Returns the later of two cursors in the order by an amount. */
 export function laterCursor(one: VaultCursor, other: VaultCursor, direction: Direction): VaultCursor {
   const difference = new Decimal(one.value).comparedTo(other.value)
   return (direction === 'ASC' ? difference : -difference) >= 0 ? one : other

@@ -33,7 +33,7 @@ export interface PagedVaultRow extends VaultRow {
   readonly list: string
   readonly orderValue: string
   readonly isMatch: boolean
-  /** Whether no vault after it was looked at: the page ends with it, though it may not be full. */
+  /** Whether no vault after it was tested: the page ends with it, though it may not be full. */
   readonly isLast: boolean
 }
 
@@ -41,8 +41,8 @@ export interface PagedVaultRow extends VaultRow {
 const maxLists = 8
 
 /**
- * How a page is read: in the order of an index whose first columns are the filter; so, and up to a value, where the order is
- * by value; or by a filter of which no index is ordered.
+ * How a page is read. `indexed`: in the order of an index whose first columns are the filter. `ranged`: also up to a value, by
+ * which the page is ordered. `filtered`: by a filter that is no prefix of an index.
  */
 type Way = 'indexed' | 'ranged' | 'filtered'
 
@@ -69,8 +69,8 @@ function vaultsOf(way: Way, scope: Scope, sql: OrderSql, direction: Direction): 
 }
 
 /**
- * Creates the statement of a page. Its values stand in a subquery of their own: with values that it can estimate by, the
- * planner would prefer a plan for each execution to one that it keeps.
+ * Creates the statement of a page. Its values are in a subquery, which hides them from the planner: otherwise it would prefer
+ * a new plan for each execution to its cached plan.
  * @see PostgreSQL documentation, PREPARE, "Notes" on generic and custom plans
  */
 function pageStatement(name: string, { way, scope, orderBy, direction }: PageKind): Read {
@@ -97,7 +97,7 @@ function pageStatement(name: string, { way, scope, orderBy, direction }: PageKin
   }
 }
 
-/** The vaults of lists, with what tells of filtered ones where a page ends. */
+/** The vaults of lists; `isMatch` and `isLast` are of filtered pages. */
 type PageRows = {
   readonly vault: Tables['vault'] & { readonly isMatch: boolean; readonly isLast: boolean }
   readonly list: { readonly strategy: string }
@@ -125,7 +125,7 @@ function statementFor(kind: PageKind): Read {
  * Reads a page of each of several lists of vaults.
  * @param lists the strategy of each list, or `allStrategies`
  * @throws {RangeError} if a page is longer than 255 vaults
- * @returns the rows in order for each list, and one more where there is one, which tells whether there is a next page
+ * @returns the rows in order for each list, and one more where there is one, which indicates a next page
  */
 export function readVaultPages(database: Reader, lists: readonly string[], page: VaultPage): Promise<PagedVaultRow[]> {
   const { filter, orderBy, direction, first } = page
@@ -140,7 +140,7 @@ export function readVaultPages(database: Reader, lists: readonly string[], page:
   ])
 }
 
-/** Returns the position before the page: its cursor, or where the values begin that are wanted. */
+/** Returns the position before the page: its cursor, or the start of the wanted values. */
 function firstPlace({ filter: { valueUsd }, orderBy, direction, after }: VaultPage): VaultCursor {
   const first = beforeAll(orderBy, direction)
   const value = orderBy === 'VALUE_USD' ? valueUsd?.[direction === 'ASC' ? 'gte' : 'lte'] : null

@@ -2,7 +2,7 @@ import { vaultStatuses, type VaultStatus } from '../../../domain/vault.ts'
 import { strategiesOfList, type Scope } from './filter.ts'
 import type { OrderSql } from './order.ts'
 
-/** Parameters of the statements of pages, after the lists; those that not all statements have are the last. */
+/** Parameters of the statements of pages, after the lists; optional ones are the last. */
 export const parameters = {
   status: '$2',
   value: '$3',
@@ -17,13 +17,13 @@ export const parameters = {
   venue: '$12',
 } as const
 
-/** Maximum number of rows of a page, with the one that tells of a next page. */
+/** Maximum number of rows of a page, with the row that indicates a next page. */
 export const mostPageRows = 256
 
 const strategies = strategiesOfList(parameters.strategy)
 const owners = `unnest((select ${parameters.owner}::text[])) as wanted(owner)`
 
-/** How much of the ranges of an index is selected. */
+/** The part of the ranges of an index that is selected. */
 export interface Extent {
   /** Limit of each range, a number that the planner knows: it then reads the index in order, and does not sort all rows. */
   readonly most: number
@@ -37,8 +37,8 @@ export interface Extent {
 export const pageExtent: Extent = { most: mostPageRows, limit: `limit (select ${parameters.limit}::integer)` }
 
 /**
- * Selects vaults in order from one index, whose columns are some that are equal, the status and the order. The ranges of
- * its statuses are merged lazily (Merge Append): as many rows are read as are returned, and one more for each status.
+ * Selects vaults in order from one index, whose columns are those of `equal`, the status and the order. The ranges of its
+ * statuses are merged lazily (Merge Append): as many rows are read as are returned, and one more for each status.
  */
 export function inOrder(equal: string, sql: OrderSql, { most, limit, bounds = '' }: Extent): string {
   const { addressBytes, afterCursor, orderBy, orderByIndex } = sql
@@ -49,7 +49,7 @@ export function inOrder(equal: string, sql: OrderSql, { most, limit, bounds = ''
   return `select * from (${vaultStatuses.map(rangeOf).join(' union all ')}) vault order by ${orderBy} ${limit}`
 }
 
-/** SQL condition of the vaults of a table that a list may have by its strategies. */
+/** SQL condition of the rows of a table that are of the strategies of a list. */
 const among = (table: string): string => `(${strategies} is null or ${table}.strategy_id = any(${strategies}))`
 
 /** Selects the vaults of small owners, which are few: they are sorted. */
@@ -60,20 +60,20 @@ export function ofSmallOwners({ addressBytes, afterCursor }: OrderSql, bounds = 
       and ${afterCursor} ${bounds} offset 0) few`
 }
 
-/** A range of an index for each of which vaults are selected: rows, and the columns that are equal in the index. */
+/** SQL of the parts of an index: a row for each, and the equalities of its columns. */
 interface Groups {
   readonly from: string
   readonly equal: string
 }
 
-/** The parts of the indexes of a scope that a list is merged from; the row `part` tells how many there are (`parts`). */
+/** The parts of the indexes of a scope that a list is merged from; the row `part` has their number in `parts`. */
 export const partsOf: Record<Scope, Groups> = {
   all: { from: '(select 1 as parts) part', equal: '' },
   strategy: {
     from: `(select wanted.strategy, count(*) over () as parts from unnest(${strategies}) as wanted(strategy)) part`,
     equal: 'strategy_id = part.strategy and',
   },
-  // Those of a large owner have indexes for each of its strategies.
+  // The vaults of a large owner are a part for each of its strategies.
   owner: {
     from: `(select tally.owner, tally.strategy_id, count(*) over () as parts from ${owners} cross join lateral (
       select * from owner_tally tally where owner = wanted.owner and large > 0 and ${among('tally')} offset 0) tally) part`,

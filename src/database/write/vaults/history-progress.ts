@@ -1,8 +1,8 @@
 import { bytesOrNull } from '../sets.ts'
 
-/** How far the history of a vault is kept. Times are Unix seconds. */
+/** Progress of the recorded history of a vault. Times are Unix seconds. */
 export interface HistoryProgress {
-  /** From when on its state is kept; null until the first mark of a vault that is older than history is kept. */
+  /** Start of the history; null until the first mark of a vault that was opened before versions that record history. */
   readonly since: number | null
   /** Time of the newest mark of `since` or later. */
   readonly markedAt: number | null

@@ -4,7 +4,7 @@ import type { VaultState } from '../../../domain/vault.ts'
 import type { Transaction } from '../../database.ts'
 import { appendSet, insertSet } from '../sets.ts'
 
-/** The positions of a mark but for what changes from mark to mark. */
+/** The part of a mark's positions that is mostly the same from mark to mark. */
 export interface RecordedLayout {
   readonly vaultId: number
   /** Time of the mark, in Unix seconds. */

@@ -1,6 +1,6 @@
 import type { Statement, Transaction } from '../../database.ts'
 
-/** Seconds that a lock is waited for: batches of other writers take less. */
+/** Maximum wait for a lock in seconds: batches of other writers take less. */
 const mostSeconds = 5
 
 const setLockTimeout: Statement = {
@@ -9,8 +9,8 @@ const setLockTimeout: Statement = {
 }
 
 /**
- * Limits how long a transaction waits for each lock: one that waits for something outside of the database holds its own
- * locks meanwhile, and the server does not see a deadlock with it.
+ * Limits how long a transaction waits for each lock: the server cannot detect a deadlock with a transaction that holds
+ * locks while it waits for something outside of the database.
  */
 export function limitLockWait(transaction: Transaction): void {
   transaction.send(setLockTimeout, [])

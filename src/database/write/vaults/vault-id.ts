@@ -6,7 +6,7 @@ const nextIds: Statement = {
     where not exists (select from vault where vault.address = wanted.address)`,
 }
 
-/** Returns numbers for those of the vaults that are not stored, by address. None is given twice. */
+/** Reserves ids for the vaults that are not stored, by address. No id is reserved twice. */
 export async function reserveVaultIds(
   transaction: Transaction,
   addresses: readonly string[],

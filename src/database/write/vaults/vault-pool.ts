@@ -1,13 +1,13 @@
 import type { Statement, Transaction } from '../../database.ts'
 
-/** Where a position is. */
+/** The pool of a position. */
 export interface PositionPool {
   readonly a: string
   readonly b: string
   readonly venue: string
 }
 
-/** Writes only what differs: a mark seldom changes where a vault has positions. */
+/** Writes only differences: a mark seldom changes the pools of a vault. */
 const changePools: Statement = {
   name: 'change_vault_pools',
   text: `with held as materialized (

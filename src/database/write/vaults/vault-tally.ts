@@ -2,7 +2,7 @@ import { type VaultStatus, vaultStatuses } from '../../../domain/vault.ts'
 import type { Statement, Transaction } from '../../database.ts'
 import type { ColumnOf, Tables } from '../../prisma/columns.ts'
 
-/** Number of vaults from which on an owner is large: lists of its later vaults are read from indexes, not sorted. */
+/** Minimum number of vaults of a large owner: lists of its later vaults are read from indexes, not sorted. */
 export const largeOwnerVaults = 16
 
 const smallVaults: Statement = {
@@ -29,7 +29,7 @@ export interface CountedVault {
   readonly status: VaultStatus
 }
 
-/** A vault that was opened, or that may be counted elsewhere now. */
+/** A vault that was opened, or whose counted properties may have changed. */
 export interface CountChange {
   /** Null where the vault was opened. */
   readonly before: CountedVault | null
@@ -39,8 +39,8 @@ export interface CountChange {
 type Counts = Record<VaultStatus | 'large', number>
 
 /**
- * Creates a statement that adds to tallies, and inserts those that are not there. It needs a lock against other writers:
- * with ON CONFLICT, the constraints would be checked on what is added, which may be negative.
+ * Creates a statement that adds to tallies, and inserts missing ones. The caller needs a lock against other writers: ON
+ * CONFLICT cannot be used, because it checks the constraints on the added counts, which may be negative.
  * @param keys columns that identify a tally
  */
 function addTo<Table extends keyof Tables>(
@@ -67,7 +67,7 @@ const addToOwners = addTo('owner_tally', ['owner', 'strategy_id'], [...vaultStat
 
 /**
  * Counts vaults by strategy, owner and status. All writers change the same rows: it must follow `appendCommit`, whose
- * lock puts them in turn.
+ * lock serialises them.
  */
 export function saveVaultTallies(transaction: Transaction, changes: readonly CountChange[]): void {
   const moved = changes.filter(({ before, after }) => before === null || !isCountedAlike(before, after))
