@@ -7,8 +7,8 @@ interface CopyConnection extends pg.Connection {
 }
 
 /**
- * Sends rows right behind the COPY that takes them, without waiting for the server to ask: so it can be pipelined. A server
- * that refuses the COPY ignores rows without one.
+ * Sends rows immediately after the COPY statement, without waiting for the server's CopyInResponse, so that it can be
+ * pipelined. A server that rejects the COPY ignores the rows.
  * @see PostgreSQL documentation, "Message Flow", section "COPY Operations"
  */
 class Copy extends pg.Query {
@@ -25,7 +25,7 @@ class Copy extends pg.Query {
     }
   }
 
-  /** The driver's own query cancels a COPY here. */
+  /** Overrides the driver's method, which cancels a COPY here. */
   handleCopyInResponse(): void {
     return
   }

@@ -27,7 +27,7 @@ const writeConnections = 2
 const rareConnections = 1
 /** Timeout of the connection for the lock of a start. */
 const lockConnectMilliseconds = 30_000
-/** Time that a server has to end a connection. */
+/** Maximum time for a server to end a connection. */
 const endMilliseconds = 1_000
 
 /**
@@ -81,9 +81,9 @@ function unreachable(url: string, error: unknown): DatabaseUnreachable {
 }
 
 /**
- * Runs work with a driver adapter of its own connection. A server does not notice that a process was killed while it
- * runs the process's script: the connection locks out others until its session has ended. The schema engine replaces
- * driver errors by its own texts; outages and refusals of the server are thrown as the driver reported them.
+ * Runs work with a driver adapter on a separate connection. A server does not notice that a process was killed while it
+ * runs the process's script: the connection holds a lock against others until its session has ended. The schema engine
+ * replaces driver errors by other texts; outages and refusals of the server are thrown as the driver reported them.
  */
 async function withOwnAdapter<Result>(
   url: string,
@@ -122,7 +122,7 @@ async function withOwnAdapter<Result>(
 }
 
 /**
- * Runs work under the lock of a start, on a connection of its own, so that the server releases the lock with the process.
+ * Runs work under the lock of a start, on a separate connection, so that the server releases the lock when the process ends.
  * @see PostgreSQL documentation, "Advisory Locks"
  */
 async function withStartLock<Result>(

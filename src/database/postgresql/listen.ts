@@ -9,7 +9,7 @@ const answerMilliseconds = 1_000
 const connectMilliseconds = 2_000
 
 /**
- * Listens for commits on a connection of its own, so that polls and reads do not wait for each other.
+ * Listens for commits on a separate connection, so that polls and reads do not wait for each other.
  * @see PostgreSQL documentation, LISTEN
  */
 export function listenOnPostgreSql(url: string, listener: ChangeListener): StopListening {
@@ -22,7 +22,7 @@ async function connect(url: string, wake: () => void): Promise<LogConnection> {
     connectionTimeoutMillis: connectMilliseconds,
     query_timeout: connectMilliseconds,
   })
-  // A broken connection fails the next poll, which starts at once.
+  // A broken connection fails the next poll, which starts immediately.
   client.on('error', wake).on('end', wake).on('notification', wake)
   const close = async (): Promise<void> => {
     await Promise.race([client.end().catch(() => undefined), wait(answerMilliseconds)])

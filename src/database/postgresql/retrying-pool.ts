@@ -6,7 +6,7 @@ import { DatabaseUnavailable } from '../errors.ts'
 /** SQLSTATE "too many connections": the limit of the server (`max_connections`), the role or the database. */
 const tooManyConnections = '53300'
 /**
- * PgBouncer's message for its own limit, which has no SQLSTATE of its own.
+ * PgBouncer's message for its connection limit, which has no specific SQLSTATE.
  * @see https://www.pgbouncer.org/config.html#max_client_conn
  */
 const pgBouncerFull = 'no more connections allowed'
@@ -23,14 +23,14 @@ export interface RetryingPoolOptions extends Omit<pg.PoolConfig, 'onConnect'> {
   readonly onConnect?: (client: pg.ClientBase) => Promise<void>
   /** Called when the server provides no more connections. */
   readonly onFull: () => void
-  /** Pools of which the largest closes one of its connections in favour of this pool where this one has none. */
+  /** Pools of which the largest closes a connection in favour of this pool where this pool has none. */
   readonly lenders?: readonly RetryingPool[]
   /** Whether requests run on the only connection of the largest lender where this pool has none. */
   readonly usesLenders?: boolean
 }
 
 /**
- * A pool that continues with the connections it has when the server provides no more: requests wait for one of these.
+ * A pool that continues with its open connections when the server provides no more: requests wait for one of these.
  * After a while it tries to grow again.
  */
 export class RetryingPool extends pg.Pool {
@@ -38,7 +38,7 @@ export class RetryingPool extends pg.Pool {
   readonly #options: RetryingPoolOptions
   #growing: NodeJS.Timeout | undefined
   #isBorrowing = false
-  /** Connections that the server has given: `totalCount` also counts those that are being opened, and may be refused. */
+  /** Connections that the server has accepted: `totalCount` also counts those being opened, which may be refused. */
   readonly #open = new Set<pg.PoolClient>()
   readonly #destroyed = new Canceller()
 
@@ -48,11 +48,11 @@ export class RetryingPool extends pg.Pool {
     this.#options = options
     const forget = (client: pg.PoolClient): void => void this.#open.delete(client)
     this.on('connect', (client) => this.#open.add(client)).on('remove', forget)
-    // One that is closed is given back before its end.
+    // A connection that is to be closed is released before it ends.
     this.on('release', (error: unknown, client) => (error == null || error === false ? undefined : forget(client)))
   }
 
-  /** Number of connections that the server has given. */
+  /** Number of connections that the server has accepted. */
   get openCount(): number {
     return this.#open.size
   }
@@ -69,7 +69,7 @@ export class RetryingPool extends pg.Pool {
     return undefined
   }
 
-  /** Closes the connections, and fails the requests that wait for one, which a pool that ends would leave waiting. */
+  /** Closes the connections, and fails the requests that wait for one, which `end` would leave waiting. */
   destroy(): void {
     this.#destroyed.abort()
     for (const client of this.#open) client.connection.stream.destroy()
@@ -110,7 +110,7 @@ export class RetryingPool extends pg.Pool {
     }
   }
 
-  /** Limits the pool to the connections that it has. */
+  /** Limits the pool to its open connections. */
   #shrink(): void {
     this.#limit(Math.max(1, this.#open.size))
     this.#options.onFull()
@@ -124,7 +124,7 @@ export class RetryingPool extends pg.Pool {
     }, growMilliseconds).unref()
   }
 
-  /** Has another pool close a connection, and leaves time to take its place; only once for all requests that wait. */
+  /** Makes another pool close a connection, and waits until its slot can be used; once for all waiting requests. */
   async #borrowFrom(lender: RetryingPool | undefined): Promise<void> {
     if (this.#isBorrowing) return
     this.#isBorrowing = true

@@ -9,7 +9,7 @@ export interface ServerAddress {
 }
 
 const sslModes = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify']
-/** Options of the pg driver that it would also read from the query string, where a text breaks it. */
+/** Options of the pg driver that it would also read from the query string, where a string is an invalid value. */
 const driverOptions = [
   ...['Promise', 'types', 'stream', 'connection', 'connectionString', 'pipeline', 'binary', 'replication'],
   ...['connectionTimeoutMillis', 'keepAlive', 'keepAliveInitialDelayMillis'],
@@ -19,8 +19,8 @@ const badPort =
   'has a port that is not a number from 1 to 65535, or a : / ? or # in the password that is not percent-encoded'
 
 /**
- * Validates the address of a PostgreSQL server before the driver parses it: the driver mistakes some errors for another
- * server, and prints the password with others.
+ * Validates the address of a PostgreSQL server before the driver parses it: with some invalid addresses the driver connects
+ * to another server, with others it prints the password.
  * @param text postgres://user:password@host:port/database?parameter=value
  * @returns a message that quotes nothing of the address; null where it is valid
  * @see PostgreSQL documentation, "Connection Strings"

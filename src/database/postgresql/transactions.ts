@@ -12,8 +12,8 @@ const commit: Statement = { name: 'commit', text: 'commit', prepare: 'once' }
 const rollback: Statement = { name: 'rollback', text: 'rollback', prepare: 'once' }
 
 /**
- * Returns transactions on the connections of a pool. COMMIT is pipelined behind the last statement: where that failed,
- * the server rolls back instead. Where the answer is lost, the transaction may be committed.
+ * Returns transactions on the connections of a pool. COMMIT is pipelined after the last statement: where that failed,
+ * the server rolls back instead. Where the response is lost, the transaction may be committed.
  * @param pool clients with pipelining
  */
 export function pooledTransactions(pool: pg.Pool, toServerOutage: ToOutage): Pick<Database, 'transaction'> {
@@ -43,7 +43,7 @@ export function pooledTransactions(pool: pg.Pool, toServerOutage: ToOutage): Pic
   }
 }
 
-/** Rolls back, where the server does: else the connection is in a transaction still. */
+/** Rolls back. Where that fails, the connection is still in a transaction, and the caller closes it. */
 async function rollBack(client: pg.PoolClient): Promise<void> {
   await sendStatement(client, rollback, []).catch(() => undefined)
 }

@@ -7,7 +7,7 @@ interface Session {
   readonly port: number
   readonly ssl: unknown
   readonly sslNegotiation: unknown
-  /** Number of the server's process, and the secret that it told this client alone; behind PgBouncer, PgBouncer's. */
+  /** Id of the server's process, and the secret that it sent to this client only; behind PgBouncer, those of PgBouncer. */
   readonly processID: number
   readonly secretKey: number
 }
@@ -20,10 +20,10 @@ interface CancelConnection extends EventEmitter, Pick<pg.Connection, 'stream'> {
 }
 
 /**
- * Asks the server to cancel the statement that a client runs, by a request of the protocol: unlike `pg_cancel_backend` it takes
- * no connection slot, it passes PgBouncer, and no other server takes it for one of its own processes.
- * @param milliseconds time limit, after which its connection is closed
- * @returns whether it was sent; resolves when the server has closed the connection, and so has handled the request
+ * Requests the server to cancel the statement that a client runs, by a CancelRequest of the protocol: unlike `pg_cancel_backend`
+ * it takes no connection slot, works through PgBouncer, and cannot cancel a statement of another server.
+ * @param milliseconds time limit, after which the connection of the request is closed
+ * @returns whether it was sent; resolves when the server has handled the request and closed the connection
  * @see PostgreSQL documentation, "Message Flow", section "Canceling Requests in Progress"
  */
 export function sendCancelRequest(client: pg.PoolClient, milliseconds: number): Promise<boolean> {

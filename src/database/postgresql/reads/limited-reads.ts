@@ -4,13 +4,12 @@ import { DatabaseUnavailable, ReadCancelled } from '../../errors.ts'
 
 /**
  * Time limit of reads that have no signal, in milliseconds: longer than the server's statement timeout, so that it takes effect
- * only where a connection has fallen silent.
+ * only on an unresponsive connection.
  */
 const defaultMilliseconds = 70_000
 
 /**
- * Limits the time of reads without a cancellation signal: on a connection that has fallen silent, nothing else would end
- * them.
+ * Limits the time of reads without a cancellation signal: on an unresponsive connection, nothing else would end them.
  * @returns a reader whose reads without a signal fail as {@link DatabaseUnavailable} after the limit
  */
 export function limitReads(reader: StatementReader, milliseconds = defaultMilliseconds): StatementReader {

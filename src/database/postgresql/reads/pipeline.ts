@@ -6,16 +6,15 @@ import { sendCancelRequest } from './cancel-request.ts'
 import { isCancelled, isConnectionLost, isUnexpectedStatement, toDatabaseError } from './read-errors.ts'
 
 /**
- * Time that a cancelled read may still take before the server is told to stop it: a short wait is cheaper than a cancel
- * request.
+ * Time that a cancelled read may still take before a cancel request is sent: a short wait is cheaper than the request.
  */
 const graceMilliseconds = 100
-/** Time that the server has to stop a read; then the connection is closed. */
+/** Maximum time for the server to stop a read; then the connection is closed. */
 export const stopMilliseconds = 1_000
 
 /**
- * Pipelines reads on one connection of a pool: each is sent while those before it run, so that the server process
- * continues without being woken for each. The connection is released when no read runs, or when others wait for one.
+ * Pipelines reads on one connection of a pool: each is sent while earlier ones run, so that the server process continues
+ * without being woken for each. The connection is released when no read runs, or when other requests wait for one.
  * @see PostgreSQL documentation, "Message Flow", section "Pipelining"
  */
 export class Pipeline {
@@ -28,8 +27,8 @@ export class Pipeline {
 
   /**
    * Runs a statement and resolves with its rows. A cancelled read is stopped on the server too. A read that a standby
-   * ended by a recovery conflict is retried once, and so is one whose prepared statement was not there: alone, so that it
-   * prepares the statement itself.
+   * ended by a recovery conflict is retried once. So is a read whose prepared statement was missing, on a connection
+   * that it shares with no other read, so that it prepares the statement.
    * @throws {ReadCancelled} when it was cancelled, or exceeded the statement timeout
    * @throws {DatabaseUnavailable} when the connection failed or the server is not available
    */
@@ -53,7 +52,7 @@ export class Pipeline {
         const client = await untilCancelled(connection.connecting, signal)
         return await this.#send(connection, client, statement, signal)
       } catch (error) {
-        // The cancel request for another read reached this one: it is sent again.
+        // The cancel request for another read reached this one: retry.
         const isOtherCancelled = connection.isStopped && isCancelled(error) && signal?.aborted !== true
         if (!isOtherCancelled) throw toDatabaseError(error)
       } finally {
@@ -82,8 +81,7 @@ export class Pipeline {
   }
 
   /**
-   * Stops a read on the server unless it ends within the grace time. Reads before it on the connection run to their
-   * end.
+   * Stops a read on the server unless it ends within the grace time. Earlier reads on the connection run to their end.
    */
   async #stop(connection: PipelinedConnection, client: pg.PoolClient, ended: Promise<boolean>): Promise<void> {
     connection.enter()
@@ -147,7 +145,7 @@ class PipelinedConnection {
    */
   leave(): boolean {
     if (--this.#readers > 0) return false
-    // A connection that is still being opened is released as soon as it is there.
+    // A connection that is still being opened is released once it is open.
     this.connecting.then((client) => this.#release(client)).catch(() => undefined)
     return true
   }

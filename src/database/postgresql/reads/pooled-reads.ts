@@ -13,7 +13,7 @@ export interface ReadPools {
   readonly long: pg.Pool
 }
 
-/** Returns a reader on the connections of pools. Each read has its own connection; the short ones of one pipeline share one. */
+/** Returns a reader on the connections of pools. Each read has a separate connection; short reads of a pipeline share one. */
 export function pooledReader({ short, long }: ReadPools): StatementReader & PipelineSource {
   const pipelineOf = (isLong = false): Pipeline => new Pipeline(isLong ? long : short)
   return {

@@ -42,7 +42,7 @@ export function pooledSnapshots({ short, long }: ReadPools): Snapshots {
       () => undefined,
     )
     const beginning = connecting.then((client) => rowsOf(client, begin))
-    // Each read reports the error of BEGIN; there may be none.
+    // Each read reports the error of BEGIN. Without reads, its rejection would be unhandled.
     beginning.catch(() => undefined)
     const reads = new SnapshotReads(async ({ name, text }, values) => {
       try {
@@ -78,7 +78,7 @@ async function endSnapshot(client: pg.PoolClient): Promise<void> {
     () => false,
   )
   if (await finishesWithin(stopMilliseconds, isEnded)) return client.release()
-  // A connection that closes first takes its key with it, behind PgBouncer, and the statement runs on.
+  // Behind PgBouncer, closing the connection first would invalidate its cancel key, and the statement would continue.
   await finishesWithin(
     stopMilliseconds,
     sendCancelRequest(client, stopMilliseconds).then((isSent) => isSent && isEnded),

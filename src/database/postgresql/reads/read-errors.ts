@@ -4,33 +4,33 @@ import { DatabaseUnavailable, isUnavailable, ReadCancelled, RecoveryConflict, re
 /** SQLSTATE of a statement that was cancelled or exceeded `statement_timeout`. */
 const queryCancelled = '57014'
 /**
- * SQLSTATEs of a prepared statement that is not there, or is there already, against what the driver assumes. The driver
- * prepares a statement once: where that fails, reads that were pipelined behind it find no such statement.
+ * SQLSTATEs of a prepared statement that is missing, or exists already, contrary to the state of the driver. The driver
+ * prepares a statement once: where that fails, reads that were pipelined after it find no such statement.
  */
 const unexpectedStatements: readonly unknown[] = ['26000', '42P05']
 
 /** SQLSTATEs of a server that lacks disk space or memory for a statement: disk_full, out_of_memory. */
 const insufficientResources: readonly unknown[] = ['53100', '53200']
 
-/** Tells whether the server has cancelled the statement. */
+/** Returns whether the server has cancelled the statement. */
 export function isCancelled(error: unknown): boolean {
   return error instanceof pg.DatabaseError && error.code === queryCancelled
 }
 
-/** Tells whether the connection of a read is of no further use: it or its session has ended. */
+/** Returns whether the connection of a read is unusable: it or its session has ended. */
 export function isConnectionLost(error: unknown): boolean {
   if (error instanceof pg.DatabaseError) return isUnavailable(error)
   return toDatabaseError(error) instanceof DatabaseUnavailable
 }
 
-/** Tells whether the prepared statements of a connection are not those that the driver assumes. */
+/** Returns whether the prepared statements of a connection differ from the state of the driver. */
 export function isUnexpectedStatement(error: unknown): boolean {
   return error instanceof pg.DatabaseError && unexpectedStatements.includes(error.code)
 }
 
 /**
- * Converts an error of the driver: an error that is neither an answer of the server nor a bug of this process is about
- * the connection.
+ * Converts an error of the driver: an error that is neither reported by the server nor a bug of this process is an error
+ * of the connection.
  */
 export function toDatabaseError(error: unknown): unknown {
   if (error instanceof ReadCancelled || error instanceof TypeError || error instanceof RangeError) return error

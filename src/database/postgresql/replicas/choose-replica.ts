@@ -1,10 +1,10 @@
-/** A replica as the choice sees it. */
+/** The properties by which a replica is chosen. */
 export interface Candidate {
-  /** Why it cannot be read from; null where it can. */
+  /** Reason why it cannot be read from; null where it can. */
   readonly problem: string | null
-  /** Age of its data that is proved, in milliseconds; Infinity where none is. */
+  /** Proved age of its data, in milliseconds; Infinity where none is proved. */
   readonly ageMilliseconds: number
-  /** Whether it takes writes: it is read from only where no standby can be. */
+  /** Whether it accepts writes: it is read from only where no standby is usable. */
   readonly isPrimary: boolean
 }
 
@@ -16,10 +16,10 @@ export interface AgeLimits {
   readonly lagging: number
 }
 
-/** Replicas whose ages differ by less count as equally fresh: each is asked in its own time. */
+/** Replicas whose ages differ by less count as equally fresh, because they are polled at different times. */
 const sameMilliseconds = 1_000
 
-/** Tells why the replica that is read from is given up, in words after its name; null where it is kept. */
+/** Returns the reason to stop reading from the current replica, as words to follow its name; null where it remains. */
 export function reasonToLeave(
   current: Candidate,
   others: readonly Candidate[],

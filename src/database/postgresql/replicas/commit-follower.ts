@@ -3,13 +3,13 @@ import { listenOnPostgreSql } from '../listen.ts'
 import type { Replica } from './replica.ts'
 import type { ToldState } from './told-state.ts'
 
-/** A listener of the commits of the server that is read from, whichever that is. */
+/** Reports the commits of the server that is currently read from to a listener. */
 export class CommitFollower {
   readonly #listener: ChangeListener
   readonly #told: ToldState
   #stop: StopListening = () => Promise.resolve()
   #isListening = false
-  /** Counts the servers: a poll of an earlier one reports nothing more. */
+  /** Counts the servers, to ignore later reports of an earlier one. */
   #turn = 0
 
   constructor(listener: ChangeListener, told: ToldState) {
@@ -42,7 +42,7 @@ export class CommitFollower {
   }
 
   /**
-   * Reports no commits of the current server any more; caches are emptied at once, also where it does not answer.
+   * Stops reporting commits of the current server; caches are emptied immediately, even where it does not answer.
    * @returns resolves when its connection is closed
    */
   leave(): Promise<void> {

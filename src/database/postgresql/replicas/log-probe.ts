@@ -1,6 +1,6 @@
 import pg from 'pg'
 
-/** The newest commit that a server shows: its number and its `seq.nonce`; 0 and empty before the first. */
+/** The newest commit that is visible on a server: its number and its `seq.nonce`; 0 and empty before the first. */
 export interface LoggedHead {
   readonly seq: number
   readonly version: string
@@ -24,10 +24,10 @@ const identity = `select system_identifier::text as system, pg_postmaster_start_
 const head = `select coalesce(max(seq), 0)::float8 as seq, coalesce(max(version), '') as version from data_head`
 const versionOf = 'select version from commit_log where seq = $1::bigint'
 
-/** Timeout of a connection and of each answer: a server that takes longer counts as away. */
+/** Timeout of a connection and of each answer: a server that takes longer counts as unavailable. */
 const answerMilliseconds = 1_000
 
-/** A connection to a server of its own, by which it is asked for its position, besides all reads. */
+/** A separate connection to a server, on which its position is polled independently of reads. */
 export class LogProbe {
   readonly #client: pg.Client
   #system = ''
@@ -42,13 +42,13 @@ export class LogProbe {
     return this.#system
   }
 
-  /** Identifier of the server's run: when it was started. */
+  /** Identifier of the server's run: its start time. */
   get run(): string {
     return this.#run
   }
 
   /**
-   * Connects to a server, and asks it for its identity.
+   * Connects to a server, and reads its identity.
    * @throws when it does not accept the connection or does not answer in time; the connection is closed then
    */
   static async connect(url: string): Promise<LogProbe> {
@@ -81,13 +81,13 @@ export class LogProbe {
     return decoded(await this.#one<SentPosition>(positionOnly))
   }
 
-  /** The newest commit that a statement sees now. */
+  /** Reads the newest visible commit. */
   head(): Promise<LoggedHead> {
     return this.#one<LoggedHead>(head)
   }
 
   /**
-   * Tells whether a commit is part of the server's history and visible.
+   * Returns whether a commit is part of the server's history and visible.
    * @param known the newest commit of the server, where the caller knows it
    */
   async contains({ seq, version }: LoggedHead, known: LoggedHead): Promise<boolean> {
@@ -97,7 +97,7 @@ export class LogProbe {
     return rows[0]?.version === version
   }
 
-  /** Closes the connection at once. */
+  /** Closes the connection immediately. */
   close(): void {
     this.#client.connection.stream.destroy()
   }
@@ -127,9 +127,9 @@ const pageBytes = 8192n
 const longHeaderBytes = 40n
 
 /**
- * Returns the position at which a standby ends that has replayed all records before a primary's insert position. Where the
- * newest record ends with its page, the insert position is behind the header of the next page already, and no standby gets
- * there before the next record. A record that begins on the page before has to be replayed for either position.
+ * Returns the position of a standby that has replayed all records before a primary's insert position. Where the newest record
+ * ends with its page, the insert position is after the header of the next page, which a standby reaches only with the next
+ * record. A record that starts on the previous page must be replayed for either position.
  * @see XLogBytePosToRecPtr and XLogBytePosToEndRecPtr in src/backend/access/transam/xlog.c of PostgreSQL
  */
 export function endOfRecord(insertLsn: bigint): bigint {

@@ -1,7 +1,7 @@
 import { LogProbe, type LoggedHead } from './log-probe.ts'
 import type { LogTarget } from './replay-proof.ts'
 
-/** The primary: asked for its position in the log, never for data that is answered. */
+/** The log position of the primary, polled on a connection that reads no data for responses. */
 export class PrimaryLog {
   readonly #url: string
   readonly #onReconnect: () => void
@@ -9,10 +9,10 @@ export class PrimaryLog {
   #probe: LogProbe | null = null
   #asking: Promise<void> | null = null
   #target: LogTarget | null = null
-  /** Why it tells no position now, in words after its name; null where it does. */
+  /** Reason why it reports no position now, as words to follow its name; null where it does. */
   problem: string | null = 'has not been asked yet'
 
-  /** @param onReconnect called when its log may have gone another way, as by a failover */
+  /** @param onReconnect called when its log may have diverged, as by a failover */
   constructor(url: string, onReconnect: () => void) {
     this.#url = url
     this.#onReconnect = onReconnect
@@ -24,8 +24,8 @@ export class PrimaryLog {
   }
 
   /**
-   * Asks for the position that covers all that is committed now.
-   * @returns null where the primary does not tell it
+   * Reads a position that covers everything that is committed now.
+   * @returns null where the primary does not report it
    */
   async ask(): Promise<LogTarget | null> {
     this.#target = null
@@ -33,7 +33,7 @@ export class PrimaryLog {
     return this.#target
   }
 
-  /** Tells whether a commit is part of the primary's history; null where it cannot be known now. */
+  /** Returns whether a commit is part of the primary's history; null where that is unknown now. */
   async contains(commit: LoggedHead, { head }: LogTarget): Promise<boolean | null> {
     if (commit.seq > head.seq) return false
     return (await this.#probe?.contains(commit, head).catch(() => null)) ?? null
@@ -48,7 +48,7 @@ export class PrimaryLog {
     try {
       const probe = (this.#probe ??= await this.#connect())
       const at = performance.now()
-      // The positions are taken after the snapshot in which the commit was seen, so that the last of them covers that commit.
+      // Reads the positions after the newest commit, so that the insert position covers that commit.
       const head = await probe.head()
       const { lsn, insertLsn, isStandby } = await probe.position()
       if (isStandby) throw new Error('is a standby: DATABASE_URL has to lead to the primary')

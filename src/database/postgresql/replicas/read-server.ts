@@ -33,7 +33,7 @@ export function openReadServer(replica: Replica, connections: number, warn: Warn
   }
 }
 
-/** Closes the connections to a server that is left: at once where it is lost, else after its reads have ended. */
+/** Closes the connections to a server that is left: immediately where it is lost, else after its reads have ended. */
 export async function leave(server: ReadServer): Promise<void> {
   if (server.replica.isLost) return server.destroy()
   await wait(replicaTiming.drainSeconds * 1000, undefined, { ref: false })

@@ -1,8 +1,8 @@
 import type { LoggedHead } from './log-probe.ts'
 
-/** Position of the primary in the write-ahead log, with what was committed then. */
+/** Position of the primary in the write-ahead log, with its newest commit. */
 export interface LogTarget {
-  /** Before the primary was asked, in milliseconds of performance.now(). */
+  /** Time before the primary was polled, in milliseconds of performance.now(). */
   readonly at: number
   /** End of the newest record that was written. */
   readonly lsn: bigint
@@ -10,21 +10,21 @@ export interface LogTarget {
   readonly insertLsn: bigint
   /** The newest commit at that position, or one before it. */
   readonly head: LoggedHead
-  /** The run of the primary that told it. While it lasts, no commit is lost: only another run can lack one. */
+  /** The run of the primary that reported the position. A run loses no commit: only another run can lack one. */
   readonly run: string
 }
 
-/** Maximum number of positions that are waited for; beyond it the newest one replaces the one before. */
+/** Maximum number of pending positions; beyond it the newest one replaces the previous one. */
 const mostTargets = 1_000
 
 /**
- * Proves how old the data of a replica is, without comparing clocks: once it has replayed the position that the primary
- * had written when it was asked, and has its newest commit, its data is no older than the time at which this process asked.
+ * Proves how old the data of a replica is, without comparing clocks: once the replica has replayed the position that the
+ * primary reported, and has the primary's newest commit, its data is no older than the time before that poll of the primary.
  */
 export class ReplayProof {
   #targets: LogTarget[] = []
   #newest: { readonly at: number; readonly seenAt: number } | null = null
-  /** The newest time that was proved before, for polls that were sent before the newest one was seen. */
+  /** The previously proved time, for statements that were sent before the newest proof. */
   #before: number | null = null
 
   /** Time up to which all commits are replayed, in milliseconds of performance.now(); null before the first proof. */
@@ -37,14 +37,14 @@ export class ReplayProof {
     this.#targets.push(target)
   }
 
-  /** Returns the newest position that a replica has reached which has replayed up to this; null where it reached none. */
+  /** Returns the newest pending position that a replica which has replayed up to `lsn` has reached; null where there is none. */
   reachedBy(lsn: bigint): LogTarget | null {
     return this.#targets.filter((target) => target.lsn <= lsn).at(-1) ?? null
   }
 
   /**
-   * Notes that the replica has reached a position, with its newest commit.
-   * @param now when its answer had come, in milliseconds of performance.now()
+   * Records that the replica has reached a position, with its newest commit.
+   * @param now time of the replica's answer, in milliseconds of performance.now()
    */
   prove(reached: LogTarget, now: number): void {
     this.#targets = this.#targets.filter(({ at }) => at > reached.at)
@@ -58,12 +58,12 @@ export class ReplayProof {
     return this.#newest.seenAt <= sentAt ? this.#newest.at : this.#before
   }
 
-  /** Waits for no position any more: the primary's log may have gone another way. */
+  /** Removes the pending positions: the primary's log may have diverged. */
   forgetTargets(): void {
     this.#targets = []
   }
 
-  /** Proves nothing any more: another server may have taken the address. */
+  /** Removes all proofs: another server may have taken the address. */
   reset(): void {
     this.forgetTargets()
     this.#newest = null

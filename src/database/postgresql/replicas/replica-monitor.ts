@@ -21,7 +21,7 @@ export interface MonitorOptions {
   readonly warn: Warn
 }
 
-/** Chooses the one server that this process reads from, proves how old its data is, and changes it where it must. */
+/** Chooses the server that this process reads from, proves the age of its data, and switches to another one where necessary. */
 export class ReplicaMonitor {
   readonly #options: MonitorOptions
   readonly #limits: AgeLimits
@@ -31,10 +31,10 @@ export class ReplicaMonitor {
   readonly #followers = new Set<CommitFollower>()
   readonly #rounds = new Rounds(() => this.#round())
   #server: ReadServer | null = null
-  /** The server that was left last, and why: its connections are used on where it is chosen again. */
+  /** The server that was left last, with the reason: its connections are reused where it is chosen again. */
   #left: { readonly server: ReadServer; readonly reason: string } | null = null
   #leftAt = performance.now()
-  /** When standbys were looked for last, or the server read from was one. */
+  /** Time of the last search for standbys, or at which the server was one. */
   #lookedAt = performance.now()
   #isWarned = false
   #moves = 0
@@ -58,12 +58,12 @@ export class ReplicaMonitor {
     return this.#replicas
   }
 
-  /** How often the server has been changed. */
+  /** Number of switches to another server. */
   get moves(): number {
     return this.#moves
   }
 
-  /** Why the primary tells no position, in words after its name; null where it does. */
+  /** Reason why the primary reports no position, as words to follow its name; null where it does. */
   get primaryProblem(): string | null {
     return this.#primary.problem
   }
@@ -72,14 +72,14 @@ export class ReplicaMonitor {
     return this.ageMilliseconds > this.#limits.lagging
   }
 
-  /** Age that is proved of the data that is read now, or was read last; Infinity where none is. */
+  /** Proved age of the data that is read now, or was read last; Infinity where none is proved. */
   get ageMilliseconds(): number {
     if (this.#server !== null) return this.#candidate(this.#server.replica).ageMilliseconds
     const proved = [this.#told.provenAt, ...this.#replicas.map(({ proof }) => proof.provenAt)]
     return performance.now() - Math.max(...proved.map((at) => at ?? -Infinity))
   }
 
-  /** Asks all servers once, and then again and again until {@link stop}. */
+  /** Polls all servers once, and then repeatedly until {@link stop}. */
   async start(): Promise<void> {
     await this.#round(Infinity)
     this.#rounds.start(() =>
@@ -109,11 +109,11 @@ export class ReplicaMonitor {
   /**
    * Waits for another server than one that has failed, or for the same one once it is chosen again.
    * @param failed null where there was none
-   * @returns null where the same one is kept, none is found in time, or it is stopped
+   * @returns null where the same one remains, none is found in time, or the monitor is stopped
    */
   async after(failed: ReadServer | null): Promise<ReadServer | null> {
     const until = performance.now() + replicaTiming.waitMilliseconds
-    // A round that runs already may have asked before the failure.
+    // A round that is running may have polled before the failure.
     for (let rounds = 0; performance.now() < until && !this.#rounds.isStopped; rounds++) {
       const server = this.#server
       if (server !== null && server !== failed) return server
@@ -139,7 +139,7 @@ export class ReplicaMonitor {
     this.#decide()
   }
 
-  /** Whether standbys are looked for, since the primary is read from: some rounds long, for each is asked twice. */
+  /** Whether to search for standbys while the primary is read from: for several rounds, because each is polled twice. */
   #isReturning({ isPrimary }: Replica): boolean {
     const since = performance.now() - this.#lookedAt
     if (!isPrimary || since > replicaTiming.returnMilliseconds) this.#lookedAt = performance.now()
@@ -166,13 +166,13 @@ export class ReplicaMonitor {
     const isCurrent = replica === this.#server?.replica
     const isAsked = isCurrent || replica.askedFor === head
     const problem = replica.problem ?? (isAsked ? null : 'has not been asked yet')
-    // A server that has what was told is as new as what was told.
+    // A server that has the newest commit reported to clients is at least as new as that.
     const inherited = problem === null && head !== null ? provenAt : null
     const at = Math.max(replica.proof.provenAt ?? -Infinity, inherited ?? -Infinity)
     return { replica, problem, ageMilliseconds: performance.now() - at, isPrimary: replica.isPrimary }
   }
 
-  /** Reads from no server until the next round has found one that has all that was told until now. */
+  /** Reads from no server until the next round has found one that has the newest commit reported to clients. */
   #leave(server: ReadServer, reason: string): void {
     this.#server = null
     this.#left = { server, reason }
@@ -185,7 +185,7 @@ export class ReplicaMonitor {
     const left = this.#left
     const isSame = left?.server.replica === replica
     const { connections, warn } = this.#options
-    // Another object, so that a read that has failed sees that it may try again.
+    // A new object, by which a failed read detects that it may retry.
     this.#server = isSame ? { ...left.server } : openReadServer(replica, connections, warn)
     if (left !== null && !isSame) {
       this.#moves++

@@ -3,40 +3,40 @@ import { readAddress } from '../server-address.ts'
 import { endOfRecord, LogProbe, type LoggedHead } from './log-probe.ts'
 import { type LogTarget, ReplayProof } from './replay-proof.ts'
 
-/** A position that was written just now is replayed within a few milliseconds, and asked for once more after these. */
+/** Delay before a second poll where the position is not replayed yet: replay takes a few milliseconds. */
 const replayMilliseconds = 30
 
-/** How long a commit that the primary does not show may be pending: until a cluster has named another synchronous standby. */
+/** Maximum time that a commit may be pending on the primary: until a cluster has named another synchronous standby. */
 const pendingMilliseconds = 60_000
 
-/** A server of READ_URLS, as far as it is known now. */
+/** The known state of a server of READ_URLS. */
 export class Replica {
   readonly url: string
   /** Host and port. */
   readonly name: string
   readonly proof = new ReplayProof()
-  /** Why it cannot be read from, in words after its name; null where it can. */
+  /** Reason why it cannot be read from, as words to follow its name; null where it can. */
   problem: string | null = 'has not been asked yet'
   /** Whether it is of another cluster than the primary. */
   isForeign = false
-  /** Whether it took writes when it was asked last. */
+  /** Whether it accepted writes at the last poll. */
   isPrimary = false
-  /** Whether its connection has ended since it was asked last. */
+  /** Whether its connection has ended since the last poll. */
   isLost = false
-  /** The commit that it had to have when it was asked last. */
+  /** The commit that the last poll required. */
   askedFor: LoggedHead | null = null
   readonly #onLost: () => void
   #probe: LogProbe | null = null
   #isBusy = false
   #followed: string | null = null
-  /** Its own run when it was last connected to: another one may be of another history. */
+  /** Run of this server at the last connection: another run may have another history. */
   #run: string | null = null
-  /** Its newest commit, with its position before, and when they were known. */
+  /** Its newest commit, the position that was read before it, and the time of both. */
   #head: { readonly commit: LoggedHead; readonly lsn: bigint; readonly at: number } | null = null
-  /** Since when it has had commits that the primary does not show; null where it has none. */
+  /** Time since which it has commits that are not visible on the primary; null where it has none. */
   #aheadSince: number | null = null
 
-  /** @param onLost called when its connection ends by itself */
+  /** @param onLost called when its connection ends unexpectedly */
   constructor(url: string, onLost: () => void) {
     this.url = url
     this.name = readAddress(url).name
@@ -44,18 +44,18 @@ export class Replica {
   }
 
   /**
-   * Run of the primary whose history it was last seen to be of; null while it takes writes itself. A commit that it shows and
-   * this run does not is pending: with synchronous replication, a primary sends a commit before it shows it.
+   * Run of the primary whose history this server followed at the last comparison; null while this server accepts writes. A commit
+   * that is visible only here is pending: with synchronous replication, a primary sends a commit before it is visible there.
    */
   get followed(): string | null {
     return this.isPrimary ? null : this.#followed
   }
 
   /**
-   * Asks the server how far it is, unless it is being asked; {@link problem} and {@link proof} tell the result.
+   * Polls the position of the server, unless a poll is running; {@link problem} and {@link proof} hold the result.
    * @param system identifier of the primary's cluster
-   * @param target position of the primary now; null where the primary does not tell it
-   * @param told the newest commit that clients know of, which it has to have; null for none
+   * @param target position of the primary now; null where the primary does not report it
+   * @param told the newest commit reported to clients, which the server must have; null for none
    */
   async check(system: string | null, target: LogTarget | null, told: LoggedHead | null): Promise<void> {
     if (this.#isBusy) return
@@ -71,7 +71,7 @@ export class Replica {
     }
   }
 
-  /** Ends its connection: it is not of interest now. */
+  /** Closes its connection until the next {@link check}. */
   release(): void {
     const probe = this.#probe
     this.#forget()
@@ -110,13 +110,13 @@ export class Replica {
     const commit = await probe.head()
     this.#head = { commit, lsn, at: performance.now() }
     const isComparable = target !== null && before !== null && before.at < target.at
-    // A primary that was asked after this server is behind no server that follows it.
+    // A primary that was polled after this server cannot lag behind it, if this server follows that primary.
     const isOfOther = isComparable && isStandby && before.lsn > target.insertLsn
     if (isOfOther) this.#followed = null
     const isAhead = isComparable && isBeyond(before.commit, target.head)
     this.#aheadSince = isAhead ? (this.#aheadSince ?? seenAt) : null
     const isPending = this.followed === target?.run && seenAt - (this.#aheadSince ?? seenAt) < pendingMilliseconds
-    // It knows all that this server had, unless it is pending or a failover has lost it.
+    // That primary has all commits of this server, unless they are pending or a failover has lost them.
     if (isAhead && !isPending) return `has commit ${before.commit.version}, which the primary lacks`
     if (isOfOther) return 'has replayed more of the log than the primary has'
     const reached = this.proof.reachedBy(lsn)

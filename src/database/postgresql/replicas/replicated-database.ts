@@ -11,18 +11,18 @@ import { replicaTiming } from './timing.ts'
 export interface ReplicaChoice {
   /** postgres://user:password@host:port/database of each */
   readonly urls: readonly string[]
-  /** Age of the data beyond which nothing is answered from it. */
+  /** Maximum age of data that is served. */
   readonly staleSeconds: number
 }
 
-/** Time that a start waits for a server to read from; without one it answers 503 until there is one. */
+/** Time that a start waits for a server to read from; without one the gateway answers 503 until there is one. */
 const startMilliseconds = 3_000
 
 /**
- * Reads from one of several replicas in place of a database's own server, which stays the one for all else. The order of
- * the replicas is random, so that several processes spread over them.
+ * Reads from one of several replicas instead of the primary, which serves everything else. The order of the replicas is
+ * random, so that several processes spread over them.
  * @param primary the database, migrated; closed with the result
- * @param url its address
+ * @param url address of the primary
  * @param connections maximum number of connections for reads to a replica
  * @throws {DatabaseRefused} when a replica is of another cluster than the primary
  */
@@ -71,7 +71,7 @@ export async function openReplicated(
       const noted = (reader: VersionedReader): ReturnType<typeof work> =>
         work(noting(reader, (error) => (met.isLost ||= isLost(error))))
       const [outcome] = await Promise.allSettled([first.snapshot(noted, signal, isLong)])
-      // Work may answer with the error of a read in place of throwing it.
+      // Work may return the error of a read instead of throwing it.
       const other = met.isLost && signal?.aborted !== true ? await monitor.after(first) : null
       if (other !== null) return other.snapshot(work, signal, isLong)
       if (outcome.status === 'rejected') throw outcome.reason
@@ -92,12 +92,12 @@ export async function openReplicated(
   }
 }
 
-/** Tells whether a read failed with its server, so that it may succeed on another one. */
+/** Returns whether a read failed because of its server, so that it may succeed on another one. */
 function isLost(error: unknown): boolean {
   return error instanceof DatabaseUnavailable && !(error instanceof RecoveryConflict)
 }
 
-/** Returns a reader that passes the errors of its reads to a function, too. */
+/** Returns a reader that also passes the errors of its reads to a function. */
 function noting(reader: VersionedReader, onError: (error: unknown) => void): VersionedReader {
   return {
     async read(...read) {
@@ -114,12 +114,12 @@ function noting(reader: VersionedReader, onError: (error: unknown) => void): Ver
 async function firstServer(monitor: ReplicaMonitor): Promise<void> {
   const until = performance.now() + startMilliseconds
   while (monitor.server === null && performance.now() < until) {
-    // Where none was found for a while, nothing is waited for.
+    // Where no server was found for a while, `after` returns immediately.
     if ((await monitor.after(null)) === null) await wait(replicaTiming.searchMilliseconds)
   }
 }
 
-/** Returns why nothing can be read, for clients: names no server. */
+/** Returns the reason why nothing can be read, for clients: names no server. */
 function problemOf(monitor: ReplicaMonitor, staleSeconds: number): string {
   const age = Math.floor(monitor.ageMilliseconds / 1000)
   const because = causesOf(monitor).map((cause) => `: ${cause}`)[0] ?? ''
@@ -128,7 +128,7 @@ function problemOf(monitor: ReplicaMonitor, staleSeconds: number): string {
   return `The data of the replicas is ${age} s old, and at most ${staleSeconds} s are allowed${because}.`
 }
 
-/** Returns why the age of the data grows, in words; empty where it does not. */
+/** Returns the reasons why the data becomes older, in words; empty where there are none. */
 function causesOf(monitor: ReplicaMonitor): string[] {
   if (monitor.primaryProblem !== null) return ['the primary does not tell how far it is']
   return monitor.isLagging ? ['the replica lags behind the primary'] : []

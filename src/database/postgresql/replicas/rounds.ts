@@ -1,4 +1,4 @@
-/** Minimum time between two rounds, however often they are asked for. */
+/** Minimum time between two rounds, however often they are requested. */
 const minMilliseconds = 10
 
 /** Repeats work with pauses, which {@link wake} cuts short. */
@@ -28,7 +28,7 @@ export class Rounds {
     })()
   }
 
-  /** Begins the next round soon. */
+  /** Starts the next round soon. */
   wake(): void {
     this.#isWoken = true
     this.#endPause()
