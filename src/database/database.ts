@@ -3,7 +3,7 @@ import type { ChangeListener, StopListening } from './commits/change-listener.ts
 import type { PrismaClient } from './prisma/generated/client/client.ts'
 import type { SqlMigrationAwareDriverAdapterFactory } from '@prisma/driver-adapter-utils'
 
-/** An SQL statement with the same text on both engines. PostgreSQL keeps its prepared plan under the name. */
+/** An SQL statement with the same text on both engines. PostgreSQL caches its prepared plan under the name. */
 export interface Statement {
   readonly name: string
   readonly text: string

@@ -9,7 +9,7 @@ const pauseMilliseconds = 10
 /**
  * Runs work on an open file while no other process of this machine, or other part of this one, does so. The lock is a
  * listening socket with a name of Linux' abstract namespace: the system closes it when its process ends in any way, and it
- * leaves no file behind. Elsewhere, and between containers with networks of their own, nothing is locked.
+ * leaves no file behind. Elsewhere, and between containers with separate network namespaces, nothing is locked.
  * @see unix(7), "Abstract sockets"
  */
 export async function withFileLock<Result>(handle: FileHandle, work: () => Promise<Result>): Promise<Result> {

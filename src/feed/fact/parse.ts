@@ -30,7 +30,7 @@ export function parseFact(bytes: Uint8Array): Parsed {
   if (hasPrototypeKey(text)) return bad('__proto__', 'is not a key of this kind of fact')
   let value: unknown
   try {
-    // Refuses a key that occurs twice with different values, and keeps numbers as text where they are not safe integers.
+    // Rejects a key that occurs twice with different values, and retains numbers as text where they are not safe integers.
     value = parseJson(text, undefined, { parseNumber: readNumber })
   } catch (error) {
     return bad(null, `the line is not JSON: ${(error as Error).message}`)

@@ -35,7 +35,7 @@ export interface AppliedRound {
 /**
  * Applies lines by several writers, each in a separate transaction. Another transaction locks the position of the feed, compares
  * it with the position that the run saw last, and moves it after all writers have committed. No writer commits before all have
- * written their lines, and bad lines are set aside.
+ * written their lines: by then bad lines are set aside, or one abandons the round.
  *
  * A failed round does not move the position: facts that some writers have committed by then are known when the lines are
  * applied again.
