@@ -39,6 +39,11 @@ function sizeProblem(request: IncomingRequest, limits: HttpLimits): Answer | und
   }
   // Violations of HTTP/1.1 that Node's parser accepts and a proxy may interpret differently.
   if (httpVersion !== '1.1' && httpVersion !== '1.0') return closing('This is not HTTP/1.1.')
+  // RFC 9112, section 6.1: HTTP/1.0 has no Transfer-Encoding, and a proxy may not know another one than chunked.
+  const transferEncoding = request.header('transfer-encoding')
+  if (transferEncoding !== null && (httpVersion === '1.0' || transferEncoding.toLowerCase() !== 'chunked')) {
+    return closing('The only transfer encoding is chunked, in HTTP/1.1.')
+  }
   // RFC 9112, section 3.2: with two, a proxy and a server may use different hosts.
   let hosts = 0
   for (let index = 0; index < rawHeaders.length; index += 2) {

@@ -76,6 +76,12 @@ describe('what RFC 9112 forbids is refused:', () => {
     ['version 1.2', 'GET /strategies HTTP/1.2\r\nHost: x\r\n\r\n', 400],
     ['a length and an encoding', `${post}Transfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n0\r\n\r\n`, 400],
     ['an encoding that is not known', `${post}Transfer-Encoding: gzip\r\n\r\n`, 400],
+    ['two encodings', `${post}Transfer-Encoding: identity, chunked\r\n\r\n0\r\n\r\n`, 400],
+    [
+      'an encoding in HTTP/1.0',
+      'POST /graphql HTTP/1.0\r\nTransfer-Encoding: chunked\r\nConnection: keep-alive\r\n\r\n0\r\n\r\n',
+      400,
+    ],
     ['two equal lengths', `${post}Content-Length: 3\r\nContent-Length: 3\r\n\r\nabc`, 400],
     ['a length with a sign', `${post}Content-Length: +3\r\n\r\nabc`, 400],
     ['a header over two lines', 'GET /strategies HTTP/1.1\r\nHost: x\r\nA: b\r\n c\r\n\r\n', 400],
