@@ -70,6 +70,19 @@ export class PriceUnavailable extends ChainError {
 /** A token in a vault whose USD price is too old, or too far from its second source. */
 export class PriceRefused extends PriceUnavailable {}
 
+/** A token's price by which an amount would be worth more than a fact can tell: one of the two is absurd. */
+export class WorthRefused extends PriceRefused {
+  constructor(
+    symbol: string,
+    block: number,
+    reason: string,
+    /** The amount that makes up most of it, in smallest units. */
+    readonly amount: { readonly token: Address; readonly units: bigint },
+  ) {
+    super(symbol, block, reason)
+  }
+}
+
 /** A fact of a vault that the feed has refused: it breaks a rule that is about several facts, or contradicts one. */
 export class FactRefused extends ChainError {
   constructor(

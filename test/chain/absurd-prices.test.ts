@@ -1,4 +1,4 @@
-import type { Address } from 'viem'
+import { type Address, concatHex, type Hex, numberToHex, size, toEventSelector } from 'viem'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import type { FactInput } from '../../src/feed/fact/fact.ts'
 import {
@@ -13,6 +13,7 @@ import { usdc, weth } from './support/amounts.ts'
 import * as artifacts from './support/artifacts.ts'
 import { openVault, type Operator } from './support/operator.ts'
 import { deployProtocol, feeTier, type Protocol, sorted, squareRoot, type TestToken } from './support/protocol.ts'
+import { startProxy } from './support/proxy.ts'
 import { chainJson, type EventFact, linesOf, type Said } from './support/reading.ts'
 
 describeOnChain('a token whose pool anybody can buy empty', () => {
@@ -70,9 +71,9 @@ describeOnChain('a token whose pool anybody can buy empty', () => {
   const sellSome = (): Call => protocol.swap(token, protocol.usdc, weth(900))
   const give = (): Call => callOf(deployer, token.address, artifacts.token.abi, 'transfer', [vault.address, 10n])
 
-  async function read(price: unknown = [pool]) {
+  async function read(price: unknown = [pool], url = chain.url) {
     const { address, firstBlock } = vault
-    const json = chainJson(chain.url, protocol, [{ address, firstBlock }], { markEveryBlocks: 1 })
+    const json = chainJson(url, protocol, [{ address, firstBlock }], { markEveryBlocks: 1 })
     const tokens = [...(json['tokens'] as object[]), { address: token.address, symbol: 'THIN', price }]
     const said: Said[] = []
     const facts = (await linesOf({ ...json, tokens }, said)).map((line) => JSON.parse(line) as FactInput)
@@ -80,6 +81,15 @@ describeOnChain('a token whose pool anybody can buy empty', () => {
     const values = new Map(facts.flatMap((fact) => (fact.kind === 'mark' ? [[fact.ts, fact.valueUsd] as const] : [])))
     const events = facts.flatMap((fact): EventFact[] => (fact.kind === 'event' ? [fact] : []))
     return { facts, values, events, errors: told('error'), warnings: told('warn') }
+  }
+  /** Makes a vault log a deposit whose assets nobody has paid. */
+  async function boast(assets: bigint): Promise<void> {
+    const { address } = vault
+    const own = await chain.request({ method: 'eth_getCode', params: [address, 'latest'] })
+    await chain.request({ method: 'anvil_setCode', params: [address, loggingDeposit(token.address, alice, assets)] })
+    await chain.block({ from: alice, to: address, data: '0x' })
+    await chain.request({ method: 'anvil_setCode', params: [address, own] })
+    await chain.mine(12)
   }
   const now = async (): Promise<number> => Number((await chain.client.getBlock()).timestamp)
 
@@ -128,6 +138,23 @@ describeOnChain('a token whose pool anybody can buy empty', () => {
     expect(events.at(-1)).toMatchObject({ type: 'deposit', amountUsd: '7', valueBeforeUsd: values.get(bought) })
   })
 
+  test('is not looked for at earlier prices where a vault logs more of it than there is', async () => {
+    await chain.mine(40)
+    vault = await openVault(chain, protocol, token)
+    await chain.block(vault.deposit(alice, weth(5)))
+    await boast(10n ** 60n)
+    const asked = new Set<number>()
+    const proxy = await startProxy(chain.url, (request, pass) => {
+      if (request.method === 'eth_getBlockByNumber') asked.add(Number(request.params[0]))
+      return pass()
+    })
+    await expect(read([pool], proxy.url)).rejects.toThrow(
+      /^THIN has no price at block \d+: at [\d.]+ USD an amount would be worth [\d.]+ USD, and is of more than there is$/,
+    )
+    await proxy.close()
+    expect([...asked].filter((number) => number < vault.firstBlock - 1)).toEqual([])
+  })
+
   test('stops no vault where its price has more digits than a fact can have', async () => {
     const feed = await chain.deploy(deployer, artifacts.creationOf(artifacts.feed, 0))
     await chain.block(callOf(deployer, feed, artifacts.feed.abi, 'set', [10n ** 60n - 1n]))
@@ -141,3 +168,22 @@ describeOnChain('a token whose pool anybody can buy empty', () => {
     expect(marks.at(-1)?.prices).not.toHaveProperty('THIN')
   })
 })
+
+/** Logs a deposit of so many assets, and as many shares, where it is called without data; answers with the asset else. */
+function loggingDeposit(asset: Address, account: Address, assets: bigint): Hex {
+  const push = (value: Hex): Hex => concatHex(['0x7f', numberToHex(BigInt(value), { size: 32 })])
+  const topics = [toEventSelector('Deposit(address,address,uint256,uint256)'), account, account]
+  const amount = push(numberToHex(assets))
+  // For the log: PUSH32, PUSH0, MSTORE; PUSH32, PUSH1, MSTORE; three PUSH32, PUSH1, PUSH0, LOG3, STOP.
+  const log = concatHex([amount, '0x5f52', amount, '0x602052', ...topics.toReversed().map(push), '0x60405fa300'])
+  // CALLDATASIZE, PUSH1, JUMPI; and for the answer: JUMPDEST, PUSH32, PUSH0, MSTORE, PUSH1, PUSH0, RETURN.
+  return concatHex([
+    '0x3660',
+    numberToHex(4 + size(log), { size: 1 }),
+    '0x57',
+    log,
+    '0x5b',
+    push(asset),
+    '0x5f5260205ff3',
+  ])
+}

@@ -1,16 +1,18 @@
 import type { Address } from 'viem'
 import type { Decimal } from '../../domain/decimal.ts'
 import type { ChainConfig } from '../config.ts'
-import { ChainUnreadable, PriceRefused, type PriceUnavailable } from '../errors.ts'
+import { ChainUnreadable, PriceRefused, type PriceUnavailable, WorthRefused } from '../errors.ts'
 import type { VaultHoldings } from '../positions/holding.ts'
 import type { Header } from '../rpc/block.ts'
+import { contractCall } from '../rpc/calls/contract-call.ts'
 import { BlockState, type Multicall } from '../rpc/multicall.ts'
 import type { Rpc } from '../rpc/rpc.ts'
 import type { Acquisitions } from '../valuation/acquisitions.ts'
-import { readPrices, requireToken, type Token, type TokenPrices, type Tokens } from '../valuation/tokens.ts'
+import { isCoin, readPrices, requireToken, type Token, type TokenPrices, type Tokens } from '../valuation/tokens.ts'
 import { valueWithoutGifts } from '../valuation/gifts.ts'
 import type { VaultValuation } from '../valuation/valuation.ts'
 import { ValueSum } from '../valuation/value-sum.ts'
+import { vaultAbi } from '../vaults/vault-events.ts'
 import type { VaultFeeTerms } from '../vaults/vault-fees.ts'
 import type { VaultKinds } from '../vaults/vault-kinds.ts'
 import type { Venues } from '../venues/venues.ts'
@@ -87,7 +89,7 @@ export class BlockValues {
    * Values what must be told in this block. Where that needs a price that is refused, the newest one counts that is not
    * refused 1, 2, 4, 8 … blocks before: the block's own one stays refused, however long the reader waits.
    * @param work values by the prices that it is given
-   * @throws {PriceRefused} when all of these are refused, too
+   * @throws {PriceRefused} when all of these are refused, too, or an amount is of more than there is of its token
    */
   async withEarlierPrices<Value>(work: (prices: TokenPrices) => Promise<Value>): Promise<Value> {
     let prices = await this.prices()
@@ -98,6 +100,7 @@ export class BlockValues {
         return await work(prices)
       } catch (error) {
         if (!(error instanceof PriceRefused)) throw error
+        if (error instanceof WorthRefused) await this.#requireSupply(error)
         const { symbol } = error
         // By an earlier one an amount may have too many digits, too.
         const from = next.get(symbol) ?? 1
@@ -108,6 +111,19 @@ export class BlockValues {
         prices = prices.with(symbol, price)
       }
     }
+  }
+
+  /**
+   * Requires that there is as much of a token as an amount whose worth is refused: a vault may log any amount, and one that
+   * nobody can have is not worth less at an earlier price.
+   * @throws {PriceRefused} when there is less, at the end of this block and of the one before
+   */
+  async #requireSupply({ symbol, block, reason, amount: { token, units } }: WorthRefused): Promise<void> {
+    if (isCoin({ address: token })) return
+    const call = contractCall(vaultAbi, token, 'totalSupply', [])
+    const supplies = await Promise.all([this.state, this.before()].map((state) => state.read(call)))
+    if (supplies.some((supply) => supply === null || supply >= units)) return
+    throw new PriceRefused(symbol, block, `${reason}, and is of more than there is`)
   }
 
   /** Returns the value of a vault at the end of the block before, at given prices, in USD. */

@@ -1,6 +1,6 @@
 import type { Address } from 'viem'
 import { type Decimal, roundUsd, usdDigits, zero } from '../../domain/decimal.ts'
-import { PriceRefused } from '../errors.ts'
+import { WorthRefused } from '../errors.ts'
 import { amountIn, type Token, type TokenPrices, type Tokens } from './tokens.ts'
 
 /** Maximum number of digits before the point: the value before several withdrawals is the sum of some. */
@@ -18,7 +18,7 @@ export interface Market {
 export class ValueSum {
   #usd = zero
   /** That of which the amount is worth most. */
-  #greatest: { readonly token: Token; readonly size: Decimal } | undefined
+  #greatest: { readonly token: Token; readonly units: bigint; readonly size: Decimal } | undefined
 
   constructor(readonly market: Market) {}
 
@@ -37,7 +37,8 @@ export class ValueSum {
     const usd = amountIn(token, units).times(this.market.prices.require(token.symbol))
     this.#usd = this.#usd.plus(usd)
     const size = usd.abs()
-    if (this.#greatest === undefined || size.greaterThan(this.#greatest.size)) this.#greatest = { token, size }
+    if (this.#greatest === undefined || size.greaterThan(this.#greatest.size))
+      this.#greatest = { token, units: units < 0n ? -units : units, size }
     return this
   }
 
@@ -49,14 +50,15 @@ export class ValueSum {
   /**
    * Returns the sum, rounded as facts have it. Where it has about as many digits as these or more, the price counts as refused of the
    * token of which the amount is worth most: anybody may have moved the pool that tells it.
-   * @throws {PriceRefused} when it does, unless that token is stable
+   * @throws {WorthRefused} when it does, unless that token is stable
    */
   rounded(): Decimal {
     const usd = roundUsd(this.#usd)
-    const token = this.#greatest?.token
-    if (token === undefined || token.stable || !usd.exceeds(mostDigits)) return usd
+    if (this.#greatest === undefined || !usd.exceeds(mostDigits)) return usd
+    const { token, units } = this.#greatest
+    if (token.stable) return usd
     const { prices } = this.market
     const reason = `at ${prices.require(token.symbol).toFixed()} USD an amount would be worth ${usd.toFixed()} USD`
-    throw new PriceRefused(token.symbol, prices.block, reason)
+    throw new WorthRefused(token.symbol, prices.block, reason, { token: token.address, units })
   }
 }
