@@ -56,6 +56,13 @@ export class ContractMismatch extends ChainError {
   }
 }
 
+/** Contracts of several vaults that cannot be read, for the same reason: these are set aside together. */
+export class SeveralMismatches extends ChainError {
+  constructor(readonly mismatches: readonly ContractMismatch[]) {
+    super(mismatches.map(({ message }) => message).join('; '))
+  }
+}
+
 /** A token in a vault that has no USD price. */
 export class PriceUnavailable extends ChainError {
   constructor(

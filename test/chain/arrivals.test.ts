@@ -250,6 +250,47 @@ describeOnChain('positions that come to a vault', () => {
     expect(lines.filter((line) => !line.includes(`"vault":"${vault.address}"`))).toEqual(await linesOf(jsonOf(other)))
   })
 
+  test('whose old logs the nodes have pruned set aside all their vaults at once, and no others', async () => {
+    const ofStranger = (data: Hex) => ({ from: stranger, to: protocol.manager, data })
+    const freed = async (): Promise<bigint> => {
+      const id = await minted(ofStranger(positionData(stranger)))
+      await freedPart(stranger, id, ofStranger)
+      return id
+    }
+    const old = [await freed(), await freed(), await freed()]
+    await chain.mine(12)
+    const pruned = await chain.head()
+    await chain.mine(2)
+    const ids = [...old, await freed()]
+    const vaults = [await funded(), await funded(), await funded(), await funded()]
+    const other = vaults[3] as Operator
+    await chain.mine(12)
+    await chain.block(
+      ...vaults.map((vault, index) => transferOf(protocol, stranger, vault.address, ids[index] as bigint)),
+    )
+    await chain.mine(12)
+    const proxy = await startProxy(chain.url, async (request, pass) => {
+      const [{ fromBlock } = {}] = request.params as { fromBlock?: Hex }[]
+      const isPruned = request.method === 'eth_getLogs' && fromBlock !== undefined && Number(fromBlock) <= pruned
+      return isPruned ? { error: { code: 4444, message: 'pruned history unavailable' } } : pass()
+    })
+    const said: Said[] = []
+    const json = { ...jsonOf(...vaults), rpc: [{ url: proxy.url, requestsPerSecond: 10_000 }] }
+    const lines = await linesOf(json, said, shortFaultTimes)
+    await proxy.close()
+    const errors = said.filter(({ message }) => message.startsWith('A vault is set aside'))
+    expect(errors.map(({ message, facts }) => [message, facts['vault']])).toEqual(
+      old.map((id, index) => [
+        expect.stringContaining(`holds position ${id}, whose logs since its creation can't be read`) as string,
+        vaults[index]?.address,
+      ]),
+    )
+    expect(said.filter(({ message }) => message === 'The chain is read again')).toHaveLength(2)
+    const isOfOld = (line: string): boolean =>
+      vaults.some((vault) => vault !== other && line.includes(`"vault":"${vault.address}"`))
+    expect(lines.filter((line) => !isOfOld(line))).toEqual(await linesOf(jsonOf(other)))
+  })
+
   test('with everything in the block of their arrival are told as they are then', async () => {
     const vault = await funded()
     const ofStranger = (data: Hex) => ({ from: stranger, to: protocol.manager, data })

@@ -1,8 +1,10 @@
 import { type Address, zeroAddress } from 'viem'
 import { type ChainLog, sortLogs } from '../rpc/block.ts'
-import { ChainUnreadable, ContractMismatch, Contradiction } from '../errors.ts'
+import { ChainUnreadable, ContractMismatch, Contradiction, SeveralMismatches } from '../errors.ts'
+import { groupBy } from '../rpc/arrays.ts'
 import type { Report } from '../rpc/fault-watch.ts'
 import { RangeWidth, readNewest } from '../rpc/log-ranges.ts'
+import type { LogFilter } from '../rpc/node.ts'
 import { afterChange, newPosition, type PositionState, verifyState } from './position-state.ts'
 import type { Rpc } from '../rpc/rpc.ts'
 import type { StoredPosition } from '../venues/venue.ts'
@@ -30,6 +32,7 @@ export interface PositionHistoryOptions {
  * @param stored the positions as the venues' contracts store them at the end of that block
  * @throws {Contradiction} when logs and contract disagree
  * @throws {ContractMismatch} with the vault of a position whose logs the nodes lack
+ * @throws {SeveralMismatches} where these are positions of several vaults
  */
 export async function readPositionStates(
   { venues, vaultOf = () => undefined, ...options }: PositionHistoryOptions,
@@ -53,13 +56,10 @@ export async function readPositionStates(
  * Reads all logs of positions up to a block: backwards, until the creation of each is found. Anybody can send a vault one
  * that is as old as the chain: its logs are few, so that the ranges double as long as the nodes grant them. A range
  * ends at the newest block that is left, so that one which begins before the creation, where logs may be pruned, is narrowed.
- * @throws {ContractMismatch} with the vault, where the nodes lack these logs
+ * @throws {ContractMismatch | SeveralMismatches} with the vaults, where the nodes lack these logs
  */
-async function readLogsOf(
-  { impatientRpc, venues, vaultOf = () => undefined, report }: PositionHistoryOptions,
-  block: number,
-  ids: readonly string[],
-): Promise<ChainLog[]> {
+async function readLogsOf(options: PositionHistoryOptions, block: number, ids: readonly string[]): Promise<ChainLog[]> {
+  const { impatientRpc, venues, vaultOf = () => undefined, report } = options
   const logs: ChainLog[] = []
   const sought = new Set(ids)
   const width = new RangeWidth(mostBlocks)
@@ -70,16 +70,13 @@ async function readLogsOf(
       const problem = `position ${id} of block ${block} has no log of its creation`
       throw new Contradiction(problem, id === undefined ? undefined : vaultOf(id))
     }
-    const filters = [...venues.changesOf([...sought]), ...venues.creationsOf([...sought])]
     if (block - to >= nextReport) {
       report('info', 'Reading the logs of positions since their creation', { positions: sought.size, one: id, to })
       nextReport = 2 * (block - to)
     }
-    const found = await readNewest(impatientRpc, filters, to, width).catch((error: unknown) => {
-      const vault = id === undefined ? undefined : vaultOf(id)
-      if (!(error instanceof ChainUnreadable) || vault === undefined) throw error
-      const problem = `holds position ${id}, whose logs since its creation can't be read (${error.message}),`
-      throw new ContractMismatch(vault, block, problem, vault)
+    const found = await readNewest(impatientRpc, filtersOf(venues, [...sought]), to, width).catch((error: unknown) => {
+      if (error instanceof ChainUnreadable) return readByVault(options, [...sought], { block, to }, error)
+      throw error
     })
     logs.push(...found.logs)
     for (const log of found.logs) {
@@ -89,6 +86,42 @@ async function readLogsOf(
     to = found.from - 1
   }
   return sortLogs(logs)
+}
+
+function filtersOf(venues: Venues, ids: readonly string[]): LogFilter[] {
+  return [...venues.changesOf(ids), ...venues.creationsOf(ids)]
+}
+
+/**
+ * Reads the logs of one block vault by vault, after those of all were not to be had together: nodes that have pruned them lack
+ * them for all vaults, and may refuse the filter of one alone.
+ * @throws {ContractMismatch | SeveralMismatches} with the vaults whose logs the nodes lack
+ */
+async function readByVault(
+  { impatientRpc, venues, vaultOf = () => undefined }: PositionHistoryOptions,
+  ids: readonly string[],
+  { block, to }: { readonly block: number; readonly to: number },
+  cause: ChainUnreadable,
+): Promise<{ logs: ChainLog[]; from: number }> {
+  const ofVaults = [...groupBy(ids, vaultOf)]
+  const lacking = (vault: Address | undefined, [id]: readonly string[], error: unknown): ContractMismatch => {
+    if (!(error instanceof ChainUnreadable) || vault === undefined) throw error
+    const problem = `holds position ${id}, whose logs since its creation can't be read (${error.message}),`
+    return new ContractMismatch(vault, block, problem, vault)
+  }
+  const [only] = ofVaults.length === 1 ? ofVaults : []
+  if (only !== undefined) throw lacking(...only, cause)
+  const found = await Promise.all(
+    ofVaults.map(([vault, some]) =>
+      readNewest(impatientRpc, filtersOf(venues, some), to, new RangeWidth(1)).catch((error: unknown) =>
+        lacking(vault, some, error),
+      ),
+    ),
+  )
+  const mismatches = found.filter((one) => one instanceof ContractMismatch)
+  const [first] = mismatches
+  if (first !== undefined) throw mismatches.length === 1 ? first : new SeveralMismatches(mismatches)
+  return { logs: found.flatMap((one) => ('logs' in one ? one.logs : [])), from: to }
 }
 
 function replay(venues: Venues, ids: readonly string[], logs: readonly ChainLog[]): Map<string, PositionState> {

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { FactInput } from '../../feed/fact/fact.ts'
 import type { VaultConfig } from '../config.ts'
-import { ContractMismatch, Contradiction, LogsIncomplete } from '../errors.ts'
+import { ContractMismatch, Contradiction, LogsIncomplete, SeveralMismatches } from '../errors.ts'
 import { type ReaderOptions, readSeconds, type ResumePoint, type SecondFacts } from '../reader.ts'
 import type { Header } from '../rpc/block.ts'
 import { confirmations } from '../rpc/contract-existence.ts'
@@ -90,30 +90,35 @@ async function* readOn(
   return true
 }
 
-/** Tells whether an error is that of a contract which one of the vaults needs. */
-function isOfVault(error: unknown): error is ContractMismatch {
+/** Tells whether an error is that of a contract which one of the vaults needs, or of one for each of several. */
+function isOfVault(error: unknown): error is ContractMismatch | SeveralMismatches {
+  if (error instanceof SeveralMismatches) return error.mismatches.every(isOfVault)
   return error instanceof ContractMismatch && error.vault !== undefined
 }
 
 /**
- * Leaves out the vault whose logs and contracts disagree for good, or whose contracts do not answer, from the last second
+ * Leaves out the vaults whose logs and contracts disagree for good, or whose contracts do not answer, from the last second
  * that was yielded.
  * @throws {LogsIncomplete} when a contradiction is not about one vault
  */
 async function leaveOutFailing(
   { rpc }: ReaderOptions,
   progress: StageProgress,
-  error: Contradiction | ContractMismatch,
+  error: Contradiction | ContractMismatch | SeveralMismatches,
   onFault: OnFault,
 ): Promise<void> {
-  const fault = error instanceof ContractMismatch ? error : new LogsIncomplete(error.message)
-  const configured = progress.vaults.find(({ address }) => address === error.vault)
-  if (configured === undefined) throw fault
+  const errors = error instanceof SeveralMismatches ? error.mismatches : [error]
+  const failing = errors.map((one): { vault: VaultConfig; fault: VaultFault } => {
+    const fault = one instanceof ContractMismatch ? one : new LogsIncomplete(one.message)
+    const vault = progress.vaults.find(({ address }) => address === one.vault)
+    if (vault === undefined) throw fault
+    return { vault, fault }
+  })
   const first = Math.min(...progress.vaults.map(({ firstBlock }) => firstBlock))
   const { number, hash } = progress.from ?? (await rpc.ask((node) => node.block(first)))
-  const vaults = progress.vaults.filter((one) => one !== configured)
+  const vaults = progress.vaults.filter((one) => failing.every(({ vault }) => vault !== one))
   Object.assign(progress, { rereads: 0, vaults })
-  onFault({ address: configured.address, number, hash }, fault)
+  for (const { vault, fault } of failing) onFault({ address: vault.address, number, hash }, fault)
 }
 
 function leaveOut(faults: SecondFacts['faults'], { number, hash }: Header, onFault: OnFault): void {

@@ -16,13 +16,14 @@ const outageText = 'no backend is currently healthy'
 
 /** Adapts the number of blocks in a log request to the limits of the nodes. */
 export class RangeWidth {
-  blocks = firstBlocks
+  blocks: number
   /** The width that is known to be granted, once one was refused. */
   #ceiling: number
   #answers = 0
 
   /** @param most greatest width; wider than usual for filters that match few logs in any number of blocks */
   constructor(readonly most = maxBlocks) {
+    this.blocks = Math.min(firstBlocks, most)
     this.#ceiling = most
   }
 
