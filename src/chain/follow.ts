@@ -4,11 +4,8 @@ import type { ChainConfig } from './config.ts'
 import { explainBreak, finalBlock } from './rpc/finality.ts'
 import type { LogSource } from './log-source.ts'
 import type { Node } from './rpc/node.ts'
-import { RangeWidth } from './rpc/log-ranges.ts'
+import { RangeWidth, singleBlocks } from './rpc/log-ranges.ts'
 import type { Rpc } from './rpc/rpc.ts'
-
-/** Blocks below the final one that are read one by one: no node that can serve the final block lags further. */
-const singleBlocks = 64
 
 /** Consecutive final blocks with the logs in them. A segment ends between two seconds. */
 export interface Segment {

@@ -1,6 +1,6 @@
 import { type Address, getAddress, type Hex } from 'viem'
 import { type Header, type ChainLog, sortLogs } from './rpc/block.ts'
-import { mayHaveLogsOf, mayMatch, readAllLogs } from './rpc/bloom.ts'
+import { hasBloom, mayHaveLogsOf, mayMatch, readAllLogs } from './rpc/bloom.ts'
 import { BlockState } from './rpc/multicall.ts'
 import { groupBy, inChunks } from './rpc/arrays.ts'
 import { arrivalsIn, type Holdings } from './positions/holdings.ts'
@@ -90,15 +90,13 @@ export function createLogSource(options: LogSourceOptions, vaults: readonly Addr
   /** @param ids the positions that vaults may hold at the block */
   async function readBlock(block: Header, ids: readonly string[]): Promise<BlockLogs> {
     await kinds.resolve(new BlockState(rpc, multicall, block))
-    // Some chains leave the bloom filter empty.
-    const hasBloom = /[1-9a-f]/.test(block.logsBloom.slice(2))
-    const suspects = hasBloom ? suspectsIn(block, ids) : { vaults, contracts: venues.contracts }
+    const suspects = hasBloom(block) ? suspectsIn(block, ids) : { vaults, contracts: venues.contracts }
     const emitters = suspects.vaults.flatMap((vault) => kinds.emittersOf(vault))
     const addresses = [...new Set([...emitters, ...suspects.contracts])]
     if (addresses.length === 0) return { logs: [], isWhole: true }
     const told = (await rpc.askAt(block, (node) => readLogsOf(node, block, addresses))).filter(isOfVaults)
     const found = told.length === 0 ? [] : await withMissing(told, statesOf(block), () => allOf(block, addresses))
-    if (found.length > 0 || !hasBloom) return { logs: sortLogs(found), isWhole: false }
+    if (found.length > 0 || !hasBloom(block)) return { logs: sortLogs(found), isWhole: false }
     const positions = suspects.contracts.length > 0 ? { owners: holdings.accounts, ids } : undefined
     const accounts = suspects.vaults.flatMap((vault) => kinds.of(vault).accounts)
     const traced = { vaults: suspects.vaults, emitters, accounts, tokens: [...tokens.keys()], positions }

@@ -7,6 +7,7 @@ import { Acquisitions } from './valuation/acquisitions.ts'
 import { readTokens } from './valuation/tokens.ts'
 import type { ChainConnection } from './reader.ts'
 import type { SetAsideVault } from './progress/set-aside.ts'
+import { NewestBlocks } from './rpc/block.ts'
 import { contractExists, isMulticall } from './rpc/contract-existence.ts'
 import type { Report } from './rpc/fault-watch.ts'
 import { connectRpc, type Rpc, type RpcRetryOptions } from './rpc/rpc.ts'
@@ -67,8 +68,16 @@ async function connectAtNewest(
   { file, config, report, signal, once, retry, onLastingFault = () => undefined }: ChainOptions,
   isResumed: boolean,
 ): Promise<ChainConnection> {
-  const rpc = connectRpc(config, { report, signal, retry, onLastingFault, givesUp: once })
-  const impatientRpc = connectRpc(config, { report, signal, retry, onLastingFault: () => undefined, givesUp: true })
+  const newest = new NewestBlocks()
+  const rpc = connectRpc(config, { report, signal, retry, newest, onLastingFault, givesUp: once })
+  const impatientRpc = connectRpc(config, {
+    report,
+    signal,
+    retry,
+    newest,
+    onLastingFault: () => undefined,
+    givesUp: true,
+  })
   const multicall = new Multicall(config.multicall)
   const block = await finalBlock(rpc, config.finality)
   const managers = [config.positionManager, ...(config.otherPositionManagers ?? [])]
@@ -83,27 +92,27 @@ async function connectAtNewest(
   if (!(await isMulticall(rpc, config.multicall, block))) {
     throw new BadChainConfig(file, [`multicall ${config.multicall} is no Multicall3: it doesn't answer aggregate3()`])
   }
-  const newest = new BlockState(rpc, multicall, block)
+  const state = new BlockState(rpc, multicall, block)
   const firsts = (): Promise<BlockState[]> => firstStates(config, rpc, multicall, block.number)
-  const tokens = await readTokens(file, config, newest, isResumed ? null : firsts, (problem) =>
+  const tokens = await readTokens(file, config, state, isResumed ? null : firsts, (problem) =>
     report('warn', `A token has no price: ${problem}. Vaults that acquire it are set aside until it has one`, { file }),
   )
   const kinds = new VaultKinds(config.vaults)
-  await kinds.resolve(newest)
+  await kinds.resolve(state)
   const pools = new Pools()
   const nfts = await Promise.all(
     managers.map(async (address, index): Promise<Venue> => {
       const contract = { address, prefix: index === 0 ? '' : `${address}:` }
-      const poolManager = await readPoolManager(newest, address)
+      const poolManager = await readPoolManager(state, address)
       if (poolManager !== null) return v4Positions({ ...contract, poolManager })
-      return nftPositions({ ...contract, pools, isSlipstream: await readIsSlipstream(newest, address) })
+      return nftPositions({ ...contract, pools, isSlipstream: await readIsSlipstream(state, address) })
     }),
   )
   const venues = new Venues([
     ...nfts,
     poolPositions({ pools: () => kinds.pools, known: pools, vaultOf: (account) => kinds.vaultOf(account) }),
   ])
-  const feeTerms = await readFeeTerms(newest, kinds)
+  const feeTerms = await readFeeTerms(state, kinds)
   const acquisitions = new Acquisitions({ venues, kinds, tokens })
   const connected = { rpc, impatientRpc, multicall, venues, kinds, tokens, feeTerms, acquisitions }
   return { ...connected, onPriceMissing: reportSeldom(report), config, report, signal, once }

@@ -258,9 +258,8 @@ describeOnChain('positions that come to a vault', () => {
       return id
     }
     const old = [await freed(), await freed(), await freed()]
-    await chain.mine(12)
     const pruned = await chain.head()
-    await chain.mine(2)
+    await chain.mine(70)
     const ids = [...old, await freed()]
     const vaults = [await funded(), await funded(), await funded(), await funded()]
     const other = vaults[3] as Operator

@@ -12,6 +12,35 @@ export interface Header {
   readonly logsBloom: Hex
 }
 
+/** Headers that are kept: those of final blocks, whose logs are read one by one. */
+const maxKept = 1_024
+
+/** The newest blocks of a chain, as far as its nodes have told them. */
+export class NewestBlocks {
+  /** Greatest number of a block that any node has told. */
+  number = -1
+  readonly #headers = new Map<number, Header>()
+
+  /** Notes that a node has told a block. */
+  note({ number }: Header): void {
+    this.number = Math.max(this.number, number)
+  }
+
+  /** Returns the header of a final block, which is kept once it was read. */
+  async headerAt(number: number, read: (number: number) => Promise<Header>): Promise<Header> {
+    const header = this.#headers.get(number) ?? (await read(number))
+    this.#headers.set(number, header)
+    const [oldest] = this.#headers.keys()
+    if (oldest !== undefined && this.#headers.size > maxKept) this.#headers.delete(oldest)
+    return header
+  }
+
+  /** Forgets the header of a block that nodes do not have any more. */
+  forget(number: number): void {
+    this.#headers.delete(number)
+  }
+}
+
 /** A log with its position in the chain. */
 export interface ChainLog {
   readonly address: Hex

@@ -4,6 +4,11 @@ import type { ChainLog, Header } from './block.ts'
 import { isRefusedForNumber } from './faults.ts'
 import type { LogFilter, Node } from './node.ts'
 
+/** Tells whether a block has a bloom filter: some chains leave it empty. */
+export function hasBloom({ logsBloom }: Pick<Header, 'logsBloom'>): boolean {
+  return /[1-9a-f]/.test(logsBloom.slice(2))
+}
+
 /**
  * Tells whether a block may contain logs of an address: false is certain, true may be a false positive.
  * @see Ethereum Yellow Paper, section 4.3.1

@@ -1,6 +1,7 @@
 import { getLogsRetryHelper } from '@ponder/utils'
 import { numberToHex, type RpcError } from 'viem'
 import { type ChainLog, sortLogs } from './block.ts'
+import { hasBloom, mayMatch } from './bloom.ts'
 import { RequestFailed } from '../errors.ts'
 import { findTooLong } from './faults.ts'
 import type { LogFilter, Node } from './node.ts'
@@ -8,6 +9,12 @@ import type { Rpc } from './rpc.ts'
 
 const firstBlocks = 1_000
 const maxBlocks = 10_000
+
+/**
+ * The newest blocks are read one by one: behind one URL there may be nodes that do not have them yet, and which leave out
+ * their logs silently in a range. No node that can serve the newest final block lags further.
+ */
+export const singleBlocks = 64
 
 /** After so many answers a width is tried that was refused before. */
 const answersBeforeTrial = 50
@@ -57,7 +64,10 @@ export class RangeWidth {
   }
 }
 
-/** Reads the logs in a range of old blocks that match any of these filters, in order. */
+/**
+ * Reads the logs in a range of final blocks that match any of these filters, in order: those of the newest blocks one by
+ * one.
+ */
 export async function readHistory(
   rpc: Rpc,
   filters: readonly LogFilter[],
@@ -65,13 +75,17 @@ export async function readHistory(
   to: number,
   width = new RangeWidth(),
 ): Promise<ChainLog[]> {
-  const found = await Promise.all(filters.map((filter) => readOne(rpc, filter, from, to, width)))
+  const single = await firstSingle(rpc, from, to)
+  const found = await Promise.all([
+    readSingly(rpc, filters, single, to),
+    ...filters.map((filter) => readOne(rpc, filter, from, single - 1, width)),
+  ])
   return sortLogs(found.flat())
 }
 
 /**
- * Reads the logs of the newest blocks up to one that match any of these filters, of as many blocks as the nodes grant to
- * the first.
+ * Reads the logs of the newest blocks up to a final one that match any of these filters: of those that are read one by one,
+ * or of as many blocks as the nodes grant to the first filter.
  * @returns the logs in order, and the first of these blocks
  */
 export async function readNewest(
@@ -81,10 +95,39 @@ export async function readNewest(
   width: RangeWidth,
 ): Promise<{ logs: ChainLog[]; from: number }> {
   if (first === undefined) return { logs: [], from: 0 }
+  const single = await firstSingle(rpc, 0, to)
+  if (single <= to) return { logs: await readSingly(rpc, [first, ...others], single, to), from: single }
   const { logs, from } = await readNewestOf(rpc, first, to, width)
   // Each is asked for by itself, so that a request that fails repeats no other.
   const found = await Promise.all(others.map((filter) => readOne(rpc, filter, from, to, width)))
   return { logs: sortLogs([...logs, ...found.flat()]), from }
+}
+
+/** Returns the first block of a range that is read by itself; the one after the range where none is. */
+async function firstSingle(rpc: Rpc, from: number, to: number): Promise<number> {
+  if (rpc.newest.number < to) await rpc.ask((node) => node.block(to))
+  return Math.min(Math.max(from, rpc.newest.number - singleBlocks + 1), to + 1)
+}
+
+/** Reads the logs of final blocks by their hashes, which a node without them does not answer; no others by their blooms. */
+async function readSingly(rpc: Rpc, filters: readonly LogFilter[], from: number, to: number): Promise<ChainLog[]> {
+  const numbers = Array.from({ length: Math.max(0, to - from + 1) }, (_, index) => from + index)
+  const found = await Promise.all(numbers.map((number) => readBlock(rpc, filters, number)))
+  return sortLogs(found.flat())
+}
+
+async function readBlock(rpc: Rpc, filters: readonly LogFilter[], number: number): Promise<ChainLog[]> {
+  const header = await rpc.newest.headerAt(number, (at) => rpc.ask((node) => node.block(at)))
+  const matching = filters.filter((filter) => !hasBloom(header) || mayMatch(header.logsBloom, filter))
+  try {
+    const found = await Promise.all(
+      matching.map((filter) => rpc.askAt(header, (node) => node.logsOf(filter, header.hash))),
+    )
+    return found.flat()
+  } catch (error) {
+    rpc.newest.forget(number)
+    throw error
+  }
 }
 
 function readNewestOf(

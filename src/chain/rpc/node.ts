@@ -50,8 +50,16 @@ export interface Node {
   explain(error: unknown): ExplainedFault
 }
 
+/** Options of {@link connectNode}. */
+export interface NodeOptions {
+  readonly limits?: NodeLimits | undefined
+  /** Called with each block that the node has told. */
+  readonly onBlock?: (header: Header) => void
+}
+
 /** Creates a client of a node. */
-export function connectNode({ url, requestsPerSecond }: NodeConfig, limits: NodeLimits = defaultLimits): Node {
+export function connectNode({ url, requestsPerSecond }: NodeConfig, options: NodeOptions = {}): Node {
+  const { limits = defaultLimits, onBlock = () => undefined } = options
   let restsUntil = 0
   const onRetryAfter = (milliseconds: number): void => {
     restsUntil = performance.now() + Math.min(milliseconds, maxRestMilliseconds)
@@ -68,6 +76,7 @@ export function connectNode({ url, requestsPerSecond }: NodeConfig, limits: Node
       const tag = typeof at === 'number' ? numberToHex(at) : at
       const header = readHeader(await request({ method: 'eth_getBlockByNumber', params: [tag, false] }))
       if (typeof at === 'number' && header.number !== at) throw new NodeFault(`gave block ${header.number} for ${at}`)
+      onBlock(header)
       return header
     },
     async logsIn(filter, from, to) {

@@ -9,7 +9,7 @@ import {
   FaultWatch,
   type FaultWatchOptions,
 } from './fault-watch.ts'
-import type { Header } from './block.ts'
+import { type Header, NewestBlocks } from './block.ts'
 import { connectNode, type Node, type NodeLimits } from './node.ts'
 
 /** Pause after all nodes have failed, which doubles each time. */
@@ -30,6 +30,7 @@ export type BlockId = Pick<Header, 'number' | 'hash'>
 /** All nodes of a chain. */
 export interface Rpc {
   readonly nodes: readonly Node[]
+  readonly newest: NewestBlocks
   /**
    * Asks all nodes for their chain again: behind a URL there may be another one. A node that does not answer is left out.
    * @throws {WrongChain} when one is of another chain
@@ -53,13 +54,15 @@ export interface RpcOptions extends Omit<FaultWatchOptions, 'times'> {
   readonly signal: AbortSignal
   readonly retry?: RpcRetryOptions | undefined
   readonly limits?: NodeLimits | undefined
+  /** Shared by all connections to a chain. */
+  readonly newest?: NewestBlocks
 }
 
 /** Connects to the nodes of a chain. */
 export function connectRpc({ rpc, chainId }: Pick<ChainConfig, 'rpc' | 'chainId'>, options: RpcOptions): Rpc {
-  const { signal, retry = defaultRetry, limits } = options
+  const { signal, retry = defaultRetry, limits, newest = new NewestBlocks() } = options
   const { firstMilliseconds, maxMilliseconds, faultTimes: times = defaultFaultTimes } = retry
-  const nodes = rpc.map((node) => connectNode(node, limits))
+  const nodes = rpc.map((node) => connectNode(node, { limits, onBlock: (header) => newest.note(header) }))
   const faults = new FaultWatch({ ...options, times })
   const checked = new Set<Node>()
   // Any number of requests may listen at once.
@@ -128,7 +131,7 @@ export function connectRpc({ rpc, chainId }: Pick<ChainConfig, 'rpc' | 'chainId'
       request.end(isAnswered)
     }
   }
-  return { nodes, checkChain, ask: (work) => ask(work), askAt: (block, work) => ask(work, block) }
+  return { nodes, newest, checkChain, ask: (work) => ask(work), askAt: (block, work) => ask(work, block) }
 }
 
 /** Tells whether all nodes that answer have another block in the place of one. */

@@ -1,0 +1,80 @@
+import type { Address, Hex } from 'viem'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { chainFeed } from '../../src/chain/feed.ts'
+import type { ChainPosition } from '../../src/chain/progress/chain-position.ts'
+import { describeOnChain, patienceMilliseconds, startChain, type TestChain } from './support/anvil.ts'
+import { usdc } from './support/amounts.ts'
+import * as artifacts from './support/artifacts.ts'
+import { openVault, type Operator } from './support/operator.ts'
+import { deployProtocol, type Protocol } from './support/protocol.ts'
+import { type Meddle, startProxy } from './support/proxy.ts'
+import { chainJson, type ChainJson, linesOf, optionsOf } from './support/reading.ts'
+
+/** Number of newest blocks that one backend lacks. */
+const lag = 40
+
+describeOnChain('a URL behind which one backend lacks the newest blocks', () => {
+  let chain: TestChain
+  let protocol: Protocol
+  /** Keeps the assets of requests to deposit, which only their logs tell. */
+  let vault: Operator
+
+  beforeAll(async () => {
+    chain = await startChain()
+    protocol = await deployProtocol(chain)
+    const [, , alice, bob] = chain.accounts as [Address, Address, Address, Address]
+    vault = await openVault(chain, protocol, protocol.usdc, artifacts.asyncVault, false)
+    await chain.mine(70)
+    for (const account of [alice, bob]) {
+      await chain.block(vault.callOf(account, 'requestDeposit', usdc(100), account, account))
+      await chain.mine(12)
+    }
+  }, patienceMilliseconds)
+  afterAll(() => chain.stop())
+
+  const jsonOf = (url: string): ChainJson => {
+    const { address, firstBlock } = vault
+    return chainJson(url, protocol, [{ address, firstBlock }], { markEveryBlocks: 4 })
+  }
+
+  /** Requests for logs go to the backend that lags, and of those by a block's hash every other one. */
+  function lagging(head: number): Meddle {
+    let turn = 0
+    return async (request, pass) => {
+      if (request.method !== 'eth_getLogs') return pass()
+      const [{ blockHash } = {}] = request.params as { blockHash?: Hex }[]
+      if (blockHash !== undefined) {
+        const { number } = await chain.client.getBlock({ blockHash })
+        const isLacking = Number(number) > head - lag && turn++ % 2 === 0
+        return isLacking ? { error: { code: -32_000, message: 'unknown block' } } : pass()
+      }
+      const answer = await pass()
+      if (!('result' in answer)) return answer
+      const logs = answer.result as { blockNumber: Hex }[]
+      return { result: logs.filter(({ blockNumber }) => Number(blockNumber) <= head - lag) }
+    }
+  }
+
+  test('tells the same facts wherever reading resumes', async () => {
+    const lines = await linesOf(jsonOf(chain.url))
+    const { facts, positionAfter } = chainFeed(optionsOf(jsonOf(chain.url)), null)
+    const positions = new Map<number, ChainPosition>()
+    let read = 0
+    for await (const some of facts) {
+      read += some.length
+      const position = positionAfter({ number: read })
+      positions.set(position.line, position)
+    }
+    const proxy = await startProxy(chain.url, lagging(await chain.head()))
+    const resumed = [...positions].slice(1).filter((_, index) => index % 3 === 0)
+    expect(resumed.length).toBeGreaterThan(6)
+    for (const [line, position] of resumed) {
+      const rest: string[] = []
+      for await (const some of chainFeed(optionsOf(jsonOf(proxy.url)), position).facts) {
+        rest.push(...some.map((fact) => JSON.stringify(fact)))
+      }
+      expect(rest, `from line ${line}`).toEqual(lines.slice(line))
+    }
+    await proxy.close()
+  })
+})
