@@ -36,6 +36,8 @@ export interface AppliedVault {
   readonly ts: number
   /** Whether it has a mark of that second: it is the last fact of one. */
   readonly isMarked: boolean
+  /** Its events of that second that are applied, where it has no mark of it. */
+  readonly events: readonly { readonly txHash: string; readonly logIndex: number }[]
 }
 
 /** The newest block that was read, when there is no further final block. */
@@ -66,8 +68,10 @@ export function chainFeed(options: ChainOptions, applied: ChainPosition | null):
     const connection = await connectChain(options, start !== null)
     const applied = start === null || start.skipsApplied ? await readProgress(addressesOf(options.config)) : []
     const isApplied = appliedIn(applied)
+    const isAppliedEvent = appliedEventsIn(applied)
     for await (const batch of readFacts({ ...connection, onEnd, isApplied, onSetAside, refused }, start)) {
-      const all = line === 0 ? [...catalogue(options.config), ...batch.facts] : batch.facts
+      const left = batch.facts.filter((fact) => !isAppliedEvent(fact))
+      const all = line === 0 ? [...catalogue(options.config), ...left] : left
       if (all.length === 0) continue
       seconds.push({
         lastLine: line + all.length,
@@ -135,6 +139,19 @@ function appliedIn(vaults: readonly AppliedVault[]): (vault: string, ts: number)
     const vault = newest.get(address)
     return vault !== undefined && (ts < vault.ts || (ts === vault.ts && vault.isMarked))
   }
+}
+
+/**
+ * Returns whether a fact is an event that is applied, of a second without a mark: that had to wait for a price, which another
+ * file may tell otherwise. Then the event has other amounts, which do not replace those that were told.
+ */
+function appliedEventsIn(vaults: readonly AppliedVault[]): (fact: FactInput) => boolean {
+  const keyOf = (vault: string, txHash: string, logIndex: number): string =>
+    [vault, txHash, logIndex].join(' ').toLowerCase()
+  const known = new Set(
+    vaults.flatMap(({ address, events }) => events.map(({ txHash, logIndex }) => keyOf(address, txHash, logIndex))),
+  )
+  return (fact) => fact.kind === 'event' && known.has(keyOf(fact.vault, fact.txHash, fact.logIndex))
 }
 
 function catalogue({ strategies }: ChainConfig): FactInput[] {

@@ -2,13 +2,14 @@ import { type Address, parseAbi } from 'viem'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readChainConfig } from '../../src/chain/config.ts'
 import type { FactInput } from '../../src/feed/fact/fact.ts'
+import { emptyDatabase } from '../support/database.ts'
 import { callOf, describeOnChain, patienceMilliseconds, startChain, type TestChain } from './support/anvil.ts'
 import { usdc, weth } from './support/amounts.ts'
 import * as artifacts from './support/artifacts.ts'
 import { observe } from './support/observer.ts'
 import { openVault, type Operator } from './support/operator.ts'
 import { deployProtocol, type Protocol } from './support/protocol.ts'
-import { chainJson, type ChainJson, factsOf, linesOf, type Said, type MarkFact } from './support/reading.ts'
+import { applyChain, chainJson, type ChainJson, factsOf, linesOf, type Said, type MarkFact } from './support/reading.ts'
 
 const dollars = (amount: number): bigint => BigInt(Math.round(amount * 1e8))
 const twapSeconds = 36
@@ -174,6 +175,29 @@ describeOnChain('prices', () => {
       ),
     )
     expect(lines.slice(0, told.length)).toEqual(told)
+  })
+
+  test('from another source count where a refused one has made the mark wait, and leave the events of its second', async () => {
+    await chain.mine(12)
+    await chain.block(vault.deposit(alice, weth(2)))
+    const deposited = await chain.head()
+    await chain.mine(4)
+    const database = await emptyDatabase()
+    await applyChain(database, fileOf({ WETH: { feed: ethFeed, maxAgeSeconds } }))
+    const rows = () => database.prisma.ledgerRow.findMany({ orderBy: { block: 'asc' } })
+    const before = await rows()
+    expect(before.at(-1)).toMatchObject({ block: BigInt(deposited), type: 'deposit' })
+    expect(String(before.at(-1)?.amountUsd)).toBe('5000')
+    const { rejected } = await applyChain(database, fileOf({}))
+    expect(rejected).toEqual({})
+    expect(await rows()).toEqual(before)
+    const marks = marksIn(await factsOf(fileOf({})))
+    const blocks = await blocksOf(marks)
+    const { valueUsd } = marks[blocks.indexOf(deposited)] as MarkFact
+    const ts = BigInt((marks[blocks.indexOf(deposited)] as MarkFact).ts)
+    const point = await database.prisma.equityPoint.findFirst({ where: { ts } })
+    expect(String(point?.valueUsd)).toBe(valueUsd)
+    expect(valueUsd).not.toBe('25000')
   })
 
   test('that were never given where capital comes set the vault aside', async () => {

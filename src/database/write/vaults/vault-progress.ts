@@ -7,6 +7,14 @@ export interface VaultProgress {
   readonly ts: number
   /** Whether a mark of that second has been applied. */
   readonly isMarked: boolean
+  /** The ledger's rows of that second, where no mark of it has been applied. */
+  readonly events: readonly LedgerKey[]
+}
+
+/** Identity of a row of a vault's ledger. */
+export interface LedgerKey {
+  readonly txHash: string
+  readonly logIndex: number
 }
 
 /** Reads how far vaults have been applied; those without facts are left out. */
@@ -23,5 +31,17 @@ export async function readVaultProgress(
     select: { vaultId: true, markDigest: true },
   })
   const marked = new Set(marks.flatMap(({ vaultId, markDigest }) => (markDigest === null ? [] : [vaultId])))
-  return vaults.map(({ id, address, updatedAt }) => ({ address, ts: Number(updatedAt), isMarked: marked.has(id) }))
+  const waiting = vaults.filter(({ id }) => !marked.has(id))
+  const rows = await prisma.ledgerRow.findMany({
+    where: { OR: waiting.map(({ id, updatedAt }) => ({ vaultId: id, ts: updatedAt })) },
+    select: { vaultId: true, txHash: true, logIndex: true },
+  })
+  return vaults.map(({ id, address, updatedAt }) => ({
+    address,
+    ts: Number(updatedAt),
+    isMarked: marked.has(id),
+    events: rows
+      .filter(({ vaultId }) => vaultId === id)
+      .map(({ txHash, logIndex }) => ({ txHash: `0x${Buffer.from(txHash).toString('hex')}`, logIndex })),
+  }))
 }
