@@ -85,6 +85,7 @@ describeOnChain('a reader of old blocks', () => {
     [3, 'execution reverted'],
     [-32_000, 'execution reverted: nothing there'],
     [-32_015, 'VM execution error.'],
+    [-32_000, 'execution reverted: the offer has timed out'],
   ])('takes a single call that is reverted as such, with the error %i, %s', async (code, message) => {
     let reverted = 0
     const meddle: Meddle = async (request, pass) => {

@@ -96,6 +96,12 @@ const revertText =
 const tooManyLogsText =
   /more than \d+ (results|logs)|exceeds? max(imum)? results|response size (is )?(exceed|too)|response (is )?too (big|large)/i
 
+/** Of clients that stop a call after some seconds, and of gateways that wait no longer for one. */
+const tooSlowText =
+  /tim(ed?|ing)[ -]?out|timeout|deadline exceeded|tak(es|ing) too long|took too long|execution aborted/i
+/** HTTP statuses of gateways whose node has not answered in time. */
+const tooSlowStatuses: readonly number[] = [408, 504, 524]
+
 /** Names of revm's errors that are words of providers' refusals too, written otherwise. */
 const revertName = /\b(?:NotActivated|OpcodeNotFound)\b/
 
@@ -146,6 +152,15 @@ export function revertedOrThrow(error: unknown): 'reverted' {
   throw error
 }
 
+/** Tells whether a request has taken a node too long: it has stopped the execution, or has not answered in time. */
+export function isTooSlow(error: unknown): boolean {
+  const cause = error instanceof RequestFailed ? error.cause : error
+  const answered = answeredError(error)
+  if (answered !== null) return tooSlowText.test(answered.details) && !rateLimitText.test(answered.details)
+  if (!(cause instanceof BaseError)) return false
+  return isTimeout(cause) || (cause instanceof HttpRequestError && tooSlowStatuses.includes(cause.status ?? 0))
+}
+
 /** Tells whether a node has refused to give logs for their number or size. */
 export function isRefusedForNumber(error: unknown): boolean {
   return tooManyLogsText.test(answeredError(error)?.details ?? '')
@@ -159,7 +174,7 @@ function answeredError(error: unknown): RpcRequestError | null {
 }
 
 /** Tells whether a failed call was executed and reverted, by the error of any of the common clients. */
-function isRevert(error: unknown): boolean {
+export function isRevert(error: unknown): boolean {
   const answered = answeredError(error)
   if (answered === null) return false
   // 3 is geth's code of a revert, -32015 that of Nethermind and OpenEthereum.

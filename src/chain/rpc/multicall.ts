@@ -2,10 +2,10 @@ import type { Address } from 'viem'
 import type { ContractCall } from './calls/contract-call.ts'
 import { CallBatches } from './calls/call-batches.ts'
 import { aggregate, type AggregatedResults, type CallResult } from './calls/aggregate.ts'
+import { type CallPlace, failedAlone, SlowRequest } from './calls/slow-calls.ts'
 import type { Header } from './block.ts'
 import { NodeFault, ContractMismatch } from '../errors.ts'
 import { confirmations, contractExists } from './contract-existence.ts'
-import { revertedOrThrow } from './faults.ts'
 import type { Node } from './node.ts'
 import type { Rpc } from './rpc.ts'
 
@@ -74,6 +74,10 @@ export class BlockState {
     return answer ?? absent
   }
 
+  get #place(): CallPlace {
+    return { block: this.block, multicall: this.multicall.address }
+  }
+
   #readShared<Value>(call: ContractCall<Value>): Promise<Value | null | typeof failed> {
     const key = call.to + call.data
     const answer = this.#results.get(key) ?? this.#batches.read(call)
@@ -90,8 +94,8 @@ export class BlockState {
       if (answer === null && (await contractExists(rpc, multicall.address, block))) {
         answer = await this.#aggregate(calls, { isThere: true })
       }
-      // One may use up the gas of all.
-      if (answer === 'reverted') return this.#readInHalves(calls)
+      // One may use up the gas of all, or their time.
+      if (answer === 'reverted' || answer === 'too slow') return this.#readInHalves(calls)
       if (answer !== null) return this.#decodeAll(calls, answer)
       multicall.setAbsentAt(block.number)
     }
@@ -115,8 +119,11 @@ export class BlockState {
   /** Returns null where Multicall3 seems to be absent. */
   #aggregate(calls: readonly ContractCall<unknown>[], { isThere = false } = {}) {
     const { multicall, block } = this
+    const request = new SlowRequest(this.#place)
     return this.rpc.askAt(block, async (node) => {
-      const answer = await aggregate(node, multicall.address, calls, block.hash).catch(revertedOrThrow)
+      const answer = await aggregate(node, multicall.address, calls, block.hash).catch((error: unknown) =>
+        request.failed(node, error),
+      )
       if (answer !== null || !isThere) return answer
       throw new NodeFault(`says that ${multicall.address} has no code at block ${block.number}`)
     })
@@ -131,8 +138,10 @@ export class BlockState {
     return null
   }
 
-  async #callAt(node: Node, { to, data }: ContractCall<unknown>): Promise<CallResult> {
-    const returnData = await node.call(to, data, this.block.hash).catch(revertedOrThrow)
+  async #callAt(node: Node, call: ContractCall<unknown>): Promise<CallResult> {
+    const returnData = await node
+      .call(call.to, call.data, this.block.hash)
+      .catch((error: unknown) => failedAlone(node, error, call, this.#place))
     return returnData === 'reverted' ? { success: false, returnData: '0x' } : { success: true, returnData }
   }
 }

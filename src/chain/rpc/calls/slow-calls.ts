@@ -1,0 +1,63 @@
+import type { Address } from 'viem'
+import { NodeFault } from '../../errors.ts'
+import { isRevert, isTooSlow } from '../faults.ts'
+import type { Node } from '../node.ts'
+import type { BlockId } from '../rpc.ts'
+import { aggregate } from './aggregate.ts'
+import type { ContractCall } from './contract-call.ts'
+
+/** Where calls were made: their block, and the Multicall3 contract, which answers a call of a million gas by itself. */
+export interface CallPlace {
+  readonly block: BlockId
+  readonly multicall: Address
+}
+
+/**
+ * Handles the errors of one request for several calls, which nodes repeat in turn. A node may take too long for all of them
+ * together, or for one that is among them.
+ */
+export class SlowRequest {
+  readonly #slow = new Set<Node>()
+
+  constructor(readonly place: CallPlace) {}
+
+  /**
+   * Handles the error of a node.
+   * @returns `reverted` where the request was executed and reverted; `too slow` where it takes this node too long for the
+   * second time, so that no other one has done better, while it answers another call at the block
+   * @throws any other error
+   */
+  async failed(node: Node, error: unknown): Promise<'reverted' | 'too slow'> {
+    if (isRevert(error)) return 'reverted'
+    if (!isTooSlow(error) || !(await answersOthers(node, this.place))) throw error
+    if (this.#slow.has(node)) return 'too slow'
+    this.#slow.add(node)
+    throw error
+  }
+}
+
+/**
+ * Handles the error of a request for one call.
+ * @returns `reverted` where it was executed and reverted
+ * @throws {NodeFault} that names the contract, where the call takes a node too long that answers another one at the block
+ */
+export async function failedAlone(
+  node: Node,
+  error: unknown,
+  { to, name }: ContractCall<unknown>,
+  place: CallPlace,
+): Promise<'reverted'> {
+  // A contract may write anything into the reason of its revert.
+  if (isRevert(error)) return 'reverted'
+  if (!isTooSlow(error) || !(await answersOthers(node, place))) throw error
+  const { number } = place.block
+  throw new NodeFault(`takes too long to answer ${name}() of ${to} at block ${number}, and answers other calls there`)
+}
+
+/** Tells whether a node answers a call of a million gas at a block; one that takes too long for all calls doesn't. */
+function answersOthers(node: Node, { block, multicall }: CallPlace): Promise<boolean> {
+  return aggregate(node, multicall, [], block.hash).then(
+    (answer) => answer !== null,
+    () => false,
+  )
+}

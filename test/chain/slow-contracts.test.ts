@@ -1,0 +1,79 @@
+import { type Address, decodeFunctionData, type Hex, multicall3Abi } from 'viem'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { describeOnChain, patienceMilliseconds, startChain, type TestChain } from './support/anvil.ts'
+import { usdc } from './support/amounts.ts'
+import { openVault, type Operator } from './support/operator.ts'
+import { deployProtocol, type Protocol } from './support/protocol.ts'
+import { type RpcAnswer, startProxy } from './support/proxy.ts'
+import { chainJson, type ChainJson, linesOf, shortFaultTimes } from './support/reading.ts'
+
+const tooSlow: RpcAnswer = { error: { code: -32_000, message: 'execution aborted (timeout = 5s)' } }
+
+describeOnChain('calls that take the nodes too long', () => {
+  let chain: TestChain
+  let protocol: Protocol
+  let vaults: readonly [Operator, Operator]
+
+  beforeAll(async () => {
+    chain = await startChain()
+    protocol = await deployProtocol(chain)
+    const [, , alice] = chain.accounts as [Address, Address, Address]
+    vaults = [await openVault(chain, protocol, protocol.usdc), await openVault(chain, protocol, protocol.usdc)]
+    await chain.block(...vaults.map((vault) => vault.deposit(alice, usdc(10))))
+    await chain.mine(5)
+  }, patienceMilliseconds)
+  afterAll(() => chain.stop())
+
+  const jsonOf = (url: string): ChainJson =>
+    chainJson(
+      url,
+      protocol,
+      vaults.map(({ address, firstBlock }) => ({ address, firstBlock })),
+    )
+
+  /** Reads from a node that takes too long for some requests, which it knows by the contracts that they call. */
+  async function readWith(isSlow: (called: readonly string[]) => boolean): Promise<string[]> {
+    const proxy = await startProxy(chain.url, ({ method, params }, pass) => {
+      if (method !== 'eth_call') return pass()
+      const [{ to, data }] = params as [{ to: Address; data: Hex }]
+      return isSlow(to.toLowerCase() === protocol.multicall.toLowerCase() ? targetsOf(data) : [to.toLowerCase()])
+        ? Promise.resolve(tooSlow)
+        : pass()
+    })
+    try {
+      return await linesOf(jsonOf(proxy.url), [], shortFaultTimes)
+    } finally {
+      await proxy.close()
+    }
+  }
+
+  test('together are made in smaller requests', async () => {
+    let slow = 0
+    const lines = await readWith((called) => {
+      const isSlow = called.length > 4
+      if (isSlow) slow++
+      return isSlow
+    })
+    expect(slow).toBeGreaterThan(0)
+    expect(lines).toEqual(await linesOf(jsonOf(chain.url)))
+  })
+
+  test('each are told with the contract that they are of', async () => {
+    const [, { address }] = vaults
+    await expect(readWith((called) => called.includes(address.toLowerCase()))).rejects.toThrow(
+      new RegExp(`it takes too long to answer \\w+\\(\\) of ${address} at block \\d+, and answers other calls there`),
+    )
+  })
+
+  test('are not told so of a node that takes too long for all', async () => {
+    let calls = 0
+    await expect(readWith(() => ++calls > 20)).rejects.toThrow('execution aborted (timeout = 5s)')
+  })
+})
+
+/** The contracts that a request to Multicall3 calls. */
+function targetsOf(data: Hex): string[] {
+  const { args } = decodeFunctionData({ abi: multicall3Abi, data })
+  const [calls] = args as unknown as [readonly { readonly target: Address }[]]
+  return calls.map(({ target }) => target.toLowerCase())
+}
