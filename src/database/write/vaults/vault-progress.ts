@@ -8,11 +8,11 @@ export interface VaultProgress {
   /** Whether a mark of that second has been applied. */
   readonly isMarked: boolean
   /** The ledger's rows of that second, where no mark of it has been applied. */
-  readonly events: readonly LedgerKey[]
+  readonly events: readonly AppliedEvent[]
 }
 
 /** Identity of a row of a vault's ledger. */
-export interface LedgerKey {
+export interface AppliedEvent {
   readonly txHash: string
   readonly logIndex: number
 }
