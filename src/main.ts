@@ -27,10 +27,10 @@ import { readAddress } from './database/postgresql/server-address.ts'
  */
 const noPretenuring = '--no-allocation-site-pretenuring'
 /**
- * Limits the growth of the old generation between two major collections.
+ * Limits the growth of the old generation between two major collections, of a process that serves and of one that ingests.
  * @see src/README.md, "V8 flags"
  */
-const tightHeap = '--heap-growing-percent=30'
+const heapGrowth = { serving: '--heap-growing-percent=30', ingesting: '--heap-growing-percent=100' }
 
 /** Seconds that the feed, and then the database, have to close after the requests. */
 const closeSeconds = 5
@@ -70,8 +70,10 @@ async function run(command: Command): Promise<void> {
   if (command.name === 'help') return console.log(usage)
   const config = readConfig(process.env)
   secrets = secretsOf(config)
-  if (command.name === 'ingest') process.exitCode = await ingestFeed(config, command)
-  else if (command.name === 'migrate') await migrateDatabase(config)
+  if (command.name === 'ingest') {
+    setFlagsFromString(heapGrowth.ingesting)
+    process.exitCode = await ingestFeed(config, command)
+  } else if (command.name === 'migrate') await migrateDatabase(config)
   else if (command.name === 'chain') await writeChain(config, command.file, command.follow)
   else if (command.name === 'chain check') process.exitCode = await checkChain(config, command.file)
   else await serveUntilStopped(config, command)
@@ -163,7 +165,7 @@ async function serveUntilStopped(config: Config, command: Extract<Command, { nam
     onStopMessage(() => stopping.abort())
     needMigrations(workerMigrations())
   }
-  setFlagsFromString(tightHeap)
+  setFlagsFromString(heapGrowth.serving)
   const chain = command.chain === null ? null : await readChains(command.chain)
   const persistedOperations = await readManifest(config.persistedOperations)
   const log = createLog({ level: config.logLevel, secrets, worker, output: process.stderr })

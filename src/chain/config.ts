@@ -20,11 +20,11 @@ export interface NodeConfig {
 export interface VaultConfig {
   readonly address: Address
   readonly strategy: string
-  /** The block of its creation. */
+  /** The block in which the vault was created. */
   readonly firstBlock: number
-  /** Accounts that receive its fees as new shares, beside the one that it names itself. */
+  /** Accounts that receive the vault's fees as new shares, besides the fee recipient that the contract reports. */
   readonly feeRecipients?: Address[] | undefined
-  /** Pools in which it holds positions itself, beside the one that it names. */
+  /** Pools in which the vault holds positions directly, besides the pool that the contract reports. */
   readonly pools?: Address[] | undefined
 }
 
@@ -105,7 +105,7 @@ const schema = z
 
 /**
  * Parses and validates the text of a chain configuration file.
- * @param file its name in messages
+ * @param file name of the file in messages
  * @throws {BadChainConfig} with every problem
  */
 export function readChainConfig(file: string, text: string): ChainConfig {

@@ -1,6 +1,6 @@
 import type { Address } from '../domain/address.ts'
 
-/** Base class of errors that stop the reader: they need an operator, so that a retry would not help. */
+/** Base class of errors that stop the reader: an operator must act, a retry does not help. */
 export abstract class ChainError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options)
@@ -18,7 +18,7 @@ export class BadChainConfig extends ChainError {
   }
 }
 
-/** A node that serves another chain than the configuration. */
+/** A node that serves a different chain than the configuration names. */
 export class WrongChain extends ChainError {
   constructor(
     readonly node: string,
@@ -56,7 +56,7 @@ export class ContractMismatch extends ChainError {
   }
 }
 
-/** Contracts of several vaults that cannot be read, for the same reason: these are set aside together. */
+/** Contracts of several vaults that cannot be read for the same reason: the vaults are set aside together. */
 export class SeveralMismatches extends ChainError {
   constructor(readonly mismatches: readonly ContractMismatch[]) {
     super(mismatches.map(({ message }) => message).join('; '))
@@ -77,20 +77,20 @@ export class PriceUnavailable extends ChainError {
 /** A token in a vault whose USD price is too old, or too far from its second source. */
 export class PriceRefused extends PriceUnavailable {}
 
-/** A token's price by which an amount would be worth more than a fact can tell: one of the two is absurd. */
+/** A price at which an amount exceeds the greatest USD value of a fact: either the price or the amount is absurd. */
 export class WorthRefused extends PriceRefused {
   constructor(
     symbol: string,
     block: number,
     reason: string,
-    /** The amount that makes up most of it, in smallest units. */
+    /** The amount that contributes most to the value, in the token's smallest units. */
     readonly amount: { readonly token: Address; readonly units: bigint },
   ) {
     super(symbol, block, reason)
   }
 }
 
-/** A fact of a vault that the feed has refused: it breaks a rule that is about several facts, or contradicts one. */
+/** A vault's fact that the feed has refused: it breaks a rule across several facts, or contradicts a stored fact. */
 export class FactRefused extends ChainError {
   constructor(
     readonly vault: Address,
@@ -100,14 +100,14 @@ export class FactRefused extends ChainError {
   }
 }
 
-/** All vaults are set aside, so that nothing is left to read. One reason a line. */
+/** All vaults are set aside: nothing is left to read. The message lists one reason per line. */
 export class NoVaultLeft extends ChainError {
   constructor(readonly reasons: readonly string[]) {
     super(`None of the vaults can be read:\n${reasons.map((reason) => `  ${reason}`).join('\n')}`)
   }
 }
 
-/** Vaults that were set aside while the others were read to the end. One reason a line. */
+/** Vaults that were set aside while the others were read to the end. The message lists one reason per line. */
 export class VaultsLeftOut extends ChainError {
   constructor(readonly reasons: readonly string[]) {
     super(`Vaults were set aside, and their facts are left out:\n${reasons.map((reason) => `  ${reason}`).join('\n')}`)
@@ -121,7 +121,7 @@ export class LogsIncomplete extends ChainError {
   }
 }
 
-/** Nodes that answer with errors that do not pass by waiting. */
+/** Nodes that answer with permanent errors. */
 export class ChainUnreadable extends ChainError {
   constructor(problems: string, seconds: number) {
     super(`The chain couldn't be read for ${seconds} s: ${problems}`)
@@ -135,11 +135,11 @@ export class Undecodable extends ChainError {
   }
 }
 
-/** Logs and contract state that disagree: everything since the last facts is read again. */
+/** Logs and contract state that disagree: the reader reads everything after the last facts again. */
 export class Contradiction extends Error {
   constructor(
     message: string,
-    /** The vault that it is about; absent where it is not about one alone. */
+    /** The vault concerned; absent where the contradiction does not concern a single vault. */
     readonly vault?: Address,
   ) {
     super(message)
@@ -147,7 +147,7 @@ export class Contradiction extends Error {
   }
 }
 
-/** A response of a node that is invalid or missing: another node is asked, or the same one later. */
+/** An invalid or missing response of a node: the request is retried at another node, or later at the same one. */
 export class NodeFault extends Error {
   constructor(message: string) {
     super(message)
@@ -168,7 +168,7 @@ export class RequestFailed extends Error {
   }
 }
 
-/** A node that has asked not to be asked for some time. */
+/** A node that has requested a pause with Retry-After. */
 export class NodeResting extends Error {
   constructor(readonly milliseconds: number) {
     super(`asks for a rest of ${Math.ceil(milliseconds / 1_000)} s`)

@@ -20,29 +20,29 @@ export interface ChainFeed {
   readonly facts: AsyncIterable<readonly FactInput[]>
   positionAfter(line: { readonly number: number }): ChainPosition
   readonly hasOwnTime: true
-  /** Gives it a function that reads how far vaults are in the database, so that facts that are applied are not read again. */
+  /** Sets the function that reads each vault's progress in the database, so that applied facts are not read again. */
   useProgress(read: ReadProgress): void
-  /** Registers a listener for each time that the newest final block was read. */
+  /** Registers a listener that is called each time the newest final block has been read. */
   onEnd(listener: (end: ChainEnd) => Promise<void>): void
 }
 
-/** Reads how far vaults are in a database; those without facts are left out. */
+/** Reads the progress of vaults in a database; vaults without facts are left out. */
 export type ReadProgress = (addresses: readonly string[]) => Promise<readonly AppliedVault[]>
 
-/** How far a vault is in a database. */
+/** A vault's progress in a database. */
 export interface AppliedVault {
   readonly address: string
   /** Time of its newest fact, in Unix seconds. */
   readonly ts: number
-  /** Whether it has a mark of that second: it is the last fact of one. */
+  /** Whether the vault has a mark in that second, which is the last fact of a second. */
   readonly isMarked: boolean
-  /** Its events of that second that are applied, where it has no mark of it. */
+  /** The vault's applied events of that second, where the second has no mark. */
   readonly events: readonly { readonly txHash: string; readonly logIndex: number }[]
 }
 
 /** The newest block that was read, when there is no further final block. */
 export interface ChainEnd {
-  /** Time of that report, in milliseconds of performance.now(). */
+  /** Time at which the end was reached, in milliseconds of performance.now(). */
   readonly lookedAtMilliseconds: number
   readonly block: { readonly number: number; readonly hash: string; readonly timestamp: number }
 }
@@ -52,7 +52,7 @@ export interface ChainEnd {
  * @param applied position of the feed in the database
  */
 export function chainFeed(options: ChainOptions, applied: ChainPosition | null): ChainFeed {
-  // In the first second there is no line before it: that is the beginning.
+  // A position with line 0 is in the first second: reading starts from the beginning.
   const position = applied !== null && applied.line > 0 ? applied : null
   let listener: (end: ChainEnd) => Promise<void> = () => Promise.resolve()
   const onEnd = ({ number, hash, ts: timestamp }: Header): Promise<void> =>
@@ -98,12 +98,12 @@ export function chainFeed(options: ChainOptions, applied: ChainPosition | null):
 }
 
 /**
- * Returns the name of the feed, which contains a digest of the configuration: any change yields other facts. Nodes do
- * not matter.
+ * Returns the name of the feed, with a digest of the configuration fields that affect the facts. Nodes do not affect
+ * them.
  */
 export function chainName(config: ChainConfig): string {
   const { positionManager, otherPositionManagers, markEveryBlocks, tokens, strategies, vaults } = config
-  // Spot prices of pools are told by a list of these, as in the file.
+  // Spot prices are represented by the list of pools, as in the file.
   const told = tokens.map((token) => ({ ...token, price: isSpot(token.price) ? token.price.pools : token.price }))
   const others = otherPositionManagers === undefined ? [] : [otherPositionManagers]
   const configured = JSON.stringify([positionManager, markEveryBlocks, told, strategies, vaults, ...others])
@@ -112,8 +112,8 @@ export function chainName(config: ChainConfig): string {
 }
 
 /**
- * Ends the iteration when it is aborted, instead of failing.
- * @throws {Undecodable} for an error of the decoder, whose message has advice to programmers
+ * Ends the iteration on abort, instead of throwing.
+ * @throws {Undecodable} for an error of viem's decoder, whose full message contains advice to programmers
  */
 async function* untilAborted<Item>(items: AsyncIterable<Item>, signal: AbortSignal): AsyncGenerator<Item> {
   try {
@@ -132,7 +132,10 @@ function addressesOf({ vaults }: ChainConfig): string[] {
   return vaults.map(({ address }) => address)
 }
 
-/** Returns whether a fact of a vault is applied by its time. A second without a mark may be applied in part. */
+/**
+ * Returns a function that reports whether all facts of a vault at a time are applied. A second without a mark may be
+ * applied in part.
+ */
 function appliedIn(vaults: readonly AppliedVault[]): (vault: string, ts: number) => boolean {
   const newest = new Map(vaults.map((vault) => [vault.address, vault]))
   return (address, ts) => {
@@ -142,8 +145,8 @@ function appliedIn(vaults: readonly AppliedVault[]): (vault: string, ts: number)
 }
 
 /**
- * Returns whether a fact is an event that is applied, of a second without a mark: that had to wait for a price, which another
- * file may tell otherwise. Then the event has other amounts, which do not replace those that were told.
+ * Returns a function that reports whether a fact is an applied event of a second without a mark. A mark waits for a
+ * refused price; if another price source replaces it, the event's amounts differ, and the applied ones remain.
  */
 function appliedEventsIn(vaults: readonly AppliedVault[]): (fact: FactInput) => boolean {
   const keyOf = (vault: string, txHash: string, logIndex: number): string =>

@@ -14,7 +14,7 @@ export interface Segment {
   readonly logs: readonly ChainLog[]
   /** Whether the logs are verified to be complete. */
   readonly isWhole: boolean
-  /** Headers that were read with it, including that of the next block. */
+  /** Headers that were read with the segment, including the header of the next block. */
   readonly headers: ReadonlyMap<number, Header>
 }
 
@@ -26,9 +26,9 @@ export interface FollowOptions {
   readonly pollSeconds: number
   /** The block before the first one. */
   readonly parent: Header
-  /** Ends at the newest final block instead of waiting for more; where there is `until`, not before that. */
+  /** Ends at the newest final block instead of waiting for more, but not before `until` where it is set. */
   readonly once: boolean
-  /** Ends before this block, the first one of a second, which was final by one of the nodes. */
+  /** Ends before this block: the first block of a second, which one of the nodes has reported as final. */
   readonly until?: number | undefined
   readonly signal: AbortSignal
   /**
@@ -49,7 +49,7 @@ export async function* followChain(options: FollowOptions): AsyncGenerator<Segme
   let last = options.parent
   for (;;) {
     const final = await finalBlock(rpc, finality)
-    // A node of a shorter chain would be waited for without a word.
+    // A node of another, shorter chain would be waited for silently.
     if (final.number < last.number) await rpc.checkChain()
     const oldest = Math.min(final.number - singleBlocks, until - 1)
     while (oldest > last.number) {
@@ -61,7 +61,7 @@ export async function* followChain(options: FollowOptions): AsyncGenerator<Segme
       yield segment
       last = segment.headers.get(segment.to) as Header
     }
-    // A node that lags may have told the final block.
+    // The final block may come from a node that lags, before `until`.
     if (once && (until === Infinity || last.number + 1 >= until)) return
     await options.onEnd?.(last)
     await wait(pollSeconds * 1_000, undefined, { signal })
@@ -79,12 +79,12 @@ async function readRange(
   const headers = await readToNextSecond(rpc, Math.min(parent.number + width.blocks, limit))
   const [from, to] = [first.number, Math.max(...headers.keys()) - 1]
   const found = await logs.inRange(from, to, width)
-  // The blocks between are not linked to those that were read: a node of another chain has no logs in them.
+  // Parent hashes do not cover the blocks in between: a node of another chain would return no logs for them.
   await rpc.checkChain()
   return { from, to, logs: found, isWhole: false, headers: headers.set(from, first) }
 }
 
-/** Reads blocks one by one whose successor is final too; yields those of one second together. */
+/** Reads blocks one by one, up to the one before the final block; yields the blocks of one second together. */
 async function* readSingly(
   { rpc, logs }: FollowOptions,
   parent: Pick<Header, 'number' | 'hash'>,

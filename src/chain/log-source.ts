@@ -105,8 +105,8 @@ export function createLogSource(options: LogSourceOptions, vaults: readonly Addr
   }
 
   /**
-   * Reads the changes of positions that arrive at vaults in one of several blocks, in those before the last one: before its
-   * arrival nothing tells that a position is a vault's. Null where none arrives.
+   * Reads the earlier changes of positions that arrive at vaults in these blocks: before the arrival, no log links the
+   * position to a vault. Null where no position arrives, or there is one block.
    */
   async function changesBeforeArrival(
     blocks: readonly Header[],
@@ -131,14 +131,14 @@ export function createLogSource(options: LogSourceOptions, vaults: readonly Addr
     return [new BlockState(rpc, multicall, before), new BlockState(rpc, multicall, { number, hash })]
   }
 
-  /** Returns the logs of contracts from all logs of a block. */
+  /** Reads all logs of a block and returns those of the given contracts. */
   async function allOf(block: Header, addresses: readonly Address[]): Promise<ChainLog[]> {
     const all = await rpc.askAt(block, (node) => readAllLogs(node, block))
     const isAsked = (log: ChainLog): boolean => addresses.includes(getAddress(log.address)) && isOfTopics(log)
     return all.filter((log) => isAsked(log) && isOfVaults(log))
   }
 
-  /** Adds logs of vaults whose shares tell that some are missing. */
+  /** Reads logs again for vaults whose share supply shows that some are missing. */
   async function withMissing(
     found: readonly ChainLog[],
     states: readonly [BlockState, BlockState],
@@ -179,7 +179,7 @@ export function createLogSource(options: LogSourceOptions, vaults: readonly Addr
     return first !== undefined && topicsNow().includes(first)
   }
 
-  /** Tells whether a log is not one of a pool about positions of others. */
+  /** Returns whether a log is about vaults: a pool also logs positions of other accounts. */
   function isOfVaults(log: ChainLog): boolean {
     const account = venues.readLog(log)?.account
     return account === undefined || holdings.vaultOf(account.owner) !== undefined

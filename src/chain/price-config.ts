@@ -4,25 +4,25 @@ import { type Address, toAddress } from '../domain/address.ts'
 /** One or two pools that lead to a stable token, or to one with a feed. */
 export interface PoolSource {
   readonly pools: readonly Address[]
-  /** Takes the mean of so many seconds, by `observe`, instead of the price at the end of a block. */
+  /** Period of the time-weighted average price from `observe`; absent for the price at the end of a block. */
   readonly twapSeconds?: number | undefined
 }
 
 /** A Chainlink feed in USD. */
 export interface FeedSource {
   readonly feed: Address
-  /** An older answer is refused. */
+  /** Maximum age of an answer; an older one is refused. */
   readonly maxAgeSeconds: number
 }
 
-/** A source whose prices are refused where they differ more from those of a second one. */
+/** A source whose price is refused where it differs from a second source by more than a limit. */
 export interface CheckedSource {
   readonly source: PoolSource | FeedSource
   readonly second: PoolSource | FeedSource
   readonly maxDifferencePercent: number
 }
 
-/** The price of another token, as the chain's own coin has that of its wrapped form. */
+/** The price of another token, for example the wrapped coin's price for the chain's native coin. */
 export interface SameSource {
   readonly sameAs: Address
 }
@@ -30,17 +30,17 @@ export interface SameSource {
 /** Source of a token's price. A stable token is worth 1 USD. */
 export type PriceSource = 'stable' | PoolSource | FeedSource | CheckedSource | SameSource
 
-/** Tells whether a source is the price of pools at the end of a block. */
+/** Returns whether a source is the price of pools at the end of a block. */
 export function isSpot(price: PriceSource): price is PoolSource {
   return price !== 'stable' && 'pools' in price && price.twapSeconds === undefined
 }
 
-/** Tells whether a source is the price of another token. */
+/** Returns whether a source is the price of another token. */
 export function isSame(price: PriceSource): price is SameSource {
   return price !== 'stable' && 'sameAs' in price
 }
 
-/** Returns the feed of a source; null where it has none. */
+/** Returns the Chainlink feed of a source; null where the source has none. */
 export function feedOf(price: Exclude<PriceSource, 'stable'>): FeedSource | null {
   if (isSame(price)) return null
   const source = 'source' in price ? price.source : price

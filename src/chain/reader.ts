@@ -21,7 +21,7 @@ const reportedRangeBlocks = 64
 /** The block to resume from: the first block of a second with facts. */
 export type ResumePoint = Pick<Header, 'number' | 'hash'>
 
-/** The connections to a chain, with what was read of its configuration. */
+/** The connections to a chain, and the contract data that were read for its configuration. */
 export interface ChainConnection extends BlockFactsOptions {
   readonly config: ChainConfig
   readonly report: Report
@@ -32,7 +32,7 @@ export interface ChainConnection extends BlockFactsOptions {
 
 /** Options of {@link readSeconds}. */
 export interface ReaderOptions extends ChainConnection {
-  /** The facts that are not read again. */
+  /** Identifies applied facts, which are not read again. */
   readonly isApplied: IsApplied
   /** Ends before this block. */
   readonly until?: number | undefined
@@ -41,7 +41,7 @@ export interface ReaderOptions extends ChainConnection {
    * consumed.
    */
   readonly onEnd?: ((newest: Header) => Promise<void>) | undefined
-  /** Called with the number of a block when it and all before it are read, and their facts consumed. */
+  /** Called with the number of a block when the facts of all blocks up to it have been read and consumed. */
   readonly onRead?: ((block: number) => void) | undefined
 }
 
@@ -77,7 +77,10 @@ export async function* readSeconds(
   }
 }
 
-/** Reads the facts of a second. A fault of a vault is believed when several nodes, or one several times, tell it. */
+/**
+ * Reads the facts of a second. A fault of a vault counts when several reads, at different nodes if possible, confirm
+ * it.
+ */
 async function readSecond(second: TimestampBlocks, options: ReaderOptions): Promise<SecondFacts> {
   let read = await timestampFacts(second, options)
   if (read.faults.size > 0) await options.rpc.checkChain()
@@ -105,7 +108,7 @@ async function* mapConcurrently<In, Out>(items: readonly In[], work: (item: In) 
   const running: Promise<Out>[] = []
   for (const item of items) {
     const promise = work(item)
-    // Awaited later, and may reject before.
+    // Awaited later: avoids an unhandled rejection until then.
     promise.catch(() => undefined)
     running.push(promise)
     if (running.length === maxConcurrentSeconds) yield await (running.shift() as Promise<Out>)

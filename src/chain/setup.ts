@@ -21,10 +21,10 @@ import { readPoolManager, v4Positions } from './venues/v4/v4-positions.ts'
 import type { Venue } from './venues/venue.ts'
 import { Venues } from './venues/venues.ts'
 
-/** Maximum number of old blocks at which a pool that is not there now is looked for. */
+/** Maximum number of old blocks at which a pool that no longer exists is looked up. */
 const maxFirstStates = 16
 
-/** How often the same missing price is logged at most. */
+/** Minimum time between two log messages about the same missing price. */
 const repeatedAfterMilliseconds = 300_000
 
 /** Options for reading a chain. */
@@ -38,13 +38,13 @@ export interface ChainOptions {
   readonly once: boolean
   readonly retry?: RpcRetryOptions
   /**
-   * Called with the problem of the nodes when one lasts, and with null when it has ended. A reader that does not follow
-   * the chain ends with an error instead.
+   * Called with the problem when a fault of the nodes lasts, and with null when it has ended. A reader that does not
+   * follow the chain throws instead.
    */
   readonly onLastingFault?: ((problem: string | null) => void) | undefined
   /** Called with all vaults that are set aside, at the start and whenever there is another one. */
   readonly onSetAside?: ((vaults: readonly SetAsideVault[]) => void) | undefined
-  /** Vaults that are not read since the feed has refused a fact of theirs, with the reasons. */
+  /** Vaults that are not read because the feed has refused one of their facts, with the reasons. */
   readonly refused?: ReadonlyMap<Address, string>
 }
 
@@ -58,7 +58,7 @@ export async function connectChain(options: ChainOptions, isResumed: boolean): P
     try {
       return await connectAtNewest(options, isResumed)
     } catch (error) {
-      // Its newest block was reorganised.
+      // The newest final block was reorganised: connect again.
       if (!(error instanceof Contradiction)) throw error
     }
   }
@@ -124,7 +124,7 @@ const consequences: Readonly<Record<PriceConsequence, string>> = {
   gift: 'Tokens that others have sent to a vault count as nothing',
 }
 
-/** Reports missing prices, each token's seldom. */
+/** Returns a function that reports missing prices, for each token and consequence at most once per interval. */
 function reportSeldom(report: Report): BlockFactsOptions['onPriceMissing'] {
   const reported = new Map<string, number>()
   return ({ symbol, message }, consequence, vault) => {
