@@ -14,9 +14,9 @@ export interface FeeSummary {
 /** The fee summary of a vault, with its source. */
 export interface VaultFees extends FeeSummary {
   /** Whether a mark has stated the summary; until then it is derived. */
-  readonly isTold: boolean
+  readonly isStated: boolean
   /** Whether a mark has stated the high-water mark, alone or in a summary. */
-  readonly isHighWaterTold: boolean
+  readonly isHighWaterStated: boolean
 }
 
 /** The fees of a new vault. */
@@ -25,8 +25,8 @@ export const noFees: VaultFees = {
   withdrawnUsd: zero,
   taxedUsd: zero,
   highWaterUsd: zero,
-  isTold: false,
-  isHighWaterTold: false,
+  isStated: false,
+  isHighWaterStated: false,
 }
 
 /**
@@ -34,11 +34,11 @@ export const noFees: VaultFees = {
  * and out, and its greatest gain so far.
  */
 export function feesAfter(fees: VaultFees, vault: VaultState): VaultFees {
-  if (fees.isTold) return fees
-  const highWaterUsd = fees.isHighWaterTold ? fees.highWaterUsd : Decimal.max(fees.highWaterUsd, netUsd(vault))
+  if (fees.isStated) return fees
+  const highWaterUsd = fees.isHighWaterStated ? fees.highWaterUsd : Decimal.max(fees.highWaterUsd, netUsd(vault))
   const [contributedUsd, withdrawnUsd] = [vault.capitalInUsd, vault.capitalOutUsd]
-  const { taxedUsd, isTold, isHighWaterTold } = fees
-  return { contributedUsd, withdrawnUsd, taxedUsd, highWaterUsd, isTold, isHighWaterTold }
+  const { taxedUsd, isStated, isHighWaterStated } = fees
+  return { contributedUsd, withdrawnUsd, taxedUsd, highWaterUsd, isStated, isHighWaterStated }
 }
 
 /**
@@ -46,13 +46,13 @@ export function feesAfter(fees: VaultFees, vault: VaultState): VaultFees {
  * @throws {FigureTooLarge} when the sum has too many digits
  */
 export function chargeFee(fees: VaultFees, amountUsd: Decimal): VaultFees {
-  if (fees.isTold) return fees
+  if (fees.isStated) return fees
   return { ...fees, taxedUsd: requireUsd('amountUsd', 'taxedUsd', fees.taxedUsd.plus(amountUsd)) }
 }
 
 /** Replaces the summary by that of a mark. */
-export function tellFees(summary: FeeSummary): VaultFees {
-  return { ...summary, isTold: true, isHighWaterTold: true }
+export function statedFees(summary: FeeSummary): VaultFees {
+  return { ...summary, isStated: true, isHighWaterStated: true }
 }
 
 /**
@@ -60,9 +60,9 @@ export function tellFees(summary: FeeSummary): VaultFees {
  * @param valueUsd value of the whole vault at its high-water mark
  * @throws {FigureTooLarge} when the gain has too many digits
  */
-export function tellHighWater(fees: VaultFees, vault: VaultState, valueUsd: Decimal): VaultFees {
+export function withStatedHighWater(fees: VaultFees, vault: VaultState, valueUsd: Decimal): VaultFees {
   const gainUsd = Decimal.max(zero, netUsd({ ...vault, valueUsd }))
-  return { ...fees, highWaterUsd: requireUsd('highWaterValueUsd', 'highWaterUsd', gainUsd), isHighWaterTold: true }
+  return { ...fees, highWaterUsd: requireUsd('highWaterValueUsd', 'highWaterUsd', gainUsd), isHighWaterStated: true }
 }
 
 function requireUsd(key: string, figure: string, amount: Decimal): Decimal {

@@ -41,7 +41,7 @@ export interface PointState {
 /** Encodes the state of a point. */
 export function encodePointState({ state, fees, ts, markedAt, positions }: PointState): Buffer {
   const above: number[] = []
-  const aboveUsd = fees.isHighWaterTold ? null : fees.highWaterUsd.minus(netUsd(state))
+  const aboveUsd = fees.isHighWaterStated ? null : fees.highWaterUsd.minus(netUsd(state))
   if (aboveUsd !== null && !aboveUsd.isZero()) pushVarint(above, aboveUsd.unitsAt(usdScale))
   const isMarked = markedAt === ts
   const { valueUsd, positions: counts } = state

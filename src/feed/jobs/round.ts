@@ -93,11 +93,11 @@ class Round {
   async #applyParts(base: string | null): Promise<readonly AppliedPart[]> {
     const { writers = [], source, rejects, nowSeconds } = this.options
     const clockSeconds = source.hasOwnTime === true ? undefined : nowSeconds?.()
-    this.#running = this.parts.map(async (places, at) => {
-      const lines = places.map((place) => this.lines[place] as Line)
+    this.#running = this.parts.map(async (indexes, at) => {
+      const lines = indexes.map((index) => this.lines[index] as Line)
       const part = { lines, skipBad: rejects !== undefined, clockSeconds, base }
       const applied = await (writers[at] as Writer).apply(part, (outcomes) => this.#hasWritten(at, outcomes))
-      places.forEach((place, index) => (this.outcomes[place] = applied.outcomes[index]))
+      indexes.forEach((index, ofPart) => (this.outcomes[index] = applied.outcomes[ofPart]))
       return applied
     })
     for (const each of this.#running) each.catch((error: unknown) => this.#gate.shut(error))
@@ -115,8 +115,8 @@ class Round {
   #openGate(): void {
     const { rejects, countedAfter } = this.options
     const outcomes: LineOutcome[] = []
-    this.parts.forEach((places, at) =>
-      places.forEach((place, index) => (outcomes[place] = this.#written.get(at)?.[index] as LineOutcome)),
+    this.parts.forEach((indexes, at) =>
+      indexes.forEach((index, ofPart) => (outcomes[index] = this.#written.get(at)?.[ofPart] as LineOutcome)),
     )
     const rejected = rejectedLines(this.lines, outcomes).filter(({ line }) => line.number > countedAfter)
     const kept = rejects?.write(rejected) ?? Promise.resolve()

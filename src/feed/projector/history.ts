@@ -51,10 +51,11 @@ export function historyAfterFact(
 /** Compares the fee values that a stored change holds; values that equity points hold are ignored. */
 function isSameOfFees(one: VaultFees, other: VaultFees): boolean {
   return (
-    one.isTold === other.isTold &&
-    one.isHighWaterTold === other.isHighWaterTold &&
+    one.isStated === other.isStated &&
+    one.isHighWaterStated === other.isHighWaterStated &&
     one.taxedUsd.equals(other.taxedUsd) &&
-    (!other.isHighWaterTold || one.highWaterUsd.equals(other.highWaterUsd)) &&
-    (!other.isTold || (one.contributedUsd.equals(other.contributedUsd) && one.withdrawnUsd.equals(other.withdrawnUsd)))
+    (!other.isHighWaterStated || one.highWaterUsd.equals(other.highWaterUsd)) &&
+    (!other.isStated ||
+      (one.contributedUsd.equals(other.contributedUsd) && one.withdrawnUsd.equals(other.withdrawnUsd)))
   )
 }

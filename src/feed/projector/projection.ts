@@ -1,7 +1,7 @@
 import type { RecordedPosition } from '../../database/write/position.ts'
 import type { VaultRecord } from '../../database/write/vault.ts'
 import { WriteConflict } from '../../database/errors.ts'
-import { chargeFee, feesAfter, noFees, tellFees, tellHighWater, type VaultFees } from '../../domain/fees.ts'
+import { chargeFee, feesAfter, noFees, statedFees, withStatedHighWater, type VaultFees } from '../../domain/fees.ts'
 import { revalue } from '../../domain/flows.ts'
 import { isInRange } from '../../domain/position.ts'
 import { newVault, requireStorable, setPositions, type VaultState } from '../../domain/vault.ts'
@@ -196,6 +196,6 @@ interface RecordedMark {
 }
 
 function feesAfterMark(fees: VaultFees, state: VaultState, { fees: told, highWaterValueUsd }: MarkFact): VaultFees {
-  const after = told === undefined ? feesAfter(fees, state) : tellFees(told)
-  return highWaterValueUsd === undefined ? after : tellHighWater(after, state, highWaterValueUsd)
+  const after = told === undefined ? feesAfter(fees, state) : statedFees(told)
+  return highWaterValueUsd === undefined ? after : withStatedHighWater(after, state, highWaterValueUsd)
 }

@@ -48,7 +48,7 @@ export interface VaultFold {
   toldFees: Record<'contributedUsd' | 'withdrawnUsd' | 'taxedUsd', Rational> | null
   taxedUsd: Rational
   highWaterUsd: Rational
-  isHighWaterTold: boolean
+  isHighWaterStated: boolean
   readonly points: Map<number, Point>
   readonly valued: Valued[]
 }
@@ -76,7 +76,7 @@ export function foldVault([opened, ...facts]: VaultHistory): VaultFold {
     toldFees: null,
     taxedUsd: nothing,
     highWaterUsd: nothing,
-    isHighWaterTold: false,
+    isHighWaterStated: false,
     points: new Map(),
     valued: [],
   }
@@ -104,14 +104,14 @@ function mark(vault: VaultFold, fact: Kind<'mark'>): void {
       taxedUsd: taxed ?? nothing,
     }
     vault.highWaterUsd = rational(highWaterUsd)
-    vault.isHighWaterTold = true
+    vault.isHighWaterStated = true
   }
   leave(vault, fact.ts, carriedUsd, vault.valueUsd, 'valueUsd')
   if (fact.highWaterValueUsd === undefined) return
   const gainUsd = netOf({ ...vault, valueUsd: rational(fact.highWaterValueUsd) })
   if (exceeds(gainUsd, 32) && compared(gainUsd, nothing) > 0) throw new Bad('highWaterValueUsd')
   vault.highWaterUsd = compared(gainUsd, nothing) < 0 ? nothing : gainUsd
-  vault.isHighWaterTold = true
+  vault.isHighWaterStated = true
 }
 
 function event(vault: VaultFold, fact: Kind<'event'>): void {
@@ -200,7 +200,7 @@ function leave(vault: VaultFold, ts: number, carriedUsd: Rational, foundUsd: Rat
   const netUsd = netOf(vault)
   if ([netUsd, minus(netUsd, marketDeltaUsd)].some((usd) => exceeds(usd, 32))) throw new Bad(key)
   vault.points.set(ts, { valueUsd, capitalInUsd, capitalOutUsd, marketDeltaUsd })
-  if (!vault.isHighWaterTold && compared(netUsd, vault.highWaterUsd) > 0) vault.highWaterUsd = netUsd
+  if (!vault.isHighWaterStated && compared(netUsd, vault.highWaterUsd) > 0) vault.highWaterUsd = netUsd
 }
 
 function endExit(vault: VaultFold): void {

@@ -1,20 +1,20 @@
 import type { ChangeListener, StopListening } from '../../commits/change-listener.ts'
 import { listenOnPostgreSql } from '../listen.ts'
 import type { Replica } from './replica.ts'
-import type { ToldState } from './told-state.ts'
+import type { ReportedState } from './reported-state.ts'
 
 /** Reports the commits of the server that is currently read from to a listener. */
 export class CommitFollower {
   readonly #listener: ChangeListener
-  readonly #told: ToldState
+  readonly #reported: ReportedState
   #stop: StopListening = () => Promise.resolve()
   #isListening = false
   /** Counts the servers, to ignore later reports of an earlier one. */
   #turn = 0
 
-  constructor(listener: ChangeListener, told: ToldState) {
+  constructor(listener: ChangeListener, reported: ReportedState) {
     this.#listener = listener
-    this.#told = told
+    this.#reported = reported
   }
 
   /** Reports the commits of a server from now on. */
@@ -25,7 +25,7 @@ export class CommitFollower {
     this.#stop = listenOnPostgreSql(replica.url, {
       committed: (commit) => {
         if (!isCurrent()) return
-        this.#told.committed(commit.version, replica.followed)
+        this.#reported.committed(commit.version, replica.followed)
         listener.committed(commit)
       },
       listening: (isListening) => {
@@ -35,7 +35,7 @@ export class CommitFollower {
       },
       upToDate: (sentAt) => {
         if (!isCurrent()) return
-        const provenAt = this.#told.proven(replica.proof.provenBefore(sentAt))
+        const provenAt = this.#reported.proven(replica.proof.provenBefore(sentAt))
         if (provenAt !== null) listener.upToDate(provenAt)
       },
     })

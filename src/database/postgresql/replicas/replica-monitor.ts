@@ -7,7 +7,7 @@ import { PrimaryLog } from './primary-log.ts'
 import { leave, openReadServer, type ReadServer } from './read-server.ts'
 import { Replica } from './replica.ts'
 import { Rounds } from './rounds.ts'
-import { ToldState } from './told-state.ts'
+import { ReportedState } from './reported-state.ts'
 import { replicaTiming } from './timing.ts'
 
 /** Options of {@link ReplicaMonitor}. */
@@ -27,7 +27,7 @@ export class ReplicaMonitor {
   readonly #limits: AgeLimits
   readonly #primary: PrimaryLog
   readonly #replicas: readonly Replica[]
-  readonly #told = new ToldState()
+  readonly #reported = new ReportedState()
   readonly #followers = new Set<CommitFollower>()
   readonly #rounds = new Rounds(() => this.#round())
   #server: ReadServer | null = null
@@ -75,7 +75,7 @@ export class ReplicaMonitor {
   /** Proved age of the data that is read now, or was read last; Infinity where none is proved. */
   get ageMilliseconds(): number {
     if (this.#server !== null) return this.#candidate(this.#server.replica).ageMilliseconds
-    const proved = [this.#told.provenAt, ...this.#replicas.map(({ proof }) => proof.provenAt)]
+    const proved = [this.#reported.provenAt, ...this.#replicas.map(({ proof }) => proof.provenAt)]
     return performance.now() - Math.max(...proved.map((at) => at ?? -Infinity))
   }
 
@@ -97,7 +97,7 @@ export class ReplicaMonitor {
 
   /** Reports the commits of the server that is read from to a listener. */
   listen(listener: ChangeListener): StopListening {
-    const follower = new CommitFollower(listener, this.#told)
+    const follower = new CommitFollower(listener, this.#reported)
     this.#followers.add(follower)
     if (this.#server !== null) follower.follow(this.#server.replica)
     return () => {
@@ -129,11 +129,11 @@ export class ReplicaMonitor {
     const target = await within(milliseconds, this.#primary.ask())
     const current = this.#server?.replica
     const isSearching = current === undefined || this.isLagging || this.#isReturning(current)
-    if (target !== null && isSearching) await this.#told.verify(target, this.#primary.contains.bind(this.#primary))
+    if (target !== null && isSearching) await this.#reported.verify(target, this.#primary.contains.bind(this.#primary))
     const asked = this.#replicas.filter((replica) => isSearching || replica === current)
     for (const replica of this.#replicas) if (!asked.includes(replica)) replica.release()
     const checks = asked.map((replica) => {
-      return replica.check(this.#primary.system, target, replica === current ? null : this.#told.head)
+      return replica.check(this.#primary.system, target, replica === current ? null : this.#reported.head)
     })
     await within(milliseconds, Promise.all(checks))
     this.#decide()
@@ -162,9 +162,9 @@ export class ReplicaMonitor {
   }
 
   #candidate(replica: Replica): Candidate & { readonly replica: Replica } {
-    const { head, provenAt } = this.#told
+    const { head, provenAt } = this.#reported
     const isCurrent = replica === this.#server?.replica
-    const isAsked = isCurrent || replica.askedFor === head
+    const isAsked = isCurrent || replica.checkedFor === head
     const problem = replica.problem ?? (isAsked ? null : 'has not been asked yet')
     // A server that has the newest commit reported to clients is at least as new as that.
     const inherited = problem === null && head !== null ? provenAt : null

@@ -24,7 +24,7 @@ export class Replica {
   /** Whether its connection has ended since the last poll. */
   isLost = false
   /** The commit that the last poll required. */
-  askedFor: LoggedHead | null = null
+  checkedFor: LoggedHead | null = null
   readonly #onLost: () => void
   #probe: LogProbe | null = null
   #isBusy = false
@@ -55,15 +55,15 @@ export class Replica {
    * Polls the position of the server, unless a poll is running; {@link problem} and {@link proof} hold the result.
    * @param system identifier of the primary's cluster
    * @param target position of the primary now; null where the primary does not report it
-   * @param told the newest commit reported to clients, which the server must have; null for none
+   * @param reported the newest commit reported to clients, which the server must have; null for none
    */
-  async check(system: string | null, target: LogTarget | null, told: LoggedHead | null): Promise<void> {
+  async check(system: string | null, target: LogTarget | null, reported: LoggedHead | null): Promise<void> {
     if (this.#isBusy) return
     this.#isBusy = true
-    this.askedFor = told
+    this.checkedFor = reported
     try {
       const probe = (this.#probe ??= await this.#connect(system))
-      this.problem = await this.#flawOf(probe, target, told)
+      this.problem = await this.#flawOf(probe, target, reported)
     } catch (error) {
       this.#lose((error as Error).message || 'does not answer')
     } finally {
@@ -96,7 +96,7 @@ export class Replica {
     throw new Error(`is of another cluster: its system identifier is ${own}, and the primary's is ${system ?? ''}`)
   }
 
-  async #flawOf(probe: LogProbe, target: LogTarget | null, told: LoggedHead | null): Promise<string | null> {
+  async #flawOf(probe: LogProbe, target: LogTarget | null, reported: LoggedHead | null): Promise<string | null> {
     const before = this.#head
     if (target !== null) this.proof.expect(target)
     let { lsn, isStandby } = await probe.position()
@@ -126,8 +126,8 @@ export class Replica {
       return `lacks commit ${reached.head.version} of the primary at the same position of the log`
     }
     if (isComparable && !isAhead && isProved && reached === target) this.#followed = target.run
-    if (told !== null && !(await probe.contains(told, commit))) {
-      return `has not reached commit ${told.version}, which was told already`
+    if (reported !== null && !(await probe.contains(reported, commit))) {
+      return `has not reached commit ${reported.version}, which was told already`
     }
     return before === null ? 'has been asked only once' : null
   }

@@ -16,7 +16,7 @@ import {
 import { parameters, partsOf } from './ranges.ts'
 
 /** The index by which vaults are looked up, each of which is visited. */
-type Way = 'owner' | 'pool' | 'pool alone' | 'value of all' | 'value of a strategy'
+type Lookup = 'owner' | 'pool' | 'pool alone' | 'value of all' | 'value of a strategy'
 
 const most = mostCountedVaults + 1
 
@@ -30,7 +30,7 @@ const ofValue = (scope: Scope): string => {
     select from ${from} cross join lateral (${ranges.join(' union all ')}) ranged limit ${most}) found`
 }
 
-const countsOf: Record<Exclude<Way, 'pool'>, string> = {
+const countsOf: Record<Exclude<Lookup, 'pool'>, string> = {
   owner: `select count(*) filter (where ${matchesAll}) as count, count(*) as visited from (
     select vault.* from unnest(asked.owners) as wanted(owner) cross join lateral (
       (select * from vault where not owner_is_large and owner = wanted.owner limit ${most})
@@ -72,17 +72,17 @@ const byPool = `with asked as materialized (select ${askedColumns}, ${unused}),
     from (select ${strategiesOfList(parameters.strategy)} as strategies offset 0) wanted
       join counts on wanted.strategies is null or counts.strategy_id = any(wanted.strategies)) counted`
 
-function countStatement(way: Way): Read {
+function countStatement(lookup: Lookup): Read {
   return {
-    name: `vault_count_by_${way.replaceAll(' ', '_')}`,
+    name: `vault_count_by_${lookup.replaceAll(' ', '_')}`,
     source: 'all vaults',
     batching: { kind: 'keyed', keyColumn: 'list' },
     isLong: true,
-    text: way === 'pool' ? byPool : listByList(countsOf[way]),
+    text: lookup === 'pool' ? byPool : listByList(countsOf[lookup]),
   }
 }
 
-const statements: Record<Way, Read> = {
+const statements: Record<Lookup, Read> = {
   owner: countStatement('owner'),
   pool: countStatement('pool'),
   'pool alone': countStatement('pool alone'),
@@ -90,7 +90,7 @@ const statements: Record<Way, Read> = {
   'value of a strategy': countStatement('value of a strategy'),
 }
 
-function wayOf(scope: Scope, filter: VaultFilter): Way {
+function lookupOf(scope: Scope, filter: VaultFilter): Lookup {
   if (scope === 'owner') return 'owner'
   if (!isByPool(filter)) return scope === 'all' ? 'value of all' : 'value of a strategy'
   return scope === 'all' && filter.status === null && filter.valueUsd === null ? 'pool alone' : 'pool'
@@ -108,7 +108,7 @@ export async function countFiltered(
   filter: VaultFilter,
 ): Promise<{ list: string; count: number | null }[]> {
   const counts = await database.query<{ list: string; count: number; isCut: boolean }>(
-    statements[wayOf(scope, filter)],
+    statements[lookupOf(scope, filter)],
     [lists, statusesOf(filter), '', '', 0, filter.strategy, filter.owner, ...filterValues(filter)],
   )
   return counts.map(({ list, count, isCut }) => ({ list, count: isCut ? null : count }))

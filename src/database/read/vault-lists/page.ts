@@ -44,9 +44,9 @@ const maxLists = 8
  * How a page is read. `indexed`: in the order of an index whose first columns are the filter. `ranged`: also up to a value, by
  * which the page is ordered. `filtered`: by a filter that is no prefix of an index.
  */
-type Way = 'indexed' | 'ranged' | 'filtered'
+type AccessPath = 'indexed' | 'ranged' | 'filtered'
 
-function wayOf({ filter, orderBy }: VaultPage): Way {
+function accessPathOf({ filter, orderBy }: VaultPage): AccessPath {
   if (isByPool(filter)) return 'filtered'
   if (filter.valueUsd === null) return 'indexed'
   return orderBy === 'VALUE_USD' ? 'ranged' : 'filtered'
@@ -56,16 +56,16 @@ const parametersOf: Record<Scope, number> = { all: 5, strategy: 6, owner: 7 }
 
 const statusColumn = `${parameters.status}::text[]::vault_status[] as statuses`
 /** The columns of the row `asked`, besides the cursor. All parameters before the last one must be named. */
-const columnsOf: Record<Way, string> = {
+const columnsOf: Record<AccessPath, string> = {
   indexed: statusColumn,
   ranged: `${statusColumn}, ${parameters.strategy}::text[], ${parameters.owner}::text[], ${parameters.gte}::numeric as bound`,
   filtered: filterColumns,
 }
 
-function vaultsOf(way: Way, scope: Scope, sql: OrderSql, direction: Direction): string {
-  if (way === 'filtered') return filteredInScope(scope, sql)
+function vaultsOf(path: AccessPath, scope: Scope, sql: OrderSql, direction: Direction): string {
+  if (path === 'filtered') return filteredInScope(scope, sql)
   const bounds = `and vault.value_usd ${direction === 'ASC' ? '<=' : '>='} asked.bound`
-  return inScope(scope, sql, way === 'ranged' ? { ...pageExtent, bounds } : pageExtent)
+  return inScope(scope, sql, path === 'ranged' ? { ...pageExtent, bounds } : pageExtent)
 }
 
 /**
@@ -73,9 +73,9 @@ function vaultsOf(way: Way, scope: Scope, sql: OrderSql, direction: Direction): 
  * a new plan for each execution to its cached plan.
  * @see PostgreSQL documentation, PREPARE, "Notes" on generic and custom plans
  */
-function pageStatement(name: string, { way, scope, orderBy, direction }: PageKind): Read {
+function pageStatement(name: string, { path, scope, orderBy, direction }: PageKind): Read {
   const sql = orderSql(orderBy, direction, 'asked')
-  const isFiltered = way === 'filtered'
+  const isFiltered = path === 'filtered'
   const { select, decode } = modelCodec<PageRows, PagedVaultRow>((c) =>
     // Object spread would create objects in dictionary mode, which are slow to read.
     Object.assign(vaultOf(c), {
@@ -91,8 +91,8 @@ function pageStatement(name: string, { way, scope, orderBy, direction }: PageKin
     batching: { kind: 'keyed', keyColumn: 'list', maxKeys: maxLists },
     isLong: isFiltered,
     text: `${select} from ${namedLists}
-      cross join lateral (select ${columnsOf[way]}, ${cursorSql(orderBy, parameters.value, parameters.address)} offset 0) asked
-      cross join lateral (${vaultsOf(way, scope, sql, direction)}) vault`,
+      cross join lateral (select ${columnsOf[path]}, ${cursorSql(orderBy, parameters.value, parameters.address)} offset 0) asked
+      cross join lateral (${vaultsOf(path, scope, sql, direction)}) vault`,
     decode,
   }
 }
@@ -104,7 +104,7 @@ type PageRows = {
 }
 
 interface PageKind {
-  readonly way: Way
+  readonly path: AccessPath
   readonly scope: Scope
   readonly orderBy: VaultOrder
   readonly direction: Direction
@@ -114,8 +114,8 @@ interface PageKind {
 const statements = new Map<string, Read>()
 
 function statementFor(kind: PageKind): Read {
-  const { way, scope, orderBy, direction } = kind
-  const name = `vault_page_${orderBy}_${direction}${scope === 'all' ? '' : `_of_${scope}`}${way === 'indexed' ? '' : `_${way}`}`
+  const { path, scope, orderBy, direction } = kind
+  const name = `vault_page_${orderBy}_${direction}${scope === 'all' ? '' : `_of_${scope}`}${path === 'indexed' ? '' : `_${path}`}`
   const known = statements.get(name) ?? pageStatement(name, kind)
   statements.set(name, known)
   return known
@@ -130,13 +130,13 @@ function statementFor(kind: PageKind): Read {
 export function readVaultPages(database: Reader, lists: readonly string[], page: VaultPage): Promise<PagedVaultRow[]> {
   const { filter, orderBy, direction, first } = page
   if (first >= mostPageRows) throw new RangeError(`a page of ${first} vaults is longer than ${mostPageRows - 1}`)
-  const way = wayOf(page)
+  const path = accessPathOf(page)
   const scope = scopeOf(lists, filter)
   const { value, address } = firstPlace(page)
   const values = [lists, statusesOf(filter), value, address, first + 1, filter.strategy, filter.owner]
-  return database.query(statementFor({ way, scope, orderBy, direction }), [
-    ...(way === 'indexed' ? values.slice(0, parametersOf[scope]) : values),
-    ...restOf(way, page),
+  return database.query(statementFor({ path, scope, orderBy, direction }), [
+    ...(path === 'indexed' ? values.slice(0, parametersOf[scope]) : values),
+    ...restOf(path, page),
   ])
 }
 
@@ -150,9 +150,9 @@ function firstPlace({ filter: { valueUsd }, orderBy, direction, after }: VaultPa
 }
 
 /** Returns the values of the parameters that follow the owners. */
-function restOf(way: Way, { filter, orderBy, direction }: VaultPage): Value[] {
-  if (way === 'indexed') return []
-  if (way === 'filtered') return filterValues(filter)
+function restOf(path: AccessPath, { filter, orderBy, direction }: VaultPage): Value[] {
+  if (path === 'indexed') return []
+  if (path === 'filtered') return filterValues(filter)
   const end = direction === 'ASC' ? filter.valueUsd?.lte : filter.valueUsd?.gte
   return [end ?? beforeAll(orderBy, direction === 'ASC' ? 'DESC' : 'ASC').value]
 }

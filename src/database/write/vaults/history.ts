@@ -63,8 +63,8 @@ function changeRow({ vaultId, ts, state, fees }: RecordedChange) {
     suspension_reason: state.suspension?.reason ?? null,
     suspended_at: state.suspension?.sinceSeconds ?? null,
     fees_taxed_usd: usdText(fees.taxedUsd),
-    fees_contributed_usd: fees.isTold ? usdText(fees.contributedUsd) : null,
-    fees_withdrawn_usd: fees.isTold ? usdText(fees.withdrawnUsd) : null,
-    fees_high_water_usd: fees.isHighWaterTold ? usdText(fees.highWaterUsd) : null,
+    fees_contributed_usd: fees.isStated ? usdText(fees.contributedUsd) : null,
+    fees_withdrawn_usd: fees.isStated ? usdText(fees.withdrawnUsd) : null,
+    fees_high_water_usd: fees.isHighWaterStated ? usdText(fees.highWaterUsd) : null,
   }
 }

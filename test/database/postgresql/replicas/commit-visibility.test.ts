@@ -4,7 +4,7 @@ import type { Database } from '../../../../src/database/database.ts'
 import { openDatabase } from '../../../../src/database/open.ts'
 import { PrimaryLog } from '../../../../src/database/postgresql/replicas/primary-log.ts'
 import { Replica } from '../../../../src/database/postgresql/replicas/replica.ts'
-import { ToldState } from '../../../../src/database/postgresql/replicas/told-state.ts'
+import { ReportedState } from '../../../../src/database/postgresql/replicas/reported-state.ts'
 import { createOnServer, postgresUrl } from '../../../support/database.ts'
 import { noOwnPostgreSql, type OwnPostgreSql, startOwnPostgreSql } from '../../../support/own-postgresql.ts'
 import { apply, strategy } from '../../../support/world.ts'
@@ -92,7 +92,7 @@ describe.skipIf(postgresUrl === undefined || noOwnPostgreSql !== null)('a health
     expect(await heads(onPrimary)).toMatchObject([{ seq: before }])
     for (const _ of [1, 2, 3]) expect(await check()).toBeNull()
 
-    const told = new ToldState()
+    const told = new ReportedState()
     const [{ version } = { version: '' }] = await heads(onStandby)
     told.committed(version, replica.followed)
     const target = await primary.ask()

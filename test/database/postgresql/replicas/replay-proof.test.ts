@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { ReplayProof } from '../../../../src/database/postgresql/replicas/replay-proof.ts'
-import { ToldState } from '../../../../src/database/postgresql/replicas/told-state.ts'
+import { ReportedState } from '../../../../src/database/postgresql/replicas/reported-state.ts'
 import { chooseReplica, reasonToLeave } from '../../../../src/database/postgresql/replicas/choose-replica.ts'
 
 const head = { seq: 1, version: '1.1' }
@@ -62,7 +62,7 @@ describe('the told state', () => {
   const before = { seq: 0, version: '' }
 
   test('never goes back', () => {
-    const told = new ToldState()
+    const told = new ReportedState()
     expect([told.proven(null), told.proven(5), told.proven(3), told.proven(null)]).toEqual([null, 5, 5, 5])
   })
 
@@ -74,7 +74,7 @@ describe('the told state', () => {
     ['replaced by another one of the same run', { ...later, run: 'first' }, false, null],
     ['newer than what the primary was asked', { ...later, at: 0 }, false, head],
   ] as const)('is forgotten only where a failover has lost it: %s', async (_, asked, contains, left) => {
-    const told = new ToldState()
+    const told = new ReportedState()
     told.committed(head.version, 'first')
     await told.verify(asked, () => Promise.resolve(contains))
     expect(told.head).toEqual(left)

@@ -2,7 +2,7 @@ import type { LoggedHead } from './log-probe.ts'
 import type { LogTarget } from './replay-proof.ts'
 
 /** The newest data that clients may have received: from a server that lacks it, they would receive older data. */
-export class ToldState {
+export class ReportedState {
   /** The newest commit, with the time of its notification and the run of the primary that created it. */
   #commit: { readonly head: LoggedHead; readonly at: number; readonly run: string | null } | null = null
   /** The newest time up to which all commits are known to be in it, in milliseconds of performance.now(). */
