@@ -141,12 +141,13 @@ export async function openMetricsPort(
   log: Log,
 ): Promise<Listening | null> {
   if (config.metricsPort === null) return null
+  const bounds = { ...defaultHttpLimits, connections: connectionLimits.metricsConnections }
   const server = await listen({
-    listener: metricsListener(metricsEndpoint),
+    listener: metricsListener(metricsEndpoint, bounds),
     onError: (err) => log.error('A request for the metrics failed', { err }),
     port: config.metricsPort,
     host: config.host,
-    bounds: { ...defaultHttpLimits, connections: connectionLimits.metricsConnections },
+    bounds,
     variable: 'METRICS_PORT',
   })
   log.info('Telling metrics', { port: server.port })

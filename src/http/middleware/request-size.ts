@@ -10,7 +10,7 @@ import { overloaded, refuse } from '../refuse.ts'
 /** Refuses requests whose target or headers exceed a limit, or whose Host is missing or invalid. */
 export function requestSize(limits: HttpLimits): Middleware {
   return (next) => (exchange) => {
-    const problem = sizeProblem(exchange.request, limits)
+    const problem = requestProblem(exchange.request, limits)
     return problem === undefined ? next(exchange) : refuse(exchange.request, problem)
   }
 }
@@ -26,7 +26,8 @@ export function requestBody(limits: HttpLimits): PathStages {
   return new Map([[graphqlPath, stage]])
 }
 
-function sizeProblem(request: IncomingRequest, limits: HttpLimits): Answer | undefined {
+/** Returns the refusal of a request whose target or headers exceed a limit, or whose Host is missing or invalid. */
+export function requestProblem(request: IncomingRequest, limits: HttpLimits): Answer | undefined {
   const { target, rawHeaders, httpVersion, remoteAddress } = request
   const targetBytes = Buffer.byteLength(target)
   if (targetBytes > limits.targetBytes) {

@@ -1,9 +1,11 @@
 import { Registry } from 'prom-client'
-import { probeMilliseconds } from '../../limits.ts'
+import { type HttpLimits, probeMilliseconds } from '../../limits.ts'
 import { onlyRead } from '../../rest/handler.ts'
 import { type Answer, problem } from '../../rest/problem.ts'
 import { memoizeBriefly } from '../async/memoize-briefly.ts'
 import { EncodedResponse, outgoing } from '../cache/encoded-response.ts'
+import type { IncomingRequest } from '../incoming-request.ts'
+import { requestProblem } from '../middleware/request-size.ts'
 import { createResponseWriter, type NodeListener } from '../server/node-adapter.ts'
 import { metricsPath } from './probe-paths.ts'
 
@@ -34,15 +36,17 @@ export function joined(texts: readonly string[]): string {
   return Array.from(samplesOf, ([head, samples]) => `${[head, ...samples].join('\n')}\n`).join('\n')
 }
 
-/** Creates a listener that serves only `/metrics`, for a separate port. */
-export function metricsListener(tell: MetricsEndpoint): NodeListener {
+/** Creates a listener that serves only `/metrics`, for a separate port. It refuses the same requests as the main port. */
+export function metricsListener(tell: MetricsEndpoint, limits: HttpLimits): NodeListener {
   const write = createResponseWriter()
   return async (request, response) => {
-    const { headers, ...answer } =
-      request.path === metricsPath
-        ? await onlyRead(request.method, () => answerMetrics(tell))
-        : problem('PATH_NOT_FOUND', `${request.path} is not ${metricsPath}, which is all there is on this port`)
+    const { headers, ...answer } = requestProblem(request, limits) ?? (await answerTo(request, tell))
     const whole = new EncodedResponse({ ...answer, headers: { ...headers, 'cache-control': 'no-store' } })
     await write(response, await outgoing(request, whole, []))
   }
+}
+
+async function answerTo({ path, method }: IncomingRequest, tell: MetricsEndpoint): Promise<Answer> {
+  if (path === metricsPath) return onlyRead(method, () => answerMetrics(tell))
+  return problem('PATH_NOT_FOUND', `${path} is not ${metricsPath}, which is all there is on this port`)
 }

@@ -21,6 +21,7 @@ import { emptyDatabase, readingBy, type TestDatabase } from '../../support/datab
 import { feedText } from '../../support/feeds.ts'
 import { failing, hanging, problemOf } from '../../support/problem.ts'
 import { type Metric, parseMetrics, type Sample } from '../../support/prometheus.ts'
+import { rawConnection } from '../../support/raw.ts'
 import { addressOf, apply, midnight, opened, strategy, vaultA } from '../../support/world.ts'
 
 const requests = 'vault_gateway_http_request_duration_seconds'
@@ -146,6 +147,20 @@ describe('/metrics', () => {
     const told = await fetch(`${origin}/metrics`)
     expect(told.headers.get('cache-control')).toBe('no-store')
     expect(read(await told.text()).value(`${requests}_count`, { route: '/metrics', status: '404' })).toBe(1)
+  })
+
+  test.each([
+    ['no host', 'GET /metrics HTTP/1.1\r\n\r\n', 400],
+    ['two hosts', 'GET /metrics HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n', 400],
+    ['a host that names none', 'GET /metrics HTTP/1.1\r\nHost: a/b\r\nConnection: close\r\n\r\n', 400],
+    ['a target that is too long', `GET /${'x'.repeat(9_000)} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`, 414],
+  ])('refuses on both ports: %s', async (_, text, status) => {
+    const { gateway } = await served(database, { METRICS_PORT: '0' })
+    for (const port of [gateway.port, gateway.metricsPort ?? 0]) {
+      const connection = await rawConnection(port)
+      connection.send(text)
+      expect(await connection.closed).toMatch(new RegExp(`^HTTP/1\\.1 ${status} .*^connection: close\r$`, 'ims'))
+    }
   })
 })
 
