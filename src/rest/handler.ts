@@ -131,7 +131,7 @@ function answerOf(
   const headers = next === null ? ofType : { ...ofType, ...linked(request, route, next) }
   const body = isCsv ? csvOfList(json, Object.keys(schema.properties ?? {})) : json
   const answer = { status: 200, headers, body }
-  return isFinal ? { ...answer, cacheControl: `${keptBy}, max-age=${keptSeconds}` } : answer
+  return isFinal ? { ...answer, cacheControl: `${keptBy}, max-age=${keptSeconds}`, isKept: true } : answer
 }
 
 /** Answers a read-only path: OPTIONS, GET and HEAD. */

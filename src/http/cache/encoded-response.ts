@@ -50,7 +50,7 @@ export class EncodedResponse {
 
   /** @param packed bodies that are already compressed */
   constructor(
-    { status, headers, body, cacheControl = 'no-cache', isForEdges = false }: Content,
+    { status, headers, body, cacheControl = 'no-cache', isForEdges = false, isKept = isForEdges }: Content,
     origin: DataOrigin = noOrigin,
     packed: Readonly<Partial<Record<Encoding, Promise<Buffer>>>> = {},
   ) {
@@ -59,12 +59,8 @@ export class EncodedResponse {
     this.status = status
     this.origin = origin
     const { vary } = headers
-    // An edge must not serve its stored response to a client that requires a version.
-    const varies = [
-      ...(vary === undefined ? [] : [vary]),
-      'accept-encoding',
-      ...(isForEdges ? ['min-data-version'] : []),
-    ]
+    // A cache must not serve its stored response to a client that requires a version.
+    const varies = [...(vary === undefined ? [] : [vary]), 'accept-encoding', ...(isKept ? ['min-data-version'] : [])]
     this.isShared = isForEdges || cacheControl.startsWith('public')
     this.headers = isTagged ? { ...headers, 'cache-control': cacheControl, vary: varies.join(', ') } : headers
     this.bytes = typeof body === 'string' ? Buffer.from(body) : body

@@ -86,7 +86,7 @@ describe('edges may keep', () => {
   test('what can never change, as long as ever', async () => {
     const past = await gateway().get(`/vault/${vault}/snapshot?at=${midnight + 3_600}`)
     expect([past.status, past.headers.get('cache-control')]).toEqual([200, 'public, max-age=86400'])
-    expect(varyOf(past)).toEqual(['accept-encoding'])
+    expect(varyOf(past)).toEqual(['accept-encoding', 'min-data-version'])
   })
 
   test('nothing that needs an API key, over both protocols', async () => {
@@ -96,6 +96,7 @@ describe('edges may keep', () => {
       expect((await get(path, { headers })).headers.get('cache-control')).toBe('private, no-cache')
     const past = await get(`/vault/${vault}/snapshot?at=${midnight + 3_600}`, { headers })
     expect(past.headers.get('cache-control')).toBe('private, max-age=86400')
+    expect(varyOf(past)).toEqual(['accept-encoding', 'min-data-version'])
     expect((await get('/strategies')).headers.get('cache-control')).toBe('no-cache')
   })
 })
