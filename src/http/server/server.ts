@@ -1,14 +1,14 @@
-import { createServer, type ServerResponse, STATUS_CODES } from 'node:http'
+import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import { connectionLimits, defaultHttpLimits, type HttpLimits } from '../../limits.ts'
 import { liveLimits } from '../../limits/live.ts'
-import { problem, type ProblemCode } from '../../rest/problem.ts'
 import { BoundedRequest } from './bounded-request.ts'
 import { Connection } from './connection.ts'
 import { connectionsWithin, createConnectionLimits } from './connection-limits.ts'
 import { createReadPacing } from './pacing/read-pacing.ts'
-import { refuseUnknownMethod, type UnparsedBytes } from '../middleware/unknown-method.ts'
+import { refusalOfBytes, refusalOfTunnel } from './unread-refusals.ts'
+import type { UnparsedBytes } from '../middleware/unknown-method.ts'
 
 export interface ServerOptions {
   readonly listener: (request: BoundedRequest, response: ServerResponse<BoundedRequest>) => Promise<void>
@@ -116,7 +116,12 @@ export async function listen(options: ServerOptions): Promise<HttpServer> {
     const connection = connections.get(socket)
     pacing.onRead(socket)
     if (error.code === 'ECONNRESET' || !socket.writable || connection === undefined) return void socket.destroy()
-    connection.refuse(refusalOf(error))
+    connection.refuse(refusalOfBytes(error))
+  })
+  // Node has removed its parser: the bytes that follow are those of a tunnel, which is not made.
+  server.on('connect', (request, socket: Socket) => {
+    pacing.onRead(socket)
+    connections.get(socket)?.refuse(refusalOfTunnel())
   })
   // The reader of the body sends 100 Continue; refused requests receive none.
   server.on('checkContinue', (request, response) => void server.emit('request', request, response))
@@ -170,21 +175,4 @@ export async function listen(options: ServerOptions): Promise<HttpServer> {
       return cut
     },
   }
-}
-
-/** Problems by the code of Node's parse error. */
-const unreadable: Readonly<Partial<Record<string, readonly [ProblemCode, string]>>> = {
-  HPE_HEADER_OVERFLOW: ['HEADERS_TOO_LARGE', 'Request line and headers have more bytes than are read.'],
-  HPE_CHUNK_EXTENSIONS_OVERFLOW: ['BODY_TOO_LARGE', 'The extensions of a chunk have more bytes than are read.'],
-  ERR_HTTP_REQUEST_TIMEOUT: ['REQUEST_TIMEOUT', 'The request did not come whole in time.'],
-}
-
-/** Returns the complete response to bytes that Node could not parse as a request. */
-function refusalOf(error: NodeJS.ErrnoException & UnparsedBytes): string {
-  const [code, detail] = unreadable[error.code ?? ''] ?? ['BAD_REQUEST', 'This is not HTTP/1.1.']
-  const ofMethod = error.code === 'HPE_INVALID_METHOD' ? refuseUnknownMethod(error) : null
-  const { status, headers, body } = ofMethod ?? problem(code, detail)
-  const fields = { ...headers, 'content-length': Buffer.byteLength(body), connection: 'close' }
-  const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}`)
-  return [`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`, ...lines, '', body].join('\r\n')
 }

@@ -110,6 +110,26 @@ test.each(['PUT', 'DELETE', 'TRACE', 'PROPFIND'])('%s is a method of no path', a
   }
 })
 
+describe('a request for a tunnel', () => {
+  test.each(['x:443', '/strategies', '/graphql'])('is refused, and closes the connection: %s', async (target) => {
+    const connection = await rawConnection(server.port)
+    connection.send(`CONNECT ${target} HTTP/1.1\r\nHost: x\r\n\r\nGET /strategies HTTP/1.1\r\nHost: x\r\n\r\n`)
+    const came = await connection.closed
+    expect(came).toMatch(/^HTTP\/1\.1 405 .*^allow: GET, HEAD, OPTIONS\r$.*^connection: close\r$/ims)
+    expect(came.slice(1)).not.toContain('HTTP/1.1 ')
+  })
+
+  test('is refused after the answers to the requests before it', async () => {
+    const connection = await rawConnection(server.port)
+    const before = '/strategies /vault/0x1/snapshot /universe'.split(' ')
+    connection.send([...before.map((path) => `GET ${path}`), 'CONNECT x:443'].map(hosted).join(''))
+    const came = await connection.closed
+    expect(Array.from(came.matchAll(/HTTP\/1\.1 (\d+)/g), ([, status]) => status)).toEqual(['200', '400', '200', '405'])
+  })
+})
+
+const hosted = (line: string): string => `${line} HTTP/1.1\r\nHost: x\r\n\r\n`
+
 describe('a method that Node does not know', () => {
   test.each(['FOO', 'get', 'GETT', 'x-y'])('is one of no path: %s', async (method) => {
     const refused = await answerTo(`${method} /vault/x/snapshot?a=1 HTTP/1.1`, 'Host: x')
