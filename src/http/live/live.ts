@@ -100,7 +100,10 @@ export function createLive(options: LiveOptions): Live {
   const beginLedgerStream = ledgerStreams({ connections, tail, data, onDelivery })
   return {
     stages: new Map([
-      [liveVaults.path, () => vaultStream({ connections, keys, evaluate, respond: answerRest, resumptions, limits })],
+      [
+        liveVaults.path,
+        () => vaultStream({ admission, connections, keys, evaluate, respond: answerRest, resumptions, limits }),
+      ],
       [liveEvents.path, () => eventStream({ operations, connections, beginLedgerStream })],
       [
         graphqlPath,

@@ -1,4 +1,5 @@
 import { canonicalAddress } from '../../graphql/canonical-address.ts'
+import { preparationCosts } from '../../limits.ts'
 import type { LiveLimits } from '../../limits/live.ts'
 import { answerUnread } from '../../rest/handler.ts'
 import { liveVaults } from '../../rest/live-routes.ts'
@@ -15,9 +16,11 @@ import type { LiveKeys } from './keys/live-keys.ts'
 import { noRoom, openAt, type Opening } from './keys/opening.ts'
 import { eventFrame } from './delivery/server-sent-events.ts'
 import { StreamedResponse } from './delivery/streamed-response.ts'
+import { type AdmitPreparation, prepareStream } from './prepare-stream.ts'
 import type { Resumptions } from './resumption.ts'
 
 export interface VaultStreamOptions {
+  readonly admission: AdmitPreparation
   readonly connections: LiveConnections
   readonly keys: LiveKeys
   readonly evaluate: Evaluate
@@ -40,7 +43,7 @@ const resetFrame = eventFrame({
 
 /** Serves `/live/vaults`: the snapshots of vaults, immediately and on each change. */
 export function vaultStream(options: VaultStreamOptions): Handler {
-  const { connections, keys, evaluate, respond, resumptions, limits } = options
+  const { admission, connections, keys, evaluate, respond, resumptions, limits } = options
   const evaluatePath = (path: string): Promise<Evaluation> => evaluate({ path, key: path, respond })
 
   /**
@@ -61,8 +64,9 @@ export function vaultStream(options: VaultStreamOptions): Handler {
   ): Promise<Reply | Answer> {
     const { sender } = exchange
     if (!keys.canOpen(sender, vaults.length)) return overloaded()
-    // All spellings of an address share one key.
-    const paths = new Set(vaults.map((vault) => pathOf(canonicalAddress(vault))))
+    const cost = vaults.length * preparationCosts.variableValue
+    const paths = await prepareStream(admission, exchange, cost, () => pathsOf(vaults))
+    if (paths === 'overloaded') return overloaded()
     const resumption = await resumptions.begin(exchange)
     // Only after the wait: the vault may exist only from the awaited version on.
     const refusals = await Promise.all([...paths].map((path) => refusalOf(path, sender, isWanted)))
@@ -106,6 +110,11 @@ function vaultsIn(query: URLSearchParams): readonly string[] | Answer {
     if (error instanceof BadParameter) return problem('BAD_PARAMETER', error.message, error.parameter)
     throw error
   }
+}
+
+/** Returns the paths of vaults: all spellings of an address share one. An address that is not known costs a hash. */
+function pathsOf(vaults: readonly string[]): ReadonlySet<string> {
+  return new Set(vaults.map((vault) => pathOf(canonicalAddress(vault))))
 }
 
 function pathOf(vault: string): string {

@@ -119,7 +119,7 @@ export async function listen(options: ServerOptions): Promise<HttpServer> {
     connection.refuse(refusalOfBytes(error))
   })
   // Node has removed its parser: the bytes that follow are those of a tunnel, which is not made.
-  server.on('connect', (request, socket: Socket) => {
+  server.on('connect', (_, socket: Socket) => {
     pacing.onRead(socket)
     connections.get(socket)?.refuse(refusalOfTunnel())
   })

@@ -1,7 +1,5 @@
 import { hash } from 'node:crypto'
 import { GraphQLError } from 'graphql'
-import { Canceller } from '../../../database/cancellation.ts'
-import { type AdmissionControl, AdmissionQueueFull } from '../../../graphql/execution/admission/admission-control.ts'
 import { parseLedgerPosition } from '../../../graphql/ledger-log.ts'
 import { preparationCosts } from '../../../limits.ts'
 import { liveLimits } from '../../../limits/live.ts'
@@ -24,13 +22,14 @@ import type { RowFormat } from '../ledger/row-frames.ts'
 import type { BeginLedgerStream } from '../ledger/ledger-stream.ts'
 import type { CheckedSubscription, LiveOperations } from './live-operations.ts'
 import { type SentOperation, sentOperation } from './sent-operation.ts'
+import { type AdmitPreparation, prepareStream } from '../prepare-stream.ts'
 import type { Resumptions } from '../resumption.ts'
 
 export interface GraphqlStreamOptions {
   readonly operations: LiveOperations
   /** Finds the document of a subscription that is sent by its hash. */
   readonly findDocument: PersistedOperations
-  readonly admission: Pick<AdmissionControl, 'prepare'>
+  readonly admission: AdmitPreparation
   readonly connections: LiveConnections
   readonly keys: LiveKeys
   readonly evaluate: Evaluate
@@ -86,18 +85,9 @@ export function graphqlStream(options: GraphqlStreamOptions): Middleware {
   }
 
   /** Parses a request; a long body is parsed under admission control, with a cost in proportion to its size. */
-  async function parsed(exchange: Exchange): Promise<SentOperation | null | 'overloaded'> {
-    const { body, sender, onLeave } = exchange
-    const cost = body.length * preparationCosts.bodyByte
-    const signal = new Canceller()
-    onLeave(() => signal.abort())
-    try {
-      const parse = (): SentOperation | null => sentOperation(exchange, options.findDocument)
-      return await options.admission.prepare(parse, { cost, sender, signal })
-    } catch (error) {
-      if (error instanceof AdmissionQueueFull || signal.aborted) return 'overloaded'
-      throw error
-    }
+  function parsed(exchange: Exchange): Promise<SentOperation | null | 'overloaded'> {
+    const cost = exchange.body.length * preparationCosts.bodyByte
+    return prepareStream(options.admission, exchange, cost, () => sentOperation(exchange, options.findDocument))
   }
 
   return (next) => async (exchange) => {

@@ -1,0 +1,26 @@
+import { Canceller } from '../../database/cancellation.ts'
+import { type AdmissionControl, AdmissionQueueFull } from '../../graphql/execution/admission/admission-control.ts'
+import type { Exchange } from '../middleware.ts'
+
+export type AdmitPreparation = Pick<AdmissionControl, 'prepare'>
+
+/**
+ * Runs work that takes CPU time before a stream can begin, under admission control.
+ * @param cost in units of preparation cost
+ * @returns the result; `overloaded` if too much waits, or the client has left meanwhile
+ */
+export async function prepareStream<Result>(
+  admission: AdmitPreparation,
+  { sender, onLeave }: Pick<Exchange, 'sender' | 'onLeave'>,
+  cost: number,
+  work: () => Result,
+): Promise<Result | 'overloaded'> {
+  const signal = new Canceller()
+  onLeave(() => signal.abort())
+  try {
+    return await admission.prepare(work, { cost, sender, signal })
+  } catch (error) {
+    if (error instanceof AdmissionQueueFull || signal.aborted) return 'overloaded'
+    throw error
+  }
+}
