@@ -1,7 +1,8 @@
 import type { TypedDocumentString } from '../documents.generated.ts'
 import type { GatewayClient, QueryResult } from './gateway-client.ts'
+import { RetryTimer } from './retry-timer.ts'
 
-/** A query that runs again when the data has changed. */
+/** A query that runs again when the data has changed, and when it was refused for the time being. */
 export interface LiveQuery {
   /** Runs it again: at once, or when the run in progress has ended. */
   refresh(): void
@@ -19,17 +20,21 @@ export function openLiveQuery<Data, Variables>(
   let isOutdated = false
   const run = (): void => {
     isOutdated = false
+    retries.cancel()
     stop = client.query(document, variables, (result) => {
       stop = null
+      retries.ended(result.error)
       onResult(result)
       if (isOutdated) run()
     })
   }
+  const retries = new RetryTimer(run)
   run()
   return {
     refresh: () => (stop === null ? run() : void (isOutdated = true)),
     close: () => {
       isOutdated = false
+      retries.cancel()
       stop?.()
     },
   }

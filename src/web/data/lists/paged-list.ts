@@ -1,6 +1,7 @@
 import type { VirtualItem } from '@tanstack/virtual-core'
 import type { TypedDocumentString } from '../../documents.generated.ts'
 import type { GatewayClient, QueryResult } from '../gateway-client.ts'
+import { RetryTimer } from '../retry-timer.ts'
 import type { ListPage } from './whole-lists.ts'
 
 /** A page of a list, as it was loaded last. */
@@ -58,6 +59,7 @@ export class PagedList<Data, Variables, Row> implements ListRows<Row> {
   private isLoading = false
   private stop: () => void = () => undefined
   private onChange: (() => void) | null = null
+  private readonly retries = new RetryTimer(() => this.goOn())
   private readonly options: PagedListOptions<Data, Variables, Row>
 
   constructor(options: PagedListOptions<Data, Variables, Row>) {
@@ -89,6 +91,7 @@ export class PagedList<Data, Variables, Row> implements ListRows<Row> {
   /** Ends the request in progress. The rows stay. */
   close(): void {
     this.onChange = null
+    this.retries.cancel()
     this.stop()
     this.isLoading = false
   }
@@ -96,9 +99,8 @@ export class PagedList<Data, Variables, Row> implements ListRows<Row> {
   /** Reads the rows in sight anew, and others when they come into sight. */
   refresh(): void {
     this.changes++
-    this.isHalted = false
     this.pages = this.pages.map((page) => ({ ...page, isOutdated: true }))
-    this.load()
+    this.goOn()
   }
 
   see(from: number, to: number): void {
@@ -109,6 +111,13 @@ export class PagedList<Data, Variables, Row> implements ListRows<Row> {
   loadMore(): void {
     this.inSight = [this.inSight[0], this.length]
     this.refresh()
+  }
+
+  /** Loads also after an error. */
+  private goOn(): void {
+    this.retries.cancel()
+    this.isHalted = false
+    this.load()
   }
 
   private load(): void {
@@ -137,6 +146,7 @@ export class PagedList<Data, Variables, Row> implements ListRows<Row> {
   private take(number: number, { data, error }: QueryResult<Data>, isOutdated: boolean): void {
     this.result = { data: data ?? this.result.data, error }
     this.isHalted = data === undefined && !isOutdated
+    this.retries.ended(error)
     if (data !== undefined) {
       const page = this.options.pageOf(data) ?? noPage
       const after = page.pageInfo.hasNextPage ? this.pagesBehind(number, page) : []

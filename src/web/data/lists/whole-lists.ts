@@ -6,6 +6,7 @@ import {
   type VaultEquityQueryVariables,
 } from '../../documents.generated.ts'
 import type { GatewayClient } from '../gateway-client.ts'
+import { retryAfter } from '../retry-timer.ts'
 
 /** A page of a list. */
 export interface ListPage<Row> {
@@ -82,11 +83,4 @@ function resultOf<Data, Variables>(
   variables: Variables,
 ): Promise<{ readonly data: Data | undefined; readonly error: CombinedError | undefined }> {
   return new Promise((resolve) => client.query(document, variables, resolve))
-}
-
-/** Returns after how many seconds a refused request may be made again; null where that is not told. */
-function retryAfter(error: CombinedError | undefined): number | null {
-  const { headers } = (error?.response ?? {}) as Partial<Response>
-  const told = headers?.get('retry-after') ?? ''
-  return /^\d{1,4}$/.test(told) ? Number(told) : null
 }

@@ -1,0 +1,117 @@
+import { CombinedError } from '@urql/core'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import type { GatewayClient, QueryResult } from '../../src/web/data/gateway-client.ts'
+import { PagedList } from '../../src/web/data/lists/paged-list.ts'
+import { openLiveQuery } from '../../src/web/data/live-query.ts'
+import { VaultFeesDocument, VaultTableDocument } from '../../src/web/documents.generated.ts'
+import { addressOf } from '../support/world.ts'
+
+/** When each request was made, in seconds. */
+let asked: number[]
+/** Why requests fail; null while they are answered. */
+let failure: CombinedError | null
+
+beforeEach(() => {
+  vi.useFakeTimers({ now: 0 })
+  vi.spyOn(Math, 'random').mockReturnValue(0)
+  asked = []
+})
+afterEach(() => {
+  vi.useRealTimers()
+  vi.restoreAllMocks()
+  vi.unstubAllGlobals()
+})
+
+function refused(status: number, headers: Record<string, string> = {}): CombinedError {
+  return new CombinedError({ graphQLErrors: ['no'], response: new Response(null, { status, headers }) })
+}
+
+const client: GatewayClient = {
+  query(_, __, onResult) {
+    asked.push(Date.now() / 1000)
+    const data = { vaults: { nodes: [], pageInfo: { hasNextPage: false, endCursor: null } } }
+    const result = failure === null ? { data, error: undefined } : { data: undefined, error: failure }
+    const timer = setTimeout(() => onResult(result as unknown as QueryResult<never>))
+    return () => clearTimeout(timer)
+  },
+  subscribe: () => () => undefined,
+  isStreaming: () => true,
+}
+
+interface Asking {
+  refresh(): void
+  close(): void
+}
+
+function openQuery(): Asking {
+  return openLiveQuery(client, VaultFeesDocument, { address: addressOf(1) }, () => undefined)
+}
+
+function openList(): Asking {
+  const list = new PagedList({
+    client,
+    document: VaultTableDocument,
+    variables: { first: 3, orderBy: { field: 'VALUE_USD', direction: 'DESC' } },
+    pageOf: ({ vaults }) => vaults,
+  })
+  list.open(() => undefined)
+  return list
+}
+
+/** Lets time pass, and returns in which seconds requests were made. */
+async function askedWithin(seconds: number): Promise<number[]> {
+  await vi.advanceTimersByTimeAsync(seconds * 1000)
+  return asked.map(Math.floor)
+}
+
+describe.each([
+  ['a query', openQuery],
+  ['a list', openList],
+])('%s', (_, open) => {
+  test('that is refused for the time being is asked again after pauses that grow, until it is answered', async () => {
+    failure = refused(503)
+    open()
+    expect(await askedWithin(20)).toEqual([0, 1, 3, 7, 15])
+    failure = null
+    expect(await askedWithin(600)).toEqual([0, 1, 3, 7, 15, 31])
+  })
+
+  test('begins with the first pause again after an answer, and waits for a minute at most', async () => {
+    failure = refused(503)
+    const asking = open()
+    await askedWithin(300)
+    const [last = 0, before = 0] = asked.slice(-2).reverse()
+    expect(Math.floor(last - before)).toBe(60)
+    failure = null
+    await askedWithin(100)
+    failure = new CombinedError({ networkError: new TypeError('fetch failed') })
+    asked = []
+    const begun = Date.now() / 1000
+    asking.refresh()
+    expect((await askedWithin(2)).map((second) => Math.round(second - begun))).toEqual([0, 1])
+  })
+
+  test.each([429, 503])('waits as long as a refusal with status %i says', async (status) => {
+    failure = refused(status, { 'retry-after': '7' })
+    open()
+    expect(await askedWithin(25)).toEqual([0, 7, 14, 21])
+  })
+
+  test.each([400, 401, 500])('that is refused for good is not asked again: %i', async (status) => {
+    failure = refused(status)
+    open()
+    expect(await askedWithin(600)).toEqual([0])
+  })
+
+  test('that was closed, or of a page that is hidden, is not asked again', async () => {
+    failure = refused(503)
+    const asking = open()
+    const page = { visibilityState: 'hidden' }
+    vi.stubGlobal('document', page)
+    expect(await askedWithin(600)).toEqual([0])
+    page.visibilityState = 'visible'
+    expect(await askedWithin(2)).toHaveLength(2)
+    asking.close()
+    expect(await askedWithin(600)).toHaveLength(2)
+  })
+})
