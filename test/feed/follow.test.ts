@@ -194,6 +194,39 @@ describe('a feed that is followed again', () => {
     expect(await next.stop()).toEqual({ applied: { mark: 1 }, skipped: {}, rejected: {} })
   })
 
+  describe.each(['', '\n'])('reads no line again of a gzipped file, which ends with %j', (end) => {
+    const facts = [...start, first]
+    const packed = (lines: readonly FactInput[]): Buffer => gzipSync(`${feedText(lines).trimEnd()}${end}`)
+    const nothing = { applied: {}, skipped: {}, rejected: {} }
+
+    test('while it is followed', async () => {
+      await writeFile(feed, packed(facts))
+      await ingest({ database, source: await fileSource(feed) })
+      const next = await follow()
+      expect(next.source.start).toMatchObject({ line: facts.length })
+      await writeFile(`${feed}.new`, lineOf(second))
+      await rename(`${feed}.new`, feed)
+      await becomes('102')
+      expect(await next.stop()).toEqual({ ...nothing, applied: { mark: 1 } })
+    })
+
+    test('unless it has become longer in place', async () => {
+      await writeFile(feed, packed(facts))
+      await ingest({ database, source: await fileSource(feed) })
+      await writeFile(feed, packed([...facts, second]))
+      const next = await follow()
+      await becomes('102')
+      expect((await next.stop()).applied).toEqual({ mark: 1 })
+    })
+
+    test('unless it is damaged now, whose error is told', async () => {
+      await writeFile(feed, packed(facts))
+      await ingest({ database, source: await fileSource(feed) })
+      await writeFile(feed, packed(facts).subarray(0, -3))
+      await expect((await follow()).ended).rejects.toThrow("can't be unpacked to its end")
+    })
+  })
+
   test('counts its lines on, also where its last one had no newline yet', async () => {
     await writeFile(feed, feedText(start).trimEnd())
     await ingest({ database, source: await fileSource(feed) })

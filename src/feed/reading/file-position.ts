@@ -81,8 +81,9 @@ export async function startOf(
 ): Promise<FileStart> {
   const before = stored === null ? null : await readApplied(handle, stored, signal)
   if (stored === null || before === null) return atBeginning()
-  // A last line without newline may have been incomplete: it is read again, with the others.
-  if (!before.endsWithNewline) return { ...atBeginning(), holdsApplied: true }
+  // A last line without newline may have been incomplete: it is read again, with the others. A gzipped file cannot grow.
+  const isWhole = before.endsWithNewline || (!before.hasMore && (await isGzipFile(handle)))
+  if (!isWhole) return { ...atBeginning(), holdsApplied: true }
   return { start: stored, startsAfter: stored, prefix: before.prefix, holdsApplied: true }
 }
 
