@@ -60,6 +60,17 @@ export class DatabaseUnavailable extends Error {
   }
 }
 
+/** A connection was accepted, and its first statement not answered: PgBouncer has no session of the server left for it. */
+export class SessionNotGiven extends DatabaseUnavailable {
+  constructor(milliseconds: number) {
+    super(
+      undefined,
+      `The database gave a new connection no session within ${milliseconds / 1000} s: it may have none left.`,
+    )
+    this.name = 'SessionNotGiven'
+  }
+}
+
 /**
  * The server rejects writes: it is a standby, or read-only for this role. After a failover the same address may accept
  * them.

@@ -20,8 +20,9 @@ export interface PgBouncer extends InstalledServer {
  * Starts PgBouncer with its defaults.
  * @param server address of a database
  * @param connections of clients that it accepts at once
+ * @param sessions of the server that it has for them
  */
-export async function startPgBouncer(server: string, connections: number): Promise<PgBouncer> {
+export async function startPgBouncer(server: string, connections: number, sessions = 20): Promise<PgBouncer> {
   const folder = await mkdtemp(path.join(tmpdir(), 'pgbouncer-'))
   const [{ hostname, port, username, password, pathname }, ownPort] = [new URL(server), await freePort()]
   const to = { host: hostname, port: port || '5432', user: username, ...(password && { password }) }
@@ -33,6 +34,7 @@ export async function startPgBouncer(server: string, connections: number): Promi
     auth_type: 'any',
     pool_mode: 'session',
     max_client_conn: connections,
+    default_pool_size: sessions,
   }
   const lines = Object.entries(settings).map(([key, value]) => `${key} = ${value}`)
   const file = path.join(folder, 'pgbouncer.ini')

@@ -75,7 +75,7 @@ export function openReadPools(
   return { short, long, lenders }
 }
 
-const configureReads = configuresSessions({
+const configureReads = configuresSessions(connectMilliseconds, {
   statement_timeout: readTimeoutMilliseconds,
   idle_in_transaction_session_timeout: idleTimeoutMilliseconds,
   // Compiling a plan takes a hundred times as long as a hot read, and is repeated at each execution.

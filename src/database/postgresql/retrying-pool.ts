@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import pg from 'pg'
 import { Canceller, untilCancelled } from '../cancellation.ts'
-import { DatabaseUnavailable } from '../errors.ts'
+import { DatabaseUnavailable, SessionNotGiven } from '../errors.ts'
 
 /** SQLSTATE "too many connections": the limit of the server (`max_connections`), the role or the database. */
 const tooManyConnections = '53300'
@@ -147,5 +147,5 @@ export class RetryingPool extends pg.Pool {
 
 function isFull(error: unknown): boolean {
   const { code, message = '' } = error as { code?: unknown; message?: string }
-  return code === tooManyConnections || message.includes(pgBouncerFull)
+  return error instanceof SessionNotGiven || code === tooManyConnections || message.includes(pgBouncerFull)
 }

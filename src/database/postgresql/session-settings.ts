@@ -1,23 +1,30 @@
 import pg from 'pg'
+import { SessionNotGiven } from '../errors.ts'
 
-/** Timeout for the settings of a session. */
-const configureMilliseconds = 5_000
+/** Least time for the settings of a session, in milliseconds. */
+const leastMilliseconds = 1_000
+/** Part of the time for getting a connection after which one without a session is given up: others are tried meanwhile. */
+const partOfConnecting = 1 / 10
 
 /** Settings of sessions, by name. */
 export type SessionSettings = Readonly<Record<string, string | number>>
 
 /**
  * Returns a hook for a pool that sets these in each session before it is used; a statement whose connection it fails for
- * fails. As parameters of the session's start, PgBouncer would refuse them.
+ * fails. As parameters of the session's start, PgBouncer would refuse them. It accepts more connections than it has sessions,
+ * and their first statement waits for one.
+ * @param connectionTimeoutMillis of the pool
  * @param whereSupported those that some servers refuse, which then keep their own
  */
 export function configuresSessions(
+  connectionTimeoutMillis: number,
   settings: SessionSettings,
   whereSupported: SessionSettings = {},
 ): (client: pg.ClientBase) => Promise<void> {
+  const milliseconds = Math.max(leastMilliseconds, connectionTimeoutMillis * partOfConnecting)
   return async (client) => {
     const { stream } = (client as unknown as Pick<pg.Client, 'connection'>).connection
-    const late = setTimeout(() => stream.destroy(), configureMilliseconds)
+    const late = setTimeout(() => stream.destroy(new SessionNotGiven(milliseconds)), milliseconds)
     try {
       await client.query(setAll(settings))
       for (const [name, value] of Object.entries(whereSupported)) await setIfSupported(client, { [name]: value })

@@ -35,7 +35,9 @@ export function writeOptions(
     connectionTimeoutMillis: connectMilliseconds,
     query_timeout: milliseconds,
     // Servers on some systems refuse it.
-    onConnect: configuresSessions(settings, { client_connection_check_interval: checkIntervalMilliseconds }),
+    onConnect: configuresSessions(connectMilliseconds, settings, {
+      client_connection_check_interval: checkIntervalMilliseconds,
+    }),
   }
 }
 

@@ -1,8 +1,10 @@
 import pg from 'pg'
-import { beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Database } from '../../../src/database/database.ts'
-import { ReadCancelled } from '../../../src/database/errors.ts'
+import { DatabaseUnavailable, ReadCancelled } from '../../../src/database/errors.ts'
 import { openDatabase } from '../../../src/database/open.ts'
+import { poolsOf } from '../../../src/database/postgresql/read-pools.ts'
+import { writeOptions } from '../../../src/database/postgresql/writer.ts'
 import { readFeedPosition, saveFeedPosition } from '../../../src/database/write/feed.ts'
 import { createOnServer, postgresUrl } from '../../support/database.ts'
 import { noPgBouncer, type PgBouncer, startPgBouncer } from '../../support/pgbouncer.ts'
@@ -68,5 +70,51 @@ describe.skipIf(postgresUrl === undefined || noPgBouncer !== null)(`a database b
     expect((await reading).every(([row]) => row?.answer === 1)).toBe(true)
     expect(warnings).toHaveLength(1)
     expect(warnings[0]).toMatch(/gives this process no more connections.*DATABASE_CONNECTIONS \(20\)/)
+  })
+
+  describe('that accepts more connections than it has sessions', () => {
+    const sessions = 6
+    let full: PgBouncer
+
+    beforeEach(async () => {
+      full = await startPgBouncer(url, 100, sessions)
+      return () => full.remove()
+    })
+
+    test('is read and written on these, and warns once', async () => {
+      const told: string[] = []
+      const config = { engine: 'postgresql', url: full.url, connections: 20 } as const
+      const crowded = await openDatabase(config, (message) => told.push(message))
+      const slow = { name: 'slow', text: 'select pg_sleep(0.1), 1 as answer' }
+      try {
+        const reading = Promise.all(Array.from({ length: 40 }, () => crowded.query<{ answer: number }>(slow, [])))
+        const position = { line: 2, byte: 2, fingerprint: 'f' }
+        await crowded.transaction((transaction) => Promise.resolve(saveFeedPosition(transaction, 'b', null, position)))
+        expect(await readFeedPosition(crowded.prisma, 'b')).toEqual(position)
+        expect((await reading).every(([row]) => row?.answer === 1)).toBe(true)
+        expect(told).toHaveLength(1)
+        expect(told[0]).toMatch(/gives this process no more connections/)
+      } finally {
+        await crowded.close()
+      }
+    })
+
+    test('is away for lack of sessions where others have all of them, and back when one ends', async () => {
+      const others = Array.from({ length: sessions }, () => new pg.Client({ connectionString: full.url }))
+      for (const other of others) {
+        await other.connect()
+        await other.query('select 1')
+      }
+      const options = { ...writeOptions(), connectionTimeoutMillis: 500, max: 1 }
+      const pool = poolsOf(full.url, 2, () => undefined)(options)
+      const failed: unknown = await pool.query('select 1').catch((error: unknown) => error)
+      expect(failed).toBeInstanceOf(DatabaseUnavailable)
+      expect((failed as Error).message).toMatch(/no session within 3 s/)
+      const waiting = pool.query('select 1')
+      await others.pop()?.end()
+      expect((await waiting).rowCount).toBe(1)
+      await pool.end()
+      for (const other of others) await other.end()
+    })
   })
 })
