@@ -249,6 +249,45 @@ test.each([
   }
 })
 
+test('older rows that cannot be read are reported once, and read again after pauses that grow', async () => {
+  const newest = { seq: 3 }
+  const { tail, log, commit, data, report } = tailOf({ ledgerWindow: 1 }, newest)
+  commit()
+  const error = new Error('XX001: invalid page in block 7')
+  log.after.mockImplementation(({ seq }) =>
+    seq === 1 ? Promise.reject(error) : Promise.resolve({ commits: commitsAfter(seq, newest.seq), isEnd: true }),
+  )
+  const asked = (): number => log.after.mock.calls.filter(([{ seq }]) => seq === 1).length
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  try {
+    const clients = ['one', 'other'].map((sender) => follow(tail, data, sender, behind(1), row))
+    const settled = async (milliseconds: number): Promise<void> => {
+      vi.advanceTimersByTime(milliseconds)
+      for (let times = 0; times < 20; times++) await setImmediate()
+    }
+    await settled(0)
+    const counts = [asked()]
+    for (const seconds of [1, 2, 4, 8]) {
+      // New commits have nothing to do with the rows that cannot be read.
+      newest.seq++
+      commit()
+      await settled(1_000 * seconds - 100)
+      counts.push(asked())
+      await settled(100)
+      counts.push(asked())
+    }
+    expect(counts).toEqual([2, 2, 4, 4, 6, 6, 8, 8, 10])
+    expect(clients.map(({ written }) => written)).toEqual([['stale'], ['stale']])
+    expect(report.mock.calls).toEqual([[error]])
+    log.after.mockImplementation(({ seq }) => Promise.resolve({ commits: commitsAfter(seq, newest.seq), isEnd: true }))
+    await settled(60_000)
+    for (const { written } of clients) expect(written.at(-1)).toBe('fresh')
+    expect(new Set(clients.map(({ written }) => written.join()))).toHaveProperty('size', 1)
+  } finally {
+    vi.useRealTimers()
+  }
+})
+
 test('a client whose stream was full is told that commits are not heard of, when it reads again', async () => {
   const { tail, commit, data } = tailOf({}, { seq: 1 })
   commit()

@@ -9,6 +9,11 @@ export function endOf(commits: readonly StreamedCommit[]): LedgerPosition | null
   return last === undefined ? null : { seq: last.seq, version: last.version, rows: null }
 }
 
+/** Tells whether a position is that behind all commits. */
+export function isSamePlace(position: LedgerPosition, end: LedgerPosition | null): boolean {
+  return position.rows === null && position.seq === end?.seq && position.version === end.version
+}
+
 /** A stream of rows that reads on when there are more. */
 export interface Follower {
   advance(): void

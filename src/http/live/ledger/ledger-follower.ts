@@ -9,6 +9,7 @@ import { AwaitedPosition } from './awaited-position.ts'
 import type { RowFormat, RowFrames } from './row-frames.ts'
 import { endOf, type Follower, type Following } from './following.ts'
 import type { LedgerTail } from './ledger-tail.ts'
+import { PageUnreadable } from './unreadable-pages.ts'
 import { type RowFilter, type WantedRow, wantedRows } from './row-filter.ts'
 
 export interface FollowerOptions {
@@ -43,6 +44,8 @@ export class LedgerFollower implements Follower, Resumable {
   /** How many rows are made at once: one, until its length is known. */
   #rowsAtOnce = 1
   #retry: NodeJS.Timeout | undefined
+  /** Whether only the next retry reads on: new commits would have the same rows fail again. */
+  #isResting = false
   readonly #awaited: AwaitedPosition
 
   constructor(options: FollowerOptions) {
@@ -73,7 +76,7 @@ export class LedgerFollower implements Follower, Resumable {
   /** Writes the rows behind the position; without effect while that is done. */
   advance(): void {
     this.#isWanted = true
-    if (!this.#isRunning && !this.#isClosed) void this.#run()
+    if (!this.#isRunning && !this.#isResting && !this.#isClosed) void this.#run()
   }
 
   tellStale(): void {
@@ -95,12 +98,22 @@ export class LedgerFollower implements Follower, Resumable {
         this.#isWanted = false
         while (await this.#step());
       }
-    } catch {
+    } catch (error) {
       const { connection, format } = this.#options
       connection.tellStale(format.staleFrame)
-      this.#retry = setTimeout(() => this.advance(), retryMilliseconds)
+      if (!this.#isClosed) this.#retryAfter(error)
     }
     this.#isRunning = false
+  }
+
+  #retryAfter(error: unknown): void {
+    this.#isResting = error instanceof PageUnreadable
+    const { unreadable } = this.#options.tail
+    const milliseconds = error instanceof PageUnreadable ? unreadable.failed(this, error) : retryMilliseconds
+    this.#retry = setTimeout(() => {
+      this.#isResting = false
+      this.advance()
+    }, milliseconds)
   }
 
   /**
@@ -122,9 +135,10 @@ export class LedgerFollower implements Follower, Resumable {
     if (this.#awaited.isAhead(position)) return this.#await(position)
     const vaults = filter.vaults && [...filter.vaults]
     const isWanted = (): boolean => !this.#isClosed
-    return tail.read(sender, position, vaults, isWanted, (read, turn) =>
-      read === 'beyond' ? this.#await(position) : this.#take(read, turn),
-    )
+    return tail.read(sender, position, vaults, isWanted, (read, turn) => {
+      tail.unreadable.passed(this)
+      return read === 'beyond' ? this.#await(position) : this.#take(read, turn)
+    })
   }
 
   /** Waits for a server that lags behind the position of the stream. */

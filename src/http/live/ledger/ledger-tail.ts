@@ -5,8 +5,9 @@ import { FailureReport } from '../../async/failure-report.ts'
 import { limitConcurrency, type LimitConcurrency } from '../../async/limit-concurrency.ts'
 import type { DataVersions } from '../../cache/data-versions.ts'
 import type { FanOut } from '../delivery/fan-out.ts'
-import { endOf, type Follower, type Following } from './following.ts'
+import { endOf, type Follower, type Following, isSamePlace } from './following.ts'
 import { inTurn } from './turn.ts'
+import { throwUnreadable, UnreadablePages } from './unreadable-pages.ts'
 
 export interface LedgerTailOptions {
   readonly log: LedgerLog
@@ -46,10 +47,13 @@ export class LedgerTail {
   /** Failures of the reads of new commits, and of the end for a stream. */
   readonly #failures: FailureReport
   readonly #failuresOfEnds: FailureReport
+  /** Streams whose reads of older commits fail. */
+  readonly unreadable: UnreadablePages
 
   constructor({ log, data, limits, fanOut, report }: LedgerTailOptions) {
     this.#failures = new FailureReport(report)
     this.#failuresOfEnds = new FailureReport(report)
+    this.unreadable = new UnreadablePages(report)
     this.#log = log
     this.#data = data
     this.#limits = limits
@@ -76,6 +80,7 @@ export class LedgerTail {
     this.#followers.add(follower)
     return () => {
       this.#followers.delete(follower)
+      this.unreadable.passed(follower)
       if (this.#followers.size === 0) this.#forget()
     }
   }
@@ -102,7 +107,7 @@ export class LedgerTail {
    * @returns null if there are none yet, and `wake` then lets the stream read on; `old` if they are in the database
    */
   after(position: LedgerPosition): Following | null | 'old' {
-    if (isSame(position, this.#end)) return null
+    if (isSamePlace(position, this.#end)) return null
     const place = position.seq - (this.#window[0]?.seq ?? Infinity)
     const last = this.#window[place]
     // It is older than those in memory, or was read from the database before this process heard of its commit.
@@ -120,6 +125,7 @@ export class LedgerTail {
    * @param vaults that the stream is about; null for all
    * @param isWanted tells in its turn whether it is still open: else nothing is read
    * @param take writes them; called with null if there are none yet. When its turn is aborted it must not keep them any more
+   * @throws {PageUnreadable} where they cannot be read although the database answers
    */
   async read<Result>(
     sender: string,
@@ -129,7 +135,7 @@ export class LedgerTail {
     take: (following: Following | null, turn: Cancellation) => Promise<Result>,
   ): Promise<Result> {
     const { working } = await this.#limit(sender, async () => {
-      const page = isWanted() ? await this.#readAfter(position, vaults) : null
+      const page = isWanted() ? await this.#readAfter(position, vaults).catch(throwUnreadable) : null
       const following = typeof page === 'object' && page?.commits.length === 0 ? null : page
       return inTurn(this.#limits.ledgerTurnMilliseconds, (turn) => take(following, turn))
     })
@@ -211,8 +217,4 @@ export class LedgerTail {
     this.#window = []
     this.#end = null
   }
-}
-
-function isSame(position: LedgerPosition, end: LedgerPosition | null): boolean {
-  return position.rows === null && position.seq === end?.seq && position.version === end.version
 }
