@@ -1,4 +1,4 @@
-import { secondsPerDay } from '../returns.ts'
+import { dayOf, newestCompleteDay, secondsPerDay } from '../returns.ts'
 
 /** Growth of a vault's or a strategy's value over one UTC day, without flows. */
 export interface DayGrowth {
@@ -59,29 +59,32 @@ export function wholeDays(since: number, until: number): DayWindow {
  * Computes the performance over days.
  * @param days in ascending order: the newest day before the window, if any, and the days in it. Of more than
  *   `maxPerformanceDays` only the newest, and one before them. An omitted day has neither gain nor loss.
- * @param newestComplete the newest day that is over: later days are excluded from the volatility only
+ * @param newestTs Unix seconds of the newest fact, whether it is a valuation or not: value is carried to its day. That day, if
+ *   it is not over at this time, is excluded from the volatility only.
  * @see GIPS Standards for Firms, "time-weighted return"; Hull, Options, Futures, and Other Derivatives, "Estimating
  *   volatility from historical data"; Magdon-Ismail and Atiya, "Maximum Drawdown", Risk 17(10), 2004
  */
-export function performanceOf(days: readonly DayGrowth[], asked: DayWindow, newestComplete: number): Performance {
+export function performanceOf(days: readonly DayGrowth[], asked: DayWindow, newestTs: number): Performance {
   // The list is not cut off if the extra day is the day before the window.
   const isCut = days.length > maxPerformanceDays && (days[0]?.day ?? 0) >= asked.firstDay
   const window = isCut ? { ...asked, firstDay: Math.max(asked.firstDay, days[1]?.day ?? 0) } : asked
-  const { index, firstDay, lastDay, maxDrawdown } = walk(days, window, newestComplete)
+  const { index, firstDay, lastDay, maxDrawdown } = walk(days, window, dayOf(newestTs))
   if (firstDay === null || !Number.isFinite(index)) return noPerformance
   return {
     firstDay,
     lastDay,
     timeWeightedReturn: index - 1,
     maxDrawdown,
-    volatility: volatilityOf(dailyReturns(days, { ...window, lastDay: Math.min(window.lastDay, newestComplete) })),
+    volatility: volatilityOf(
+      dailyReturns(days, { ...window, lastDay: Math.min(window.lastDay, newestCompleteDay(newestTs)) }),
+    ),
   }
 }
 
 /** Multiplies the growth of the days in a window, and finds the greatest loss. */
-function walk(days: readonly DayGrowth[], { firstDay: from, lastDay: to }: DayWindow, newestComplete: number) {
+function walk(days: readonly DayGrowth[], { firstDay: from, lastDay: to }: DayWindow, newestDay: number) {
   const before = days.findLast(({ day }) => day < from)
-  let firstDay = before?.hasEnd === true && from <= Math.min(to, newestComplete) ? from : null
+  let firstDay = before?.hasEnd === true && from <= Math.min(to, newestDay) ? from : null
   let lastDay = firstDay
   let [index, peak, maxDrawdown] = [1, 1, 0]
   let hasEnd = before?.hasEnd === true
@@ -94,8 +97,8 @@ function walk(days: readonly DayGrowth[], { firstDay: from, lastDay: to }: DayWi
     maxDrawdown = Math.max(maxDrawdown, peak === 0 ? 0 : 1 - index / peak)
     hasEnd = day.hasEnd
   }
-  // Value without a valuation is carried to the end of the window.
-  if (hasEnd && lastDay !== null) lastDay = Math.max(lastDay, Math.min(to, newestComplete))
+  // Value without a valuation is carried to the end of the window, or to the newest fact.
+  if (hasEnd && lastDay !== null) lastDay = Math.max(lastDay, Math.min(to, newestDay))
   return { index, firstDay, lastDay: firstDay === null ? null : lastDay, maxDrawdown }
 }
 

@@ -9,6 +9,9 @@ import {
 
 const all = { firstDay: -1, lastDay: 100_000 }
 
+/** Returns the end of a day, in Unix seconds: a newest fact at that time completes the day. */
+const endOf = (day: number): number => (day + 1) * 86_400
+
 /** Values at the ends of days, null where there was no fact; the first day starts with nothing. */
 function daysOf(ends: readonly (number | null)[]): DayGrowth[] {
   let value = 0
@@ -43,7 +46,7 @@ describe('performance', () => {
     const value = fc.option(fc.double({ min: 0.5, max: 2_000, noNaN: true }), { freq: 4 })
     fc.assert(
       fc.property(fc.array(value, { minLength: 1, maxLength: 90, size: 'max' }), (ends) => {
-        const found = performanceOf(daysOf(ends), { ...all, lastDay: ends.length - 1 }, ends.length - 1)
+        const found = performanceOf(daysOf(ends), { ...all, lastDay: ends.length - 1 }, endOf(ends.length - 1))
         if (ends.every((end) => end === null)) {
           expect(found.timeWeightedReturn).toBeNull()
           return
@@ -62,9 +65,9 @@ describe('performance', () => {
     const ends = [100, 110, null, 99, 121, null]
     const window = { firstDay: 2, lastDay: 3 }
     const days = daysOf(ends).filter(({ day }) => day >= 1 && day <= 3)
-    expect(performanceOf(days, window, 5)).toMatchObject({ firstDay: 2, lastDay: 3, volatility: null })
-    expect(performanceOf(days, window, 5).timeWeightedReturn).toBeCloseTo(-0.1, 12)
-    expect(performanceOf(days, window, 5).maxDrawdown).toBeCloseTo(0.1, 12)
+    expect(performanceOf(days, window, endOf(5))).toMatchObject({ firstDay: 2, lastDay: 3, volatility: null })
+    expect(performanceOf(days, window, endOf(5)).timeWeightedReturn).toBeCloseTo(-0.1, 12)
+    expect(performanceOf(days, window, endOf(5)).maxDrawdown).toBeCloseTo(0.1, 12)
   })
 
   test('of as many days as may be read, and the one before them, begins where its window does', () => {
@@ -73,17 +76,17 @@ describe('performance', () => {
     const window = { firstDay: 7, lastDay: last }
     const within = [...days.filter(({ day }) => day === 2), ...days.slice(10)]
     expect(within).toHaveLength(maxPerformanceDays + 1)
-    expect(performanceOf(within, window, last).firstDay).toBe(7)
-    expect(performanceOf(days.slice(9), window, last).firstDay).toBe(10)
+    expect(performanceOf(within, window, endOf(last)).firstDay).toBe(7)
+    expect(performanceOf(days.slice(9), window, endOf(last)).firstDay).toBe(10)
   })
 
   test('is null where there was no value, and where too few days are over', () => {
     const none = { firstDay: null, lastDay: null, timeWeightedReturn: null, maxDrawdown: null, volatility: null }
-    expect(performanceOf([], all, 10)).toEqual(none)
-    expect(performanceOf(daysOf([100, 0]), { firstDay: 5, lastDay: 9 }, 10)).toEqual(none)
+    expect(performanceOf([], all, endOf(10))).toEqual(none)
+    expect(performanceOf(daysOf([100, 0]), { firstDay: 5, lastDay: 9 }, endOf(10))).toEqual(none)
     const month = Array.from({ length: 31 }, (_, day) => 100 + (day % 3))
-    expect(performanceOf(daysOf(month), all, 30).volatility).toBeGreaterThan(0)
-    expect(performanceOf(daysOf(month), all, 29).volatility).toBeNull()
+    expect(performanceOf(daysOf(month), all, endOf(30)).volatility).toBeGreaterThan(0)
+    expect(performanceOf(daysOf(month), all, endOf(29)).volatility).toBeNull()
   })
 
   test('counts a day that begins and ends empty where value grew in between', () => {
@@ -91,17 +94,21 @@ describe('performance', () => {
     const within = { day: 1, ...empty, growth: 1.5 }
     const after = { day: 3, hasStart: false, hasEnd: true, growth: 1.1 }
     const none = { day: 5, ...empty, growth: 1 }
-    expect(performanceOf([within, none], all, 10)).toMatchObject({ firstDay: 1, lastDay: 1, timeWeightedReturn: 0.5 })
-    const found = performanceOf([within, after], { firstDay: 0, lastDay: 4 }, 10)
+    expect(performanceOf([within, none], all, endOf(10))).toMatchObject({
+      firstDay: 1,
+      lastDay: 1,
+      timeWeightedReturn: 0.5,
+    })
+    const found = performanceOf([within, after], { firstDay: 0, lastDay: 4 }, endOf(10))
     expect(found).toMatchObject({ firstDay: 1, lastDay: 4 })
     expect(found.timeWeightedReturn).toBeCloseTo(0.65, 12)
-    expect(performanceOf([{ ...none, day: 0 }, within], all, 10)).toMatchObject({ firstDay: 1 })
-    expect(performanceOf([none], all, 10).timeWeightedReturn).toBeNull()
+    expect(performanceOf([{ ...none, day: 0 }, within], all, endOf(10))).toMatchObject({ firstDay: 1 })
+    expect(performanceOf([none], all, endOf(10)).timeWeightedReturn).toBeNull()
   })
 
   test('of a loss of everything has no volatility, and a drawdown of 1', () => {
     const ends = [...Array.from({ length: 40 }, (_, day) => 100 + day), 0]
-    expect(performanceOf(daysOf(ends), all, 40)).toMatchObject({
+    expect(performanceOf(daysOf(ends), all, endOf(40))).toMatchObject({
       timeWeightedReturn: -1,
       maxDrawdown: 1,
       volatility: null,

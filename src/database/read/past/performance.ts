@@ -15,8 +15,8 @@ interface SeriesRow {
   readonly key: string
   /** Number, flags and growth of each day, all separated by spaces; null where there is no day. */
   readonly days: string | null
-  /** The newest day that is over, in days since 1970-01-01. */
-  readonly newestComplete: number
+  /** Time of the newest fact; for a strategy, the end of its newest complete day. Unix seconds. */
+  readonly newestTs: number
 }
 
 /** Flags of a day with value at its start, and at its end; then the SQL aggregate of days in their order. */
@@ -34,16 +34,17 @@ const maxSeries = 5
 const seriesOfChunk = 1
 
 /*
- * The newest day before the window states the value at its start. A day is over when the newest point is at its end or later.
+ * The newest day before the window states the value at its start. A day is over when the newest fact is at its end or later,
+ * whether that leaves an equity point or not: older facts are refused.
  */
 const daysOfVaults: Read = {
   name: 'days_of_vaults',
   source: 'named vaults',
   batching: { kind: 'keyed', keyColumn: 'key', maxKeys: seriesOfChunk },
   isLong: true,
-  text: `select address as key, (coalesce(equity_at, 0) / 86400 - 1)::integer as "newestComplete", found.days, ${dataVersion}
+  text: `select address as key, updated_at::float8 as "newestTs", found.days, ${dataVersion}
     from ${namedVaults}
-      cross join lateral (select id, address, equity_at
+      cross join lateral (select id, address, updated_at
         from vault where address = list.vault offset 0) vault
       cross join lateral (select ${numbers} as days from (
         select * from vault_day where vault_id = vault.id and day <= $3::integer and day >= coalesce(
@@ -59,7 +60,7 @@ const daysOfStrategies: Read = {
   source: 'catalogue',
   batching: { kind: 'keyed', keyColumn: 'key', maxKeys: maxSeries },
   isLong: true,
-  text: `select strategy.id as key, coalesce(figures_day, -1) as "newestComplete", found.days, ${dataVersion}
+  text: `select strategy.id as key, (coalesce(figures_day, -1) + 1) * 86400::float8 as "newestTs", found.days, ${dataVersion}
     from strategy cross join lateral (
       select ${numbers} as days from (
         select day, before_usd as start_usd, before_usd + change_usd as end_usd,
@@ -106,8 +107,8 @@ async function readPerformance(
   for (let from = 0; from < keys.length; from += maxSeries) {
     const values = [keys.slice(from, from + maxSeries), window.firstDay, window.lastDay]
     const rows = await database.query<SeriesRow>(read, values)
-    for (const { key, days, newestComplete } of rows) {
-      found.set(key, performanceOf(daysOf(days), window, newestComplete))
+    for (const { key, days, newestTs } of rows) {
+      found.set(key, performanceOf(daysOf(days), window, newestTs))
     }
   }
   return found

@@ -59,7 +59,7 @@ builder.prismaObjectField('Vault', 'performance', (t) =>
   t.field({
     type: PerformanceType,
     description:
-      'Its performance over a window, at most its 3,660 newest days. Without until the newest day counts, which is not over; of a vault at a moment in the past only days that were over.',
+      'Its performance over a window, at most its 3,660 newest days. Without until the day of its newest fact counts, which is not over; of a vault at a moment in the past only days that were over.',
     args: { since: t.arg(windowArguments.since), until: t.arg(windowArguments.until) },
     resolve: async ({ address, moment }, { since, until }, context) => {
       const days = daysOf(since, until)
