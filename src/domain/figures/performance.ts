@@ -34,7 +34,7 @@ export interface DayWindow {
 /** Minimum number of daily returns for a volatility, as for a strategy's sigma. */
 const minReturns = 30
 const daysPerYear = 365
-/** Maximum number of days with a valuation, ten years; older days are ignored. */
+/** Maximum number of days of a window, ten years: of a longer one only the newest count, with or without a valuation. */
 export const maxPerformanceDays = 3_660
 
 /** The performance of a window without value. */
@@ -57,18 +57,19 @@ export function wholeDays(since: number, until: number): DayWindow {
 
 /**
  * Computes the performance over days.
- * @param days in ascending order: the newest day before the window, if any, and the days in it. Of more than
- *   `maxPerformanceDays` only the newest, and one before them. An omitted day has neither gain nor loss.
+ * @param days in ascending order: the newest day before the window, if any, and the days in it. Of these, the newest
+ *   `maxPerformanceDays` + 1 suffice. An omitted day has neither gain nor loss.
+ * @param asked its newest `maxPerformanceDays` count, up to the day of the newest fact
  * @param newestTs Unix seconds of the newest fact, whether it is a valuation or not: value is carried to its day. That day, if
  *   it is not over at this time, is excluded from the volatility only.
  * @see GIPS Standards for Firms, "time-weighted return"; Hull, Options, Futures, and Other Derivatives, "Estimating
  *   volatility from historical data"; Magdon-Ismail and Atiya, "Maximum Drawdown", Risk 17(10), 2004
  */
 export function performanceOf(days: readonly DayGrowth[], asked: DayWindow, newestTs: number): Performance {
-  // The list is not cut off if the extra day is the day before the window.
-  const isCut = days.length > maxPerformanceDays && (days[0]?.day ?? 0) >= asked.firstDay
-  const window = isCut ? { ...asked, firstDay: Math.max(asked.firstDay, days[1]?.day ?? 0) } : asked
-  const { index, firstDay, lastDay, maxDrawdown } = walk(days, window, dayOf(newestTs))
+  const newestDay = dayOf(newestTs)
+  const oldestDay = Math.min(asked.lastDay, newestDay) - maxPerformanceDays + 1
+  const window = { ...asked, firstDay: Math.max(asked.firstDay, oldestDay) }
+  const { index, firstDay, lastDay, maxDrawdown } = walk(days, window, newestDay)
   if (firstDay === null || !Number.isFinite(index)) return noPerformance
   return {
     firstDay,

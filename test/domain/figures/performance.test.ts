@@ -70,14 +70,22 @@ describe('performance', () => {
     expect(performanceOf(days, window, endOf(5)).maxDrawdown).toBeCloseTo(0.1, 12)
   })
 
-  test('of as many days as may be read, and the one before them, begins where its window does', () => {
-    const days = daysOf(Array.from({ length: maxPerformanceDays + 10 }, (_, at) => 100 + (at % 3)))
-    const last = days.length - 1
-    const window = { firstDay: 7, lastDay: last }
-    const within = [...days.filter(({ day }) => day === 2), ...days.slice(10)]
-    expect(within).toHaveLength(maxPerformanceDays + 1)
-    expect(performanceOf(within, window, endOf(last)).firstDay).toBe(7)
-    expect(performanceOf(days.slice(9), window, endOf(last)).firstDay).toBe(10)
+  test('covers the newest days of a window that is too long, with or without valuations', () => {
+    const days = daysOf(
+      Array.from({ length: 2 * maxPerformanceDays }, (_, at) => (at % 2 === 0 ? 100 + (at % 3) : null)),
+    )
+    const last = 2 * maxPerformanceDays - 1
+    const read = days.slice(-maxPerformanceDays - 1)
+    const newest = { firstDay: last - maxPerformanceDays + 1, lastDay: last }
+    expect(performanceOf(read, all, endOf(last))).toMatchObject(newest)
+    expect(performanceOf(days, all, endOf(last))).toEqual(performanceOf(days, newest, endOf(last)))
+    const earlier = { firstDay: 7, lastDay: last - 10 }
+    expect(performanceOf(days, earlier, endOf(last)).firstDay).toBe(last - 10 - maxPerformanceDays + 1)
+    expect(performanceOf(days, { ...earlier, firstDay: last - 20 }, endOf(last)).firstDay).toBe(last - 20)
+    const centuries = [...daysOf([100]), { day: 2_900_000, hasStart: true, hasEnd: true, growth: 1.1 }]
+    expect(performanceOf(centuries, all, endOf(2_900_000)).firstDay).toBe(all.lastDay - maxPerformanceDays + 1)
+    const unbounded = { firstDay: -1, lastDay: 3_000_000 }
+    expect(performanceOf(centuries, unbounded, endOf(2_900_000)).firstDay).toBe(2_900_000 - maxPerformanceDays + 1)
   })
 
   test('is null where there was no value, and where too few days are over', () => {

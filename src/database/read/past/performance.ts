@@ -24,7 +24,7 @@ const [withStart, withEnd] = [1, 2]
 const numbers = `string_agg(concat_ws(' ', day, (start_usd <> 0)::integer * ${withStart} + (end_usd <> 0)::integer * ${withEnd},
   growth::float8), ' ' order by day)`
 
-/** SQL that selects the newest days, and the day before them. */
+/** SQL that selects the newest days, and the day before them: at least those of the longest window. */
 const newestDays = `order by day desc limit ${maxPerformanceDays + 1}`
 
 /** Maximum number of series in one statement: ten years of each block the gateway for some milliseconds. */
