@@ -8,7 +8,7 @@ export interface DayGrowth {
   readonly hasStart: boolean
   /** Whether there was value at the end of the day. */
   readonly hasEnd: boolean
-  /** Growth factor: 1 for a day without gain or loss. */
+  /** Growth factor: 1 for a day without gain or loss. Below 10^100, by the digits of stored amounts. */
   readonly growth: number
 }
 
@@ -17,7 +17,7 @@ export interface Performance {
   /** First and last day with value, in days since 1970-01-01; null if there was no value. */
   readonly firstDay: number | null
   readonly lastDay: number | null
-  /** Compounded growth minus 1, not annualised; null if there was no value. */
+  /** Compounded growth minus 1, not annualised; null if there was no value, and beyond the range of a double. */
   readonly timeWeightedReturn: number | null
   /** Greatest loss since the end of an earlier day; null if there was no value. */
   readonly maxDrawdown: number | null
@@ -69,12 +69,12 @@ export function performanceOf(days: readonly DayGrowth[], asked: DayWindow, newe
   const newestDay = dayOf(newestTs)
   const oldestDay = Math.min(asked.lastDay, newestDay) - maxPerformanceDays + 1
   const window = { ...asked, firstDay: Math.max(asked.firstDay, oldestDay) }
-  const { index, firstDay, lastDay, maxDrawdown } = walk(days, window, newestDay)
-  if (firstDay === null || !Number.isFinite(index)) return noPerformance
+  const { growth, firstDay, lastDay, maxDrawdown } = walk(days, window, newestDay)
+  if (firstDay === null) return noPerformance
   return {
     firstDay,
     lastDay,
-    timeWeightedReturn: index - 1,
+    timeWeightedReturn: Number.isFinite(growth) ? growth - 1 : null,
     maxDrawdown,
     volatility: volatilityOf(
       dailyReturns(days, { ...window, lastDay: Math.min(window.lastDay, newestCompleteDay(newestTs)) }),
@@ -82,12 +82,16 @@ export function performanceOf(days: readonly DayGrowth[], asked: DayWindow, newe
   }
 }
 
+/** The index of a window is kept within this factor of 1, by exact divisions: its ratio to the peak is then never lost. */
+const indexRange = 2 ** 256
+
 /** Multiplies the growth of the days in a window, and finds the greatest loss. */
 function walk(days: readonly DayGrowth[], { firstDay: from, lastDay: to }: DayWindow, newestDay: number) {
   const before = days.findLast(({ day }) => day < from)
   let firstDay = before?.hasEnd === true && from <= Math.min(to, newestDay) ? from : null
   let lastDay = firstDay
-  let [index, peak, maxDrawdown] = [1, 1, 0]
+  // The compounded growth is the index times `indexRange` to the power of the exponent.
+  let [index, peak, exponent, maxDrawdown] = [1, 1, 0, 0]
   let hasEnd = before?.hasEnd === true
   for (const day of days) {
     if (day.day < from || day.day > to || !counts(day)) continue
@@ -95,12 +99,16 @@ function walk(days: readonly DayGrowth[], { firstDay: from, lastDay: to }: DayWi
     lastDay = day.day
     index *= day.growth
     peak = Math.max(peak, index)
-    maxDrawdown = Math.max(maxDrawdown, peak === 0 ? 0 : 1 - index / peak)
+    maxDrawdown = Math.max(maxDrawdown, 1 - index / peak)
+    for (; index > indexRange; exponent++) [index, peak] = [index / indexRange, peak / indexRange]
+    for (; index !== 0 && index * indexRange < 1; exponent--) [index, peak] = [index * indexRange, peak * indexRange]
     hasEnd = day.hasEnd
   }
   // Value without a valuation is carried to the end of the window, or to the newest fact.
   if (hasEnd && lastDay !== null) lastDay = Math.max(lastDay, Math.min(to, newestDay))
-  return { index, firstDay, lastDay: firstDay === null ? null : lastDay, maxDrawdown }
+  for (; exponent > 0; exponent--) index *= indexRange
+  for (; exponent < 0; exponent++) index /= indexRange
+  return { growth: index, firstDay, lastDay: firstDay === null ? null : lastDay, maxDrawdown }
 }
 
 /** Returns whether there was value at the start or the end of a day, or in between with a gain or loss. */

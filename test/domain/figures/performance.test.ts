@@ -123,6 +123,27 @@ describe('performance', () => {
     })
   })
 
+  test('beyond the range of a double is no return, and the other figures stand', () => {
+    const growths = Array.from({ length: 40 }, (_, at) => (at % 2 === 0 ? 1e36 : 1e34))
+    const days = growths.map((growth, day) => ({ day, hasStart: true, hasEnd: true, growth }))
+    const found = performanceOf([...days, { day: 40, hasStart: true, hasEnd: true, growth: 0.25 }], all, endOf(40))
+    expect(found).toMatchObject({ firstDay: 0, lastDay: 40, timeWeightedReturn: null, maxDrawdown: 0.75 })
+    expect(found.volatility).toBeGreaterThan(0)
+  })
+
+  test('is exact where the product leaves the range of a double and returns', () => {
+    const day = (day: number, growth: number) => ({ day, hasStart: true, hasEnd: true, growth })
+    for (const extreme of [2 ** 100, 2 ** -100]) {
+      const days = Array.from({ length: 80 }, (_, at) => day(at, at < 40 ? extreme : 1 / extreme))
+      const found = performanceOf([...days, day(80, 1.5)], all, endOf(80))
+      expect(found).toMatchObject({ firstDay: 0, lastDay: 80, timeWeightedReturn: 0.5, maxDrawdown: 1 })
+    }
+    const gained = Array.from({ length: 12 }, (_, at) => day(at, 2 ** 100))
+    const halved = [...gained, day(12, 0.5), day(13, 2 ** -600), day(14, 2 ** -590)]
+    expect(performanceOf([...gained, day(12, 0.5)], all, endOf(12)).maxDrawdown).toBe(0.5)
+    expect(performanceOf(halved, all, endOf(14)).timeWeightedReturn).toBe(2 ** 9 - 1)
+  })
+
   test('counts the days that lie whole in the window', () => {
     expect(wholeDays(0, 86_400)).toEqual({ firstDay: 0, lastDay: 0 })
     expect(wholeDays(1, 2 * 86_400 - 1)).toEqual({ firstDay: 1, lastDay: 0 })

@@ -28,7 +28,7 @@ const PerformanceType = builder.objectRef<Performance>('Performance').implement(
     timeWeightedReturn: t.exposeFloat('timeWeightedReturn', {
       nullable: true,
       description:
-        'Compounded return as a fraction (0.12 is 12 %), valued at each flow, not annualised; null where there was no value.',
+        'Compounded return as a fraction (0.12 is 12 %), valued at each flow, not annualised; null where there was no value, and where it is beyond the range of a double.',
     }),
     maxDrawdown: t.exposeFloat('maxDrawdown', {
       nullable: true,
