@@ -39,7 +39,7 @@ export interface StrategyChange {
 
 /**
  * Realised APR and volatility as annualised fractions; null until 30 complete days have a return, and if no finite
- * float represents the value.
+ * float represents liveApr: the read model holds both or neither, unless a day lost everything.
  */
 export interface RealisedFigures {
   readonly liveApr: number | null

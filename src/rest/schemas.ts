@@ -180,7 +180,7 @@ export const strategy = object('A strategy of the catalogue.', {
   liveApr: orNull(
     number(
       'Realised return over the 30 newest complete days, as an annualised fraction (0.12 is 12 %); ' +
-        'null until all 30 have a return.',
+        'null until all 30 have a return, and where it is beyond the range of a double.',
       0.4582618970969625,
     ),
   ),

@@ -434,7 +434,7 @@ export interface components {
                 venues: string[];
             }[];
             /**
-             * @description Realised return over the 30 newest complete days, as an annualised fraction (0.12 is 12 %); null until all 30 have a return.
+             * @description Realised return over the 30 newest complete days, as an annualised fraction (0.12 is 12 %); null until all 30 have a return, and where it is beyond the range of a double.
              * @example 0.4582618970969625
              */
             liveApr: number | null;

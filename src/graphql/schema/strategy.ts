@@ -40,12 +40,12 @@ const StrategyType = builder.prismaObject('Strategy', {
     liveApr: t.exposeFloat('liveApr', {
       nullable: true,
       description:
-        'Realised return over the 30 newest complete days, as an annualised fraction (0.12 is 12 %); null until all 30 have a return.',
+        'Realised return over the 30 newest complete days, as an annualised fraction (0.12 is 12 %); null until all 30 have a return, and where it is beyond the range of a double.',
     }),
     sigma: t.exposeFloat('sigma', {
       nullable: true,
       description:
-        'Realised volatility over the same days, as an annualised fraction; null until all 30 have a return, and where a day lost everything.',
+        'Realised volatility over the same days, as an annualised fraction; null with liveApr, and where a day lost everything.',
     }),
   }),
 })
