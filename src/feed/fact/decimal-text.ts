@@ -49,6 +49,9 @@ function cachedDecimal(text: string): Decimal {
   return created
 }
 
+/** A number below 0. JSON has a negative zero, which equals 0. */
+const negative = /^-[0.]*[1-9]/
+
 /**
  * Parses a decimal.
  * @returns the decimal, or the problem with it
@@ -57,7 +60,7 @@ function readDecimal(value: unknown, { integerDigits, decimals }: DecimalBounds)
   if (value === undefined) return 'is missing'
   const text = decimalText(value)
   if (text === null) return `is ${formatValue(value)}, not a decimal such as "1234.5"`
-  if (text.startsWith('-')) return `is ${text}, less than 0`
+  if (negative.test(text)) return `is ${text}, less than 0`
   // Limits the length before parsing, because an exponent could denote a number of any size.
   if (text.length > 120) return 'has more than 120 characters'
   const [mantissa = '', exponent = '0'] = text.split(/e/i)
@@ -83,5 +86,5 @@ function isShort(exponent: string): boolean {
 }
 
 function fractionDigits(text: string): number {
-  return /^\d+\.(\d+)$/.exec(text)?.[1]?.length ?? 0
+  return /^-?\d+\.(\d+)$/.exec(text)?.[1]?.length ?? 0
 }

@@ -131,6 +131,13 @@ describe('a fact', () => {
     expect(flawOf(lineWith(good.strategy, pathOf('tagline'), '__proto__'))).toBeNull()
   })
 
+  test.each(['-0', '"-0"', '-0.0', '"-0.0"', '-0e5', '-0.000000E-3'])('an amount of %s is 0', (written) => {
+    const line = (value: string): string => lineWith(good.mark, ['valueUsd'], 'amount').replace('"amount"', value)
+    const zero = parseFact(Buffer.from(line('"0"')))
+    expect(zero).toMatchObject({ ok: true })
+    expect(parseFact(Buffer.from(line(written)))).toEqual(zero)
+  })
+
   test.each<[Name, string, unknown, string]>([
     ['mark', 'kind', 'Mark', 'is "Mark", which is no kind of fact'],
     ['mark', 'kind', 7, 'is 7, which is no kind of fact'],
@@ -138,6 +145,8 @@ describe('a fact', () => {
     ['mark', 'ts', '1700000000', 'is a string, not a whole number'],
     ['mark', 'ts', 1.5, 'is 1.5, not a whole number'],
     ['mark', 'ts', -1, 'is -1, less than 0'],
+    ['mark', 'valueUsd', '-0.000001', 'is -0.000001, less than 0'],
+    ['mark', 'valueUsd', '-0.0000000', 'is -0.0000000, which has more than 6 decimals'],
     ['mark', 'ts', 1_700_000_000_000, 'is 1700000000000, more than 253402300799'],
     ['mark', 'ts', true, 'is a boolean, not a whole number'],
     ['deposit', 'block', -1, 'is -1, less than 0'],

@@ -61,6 +61,7 @@ function writeDecimal(text: string, key: string, random: () => number): string {
     `${text}${fraction === '' ? '.0' : ''}`,
     `${whole}${fraction}e-${fraction.length}`,
     `${text}E+0`,
+    ...(text === '0' ? ['"-0"', '-0.0'] : []),
   ]
   return pick(random, ways)
     .replace(/^0+(?=\d+e)/, '')
