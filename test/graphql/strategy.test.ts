@@ -5,7 +5,7 @@ import { fleet, fleetFacts } from '../support/fleet.ts'
 import { gatewayOn, type TestGateway } from '../support/gateway.ts'
 import { type Connection, connectionPages, pageInfo } from '../support/pages.ts'
 import { errorOf } from '../support/problem.ts'
-import { addressOf, apply, deposit, mark, opened, strategy } from '../support/world.ts'
+import { addressOf, apply, deposit, event, mark, opened, strategy } from '../support/world.ts'
 
 interface Strategy {
   readonly id: string
@@ -144,4 +144,22 @@ test('the performance of a strategy has complete days alone, also where none is 
   const performance = '{ strategy(id: "one") { performance { since until timeWeightedReturn } } }'
   const none = { since: null, until: null, timeWeightedReturn: null }
   expect(await gatewayOn(database).query(performance)).toEqual({ strategy: { performance: none } })
+})
+
+test('the performance of a strategy leaves out a day on which a vault had value only in between', async () => {
+  const database = await emptyDatabase()
+  const [vault, hour, day] = [addressOf(1), 3_600, 86_400]
+  const withdrawn = { type: 'withdraw', amountUsd: '6', valueBeforeUsd: '6', prices: { USDC: '1' } } as const
+  await apply(database, [
+    ...[strategy('one', 0), opened(vault, 'one', 0), deposit(vault, hour, '5'), mark(vault, 2 * hour, '6')],
+    ...[event(vault, 3 * hour, withdrawn), deposit(vault, day + hour, '5'), mark(vault, 3 * day, '5')],
+  ])
+  const fields = 'performance { since until timeWeightedReturn }'
+  const found = await gatewayOn(database).query(
+    `{ vault(address: "${vault}") { ${fields} } strategy(id: "one") { ${fields} } }`,
+  )
+  expect(found).toEqual({
+    vault: { performance: { since: 0, until: 3 * day, timeWeightedReturn: expect.closeTo(0.2, 12) as number } },
+    strategy: { performance: { since: day, until: 3 * day, timeWeightedReturn: 0 } },
+  })
 })
