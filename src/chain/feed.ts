@@ -97,10 +97,7 @@ export function chainFeed(options: ChainOptions, applied: ChainPosition | null):
   }
 }
 
-/**
- * Returns the name of the feed, with a digest of the configuration fields that affect the facts. Nodes do not affect
- * them.
- */
+/** Returns the name of the feed, with a digest of the configuration fields that affect the facts. */
 export function chainName(config: ChainConfig): string {
   const { positionManager, otherPositionManagers, markEveryBlocks, tokens, strategies, vaults } = config
   // Spot prices are represented by the list of pools, as in the file.
@@ -132,10 +129,7 @@ function addressesOf({ vaults }: ChainConfig): string[] {
   return vaults.map(({ address }) => address)
 }
 
-/**
- * Returns a function that reports whether all facts of a vault at a time are applied. A second without a mark may be
- * applied in part.
- */
+/** Returns a test for whether a vault's facts of a second are applied; without a mark, they may be so in part. */
 function appliedIn(vaults: readonly AppliedVault[]): (vault: string, ts: number) => boolean {
   const newest = new Map(vaults.map((vault) => [vault.address, vault]))
   return (address, ts) => {

@@ -77,10 +77,7 @@ export async function* readSeconds(
   }
 }
 
-/**
- * Reads the facts of a second. A fault of a vault counts when several reads, at different nodes if possible, confirm
- * it.
- */
+/** Reads the facts of a second. A vault's fault counts once repeated reads, at the next nodes, confirm it. */
 async function readSecond(second: TimestampBlocks, options: ReaderOptions): Promise<SecondFacts> {
   let read = await timestampFacts(second, options)
   if (read.faults.size > 0) await options.rpc.checkChain()

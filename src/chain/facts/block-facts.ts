@@ -24,7 +24,7 @@ type MarkFact = Extract<FactInput, { kind: 'mark' }>
 export class BlockFacts {
   readonly #values: BlockValues
 
-  /** @param faults collects those of single vaults, whose facts are left out then */
+  /** @param faults collects the faults of single vaults, whose facts are then left out */
   constructor(
     readonly block: Header,
     readonly faults: VaultFaults,
@@ -35,11 +35,11 @@ export class BlockFacts {
 
   /**
    * Values a vault at the end of the block.
-   * @param held its positions according to the logs
-   * @returns null for a vault that nobody has shares of, while its asset has no price, and where a price is refused
+   * @param held positions of the vault according to the logs
+   * @returns null where a price is refused, or the vault has no shares and its asset has no price
    * @throws {ContractMismatch} when a contract does not answer as its standard requires
    * @throws {Contradiction} when contracts and logs disagree
-   * @throws {PriceUnavailable} when its asset, or something else that it has acquired, has no price
+   * @throws {PriceUnavailable} when the vault's asset, or another token that it has acquired, has no price
    */
   async mark(vault: Address, held: VaultHoldings): Promise<MarkFact | null> {
     try {
@@ -148,7 +148,7 @@ export class BlockFacts {
   }
 }
 
-/** Describes amounts of assets, without those of nothing where there are several. */
+/** Describes amounts of assets; zero amounts are left out where there are several assets. */
 function describeAmounts(assets: readonly Token[], amounts: readonly bigint[]): { symbol: string; amount: string }[] {
   return assets.flatMap((asset, index) => {
     const units = amounts[index] ?? 0n

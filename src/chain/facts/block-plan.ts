@@ -21,24 +21,29 @@ export interface FlowEvent extends VaultEvent {
   readonly change: Extract<VaultChange, { kind: 'deposited' | 'withdrawn' }>
 }
 
-/** Tells whether an event is a deposit or withdrawal. */
+/** Returns whether an event is a deposit or withdrawal. */
 export function isFlow(event: VaultEvent | PositionEvent): event is FlowEvent {
   return 'change' in event && ['deposited', 'withdrawn'].includes(event.change.kind)
 }
 
-/** Changes that a vault's other contracts tell, too. These have owners of their own. */
+/**
+ * Changes that a vault's other contracts log, too. Ownership is not among them: these contracts have separate owners.
+ */
 const kindsOfOthers: readonly VaultChange['kind'][] = ['paused', 'unpaused', 'charged', 'earned']
 
-/** A block with facts to read, or after which vaults hold something else. */
+/** A block with facts to read, or with changes of the vaults' holdings. */
 export interface BlockPlan {
   readonly number: number
   readonly opened: readonly VaultConfig[]
   readonly events: readonly (VaultEvent | PositionEvent)[]
   /** The vaults to value at its end, with the positions that they hold then. */
   readonly marked: ReadonlyMap<Address, VaultHoldings>
-  /** The vaults that it changes in any way, with the positions that they hold at its end. */
+  /** The vaults whose holdings the block changes in any way, with the positions that they hold at its end. */
   readonly changed: ReadonlyMap<Address, VaultHoldings>
-  /** The positions and requests that vaults with deposits or withdrawals had before it; without those that start in it. */
+  /**
+   * Positions and requests before the block, for vaults with deposits or withdrawals in it that are older than the
+   * block.
+   */
   readonly heldBefore: ReadonlyMap<Address, VaultHoldings>
   /** New owners of vaults. */
   readonly owners: ReadonlyMap<Address, Address>
@@ -55,9 +60,9 @@ export interface BlockPlanOptions {
 }
 
 /**
- * Returns the blocks of a segment that have facts (where vaults start, where logs are about them, and each multiple of
- * `markEveryBlocks`), and those that only change what vaults hold, which marks of the same second need. A vault is marked
- * at the end of each block with logs about it.
+ * Returns the blocks of a segment that have facts: where vaults start, with logs about vaults, and each multiple of
+ * `markEveryBlocks`. Blocks that only change holdings are included, because marks of the same second need them. A vault
+ * is marked at the end of each block with logs about it.
  */
 export function planBlocks(segment: Segment, options: BlockPlanOptions): BlockPlan[] {
   const { vaults, holdings, markEveryBlocks } = options
@@ -83,7 +88,7 @@ export function planBlocks(segment: Segment, options: BlockPlanOptions): BlockPl
   return plans.filter((plan) => hasFacts(plan) || plan.changed.size > 0)
 }
 
-/** Returns a plan without the events and marks that are applied already; null where nothing is left. */
+/** Returns a plan without the events and marks that are already applied; null where no facts remain. */
 export function withoutApplied(plan: BlockPlan, isApplied: (vault: Address) => boolean): BlockPlan | null {
   const left = {
     ...plan,
@@ -95,7 +100,7 @@ export function withoutApplied(plan: BlockPlan, isApplied: (vault: Address) => b
   return hasFacts(left) ? left : null
 }
 
-/** Tells whether a block has facts. */
+/** Returns whether a block has facts. */
 export function hasFacts({ opened, marked, owners, faults }: BlockPlan): boolean {
   return opened.length > 0 || [marked, owners, faults].some(({ size }) => size > 0)
 }

@@ -26,23 +26,23 @@ export interface BlockFactsOptions {
   readonly kinds: VaultKinds
   readonly tokens: Tokens
   readonly feeTerms: VaultFeeTerms
-  /** The same nodes, whose lasting faults end a request with an error soon. */
+  /** The same nodes; a request soon throws an error where a fault lasts. */
   readonly impatientRpc: Rpc
   readonly acquisitions: Acquisitions
-  /** Called where a price is missing or refused and the vault is read on, with the consequence. */
+  /** Called with the consequence where a price is missing or refused, and reading the vault continues. */
   readonly onPriceMissing: (missing: PriceUnavailable, consequence: PriceConsequence, vault?: Address) => void
 }
 
 /**
- * Consequence of a missing price: a mark is left out, capital or a fee is valued at an earlier price, or what others have
- * sent to a vault counts as nothing.
+ * Consequence of a missing price: a mark is left out, capital or a fee is valued at an earlier price, or tokens that
+ * others have sent to a vault count as nothing.
  */
 export type PriceConsequence = 'mark' | 'flow' | 'gift'
 
-/** An earlier price is looked for 1, 2, 4, 8 … and this many blocks before. */
+/** Maximum distance in blocks of an earlier price: 1, 2, 4, 8 … blocks before are tried. */
 const maxBlocksBack = 2 ** 20
 
-/** A price of so many blocks before. */
+/** A price, and the number of blocks before the refused one at which it was read. */
 interface EarlierPrice {
   readonly price: Decimal
   readonly back: number
@@ -63,7 +63,7 @@ export class BlockValues {
     this.state = new BlockState(options.rpc, options.multicall, block)
   }
 
-  /** Returns the state at the end of the block before. */
+  /** Returns the state at the end of the previous block. */
   before(): BlockState {
     const { number, parentHash } = this.block
     const { rpc, multicall } = this.options
@@ -86,14 +86,14 @@ export class BlockValues {
   }
 
   /**
-   * Values what must be told in this block. Where that needs a price that is refused, the newest one counts that is not
-   * refused 1, 2, 4, 8 … blocks before: the block's own one stays refused, however long the reader waits.
-   * @param work values by the prices that it is given
-   * @throws {PriceRefused} when all of these are refused, too, or an amount is of more than there is of its token
+   * Values an event, which must have a value in this block. In place of a refused price, the newest price counts that
+   * is accepted 1, 2, 4, 8 … blocks before: waiting does not change the price of a final block.
+   * @param work values the event at the prices that it receives
+   * @throws {PriceRefused} when all of these are refused, too, or an amount exceeds the token's total supply
    */
   async withEarlierPrices<Value>(work: (prices: TokenPrices) => Promise<Value>): Promise<Value> {
     let prices = await this.prices()
-    /** Number of blocks before this one from which on an earlier price is looked for, by symbol. */
+    /** Distance in blocks at which the search for an earlier price continues, by symbol. */
     const next = new Map<string, number>()
     for (;;) {
       try {
@@ -102,7 +102,7 @@ export class BlockValues {
         if (!(error instanceof PriceRefused)) throw error
         if (error instanceof WorthRefused) await this.#requireSupply(error)
         const { symbol } = error
-        // By an earlier one an amount may have too many digits, too.
+        // At the earlier price the amount may have too many digits, too: continue before it.
         const from = next.get(symbol) ?? 1
         const earlier = this.#earlier.get(`${symbol} ${from}`) ?? this.#earlierPrice(error, from)
         this.#earlier.set(`${symbol} ${from}`, earlier)
@@ -114,9 +114,9 @@ export class BlockValues {
   }
 
   /**
-   * Requires that there is as much of a token as an amount whose worth is refused: a vault may log any amount, and one that
-   * nobody can have is not worth less at an earlier price.
-   * @throws {PriceRefused} when there is less, at the end of this block and of the one before
+   * Requires that an amount whose value is refused does not exceed the token's total supply: a vault may log any
+   * amount, and an earlier price does not help where the amount is impossible.
+   * @throws {PriceRefused} when the supply is less at the end of this block and of the previous one
    */
   async #requireSupply({ symbol, block, reason, amount: { token, units } }: WorthRefused): Promise<void> {
     if (isCoin({ address: token })) return
@@ -126,14 +126,14 @@ export class BlockValues {
     throw new PriceRefused(symbol, block, `${reason}, and is of more than there is`)
   }
 
-  /** Returns the value of a vault at the end of the block before, at given prices, in USD. */
+  /** Returns the value of a vault at the end of the previous block, at given prices, in USD. */
   async valueBefore(vault: Address, held: VaultHoldings, prices: TokenPrices): Promise<Decimal> {
     return (await this.valueAt(vault, held, Promise.resolve(prices), this.before())).valueUsd
   }
 
   /**
    * Values a vault at given prices.
-   * @param state that of the block's end, or of the block before
+   * @param state the state at the end of this block, or of the previous one
    */
   valueAt(
     vault: Address,
@@ -173,7 +173,7 @@ export class BlockValues {
 
   /**
    * Reads the assets of a vault.
-   * @throws {ContractMismatch} when one is not configured
+   * @throws {ContractMismatch} when an asset is not configured
    */
   async assets(vault: Address): Promise<Token[]> {
     const assets = await this.options.kinds.of(vault).adapter.readAssets(this.state, vault)
@@ -182,7 +182,7 @@ export class BlockValues {
 
   /**
    * Returns the USD value of amounts of a vault's assets together, rounded once.
-   * @throws {PriceUnavailable} when one has no price, or one by which they are worth more than a fact can have
+   * @throws {PriceUnavailable} when an asset has no price, or the value exceeds the greatest of a fact
    */
   worthOf(assets: readonly Token[], amounts: readonly bigint[], prices: TokenPrices): Decimal {
     return this.exactWorthOf(assets, amounts, prices).rounded()
@@ -190,7 +190,7 @@ export class BlockValues {
 
   /**
    * Sums the USD value of amounts of a vault's assets.
-   * @throws {PriceUnavailable} when one has no price
+   * @throws {PriceUnavailable} when an asset has no price
    */
   exactWorthOf(assets: readonly Token[], amounts: readonly bigint[], prices: TokenPrices): ValueSum {
     const sum = new ValueSum({ tokens: this.options.tokens, prices })

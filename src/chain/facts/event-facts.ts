@@ -28,7 +28,7 @@ export function eventFact({ ts }: Header, { vault, log }: VaultEvent | PositionE
   return { kind: 'event', ts, vault, block, txHash, logIndex, ...fields }
 }
 
-/** Returns the fact of an event other than a deposit or withdrawal; null where it is none. */
+/** Returns the fact of an event other than a deposit or withdrawal; null where the event yields no fact. */
 export async function readEventFact(
   values: BlockValues,
   event: VaultEvent | PositionEvent,
@@ -45,7 +45,7 @@ export async function readEventFact(
 
 /**
  * Returns the fact of a position's change; null for a harvest of nothing.
- * @throws {ContractMismatch} when it can't be told what the position pays
+ * @throws {ContractMismatch} when the amounts that the position pays are unknown
  */
 async function readPositionFact(values: BlockValues, event: PositionEvent): Promise<LedgerFact | null> {
   const { type, id: positionId, vault, refusal } = event
@@ -61,7 +61,7 @@ async function readPositionFact(values: BlockValues, event: PositionEvent): Prom
     const amountUsd = sum.add(position.token0, amounts[0]).add(position.token1, amounts[1]).rounded().toFixed()
     return eventFact(values.block, event, { type, positionId, amountUsd })
   } catch (error) {
-    // Marks set a vault aside that has acquired a token without a price.
+    // A vault that has acquired a token without a price is set aside by its mark.
     if (error instanceof PriceUnavailable) return eventFact(values.block, event, { type, positionId })
     throw error
   }
@@ -72,7 +72,7 @@ async function amountsOf(values: BlockValues, { amounts, id, log }: PositionEven
   return amounts ?? (await values.options.venues.amountsOf({ id, log }, states))
 }
 
-/** Returns the fee that minted shares are; null where they are none. */
+/** Returns the fee that was paid in minted shares; null where the shares are not a fee. */
 async function readMintedFee(
   values: BlockValues,
   event: VaultEvent,
@@ -85,7 +85,7 @@ async function readMintedFee(
   return feeFact(values, event, await inAssets(values, vault, [units]))
 }
 
-/** Returns the fee that a vault pays in its assets; null where it pays none. */
+/** Returns the fee that a vault pays in tokens; null where it pays none. */
 async function readChargedFee(
   values: BlockValues,
   event: VaultEvent,
@@ -112,8 +112,8 @@ async function feeFact(values: BlockValues, event: VaultEvent, amounts: readonly
 }
 
 /**
- * Reads a position at the end of the block, or before it where it was burned in the block. Null where it was also minted
- * in the block.
+ * Reads a position at the end of the block, or before the block where it was burned in it. Null where the position was
+ * also minted in the block.
  */
 async function positionOf(values: BlockValues, id: string): Promise<StoredPosition | null> {
   const { venues } = values.options

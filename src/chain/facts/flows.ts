@@ -7,16 +7,16 @@ export interface Flow {
 }
 
 /**
- * Computes the value of a vault before each flow of a block: the value at the block's end minus the effect of that and
- * all later flows. Flows are so valued at the prices of their own block, and everything else in the block counts as
- * earned before them.
+ * Computes the value of a vault before each flow of a block: the value at the block's end minus the effect of that flow
+ * and all later flows. Flows are thus valued at the prices of their own block, and all other changes in the block count
+ * as earned before the flows.
  *
- * Where a deposit is of more than the vault held before, this would be wrong by a lot: what the deposit costs would be a
- * loss of the little that was there. What a block with such a deposit has earned or lost, beside its flows, counts where
- * the vault has most capital in it.
+ * Where a deposit exceeds the vault's earlier value, this would be far off: the cost of the deposit would be a loss of
+ * a small capital. In a block with such a deposit, gains and losses besides the flows count between the flows where the
+ * vault has most capital.
  * @param valueAtEndUsd value at the end of the block
  * @param flows in the order of the logs
- * @param readValueAtStart returns the value at the end of the block before, at the prices of this one
+ * @param readValueAtStart returns the value at the end of the previous block, at the prices of this block
  * @returns USD before each flow, at least 0 and at least the amount of a withdrawal
  */
 export async function valuesBeforeFlows(
@@ -30,14 +30,14 @@ export async function valuesBeforeFlows(
   const capitals = fromStart(await readValueAtStart(), flows)
   const most = capitals.reduce((best, usd, at) => (usd.greaterThan(capitals[best] ?? zero) ? at : best), 0)
   const placed = flows.map((_, at) => (at < most ? capitals[at] : before[at]) ?? zero)
-  // A withdrawal may take what was earned before it in the block.
+  // A withdrawal may include gains of the same block, and exceed the capital.
   const isPossible = flows.every(
     ({ isDeposit, amountUsd }, at) => isDeposit || !amountUsd.greaterThan(placed[at] ?? zero),
   )
   return isPossible ? placed : before
 }
 
-/** Takes the flows back from the value at the end. */
+/** Computes the values before each flow backwards from the value at the end. */
 function fromEnd(valueAtEndUsd: Decimal, flows: readonly Flow[]): Decimal[] {
   let afterUsd = valueAtEndUsd
   return flows

@@ -11,7 +11,7 @@ import { readCustodians } from '../positions/custody.ts'
 import type { Holdings } from '../positions/holdings.ts'
 import type { VaultFeeTerms } from '../vaults/vault-fees.ts'
 
-/** Tells whether all facts of a vault up to a time are applied. */
+/** Returns whether all facts of a vault up to a time are applied. */
 export type IsApplied = (vault: Address, ts: number) => boolean
 
 /** Options of {@link planSeconds}. */
@@ -65,8 +65,8 @@ export async function planSeconds(
 }
 
 /**
- * Returns the vaults to value at the end of a second, with the positions that they hold then: a later block of the second
- * may change these without a fact, such as by a position in unknown tokens.
+ * Returns the vaults to value at the end of a second, with their positions at that time: a later block of the second
+ * may change positions without a fact, for example a position in unknown tokens.
  */
 function markedAtEnd(
   blocks: TimestampBlocks['blocks'],

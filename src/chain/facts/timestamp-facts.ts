@@ -9,23 +9,23 @@ import { BlockFacts } from './block-facts.ts'
 import type { BlockFactsOptions } from './block-values.ts'
 import { type VaultFault, VaultFaults } from '../progress/set-aside.ts'
 
-/** A second with facts: its blocks that have some, and its last block. */
+/** A second with facts: its blocks with facts, and its last block. */
 export interface TimestampBlocks {
   readonly blocks: readonly { readonly plan: BlockPlan; readonly header: Header }[]
   readonly end: Header
-  /** The vaults to value at the end of its last block, with the positions that they hold then. */
+  /** The vaults to value at the end of the last block, with their positions at that time. */
   readonly marked: ReadonlyMap<Address, VaultHoldings>
 }
 
-/** The facts of a second, without those of vaults that have a fault in it. */
+/** The facts of a second; facts of vaults with a fault in that second are left out. */
 export interface TimestampFacts {
   readonly facts: readonly FactInput[]
   readonly faults: ReadonlyMap<Address, VaultFault>
 }
 
 /**
- * Reads the facts of a second: events block by block in the order of the logs, then the last owners and marks at its end,
- * because these are identified by their second.
+ * Reads the facts of a second: events block by block in the order of the logs, then the last owners and the marks at
+ * its end, because owners and marks are identified by their second.
  */
 export async function timestampFacts(
   { blocks, end, marked }: TimestampBlocks,
@@ -51,8 +51,8 @@ export async function timestampFacts(
 }
 
 /**
- * Requires a fact to be one that a feed accepts: contracts may answer with amounts that no fact can have.
- * @throws {ContractMismatch} when it is not
+ * Requires that the feed accepts a fact: contracts may return amounts outside the limits of facts.
+ * @throws {ContractMismatch} when the feed refuses it
  */
 function requireValid(fact: Extract<FactInput, { vault: string }>, { number }: Header): void {
   const checked = checkFact(fact)

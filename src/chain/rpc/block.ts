@@ -12,21 +12,21 @@ export interface Header {
   readonly logsBloom: Hex
 }
 
-/** Headers that are kept: those of final blocks, whose logs are read one by one. */
+/** Maximum number of cached headers of final blocks whose logs are read one by one. */
 const maxKept = 1_024
 
-/** The newest blocks of a chain, as far as its nodes have told them. */
+/** The newest blocks that the nodes of a chain have returned. */
 export class NewestBlocks {
-  /** Greatest number of a block that any node has told. */
+  /** Greatest block number that any node has returned. */
   number = -1
   readonly #headers = new Map<number, Header>()
 
-  /** Notes that a node has told a block. */
+  /** Records a block that a node has returned. */
   note({ number }: Header): void {
     this.number = Math.max(this.number, number)
   }
 
-  /** Returns the header of a final block, which is kept once it was read. */
+  /** Returns the header of a final block, from the cache if it was read before. */
   async headerAt(number: number, read: (number: number) => Promise<Header>): Promise<Header> {
     const header = this.#headers.get(number) ?? (await read(number))
     this.#headers.set(number, header)
@@ -35,7 +35,7 @@ export class NewestBlocks {
     return header
   }
 
-  /** Forgets the header of a block that nodes do not have any more. */
+  /** Removes the header of a block that may have been reorganised from the cache. */
   forget(number: number): void {
     this.#headers.delete(number)
   }
@@ -86,7 +86,7 @@ export function readReceiptLogs(value: unknown): ChainLog[] {
   return readLogs(value.flatMap((receipt) => fieldsOf(receipt, 'a receipt')['logs']))
 }
 
-/** Sorts logs and removes duplicates: a log may match two filters, and some nodes tell one twice. */
+/** Sorts logs and removes duplicates: a log may match two filters, and some nodes return one twice. */
 export function sortLogs(logs: readonly ChainLog[]): ChainLog[] {
   const once = new Map(logs.map((log) => [`${log.blockHash} ${log.logIndex}`, log]))
   return [...once.values()].sort((a, b) => a.block - b.block || a.logIndex - b.logIndex)
@@ -121,7 +121,7 @@ function hex(value: unknown, bytes?: number): Hex {
 
 /**
  * Validates a number from a node's response.
- * @throws {NodeFault} when it is no hex number, such as null
+ * @throws {NodeFault} when it is not a hex number, for example null
  */
 export function readQuantity(value: unknown): number {
   const number = isHex(value) ? Number(value) : NaN

@@ -4,13 +4,13 @@ import type { ChainLog, Header } from './block.ts'
 import { isRefusedForNumber } from './faults.ts'
 import type { LogFilter, Node } from './node.ts'
 
-/** Tells whether a block has a bloom filter: some chains leave it empty. */
+/** Returns whether a block has a bloom filter: some chains leave it empty. */
 export function hasBloom({ logsBloom }: Pick<Header, 'logsBloom'>): boolean {
   return /[1-9a-f]/.test(logsBloom.slice(2))
 }
 
 /**
- * Tells whether a block may contain logs of an address: false is certain, true may be a false positive.
+ * Returns whether a block may contain logs of an address: false is certain, true may be a false positive.
  * @see Ethereum Yellow Paper, section 4.3.1
  */
 export function mayHaveLogsOf(bloom: Hex, address: Hex): boolean {
@@ -19,8 +19,8 @@ export function mayHaveLogsOf(bloom: Hex, address: Hex): boolean {
 }
 
 /**
- * Tells whether a block may contain logs that match a filter: each contains an address of it, and a topic for each
- * place. False is certain, true may be a false positive.
+ * Returns whether a block may contain logs that match the addresses and the topics of a filter. False is certain, true
+ * may be a false positive.
  */
 export function mayMatch(bloom: Hex, { address = [], topics = [] }: LogFilter): boolean {
   const bytes = hexToBytes(bloom)
@@ -39,14 +39,14 @@ export function bloomOf(logs: readonly Pick<ChainLog, 'address' | 'topics'>[]): 
   return `0x${Buffer.from(bytes).toString('hex')}`
 }
 
-/** Tells whether a bloom filter has all bits of another one. */
+/** Returns whether the second bloom filter has all bits of the first one. */
 export function isCovered(bloom: Hex, by: Hex): boolean {
   return (BigInt(bloom) & ~BigInt(by)) === 0n
 }
 
 /**
- * Reads all logs of a block, from its receipts where they are too many for one answer. A bloom filter has false positives,
- * but that of all logs must have each bit of the header's.
+ * Reads all logs of a block, from its receipts where one answer cannot hold them. The bloom filter of these logs must
+ * have each bit of the header's filter.
  * @throws {NodeFault} when logs are missing
  */
 export async function readAllLogs(node: Node, { number, hash, logsBloom }: Header): Promise<ChainLog[]> {
@@ -54,14 +54,14 @@ export async function readAllLogs(node: Node, { number, hash, logsBloom }: Heade
     if (isRefusedForNumber(error)) return node.receiptLogsOf(hash)
     throw error
   })
-  // Some chains have logs that their bloom filters leave out.
+  // Some chains omit logs from their bloom filters: additional bits are accepted.
   if (isCovered(logsBloom, bloomOf(all))) return all
   throw new NodeFault(`left out logs of block ${number}, by its bloom`)
 }
 
 /**
- * Reads all logs of a block, without a gap between the first and the last one: the bloom has the bits of one that is
- * missing where there is another one like it.
+ * Reads all logs of a block and requires consecutive log indexes: the bloom filter does not reveal a missing log whose
+ * bits other logs set too.
  * @throws {NodeFault} when logs are missing
  */
 export async function readGaplessLogs(node: Node, block: Header): Promise<ChainLog[]> {

@@ -2,10 +2,10 @@ import { type Address, decodeFunctionResult, encodeFunctionData, multicall3Abi }
 import { revertedOrThrow } from './faults.ts'
 import type { BlockId, Rpc } from './rpc.ts'
 
-/** Number of nodes that must report no code before it is believed, because a node may be out of sync. */
+/** Number of responses without code that confirm that a contract does not exist, because a node may be out of sync. */
 export const confirmations = 3
 
-/** Tells whether there is a contract at an address at the end of a block. */
+/** Returns whether there is a contract at an address at the end of a block. */
 export async function contractExists(rpc: Rpc, address: Address, block: BlockId): Promise<boolean> {
   for (let confirmed = 0; confirmed < confirmations; confirmed++) {
     if ((await rpc.askAt(block, (node) => node.code(address, block.hash))) !== '0x') return true
@@ -13,7 +13,7 @@ export async function contractExists(rpc: Rpc, address: Address, block: BlockId)
   return false
 }
 
-/** Tells whether the contract at an address is a Multicall3, by its answer to no calls. */
+/** Returns whether the contract at an address is a Multicall3: it answers an empty list of calls. */
 export async function isMulticall(rpc: Rpc, address: Address, block: BlockId): Promise<boolean> {
   const functionName = 'aggregate3'
   const data = encodeFunctionData({ abi: multicall3Abi, functionName, args: [[]] })

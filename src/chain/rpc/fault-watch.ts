@@ -11,17 +11,17 @@ export type Report = (
 
 /** Times of faults that last, in milliseconds. */
 export interface FaultTimes {
-  /** After this time a fault counts as lasting: nodes behind one load balancer differ by some blocks for seconds. */
+  /** Time after which a fault counts as lasting: nodes behind one load balancer differ by some blocks for seconds. */
   readonly toldAfter: number
-  /** The same for rate limits, and for errors without a known cause: a node that catches up gives some for minutes. */
+  /** The same for rate limits and errors of unknown cause: a node that is syncing returns some for minutes. */
   readonly unexplainedToldAfter: number
-  /** After this time, once it counts as lasting, a reader that does not follow the chain gives up: it is being watched. */
+  /** Time after that until a reader that does not follow the chain gives up: somebody waits for its result. */
   readonly givesUpAfter: number
-  /** How often the same is logged at most. */
+  /** Minimum time between two logs of the same text. */
   readonly repeatedAfter: number
 }
 
-/** The times of faults. src/chain/README.md tells them too. */
+/** The times of faults. src/chain/README.md states them too. */
 export const defaultFaultTimes: FaultTimes = {
   toldAfter: 10_000,
   unexplainedToldAfter: 600_000,
@@ -33,9 +33,9 @@ export const defaultFaultTimes: FaultTimes = {
 export interface FaultWatchOptions {
   readonly report: Report
   readonly times: FaultTimes
-  /** Whether to end with an error where a fault lasts, rather than to wait for the operator. */
+  /** Whether to throw an error when a fault lasts, rather than wait for the operator. */
   readonly givesUp: boolean
-  /** Called with the problem of the nodes when one begins to last, and with null when it has ended. */
+  /** Called with the problem when a fault of the nodes starts to count as lasting, and with null when it has ended. */
   readonly onLastingFault: (problem: string | null) => void
 }
 
@@ -44,7 +44,7 @@ interface NodeFailure {
   readonly fault: ExplainedFault
 }
 
-/** Watches the failures of all requests: logs them, each text seldom, and tells faults that last. */
+/** Watches the failures of all requests: logs them, each text at most once per interval, and reports lasting faults. */
 export class FaultWatch {
   readonly #waiting = new Set<FailingRequest>()
   readonly #logged = new Map<string, number>()
@@ -74,7 +74,7 @@ export class FaultWatch {
   lasts(failures: readonly NodeFailure[]): void {
     const text = describeFailures(failures)
     if (this.#isDue(text)) this.options.report('error', `The chain can't be read: ${text}`, {})
-    // A wait that has no end to be awaited is not logged beside its cause.
+    // The lasting fault is logged instead of the waiting that it causes.
     this.#logged.set('waits', performance.now())
   }
 
@@ -105,7 +105,7 @@ export class FaultWatch {
     this.options.onLastingFault(problem)
   }
 
-  /** Tells whether a text may be logged, and notes that it is. */
+  /** Returns whether a text is due to be logged, and records it as logged. */
   #isDue(text: string): boolean {
     const now = performance.now()
     for (const [old, at] of this.#logged) if (now - at >= this.options.times.repeatedAfter) this.#logged.delete(old)
@@ -134,15 +134,15 @@ export class FailingRequest {
   }
 
   failed(node: Node, error: unknown): void {
-    // A node rests because of its last answer, which says more.
+    // Keep the fault that caused the pause, which is more specific.
     if (error instanceof NodeResting && this.#newest.has(node)) return
     this.#newest.set(node, node.explain(error))
   }
 
   /**
-   * Considers a round in which all nodes have failed.
-   * @param pauseMilliseconds wanted pause before the next round
-   * @returns the pause, which is shorter where a fault begins to last meanwhile
+   * Handles a round in which all nodes have failed.
+   * @param pauseMilliseconds requested pause before the next round
+   * @returns the pause, which is shorter where a fault starts to count as lasting before its end
    * @throws {ChainUnreadable} when a fault has lasted too long
    */
   roundFailed(pauseMilliseconds: number): number {
@@ -160,7 +160,7 @@ export class FailingRequest {
     this.#lastingSince ??= now
     const lasted = now - this.#lastingSince
     const toldAfter = known.every(({ isCertain }) => isCertain) ? times.toldAfter : times.unexplainedToldAfter
-    // A quota comes back some time, as does a node that is away: facts are not given up for them.
+    // A quota is renewed and an outage ends: the reader does not give up because of them.
     const comesBack = lasting.some((fault) => fault === null || fault === rateLimited)
     const givesUpAfter = comesBack ? Infinity : toldAfter + times.givesUpAfter
     if (givesUp && lasted >= givesUpAfter) {
@@ -181,7 +181,7 @@ export class FailingRequest {
   }
 }
 
-/** Describes the failures of nodes with what to do, for the operator. */
+/** Describes the failures of nodes and their remedies, for the operator. */
 function describeFailures(failures: readonly NodeFailure[]): string {
   return failures
     .map(({ node, fault: { reason, lasting } }) => {

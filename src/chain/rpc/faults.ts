@@ -2,23 +2,23 @@ import { BaseError, HttpRequestError, ResponseBodyTooLargeError, RpcRequestError
 import { NodeResting, RequestFailed } from '../errors.ts'
 import { withoutSecrets } from './url-secrets.ts'
 
-/** A fault of a node that lasts until somebody does something about it. */
+/** A fault of a node that lasts until the operator acts. */
 export interface LastingFault {
-  /** A predicate of the node, without details for untrusted clients. */
+  /** The problem as a predicate of the node ("refuses access"), safe to show to untrusted clients. */
   readonly problem: string
   /** An instruction to the operator. */
   readonly remedy: string
-  /** Whether the node gave the cause. Without one, an error only counts as lasting after a long time. */
+  /** Whether the response identifies the cause. An error of unknown cause counts as lasting only after a long time. */
   readonly isCertain: boolean
-  /** Whether the fault concerns every request, so that it is worth a warning where other nodes serve. */
+  /** Whether the fault affects every request to the node, and is logged as a warning even if other nodes answer. */
   readonly isOfNode: boolean
 }
 
 /** A failed request to a node. */
 export interface ExplainedFault {
-  /** A predicate of the node, without secrets of its URL. */
+  /** The reason as a predicate of the node, without the secrets in its URL. */
   readonly reason: string
-  /** Null for a fault that passes, such as an outage. */
+  /** Null for a temporary fault, such as an outage. */
   readonly lasting: LastingFault | null
 }
 
@@ -58,7 +58,10 @@ const unexplained: LastingFault = {
   isCertain: false,
   isOfNode: false,
 }
-/** A rate limit passes by waiting. A quota that is used up may not: it is told after a long time, and still waited for. */
+/**
+ * A rate limit is temporary, an exhausted quota may not be: it is reported after a long time, and requests are still
+ * retried.
+ */
 export const rateLimited: LastingFault = {
   problem: 'limits the rate of requests, or its quota is used up',
   remedy: "Lower its requestsPerSecond, or look at its provider's quota",
@@ -88,21 +91,23 @@ const noCallsByHashText =
 const missingMethodText = /method .*(not (found|available|supported|allowed)|does ?n[o']t exist|does not exist)/i
 const prunedText = /missing trie node|pruned/i
 
-/** Of geth and its kin; and of clients on revm, such as reth and anvil, which write the names of its errors. */
+/**
+ * Reverts of geth and its forks, and of clients built on revm, such as reth and anvil, which use revm's error names.
+ */
 const revertText =
   /revert|vm (execution|exception)|invalid ?(fe ?)?(opcode|jump)|bad (instruction|jump)|out ?of ?(gas|offset)|stack ?(under|over)flow|during ?static ?call|insidestatic/i
 
-/** Refusals of logs for their number or size, some of which have the code of a rate limit. */
+/** Errors for too many or too large logs; some providers use the code of a rate limit. */
 const tooManyLogsText =
   /more than \d+ (results|logs)|exceeds? max(imum)? results|response size (is )?(exceed|too)|response (is )?too (big|large)/i
 
-/** Of clients that stop a call after some seconds, and of gateways that wait no longer for one. */
+/** Errors of clients that stop a call after some seconds, and of gateways that time out. */
 const tooSlowText =
   /tim(ed?|ing)[ -]?out|timeout|deadline exceeded|tak(es|ing) too long|took too long|execution aborted/i
-/** HTTP statuses of gateways whose node has not answered in time. */
+/** HTTP statuses for timeouts of a gateway or its node. */
 const tooSlowStatuses: readonly number[] = [408, 504, 524]
 
-/** Names of revm's errors that are words of providers' refusals too, written otherwise. */
+/** Names of revm's errors, case-sensitive: providers use the same words in other spellings for refusals. */
 const revertName = /\b(?:NotActivated|OpcodeNotFound)\b/
 
 const invalidParams = -32_602
@@ -110,7 +115,7 @@ const methodNotFoundCodes: readonly number[] = [-32_601, -32_004]
 
 /**
  * Explains why a request to a node failed.
- * @param url the node's, whose secrets are masked
+ * @param url URL of the node, whose secrets are masked in the reason
  */
 export function explainFault(error: unknown, url: string): ExplainedFault {
   const cause = error instanceof RequestFailed ? error.cause : error
@@ -131,13 +136,13 @@ export function explainFault(error: unknown, url: string): ExplainedFault {
   return { reason: `gave an answer that can't be read: ${text(cause.shortMessage)}`, lasting: unexplained }
 }
 
-/** Returns the error of an answer that was too long to be read; null for any other. */
+/** Returns the error of a response body above the size limit; null for any other error. */
 export function findTooLong(error: unknown): ResponseBodyTooLargeError | null {
   const found = error instanceof BaseError ? error.walk((one) => one instanceof ResponseBodyTooLargeError) : null
   return found instanceof ResponseBodyTooLargeError ? found : null
 }
 
-/** Tells whether an answer has not begun, or not ended, in time. */
+/** Returns whether a response did not start or did not finish in time. */
 function isTimeout(error: BaseError): boolean {
   return error.walk((one) => one instanceof TimeoutError || (one as Error | null)?.name === 'TimeoutError') !== null
 }
@@ -152,7 +157,9 @@ export function revertedOrThrow(error: unknown): 'reverted' {
   throw error
 }
 
-/** Tells whether a request has taken a node too long: it has stopped the execution, or has not answered in time. */
+/**
+ * Returns whether a request has taken a node too long: the node has stopped the execution, or the response timed out.
+ */
 export function isTooSlow(error: unknown): boolean {
   const cause = error instanceof RequestFailed ? error.cause : error
   const answered = answeredError(error)
@@ -161,23 +168,23 @@ export function isTooSlow(error: unknown): boolean {
   return isTimeout(cause) || (cause instanceof HttpRequestError && tooSlowStatuses.includes(cause.status ?? 0))
 }
 
-/** Tells whether a node has refused to give logs for their number or size. */
+/** Returns whether a node has refused a request for logs because of their number or size. */
 export function isRefusedForNumber(error: unknown): boolean {
   return tooManyLogsText.test(answeredError(error)?.details ?? '')
 }
 
-/** Returns the JSON-RPC error that a node has answered with; null where it has not. */
+/** Returns the JSON-RPC error in a node's response; null for any other error. */
 function answeredError(error: unknown): RpcRequestError | null {
   const cause = error instanceof RequestFailed ? error.cause : error
   const answered = cause instanceof BaseError ? cause.walk((one) => one instanceof RpcRequestError) : null
   return answered instanceof RpcRequestError ? answered : null
 }
 
-/** Tells whether a failed call was executed and reverted, by the error of any of the common clients. */
+/** Returns whether a failed call was executed and reverted, by the error formats of all common clients. */
 export function isRevert(error: unknown): boolean {
   const answered = answeredError(error)
   if (answered === null) return false
-  // 3 is geth's code of a revert, -32015 that of Nethermind and OpenEthereum.
+  // Codes of a revert: 3 in geth, -32015 in Nethermind and OpenEthereum.
   if ([3, -32_015].includes(answered.code)) return true
   return revertText.test(answered.details) || revertName.test(answered.details)
 }
@@ -185,7 +192,7 @@ export function isRevert(error: unknown): boolean {
 function explainHttp({ status, details, cause }: HttpRequestError, text: (words: string) => string): ExplainedFault {
   if (status === undefined) {
     if (cause instanceof SyntaxError) return { reason: 'gave an answer that is not JSON', lasting: unexplained }
-    // fetch hides the system's error below its own, which says no more than "fetch failed".
+    // fetch wraps the system error as the cause of a generic "fetch failed".
     const { code, message } = (cause instanceof Error ? (cause.cause ?? {}) : {}) as { code?: string; message?: string }
     return { reason: `can't be reached: ${text(code ?? message ?? details)}`, lasting: null }
   }
@@ -201,7 +208,7 @@ function lastingRpcFault(code: number, details: string, error: unknown): Lasting
   if (deniedText.test(details)) return accessDenied
   if (methodNotFoundCodes.includes(code) || missingMethodText.test(details)) return noMethod
   const usesBlockHash = error instanceof RequestFailed && error.usesBlockHash
-  // A range of logs may be refused for its width, in any words.
+  // Providers refuse too wide ranges of logs with any text, which must not count as missing state.
   if (!usesBlockHash) return prunedText.test(details) ? noOldState : unexplained
   if (noOldStateText.test(details)) return noOldState
   return code === invalidParams || noCallsByHashText.test(details) ? noCallsByHash : unexplained

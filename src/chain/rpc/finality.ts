@@ -23,7 +23,7 @@ export function finalBlock(rpc: Rpc, finality: ChainConfig['finality']): Promise
 /**
  * Determines why a block does not follow a final one: a node may be wrong or lag.
  * @throws {ChainDiverged} when all nodes that answer report repeatedly that the final block was reorganised
- * @throws {WrongChain} when one of them is of another chain now
+ * @throws {WrongChain} when one of the nodes serves another chain now
  * @throws {NodeFault} otherwise
  */
 export async function explainBreak(rpc: Rpc, final: Pick<Header, 'number' | 'hash'>): Promise<never> {

@@ -11,30 +11,30 @@ const firstBlocks = 1_000
 const maxBlocks = 10_000
 
 /**
- * The newest blocks are read one by one: behind one URL there may be nodes that do not have them yet, and which leave out
- * their logs silently in a range. No node that can serve the newest final block lags further.
+ * Number of newest blocks that are read one by one: behind one URL, a node that lags silently omits their logs from a
+ * range. No node that can serve the newest final block lags further.
  */
 export const singleBlocks = 64
 
-/** After so many answers a width is tried that was refused before. */
+/** Number of answers after which a width is tried again that was refused before. */
 const answersBeforeTrial = 50
-/** An outage of a provider, which @ponder/utils takes for a range that is too wide. */
+/** An outage of a provider, which @ponder/utils mistakes for a range that is too wide. */
 const outageText = 'no backend is currently healthy'
 
 /** Adapts the number of blocks in a log request to the limits of the nodes. */
 export class RangeWidth {
   blocks: number
-  /** The width that is known to be granted, once one was refused. */
+  /** Upper limit of the width: after a refusal, the last reduced width. */
   #ceiling: number
   #answers = 0
 
-  /** @param most greatest width; wider than usual for filters that match few logs in any number of blocks */
+  /** @param most greatest width in blocks; wider than usual for filters that match few logs in any range */
   constructor(readonly most = maxBlocks) {
     this.blocks = Math.min(firstBlocks, most)
     this.#ceiling = most
   }
 
-  /** Doubles the width after a success, seldom beyond one that was refused. */
+  /** Doubles the width after a success; a width that was refused is tried again only after many answers. */
   grow(): void {
     if (++this.#answers >= answersBeforeTrial) {
       this.#ceiling = Math.min(this.most, this.#ceiling * 2)
@@ -46,7 +46,7 @@ export class RangeWidth {
   /**
    * Reduces the width after an error: to the provider's suggestion, or to half.
    * @param asked number of blocks of the request
-   * @returns whether the provider has refused the range, so that a smaller one can be asked for at once
+   * @returns whether the provider has refused the range, so that a smaller one can be requested immediately
    */
   shrink(error: unknown, asked: number): boolean {
     const params = [{ fromBlock: numberToHex(1), toBlock: numberToHex(asked) }] as const
@@ -56,7 +56,7 @@ export class RangeWidth {
     const advised = first === undefined ? half : Number(first.toBlock) - Number(first.fromBlock) + 1
     this.blocks = Math.max(1, Math.min(advised, this.blocks))
     const isRefused = (advice.shouldRetry || findTooLong(error) !== null) && !String(error).includes(outageText)
-    // An unusual width may fail in any words, reach blocks whose logs are pruned, or take more time than an answer has.
+    // An unusual width may fail with any text, reach blocks whose logs are pruned, or time out.
     if (!isRefused && asked <= maxBlocks) return false
     this.#ceiling = this.blocks
     this.#answers = 0
@@ -65,8 +65,7 @@ export class RangeWidth {
 }
 
 /**
- * Reads the logs in a range of final blocks that match any of these filters, in order: those of the newest blocks one by
- * one.
+ * Reads the logs in a range of final blocks that match any of these filters, in order; the newest blocks one by one.
  */
 export async function readHistory(
   rpc: Rpc,
@@ -84,9 +83,9 @@ export async function readHistory(
 }
 
 /**
- * Reads the logs of the newest blocks up to a final one that match any of these filters: of those that are read one by one,
- * or of as many blocks as the nodes grant to the first filter.
- * @returns the logs in order, and the first of these blocks
+ * Reads the logs up to a final block that match any of these filters: from the blocks that are read one by one, or else
+ * from as many blocks as the nodes grant to the first filter.
+ * @returns the logs in order, and the first block that was read
  */
 export async function readNewest(
   rpc: Rpc,
@@ -98,18 +97,21 @@ export async function readNewest(
   const single = await firstSingle(rpc, 0, to)
   if (single <= to) return { logs: await readSingly(rpc, [first, ...others], single, to), from: single }
   const { logs, from } = await readNewestOf(rpc, first, to, width)
-  // Each is asked for by itself, so that a request that fails repeats no other.
+  // Each filter has its own request, so that a failure does not repeat the others.
   const found = await Promise.all(others.map((filter) => readOne(rpc, filter, from, to, width)))
   return { logs: sortLogs([...logs, ...found.flat()]), from }
 }
 
-/** Returns the first block of a range that is read by itself; the one after the range where none is. */
+/** Returns the first block of a range to read one by one; the block after the range where there is none. */
 async function firstSingle(rpc: Rpc, from: number, to: number): Promise<number> {
   if (rpc.newest.number < to) await rpc.ask((node) => node.block(to))
   return Math.min(Math.max(from, rpc.newest.number - singleBlocks + 1), to + 1)
 }
 
-/** Reads the logs of final blocks by their hashes, which a node without them does not answer; no others by their blooms. */
+/**
+ * Reads logs by block hashes, which a node without the block refuses; skips blocks that cannot match by their bloom
+ * filters.
+ */
 async function readSingly(rpc: Rpc, filters: readonly LogFilter[], from: number, to: number): Promise<ChainLog[]> {
   const numbers = Array.from({ length: Math.max(0, to - from + 1) }, (_, index) => from + index)
   const found = await Promise.all(numbers.map((number) => readBlock(rpc, filters, number)))
@@ -162,7 +164,7 @@ async function readOne(rpc: Rpc, filter: LogFilter, from: number, to: number, wi
 }
 
 async function readSome(node: Node, filter: LogFilter, from: number, to: number, width: RangeWidth) {
-  // The node must know the last block before its logs are accepted: a node that lags omits logs silently.
+  // The node must have the last block of the range: a node that lags omits logs silently.
   await node.block(to)
   for (;;) {
     const end = Math.min(from + width.blocks - 1, to)

@@ -12,9 +12,9 @@ import type { Rpc } from './rpc.ts'
 /** The outcome of a call that reverts; null stands for a call where there is no contract. */
 const failed = Symbol('failed')
 
-/** The Multicall3 contract of a chain, which may be younger than the blocks that are read. */
+/** The Multicall3 contract of a chain, which may not exist yet at the blocks that are read. */
 export class Multicall {
-  /** The newest block that is known to be without it. */
+  /** The newest block that is known to precede the contract's creation. */
   #absentUntil = -1
 
   constructor(readonly address: Address) {}
@@ -63,7 +63,7 @@ export class BlockState {
   }
 
   /**
-   * Calls a contract that must answer as soon as it is there; a call that fails beside others is repeated alone.
+   * Calls a contract that must answer once it exists; a call that fails in a batch is repeated alone.
    * @returns `absent` where there is no contract
    * @throws {ContractMismatch} when the call reverts
    */
@@ -90,11 +90,11 @@ export class BlockState {
     const { multicall, rpc, block } = this
     if (calls.length > 1 && !multicall.isKnownAbsentAt(block.number)) {
       let answer = await this.#aggregate(calls)
-      // A contract that is there must answer: then a node is wrong.
+      // The contract exists, so that a node without an answer is out of sync: retry.
       if (answer === null && (await contractExists(rpc, multicall.address, block))) {
         answer = await this.#aggregate(calls, { isThere: true })
       }
-      // One may use up the gas of all, or their time.
+      // One call may exhaust the gas or the time limit of the whole batch.
       if (answer === 'reverted' || answer === 'too slow') return this.#readInHalves(calls)
       if (answer !== null) return this.#decodeAll(calls, answer)
       multicall.setAbsentAt(block.number)
@@ -108,7 +108,7 @@ export class BlockState {
     return values.flat()
   }
 
-  /** Decodes answers, and repeats the calls that may have failed for want of gas. */
+  /** Decodes results, and repeats calls that may have failed for lack of gas. */
   async #decodeAll(calls: readonly ContractCall<unknown>[], { results, hadGas }: AggregatedResults) {
     const values = calls.map((call, index) => decodeResult(call, results[index]))
     if (hadGas || !values.includes(failed)) return values
@@ -130,7 +130,7 @@ export class BlockState {
   }
 
   async #readSingly(call: ContractCall<unknown>): Promise<unknown> {
-    // Empty data means that there is no contract, which a node out of sync may say too.
+    // Empty data means that there is no contract, but a node that is out of sync returns it too.
     for (let empty = 0; empty < confirmations; empty++) {
       const result = await this.rpc.askAt(this.block, (node) => this.#callAt(node, call))
       if (!result.success || result.returnData !== '0x') return decodeResult(call, result)

@@ -7,18 +7,18 @@ import { type ExplainedFault, explainFault } from './faults.ts'
 
 /** Limits on the answers of a node. */
 export interface NodeLimits {
-  /** Time in which an answer must have come to its end. */
+  /** Time limit for a complete answer. */
   readonly timeoutMilliseconds: number
-  /** Size of an answer once it is unpacked: a block of 60 million gas can hold logs of some 100 MB as JSON. */
+  /** Maximum decompressed size of an answer: the logs of a block of 60 million gas can be 100 MB of JSON. */
   readonly maxAnswerBytes: number
 }
 
 const defaultLimits: NodeLimits = { timeoutMilliseconds: 20_000, maxAnswerBytes: 128 * 2 ** 20 }
 
-/** Size up to which the body of an HTTP error is read. */
+/** Maximum size that is read of the body of an HTTP error. */
 const maxErrorBytes = 65_536
 
-/** A node that asks for a longer rest is asked again after this one. */
+/** Maximum pause; a longer Retry-After of a node is reduced to it. */
 const maxRestMilliseconds = 60_000
 
 /** Filter of eth_getLogs; an absent topic matches any. */
@@ -28,23 +28,23 @@ export interface LogFilter {
 }
 
 /**
- * One node of the chain. The form of each response is validated: a request rejects with a {@link NodeFault} for a wrong
- * one, and with a {@link RequestFailed} where there is none.
+ * One node of the chain. Each response is validated: a request rejects with a {@link NodeFault} for an invalid result,
+ * and with a {@link RequestFailed} without a result.
  */
 export interface Node {
-  /** Its host: the whole URL may contain an API key. */
+  /** Host of the node: the whole URL may contain an API key. */
   readonly name: string
   chainId(): Promise<number>
   /** Reads a block by number or tag. */
   block(at: number | 'latest' | 'finalized'): Promise<Header>
   logsIn(filter: LogFilter, from: number, to: number): Promise<ChainLog[]>
   logsOf(filter: LogFilter, blockHash: Hex): Promise<ChainLog[]>
-  /** Reads all logs of a block from its receipts, whose number providers don't limit. */
+  /** Reads all logs of a block from its receipts, which providers do not limit in number. */
   receiptLogsOf(blockHash: Hex): Promise<ChainLog[]>
   code(address: Address, blockHash: Hex): Promise<Hex>
   balance(account: Address, blockHash: Hex): Promise<bigint>
   call(to: Address, data: Hex, blockHash: Hex): Promise<Hex>
-  /** Milliseconds for which it has asked not to be asked; 0 where it has not. */
+  /** Remaining milliseconds of the pause that the node requested; 0 without one. */
   restMilliseconds(): number
   /** Explains why a request to this node failed. */
   explain(error: unknown): ExplainedFault
@@ -53,7 +53,7 @@ export interface Node {
 /** Options of {@link connectNode}. */
 export interface NodeOptions {
   readonly limits?: NodeLimits | undefined
-  /** Called with each block that the node has told. */
+  /** Called with each block that the node returns. */
   readonly onBlock?: (header: Header) => void
 }
 
@@ -123,7 +123,7 @@ function createRequest(
   onRetryAfter: (milliseconds: number) => void,
   { timeoutMilliseconds: timeout, maxAnswerBytes: maxResponseBodySize }: NodeLimits,
 ): Request {
-  // The client's own timeout ends where the headers are there.
+  // viem's timeout covers only the headers, this one the body too.
   const fetchFn: typeof fetch = async (input, init) => {
     const signals = [AbortSignal.timeout(timeout), ...(init?.signal ? [init.signal] : [])]
     const response = await fetch(input, { ...init, signal: AbortSignal.any(signals) })
@@ -153,12 +153,12 @@ function createRequest(
   }
 }
 
-/** Reads the beginning of a response's body, and leaves the rest. */
+/** Reads the start of a response's body, and cancels the rest. */
 async function withShortBody({ body, status, statusText, headers }: Response): Promise<Response> {
   const read: Uint8Array[] = []
   const reader = body?.getReader()
   for (let bytes = 0; reader !== undefined && bytes < maxErrorBytes;) {
-    // A body that breaks off or does not end in time still leaves the status, which says more.
+    // The status is still useful where the body is incomplete or times out.
     const { value } = await reader.read().catch(() => ({ value: undefined }))
     if (value === undefined) break
     read.push(value)
@@ -171,8 +171,8 @@ async function withShortBody({ body, status, statusText, headers }: Response): P
 }
 
 /**
- * Reads how long a node asks not to be asked again.
- * @returns milliseconds; null where it does not
+ * Reads the pause that a node requests.
+ * @returns milliseconds; null without a valid Retry-After
  * @see RFC 9110, section 10.2.3, Retry-After: seconds, or a date
  */
 function readRetryAfter(headers: Headers): number | null {
@@ -185,7 +185,7 @@ function readRetryAfter(headers: Headers): number | null {
   return milliseconds > 0 ? milliseconds : null
 }
 
-/** Tells whether the body of a response is a JSON-RPC error, which then says more than the HTTP status. */
+/** Returns whether the body of a response is a JSON-RPC error, which is more specific than the HTTP status. */
 function isRpcError(text: string): boolean {
   try {
     const { error } = JSON.parse(text) as { error?: { code?: unknown } }

@@ -21,10 +21,13 @@ export interface RpcRetryOptions {
 
 const defaultRetry: RpcRetryOptions = { firstMilliseconds: 250, maxMilliseconds: 15_000 }
 
-/** Number of times that a block must be another one before that is believed: a node may be out of sync. */
+/**
+ * Number of consecutive checks that must find a block replaced before it counts as reorganised: a node may be out of
+ * sync.
+ */
 const confirmations = 5
 
-/** A block, of which there may be others of the same number. */
+/** A block, identified by its hash too, because a reorganisation replaces blocks of the same number. */
 export type BlockId = Pick<Header, 'number' | 'hash'>
 
 /** All nodes of a chain. */
@@ -32,8 +35,8 @@ export interface Rpc {
   readonly nodes: readonly Node[]
   readonly newest: NewestBlocks
   /**
-   * Asks all nodes for their chain again: behind a URL there may be another one. A node that does not answer is left out.
-   * @throws {WrongChain} when one is of another chain
+   * Verifies the chain ID of all nodes again: the node behind a URL may change. Nodes that do not answer are skipped.
+   * @throws {WrongChain} when a node serves another chain
    */
   checkChain(): Promise<void>
   /**
@@ -43,8 +46,8 @@ export interface Rpc {
   ask<Value>(work: (node: Node) => Promise<Value>): Promise<Value>
   /**
    * Runs work about one block, known by its hash, in the same way.
-   * @throws {Contradiction} when all nodes that answer have another block of that number: it was reorganised, or never
-   * was one of the chain
+   * @throws {Contradiction} when all nodes that answer have a different block of that number: it was reorganised, or
+   * never canonical
    */
   askAt<Value>(block: BlockId, work: (node: Node) => Promise<Value>): Promise<Value>
 }
@@ -54,7 +57,7 @@ export interface RpcOptions extends Omit<FaultWatchOptions, 'times'> {
   readonly signal: AbortSignal
   readonly retry?: RpcRetryOptions | undefined
   readonly limits?: NodeLimits | undefined
-  /** Shared by all connections to a chain. */
+  /** The newest blocks, shared by all connections to a chain. */
   readonly newest?: NewestBlocks
 }
 
@@ -65,7 +68,7 @@ export function connectRpc({ rpc, chainId }: Pick<ChainConfig, 'rpc' | 'chainId'
   const nodes = rpc.map((node) => connectNode(node, { limits, onBlock: (header) => newest.note(header) }))
   const faults = new FaultWatch({ ...options, times })
   const checked = new Set<Node>()
-  // Any number of requests may listen at once.
+  // No limit on listeners: each pending request adds one.
   setMaxListeners(0, signal)
   let turn = 0
 
@@ -106,7 +109,7 @@ export function connectRpc({ rpc, chainId }: Pick<ChainConfig, 'rpc' | 'chainId'
         if (error instanceof ChainError || error instanceof Contradiction || signal.aborted) throw error
         request.failed(node, error)
       }
-      // The next node is asked at once.
+      // Try the next node immediately; pause after a full round.
       if ((failures + 1) % nodes.length > 0) continue
       const round = Math.floor(failures / nodes.length)
       const rest = Math.min(...nodes.map((one) => one.restMilliseconds()))
@@ -134,14 +137,14 @@ export function connectRpc({ rpc, chainId }: Pick<ChainConfig, 'rpc' | 'chainId'
   return { nodes, newest, checkChain, ask: (work) => ask(work), askAt: (block, work) => ask(work, block) }
 }
 
-/** Tells whether all nodes that answer have another block in the place of one. */
+/** Returns whether all nodes that answer have a different block of this number. */
 async function isReplaced(nodes: readonly Node[], { number, hash }: BlockId): Promise<boolean> {
   const answers = await Promise.allSettled(nodes.map((node) => node.block(number)))
   const found = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value.hash] : []))
   return found.length > 0 && !found.includes(hash)
 }
 
-/** Settles with the work, or rejects at once when it is aborted. */
+/** Settles with the work, or rejects immediately on abort. */
 function unlessAborted<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
   return new Promise((resolve, reject) => {
     const stop = (): void => reject(signal.reason as Error)

@@ -1,4 +1,4 @@
-/** Maximum length of a node's own words in a message. */
+/** Maximum length of a node's error text in a message. */
 const maxCharacters = 200
 
 /**
@@ -12,7 +12,7 @@ export function secretsOfUrl(url: string): string[] {
   return [...new Set(all.flatMap((secret) => [secret, decodedOr(secret)]))].filter((secret) => secret.length >= 8)
 }
 
-/** Returns the first line of a text, without URLs and secrets of this one. */
+/** Returns the first line of a text, without any URLs and without the secrets of this URL. */
 export function withoutSecrets(text: string, url: string): string {
   const masked = secretsOfUrl(url)
     .sort((a, b) => b.length - a.length)

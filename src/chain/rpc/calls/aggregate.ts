@@ -20,19 +20,19 @@ export interface CallResult {
   readonly returnData: Hex
 }
 
-/** The outcomes of calls that were made by one request. */
+/** The outcomes of calls in one request. */
 export interface AggregatedResults {
   readonly results: readonly CallResult[]
   /**
-   * Whether each call had a million gas, so that those which failed did so by themselves. A contract can use up the gas
-   * of the calls after it, and calls without gas fail with the same empty data as functions that are not there.
+   * Whether each call had a million gas, so that none failed because earlier calls used up the gas. A call without gas
+   * fails with the same empty data as a call of a missing function.
    */
   readonly hadGas: boolean
 }
 
 /**
- * Makes calls by one request to Multicall3, and behind them one that takes a million gas: as it succeeds, there was so
- * much left for each call before it.
+ * Makes calls by one request to Multicall3, followed by a probe that takes a million gas: if the probe succeeds, each
+ * call before it had at least that much gas.
  * @returns null where there is no contract at that address
  * @see https://github.com/mds1/multicall3, aggregate3
  */
@@ -56,8 +56,7 @@ export async function aggregate(
 }
 
 /**
- * The precompiled contract that checks pairings takes 45,000 gas, and 34,000 for each pair, of which those of zeros take
- * no time.
+ * Address of the pairing check precompile. It takes 45,000 gas, and 34,000 for each pair; pairs of zeros take no time.
  * @see EIP-197, EIP-1108
  */
 const pairingCheck = 8
@@ -66,18 +65,18 @@ const probedCalls = 6
 
 const word = (value: number): Hex => numberToHex(value, { size: 32 })
 
-/** Calls it several times, by a list whose entries all refer to the same call behind it, which makes it short. */
+/** Calls the precompile several times. The array's offsets all refer to the same call data, which keeps it short. */
 const gasProbe: Hex = concatHex([
   toFunctionSelector('aggregate3((address,bool,bytes)[])'),
   word(32),
   word(probedCalls),
   ...Array.from({ length: probedCalls }, () => word(32 * probedCalls)),
-  // The contract, that it must not fail, and its data: where they begin, their length, and zeros.
+  // Target, allowFailure = false, and the call data: offset, length, and zeros.
   ...[word(pairingCheck), word(0), word(96), word(192 * pairs)],
   ...Array.from({ length: 6 * pairs }, () => word(0)),
 ])
 
-/** Where the precompiled contract is not there, the calls succeed too, with empty answers. */
+/** Without the precompile the calls succeed too, with empty return data. */
 const probeAnswer: Hex = encodeFunctionResult({
   abi: multicall3Abi,
   functionName,

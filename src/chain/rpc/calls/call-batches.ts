@@ -1,8 +1,8 @@
 import type { ContractCall } from './contract-call.ts'
 
 /**
- * Maximum calls in one request. They take 5,000 to 10,000 gas each, since contracts stay warm within a request, and have
- * to fit the 50 million that most nodes grant it; those of 2,000 calls are a megabyte of JSON.
+ * Maximum calls in one request: 2,000 calls are a megabyte of JSON. A call takes 5,000 to 10,000 gas, since contracts
+ * stay warm within a request, and most nodes grant a request 50 million.
  */
 const maxCalls = 2_000
 
@@ -13,8 +13,8 @@ interface PendingCall {
 }
 
 /**
- * Batch scheduler of calls. Those of one event-loop turn are sent together, and those that are made until all of them
- * are answered are sent next, so that the number of requests doesn't depend on the order in which a node answers.
+ * Batch scheduler of calls. Calls of one event-loop turn are sent together; calls that arrive before all are answered
+ * form the next batch, so that the number of requests does not depend on the order of responses.
  */
 export class CallBatches {
   #waiting: PendingCall[] = []

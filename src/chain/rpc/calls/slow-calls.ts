@@ -6,15 +6,18 @@ import type { BlockId } from '../rpc.ts'
 import { aggregate } from './aggregate.ts'
 import type { ContractCall } from './contract-call.ts'
 
-/** Where calls were made: their block, and the Multicall3 contract, which answers a call of a million gas by itself. */
+/**
+ * The block of calls, and the Multicall3 contract, which serves to test whether a node answers other calls at that
+ * block.
+ */
 export interface CallPlace {
   readonly block: BlockId
   readonly multicall: Address
 }
 
 /**
- * Handles the errors of one request for several calls, which nodes repeat in turn. A node may take too long for all of them
- * together, or for one that is among them.
+ * Handles the errors of one request for several calls, which is retried at each node in turn. A node may take too long
+ * for the calls together, or for a single one.
  */
 export class SlowRequest {
   readonly #slow = new Set<Node>()
@@ -23,8 +26,8 @@ export class SlowRequest {
 
   /**
    * Handles the error of a node.
-   * @returns `reverted` where the request was executed and reverted; `too slow` where it takes this node too long for the
-   * second time, so that no other one has done better, while it answers another call at the block
+   * @returns `reverted` where the request was executed and reverted; `too slow` when this node times out for the second
+   * time, after all others failed too, while it answers another call at the block
    * @throws any other error
    */
   async failed(node: Node, error: unknown): Promise<'reverted' | 'too slow'> {
@@ -39,7 +42,7 @@ export class SlowRequest {
 /**
  * Handles the error of a request for one call.
  * @returns `reverted` where it was executed and reverted
- * @throws {NodeFault} that names the contract, where the call takes a node too long that answers another one at the block
+ * @throws {NodeFault} that names the contract, where the node times out but answers another call at the block
  */
 export async function failedAlone(
   node: Node,
@@ -54,7 +57,7 @@ export async function failedAlone(
   throw new NodeFault(`takes too long to answer ${name}() of ${to} at block ${number}, and answers other calls there`)
 }
 
-/** Tells whether a node answers a call of a million gas at a block; one that takes too long for all calls doesn't. */
+/** Returns whether a node answers the gas probe at a block: a node that is too slow for all calls does not. */
 function answersOthers(node: Node, { block, multicall }: CallPlace): Promise<boolean> {
   return aggregate(node, multicall, [], block.hash).then(
     (answer) => answer !== null,
