@@ -24,16 +24,16 @@ export interface ArrivalOptions {
 
 /** The blocks around consecutive logs. */
 export interface LogBounds {
-  /** The block before the first one. */
+  /** The block before the first block. */
   readonly before: BlockId
   /** The last block. */
   readonly end: BlockId
-  /** Reads the header of a block between them. */
+  /** Reads the header of a block between these two. */
   readonly headerAt: (number: number) => Promise<Header>
 }
 
 /**
- * Reads the positions that logs transfer to vaults, as they are before these logs.
+ * Reads the positions that logs transfer to vaults, in their state before these logs.
  * @throws {Contradiction} when logs and contract disagree
  * @throws {ContractMismatch} when a contract of a vault does not answer as its standard requires
  */
@@ -66,10 +66,10 @@ export async function readArrivals(
   )
 }
 
-/** A position that arrives, by its id. */
+/** The id and the first arrival of a position. */
 type ArrivingId = readonly [id: string, arrival: FirstArrival]
 
-/** Reads positions at the end of a block, without those that do not exist there. */
+/** Reads positions at the end of a block; positions that do not exist then are left out. */
 async function readStored(arriving: readonly ArrivingId[], block: BlockId, options: ArrivalOptions) {
   const state = new BlockState(options.rpc, options.multicall, block)
   const found = await Promise.all(
@@ -82,7 +82,7 @@ async function readStored(arriving: readonly ArrivingId[], block: BlockId, optio
 
 /**
  * Reads a position that arrived in a block and was burned later: at the end of that block, or before it. Empty where it
- * was created and burned in that block: only its vault can have burned it, so that it is not a stranger's.
+ * was created and burned in that block: only the vault can have burned it, so that no check for strays is needed.
  */
 async function readBurned(one: ArrivingId, { number, hash, parentHash }: Header, options: ArrivalOptions) {
   const there = await readStored([one], { number, hash }, options)

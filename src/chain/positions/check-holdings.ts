@@ -46,7 +46,7 @@ export async function checkCount(
   )
 }
 
-/** Tells whether a venue lists a position for its vault itself, rather than for a contract that holds it in custody. */
+/** Returns whether a venue lists a position for its vault: not while a contract holds it in custody. */
 export function isListed(venues: Venues, { id, custody }: Pick<Holding, 'id' | 'custody'>): boolean {
   return custody === undefined && venues.lists(id)
 }

@@ -58,8 +58,8 @@ export async function readCustodians(
 }
 
 /**
- * Reads the positions that contracts hold for vaults at the end of a block. No list has them: each was transferred there
- * by its vault, since the vault's first block.
+ * Reads the positions that contracts hold for vaults at the end of a block. No list contains them; they are derived
+ * from the vaults' outgoing transfers since the first block.
  */
 export async function listStaked(
   block: Pick<Header, 'number' | 'hash'>,

@@ -13,11 +13,12 @@ export interface Holding extends ArrivingPosition {
   readonly id: string
   readonly vault: Address
   /**
-   * Whether somebody else has made it in the vault's name, also in a range that the vault has left, or it is refused, and
-   * the vault itself has not changed it: anyone can make one, and the vault may never take it out.
+   * Whether somebody else created the position in the vault's name (also in a range that the vault has left), or it is
+   * refused, and the vault has not changed it since. Anyone can create a position for a vault, which may never withdraw
+   * it.
    */
   readonly isForeign?: boolean
-  /** Where a contract holds it for the vault. */
+  /** The custody, where a contract holds the position for the vault. */
   readonly custody?: Custody
 }
 
@@ -25,11 +26,11 @@ export interface Holding extends ArrivingPosition {
 export interface VaultHoldings {
   /** In ascending order of their numeric ids, because contracts list them in another order. */
   readonly positions: readonly Holding[]
-  /** Number of its positions in unknown tokens, which anyone can transfer to it: they are only counted. */
+  /** Number of positions in unknown tokens, which are only counted: anyone can transfer them to a vault. */
   readonly strays: number
-  /** Positions that somebody else has made in its name, or that are refused. */
+  /** Positions that somebody else created in the vault's name, or that are refused. */
   readonly foreign: readonly Holding[]
-  /** The requests to deposit that were made of it. */
+  /** The deposit requests to the vault. */
   readonly requests: RequestSnapshot
 }
 
@@ -38,27 +39,27 @@ export interface PositionEvent extends Pick<StoredPosition, 'refusal'> {
   readonly vault: Address
   readonly type: 'plant' | 'rebalance' | 'harvest' | 'exit'
   readonly id: string
-  /** Amounts added, withdrawn or earned; null where the log doesn't tell them. */
+  /** Amounts added, withdrawn or earned; null where the log does not contain them. */
   readonly amounts: Amounts | null
   readonly log: ChainLog
 }
 
 type StateChange = Exclude<PositionChange, { kind: 'moved' }>
 
-/** Returns a position as it is held after a change. */
+/** Returns a vault's position after a change. */
 export function afterHeldChange(holding: Holding, change: StateChange): Holding {
-  // Only its holder can change an NFT that is refused; adding liquidity to an empty one is how anybody creates it.
+  // Only its holder removes liquidity from an NFT; adding liquidity to an empty one is part of its creation, by anyone.
   const isByVault = change.account?.isByOwner ?? holding.liquidity > 0n
   const isForeign = !isByVault && (holding.isForeign === true || isBegunAgain(holding, change))
   return { ...holding, ...afterChange(holding, change), isForeign }
 }
 
-/** Tells whether a change adds to a position in a pool that the vault has left: then it is as a new one. */
+/** Returns whether a change adds to an empty position in a pool, which then counts as new. */
 function isBegunAgain({ liquidity, freed }: Holding, { account }: StateChange): boolean {
   return account !== undefined && liquidity === 0n && freed.every((amount) => amount === 0n)
 }
 
-/** Returns the event of a change; null where it is none of the vault's own, or changes nothing. */
+/** Returns the ledger event of a change; null where the position is foreign, or the change has no effect. */
 export function positionEvent(
   before: Holding,
   change: StateChange,
@@ -78,7 +79,7 @@ function amountsIn(before: Holding, change: StateChange): Amounts | null {
 
 function isNothing(before: Holding, change: StateChange): boolean {
   if (change.kind === 'collected') return feesIn(change.amounts, before).every((amount) => amount === 0n)
-  // A change by nothing only credits fees, which count already; where it pays them it is a harvest.
+  // A change of zero liquidity only credits fees, which count already; `modified` also pays them: a harvest.
   return change.kind !== 'modified' && change.liquidity === 0n
 }
 

@@ -23,9 +23,9 @@ type Move = Extract<PositionChange, { kind: 'moved' }>
 /** The effects of the logs of a block on positions. */
 export interface AppliedLogs {
   readonly events: PositionEvent[]
-  /** The vaults that gained, lost or changed positions that count. */
+  /** The vaults that gained, lost or changed positions that count towards their value. */
   readonly touched: Set<Address>
-  /** These, and the vaults whose other positions changed, or the number of them. */
+  /** The touched vaults, and the vaults whose other positions changed, in state or number. */
   readonly changed: Set<Address>
 }
 
@@ -33,7 +33,7 @@ export interface AppliedLogs {
 export class Holdings {
   readonly #held = new Map<string, Holding>()
   readonly #strays: Map<Address, number>
-  /** Positions that no vault holds now, and that arrive at one in the current segment. */
+  /** Positions that no vault holds yet, and that arrive at a vault in the current segment. */
   #arrivals = new Map<string, Arrival>()
   /** Positions whose NFTs are burned before their liquidity is withdrawn, in the same transaction. */
   readonly #burned = new Map<string, Holding>()
@@ -43,7 +43,7 @@ export class Holdings {
 
   /**
    * @param holdings the positions in known tokens
-   * @param strays numbers of the other positions, by vault
+   * @param strays number of positions in unknown tokens, by vault
    */
   constructor(
     readonly venues: Venues,
@@ -75,7 +75,7 @@ export class Holdings {
     }
   }
 
-  /** Notes a request to deposit that a vault has logged. */
+  /** Adds a deposit request that a vault has logged. */
   addRequest(vault: Address, request: DepositRequest): void {
     const requests = this.#requests.get(vault) ?? new DepositRequests()
     this.#requests.set(vault, requests)
@@ -87,17 +87,19 @@ export class Holdings {
     return [...this.vaults].flatMap((vault) => this.kinds.of(vault).accounts)
   }
 
-  /** Returns the vault that an account holds positions for; undefined where it is none of these. */
+  /** Returns the vault that an account holds positions for; undefined for any other account. */
   vaultOf(account: Address): Address | undefined {
     return [...this.vaults].find((vault) => this.kinds.of(vault).accounts.includes(account))
   }
 
-  /** Sets the positions that the next logs transfer to vaults, as they are before these logs. */
+  /** Sets the positions that the next logs transfer to vaults, in their state before these logs. */
   expect(arrivals: Iterable<readonly [id: string, Arrival]>): void {
     this.#arrivals = new Map(arrivals)
   }
 
-  /** Notes contracts that take positions into custody, which never change: a transfer to one leaves the vault its owner. */
+  /**
+   * Adds contracts that take positions into custody: after a transfer to one, the position still belongs to the vault.
+   */
   expectCustody(custodians: Iterable<readonly [id: string, Address]>): void {
     for (const [id, custodian] of custodians) this.#custodians.set(id, custodian)
   }
@@ -137,7 +139,7 @@ export class Holdings {
     return event === null ? [] : [event]
   }
 
-  /** Returns a position of a fixed account before its first change; undefined where it is of no vault. */
+  /** Returns a position of a fixed account before its first change; undefined where the account is of no vault. */
   #begin(id: string, account: FixedAccount | undefined): Holding | undefined {
     const vault = account && this.vaultOf(account.owner)
     const state = this.#arrivals.get(id) ?? newPosition
@@ -175,7 +177,7 @@ export class Holdings {
   }
 
   /**
-   * Turns the exit of a position into a rebalance where the vault has other positions, or plants one in the same
+   * Converts the exit of a position to a rebalance where the vault has other positions, or plants one in the same
    * transaction.
    */
   #toLedgerEvent(event: PositionEvent): PositionEvent {
@@ -187,13 +189,13 @@ export class Holdings {
 /** The first arrival of a position at a vault. */
 export interface FirstArrival {
   readonly vault: Address
-  /** Number of its block. */
+  /** Number of the block of the arrival. */
   readonly block: number
 }
 
 /**
- * Returns the first arrivals of positions that vaults get by logs, from elsewhere or as new ones of a fixed account, by
- * their ids, in order.
+ * Returns the first arrivals of positions at vaults by the logs, as transfers or as new positions of a fixed account:
+ * by id, in the order of the logs.
  */
 export function arrivalsIn(logs: readonly ChainLog[], holdings: Holdings): Map<string, FirstArrival> {
   const held = new Set(holdings.ids)

@@ -19,7 +19,7 @@ import { findLogged, type HoldingAccount, isChangedByVault } from './logged-posi
 import type { StoredPosition } from '../venues/venue.ts'
 import type { Venues } from '../venues/venues.ts'
 
-/** Positions that are read at once: anyone can transfer any number of them to a vault. */
+/** Maximum number of positions that are read concurrently: anyone can transfer any number of positions to a vault. */
 const maxAtOnce = 500
 
 /** Options of {@link initialPositions}. */
@@ -39,8 +39,8 @@ interface ListedPosition extends Pick<Holding, 'vault' | 'id' | 'custody' | 'isF
 }
 
 /**
- * Reads the positions of vaults at the end of a block. The venues list them, or their logs since the vaults' first blocks
- * tell them; those in unknown tokens are only counted.
+ * Reads the positions of vaults at the end of a block, from the venues' lists or from logs since the vaults' first
+ * blocks. Positions in unknown tokens are only counted.
  * @throws {Contradiction} when logs and contract disagree
  */
 export async function initialPositions(
@@ -82,7 +82,7 @@ export async function initialPositions(
   return all
 }
 
-/** Reads one of the positions of the vaults. */
+/** Reads one position of a vault. */
 type ReadPosition = (state: BlockState) => Promise<ListedPosition>
 
 /** Returns the positions that venues list. */
@@ -101,7 +101,7 @@ async function listPlaces(state: BlockState, options: InitialPositionsOptions): 
   return (await Promise.all(places)).flat()
 }
 
-/** Returns the positions that only logs tell. */
+/** Returns the positions that only logs identify. */
 async function loggedPlaces(
   block: Pick<Header, 'number' | 'hash'>,
   options: InitialPositionsOptions,
@@ -124,7 +124,7 @@ function accountsOf({ kinds, vaults }: InitialPositionsOptions): HoldingAccount[
 }
 
 /**
- * @throws {Contradiction} when there is no such position
+ * @throws {Contradiction} when the position does not exist
  * @throws {ContractMismatch} when a contract of the vault does not answer as its standard requires
  */
 async function requireStored(

@@ -10,7 +10,7 @@ import type { StoredPosition, Venue } from '../venues/venue.ts'
 export interface LoggedPositionsOptions {
   readonly rpc: Rpc
   readonly multicall: Multicall
-  /** Blocks that are searched at once, from the newest to the oldest; 10,000 unless given. */
+  /** Number of blocks in each step of the search, which runs from the newest to the oldest; 10,000 by default. */
   readonly windowBlocks?: number
 }
 
@@ -27,9 +27,9 @@ export interface LoggedPosition extends HoldingAccount {
 }
 
 /**
- * Finds the positions of accounts in a venue whose contract only counts them. Its transfers are read backwards, until
- * they tell as many as it counts.
- * @throws {Contradiction} when they don't
+ * Finds the positions of accounts in a venue whose contract only counts them: reads transfers backwards until they
+ * account for all positions.
+ * @throws {Contradiction} when the transfers account for another number of positions
  */
 export async function findLogged(
   block: Pick<Header, 'number' | 'hash'>,
@@ -49,13 +49,13 @@ export async function findLogged(
   const width = new RangeWidth()
   for (let to = block.number; left().length > 0; to -= windowBlocks) {
     if (to < 0) break
-    // Of the others not all transfers are read any more, so that the newest one of a position may not be among them.
+    // Accounts that are complete are not read any more, so that a position's newest transfer may be missing for them.
     const read = left()
     const filters = venue.movesOf(read.map(({ account }) => account))
     const logs = await readHistory(rpc, filters, Math.max(0, to - windowBlocks + 1), to, width)
     for (const log of logs.reverse()) {
       const change = venue.readLog(log)
-      // The newest transfer of each tells who holds it.
+      // The newest transfer of a position determines its holder.
       if (change?.kind !== 'moved' || moved.has(change.id)) continue
       moved.add(change.id)
       read.find(({ account }) => account === change.to)?.found.set(change.id, log)
@@ -71,8 +71,8 @@ export async function findLogged(
 }
 
 /**
- * Tells whether the vault has changed a position that it holds, by its logs since the arrival. Adding liquidity to an
- * empty one doesn't count, which anybody does who creates it.
+ * Returns whether the vault has changed a position since its arrival, by the logs. Adding liquidity to an empty
+ * position does not count, because anyone does so who creates it.
  */
 export async function isChangedByVault(
   block: Pick<Header, 'number'>,

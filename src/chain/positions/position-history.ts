@@ -10,29 +10,29 @@ import type { Rpc } from '../rpc/rpc.ts'
 import type { StoredPosition } from '../venues/venue.ts'
 import type { Venues } from '../venues/venues.ts'
 
-/** Histories of more blocks than these are reported, to show the progress: once more whenever as many have been read again. */
+/** Number of blocks of history after which progress is reported; reported again whenever the number has doubled. */
 const reportedBlocks = 10_000
-/** Greatest width of a range: where nodes refuse one, all that they suggest in its place is listed. */
+/** Greatest width of a range: for a refused one, the retry helper lists all ranges that replace it. */
 const mostBlocks = 1_000_000
 
 /** Options of {@link readPositionStates}. */
 export interface PositionHistoryOptions {
-  /** Nodes whose lasting faults end a request with an error soon: anybody can send a vault an old position. */
+  /** Nodes for which a lasting fault soon throws an error: anyone can send a vault an old position. */
   readonly impatientRpc: Rpc
   readonly venues: Venues
-  /** Returns the vault of a position, where it is known. */
+  /** Returns the vault of a position; undefined where it is unknown. */
   readonly vaultOf?: (id: string) => Address | undefined
   readonly report: Report
 }
 
 /**
- * Determines the state of positions at the end of a block. Only the logs since its creation tell which part of a
- * position's uncollected amounts is withdrawn liquidity; without uncollected amounts no logs are read.
- * @param block its number
+ * Determines the state of positions at the end of a block. Only the logs since a position's creation show which part of
+ * its uncollected amounts is withdrawn liquidity; without uncollected amounts no logs are read.
+ * @param block number of the block
  * @param stored the positions as the venues' contracts store them at the end of that block
  * @throws {Contradiction} when logs and contract disagree
  * @throws {ContractMismatch} with the vault of a position whose logs the nodes lack
- * @throws {SeveralMismatches} where these are positions of several vaults
+ * @throws {SeveralMismatches} where the nodes lack logs of several vaults' positions
  */
 export async function readPositionStates(
   { venues, vaultOf = () => undefined, ...options }: PositionHistoryOptions,
@@ -53,9 +53,9 @@ export async function readPositionStates(
 }
 
 /**
- * Reads all logs of positions up to a block: backwards, until the creation of each is found. Anybody can send a vault one
- * that is as old as the chain: its logs are few, so that the ranges double as long as the nodes grant them. A range
- * ends at the newest block that is left, so that one which begins before the creation, where logs may be pruned, is narrowed.
+ * Reads all logs of positions up to a block: backwards, until the creation of each is found. Anyone can send a vault a
+ * position as old as the chain. The logs of one position are few, so that ranges double as long as the nodes grant
+ * them. A range ends at the newest unread block, and is narrowed where it reaches pruned logs before the creation.
  * @throws {ContractMismatch | SeveralMismatches} with the vaults, where the nodes lack these logs
  */
 async function readLogsOf(options: PositionHistoryOptions, block: number, ids: readonly string[]): Promise<ChainLog[]> {
@@ -93,8 +93,8 @@ function filtersOf(venues: Venues, ids: readonly string[]): LogFilter[] {
 }
 
 /**
- * Reads the logs of one block vault by vault, after those of all were not to be had together: nodes that have pruned them lack
- * them for all vaults, and may refuse the filter of one alone.
+ * Reads the logs of one block vault by vault, after a joint request failed: nodes that have pruned these logs lack them
+ * for all vaults, but a node may also refuse the filter of a single vault.
  * @throws {ContractMismatch | SeveralMismatches} with the vaults whose logs the nodes lack
  */
 async function readByVault(

@@ -3,14 +3,14 @@ import { Contradiction } from '../errors.ts'
 import type { Amounts } from '../venues/liquidity-math.ts'
 import type { PositionChange, StoredPosition } from '../venues/venue.ts'
 
-/** State of a position as its own logs since its creation tell it, whoever has held it. */
+/** State of a position according to its logs since its creation, regardless of its holders. */
 export interface PositionState {
   readonly liquidity: bigint
-  /** Withdrawn liquidity that was not collected yet: principal, not fees. */
+  /** Withdrawn liquidity that is not collected yet: principal, not fees. */
   readonly freed: Amounts
 }
 
-/** A position that was just created. */
+/** State of a newly created position. */
 export const newPosition: PositionState = { liquidity: 0n, freed: [0n, 0n] }
 
 /** Returns the state of a position after a change of its liquidity or of its uncollected amounts. */
@@ -28,7 +28,7 @@ export function afterChange(
 
 /**
  * Compares the state of a position by its logs with the position that the venue's contract stores at the end of a
- * block. Its uncollected amounts include all withdrawn liquidity.
+ * block. The stored uncollected amounts must include all withdrawn liquidity.
  * @throws {Contradiction} when they disagree
  */
 export function verifyState(

@@ -15,8 +15,8 @@ export interface RequestsOptions {
 }
 
 /**
- * Notes the requests to deposit that were made of vaults up to the end of a block: only their logs tell them.
- * @throws {ContractMismatch} with the vault, when it has logged one in another form than the standard's
+ * Adds the deposit requests to vaults up to the end of a block: only logs list them.
+ * @throws {ContractMismatch} with the vault, when it has logged a request in another form than the standard's
  */
 export async function applyRequests(
   holdings: Holdings,

@@ -13,17 +13,17 @@ const traceAbi = parseAbi([
   'function owner() view returns (address)',
 ])
 
-/** Contracts whose logs would leave traces in their state. */
+/** Contracts whose state would have changed if they had emitted logs. */
 export interface Traced {
   /** Vaults whose own logs are in question. */
   readonly vaults: readonly Address[]
-  /** These, and the contracts that emit logs about them. */
+  /** The vaults, and the contracts that emit logs about them. */
   readonly emitters: readonly Address[]
-  /** The accounts that hold tokens for them. */
+  /** The accounts that hold tokens for the vaults. */
   readonly accounts: readonly Address[]
   /** Tokens that vaults hold. */
   readonly tokens: readonly Address[]
-  /** The positions in question; absent where none is. */
+  /** The positions in question; absent where there are none. */
   readonly positions?: { readonly owners: readonly Address[]; readonly ids: readonly string[] } | undefined
 }
 
@@ -35,8 +35,8 @@ export interface TracesOptions {
 }
 
 /**
- * Tells whether a block left the state of contracts as it was: the shares, balances, suspension and owners of vaults, the number
- * of positions, and their liquidity and credits. It did not where a state cannot be read.
+ * Returns whether a block left the state of contracts unchanged: the shares, balances, suspension and owners of vaults,
+ * and the number, liquidity and credits of positions. False where a state cannot be read.
  */
 export async function leftNoTraces(
   { number, hash, parentHash }: Header,
@@ -52,13 +52,13 @@ export async function leftNoTraces(
   return before !== null && before === after
 }
 
-/** @throws any other error than that of a contract which does not answer */
+/** @throws any error other than a {@link ContractMismatch} */
 function unreadable(error: unknown): null {
   if (error instanceof ContractMismatch) return null
   throw error
 }
 
-/** Reads the state as a text; null where a vault has no shares to count. */
+/** Reads the state as a string to compare; null where a vault does not report its share supply. */
 async function readTraces(state: BlockState, venues: Venues, traced: Traced): Promise<string | null> {
   const { vaults, emitters, accounts, tokens, positions = { owners: [], ids: [] } } = traced
   const [supplies, ...rest] = await Promise.all([

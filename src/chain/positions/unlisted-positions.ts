@@ -53,8 +53,8 @@ export async function applyHistory(
 }
 
 /**
- * Returns a position as it was before these logs. Somebody may have added liquidity in the name of a vault before it was
- * there: then it has more than the logs tell.
+ * Returns the state of a position before these logs. Somebody may have added liquidity in a vault's name before the
+ * vault was created: the position then has more liquidity than the logs add.
  */
 async function arrivalOf(
   { id, vault }: { readonly id: string; readonly vault: Address },

@@ -3,33 +3,34 @@ import type { ResumePoint } from '../reader.ts'
 import type { LateVault } from './set-aside.ts'
 
 /**
- * Position in a chain: the first block of the last second with facts, and the number of lines of all seconds before it.
- * Resuming there repeats the facts of that second, which are known.
+ * Position in a chain: the first block of the last second with facts, and the number of lines of all earlier seconds.
+ * Resuming repeats the facts of that second, which the database recognises.
  */
 export interface ChainPosition {
   readonly line: number
   /** Number of the block. */
   readonly byte: number
-  /** Hash of the block, and what else {@link ChainProgress} has. */
+  /** Hash of the block, and the other fields of {@link ChainProgress}. */
   readonly fingerprint: string
 }
 
-/** How far a chain has been read. */
+/** Progress of reading a chain. */
 export interface ChainProgress {
   readonly block: ResumePoint
-  /** The vaults that are behind that block. */
+  /** The vaults that lag behind that block. */
   readonly late: readonly LateVault[]
   /**
-   * Whether the database had facts of its vaults when the feed began, by another file or version: they are not read again.
+   * Whether the database had facts of these vaults when the feed started, from another file or version, which are
+   * skipped.
    */
   readonly skipsApplied: boolean
 }
 
 const skipping = 'skips-applied'
-/** Rises where facts become others than those of earlier versions of the program. */
+/** Increased when the program derives different facts than earlier versions. */
 const version = 'v3'
 
-/** Encodes how far a chain has been read. */
+/** Encodes the progress of reading a chain. */
 export function encodePosition(line: number, { block, late, skipsApplied }: ChainProgress): ChainPosition {
   const entries = late.map(({ address, number, hash }) => `${address}@${number}@${hash}`)
   const fingerprint = [block.hash, version, ...(skipsApplied ? [skipping] : []), ...entries].join(' ')

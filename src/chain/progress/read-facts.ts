@@ -11,23 +11,23 @@ import type { ChainProgress } from './chain-position.ts'
 import type { LateVault, SetAsideVault } from './set-aside.ts'
 import { readStage } from './stage.ts'
 
-/** The facts of one second, and how far the chain is read then: from that second on they may have to be read again. */
+/** The facts of one second, and the progress of reading: a restart reads the facts from that second on again. */
 export interface BlockFactsBatch extends Pick<ChainProgress, 'block' | 'late'> {
   readonly facts: readonly FactInput[]
 }
 
 /** Options of {@link readFacts}. */
 export interface FactsOptions extends ReaderOptions {
-  /** Called with all vaults that are set aside, whenever there is another one. */
+  /** Called with all vaults that are set aside, whenever one is added. */
   readonly onSetAside: (vaults: readonly SetAsideVault[]) => void
-  /** Vaults that are not read since the feed has refused a fact of theirs, with the reasons. */
+  /** Vaults that are not read because the feed has refused one of their facts, with the reasons. */
   readonly refused: ReadonlyMap<Address, string>
 }
 
 /**
- * Reads vaults as facts, second by second. Vaults that are behind the others are read first, up to where these are. A
- * vault that cannot be read on is set aside, and the others go on.
- * @param start how far the chain was read; null for its beginning
+ * Reads vaults as facts, second by second. Vaults that lag behind the others are read first, until they have caught up.
+ * A vault that cannot be read further is set aside, and the others continue.
+ * @param start progress to resume from; null for the start of the chain's history
  * @throws {ChainError} when a retry cannot help, or no vault is left and the chain is not followed
  */
 export async function* readFacts(
@@ -48,7 +48,7 @@ export async function* readFacts(
   await standStill(options)
 }
 
-/** Returns the block from which a vault has to be read that is set aside at the start. */
+/** Returns the block to resume from for a vault that is set aside at the start. */
 async function placeOf(
   { config, rpc }: FactsOptions,
   vault: Address,
@@ -60,7 +60,7 @@ async function placeOf(
   return { number, hash }
 }
 
-/** Goes on to watch a chain of which no vault can be read, until the file is mended. */
+/** Continues to poll a chain of which no vault can be read, until the operator corrects the file and restarts. */
 async function standStill({ rpc, config, signal, onEnd, report }: FactsOptions): Promise<void> {
   report('error', 'None of the vaults can be read: mend the file and start again', {})
   for (;;) {
@@ -70,7 +70,7 @@ async function standStill({ rpc, config, signal, onEnd, report }: FactsOptions):
 }
 
 /**
- * Reads the vaults that are behind, up to the second of the block that the others are at.
+ * Reads the vaults that lag behind, up to the second of the block that the others have reached.
  * @returns the first block of that second
  */
 async function* catchUp(
@@ -86,7 +86,7 @@ async function* catchUp(
   options.report('info', 'Vaults that were set aside are read again', { vaults: behind.map(({ address }) => address) })
   const vaults = options.config.vaults.filter(({ address }) => behind.some((vault) => vault.address === address))
   const remaining = new Map(behind.map((vault) => [vault.address, vault]))
-  // The others do not wait for nodes that lack old blocks.
+  // Impatient, so that the other vaults do not wait for nodes that lack old blocks.
   const bounded = { ...options, rpc: options.impatientRpc, once: true, onEnd: undefined, until: end.number }
   const seconds = readStage(bounded, { vaults, from: first }, (vault, fault) => {
     remaining.delete(vault.address)
@@ -104,7 +104,7 @@ async function* catchUp(
   return end
 }
 
-/** Returns a vault as it is after a second was read, unless it is ahead of it. */
+/** Returns a vault's progress after a second was read; unchanged where the vault is ahead of that second. */
 function laterOf(vault: LateVault, { number, hash }: Header): LateVault {
   return vault.number < number ? { ...vault, number, hash } : vault
 }
@@ -133,7 +133,7 @@ class AsideVaults {
     )
   }
 
-  /** Returns the error that ends reading when no vault is left: that of the only one, or all of them. */
+  /** Returns the error that ends reading when no vault is left: the vault's, or one that lists several. */
   error(): Error {
     const errors = [...this.#vaults.values()].map(({ error }) => error)
     const [only = null] = errors.length === 1 ? errors : []
@@ -143,7 +143,7 @@ class AsideVaults {
 
 /**
  * Returns the first block of the second of a block, after verifying that the chain still contains that block.
- * @throws {ChainDiverged} when it does not
+ * @throws {ChainDiverged} when the chain does not contain that block any more
  */
 function firstOfSecond(rpc: Rpc, block: ResumePoint): Promise<Header> {
   return rpc.ask(async (node) => {

@@ -2,16 +2,16 @@ import type { Address } from 'viem'
 import { ContractMismatch, type LogsIncomplete, PriceUnavailable } from '../errors.ts'
 import type { Header } from '../rpc/block.ts'
 
-/** A vault whose facts are not read from some second on, for a reason that waiting does not change. */
+/** A vault whose facts are not read from some second on, for a permanent reason. */
 export interface SetAsideVault {
   readonly address: Address
   /** A sentence without a full stop. */
   readonly reason: string
-  /** The first block without its facts. */
+  /** The first block from which the vault's facts are missing. */
   readonly block: number
 }
 
-/** A vault that is behind the others, with the first block of the second to read it from. */
+/** A vault that lags behind the others, with the first block of the second to resume from. */
 export interface LateVault extends Pick<Header, 'number' | 'hash'> {
   readonly address: Address
 }
@@ -20,21 +20,22 @@ export interface LateVault extends Pick<Header, 'number' | 'hash'> {
 export type VaultFault = ContractMismatch | PriceUnavailable | LogsIncomplete
 
 /**
- * Awaits work about one vault.
+ * Awaits work about one vault, and adds the vault to its errors.
  * @param vault undefined where it is unknown
- * @throws {ContractMismatch} with the vault, so that it is set aside, where a contract does not answer as it must
+ * @throws {ContractMismatch} with the vault, so that the vault is set aside, when a contract does not answer as
+ * required
  */
 export async function aboutVault<Value>(vault: Address | undefined, work: Promise<Value>): Promise<Value> {
   try {
     return await work
   } catch (error) {
     if (!(error instanceof ContractMismatch) || error.vault !== undefined) throw error
-    // Calls are shared: the same error may be about another vault, too.
+    // Create a new error: calls are shared, so that another vault may receive the same one.
     throw new ContractMismatch(error.address, error.block, error.problem, vault)
   }
 }
 
-/** Collects the faults of vaults, so that the facts of the others are read all the same. */
+/** Collects the faults of vaults, so that the facts of the other vaults are still read. */
 export class VaultFaults {
   readonly #faults = new Map<Address, VaultFault>()
 
@@ -42,7 +43,7 @@ export class VaultFaults {
     return this.#faults
   }
 
-  /** Notes a fault. The first one of a vault stands. */
+  /** Records a fault, unless the vault already has one. */
   add(vault: Address, fault: VaultFault): void {
     if (!this.#faults.has(vault)) this.#faults.set(vault, fault)
   }
@@ -59,7 +60,7 @@ export class VaultFaults {
     }
   }
 
-  /** Does work for one vault at once, in the same way. */
+  /** Runs synchronous work for one vault, in the same way. */
   in<Value>(vault: Address, work: () => Value): Value | null {
     try {
       return work()
@@ -68,7 +69,7 @@ export class VaultFaults {
     }
   }
 
-  /** @throws the error where it is one of the nodes or the whole chain */
+  /** @throws any error that is not a fault of the vault */
   #note(vault: Address, error: unknown): null {
     if (!(error instanceof ContractMismatch) && !(error instanceof PriceUnavailable)) throw error
     this.add(vault, error)

@@ -11,7 +11,7 @@ import type { LateVault, VaultFault } from './set-aside.ts'
 const maxRereads = 5
 const rereadSeconds = 1
 
-/** Vaults that are read together, and from where. */
+/** Vaults that are read together, and the block to resume from. */
 export interface Stage {
   readonly vaults: readonly VaultConfig[]
   readonly from: ResumePoint | null
@@ -23,7 +23,7 @@ export interface StageSecond {
   readonly facts: readonly FactInput[]
 }
 
-/** Called for a vault that has a fault, with the second from which on it is not read. */
+/** Called for a vault with a fault, with the block from which it is not read any more. */
 export type OnFault = (vault: LateVault, fault: VaultFault) => void
 
 interface StageProgress {
@@ -32,14 +32,14 @@ interface StageProgress {
   lastTs: number
   /** The newest block that was read, with or without facts. */
   readTo: number
-  /** Retries since that block was read first. */
+  /** Retries since that block was first read. */
   rereads: number
   vaults: readonly VaultConfig[]
 }
 
 /**
- * Reads vaults until the chain ends, or none of them is left. One with a fault is left out from that second on. The same
- * chain yields the same facts, wherever reading resumes.
+ * Reads vaults until the end of the chain, or until no vault is left. A vault with a fault is left out from that second
+ * on. The same chain yields the same facts, wherever reading resumes.
  * @throws {ChainError} when a retry cannot help
  */
 export async function* readStage(
@@ -67,7 +67,7 @@ export async function* readStage(
 
 /**
  * Yields the seconds that were not yielded yet, up to the first one with a fault.
- * @returns whether that is the end of the chain
+ * @returns whether the end of the chain was reached
  */
 async function* readOn(
   options: ReaderOptions,
@@ -90,16 +90,16 @@ async function* readOn(
   return true
 }
 
-/** Tells whether an error is that of a contract which one of the vaults needs, or of one for each of several. */
+/** Returns whether an error concerns contracts of known vaults only. */
 function isOfVault(error: unknown): error is ContractMismatch | SeveralMismatches {
   if (error instanceof SeveralMismatches) return error.mismatches.every(isOfVault)
   return error instanceof ContractMismatch && error.vault !== undefined
 }
 
 /**
- * Leaves out the vaults whose logs and contracts disagree for good, or whose contracts do not answer, from the last second
- * that was yielded.
- * @throws {LogsIncomplete} when a contradiction is not about one vault
+ * Leaves out the vaults whose logs and contracts still disagree after retries, or whose contracts do not answer, from
+ * the last yielded second on.
+ * @throws {LogsIncomplete} when a contradiction does not concern a single vault
  */
 async function leaveOutFailing(
   { rpc }: ReaderOptions,

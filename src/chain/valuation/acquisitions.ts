@@ -21,18 +21,18 @@ import { isCoin, type Tokens } from './tokens.ts'
 
 const transferTopic = toEventSelector(parseAbiItem('event Transfer(address indexed, address indexed, uint256)'))
 
-/** Logs of the newest blocks are read again each time: those of a fork may be replaced. */
+/** Number of newest blocks whose logs are read again each time: a reorganisation may replace them. */
 const unsettledBlocks = 128
 
-/** All that a vault has acquired itself up to a block, each with the first block of it. */
+/** The acquisitions of a vault up to a block, each with its first block. */
 interface History {
   readonly to: number
   readonly tokens: ReadonlyMap<Address, number>
-  /** Positions that arrived as the vault paid something. */
+  /** Positions that arrived in a transaction in which the vault paid. */
   readonly positions: ReadonlyMap<string, number>
-  /** The accounts to which it has sent positions, such as gauges, whose payments are its earnings. */
+  /** The accounts to which the vault has sent positions, such as gauges, whose payments are its earnings. */
   readonly custodians: ReadonlyMap<Address, number>
-  /** Block of the first payment other than a withdrawal; infinity where there is none. */
+  /** Block of the first payment other than a withdrawal; Infinity where there is none. */
   readonly firstPayment: number
 }
 
@@ -53,28 +53,28 @@ interface Transfer {
 }
 
 /**
- * Tells the tokens that vaults have acquired by their own actions from those that anybody has sent them. The logs of
- * transfers tell it: a vault acquires what it gets in a transaction in which it pays another token, beyond withdrawals,
- * or takes something out of a position that it got so, and what the custodians of its positions pay it. A token that it
- * has ever sent is its own, too.
+ * Distinguishes tokens that a vault has acquired by its own actions from unsolicited transfers, by transfer logs. A
+ * vault acquires the tokens that it receives in a transaction in which it pays more than withdrawals explain, or
+ * withdraws from a position acquired likewise. Payments of its positions' custodians, and tokens that it has ever sent,
+ * count too.
  */
 export class Acquisitions {
   readonly #settled = new Map<Address, Promise<History>>()
 
   constructor(readonly options: AcquisitionsOptions) {}
 
-  /** Tells whether a token is an asset of a vault, or it has acquired the token or a position in it. */
+  /** Returns whether a token is an asset of a vault, or the vault has acquired the token or a position in it. */
   async include(state: BlockState, vault: Address, token: Address, held: VaultHoldings): Promise<boolean> {
     const { kinds, venues, tokens } = this.options
     const { number } = state.block
     const assets = await kinds.of(vault).adapter.readAssets(state, vault)
     const [asset] = assets
     if (asset === undefined || assets.includes(token)) return true
-    // Vaults of a pair keep nothing else.
+    // Vaults with a pair of assets hold no other tokens.
     if (assets.length > 1) return false
     const history = await this.#historyAt(state, vault, asset)
     const known = tokens.get(token)
-    // No log tells who has sent the chain's own coin.
+    // Transfers of the native coin have no logs: any payment of the vault may have acquired it.
     if (known !== undefined && isCoin(known)) return history.firstPayment <= number
     if (isBy(history.tokens, token, number)) return true
     const own = held.positions.filter(({ id }) => !venues.lists(id) || isBy(history.positions, id, number))
@@ -94,7 +94,7 @@ export class Acquisitions {
     return this.#extend(await extended, state, vault, asset, number)
   }
 
-  /** Adds what happened up to a block, by the nodes that the state is read from. */
+  /** Extends the history up to a block, from the same nodes as the state. */
   async #extend(known: History, state: BlockState, vault: Address, asset: Address, to: number): Promise<History> {
     const from = known.to + 1
     if (from > to) return known
@@ -120,7 +120,7 @@ export class Acquisitions {
     for (const log of await readHistory(rpc, venues.changesOf([...next.positions.keys()]), from, to)) {
       const change = venues.readLog(log)
       if (change === null || !next.positions.has(change.id)) continue
-      // Anybody can add liquidity to a position; only its holder takes something out.
+      // Anyone can add liquidity to a position; only its holder can withdraw.
       if (['decreased', 'collected', 'modified'].includes(change.kind)) acting.add(log.txHash)
     }
     for (const { token, from: payer, log } of transfers) {
@@ -175,7 +175,7 @@ export class Acquisitions {
         if (change?.kind !== 'withdrawn') continue
         paid.set(log.txHash, (paid.get(log.txHash) ?? 0n) + (change.amounts[0] ?? 0n))
       } catch (error) {
-        // Its logs set the vault aside.
+        // The reader sets the vault aside for this log.
         if (!(error instanceof ContractMismatch)) throw error
       }
     }
@@ -183,7 +183,7 @@ export class Acquisitions {
   }
 }
 
-/** Returns the transactions in which accounts have sent more than a withdrawal explains, with their blocks. */
+/** Returns the transactions in which accounts have sent more than withdrawals explain, with their blocks. */
 function paymentsIn(
   transfers: readonly Transfer[],
   accounts: readonly Address[],

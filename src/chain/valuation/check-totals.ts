@@ -6,7 +6,7 @@ import type { Position } from '../venues/venue.ts'
 
 type TotalledPosition = Position & { readonly id: string }
 
-/** All that a vault holds, as it was read. */
+/** The balances and positions of a vault, and its statement. */
 export interface VaultContents<One extends TotalledPosition = TotalledPosition> {
   readonly vault: Address
   readonly statement: VaultStatement
@@ -15,11 +15,11 @@ export interface VaultContents<One extends TotalledPosition = TotalledPosition> 
 }
 
 /**
- * Compares all that a vault holds with the sum that its contract tells, to the unit. Anybody can send a vault an NFT: those
- * that the sum leaves out don't count.
+ * Compares a vault's balances and positions with the total that its contract reports, to the unit. Anyone can send a
+ * vault an NFT: if the total leaves NFTs out, they do not count.
  * @returns the positions that count
- * @throws {Contradiction} when the vault names a range of which no log tells a position: then logs are missing
- * @throws {ContractMismatch} when they differ otherwise
+ * @throws {Contradiction} when the vault reports a range in which logs show no position, so that logs are missing
+ * @throws {ContractMismatch} when the totals differ for any other reason
  */
 export function positionsInTotals<One extends TotalledPosition>(
   block: number,
@@ -50,7 +50,7 @@ export function positionsInTotals<One extends TotalledPosition>(
   )
 }
 
-/** Tells whether a vault names the range of a position as one of its own. */
+/** Returns whether a vault reports the range of a position as one of its ranges. */
 export function isInRanges({ pool, ranges }: VaultTotals, id: string): boolean {
   const place = parsePoolPositionId(id)
   if (place?.pool !== pool) return false

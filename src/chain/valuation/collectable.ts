@@ -4,8 +4,8 @@ import type { Position } from '../venues/venue.ts'
 type Collected = Pick<Position, 'account' | 'credited' | 'accrued'>
 
 /**
- * Adds to positions of one owner the amounts that collecting from them would pay, one after another: credited and
- * accrued amounts, up to what is left in the account from which the venue pays them. In smallest units.
+ * Adds to positions of one owner the amounts that collecting would pay, in smallest units: credited and accrued
+ * amounts, up to the rest in the venue's account, which earlier positions in the list reduce.
  */
 export function withCollectable<One extends Collected>(positions: readonly One[]): (One & { collectable: Amounts })[] {
   const left = new Map<string, Amounts>()

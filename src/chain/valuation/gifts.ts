@@ -8,14 +8,15 @@ import { type ValuedVault, valueVault, type VaultMarket, type VaultValuation } f
 /** Options of {@link valueWithoutGifts}. */
 export interface GiftOptions {
   readonly acquisitions: Acquisitions
-  /** Called for each token that counts as nothing, with the reason for which it has no price. */
+  /** Called for each token that counts as nothing, with the reason why it has no price. */
   readonly onGift: (missing: PriceUnavailable, vault: Address) => void
 }
 
 /**
- * Values a vault. A token without a price, or with a refused one, counts as nothing where the vault has not acquired it:
- * anybody can send it, and would stop the vault otherwise.
- * @throws {PriceUnavailable} when something that it has acquired has no price; see {@link valueVault} for other errors
+ * Values a vault. A token with a missing or refused price counts as nothing where the vault has not acquired it:
+ * otherwise anyone could stop a vault by sending it such a token.
+ * @throws {PriceUnavailable} when a token that the vault has acquired has no price; see {@link valueVault} for other
+ * errors
  */
 export async function valueWithoutGifts(
   state: BlockState,

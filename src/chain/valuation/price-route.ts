@@ -3,22 +3,22 @@ import { contractCall } from '../rpc/calls/contract-call.ts'
 import type { BlockState } from '../rpc/multicall.ts'
 import { poolAbi } from '../venues/pool.ts'
 
-/** The pools from a token to one that has another price. */
+/** The pools that lead from a token to a token with a known price. */
 export interface PriceRoute {
   readonly hops: readonly Hop[]
-  /** The token that they lead to. */
+  /** The token at the end of the route. */
   readonly end: Address
-  /** Power of ten between the smallest units of the token and of the one at the end. */
+  /** Decimals of the token, minus those of the token at the end. */
   readonly shift: number
 }
 
 interface Hop {
   readonly pool: Address
-  /** Whether the pool's price is that of its token0, from which this hop starts. */
+  /** Whether the hop starts from the pool's token0, of which the pool's price is. */
   readonly direct: boolean
 }
 
-/** A token, and the pools that lead from it to another one. */
+/** A token, and the pools of its route. */
 export interface RouteConfig {
   readonly address: Address
   readonly pools: readonly Address[]
@@ -27,22 +27,25 @@ export interface RouteConfig {
 /** The problem of a configured route. */
 export interface RouteProblem {
   readonly reason: string
-  /** Whether a pool does not answer, rather than to hold other tokens. */
+  /** Whether a contract does not answer, so that it may exist at another block. */
   readonly isAbsent: boolean
 }
 
-/** A configured route, which is resolved at the first block at which its pools answer: their tokens never change. */
+/**
+ * A configured route. It is resolved once, at the first block at which its pools answer, since their tokens never
+ * change.
+ */
 export interface LazyPriceRoute {
-  /** Returns the route; null where a pool does not answer at this block, nor did at an earlier call. */
+  /** Returns the route; null where it is not resolved yet, and a pool does not answer at this block. */
   at(state: BlockState): Promise<PriceRoute | null>
-  /** Returns the problem of the route at a block; null where it has none, or was resolved before. */
+  /** Returns the problem of the route at a block; null where there is none, or the route was resolved before. */
   find(state: BlockState): Promise<RouteProblem | null>
 }
 
 /**
  * Creates the price route of a token.
  * @param decimals of the token
- * @param quotes decimals of the tokens that it may lead to, by address
+ * @param quotes decimals of the tokens at which the route may end, by address
  */
 export function createPriceRoute(
   token: RouteConfig,
@@ -92,7 +95,7 @@ async function readRoute(
 
 interface PoolSides {
   readonly tokens: readonly [Address, Address]
-  /** Whether it is a pool of Uniswap v3 or a like one. */
+  /** Whether the pool answers `slot0`, as pools of Uniswap v3 and its forks do. */
   readonly tellsPrice: boolean
 }
 

@@ -27,33 +27,35 @@ export interface Moment {
   readonly ts: number
 }
 
-/** A reason for which a price is not used, in words without a full stop. */
+/** The reason why a price is refused, without a full stop. */
 export interface PriceRefusal {
   readonly refusal: string
 }
 
-/** A reason for which there is no price, in words without a full stop. */
+/** The reason why there is no price, without a full stop. */
 export interface PriceAbsence {
   readonly absence: string
 }
 
-/** A token's price in USD, a refusal, or the reason for which a contract tells none. */
+/** A token's price in USD, or the reason why it is refused or missing. */
 export type PriceReading = Decimal | PriceRefusal | PriceAbsence
 
 /** Reads the price of one token. */
 export interface PriceReader {
   read(moment: Moment): Promise<PriceReading>
-  /** Returns the problem of its contracts at a block; null where they have none, or had none before. */
+  /**
+   * Returns the problem of the source's contracts at a block; null where there is none, or a route was resolved before.
+   */
   find(state: BlockState): Promise<RouteProblem | null>
 }
 
-/** A token in which pools may quote others: a stable one, or one with a Chainlink feed. */
+/** A token in which pools may quote others: a stable token, or one with a Chainlink feed. */
 export interface QuoteToken {
   readonly decimals: number
   readonly source: 'stable' | FeedSource
 }
 
-/** A token whose price is read. */
+/** A token with its own price source. */
 export interface PricedToken {
   readonly address: Address
   readonly decimals: number
@@ -62,7 +64,7 @@ export interface PricedToken {
 
 /**
  * Creates the reader of a token's price.
- * @param quotes tokens that pools may lead to, by address
+ * @param quotes tokens at which a route of pools may end, by address
  */
 export function createPriceReader(token: PricedToken, quotes: ReadonlyMap<Address, QuoteToken>): PriceReader {
   const { price } = token
@@ -71,7 +73,7 @@ export function createPriceReader(token: PricedToken, quotes: ReadonlyMap<Addres
   return createChecked(token, price, quotes)
 }
 
-/** Two sources, of which the second confirms the first. */
+/** Creates the reader of a price that a second source must confirm. */
 function createChecked(
   token: PricedToken,
   { source, second, maxDifferencePercent }: CheckedSource,
@@ -162,14 +164,14 @@ async function readPools(
   return price.toDecimalPlaces(priceScale)
 }
 
-/** Reads the square root price of a pool, times 2^96; 0 where it has none. */
+/** Reads the square root price of a pool, times 2^96; 0 where the pool is missing or not initialised. */
 async function readSpot(state: BlockState, pool: Address): Promise<bigint> {
   const slot0 = await state.read(contractCall(poolAbi, pool, 'slot0', []))
   return slot0?.[0] ?? 0n
 }
 
 /**
- * Reads the square root price at the mean tick of some seconds, times 2^96.
+ * Reads the square root price at the mean tick of the last seconds, times 2^96.
  * @see Uniswap v3 Periphery, OracleLibrary.sol `consult`
  */
 async function readMean(state: BlockState, pool: Address, seconds: number): Promise<bigint | PriceRefusal> {

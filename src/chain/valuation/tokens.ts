@@ -20,10 +20,10 @@ export interface Token {
   readonly price: PriceReader
 }
 
-/** Decimals of the chain's own coin. */
+/** Decimals of the chain's native coin. */
 const coinDecimals = 18
 
-/** Tells whether a token is the chain's own coin, which pools of Uniswap v4 hold as the address zero. */
+/** Returns whether a token is the chain's native coin, which Uniswap v4 represents by the zero address. */
 export function isCoin({ address }: Pick<Token, 'address'>): boolean {
   return address === zeroAddress
 }
@@ -33,16 +33,16 @@ export type Tokens = ReadonlyMap<Address, Token>
 
 /** Price of one whole token in USD, by symbol, rounded half-even to 18 decimals. */
 export class TokenPrices extends Map<string, Decimal> {
-  /** Reasons for which prices are refused, by symbol. */
+  /** Reasons why prices are refused, by symbol. */
   readonly refusals = new Map<string, string>()
-  /** Reasons for which there are no prices, by symbol. */
+  /** Reasons why prices are missing, by symbol. */
   readonly absences = new Map<string, string>()
 
   constructor(readonly block: number) {
     super()
   }
 
-  /** Returns these prices with another one for a token. */
+  /** Returns a copy of these prices with a different price for one token. */
   with(symbol: string, price: Decimal): TokenPrices {
     const prices = new TokenPrices(this.block)
     for (const [other, reason] of this.refusals) if (other !== symbol) prices.refusals.set(other, reason)
@@ -53,8 +53,8 @@ export class TokenPrices extends Map<string, Decimal> {
 
   /**
    * Returns a price.
-   * @throws {PriceRefused} when it is refused
-   * @throws {PriceUnavailable} when there is none
+   * @throws {PriceRefused} when the price is refused
+   * @throws {PriceUnavailable} when the price is missing
    */
   require(symbol: string): Decimal {
     const price = this.get(symbol)
@@ -70,7 +70,8 @@ export class TokenPrices extends Map<string, Decimal> {
  * @param newest state at the newest block
  * @param older returns states of the history, where pools that do not answer now are looked for; null for a chain that
  *   was read with the same tokens before, so that such a pool has vanished
- * @param onAbsent called with the problem of each token whose pools never answered: it has no price as long as they don't
+ * @param onAbsent called with the problem of each token whose pools or feed never answered: it has no price until they
+ * do
  * @throws {BadChainConfig} with every problem
  */
 export async function readTokens(
@@ -115,7 +116,7 @@ export async function readTokens(
   )
 }
 
-/** Creates the reader of a token's price, which may be that of another one. */
+/** Creates the reader of a token's price, which may be the price of another token. */
 function priceReaderOf(
   token: ChainConfig['tokens'][number],
   tokens: ChainConfig['tokens'],
@@ -133,7 +134,7 @@ function priceReaderOf(
   }
 }
 
-/** Returns the problem of each price; null for one without. */
+/** Returns the problem of each price; null for a price without a problem. */
 async function findProblems(
   prices: readonly PriceReader[],
   newest: BlockState,
@@ -147,8 +148,8 @@ async function findProblems(
 }
 
 /**
- * Reads the prices of tokens at a block. Tokens without a price, or with one that is refused, are omitted, as are those
- * with one of more digits than a fact can have.
+ * Reads the prices of tokens at a block. Missing and refused prices are left out; a price with more digits than a fact
+ * can have counts as refused.
  */
 export async function readPrices(moment: Moment, tokens: Tokens): Promise<TokenPrices> {
   const prices = new TokenPrices(moment.state.block.number)
@@ -177,7 +178,9 @@ function decimalsProblem(decimals: number | null): string[] {
   return decimals > 18 ? [`is of a token with ${decimals} decimals, and a fact's amounts have at most 18`] : []
 }
 
-/** Tells whether both tokens of a position are configured. Anyone can transfer others to a vault. */
+/**
+ * Returns whether both tokens of a position are configured. Anyone can transfer a position in other tokens to a vault.
+ */
 export function isInTokens(tokens: Tokens, { token0, token1 }: PositionTerms): boolean {
   return tokens.has(token0) && tokens.has(token1)
 }

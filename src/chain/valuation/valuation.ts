@@ -27,7 +27,7 @@ export interface VaultValuation {
   readonly positions: MarkedPosition[]
 }
 
-/** The market in which vaults are valued, whose prices may still be read. */
+/** The market in which vaults are valued, with prices that may still be loading. */
 export interface VaultMarket extends Omit<Market, 'prices'> {
   readonly venues: Venues
   readonly prices: Promise<TokenPrices>
@@ -39,11 +39,11 @@ export interface ValuedVault extends Pick<VaultKind, 'adapter' | 'accounts'> {
 }
 
 /**
- * Values a vault: its token balances, and the amounts that its positions would pay out.
- * @param held its positions according to the logs
- * @throws {Contradiction} when the contracts hold other positions
+ * Values a vault: token balances, and the amounts that its positions would pay out.
+ * @param held positions of the vault according to the logs
+ * @throws {Contradiction} when the positions in the contracts differ
  * @throws {ContractMismatch} when a contract does not answer as its standard requires
- * @throws {PriceUnavailable} when something it holds has no price, or one that no fact can have its value by
+ * @throws {PriceUnavailable} when a held token has no price, or the value exceeds the greatest of a fact
  */
 export async function valueVault(
   state: BlockState,
@@ -54,7 +54,7 @@ export async function valueVault(
   const refusal = held.positions.find((one) => one.refusal !== undefined)?.refusal
   if (refusal !== undefined) throw new ContractMismatch(vault, state.block.number, refusal)
   const listed = held.positions.filter((one) => isListed(venues, one))
-  // These calls share one event-loop turn, and so one request.
+  // These calls are made in one event-loop turn, so that they share one request.
   const [balances, own, statement, pricesNow] = await Promise.all([
     Promise.all([...tokens.values()].map((token) => balanceOf(state, token, accounts))),
     Promise.all(held.positions.map((holding) => positionAt(state, venues, holding))),
@@ -77,7 +77,7 @@ export async function valueVault(
     if (emissions !== null) sum.addEarned(emissions.token, emissions.units)
   }
   const valueUsd = sum.rounded()
-  // It owes all that was requested of it to be deposited, also where a token has taken a part of it on its way.
+  // Pending deposit requests are a debt; with a fee-on-transfer token it exceeds the received amount.
   const isOfNobody =
     valueUsd.lessThan(zero) && (await state.readRequired(contractCall(vaultAbi, vault, 'totalSupply', []))) === 0n
   return {
@@ -87,8 +87,8 @@ export async function valueVault(
 }
 
 /**
- * Returns an amount of a vault as facts have it.
- * @throws {ContractMismatch} where no fact can have it: it is below 0, or has more digits
+ * Rounds an amount of a vault as in facts, and verifies its limits.
+ * @throws {ContractMismatch} where the amount is below 0, or has more digits than a fact can have
  */
 export function storableUsd(state: BlockState, vault: Address, usd: Decimal): Decimal {
   const rounded = roundUsd(usd)
@@ -98,7 +98,7 @@ export function storableUsd(state: BlockState, vault: Address, usd: Decimal): De
 
 interface HeldPosition extends Position {
   readonly id: string
-  /** Withdrawn liquidity that was not collected yet: principal, not fees. */
+  /** Withdrawn liquidity that is not collected yet: principal, not fees. */
   readonly freed: Amounts
 }
 
@@ -115,7 +115,7 @@ async function balanceOf(state: BlockState, token: Token, accounts: readonly Add
   return { token: token.address, units: balances.reduce((sum, units) => sum + units, 0n) }
 }
 
-/** Reads the positions that others have made in a vault's name, in ranges that the vault itself names as its own. */
+/** Reads the positions that others created in a vault's name, in ranges that the vault reports as its own. */
 function readNamed(
   state: BlockState,
   venues: Venues,
@@ -127,8 +127,8 @@ function readNamed(
 }
 
 /**
- * Requires that a vault holds a position for itself. A lending vault holds those of its borrowers, and names their owner.
- * @throws {ContractMismatch} when it names another owner
+ * Requires that a vault owns a position. A lending vault holds its borrowers' positions, and reports their owner.
+ * @throws {ContractMismatch} when the vault reports another owner
  * @see Revert Lend, V3Vault.sol `ownerOf`
  */
 async function requireOwn(state: BlockState, vault: Address, id: string): Promise<void> {
@@ -142,7 +142,7 @@ async function positionAt(state: BlockState, venues: Venues, holding: Holding): 
   return { ...(await venues.positionOf(state, id, await readVerified(state, venues, holding), custody)), id, freed }
 }
 
-/** Tells whether a position holds anything: its NFT remains after everything was withdrawn. */
+/** Returns whether a position holds anything: its NFT remains after everything was withdrawn. */
 function isOpen({ liquidity, credited, emissions }: Position): boolean {
   return liquidity > 0n || [...credited, emissions?.units ?? 0n].some((amount) => amount > 0n)
 }

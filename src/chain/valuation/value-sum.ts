@@ -3,21 +3,23 @@ import { type Decimal, roundUsd, usdDigits, zero } from '../../domain/decimal.ts
 import { WorthRefused } from '../errors.ts'
 import { amountIn, type Token, type TokenPrices, type Tokens } from './tokens.ts'
 
-/** Maximum number of digits before the point: the value before several withdrawals is the sum of some. */
+/**
+ * Maximum number of integer digits: one less than in facts, since the value before several withdrawals adds them up.
+ */
 const mostDigits = usdDigits - 1
 
 /** Tokens and their prices at a block. */
 export interface Market {
   readonly tokens: Tokens
   readonly prices: TokenPrices
-  /** Tokens that count as nothing, but for emissions. */
+  /** Tokens that count as nothing, except as emissions. */
   readonly gifts?: ReadonlySet<Address>
 }
 
 /** Sums the exact USD value of token amounts. */
 export class ValueSum {
   #usd = zero
-  /** That of which the amount is worth most. */
+  /** The amount with the greatest value. */
   #greatest: { readonly token: Token; readonly units: bigint; readonly size: Decimal } | undefined
 
   constructor(readonly market: Market) {}
@@ -30,7 +32,7 @@ export class ValueSum {
     return this.market.gifts?.has(address) === true ? this : this.addEarned(address, units)
   }
 
-  /** Adds an amount that nobody can have given, in the same way. */
+  /** Adds an earned amount, which counts even where the token is a gift. */
   addEarned(address: Address, units: bigint): this {
     const token = this.market.tokens.get(address)
     if (token === undefined || units === 0n) return this
@@ -48,9 +50,9 @@ export class ValueSum {
   }
 
   /**
-   * Returns the sum, rounded as facts have it. Where it has about as many digits as these or more, the price counts as refused of the
-   * token of which the amount is worth most: anybody may have moved the pool that tells it.
-   * @throws {WorthRefused} when it does, unless that token is stable
+   * Returns the sum, rounded as in facts. Where it has too many digits, the price of the token with the greatest value
+   * counts as refused: anyone may have moved the pool that it is read from.
+   * @throws {WorthRefused} when the sum has too many digits, unless that token is stable
    */
   rounded(): Decimal {
     const usd = roundUsd(this.#usd)
