@@ -68,10 +68,10 @@ export class TokenPrices extends Map<string, Decimal> {
 /**
  * Reads the decimals of tokens, and checks their price routes.
  * @param newest state at the newest block
- * @param older returns states of the history, where pools that do not answer now are looked for; null for a chain that
- *   was read with the same tokens before, so that such a pool has vanished
- * @param onAbsent called with the problem of each token whose pools or feed never answered: it has no price until they
- * do
+ * @param older returns earlier states, at which pools that do not answer now are tried; null for a chain that
+ *   was read with the same tokens before: a pool that does not answer then has vanished
+ * @param onAbsent called with the problem of each token whose pools or feed never answered, and which has no price
+ * until then
  * @throws {BadChainConfig} with every problem
  */
 export async function readTokens(

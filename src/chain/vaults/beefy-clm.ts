@@ -9,7 +9,7 @@ const flowEvents = parseAbi([
   'event Withdraw(address indexed user, uint256 shares, uint256 amount0, uint256 amount1)',
   'event ChargedFees(uint256 callFeeAmount, uint256 beefyFeeAmount, uint256 strategistFeeAmount)',
 ])
-/** Of earlier vaults, which took no part of what an unbalanced deposit swaps. */
+/** Event of earlier vaults, which had no swap fee for unbalanced deposits. */
 const earlierEvents = parseAbi([
   'event Deposit(address indexed user, uint256 shares, uint256 amount0, uint256 amount1)',
 ])
@@ -32,8 +32,8 @@ const strategyAbi = parseAbi([
 ])
 
 /**
- * Beefy's vaults of concentrated liquidity. All funds are in the strategy of a vault, which holds positions in a pool
- * itself, emits suspensions and fees, and never changes.
+ * Beefy's concentrated liquidity vaults. The strategy contract of a vault never changes: it holds all funds, with
+ * positions directly in a pool, and logs suspensions and fees.
  * @see Beefy, BeefyVaultConcLiq.sol; StrategyPassiveManagerUniswap.sol `balances`, `harvest`
  */
 export const beefyClm: VaultAdapter = {
@@ -95,9 +95,9 @@ function readStrategy(state: BlockState, vault: Address): Promise<Address> {
 }
 
 /**
- * Reads `balances`, which leaves out harvested profit that is still locked, and claimed fees that are not harvested. Both
- * belong to the vault, up to the part of the fees that the harvest pays. There is no sum to compare where a strategy
- * doesn't tell both, or more of the fees than of all else.
+ * Reads `balances`, which excludes harvested profit that is still locked, and claimed fees that are not harvested. Both
+ * belong to the vault, except for the part of the fees that the harvest pays. There is no total to compare where a
+ * strategy does not report both, or where `balances` is cut off at 0 because the fees exceed it.
  */
 async function readStatement(state: BlockState, vault: Address): Promise<VaultStatement> {
   const [strategy, pair, balances] = await Promise.all([

@@ -13,20 +13,20 @@ import { requireCreation } from './creation.ts'
 
 const pausableAbi = parseAbi(['function paused() view returns (bool)'])
 
-/** A vault as far as it can be read at the newest block. */
+/** The result of reading a vault at the newest block. */
 export interface VaultReport {
   readonly address: Address
   readonly block: number
-  /** The kind of vault that it is read as; null where none fits. */
+  /** The kind of vault, and its venues; null where none fits. */
   readonly adapter: string | null
-  /** Names and values of what was read. */
+  /** Names and values of the properties that were read. */
   readonly read: readonly (readonly [name: string, value: string])[]
-  /** Why it would be set aside, in sentences without a full stop; none where it can be read. */
+  /** Reasons why the vault would be set aside, without full stops; empty where it can be read. */
   readonly missing: readonly string[]
 }
 
 /**
- * Reads each vault at the newest block, as far as it can be read.
+ * Reads each vault at the newest block, and reports what is missing.
  * @throws {ChainError} when the nodes cannot be read
  */
 export async function checkVaults(connection: ChainConnection): Promise<VaultReport[]> {
@@ -39,7 +39,7 @@ async function checkVault(connection: ChainConnection, vault: VaultConfig, block
   const { adapter, pools } = connection.kinds.of(address)
   const missing: string[] = []
   const read: [name: string, value: string][] = []
-  /** Does one part of the check; another one may succeed where it fails. */
+  /** Runs one part of the check, and records its failure so that the others continue. */
   const attempt = async (work: () => Promise<void>): Promise<boolean> => {
     try {
       await work()
@@ -85,7 +85,7 @@ function describeVenues({ venues }: ChainConnection, pools: readonly Address[]):
   return [...ofManagers, ...pools.map((pool) => `positions in the pool ${pool} itself`)].join(', ')
 }
 
-/** Checks the first block, whose state the nodes may not have. */
+/** Checks the vault's first block, whose state the nodes may lack. */
 async function checkCreation({ impatientRpc, multicall, kinds }: ChainConnection, vault: VaultConfig): Promise<void> {
   const first = await impatientRpc.ask((node) => node.block(vault.firstBlock))
   const { adapter } = kinds.of(vault.address)
@@ -130,7 +130,7 @@ async function readValue(
   ]
 }
 
-/** Reads what a vault may have beyond the standard. */
+/** Reads a vault's optional features. */
 async function readOptional(
   { feeTerms }: ChainConnection,
   state: BlockState,

@@ -8,9 +8,9 @@ import type { VaultAdapter } from './vault-adapter.ts'
 import { vaultAbi } from './vault-events.ts'
 
 /**
- * Verifies that a vault is created in its first block, or initialised where it was created before: a factory may leave a
- * proxy to be initialised later.
- * @throws {ContractMismatch} when it is there before, or not yet
+ * Verifies that a vault is created in its first block, or initialised in it: a factory may create a proxy that is
+ * initialised later.
+ * @throws {ContractMismatch} when the vault exists before that block, or not yet in it
  */
 export async function requireCreation(
   state: BlockState,
@@ -30,7 +30,7 @@ export async function requireCreation(
   throw new ContractMismatch(address, firstBlock, 'is not initialised in its firstBlock, not yet')
 }
 
-/** Tells whether a vault has shares, or names its owner and assets. */
+/** Returns whether a vault has shares, or has an owner and assets. */
 async function isInitialised(state: BlockState, vault: Address, adapter: VaultAdapter): Promise<boolean> {
   const supply = await state.read(contractCall(vaultAbi, vault, 'totalSupply', []))
   if (supply !== null && supply > 0n) return true

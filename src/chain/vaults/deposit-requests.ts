@@ -1,6 +1,6 @@
 import type { Address, Hex } from 'viem'
 
-/** A request of ERC-7540 to deposit assets, whose state the vault tells by these two. */
+/** An ERC-7540 deposit request. The vault reports its state by id and controller. */
 export interface DepositRequest {
   readonly requestId: bigint
   readonly controller: Address
@@ -13,42 +13,44 @@ export interface DepositRequest {
   readonly logIndex: number
 }
 
-/** The requests to deposit that were made of a vault up to the end of a block. Later ones do not change it. */
+/** An immutable snapshot of the deposit requests to a vault up to the end of a block. */
 export interface RequestSnapshot {
-  /** Returns the newest of each id and controller, without those that are known to be settled at the end of a block. */
+  /** Returns the newest request of each id and controller that is not known to be settled at the end of a block. */
   openAt(block: number): readonly DepositRequest[]
-  /** Notes that nothing of a request is pending or claimable at the end of a block. */
+  /** Records that no assets of a request are pending or claimable at the end of a block. */
   settle(request: DepositRequest, block: number): void
 }
 
 /** The snapshot of a vault without requests. */
 export const noRequests: RequestSnapshot = { openAt: () => [], settle: () => undefined }
 
-/** Number of requests from which on those that count no more are removed. */
+/** Number of requests at which superseded and settled ones are removed. */
 const minRemoved = 1_024
 
 /**
- * The requests to deposit that were made of a vault, which anybody can make in any number. A vault tells the sum of all
- * requests of an id and controller, so that the newest of them stands for all. One that is settled is forgotten: only
- * another one can raise that sum again, and stands for it then.
+ * The deposit requests to a vault; anyone can make any number. A vault reports the sum of all requests of an id and
+ * controller, so that the newest one represents them all. Settled requests are removed: only a new request can raise
+ * the sum again.
  */
 export class DepositRequests {
-  /** In the order of the logs. It only grows, until another one takes its place: snapshots are its first so many. */
+  /**
+   * In the order of the logs. Only appended to or replaced as a whole, because snapshots refer to its first elements.
+   */
   #made: DepositRequest[] = []
   #maxMade = minRemoved
-  /** The block at whose end a request is known to be settled. */
+  /** The first block at whose end a request is known to be settled. */
   readonly #settledAt = new WeakMap<DepositRequest, number>()
 
   /** Adds a request that the vault has logged after all others. */
   add(request: DepositRequest): void {
     this.#made.push(request)
     if (this.#made.length < this.#maxMade) return
-    // Settlements are known up to blocks before this request, and later snapshots are asked of blocks from it on.
+    // Known settlements precede this request, and later snapshots are read at its block or after.
     this.#made = this.#newestOf(this.#made).filter((one) => !this.#settledAt.has(one))
     this.#maxMade = Math.max(minRemoved, 2 * this.#made.length)
   }
 
-  /** Returns the requests that were made up to now. */
+  /** Returns the current requests. */
   snapshot(): RequestSnapshot {
     const [made, count] = [this.#made, this.#made.length]
     return {

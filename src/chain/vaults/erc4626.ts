@@ -12,7 +12,7 @@ const assetAbi = parseAbi(['function asset() view returns (address)', 'function 
 const flowTopics: readonly Hex[] = flowEvents.map(toEventSelector)
 
 /**
- * Vaults of ERC-4626 with an owner by Ownable.
+ * ERC-4626 vaults with an owner by OpenZeppelin's Ownable.
  * @see ERC-4626, https://eips.ethereum.org/EIPS/eip-4626, asset and totalAssets, Deposit and Withdraw
  */
 export const erc4626: VaultAdapter = {

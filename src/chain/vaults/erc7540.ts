@@ -11,7 +11,7 @@ import { decodeStandardLog } from './vault-events.ts'
 const requestEvents = parseAbi([
   'event DepositRequest(address indexed controller, address indexed owner, uint256 indexed requestId, address sender, uint256 assets)',
 ])
-/** First topics of requests to deposit. */
+/** First topics of deposit requests. */
 export const requestTopics: readonly Hex[] = requestEvents.map(toEventSelector)
 const transferTopic = toEventSelector(parseAbiItem('event Transfer(address indexed, address indexed, uint256)'))
 
@@ -20,19 +20,20 @@ const requestAbi = parseAbi([
   'function pendingDepositRequest(uint256 requestId, address controller) view returns (uint256 assets)',
   'function claimableDepositRequest(uint256 requestId, address controller) view returns (uint256 assets)',
 ])
-/** ERC-165 identifier of vaults that take deposits by request. */
+/** ERC-165 identifier of ERC-7540 vaults with asynchronous deposits. */
 const asynchronousDeposits = '0xce3bbe50'
-/** Requests whose transfers are looked for, each by a request to a node. */
+/** Maximum number of deposit requests whose transfers are looked up, by one RPC request each. */
 const maxRequestsSearched = 100
 
 /**
- * Creates the adapter of vaults of ERC-7540 that take deposits by request. The assets of a request are no capital until
- * they are claimed, which the Deposit of ERC-4626 tells: until then they count as a debt of the vault where they were
- * transferred to it. Requests to redeem change nothing until the Withdraw of their claim.
- * @see ERC-7540, https://eips.ethereum.org/EIPS/eip-7540, DepositRequest, pendingDepositRequest, claimableDepositRequest
+ * Creates the adapter of ERC-7540 vaults with asynchronous deposits. The assets of a request become capital when they
+ * are claimed, with the Deposit event of ERC-4626. Until then they count as a debt of the vault, if they were
+ * transferred to it. Redeem requests have no effect until the Withdraw event of their claim.
+ * @see ERC-7540, https://eips.ethereum.org/EIPS/eip-7540, DepositRequest, pendingDepositRequest,
+ * claimableDepositRequest
  */
 export function createErc7540(): VaultAdapter {
-  /** Whether a vault keeps the assets of requests itself. */
+  /** Whether a vault holds the assets of requests, rather than a separate contract. */
   const keepers = new Map<Address, Promise<boolean>>()
   const isKeeper = (
     state: BlockState,
@@ -60,7 +61,7 @@ export function createErc7540(): VaultAdapter {
       if (!requestTopics.includes(log.topics[0] ?? '0x')) return erc4626.readLog(log)
       const { controller, requestId, owner, assets } = decodeStandardLog(requestEvents, log).args
       const { blockHash, txHash, logIndex } = log
-      // One of nothing opens nothing, and may transfer nothing.
+      // A request of zero assets adds no debt, and may have no transfer.
       if (assets === 0n) return null
       return { kind: 'requested', request: { controller, requestId, owner, assets, blockHash, txHash, logIndex } }
     },
@@ -81,7 +82,7 @@ export function createErc7540(): VaultAdapter {
 }
 
 /**
- * Reads the assets of all requests of an id and controller that were not claimed.
+ * Reads the unclaimed assets of all requests of an id and controller.
  * @throws {ContractMismatch} when the vault does not answer
  */
 async function readOpen(state: BlockState, vault: Address, { requestId, controller }: DepositRequest): Promise<bigint> {
@@ -93,9 +94,8 @@ async function readOpen(state: BlockState, vault: Address, { requestId, controll
 }
 
 /**
- * Tells whether a vault keeps the assets of requests itself: others keep them in a contract of its own, from which they
- * come when they are claimed.
- * @throws {ContractMismatch} when the assets of none of the requests were transferred
+ * Returns whether a vault holds the assets of requests: other vaults have a separate contract that pays on claim.
+ * @throws {ContractMismatch} when no transfer of assets was found for any request
  */
 async function readIsKeeper(
   { rpc, block }: BlockState,
@@ -111,9 +111,8 @@ async function readIsKeeper(
 }
 
 /**
- * Returns the account that the assets of a request were transferred to: by the last transfer from their owner before the
- * request in its transaction, or else the first one after it, of any amount, since a token may take a part. Null where
- * there is none.
+ * Returns the receiver of a request's assets: of the owner's last transfer before the request in its transaction, or
+ * else of the first one after it. The amount may differ because of fee-on-transfer tokens. Null without a transfer.
  */
 async function receiverOf(
   rpc: Rpc,

@@ -10,12 +10,12 @@ import { readFeeRecipient, type VaultFeeTerms, withoutDepositMints } from './vau
 import type { VaultKinds } from './vault-kinds.ts'
 
 /**
- * Compares the logs of deposits and withdrawals with the number of shares, so that it is noticed where a node leaves some
- * out: no other state tells it. A vault may also have shares that no such log explains, such as fees for accounts that
- * nobody has named; then its logs are asked for again until they are believed, once.
+ * Compares the logs of deposits and withdrawals with the share supply, to detect logs that a node leaves out: no other
+ * state reveals them. A vault may also have shares without such a log, such as fees for unconfigured accounts: after
+ * repeated reads its logs are accepted, and it is not checked any more.
  */
 export class ShareSupply {
-  /** Vaults whose shares are not explained by their logs. */
+  /** Vaults whose supply their logs do not explain, and that are not checked any more. */
   readonly #unexplained = new Set<Address>()
   #newest: BlockState | null = null
 
@@ -24,7 +24,7 @@ export class ShareSupply {
     readonly feeTerms: VaultFeeTerms,
   ) {}
 
-  /** Returns the vaults whose shares have changed between the ends of two blocks by another number than logs tell. */
+  /** Returns the vaults whose supply changed between the ends of two blocks by another number than the logs show. */
   async lacking(
     vaults: readonly Address[],
     logs: readonly ChainLog[],
@@ -42,12 +42,12 @@ export class ShareSupply {
     return checked.filter((vault, index) => {
       const told = this.#sharesIn(vault, ofVaults.get(vault) ?? [], recipients[index] ?? [])
       const last = to?.[index] ?? null
-      // Before its creation it has none.
+      // Before its creation a vault has no shares.
       return told !== null && last !== null && last - (from?.[index] ?? 0n) !== told
     })
   }
 
-  /** Believes the logs of vaults, from now on. */
+  /** Excludes vaults from further checks. */
   believe(vaults: readonly Address[]): void {
     for (const vault of vaults) this.#unexplained.add(vault)
   }
@@ -60,7 +60,7 @@ export class ShareSupply {
     return [...terms.recipients, ...named].filter((recipient) => recipient !== null)
   }
 
-  /** Returns the shares that logs of a vault create; null where one of them cannot be read. */
+  /** Returns the net number of shares that logs of a vault mint; null where a log cannot be decoded. */
   #sharesIn(vault: Address, logs: readonly ChainLog[], recipients: readonly Address[]): bigint | null {
     const { adapter } = this.kinds.of(vault)
     try {
@@ -74,20 +74,20 @@ export class ShareSupply {
         .filter((one) => !isOther(one))
         .reduce((sum, { change }) => sum + sharesOf(change), 0n)
     } catch (error) {
-      // Its logs set it aside.
+      // The reader sets the vault aside for this log.
       if (error instanceof ContractMismatch) return null
       throw error
     }
   }
 }
 
-/** Returns the shares that a change creates; less than 0 where it destroys some. */
+/** Returns the shares that a change mints; negative where it burns some. */
 function sharesOf(change: VaultChange): bigint {
   if (change.kind === 'deposited' || change.kind === 'minted') return change.shares
   return change.kind === 'withdrawn' ? -change.shares : 0n
 }
 
-/** Reads the numbers of shares of vaults; null where one does not answer. */
+/** Reads the share supply of vaults; null where a vault does not answer. */
 function readSupplies(state: BlockState, vaults: readonly Address[]): Promise<(bigint | null)[]> {
   return Promise.all(vaults.map((vault) => state.read(contractCall(vaultAbi, vault, 'totalSupply', []))))
 }

@@ -12,7 +12,7 @@ const ownEvents = parseAbi([
   'event ZeroBurn(uint8 fee, uint256 fees0, uint256 fees1)',
   'event CollectFees(uint256 feesToVault0, uint256 feesToVault1, uint256 feesToProtocol0, uint256 feesToProtocol1)',
 ])
-/** Of ICHI, whose `Rebalance` others have too, without a part that goes to anybody. */
+/** Events of ICHI; other vaults log the same `Rebalance`, but pay no fees on it. */
 const earningEvents = parseAbi([
   'event Rebalance(int24 tick, uint256 totalAmount0, uint256 totalAmount1, uint256 feeAmount0, uint256 feeAmount1, uint256 totalSupply)',
   'event CollectFees(address indexed sender, uint256 feeAmount0, uint256 feeAmount1)',
@@ -36,13 +36,13 @@ const shareAbi = parseAbi([
   'function limitLower() view returns (int24)',
   'function limitUpper() view returns (int24)',
 ])
-/** The whole of Charm's `protocolFee`. */
+/** Denominator of Charm's `protocolFee`. */
 const charmWhole = 1_000_000n
-/** The whole of ICHI's `baseFee`. */
+/** Denominator of ICHI's `baseFee`. */
 const ichiWhole = 10n ** 18n
 
 /**
- * Vaults whose shares stand for two tokens, and which hold positions in one pool themselves: Gamma's Hypervisor, ICHI's
+ * Vaults whose shares represent two tokens, and which hold positions directly in one pool: Gamma's Hypervisor, ICHI's
  * vaults, and Charm's Alpha Vaults.
  * @see Gamma, Hypervisor.sol; Charm, AlphaVault.sol; ICHI, ICHIVault.sol: `getTotalAmounts`
  */
@@ -114,8 +114,8 @@ async function readPair(state: BlockState, vault: Address): Promise<readonly [Ad
 }
 
 /**
- * Reads `getTotalAmounts`, which counts balances, liquidity and credited amounts. Charm's leaves out the protocol's part
- * of them, and the fees among its balances that belong to the protocol.
+ * Reads `getTotalAmounts`, which includes balances, liquidity and credited amounts. Charm's total excludes the
+ * protocol's part of credited amounts, and protocol fees in the balances.
  */
 async function readStatement(state: BlockState, vault: Address): Promise<VaultStatement> {
   const [pair, pool, totals, protocolFee, accrued0, accrued1, ranges] = await Promise.all([
@@ -136,7 +136,7 @@ async function readStatement(state: BlockState, vault: Address): Promise<VaultSt
   }
 }
 
-/** Reads the ranges of the positions that a vault names. */
+/** Reads the ranges of the positions that a vault reports. */
 async function readRanges(state: BlockState, vault: Address): Promise<TickRange[]> {
   const ranges = await Promise.all(
     (['base', 'limit'] as const).map(async (name) => {

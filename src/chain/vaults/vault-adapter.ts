@@ -13,32 +13,32 @@ export type VaultChange =
       readonly shares: bigint
     }
   | { readonly kind: 'withdrawn'; readonly amounts: readonly bigint[]; readonly shares: bigint }
-  /** Fees that the vault has paid, or owes from then on. */
+  /** Fees that the vault has paid, or owes from now on. */
   | { readonly kind: 'charged'; readonly amounts: readonly bigint[] }
-  /** Earnings of which the vault pays a part as fees; the log doesn't say which. */
+  /** Earnings of which the vault pays a part as fees, which the log does not contain. */
   | { readonly kind: 'earned'; readonly amounts: readonly bigint[] }
-  /** Assets that somebody has asked the vault to take as capital, which it has not yet. */
+  /** A deposit request, whose assets are not capital of the vault yet. */
   | { readonly kind: 'requested'; readonly request: DepositRequest }
   | { readonly kind: 'minted'; readonly to: Address; readonly shares: bigint }
   | { readonly kind: 'owned'; readonly owner: Address }
   | { readonly kind: 'paused'; readonly by: string }
   | { readonly kind: 'unpaused' }
 
-/** The owner of a vault, and the tokens that come and go as its capital. */
+/** The owner of a vault, and the tokens in which its capital is deposited and withdrawn. */
 export interface VaultTerms {
   readonly owner: Address
   readonly assets: readonly Address[]
-  /** Other tokens in which it pays fees. */
+  /** Other tokens in which the vault pays fees. */
   readonly feeTokens?: readonly Address[]
 }
 
-/** Where a vault holds its funds. */
+/** The contracts and accounts that hold a vault's funds. */
 export interface VaultPlaces {
-  /** The accounts that hold tokens and positions for it. */
+  /** The accounts that hold tokens and positions for the vault. */
   readonly accounts: readonly Address[]
-  /** The pools in which these accounts hold positions themselves. */
+  /** The pools in which these accounts hold positions directly. */
   readonly pools: readonly Address[]
-  /** The contracts beside the vault that emit logs about it. */
+  /** The contracts besides the vault that emit logs about it. */
   readonly emitters?: readonly Address[]
 }
 
@@ -48,57 +48,57 @@ export interface TokenAmount {
   readonly units: bigint
 }
 
-/** The sum of all that a vault holds, as its contract tells it. */
+/** The total of a vault's holdings that its contract reports. */
 export interface VaultTotals {
   readonly pool: Address
   readonly amounts: readonly [TokenAmount, TokenAmount]
-  /** Returns the part of a position's credited amount that it counts. */
+  /** Returns the part of a position's credited amount that the total includes. */
   readonly creditedPart: (units: bigint) => bigint
-  /** The ranges of the positions that it counts. */
+  /** The ranges of the positions that the total includes. */
   readonly ranges: readonly TickRange[]
 }
 
-/** A vault's own words about what it holds. */
+/** The vault's own report of its holdings. */
 export interface VaultStatement {
-  /** Amounts among its balances that belong to others. */
+  /** Amounts in the vault's balances that belong to others. */
   readonly debts: readonly TokenAmount[]
-  /** Null where the kind of vault has no such sum. */
+  /** Null where the kind of vault reports no total. */
   readonly totals: VaultTotals | null
 }
 
-/** A kind of vault: how capital comes and goes, who owns it, what suspends it, and what its fees are. */
+/** A kind of vault: decodes its logs, and reads its owner, assets and fees. */
 export interface VaultAdapter {
   readonly name: string
-  /** First topics of its logs, without those of new shares. */
+  /** First topics of the vault's logs, without transfers that mint shares. */
   readonly topics: readonly Hex[]
-  /** Whether its fees can be new shares. */
+  /** Whether the vault can pay fees in new shares. */
   readonly mintsFees: boolean
-  /** Tells whether a vault answers as one of this kind. */
+  /** Returns whether a vault answers as one of this kind. */
   fits(state: BlockState, vault: Address): Promise<boolean>
   /**
-   * Decodes a log; null where it is none of the kind's events.
-   * @throws {ContractMismatch} when it has the topic of one, but other contents
+   * Decodes a log; null where it is not an event of this kind of vault.
+   * @throws {ContractMismatch} when the topic matches, but the contents do not
    */
   readLog(log: ChainLog): VaultChange | null
   /**
    * Reads the owner and assets.
-   * @throws {ContractMismatch} when it does not answer as its kind requires
+   * @throws {ContractMismatch} when the vault does not answer as its kind requires
    */
   readTerms(state: BlockState, vault: Address): Promise<VaultTerms>
-  /** Reads the assets alone, in the order in which logs tell their amounts. */
+  /** Reads only the assets, in the order of the amounts in logs. */
   readAssets(state: BlockState, vault: Address): Promise<readonly Address[]>
-  /** Reads where it holds its funds, which never changes. */
+  /** Reads the accounts, pools and emitters of a vault, which never change. */
   readPlaces(state: BlockState, vault: Address): Promise<VaultPlaces>
-  /** @param requests those to deposit up to the block */
+  /** @param requests deposit requests up to the block */
   readStatement(state: BlockState, vault: Address, requests: RequestSnapshot): Promise<VaultStatement>
-  /** Returns the fees that the vault pays of earnings, as its log tells these; null where it pays none. */
+  /** Returns the fees that the vault pays on logged earnings; null where it pays none. */
   readFees(state: BlockState, vault: Address, earned: readonly bigint[]): Promise<readonly TokenAmount[] | null>
 }
 
-/** A statement of a vault that says nothing. */
+/** An empty statement. */
 export const noStatement: VaultStatement = { debts: [], totals: null }
 
-/** Returns two amounts as those of two tokens. */
+/** Pairs two amounts with two tokens. */
 export function pairAmounts([token0, token1]: readonly [Address, Address], [units0, units1]: Amounts) {
   return [
     { token: token0, units: units0 },

@@ -4,8 +4,7 @@ import { ContractMismatch } from '../errors.ts'
 import type { VaultChange } from './vault-adapter.ts'
 
 /**
- * Events that vaults of all kinds may have: new shares by ERC-20, and by OpenZeppelin's contracts suspension and a new
- * owner.
+ * Events that vaults of all kinds may log: ERC-20 transfers that mint shares, and OpenZeppelin's Pausable and Ownable.
  * @see https://docs.openzeppelin.com/contracts/api/utils#Pausable
  * @see https://docs.openzeppelin.com/contracts/api/access#Ownable
  */
@@ -20,10 +19,10 @@ const selectors = commonEvents.map(toEventSelector)
 const [owned, transfer] = selectors.slice(-2) as [Hex, Hex]
 const nobody = padHex(zeroAddress, { size: 32 })
 
-/** First topics of these events, without those of transfers. */
+/** First topics of the common events, except transfers. */
 export const commonTopics: readonly Hex[] = selectors.filter((topic) => topic !== transfer)
 
-/** Topics of the transfers that create shares. */
+/** Topics of the transfers that mint shares. */
 export const mintTopics: readonly (readonly Hex[])[] = [[transfer], [nobody]]
 
 /** ABI of the functions that vaults of all kinds may have. */
@@ -40,14 +39,14 @@ export const tokenAbi = parseAbi([
 ])
 
 /**
- * Decodes a log that vaults of all kinds may have.
- * @returns null where it is another one
- * @throws {ContractMismatch} when it has the topic of such an event, but other contents
+ * Decodes a common log of vaults.
+ * @returns null for any other log
+ * @throws {ContractMismatch} when the topic matches, but the contents do not
  */
 export function readCommonLog(log: ChainLog): VaultChange | null {
   const [first = '0x', from] = log.topics
   if (!selectors.includes(first)) return null
-  // Contracts of other standards log these with other parameters, which say nothing of an owner or of shares.
+  // Contracts of other standards log these events with different parameters, unrelated to owners or shares.
   if ([owned, transfer].includes(first) && log.topics.length !== 3) return null
   if (first === transfer && from !== nobody) return null
   const { eventName, args } = decodeStandardLog(commonEvents, log)
@@ -64,8 +63,8 @@ export function readCommonLog(log: ChainLog): VaultChange | null {
 }
 
 /**
- * Decodes a log whose first topic is that of one of these events.
- * @throws {ContractMismatch} when it has other contents
+ * Decodes a log whose first topic matches an event of an ABI.
+ * @throws {ContractMismatch} when the contents do not match
  */
 export function decodeStandardLog<const abi extends Abi>(abi: abi, { address, topics, data, block }: ChainLog) {
   try {

@@ -15,19 +15,21 @@ const feeAbi = parseAbi([
   'function decimals() view returns (uint8)',
 ])
 
-/** The fees of a vault that can be read. */
+/** The ways in which a vault reports its fees. */
 export interface FeeTerms {
   /** The configured recipients of fee shares. */
   readonly recipients: readonly Address[]
-  /** Whether it names a recipient itself. */
+  /** Whether the vault answers `feeRecipient`. */
   readonly namesRecipient: boolean
   readonly tellsHighWater: boolean
 }
 
-/** Vaults with fees that can be read; those without any are left out. */
+/** The vaults with fees that can be read; other vaults are left out. */
 export type VaultFeeTerms = ReadonlyMap<Address, FeeTerms>
 
-/** Reads which fees vaults have, of those that can pay them by new shares. One that is not there yet may have all. */
+/**
+ * Reads the fee terms of vaults that can pay fees in new shares. A vault that does not exist yet may have all terms.
+ */
 export async function readFeeTerms(state: BlockState, kinds: VaultKinds): Promise<VaultFeeTerms> {
   const vaults = kinds.vaults.filter(({ address }) => kinds.of(address).adapter.mintsFees)
   const terms = await Promise.all(
@@ -53,7 +55,7 @@ async function answers(state: BlockState, vault: Address, name: 'feeRecipient' |
   }
 }
 
-/** Tells whether fees of a vault are paid by new shares. */
+/** Returns whether a vault pays fees in new shares. */
 export function mintsFees(terms: FeeTerms | undefined): boolean {
   return terms !== undefined && (terms.recipients.length > 0 || terms.namesRecipient)
 }
@@ -64,8 +66,8 @@ interface LoggedChange {
 }
 
 /**
- * Returns the changes of one vault without the mints that deposits of the same transaction explain: those of as many
- * shares to the same account. Fees that a vault charges before a deposit stay.
+ * Returns the changes of one vault without the mints of deposits: the last mint of the same number of shares to the
+ * same account in the transaction. Fee shares that are minted before a deposit remain.
  */
 export function withoutDepositMints<One extends LoggedChange>(changes: readonly One[]): One[] {
   const explained = new Set<One>()
@@ -86,15 +88,15 @@ export function withoutDepositMints<One extends LoggedChange>(changes: readonly 
   return changes.filter((one) => !explained.has(one))
 }
 
-/** Reads the account that a vault names as the recipient of its fees; null where it names none. */
+/** Reads the recipient of fees from a vault; null where the vault reports none. */
 export function readFeeRecipient(state: BlockState, vault: Address): Promise<Address | null> {
   return state.read(contractCall(feeAbi, vault, 'feeRecipient', []))
 }
 
 /**
- * Returns the assets that minted shares are worth at the end of a block, by the vault's own price of a share; null where
- * they are no fee, since the account is no recipient of fees, neither then nor in the block before.
- * @throws {ContractMismatch} when the vault does not answer for its share price
+ * Returns the value of minted shares in assets at the end of a block, at the vault's share price. Null where the shares
+ * are not a fee: the account is a fee recipient neither at this block nor at the previous one.
+ * @throws {ContractMismatch} when the vault does not answer `convertToAssets`
  */
 export async function feeAssets(
   state: BlockState,
@@ -109,8 +111,8 @@ export async function feeAssets(
 }
 
 /**
- * Returns the assets that all shares of a vault are worth at its high-water mark, which is in assets for one whole share;
- * null where it has none.
+ * Returns the value of all shares of a vault at its high-water mark (assets per whole share), in assets; null without a
+ * mark.
  */
 export async function highWaterAssets(state: BlockState, vault: Address): Promise<bigint | null> {
   const [mark, supply, decimals] = await Promise.all([
@@ -118,7 +120,7 @@ export async function highWaterAssets(state: BlockState, vault: Address): Promis
     state.read(contractCall(vaultAbi, vault, 'totalSupply', [])),
     state.read(contractCall(feeAbi, vault, 'decimals', [])),
   ])
-  // A uint8; some contract may answer more.
+  // `decimals` is a uint8, but a contract may return more.
   if (mark === null || mark === 0n || supply === null || decimals === null || decimals > 255) return null
   return (supply * mark) / 10n ** BigInt(decimals)
 }

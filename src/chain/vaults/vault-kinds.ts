@@ -9,20 +9,20 @@ import { createErc7540 } from './erc7540.ts'
 import { twoTokenShares } from './two-token.ts'
 import type { VaultAdapter, VaultPlaces } from './vault-adapter.ts'
 
-/** A vault's adapter, and where the vault holds its funds. */
+/** A vault's adapter, with the vault's accounts, pools and emitters. */
 export interface VaultKind extends VaultPlaces {
   readonly adapter: VaultAdapter
 }
 
-/** The kinds of the configured vaults. One that fits none, or is not there yet, counts as ERC-4626. */
+/** The kinds of the configured vaults. A vault that fits no adapter, or does not exist yet, counts as ERC-4626. */
 export class VaultKinds {
-  /** The first one that fits counts. */
+  /** The first adapter that fits is used. */
   readonly #adapters: readonly VaultAdapter[] = [createErc7540(), erc4626, twoTokenShares, beefyClm]
   readonly #known = new Map<Address, VaultKind>()
 
   constructor(readonly vaults: readonly VaultConfig[]) {}
 
-  /** Determines the kinds of the vaults that are there at a block, and were not at an earlier call. */
+  /** Determines the kinds of the vaults that exist at a block and are not known yet. */
   async resolve(state: BlockState): Promise<void> {
     const unknown = this.vaults.filter(
       ({ address, firstBlock }) => firstBlock <= state.block.number && !this.#known.has(address),
@@ -42,12 +42,12 @@ export class VaultKinds {
     return [vault, ...(this.of(vault).emitters ?? [])]
   }
 
-  /** Returns the vault that an account holds tokens and positions for; undefined where it is none of these. */
+  /** Returns the vault that an account holds tokens and positions for; undefined for any other account. */
   vaultOf(account: Address): Address | undefined {
     return this.vaults.find(({ address }) => this.of(address).accounts.includes(account))?.address
   }
 
-  /** Returns the pools in which vaults hold positions themselves. */
+  /** Returns the pools in which vaults hold positions directly. */
   get pools(): Address[] {
     return [...new Set(this.vaults.flatMap(({ address }) => this.of(address).pools))]
   }
@@ -58,7 +58,7 @@ async function kindOf(
   { address, pools = [] }: VaultConfig,
   adapters: readonly VaultAdapter[],
 ): Promise<VaultKind> {
-  // A node that is out of sync may say that there is no contract.
+  // A node that is out of sync may report that there is no contract.
   for (let told = 0; told < confirmations; told++) {
     const state = new BlockState(rpc, multicall, block)
     const fitting = await Promise.all(adapters.map((one) => one.fits(state, address)))
@@ -71,7 +71,10 @@ async function kindOf(
   return { adapter: erc4626, accounts: [address], pools }
 }
 
-/** Reads where a vault holds its funds; null where a contract does not answer, so that it does not fit its kind. */
+/**
+ * Reads the accounts, pools and emitters of a vault; null where a contract does not answer, so that the kind does not
+ * fit.
+ */
 async function placesOf(adapter: VaultAdapter, state: BlockState, vault: Address): Promise<VaultPlaces | null> {
   try {
     return await adapter.readPlaces(state, vault)

@@ -10,14 +10,14 @@ const gaugeAbi = parseAbi([
   'function stakedContains(address depositor, uint256 tokenId) view returns (bool)',
 ])
 
-/** Tells whether a gauge holds a position for an account. */
+/** Returns whether a gauge holds a position for an account. */
 export async function isStaked(state: BlockState, { custodian, account }: Custody, tokenId: bigint): Promise<boolean> {
   return (await state.read(contractCall(gaugeAbi, custodian, 'stakedContains', [account, tokenId]))) === true
 }
 
 /**
- * Reads the emissions that claiming would pay for a staked position: those since its last change, which `earned` tells,
- * and those up to it.
+ * Reads the emissions that claiming would pay for a staked position: `earned` since its last change, `rewards` up to
+ * it.
  * @see Slipstream, CLGauge.sol `earned`, `rewards`, `getReward`
  */
 export async function readEmissions(

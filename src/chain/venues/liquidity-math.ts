@@ -24,8 +24,8 @@ export interface TickRange {
 }
 
 /**
- * Computes the amounts of liquidity. The pool rounds down those that it pays out for removed liquidity, and up those
- * that it takes for added one.
+ * Computes the token amounts of liquidity. The pool rounds down payments for removed liquidity, and rounds up charges
+ * for added liquidity.
  * @see Uniswap v3 Core whitepaper, section 6.4.1, formulas 6.29 and 6.30; SqrtPriceMath.sol
  */
 export function amountsOf(

@@ -21,21 +21,21 @@ const managerAbi = parseAbi([
   'function positions(uint256 tokenId) view returns (uint96 nonce, address operator, address token0, address token1, uint24 fee, int24 tickLower, int24 tickUpper, uint128 liquidity, uint256 feeGrowthInside0LastX128, uint256 feeGrowthInside1LastX128, uint128 tokensOwed0, uint128 tokensOwed1)',
 ])
 const factoryAbi = parseAbi(['function getPool(address, address, uint24) view returns (address)'])
-/** A pool of Slipstream is one of two tokens and a tick spacing. */
+/** Slipstream identifies a pool by two tokens and a tick spacing. */
 const slipstreamAbi = parseAbi(['function getPool(address, address, int24) view returns (address)'])
 
 const changeTopics = managerEvents.map(toEventSelector)
 
-/** A manager of positions that are NFTs. */
+/** A NonfungiblePositionManager. */
 export interface NftManager extends NftContract {
   readonly pools: Pools
-  /** Whether it is Slipstream's, whose positions a gauge may hold for their owner. */
+  /** Whether the manager is Slipstream's: a gauge may hold its positions for their owner. */
   readonly isSlipstream: boolean
 }
 
 /**
- * Reads which protocol a manager belongs to: Slipstream's factory finds pools by their tick spacing.
- * @throws {ContractMismatch} when it doesn't answer as a manager
+ * Returns whether a manager is Slipstream's, whose factory finds pools by tick spacing.
+ * @throws {ContractMismatch} when the contract does not answer as a manager
  */
 export async function readIsSlipstream(state: BlockState, manager: Address): Promise<boolean> {
   const factory = await state.readRequired(contractCall(managerAbi, manager, 'factory', []))
@@ -43,9 +43,9 @@ export async function readIsSlipstream(state: BlockState, manager: Address): Pro
 }
 
 /**
- * Creates the venue of positions that are NFTs of a NonfungiblePositionManager. The manager has one account in each range
- * of a pool, for all of its NFTs: its fees are rounded down once a change of any of them, so that the pool can owe less
- * than their sum. Staked positions of Slipstream are in the account of their gauge.
+ * Creates the venue of positions that are NFTs of a NonfungiblePositionManager. The manager has one account for each
+ * range of a pool, shared by all NFTs. The account's fees are rounded down at a change of any NFT, so that the pool can
+ * owe less than the NFTs' sum. Slipstream's staked positions are in the account of their gauge.
  * @see Uniswap v3 Periphery, NonfungiblePositionManager.sol
  */
 export function nftPositions({ address: manager, pools, isSlipstream, prefix }: NftManager): Venue {

@@ -29,7 +29,7 @@ export const maxTopics = 200
 /** A contract whose positions are NFTs. */
 export interface NftContract {
   readonly address: Address
-  /** Written before the number of each NFT in its id, since those of several contracts have equal numbers. */
+  /** Prefix of each NFT's id, since NFTs of several contracts may have equal numbers. */
   readonly prefix: string
 }
 

@@ -23,7 +23,7 @@ const maxInFilter = 200
 /** The terms that all positions of a pool share. */
 type PoolTerms = Omit<PositionTerms, 'ticks'>
 
-/** A position that an account holds in a pool itself. */
+/** A position that an account holds directly in a pool. */
 export interface PoolPosition {
   readonly pool: Address
   readonly owner: Address
@@ -35,7 +35,7 @@ export function poolPositionId({ pool, owner, ticks }: PoolPosition): string {
   return `${pool}:${owner}:${ticks.lower}:${ticks.upper}`
 }
 
-/** Parses the id of a position; null where it is of another venue. */
+/** Parses the id of a position; null for a position of another venue. */
 export function parsePoolPositionId(id: string): PoolPosition | null {
   const [pool, owner, lower, upper] = id.split(':')
   if (pool === undefined || owner === undefined || lower === undefined || upper === undefined) return null
@@ -44,23 +44,26 @@ export function parsePoolPositionId(id: string): PoolPosition | null {
 
 /** Options of {@link poolPositions}. */
 export interface PoolPositionsOptions {
-  /** Returns the pools in which vaults hold positions so. */
+  /** Returns the pools in which vaults hold positions directly. */
   readonly pools: () => readonly Address[]
-  /** Pools that were read. */
+  /** Cache of the pools' protocols. */
   readonly known: Pools
-  /** Returns the vault of an account; undefined where it is none's. */
+  /** Returns the vault of an account; undefined for any other account. */
   readonly vaultOf: (account: Address) => Address | undefined
 }
 
 /**
- * Creates the venue of positions that accounts hold in pools themselves. A pool has one for each owner and range, and
- * keeps no list of them.
+ * Creates the venue of positions that accounts hold directly in pools. A pool has one position for each owner and
+ * range, and no list of them.
  * @see Uniswap v3 Core, UniswapV3Pool.sol `mint`, `burn`, `collect`, `positions`
  */
 export function poolPositions({ pools, known, vaultOf }: PoolPositionsOptions): Venue {
   const terms = new Map<Address, PoolTerms>()
 
-  /** Returns the tokens and fee of a pool, cached because they never change; that of Slipstream's is read again. */
+  /**
+   * Returns the tokens and fee of a pool, cached because they never change; Slipstream's fee changes and is read
+   * elsewhere.
+   */
   const termsOf = async (state: BlockState, pool: Address): Promise<PoolTerms | null> => {
     const read = terms.get(pool) ?? (await findTerms(state, pool))
     if (read !== null) terms.set(pool, read)
@@ -97,7 +100,7 @@ export function poolPositions({ pools, known, vaultOf }: PoolPositionsOptions): 
   }
 }
 
-/** Reads the tokens and fee of a pool; null where it is not there. */
+/** Reads the tokens and fee of a pool; null where the pool does not exist. */
 async function findTerms(state: BlockState, pool: Address): Promise<PoolTerms | null> {
   const [token0, token1, feeTier] = await Promise.all([
     state.readIfThere(contractCall(poolAbi, pool, 'token0', []), null),
@@ -107,7 +110,7 @@ async function findTerms(state: BlockState, pool: Address): Promise<PoolTerms | 
   return token0 === null || token1 === null || feeTier === null ? null : { token0, token1, feeTier }
 }
 
-/** @throws {Contradiction} when a log about a vault has other contents than its topic says */
+/** @throws {Contradiction} when the contents of a log about a vault do not match its topic */
 function readLog(
   log: ChainLog,
   pools: readonly Address[],

@@ -8,8 +8,8 @@ import { isRange, sqrtPriceAtTick } from './tick-math.ts'
 import type { PoolProtocol, Position, StoredPosition } from './venue.ts'
 
 /**
- * ABI of the pool functions that are read. Of `slot0` all protocols share the first two words: of the seven of Uniswap v3
- * the sixth is wider at PancakeSwap v3, and absent at Slipstream.
+ * ABI of the pool functions that are read. All protocols share the first two words of `slot0`; Uniswap v3's sixth word
+ * is wider in PancakeSwap v3, and absent in Slipstream.
  */
 export const poolAbi = parseAbi([
   'function token0() view returns (address)',
@@ -22,18 +22,18 @@ export const poolAbi = parseAbi([
   'function positions(bytes32 key) view returns (uint128 liquidity, uint256 feeGrowthInside0LastX128, uint256 feeGrowthInside1LastX128, uint128 tokensOwed0, uint128 tokensOwed1)',
 ])
 
-/** The ticks of Slipstream's pools have the staked liquidity before the fee growth. */
+/** Slipstream's `ticks` returns the staked liquidity before the fee growth. */
 const slipstreamAbi = parseAbi([
   'function ticks(int24 tick) view returns (uint128 liquidityGross, int128 liquidityNet, int128 stakedLiquidityNet, uint256 feeGrowthOutside0X128, uint256 feeGrowthOutside1X128)',
 ])
 
-/** One owner's liquidity in one range, as a pool stores it. */
+/** The account of one owner in one range, as a pool stores it. */
 export type PoolAccount = Pick<StoredPosition, 'liquidity' | 'credited' | 'growthCounted'>
 
 const nothing: Amounts = [0n, 0n]
 
 /**
- * Reads the account of an owner in a range of a pool; null where the pool is not there.
+ * Reads the account of an owner in a range of a pool; null where the pool does not exist.
  * @throws {ContractMismatch} when the pool does not answer
  * @see Uniswap v3 Core, Position.sol `get`
  */
@@ -50,13 +50,13 @@ export async function findPoolAccount(
   return { liquidity, growthCounted: [last0, last1], credited: [owed0, owed1] }
 }
 
-/** Where a position is in a pool. */
+/** The location of a position in a pool. */
 export interface PoolPlace {
   readonly pool: Address
   /** The owner of the account in the pool from which the position is paid, which several positions may share. */
   readonly owner: Address
   readonly protocol: PoolProtocol
-  /** Whether its fees go to others, as those of staked positions do. */
+  /** Whether the position's fees go to others, as for staked positions. */
   readonly earnsNoFees?: boolean
 }
 
@@ -74,7 +74,7 @@ export async function valuePosition(
   const [{ growth, ...price }, shared, feeTier] = await Promise.all([
     readPoolRange(state, pool, ticks, isSlipstream),
     findPoolAccount(state, pool, owner, ticks),
-    // It changes, and the manager stores the tick spacing instead.
+    // Slipstream's fee changes, and the manager stores the tick spacing in its place.
     isSlipstream ? state.readRequired(contractCall(poolAbi, pool, 'fee', [])) : stored.feeTier,
   ])
   if (shared === null) throw new ContractMismatch(pool, state.block.number, "doesn't answer positions()")
@@ -97,7 +97,7 @@ export async function valuePosition(
   }
 }
 
-/** Returns the prices at the bounds of a range, and the current one. */
+/** Returns the prices at the bounds of a range, and the current price. */
 export function rangePrices({ lower, upper }: TickRange, sqrtPriceX96: bigint): Position['prices'] {
   return {
     lower: priceOf(sqrtPriceAtTick(lower)),

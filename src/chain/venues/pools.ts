@@ -6,13 +6,13 @@ import type { PoolProtocol } from './venue.ts'
 
 const protocolAbi = parseAbi(['function lmPool() view returns (address)', 'function gauge() view returns (address)'])
 
-/** The gauge of a pool, and a block at which it was known. */
+/** The gauge of a pool, and a block at which the gauge existed. */
 interface KnownGauge {
   readonly gauge: Address
   readonly block: number
 }
 
-/** The pools of a chain: each one's protocol is told by the functions that it answers, and read once. */
+/** The protocols and gauges of pools. A pool's protocol is determined once, by the functions that the pool answers. */
 export class Pools {
   readonly #protocols = new Map<Address, Promise<PoolProtocol>>()
   readonly #gauges = new Map<Address, KnownGauge>()
@@ -29,8 +29,8 @@ export class Pools {
   }
 
   /**
-   * Reads the contract that takes positions of a pool into custody and pays emissions for them; null where there is none
-   * yet: a pool gets its gauge once, often long after its creation.
+   * Reads the contract that takes positions of a pool into custody and pays emissions for them. Null where there is
+   * none yet: a pool gets its gauge once, often long after its creation.
    * @see Slipstream, CLPool.sol `setGaugeAndPositionManager`
    */
   async gaugeOf(state: BlockState, pool: Address): Promise<Address | null> {
@@ -51,7 +51,7 @@ async function readProtocol(state: BlockState, pool: Address): Promise<PoolProto
   const [gauge, lmPool] = await Promise.all([
     state.read(contractCall(protocolAbi, pool, 'gauge', [])),
     state.read(contractCall(protocolAbi, pool, 'lmPool', [])),
-    // An address without a pool answers neither.
+    // Fails for an address without a pool, which answers neither.
     state.readRequired(contractCall(poolAbi, pool, 'token0', [])),
   ])
   if (gauge !== null) return 'slipstream'

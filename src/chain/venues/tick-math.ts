@@ -2,12 +2,12 @@ const q32 = 1n << 32n
 const maxUint256 = (1n << 256n) - 1n
 
 /**
- * Greatest tick; the least is its negative.
+ * Maximum tick; the minimum is its negative.
  * @see Uniswap v3 Core, TickMath.sol `MAX_TICK`
  */
 export const maxTick = 887_272
 
-/** Tells whether a position can be between two ticks. */
+/** Returns whether two ticks are a valid range of a position. */
 export function isRange({ lower, upper }: { readonly lower: number; readonly upper: number }): boolean {
   return -maxTick <= lower && lower < upper && upper <= maxTick
 }

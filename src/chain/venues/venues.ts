@@ -14,7 +14,7 @@ import type {
   Venue,
 } from './venue.ts'
 
-/** All venues of a chain, as one. */
+/** All venues of a chain, behind one interface. */
 export class Venues {
   constructor(readonly all: readonly Venue[]) {}
 
@@ -26,7 +26,7 @@ export class Venues {
     return this.all.flatMap(({ topics }) => topics)
   }
 
-  /** Decodes a log; null where no venue knows it as one about a position. */
+  /** Decodes a log; null where no venue recognises it as about a position. */
   readLog(log: ChainLog): PositionChange | null {
     const address = getAddress(log.address)
     // Several managers can share the contract that holds their liquidity.
@@ -68,12 +68,12 @@ export class Venues {
     return this.#of(id).positionOf(state, id, stored, custody)
   }
 
-  /** Computes the amounts of a change whose log doesn't tell them; null where nothing does. */
+  /** Computes the amounts of a change whose log does not contain them; null where they are unknown. */
   async amountsOf(change: UntoldChange, states: ChangeStates): Promise<Amounts | null> {
     return (await this.#of(change.id).amountsOf?.(change, states)) ?? null
   }
 
-  /** Returns the custody of positions of the venue of one; undefined where they are not taken into custody. */
+  /** Returns the custody of a position's venue; undefined where its positions are not taken into custody. */
   custodyOf(id: string): PositionCustody | undefined {
     return this.#of(id).custody
   }
@@ -85,7 +85,7 @@ export class Venues {
     return counts.reduce((sum, count) => sum + count, 0)
   }
 
-  /** Tells whether a position is counted in {@link count}. */
+  /** Returns whether {@link count} includes a position. */
   lists(id: string): boolean {
     return this.#of(id).list !== undefined
   }

@@ -16,7 +16,7 @@ const poolEvents = parseAbi([
 ])
 const growthTopics = poolEvents.map(toEventSelector)
 
-/** First topic of changes of liquidity in a PoolManager. */
+/** First topic of liquidity changes in a PoolManager. */
 export const modifyTopic: Hex = toEventSelector(modifyEvent[0])
 
 /** A change of a position in a PoolManager. */
@@ -26,29 +26,29 @@ interface Modification {
   readonly liquidity: bigint
 }
 
-/** Decodes a change of liquidity by a PositionManager; null where it is another log. */
+/** Decodes a liquidity change by a PositionManager; null for any other log. */
 export function readModification({ topics, data }: ChainLog, manager: Address): Modification | null {
   if (topics[0] !== modifyTopic || topics.length !== 3) return null
   const { args } = decodeEventLog({ abi: modifyEvent, topics: topics as [Hex, ...Hex[]], data })
   return args.sender === manager ? { number: BigInt(args.salt), liquidity: args.liquidityDelta } : null
 }
 
-/** The state around a block, as far as it is about one position. */
+/** The state of one position before and after a block. */
 interface Bounds {
   readonly before: V4Account & V4Range
   readonly after: V4Account & V4Range
 }
 
-/** The events of a pool in a block: other prices or fee growth, and changes of one position. */
+/** The events of a pool in a block: changes of the price or fee growth, and changes of one position. */
 interface PoolBlock {
   readonly growths: readonly { readonly logIndex: number; readonly price: PoolPrice | null }[]
   readonly changes: readonly { readonly logIndex: number; readonly liquidity: bigint }[]
 }
 
 /**
- * Computes the amounts of a change of a position, which its log doesn't tell: the liquidity that was added or removed at
- * the price then, or the fees where it changed by nothing.
- * @returns null for fees where the position has changed again in the block and others have traded between: then no state
+ * Computes the amounts of a position's change, which its log does not contain: of the added or removed liquidity at the
+ * price at that point of the block, or the fees of a change by zero.
+ * @returns null for fees where the position changed again in the block and others traded in between: no state
  *   tells the fee growth then
  * @see Uniswap v4 Core, Pool.sol `modifyLiquidity`
  */
@@ -98,7 +98,7 @@ function readBlock(logs: readonly ChainLog[], { poolManager, poolId, owner, numb
   }
 }
 
-/** Tells whether logs explain how a block has changed the pool's price and the position's liquidity. */
+/** Returns whether logs explain how a block has changed the pool's price and the position's liquidity. */
 function isWhole({ growths, changes }: PoolBlock, { before, after }: Bounds, { logIndex }: ChainLog): boolean {
   const { sqrtPriceX96 } = growths.findLast(({ price }) => price !== null)?.price ?? before
   const added = changes.reduce((sum, { liquidity }) => sum + liquidity, 0n)
@@ -110,14 +110,14 @@ function isWhole({ growths, changes }: PoolBlock, { before, after }: Bounds, { l
 }
 
 /**
- * Returns the fees that one of the changes has paid. The account tells the fee growth of the block's last change; as long
- * as the position has liquidity, it is that of the one before, too, unless others have traded or donated between.
+ * Returns the fees that one of the changes has paid. The account stores the fee growth at the block's last change. It
+ * also holds at the change before, if the position had liquidity and nobody traded or donated in between.
  */
 function feesAt({ growths, changes }: PoolBlock, { before, after }: Bounds, index: number): Amounts | null {
   const liquidities = changes.map((_, until) =>
     changes.slice(0, until).reduce((sum, { liquidity }) => sum + liquidity, before.liquidity),
   )
-  /** Whether the fee growth stays from one change to another, or from the block's start. */
+  /** Returns whether the fee growth is the same at two changes; -1 is the block's start. */
   const stays = (from: number, to: number): boolean => {
     const [first, last] = [changes[from]?.logIndex ?? -1, changes[to]?.logIndex ?? Infinity]
     const isMoved = growths.some(({ logIndex }) => logIndex > first && logIndex < last)

@@ -15,7 +15,7 @@ import type { BlockState } from '../../rpc/multicall.ts'
 import { type Amounts, growthInside, type PoolPrice, type TickRange } from '../liquidity-math.ts'
 
 /**
- * Storage of the PoolManager of Uniswap v4, which has no other functions to read pools by.
+ * Storage layout of the Uniswap v4 PoolManager, which has no other functions to read pools.
  * @see Uniswap v4 Core, StateLibrary.sol; Pool.sol `State`
  */
 const poolsSlot = 6n
@@ -24,7 +24,7 @@ const offsets = { growthGlobal: 1n, ticks: 4n, positions: 6n }
 const managerAbi = parseAbi(['function extsload(bytes32[] slots) view returns (bytes32[])'])
 const keyParameters = parseAbiParameters('address, address, uint24, int24, address')
 
-/** The terms of a pool of Uniswap v4, of which its id is the hash. */
+/** The terms of a Uniswap v4 pool; the pool's id is their hash. */
 export interface V4PoolKey {
   readonly currency0: Address
   readonly currency1: Address
@@ -33,11 +33,11 @@ export interface V4PoolKey {
   readonly hooks: Address
 }
 
-/** Where a position is in the PoolManager. */
+/** The location of a position in the PoolManager. */
 export interface V4Place {
   readonly poolManager: Address
   readonly poolId: Hex
-  /** The PositionManager, which gives each NFT an account of its own by its number. */
+  /** The PositionManager, which has a separate account for each NFT, by number. */
   readonly owner: Address
   readonly number: bigint
   readonly ticks: TickRange
@@ -46,13 +46,13 @@ export interface V4Place {
 /** A position as the PoolManager stores it. */
 export interface V4Account {
   readonly liquidity: bigint
-  /** Fee growth inside its range up to which fees were paid, times 2^128. */
+  /** Fee growth inside the range up to which fees were paid, times 2^128. */
   readonly growthCounted: Amounts
 }
 
-/** The state of a pool, as far as it values a position. */
+/** The state of a pool that is needed to value a position. */
 export interface V4Range extends PoolPrice {
-  /** Hundredths of a basis point, as the next swap would pay it without a hook. */
+  /** Fee of the next swap without a hook, in hundredths of a basis point. */
   readonly feeTier: number
   readonly growth: Amounts
 }
@@ -67,7 +67,7 @@ export async function readV4Account(state: BlockState, place: V4Place): Promise<
   return accountIn(await readWords(state, place.poolManager, accountSlots(place)))
 }
 
-/** Reads the account of a position; null where the PoolManager is not there. */
+/** Reads the account of a position; null where the PoolManager does not exist. */
 export async function findV4Account(state: BlockState, place: V4Place): Promise<V4Account | null> {
   const words = await findWords(state, place.poolManager, accountSlots(place))
   return words && accountIn(words)
@@ -112,14 +112,14 @@ function readSlot0(word: bigint): PoolPrice & { readonly feeTier: number } {
   }
 }
 
-/** @throws {ContractMismatch} when the PoolManager is not there, or does not answer */
+/** @throws {ContractMismatch} when the PoolManager does not exist, or does not answer */
 async function readWords(state: BlockState, poolManager: Address, slots: readonly bigint[]): Promise<bigint[]> {
   const words = await findWords(state, poolManager, slots)
   if (words !== null) return words
   throw new ContractMismatch(poolManager, state.block.number, "doesn't answer extsload()")
 }
 
-/** Reads words of storage; null where the PoolManager is not there. */
+/** Reads words of storage; null where the PoolManager does not exist. */
 async function findWords(state: BlockState, poolManager: Address, slots: readonly bigint[]): Promise<bigint[] | null> {
   const keys = slots.map((slot) => numberToHex(slot, { size: 32 }))
   const words = await state.readIfThere(contractCall(managerAbi, poolManager, 'extsload', [keys]), null)

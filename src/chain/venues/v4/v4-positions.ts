@@ -15,13 +15,13 @@ const managerAbi = parseAbi([
   'function getPoolAndPositionInfo(uint256 tokenId) view returns (PoolKey poolKey, uint256 info)',
 ])
 /**
- * Flags in the address of a hook that can change what a position pays: it is called when liquidity is removed, or takes
- * and adds amounts when it is removed or added. Hooks of swaps change the pool's price and fee growth, which tell it.
+ * Flags in the address of a hook that can change a position's payments: it is called when liquidity is removed, or
+ * changes the amounts of adding or removing it. Effects of swap hooks are visible in the pool's price and fee growth.
  * @see Uniswap v4 Core, Hooks.sol
  */
 const payingFlags = (1n << 9n) | (1n << 8n) | (1n << 1n) | 1n
 
-/** Positions whose pools are remembered: of others the filters for logs are wider. */
+/** Maximum number of positions whose pools are cached; log filters for other positions are wider. */
 const maxRemembered = 100_000
 
 const nothing: Amounts = [0n, 0n]
@@ -36,28 +36,28 @@ interface V4Terms extends PositionTerms {
   readonly refusal?: string
 }
 
-/** Reads the PoolManager of a PositionManager of Uniswap v4; null where the contract is another one. */
+/** Reads the PoolManager of a Uniswap v4 PositionManager; null for any other contract. */
 export function readPoolManager(state: BlockState, manager: Address): Promise<Address | null> {
   return state.read(contractCall(managerAbi, manager, 'poolManager', []))
 }
 
 /**
- * Creates the venue of positions of Uniswap v4 that are NFTs. Each has an account of its own in its pool, from which a
- * change of liquidity pays all fees at once.
+ * Creates the venue of Uniswap v4 positions that are NFTs. Each position has a separate account in its pool; a change
+ * of liquidity pays all of its fees.
  * @see Uniswap v4 Periphery, PositionManager.sol; Uniswap v4 Core, Pool.sol `modifyLiquidity`
  */
 export function v4Positions({ address: manager, prefix, poolManager }: V4Manager): Venue {
   const nfts = nftTransfers({ address: manager, prefix })
   const terms = new Map<string, V4Terms>()
 
-  /** Reads the terms of a position, which never change; null where it doesn't exist. */
+  /** Reads the terms of a position, which never change; null where the position does not exist. */
   const readTerms = async (state: BlockState, id: string): Promise<V4Terms | null> => {
     const number = nfts.numberOf(id)
     const found = await state.read(contractCall(managerAbi, manager, 'getPoolAndPositionInfo', [number]))
     if (found === null) return null
     const [key, info] = found
     const ticks = ticksIn(info)
-    // That of a position that was burned is empty.
+    // The info of a burned position is empty.
     if (ticks.lower === ticks.upper) return null
     const { currency0: token0, currency1: token1, fee: feeTier } = key
     const place = { poolManager, poolId: v4PoolId(key), owner: manager, number, ticks }
@@ -72,7 +72,7 @@ export function v4Positions({ address: manager, prefix, poolManager }: V4Manager
     const known = terms.get(id)
     const [read, early] = await Promise.all([readTerms(state, id), known && findV4Account(state, known.place)])
     if (read === null) return null
-    // Another fork may have another position of that number.
+    // After a reorganisation the number may belong to another position.
     const isKnown = early != null && known?.place.poolId === read.place.poolId && isSame(known.ticks, read.ticks)
     const account = isKnown ? early : await readV4Account(state, read.place)
     const { place: _, ...rest } = read
