@@ -12,7 +12,7 @@ import type { Log } from './log.ts'
 export interface FeedConditions extends FeedProblems {
   /** Why the gateway is not ready because of a feed, without details for untrusted clients; null where it is ready. */
   readonly reason: string | null
-  /** Vaults of chains that are set aside, while the others are read. */
+  /** Vaults of chains that are set aside while the other vaults are read. */
   readonly setAside: readonly SetAsideVault[]
 }
 
@@ -28,7 +28,7 @@ export interface FeedMonitor {
   feedWaits(feed: string, isWaiting: boolean): void
   /** Records whether a feed's file is missing. */
   fileMissing(feed: string, isMissing: boolean): void
-  /** Records a problem of a chain's nodes that does not pass by waiting; null when it has ended. */
+  /** Records a lasting problem of a chain's nodes; null when the problem has ended. */
   readonly chainFails: (feed: string, problem: string | null) => void
   /** Records all vaults of a chain that are set aside. */
   readonly vaultsSetAside: (feed: string, vaults: readonly SetAsideVault[]) => void
@@ -90,7 +90,7 @@ function reasonOf(error: unknown): string {
   return 'The feed is stopped; the log says why.'
 }
 
-/** Creates a watcher of a followed file's path, which logs and tells the monitor. */
+/** Creates a watcher of a followed file's path, which logs changes and reports them to the monitor. */
 export function pathWatcher(name: string, log: Log, monitor: FeedMonitor): PathWatcher {
   return {
     onMissing(reason) {

@@ -42,7 +42,7 @@ export interface GatewayOptions {
   /** The metrics to serve at `/metrics`. */
   readonly metricsEndpoint: MetricsEndpoint
   readonly pageFolders?: PageFolders | undefined
-  /** Operations that clients may send by their ids alone. */
+  /** Operations that clients may send by id only. */
   readonly persistedOperations?: KnownOperations | undefined
   /** Whether other workers serve the same clients. */
   readonly sharesRateLimit?: boolean
@@ -116,7 +116,7 @@ export async function openGateway(options: GatewayOptions): Promise<Listening> {
 
 /**
  * Notifies the response cache before the data versions, so that a version is never announced while stale responses are
- * cached, and then the streams, which read through both.
+ * cached. Notifies the streams last, because they read through both.
  */
 export function notifyAll(cache: ResponseCache, data: DataVersions, live: App['live']): ChangeListener {
   return {

@@ -8,9 +8,9 @@ export interface Log {
   info(message: string, facts?: Facts): void
   warn(message: string, facts?: Facts): void
   error(message: string, facts?: Facts): void
-  /** Logs an answered request, with other such lines in one write, within {@link mostUnwrittenMilliseconds}. */
+  /** Logs an answered request; these lines are written in batches, within {@link mostUnwrittenMilliseconds}. */
   readonly answered: (request: AnsweredRequest) => void
-  /** Writes what is not written yet: to be called before the process ends. */
+  /** Writes buffered lines: call it before the process ends. */
   flush(): void
 }
 
@@ -18,7 +18,10 @@ export type LogLevel = Config['logLevel']
 
 type Facts = Readonly<Record<string, unknown>>
 
-/** A write to a file or pipe takes a fifth of the time of an answer from the cache, whatever its length. */
+/**
+ * Batches save writes: a write to a file or pipe costs a fifth of the time of a cached answer, regardless of its
+ * length.
+ */
 const mostUnwrittenMilliseconds = 20
 const mostUnwrittenCharacters = 16_384
 

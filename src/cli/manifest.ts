@@ -10,8 +10,8 @@ export class BadManifest extends Error {
 }
 
 /**
- * Reads the operations that clients may send by their ids alone, in the format of Apollo's
- * `generate-persisted-query-manifest`, or of Relay's compiler: an object of texts by id.
+ * Reads the operations that clients may send by id only, in the format of Apollo's `generate-persisted-query-manifest`,
+ * or of Relay's compiler: an object of texts by id.
  * @param file null for none
  * @throws {BadManifest}
  */
@@ -47,7 +47,7 @@ function parse(file: string, text: string): Readonly<Record<string, unknown>> {
     const manifest: unknown = JSON.parse(text)
     if (typeof manifest === 'object' && manifest !== null && !Array.isArray(manifest)) return { ...manifest }
   } catch {
-    // As for JSON that is no object.
+    // Handled below, like JSON that is not an object.
   }
   throw new BadManifest(file, 'which is no JSON object')
 }

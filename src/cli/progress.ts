@@ -5,7 +5,7 @@ import type { Progress } from '../feed/reading/decompress.ts'
 export interface ProgressSample {
   readonly milliseconds: number
   readonly facts: number
-  /** Position in the feed as it is stored, possibly compressed. */
+  /** Position in the stored feed, which may be compressed. */
   readonly bytesDone: number
 }
 

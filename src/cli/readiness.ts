@@ -19,8 +19,8 @@ export interface ReadinessOptions {
 }
 
 /**
- * Creates the readiness check: the database answers and has all migrations, a replica is new enough, no feed ended with an error, and none waits
- * for its file.
+ * Creates the readiness check: the database answers and has all migrations, a replica's data is new enough, no feed
+ * ended with an error, and no feed waits for its file or its chain.
  */
 export function createReadiness(database: Database, options: ReadinessOptions = {}): Readiness {
   const { milliseconds = 800, restMilliseconds = probeMilliseconds, conditions = () => noFeedProblems, data } = options
@@ -40,8 +40,7 @@ export function createReadiness(database: Database, options: ReadinessOptions = 
 }
 
 /**
- * Returns the age of the data with its causes. A database outage is not among them, because the readiness check reports
- * it.
+ * Returns the age of the data with its causes. The causes exclude a database outage, which the readiness check reports.
  */
 function ageOf(
   data: DataVersions,

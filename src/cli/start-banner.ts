@@ -10,7 +10,7 @@ const allAddresses: readonly string[] = ['0.0.0.0', '::']
 
 /**
  * Returns the text that is printed at the start: the addresses of the explorer and of GraphiQL, and a curl command for
- * each path, with the address of an existing vault. Without one, the paths of vaults are only named.
+ * each path, with the address of an existing vault. Without vaults, their paths are only listed.
  */
 export async function startBanner(
   database: Reader,
@@ -40,7 +40,7 @@ async function anyVaultAddress(database: Reader): Promise<string | undefined> {
     const [vault] = await readVaultPages(database, [allStrategies], { ...page, first: 1, after: null })
     return vault?.address
   } catch (error) {
-    // A read may be cancelled on the server, where a lock keeps it waiting.
+    // The server may cancel a read that waits for a lock.
     if (!isOutage(error) && !(error instanceof ReadCancelled)) throw error
     return undefined
   }

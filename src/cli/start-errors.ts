@@ -9,12 +9,12 @@ import { BadUsage } from './commands/usage.ts'
 import { BadManifest } from './manifest.ts'
 import { WorkerFailed } from './workers/supervisor.ts'
 
-/** Tells whether the command line or its configuration is not valid. */
+/** Returns whether an error is about the command line or the configuration. */
 export function isUsageError(error: unknown): boolean {
   return [BadUsage, BadConfig, BadChainConfig, BadManifest].some((kind) => error instanceof kind)
 }
 
-/** Tells whether an error's message is sufficient for the operator, without a stack trace. */
+/** Returns whether an error's message is sufficient for the operator, without a stack trace. */
 export function hasSufficientMessage(error: unknown): error is Error {
   const sufficient = [
     ...[BadUsage, BadConfig, BadManifest, DataDirUnusable, DataDirInUse, CannotListen, WorkerFailed],

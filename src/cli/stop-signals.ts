@@ -1,10 +1,10 @@
-/** Time within which a signal counts as the first one again: npm passes on what the whole process group was sent. */
+/** Time in which a repeated signal is ignored: npm forwards a signal that the whole process group received already. */
 const sameSignalMilliseconds = 500
 
-/** Number of the signal that npm-shell.mjs gives when npm's shell has ended: it never counts as the second. */
+/** Signal number that npm-shell.mjs passes when npm's shell has ended, which never counts as the second signal. */
 const ofShell = 0
 
-/** Calls back at the first signal to stop; a second one exits at once, with status 1. */
+/** Calls back at the first stop signal; a second signal exits immediately, with status 1. */
 export function onStopSignal(stop: () => void): void {
   let stoppedAt = Infinity
   const onSignal = (_: NodeJS.Signals, number: number): void => {

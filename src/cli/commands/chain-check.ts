@@ -3,7 +3,7 @@ import { checkVaults, type VaultReport } from '../../chain/vaults/check-vaults.t
 import { type ChainCommand, reportTo } from './chain.ts'
 
 /**
- * Writes for each vault of a chain how it is read, its figures at the newest block, and what is missing.
+ * Writes a report on each vault of a chain: how it is read, its figures at the newest block, and what is missing.
  * @returns whether every vault can be read
  * @throws {BadChainConfig} with every problem of the tokens and contracts
  */

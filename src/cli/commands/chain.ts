@@ -35,8 +35,8 @@ export async function readChainFile(file: string): Promise<ChainFile> {
 }
 
 /**
- * Requires that no two files name the same vault, since all interfaces know a vault by its address alone.
- * @throws {BadChainConfig} with every vault that an earlier file names
+ * Requires that no two files contain the same vault, since all interfaces identify a vault by its address alone.
+ * @throws {BadChainConfig} with every vault that an earlier file contains
  */
 export function requireDistinctVaults(chains: readonly ChainFile[]): void {
   const known = new Map<string, ChainFile>()
@@ -63,9 +63,9 @@ export interface FollowedChain {
   readonly chain: ChainFile
   readonly log: Log
   readonly signal: AbortSignal
-  /** Called with the name of the feed, and the problem of its nodes when one lasts; null when it has ended. */
+  /** Called with the name of the feed, and the problem when a fault of its nodes lasts; null when it has ended. */
   readonly onLastingFault: (feed: string, problem: string | null) => void
-  /** Called with the name of the feed, and all of its vaults that are set aside. */
+  /** Called with the name of the feed, and all its vaults that are set aside. */
   readonly onSetAside?: (feed: string, vaults: readonly SetAsideVault[]) => void
 }
 
@@ -118,7 +118,7 @@ export async function runChain(command: ChainCommand): Promise<void> {
   try {
     await pipeline(toLines(facts), output, { end: false })
   } catch (error) {
-    // The reader of a closed pipe, such as `head`, needs no more.
+    // The reader of the pipe, such as `head`, has closed it and needs no more lines.
     if (!isClosedPipe(error)) throw error
   }
   if (aside.length > 0) throw new VaultsLeftOut(aside.map(({ reason }) => reason))

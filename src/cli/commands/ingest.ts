@@ -19,7 +19,7 @@ export interface IngestCommand {
   readonly output: NodeJS.WriteStream
   readonly signal: AbortSignal
   readonly nowSeconds: () => number
-  /** Starts writers that apply the feed side by side; without it this thread applies it. */
+  /** Starts writers that apply the feed concurrently; without them this thread applies it. */
   readonly startWriters?: () => Promise<readonly Writer[]>
 }
 
@@ -76,7 +76,7 @@ function line(name: string, tally: Tally): string {
 }
 
 /**
- * The remaining time is estimated from this many of the newest batches, because skipping known facts is faster than
+ * Number of newest batches from which the remaining time is estimated, because skipping known facts is faster than
  * applying new ones.
  */
 const newestBatches = 50

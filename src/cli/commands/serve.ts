@@ -48,11 +48,11 @@ export interface ServeCommand {
   readonly chain: readonly ChainFile[] | null
   readonly skipBad: boolean
   readonly pageFolders?: PageFolders | undefined
-  /** Operations that clients may send by their ids alone. */
+  /** Operations that clients may send by id only. */
   readonly persistedOperations?: KnownOperations
   readonly input: Readable
   readonly log: Log
-  /** Ends the start while it waits for another process. */
+  /** Aborts the start while it waits for another process. */
   readonly signal?: AbortSignal
   /** Prints a message for the operator. */
   readonly print: (message: string) => void
@@ -155,7 +155,7 @@ export function startFeed(
 }
 
 interface FollowOptions {
-  /** Base name of its file of rejected lines. */
+  /** Base name of the file of rejected lines. */
   readonly name: string
   readonly open: () => Promise<Source>
   readonly monitor: FeedMonitor
@@ -190,7 +190,7 @@ async function follow({ database, skipBad, log, nowSeconds }: ServeCommand, opti
       nowSeconds,
       onNextFile: () => log.info(`${opened.name} is another file now, which is read on`),
       onReopen: (stored) => {
-        // Whether its file is missing is checked again.
+        // The reopened source checks again whether its file is missing.
         monitor.fileMissing(opened.name, false)
         log.warn(`The database has lost facts that were applied. ${describeResume(stored)}`)
       },
@@ -204,13 +204,13 @@ async function follow({ database, skipBad, log, nowSeconds }: ServeCommand, opti
   }
 }
 
-/** Tells whether an error's message is sufficient for the operator, without a stack trace. */
+/** Returns whether an error's message is sufficient for the operator, without a stack trace. */
 function hasSufficientMessage(error: unknown): boolean {
   const sufficient = [BadFact, UnreadableFeed, UnrepeatableFeed, UnwritableRejects, DatabaseRefused, ChainError]
   return sufficient.some((kind) => error instanceof kind)
 }
 
-/** Opens a chain. Its code is loaded only where a chain is configured. */
+/** Opens a chain. The code of src/chain is loaded only where a chain is configured. */
 async function openChain(chain: FollowedChain): Promise<Source> {
   return (await import('./chain.ts')).followedChain(chain)
 }

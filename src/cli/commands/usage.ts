@@ -31,7 +31,7 @@ export type Command =
   | { readonly name: 'chain check'; readonly file: string }
   | { readonly name: 'help' }
 
-/** A command line that is not valid. */
+/** An invalid command line. */
 export class BadUsage extends Error {
   constructor(message: string) {
     super(`${message}\n\n${usage}`)
@@ -41,7 +41,7 @@ export class BadUsage extends Error {
 
 /**
  * Parses the command line.
- * @throws {BadUsage} when it is not valid
+ * @throws {BadUsage} when the command line is invalid
  */
 export function readCommand(args: readonly string[]): Command {
   const { values, positionals } = parse(args)

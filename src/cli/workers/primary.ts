@@ -12,8 +12,8 @@ const workerExitSeconds = 3
 
 /**
  * Starts a gateway as several worker processes on one port, and follows the configured feeds in this process.
- * @param program file that the workers run: this process's own, whatever is put beside it meanwhile
- * @param migrations names of those that the program needs
+ * @param program file that the workers run: that of this process, even if a newer version is installed later
+ * @param migrations names of the migrations that the program needs
  * @throws {WorkerFailed} when the first worker cannot start
  */
 export async function serveByWorkers(

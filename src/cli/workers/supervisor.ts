@@ -13,7 +13,7 @@ export const workerVariable = 'VAULT_GATEWAY_WORKER'
 /** Environment variable with the names of the migrations that a worker needs. */
 export const migrationsVariable = 'VAULT_GATEWAY_MIGRATIONS'
 
-/** The first worker ended before it served requests, and so would the others. */
+/** The first worker ended before it served requests, as the other workers would. */
 export class WorkerFailed extends Error {
   constructor(readonly status: number | null) {
     super(`The first worker ended with status ${String(status)} before it served; it has said why.`)
@@ -38,7 +38,7 @@ export interface Supervisor {
   readonly alive: ReadonlySet<Worker>
   readonly isStopping: () => boolean
   /**
-   * Starts the workers; the others only after the first one has succeeded.
+   * Starts the first worker, and the other workers after the first has succeeded.
    * @returns the port
    * @throws {WorkerFailed} when the first worker ends before it listens
    */
@@ -59,7 +59,7 @@ export function supervisor({ count, program, migrations, log, onFork }: Supervis
     log.info('A worker starts', { worker: number, pid: worker.process.pid })
     alive.add(worker)
     worker.once('exit', () => alive.delete(worker))
-    // Sending to a worker that has just ended emits an error. Of one that was not started there is no exit.
+    // Sending to a worker that has just ended emits an error. A worker that could not be started emits no exit.
     worker.on('error', () => {
       if (worker.process.pid === undefined) alive.delete(worker)
     })
@@ -67,7 +67,7 @@ export function supervisor({ count, program, migrations, log, onFork }: Supervis
     return worker
   }
 
-  /** Replaces a worker whenever it ends: at once, or after a backoff where it keeps failing. */
+  /** Replaces a worker whenever it ends: immediately, or after a backoff where it fails repeatedly. */
   async function keepRunning(number: number, first: Worker | Error): Promise<void> {
     let failures = 0
     let worker = first
@@ -84,7 +84,7 @@ export function supervisor({ count, program, migrations, log, onFork }: Supervis
     }
   }
 
-  /** Starts a worker; returns the error where the operating system cannot, for lack of memory. */
+  /** Starts a worker; returns the error if the operating system cannot, for example for lack of memory. */
   function tryToFork(number: number): Worker | Error {
     try {
       return fork(number)
@@ -98,8 +98,8 @@ export function supervisor({ count, program, migrations, log, onFork }: Supervis
     isStopping,
 
     async start() {
-      // Each worker accepts connections itself, as a single process does. Round-robin, the primary hands over the next one
-      // when a worker has answered for the last: behind a burst of connections to busy workers, others wait for seconds.
+      // Each worker accepts connections itself. With round-robin, the primary hands over the next connection only after
+      // a worker has acknowledged the last one: after a burst of connections to busy workers, others wait for seconds.
       cluster.schedulingPolicy = cluster.SCHED_NONE
       // Workers must not read standard input, which may be a feed.
       cluster.setupPrimary({ exec: program, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
@@ -130,7 +130,7 @@ export function backoff(failures: number): number {
 interface End {
   readonly status: number | null
   readonly signal: string | null
-  /** Why it could not be started. */
+  /** Why the worker could not be started. */
   readonly error?: string
 }
 
@@ -138,7 +138,7 @@ function unstarted({ message }: Error): End {
   return { status: null, signal: null, error: message }
 }
 
-/** Resolves when a worker has ended, or could not be started, of which Node tells no exit. */
+/** Resolves when a worker has ended, or could not be started, for which Node emits no exit. */
 function endOf(worker: Worker): Promise<End> {
   return new Promise((resolve) => {
     worker.once('exit', (status: number | null, signal: string | null) => resolve({ status, signal }))
@@ -150,7 +150,7 @@ function endOf(worker: Worker): Promise<End> {
 
 /**
  * Resolves with the port that a worker listens on.
- * @throws {WorkerFailed} when it ends before
+ * @throws {WorkerFailed} when the worker ends first
  */
 async function portOf(worker: Worker): Promise<number> {
   const listening = new Promise<number>((resolve) => worker.once('listening', ({ port }) => resolve(port)))

@@ -11,8 +11,8 @@ import type { Gateway, ServeCommand } from '../commands/serve.ts'
 import { migrationsVariable, workerVariable } from './supervisor.ts'
 
 /**
- * Timeout of the primary's answer, above its own timeouts for workers and database; then a worker reports only its own
- * metrics.
+ * Timeout of the primary's answer, above the primary's timeouts for workers and database. After it, a worker reports
+ * only its own metrics.
  */
 const metricsTimeoutMilliseconds = 2_500
 
@@ -21,7 +21,7 @@ export function workerNumber(): number | null {
   return cluster.isWorker ? Number(process.env[workerVariable]) : null
 }
 
-/** Returns the names of the migrations that this worker process needs: those of its primary. */
+/** Returns the names of the migrations that this worker process needs, as the primary states them. */
 export function workerMigrations(): readonly string[] {
   return (process.env[migrationsVariable] ?? '').split(',').filter((name) => name !== '')
 }

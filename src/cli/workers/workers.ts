@@ -5,7 +5,7 @@ import type { Log } from '../log.ts'
 import { createIpcQuestions, type ToPrimary, type ToWorker } from './ipc.ts'
 import { supervisor } from './supervisor.ts'
 
-/** Timeout of a worker's metrics; a worker that is too busy is missing in that scrape. */
+/** Timeout of a worker's metrics; a scrape leaves out workers that are too busy. */
 const metricsTimeoutMilliseconds = 1_000
 
 /** Options of {@link createWorkers}. */
@@ -16,7 +16,7 @@ export interface WorkersOptions {
   /** Names of the migrations that the program needs. */
   readonly migrations: readonly string[]
   readonly log: Log
-  /** Collects the metrics of all processes, for a worker that is asked for them. */
+  /** Collects the metrics of all processes, for a worker that received the request. */
   readonly metricsEndpoint: MetricsEndpoint
   readonly conditions: () => FeedConditions
 }
@@ -63,7 +63,7 @@ export function createWorkers({
     }
   }
 
-  /** Sends the messages that a worker has missed before it listened. */
+  /** Sends a worker the state that was announced before it listened for messages. */
   function sendState(worker: Worker): void {
     say(worker, { kind: 'feeds', conditions: conditions() })
     if (supervised.isStopping()) say(worker, { kind: 'stop' })

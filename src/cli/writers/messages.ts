@@ -3,23 +3,23 @@ import type { FactKind } from '../../feed/fact/fact.ts'
 import { factKinds } from '../../feed/fact/fact.ts'
 import type { LineOutcome } from '../../feed/projector/line-outcome.ts'
 
-/** A message to a writer's thread: a part to apply, or whether the one that waits may commit. */
+/** A message to a writer's thread: a part to apply, whether the waiting part may commit, or a request to close. */
 export type ToWriter =
   | { readonly kind: 'apply'; readonly part: PackedPart }
   | { readonly kind: 'gate'; readonly isOpen: boolean }
   | { readonly kind: 'close' }
 
-/** A message of a writer's thread. */
+/** A message from a writer's thread. */
 export type FromWriter =
   | { readonly kind: 'ready' }
   | { readonly kind: 'written'; readonly outcomes: PackedOutcomes }
   | { readonly kind: 'applied'; readonly applied: Omit<AppliedPart, 'outcomes'>; readonly outcomes: PackedOutcomes }
   | { readonly kind: 'failed'; readonly reason: string }
 
-/** A part whose lines are one buffer, which is moved and not copied between threads. */
+/** A part whose lines are one buffer, which is transferred between threads without a copy. */
 export interface PackedPart extends Omit<Part, 'lines'> {
   readonly bytes: Uint8Array<ArrayBuffer>
-  /** Kept and whole length of each line. */
+  /** Retained and total length of each line. */
   readonly lengths: Float64Array<ArrayBuffer>
 }
 
@@ -49,7 +49,7 @@ export function unpackPart({ bytes, lengths, ...part }: PackedPart): Part {
   return { ...part, lines }
 }
 
-/** Outcomes as a byte each, and rejected lines by index. */
+/** Outcomes encoded as one byte each, and rejected lines by index. */
 export interface PackedOutcomes {
   readonly codes: Uint8Array<ArrayBuffer>
   readonly rejected: readonly (readonly [index: number, outcome: LineOutcome])[]

@@ -4,7 +4,7 @@ import { type AppliedPart, type Gate, type Part, RoundAbandoned, type Writer } f
 import { type FromWriter, packPart, type ToWriter, unpackOutcomes } from './messages.ts'
 
 /**
- * Starts writers, each in a thread of its own.
+ * Starts writers, each in a separate thread.
  * @param file the compiled thread.ts
  * @param url of the PostgreSQL server
  * @throws when a thread cannot be started
@@ -12,7 +12,7 @@ import { type FromWriter, packPart, type ToWriter, unpackOutcomes } from './mess
 export async function startWriterThreads(file: URL, url: string, count: number): Promise<Writer[]> {
   const workers = Array.from({ length: count }, () => new Worker(file, { workerData: { url } }))
   try {
-    // The first message of a thread is that it is ready.
+    // The first message of a thread is `ready`.
     await Promise.all(workers.map((worker) => once(worker, 'message')))
   } catch (error) {
     await Promise.all(workers.map((worker) => worker.terminate()))
