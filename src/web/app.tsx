@@ -18,7 +18,7 @@ export interface ExplorerProps {
   readonly needsKey: boolean
 }
 
-/** The explorer: its navigation, the state of the data, and the view that the address asks for. */
+/** The explorer: its navigation, the state of the data, and the view of the current address. */
 export function Explorer({ nowSeconds, needsKey }: ExplorerProps) {
   const [state, navigate] = usePageState()
   const [key, setKey] = useState<string | null>(null)
@@ -82,7 +82,7 @@ export function Explorer({ nowSeconds, needsKey }: ExplorerProps) {
   )
 }
 
-/** Returns the vault whose changes the page shows; null where it is of all data. */
+/** Returns the vault whose changes affect the page; null where all changes do. */
 function vaultOf(state: PageState): string | null {
   return state.view === 'vault' && isAddressText(state.address) ? state.address : null
 }

@@ -3,21 +3,21 @@ import { hrefOf, type PageState, readPageState } from './page-state.ts'
 import { type Navigate } from './panels/page-link.tsx'
 import { shortAddress } from './panels/values.tsx'
 
-/** The part of a history entry that is not in its address: how far the page was scrolled when it was left. */
+/** The part of a history entry that is not in its address: the scroll position at which the page was left. */
 interface Entry {
   readonly scrollY: number
 }
 
-/** Where the page goes after it is rendered: the way back leads to where it was left. */
+/** The scroll position and focus to set after a render; going back restores those at which the page was left. */
 interface Arrival {
   readonly scrollY: number
-  /** Whether another view is shown than before. */
+  /** Whether the view or the vault differs from the one before. */
   readonly isElsewhere: boolean
   /** The address of the page that was left by going back; null after a step forward. */
   readonly from: string | null
 }
 
-/** Keeps the state of the page in its address, and the places of the pages before in their history. */
+/** Stores the state of the page in its address, and scroll positions in the history. */
 export function usePageState(): [PageState, Navigate] {
   const [state, setState] = useState(() => readPageState(location.search))
   const arrival = useRef<Arrival | null>(null)
@@ -44,7 +44,7 @@ export function usePageState(): [PageState, Navigate] {
     document.title = `${titleOf(state)} – vault-gateway`
   }, [place])
   useLayoutEffect(() => {
-    // The first page is at its top, with the focus where the browser has it.
+    // The first page stays at its top, with the browser's default focus.
     if (arrival.current !== null) arriveAt(arrival.current)
     arrival.current = null
   }, [state])
@@ -59,12 +59,12 @@ export function usePageState(): [PageState, Navigate] {
   return [state, navigate]
 }
 
-/** Scrolls the page, and gives the focus to its heading, or to the link to the page that was left by going back. */
+/** Scrolls the page, and focuses its heading, or after going back the link to the page that was left. */
 function arriveAt({ scrollY, isElsewhere, from }: Arrival): void {
   window.scrollTo({ top: scrollY, behavior: 'instant' })
   if (!isElsewhere) return
   focusOn('main h1')
-  // The rows at this place are there when the page has scrolled.
+  // The virtual rows at this position are rendered after the page has scrolled.
   if (from !== null) requestAnimationFrame(() => focusOn(`main a[href="${CSS.escape(from)}"]`))
 }
 
@@ -72,7 +72,7 @@ function focusOn(selector: string): void {
   document.querySelector<HTMLElement>(selector)?.focus({ preventScroll: true })
 }
 
-/** Names what the page shows, whatever its filters. */
+/** Returns the view or vault of a state, regardless of filters. */
 function placeOf(state: PageState): string {
   return state.view === 'vault' ? state.address : state.view
 }

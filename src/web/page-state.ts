@@ -15,7 +15,7 @@ export interface VaultsPageState {
 /** A vault: the window of its chart, and the types of its ledger. */
 export interface VaultPageState {
   readonly view: 'vault'
-  /** As the link has it: it may be cut off. */
+  /** As in the link, which may be truncated. */
   readonly address: string
   readonly since: number | null
   readonly until: number | null
@@ -29,7 +29,7 @@ export interface UniversePageState {
   readonly asset: string | null
 }
 
-/** All that the page shows, as the query of its address has it. */
+/** The state of the page, as encoded in the query of its address. */
 export type PageState = VaultsPageState | VaultPageState | { readonly view: 'strategies' } | UniversePageState
 
 export const allVaults: VaultsPageState = {
@@ -47,12 +47,12 @@ export const wholeUniverse: UniversePageState = { view: 'universe', category: nu
 const addressPattern = /^0x[0-9a-fA-F]{40}$/
 const decimalPattern = /^\d{1,15}(?:\.\d{1,6})?$/
 
-/** Tells whether a text is the address of a vault or an owner; the gateway checks its checksum. */
+/** Returns whether a text is the address of a vault or an owner; the gateway verifies its checksum. */
 export function isAddressText(text: string): boolean {
   return addressPattern.test(text)
 }
 
-/** Tells whether a text is an amount. */
+/** Returns whether a text is an amount. */
 export function isAmountText(text: string): boolean {
   return decimalPattern.test(text)
 }
@@ -62,7 +62,7 @@ export function vaultState(address: string): VaultPageState {
   return { view: 'vault', address, since: null, until: null, types: [] }
 }
 
-/** Reads the state from the query of an address; of whatever is not valid, the default. */
+/** Reads the state from the query of an address; invalid parts have their default. */
 export function readPageState(search: string): PageState {
   const query = new URLSearchParams(search)
   const address = query.get('vault')

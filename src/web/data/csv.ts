@@ -1,4 +1,4 @@
-/** A cell of a table: text, a number, or nothing. */
+/** A cell of a table. */
 export type Cell = string | number | boolean | null
 
 /** A table to download. */

@@ -1,18 +1,18 @@
 /**
- * Members of a JSON text whose numbers are amounts or prices. A quote within a string is escaped, so that no string
- * contains one of these.
+ * Members of a JSON text whose numbers are amounts or prices. Quotes within strings are escaped, so that the pattern
+ * cannot match there.
  */
 const exactMembers = /"(\w*Usd|lower|upper|current)":(-?\d[\d.eE+-]*)/g
 
 /**
- * Puts amounts and prices of a JSON text between quotes: the page shows the digits that the server has sent, which a
- * number of JavaScript cannot hold all of.
+ * Quotes the amounts and prices of a JSON text, so that the page shows all digits that the server sent: a JavaScript
+ * number would lose some.
  */
 export function quoteExactNumbers(json: string): string {
   return json.replaceAll(exactMembers, '"$1":"$2"')
 }
 
-/** Returns a response with amounts and prices as texts. */
+/** Returns a response with amounts and prices as strings. */
 export async function withExactTexts(response: Response): Promise<Response> {
   const { status, statusText, headers } = response
   return new Response(quoteExactNumbers(await response.text()), { status, statusText, headers })

@@ -3,35 +3,35 @@ import { createClient, type Sink } from 'graphql-sse'
 import type { TypedDocumentString } from '../documents.generated.ts'
 import { withExactTexts } from './exact-texts.ts'
 
-/** The result of a query: its data, or the error in place of it. */
+/** The result of a query: data or an error. */
 export interface QueryResult<Data> {
   readonly data: Data | undefined
   readonly error: CombinedError | undefined
 }
 
-/** The gateway's GraphQL, as the views ask it. A query and a subscription return a function that ends the request. */
+/** The client of the gateway's GraphQL. A query and a subscription return a function that ends the request. */
 export interface GatewayClient {
   query<Data, Variables>(
     document: TypedDocumentString<Data, Variables>,
     variables: Variables,
     onResult: (result: QueryResult<Data>) => void,
   ): () => void
-  /** Calls `onEvent` at once and on each change, also after the connection was lost and made again. */
+  /** Calls `onEvent` immediately and on each change, also after a reconnection. */
   subscribe<Data, Variables>(
     document: TypedDocumentString<Data, Variables>,
     variables: Variables,
     onEvent: () => void,
   ): () => void
-  /** Tells whether a subscription's events come: not before its first one, nor while its connection is lost or refused. */
+  /** Returns whether a subscription is connected: from its first event until its connection is lost or refused. */
   isStreaming(): boolean
 }
 
-/** Longest time between two attempts to connect a stream. */
+/** Maximum time between two attempts to connect a stream. */
 const mostWaitMilliseconds = 10_000
 
 /**
  * Creates a client of the gateway that serves the page.
- * @param apiKey sent with each request; kept in memory alone
+ * @param apiKey sent with each request; stored in memory only
  */
 export function createGatewayClient(apiKey: string | null): GatewayClient {
   const headers: Record<string, string> = apiKey === null ? {} : { authorization: `Bearer ${apiKey}` }
@@ -56,7 +56,7 @@ export function createGatewayClient(apiKey: string | null): GatewayClient {
         forwardSubscription: ({ query = '', variables }) => ({
           subscribe: (sink) => {
             const run = { isOver: false }
-            // The sink also hears of the end of a stream that was ended here, when another one may have begun.
+            // The sink is also notified when this client ends a stream, when another one may have started.
             const lose = (): void => {
               if (!run.isOver) isStreaming = false
             }
@@ -79,11 +79,12 @@ export function createGatewayClient(apiKey: string | null): GatewayClient {
     query(document, variables, onResult) {
       const results = client.query<never>(document.toString(), variables as never)
       const run = { hasEnded: false, end: (): void => undefined }
-      // An operation stays open for further results until it is ended, and would hand its last one to the next run.
+      // An operation stays open for further results until it is ended, and would pass its last result to the next run.
       const subscription = results.subscribe(({ data, error }) => {
         run.hasEnded = true
         run.end()
-        // The gateway sends the data that does not depend on a failed field, as {"vault": null}: it answers no query.
+        // After a failed field the gateway sends the remaining data, such as {"vault": null}, which is not a usable
+        // result.
         onResult(error === undefined ? { data, error } : { data: undefined, error })
       })
       run.end = () => subscription.unsubscribe()
@@ -103,7 +104,7 @@ export function createGatewayClient(apiKey: string | null): GatewayClient {
   }
 }
 
-/** A receiver of events; a function is called before it is told that no more of them come. */
+/** Wraps a sink: calls a function before the sink is notified of an error or the end. */
 function endingWith(sink: Sink, onEnd: () => void): Sink {
   return {
     next: (event) => sink.next(event),
@@ -118,12 +119,12 @@ function endingWith(sink: Sink, onEnd: () => void): Sink {
   }
 }
 
-/** Tells whether a request was refused because it needs an API key, or another one. */
+/** Returns whether a request was refused because it lacks a valid API key. */
 export function lacksApiKey(error: CombinedError | undefined): boolean {
   return error?.graphQLErrors.some(({ extensions }) => extensions['code'] === 'UNAUTHENTICATED') === true
 }
 
-/** Returns why a query has no result, in words. */
+/** Returns the reason why a query has no result, as text. */
 export function queryProblem(error: CombinedError): string {
   if (error.networkError !== undefined) return 'The gateway does not answer.'
   return error.graphQLErrors[0]?.message ?? error.message

@@ -3,8 +3,8 @@ const enumTypes = /AssetCategory|EventType/
 const enumMembers: readonly string[] = ['direction', 'field', 'status']
 
 /**
- * Returns a link that opens a query in GraphiQL. Its variables become default values in the query: GraphiQL reads no
- * variables from a link.
+ * Returns a link that opens a query in GraphiQL. Variables become default values in the query, because GraphiQL does
+ * not read variables from a link.
  */
 export function graphiqlLink(document: string, variables: Readonly<Record<string, unknown>>): string {
   const query = document.trim().replaceAll(/\$(\w+): ([\w![\]]+)(?=[,)])/g, (declared, name: string, type: string) => {

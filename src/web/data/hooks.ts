@@ -11,14 +11,14 @@ import { type GatewayClient, lacksApiKey, queryProblem, type QueryResult } from 
 import type { ListCache } from './lists/list-cache.ts'
 import { atMostEvery, type LiveQuery, missedChanges, openLiveQuery } from './live-query.ts'
 
-/** The parts that all views share. */
+/** The context that all views share. */
 export interface Surroundings {
   readonly client: GatewayClient
   readonly lists: ListCache
-  /** Grows whenever the data of the view may have changed. */
+  /** Incremented whenever the data of the view may have changed. */
   readonly changes: number
   readonly nowSeconds: () => number
-  /** Called where a request needs an API key, or another one. */
+  /** Called when a request lacks a valid API key. */
   readonly onKeyRefused: () => void
 }
 
@@ -30,16 +30,16 @@ export function useSurroundings(): Surroundings {
   return surroundings
 }
 
-/** Least time between two refreshes of a view, in milliseconds. */
+/** Minimum time between two refreshes of a view, in milliseconds. */
 const refreshMilliseconds = 1_000
 const statusMilliseconds = 5_000
 
-/** A query's newest result: data stays while newer data is loaded, or an error stands in the way of the same query's. */
+/** A query's newest result: data remains while newer data is loaded, and after an error of the same query. */
 export interface QueryState<Data> extends QueryResult<Data> {
   readonly isPending: boolean
 }
 
-/** Runs a query, and again when the data has changed. */
+/** Runs a query, and runs it again when the data has changed. */
 export function useQuery<Data, Variables>(
   document: TypedDocumentString<Data, Variables>,
   variables: Variables,
@@ -68,7 +68,7 @@ export function useQuery<Data, Variables>(
   return state
 }
 
-/** Tells whether the page is visible: a hidden one holds no stream, and asks for nothing. */
+/** Returns whether the page is visible: a hidden page has no stream, and sends no requests. */
 function usePageVisible(): boolean {
   const [isVisible, setVisible] = useState(document.visibilityState === 'visible')
   useEffect(() => {
@@ -80,9 +80,9 @@ function usePageVisible(): boolean {
 }
 
 /**
- * Counts changes of the data, as a stream tells them.
+ * Counts changes of the data, by the events of a stream.
  * @param vault whose changes count; null for all changes
- * @returns the count, and a function that counts one more
+ * @returns the count, and a function that increments it
  */
 export function useChanges(client: GatewayClient | null, vault: string | null): [number, () => void] {
   const [changes, setChanges] = useState(0)
@@ -105,14 +105,14 @@ export function useChanges(client: GatewayClient | null, vault: string | null): 
 
 /** The state of the gateway and of its feeds; null before it is known. */
 export interface GatewayState {
-  /** Why the gateway does not tell its state; null where it does. */
+  /** Why the gateway's state is unknown; null where it is known. */
   readonly problem: string | null
   readonly meta: DataStatusQuery['_meta'] | null
 }
 
 /**
- * Asks for the state of the gateway every 5 s, while the page is visible.
- * @param onChange called when the gateway answers again, and where the data has changed while no stream tells changes
+ * Polls the state of the gateway every 5 s, while the page is visible.
+ * @param onChange called when the gateway answers again, and when the data has changed without a stream
  */
 export function useGatewayState(client: GatewayClient | null, onChange: () => void): GatewayState | null {
   const [state, setState] = useState<GatewayState | null>(null)
@@ -142,7 +142,7 @@ export function useGatewayState(client: GatewayClient | null, onChange: () => vo
   return state
 }
 
-/** Returns the time, in Unix seconds, again at each interval. */
+/** Returns the time in Unix seconds, updated at each interval. */
 export function useNowSeconds(milliseconds = 1_000): number {
   const { nowSeconds } = useSurroundings()
   const [now, setNow] = useState(nowSeconds)

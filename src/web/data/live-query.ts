@@ -4,12 +4,12 @@ import { RetryTimer } from './retry-timer.ts'
 
 /** A query that runs again when the data has changed, and when it was refused for the time being. */
 export interface LiveQuery {
-  /** Runs it again: at once, or when the run in progress has ended. */
+  /** Runs the query again: immediately, or when the run in progress has ended. */
   refresh(): void
   close(): void
 }
 
-/** Runs a query, one run at a time: changes that come faster than results don't keep results from coming. */
+/** Runs a query, one run at a time, so that frequent changes cannot abort every run before its result. */
 export function openLiveQuery<Data, Variables>(
   client: GatewayClient,
   document: TypedDocumentString<Data, Variables>,
@@ -41,8 +41,8 @@ export function openLiveQuery<Data, Variables>(
 }
 
 /**
- * Limits how often a function is called: the first call is passed on at once, those that follow within the interval as
- * one at its end.
+ * Throttles a function: the first call is passed on immediately, further calls within the interval as one call at its
+ * end.
  */
 export function atMostEvery(milliseconds: number, call: () => void): { (): void; cancel(): void } {
   let timer: ReturnType<typeof setTimeout> | undefined
@@ -60,13 +60,13 @@ export function atMostEvery(milliseconds: number, call: () => void): { (): void;
 }
 
 /**
- * Creates a function that is told each version of the data that is asked for, and whether a stream tells changes. It
- * returns true where the data may have changed without a stream that has told it: at the second of the first versions
- * without a stream, because data may be older than the first one, and then whenever the version is another one.
+ * Creates a function that receives each polled version of the data, and whether a stream is connected. It returns true
+ * where the data may have changed without a stream event. Without a stream this is at the second version, because the
+ * shown data may be older than the first, and then whenever the version differs.
  */
 export function missedChanges(): (version: string | null, isStreaming: boolean) => boolean {
   let seen: string | null | undefined
-  // While the page is loaded, its stream is not open yet, and begins with an event.
+  // While the page loads, its stream is not open yet; its first event then triggers a refresh.
   let isLoading = true
   return (version, isStreaming) => {
     const isMissed = !isStreaming && !isLoading && version !== seen

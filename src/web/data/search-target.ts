@@ -11,12 +11,12 @@ export type SearchTarget =
 const transaction = /0x[0-9a-f]{64}(?![0-9a-f])/i
 const address = /(?:^|0x)([0-9a-f]{40})(?![0-9a-f])/i
 const partOfAddress = /^(0x)?([0-9a-f]*)(?:(…|\.{2,3})([0-9a-f]*))?$/i
-/** Fewest digits of an address that are searched for. */
+/** Minimum number of digits in a search for an address. */
 const leastDigits = 3
 
 /**
- * Returns the meaning of a search: a link to a page of this explorer; an address, also one within an id or a link to a
- * block explorer; the beginning or the shortened form of an address; else a name.
+ * Returns the meaning of a search: a link to a page of this explorer; an address, also within an id or a link to a
+ * block explorer; the start or the shortened form of an address; otherwise a name.
  * @param page address of this explorer
  */
 export function searchTarget(text: string, page: string): SearchTarget {
@@ -33,7 +33,7 @@ export function searchTarget(text: string, page: string): SearchTarget {
   return { kind: 'name', name: text }
 }
 
-/** Tells whether an address begins and ends with the digits of a part. */
+/** Returns whether an address starts and ends with the digits of a partial address. */
 export function hasPart(text: string, { head, tail }: { readonly head: string; readonly tail: string }): boolean {
   const digits = text.toLowerCase().slice('0x'.length)
   return digits.startsWith(head) && digits.endsWith(tail)

@@ -1,4 +1,4 @@
-/** The themes of the page: that of the system, or one of its own. */
+/** The themes of the page; `system` follows the system's theme. */
 export const themes = ['system', 'light', 'dark'] as const
 
 export type Theme = (typeof themes)[number]
@@ -11,12 +11,12 @@ export function readTheme(): Theme {
   return themes.find((theme) => theme === kept) ?? 'system'
 }
 
-/** Shows a theme: the style sheet takes it from an attribute of the root element. */
+/** Shows a theme: the style sheet reads it from an attribute of the root element. */
 export function showTheme(theme: Theme): void {
   document.documentElement.dataset['theme'] = theme
 }
 
-/** Shows a theme, and keeps it for the next visit where the browser allows that. */
+/** Shows a theme, and stores it for the next visit where the browser allows it. */
 export function chooseTheme(theme: Theme): void {
   showTheme(theme)
   if (theme === 'system') storage()?.removeItem(storageKey)
@@ -24,8 +24,8 @@ export function chooseTheme(theme: Theme): void {
 }
 
 /**
- * Calls a function when the theme changes, by choice or with that of the system.
- * @returns a function that ends this
+ * Calls a function when the theme changes, by choice or with the system's theme.
+ * @returns a function that removes the listener
  */
 export function onThemeChange(call: () => void): () => void {
   const system = matchMedia('(prefers-color-scheme: dark)')

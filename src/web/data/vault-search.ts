@@ -12,7 +12,7 @@ import { hasPart, type SearchTarget } from './search-target.ts'
 
 type PartOfAddress = Extract<SearchTarget, { readonly kind: 'part' }>
 
-/** A page that a search has found. */
+/** A page found by a search. */
 export interface SearchHit {
   readonly to: PageState
   readonly name: string
@@ -24,14 +24,14 @@ export interface SearchResult {
   readonly note: string
 }
 
-/** Most vaults of one query, and most queries whose addresses a part is compared with. */
+/** Maximum vaults of one query, and maximum queries to compare a partial address with. */
 const [vaultsOfPage, mostPages] = [200, 10]
 
 /**
- * Finds pages. The gateway finds vaults by their whole address or that of their owner; a part of one is compared with
- * the addresses of the most valuable vaults.
+ * Finds pages. The gateway finds vaults by their whole address or their owner's; a partial address is compared with the
+ * addresses of the most valuable vaults.
  * @param strategies the newest result of the query for their names
- * @throws {CombinedError} where the gateway does not answer
+ * @throws {CombinedError} when the gateway does not answer
  */
 export async function searchVaults(
   client: GatewayClient,

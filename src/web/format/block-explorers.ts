@@ -12,7 +12,7 @@ const blockExplorers: Readonly<Record<number, string>> = {
   59144: 'https://lineascan.build',
 }
 
-/** Returns the address of a transaction's page; null where the chain, or its explorer, is not known. */
+/** Returns the address of a transaction's page; null where the chain or its explorer is unknown. */
 export function transactionLink(chainId: number | null, txHash: string): string | null {
   const explorer = chainId === null ? undefined : blockExplorers[chainId]
   return explorer === undefined ? null : `${explorer}/tx/${txHash}`

@@ -1,4 +1,4 @@
-/** Formats of amounts and fractions. Amounts are decimal texts, of which `Intl` loses no digit. */
+/** Formats of amounts and fractions. Amounts are decimal strings, which `Intl` formats without loss of digits. */
 const exactUsd = new Intl.NumberFormat(undefined, {
   style: 'currency',
   currency: 'USD',
@@ -17,7 +17,7 @@ const percent = new Intl.NumberFormat(undefined, {
 const digits = new Intl.NumberFormat(undefined, { maximumFractionDigits: 20 })
 const count = new Intl.NumberFormat()
 
-/** How an amount is shown: a gain has a sign; a rounded one ends with cents, an exact one with all digits there are. */
+/** Format of an amount: a gain has a sign; a rounded amount ends with cents, an exact one has all digits. */
 export interface UsdFormat {
   readonly isGain?: boolean
   readonly isRounded?: boolean
@@ -29,7 +29,7 @@ export function formatUsd(amount: string, { isGain = false, isRounded = false }:
   return format.format(amount as `${number}`)
 }
 
-/** Formats a price with all of its digits. */
+/** Formats a price with all digits. */
 export function formatPrice(price: string): string {
   return digits.format(price as `${number}`)
 }

@@ -17,7 +17,7 @@ export function isoTime(seconds: number): string {
   return new Date(seconds * 1000).toISOString()
 }
 
-/** Formats how long ago something was. */
+/** Formats an age in seconds, such as `5 minutes ago`. */
 export function formatAgo(seconds: number): string {
   const [unit, length] = units.find(([, least]) => seconds >= least) ?? (['second', 1] as const)
   return relative.format(-Math.max(0, Math.floor(seconds / length)), unit)

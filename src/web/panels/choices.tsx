@@ -8,7 +8,7 @@ export interface ChoicesProps<Value extends string> {
   readonly labelOf: (value: Value) => ComponentChildren
 }
 
-/** Values of which any number can be chosen. */
+/** A multiple choice of values. */
 export function Choices<Value extends string>({ legend, values, isChosen, toggle, labelOf }: ChoicesProps<Value>) {
   return (
     <fieldset class="chips">
@@ -25,7 +25,7 @@ export function Choices<Value extends string>({ legend, values, isChosen, toggle
   )
 }
 
-/** Returns the values without one, or with it where they do not have it. */
+/** Removes a value from a list, or adds it where it is missing. */
 export function toggled<Value>(values: readonly Value[], value: Value): readonly Value[] {
   return values.includes(value) ? values.filter((each) => each !== value) : [...values, value]
 }

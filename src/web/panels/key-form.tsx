@@ -2,12 +2,12 @@ import { useState } from 'preact/hooks'
 import { textOf } from './text-of.ts'
 
 /**
- * The characters of a key, which the gateway's configuration keeps to. Others may be ones that no header can hold.
+ * The characters of a key, as in the gateway's configuration. Other characters may be invalid in a header.
  * @see RFC 6750, section 2.1
  */
 const bearerToken = /^[A-Za-z0-9\-._~+/]+=*$/
 
-/** Asks for an API key, which stays in the memory of the page. */
+/** Prompts for an API key, which is stored in the page's memory only. */
 export function KeyForm({
   wasRefused,
   onKey,

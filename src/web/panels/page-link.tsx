@@ -2,7 +2,7 @@ import { type ComponentChildren, createContext } from 'preact'
 import { useContext } from 'preact/hooks'
 import { hrefOf, type PageState } from '../page-state.ts'
 
-/** Shows another state of the page; `isStep` is false where it takes the place of the present one in the history. */
+/** Shows another state of the page; with `isStep` false it replaces the current history entry. */
 export type Navigate = (state: PageState, isStep?: boolean) => void
 
 export const NavigateContext = createContext<Navigate>(() => undefined)

@@ -12,14 +12,14 @@ export interface PanelProps {
   readonly document: { toString(): string }
   readonly variables: Readonly<Record<string, unknown>>
   readonly state: QueryState<unknown>
-  /** Gives all of the panel's data, also what is not on the screen, for a download; null while there is none. */
+  /** Returns all data of the panel for a download, including data that is not shown; null while there is none. */
   readonly csv: (() => CsvTable | Promise<CsvTable>) | null
-  /** Name of the downloaded file, without its ending. */
+  /** Name of the downloaded file, without its extension. */
   readonly file: string
   readonly children: ComponentChildren
 }
 
-/** A part of a view: its heading, its data, the query behind it and a download. */
+/** A part of a view: heading, data, a link to the query, and a download. */
 export function Panel({ title, document: source, variables, state, csv, file, children }: PanelProps) {
   const id = `panel-${title.toLowerCase().replaceAll(' ', '-')}`
   const [saving, save] = useSaving()
@@ -52,7 +52,7 @@ export function Panel({ title, document: source, variables, state, csv, file, ch
   )
 }
 
-/** Says that data is loaded, or why it is not. */
+/** Shows that data is being loaded, or why loading failed. */
 export function QueryNote({ state: { data, error, isPending } }: { readonly state: QueryState<unknown> }) {
   if (error !== undefined) {
     return (
@@ -66,11 +66,11 @@ export function QueryNote({ state: { data, error, isPending } }: { readonly stat
 
 interface Saving {
   readonly isRunning: boolean
-  /** Why the last download has failed; null where it has not. */
+  /** Why the last download failed; null where it succeeded. */
   readonly problem: string | null
 }
 
-/** Makes a table and saves it as a file. */
+/** Returns the state of a download, and a function that saves a table as a file. */
 function useSaving(): [Saving, (name: string, csv: NonNullable<PanelProps['csv']>) => void] {
   const [saving, setSaving] = useState<Saving>({ isRunning: false, problem: null })
   const run = async (name: string, csv: NonNullable<PanelProps['csv']>): Promise<void> => {

@@ -8,16 +8,16 @@ import { searchVaults, type SearchResult } from '../data/vault-search.ts'
 import { NavigateContext, PageLink } from './page-link.tsx'
 import { textOf } from './text-of.ts'
 
-/** Most hits that are listed. */
+/** Maximum number of listed hits. */
 const mostHits = 8
 const nothing: SearchResult = { hits: [], note: '' }
 
-/** Leads to a vault or a strategy, or lists those that match. */
+/** Opens the vault or strategy that matches a search, or lists several matches. */
 export function SearchForm({ strategies }: { readonly strategies: QueryResult<StrategyNamesQuery> }) {
   const navigate = useContext(NavigateContext)
   const { client } = useSurroundings()
   const [{ hits, note }, show] = useState(nothing)
-  // Grows with each search, and when the form is left: results of earlier searches come too late.
+  // Incremented at each search and on unmount, so that results of earlier searches are ignored.
   const searches = useRef(0)
   useEffect(() => () => void searches.current++, [])
   const search = async (text: string): Promise<void> => {
@@ -64,7 +64,7 @@ export function SearchForm({ strategies }: { readonly strategies: QueryResult<St
   )
 }
 
-/** Returns the result of a search; of one that failed, the reason as its note. */
+/** Returns the result of a search, with the reason of a failure as its note. */
 async function resultOf(search: Promise<SearchResult>): Promise<SearchResult> {
   try {
     return await search

@@ -3,7 +3,7 @@ import { formatUsd } from '../format/figures.ts'
 const width = 96
 const height = 24
 
-/** A small curve of gains. Numbers are used for places on the screen alone. */
+/** A small curve of gains. Numbers are used only for screen coordinates. */
 export function Sparkline({ gains }: { readonly gains: readonly string[] }) {
   const values = gains.map(Number)
   const [first, last] = [gains[0], gains.at(-1)]

@@ -1,10 +1,10 @@
 import { type GatewayState, useNowSeconds } from '../data/hooks.ts'
 import { formatAgo } from '../format/times.ts'
 
-/** Seconds without word of commits, past which the database counts as away. */
+/** Age of the data, in seconds, beyond which the database counts as unreachable. */
 const staleSeconds = 10
 
-/** Says how old the data is, and whether the gateway or a feed is down. */
+/** Shows the age of the data, and whether the gateway or a feed is down. */
 export function StatusLine({ state }: { readonly state: GatewayState | null }) {
   const now = useNowSeconds()
   const problems = state === null ? [] : problemsOf(state)

@@ -4,7 +4,7 @@ import { formatFraction, formatUsd, type UsdFormat, words } from '../format/figu
 import { formatAgo, formatTime, isoTime } from '../format/times.ts'
 import { useNowSeconds } from '../data/hooks.ts'
 
-/** An amount in USD, whose digits stand in the element's value as the server has sent them. */
+/** An amount in USD; the element's value has the digits that the server sent. */
 export function Usd({ amount, ...format }: UsdFormat & { readonly amount: string }) {
   const tone = format.isGain !== true || Number(amount) === 0 ? undefined : amount.startsWith('-') ? 'loss' : 'gain'
   return (
@@ -14,7 +14,7 @@ export function Usd({ amount, ...format }: UsdFormat & { readonly amount: string
   )
 }
 
-/** An amount whose digits beyond cents are smaller than the others. */
+/** An amount whose digits after the cents are smaller. */
 function FaintFraction({ text }: { readonly text: string }) {
   const [, whole, fraction, rest] = /^(.*[.,]\d\d)(\d+)(\D*)$/.exec(text) ?? []
   if (fraction === undefined) return <>{text}</>
@@ -51,7 +51,7 @@ export function Time({ seconds }: { readonly seconds: number }) {
   return <time dateTime={isoTime(seconds)}>{formatTime(seconds)}</time>
 }
 
-/** A figure with its name, in a list of figures. */
+/** A named figure, in a list of figures. */
 export function Figure({
   name,
   class: kind,
@@ -69,7 +69,7 @@ export function Figure({
   )
 }
 
-/** Returns the beginning and the end of an address; of a link that was cut off, all that there is. */
+/** Returns the start and end of an address; an incomplete address of a truncated link is returned whole. */
 export function shortAddress(address: string): string {
   return address.length < 20 ? address : `${address.slice(0, 8)}…${address.slice(-6)}`
 }

@@ -44,7 +44,7 @@ export const vaultColumns: readonly Column<ListedVault>[] = [
   { name: 'Newest fact', classes: 'time', cell: ({ updatedAt }) => <TimeAgo seconds={updatedAt} /> },
 ]
 
-/** The fields that the server orders vaults by, by the column. */
+/** The fields by which the server orders vaults, by column. */
 export const orderFields: Readonly<Record<string, VaultOrderField>> = {
   Vault: VaultOrderField.Address,
   Value: VaultOrderField.ValueUsd,

@@ -13,7 +13,7 @@ import { shortAddress } from './values.tsx'
 export function VaultFilters({ state }: { readonly state: VaultsPageState }) {
   const navigate = useContext(NavigateContext)
   const strategies = useQuery(StrategyNamesDocument, {})
-  // How often the filters were cleared: an amount that was refused is cleared with them.
+  // Counts how often the filters were cleared, to reset a refused amount too.
   const [clears, setClears] = useState(0)
   const isFiltered =
     state.statuses.length > 0 || [state.strategy, state.owner, state.leastUsd].some((one) => one !== null)
@@ -60,11 +60,11 @@ export function VaultFilters({ state }: { readonly state: VaultsPageState }) {
 interface LeastValueProps {
   readonly amount: string | null
   readonly onAmount: (amount: string | null) => void
-  /** Filters between the field and its message, which moves none of them. */
+  /** Filters between the field and its message, so that the message does not move them. */
   readonly children: ComponentChildren
 }
 
-/** The field of an amount, which keeps its text as it is written until that is an amount. */
+/** The field of an amount, which retains the typed text until it is a valid amount. */
 function LeastValue({ amount, onAmount, children }: LeastValueProps) {
   const [draft, setDraft] = useState<string | null>(null)
   const [isRefused, setRefused] = useState(false)

@@ -74,7 +74,7 @@ function KnownVault({ state }: { readonly state: VaultPageState }) {
   )
 }
 
-/** The figures as a table; those of the strategy and of a suspension have its name before theirs. */
+/** Returns the figures as a table; figures of the strategy and of a suspension have its name as a prefix. */
 function figureTable(vault: VaultFigures): CsvTable {
   const rows = Object.entries(vault).flatMap(([name, value]): [string, Cell][] =>
     typeof value === 'object' && value !== null

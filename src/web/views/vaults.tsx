@@ -63,7 +63,7 @@ function vaultsOf({ vaults }: VaultListQuery): VaultListQuery['vaults'] {
   return vaults
 }
 
-/** The heading of a column; a button where the server can order by it. */
+/** Returns the heading of a column: a button where the server can order by the column. */
 function headingOf(name: string, state: VaultsPageState, navigate: Navigate): Heading {
   const field = orderFields[name]
   if (field === undefined) return { content: name }

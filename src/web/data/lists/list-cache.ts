@@ -1,16 +1,16 @@
 import { PagedList, type PagedListOptions } from './paged-list.ts'
 
-/** Lists that stay loaded after their view was left, for the way back. */
+/** Maximum number of lists that stay loaded after their view was left. */
 const mostLists = 5
 
-/** The lists that were looked at last, so that the way back leads to the same rows at once. */
+/** Cache of the last viewed lists, so that going back shows the same rows immediately. */
 export class ListCache {
   private readonly lists = new Map<string, unknown>()
 
-  /** Returns the list of a query, with the rows that it has had. */
+  /** Returns the list of a query, with its cached rows. */
   listOf<Data, Variables, Row>(options: PagedListOptions<Data, Variables, Row>): PagedList<Data, Variables, Row> {
     const key = `${options.document.toString()}${JSON.stringify(options.variables)}`
-    // Lists of one document are all of its types.
+    // All lists of one document have the same types.
     const list = (this.lists.get(key) as PagedList<Data, Variables, Row> | undefined) ?? new PagedList(options)
     this.lists.delete(key)
     this.lists.set(key, list)

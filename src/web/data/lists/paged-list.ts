@@ -4,20 +4,20 @@ import type { GatewayClient, QueryResult } from '../gateway-client.ts'
 import { RetryTimer } from '../retry-timer.ts'
 import type { ListPage } from './whole-lists.ts'
 
-/** A page of a list, as it was loaded last. */
+/** The newest loaded version of a page of a list. */
 interface LoadedPage<Row> extends ListPage<Row> {
   readonly isOutdated: boolean
 }
 
 const noPage = { nodes: [], pageInfo: { hasNextPage: false, endCursor: null } }
 
-/** A place of a list: the page that a row is on, and its number there. */
+/** The position of a row: the page, and the index on it. */
 interface Place<Row> {
   readonly page: number
   readonly row: Row
 }
 
-/** How a list is read. */
+/** Options of {@link PagedList}. */
 export interface PagedListOptions<Data, Variables, Row> {
   readonly client: GatewayClient
   readonly document: TypedDocumentString<Data, Variables>
@@ -26,26 +26,26 @@ export interface PagedListOptions<Data, Variables, Row> {
   readonly pageOf: (data: Data) => ListPage<Row> | null
 }
 
-/** The loaded rows of a list, as a table shows them. */
+/** The loaded rows of a list, for a table. */
 export interface ListRows<Row> {
-  /** How many rows are loaded. */
+  /** Number of loaded rows. */
   readonly length: number
   readonly hasMore: boolean
-  /** Heights of the rows that were on the page. */
+  /** Measured heights of rendered rows. */
   measurements: VirtualItem[]
   rowAt(index: number): Row | undefined
-  /** Returns the number of the page that a row is on. */
+  /** Returns the index of the page that contains a row. */
   pageAt(index: number): number
-  /** Tells which rows are in sight, and loads the next page where they go beyond the loaded ones. */
+  /** Sets the visible rows, and loads the next page where they exceed the loaded ones. */
   see(from: number, to: number): void
   /** Loads the next page, also after an error. */
   loadMore(): void
 }
 
 /**
- * A list that is read page by page, as far as its rows are looked at. After a change the pages in sight are read anew,
- * and the others when they come into sight. One request runs at a time, so that each page begins at the end of the one
- * before.
+ * A list that is read page by page, as far as its rows become visible. After a change the visible pages are read again,
+ * and the others when they become visible. One request runs at a time, so that each page starts at the end of the
+ * previous one.
  */
 export class PagedList<Data, Variables, Row> implements ListRows<Row> {
   measurements: VirtualItem[] = []
@@ -82,13 +82,13 @@ export class PagedList<Data, Variables, Row> implements ListRows<Row> {
     return this.places[index]?.page ?? this.pages.length
   }
 
-  /** Keeps the list up to date, and calls a function after each result, until the list is closed. */
+  /** Updates the list, and calls a function after each result, until the list is closed. */
   open(onChange: () => void): void {
     this.onChange = onChange
     this.refresh()
   }
 
-  /** Ends the request in progress. The rows stay. */
+  /** Ends the request in progress. The rows remain. */
   close(): void {
     this.onChange = null
     this.retries.cancel()
@@ -96,7 +96,7 @@ export class PagedList<Data, Variables, Row> implements ListRows<Row> {
     this.isLoading = false
   }
 
-  /** Reads the rows in sight anew, and others when they come into sight. */
+  /** Reads the visible rows again, and others when they become visible. */
   refresh(): void {
     this.changes++
     this.pages = this.pages.map((page) => ({ ...page, isOutdated: true }))
@@ -133,7 +133,7 @@ export class PagedList<Data, Variables, Row> implements ListRows<Row> {
     })
   }
 
-  /** Returns the number of the page that is to be read next: the first outdated one in sight, or one more. */
+  /** Returns the index of the page to read next: the first outdated visible page, or a new page. */
   private nextPage(): number | null {
     const [from, to] = this.inSight
     const first = Math.max(0, Math.min(this.pageAt(from), this.pages.length - 1))
@@ -157,7 +157,10 @@ export class PagedList<Data, Variables, Row> implements ListRows<Row> {
     this.load()
   }
 
-  /** Returns the pages behind one that was read anew: outdated where its end has moved, as they began at the old one. */
+  /**
+   * Returns the pages after a page that was read again: outdated where its end has moved, as they started at the old
+   * end.
+   */
   private pagesBehind(number: number, { pageInfo }: ListPage<Row>): readonly LoadedPage<Row>[] {
     const behind = this.pages.slice(number + 1)
     const isSameEnd = this.pages[number]?.pageInfo.endCursor === pageInfo.endCursor

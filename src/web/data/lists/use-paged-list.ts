@@ -7,12 +7,12 @@ import type { ListPage } from './whole-lists.ts'
 
 /** A list on the page. */
 export interface ShownList<Data, Variables, Row> {
-  /** Of the variables that are asked for; where it has no data yet, that of the variables before. */
+  /** The list of the current variables; the list of the previous ones until data arrives. */
   readonly list: PagedList<Data, Variables, Row>
   readonly state: QueryState<Data>
 }
 
-/** Reads a list as far as it is looked at, and again when the data has changed. */
+/** Reads a list as far as its rows become visible, and again when the data has changed. */
 export function usePagedList<Data, Variables, Row>(
   document: TypedDocumentString<Data, Variables>,
   variables: Variables,

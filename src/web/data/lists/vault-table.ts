@@ -10,9 +10,9 @@ import { readWholeList } from './whole-lists.ts'
 
 export type TableVault = VaultTableQuery['vaults']['nodes'][number]
 
-/** Most vaults of one query. */
+/** Maximum number of vaults of one query. */
 const mostVaults = 200
-/** The order in which no vault changes its place while the pages are read: each is on one page. */
+/** An order that does not change while the pages are read, so that each vault is on exactly one page. */
 const byAddress = { field: VaultOrderField.Address, direction: Direction.Asc }
 /** Decimals of an amount in USD. */
 const decimals = 6
@@ -28,8 +28,8 @@ const keyOf: Readonly<Record<VaultOrderField, (vault: TableVault) => bigint>> = 
 }
 
 /**
- * Reads all vaults of a filter, and sorts them as the gateway does, which has the vaults of equal amounts by address.
- * @throws {CombinedError} where a page is not answered
+ * Reads all vaults of a filter, and sorts them in the gateway's order, with equal amounts by address.
+ * @throws {CombinedError} when the request for a page fails
  */
 export async function readVaultTable(
   client: GatewayClient,
@@ -39,7 +39,7 @@ export async function readVaultTable(
   const vaults = await readWholeList(client, VaultTableDocument, variables, (data) => data.vaults)
   const key = keyOf[orderBy.field]
   const keyed = vaults.map((vault) => ({ vault, key: key(vault) }))
-  // Sorting keeps the order of equal keys, which is that of addresses.
+  // The sort is stable: vaults with equal keys remain ordered by address.
   const sorted = keyed.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0)).map(({ vault }) => vault)
   return orderBy.direction === Direction.Desc ? sorted.reverse() : sorted
 }

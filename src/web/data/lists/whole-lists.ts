@@ -14,7 +14,7 @@ export interface ListPage<Row> {
   readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor: string | null }
 }
 
-/** Most points that one query gives of a series. */
+/** Maximum number of points of a series in one query. */
 const mostPoints = 2_000
 /** How often a request is made again that was refused for the time being. */
 const mostRetries = 5
@@ -24,10 +24,10 @@ type Window = Pick<VaultEquityQueryVariables, 'address' | 'since' | 'until'>
 
 /**
  * Reads the pages of a list, one after the other.
- * @param variables with the largest page that the list has
+ * @param variables with the largest permitted page size
  * @param pageOf finds the list in the data; null ends it
- * @param mostPages that are read; all of them unless it is given
- * @throws {CombinedError} where a page is not answered
+ * @param mostPages maximum number of pages to read; all by default
+ * @throws {CombinedError} when the request for a page fails
  */
 export async function readWholeList<Data, Variables, Row>(
   client: GatewayClient,
@@ -49,9 +49,9 @@ export async function readWholeList<Data, Variables, Row>(
 }
 
 /**
- * Reads all recorded points of a window. A list of as many points as a query may give can be a thinned one: its window
- * is read in two halves.
- * @throws {CombinedError} where a part is not answered
+ * Reads all recorded points of a window. A list with the maximum number of points may be downsampled: its window is
+ * read in two halves.
+ * @throws {CombinedError} when the request for a part fails
  */
 export async function readWholeSeries(client: GatewayClient, window: Window): Promise<Points> {
   const variables = { ...window, points: mostPoints, marks: 1 }

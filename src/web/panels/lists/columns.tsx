@@ -3,14 +3,14 @@ import { Component, type ComponentChildren } from 'preact'
 /** A column of a table. */
 export interface Column<Row> {
   readonly name: string
-  /** `number` ones stand on the right. */
+  /** CSS classes; `number` aligns to the right. */
   readonly classes?: string
-  /** Whether its cells are the headings of their rows. */
+  /** Whether the column's cells are row headings. */
   readonly isHeading?: boolean
   readonly cell: (row: Row) => ComponentChildren
 }
 
-/** The heading of a column, where it is more than the column's name. */
+/** A heading of a column with more than the column's name. */
 export interface Heading {
   readonly content: ComponentChildren
   readonly sorted?: 'ascending' | 'descending' | undefined
@@ -44,7 +44,7 @@ interface CellsProps<Row> {
   readonly row: Row
 }
 
-/** The cells of a row, rendered again only where the row has other contents. A narrow screen shows the columns' names in them. */
+/** The cells of a row, rendered again only when the row changes. Narrow screens show the columns' names in them. */
 export class RowCells<Row> extends Component<CellsProps<Row>> {
   override shouldComponentUpdate({ columns, row }: Readonly<CellsProps<Row>>): boolean {
     if (columns !== this.props.columns) return true

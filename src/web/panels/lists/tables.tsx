@@ -6,11 +6,11 @@ import { VirtualRows } from './virtual-rows.tsx'
 interface TableProps<Row> extends HeadProps<Row> {
   readonly name: string
   readonly keyOf: (row: Row, index: number) => string
-  /** Takes the place of a table without rows. */
+  /** Text in place of a table without rows. */
   readonly empty: string
 }
 
-/** A table whose rows are all on the page; undefined ones are not loaded yet. */
+/** A table that renders all rows; undefined rows are not loaded yet. */
 export function Table<Row>({
   rows,
   keyOf,
@@ -33,13 +33,13 @@ export function Table<Row>({
 
 export interface LongTableProps<Row> extends TableProps<Row> {
   readonly list: ListRows<Row>
-  /** How many rows the list has, loaded or not; undefined while that is not known. */
+  /** Total number of rows of the list; undefined while unknown. */
   readonly total: number | undefined
-  /** Names the rows, in the plural. */
+  /** Name of the rows, in the plural. */
   readonly rowsName: string
 }
 
-/** A table of which only the rows in sight are on the page, and which loads more as one scrolls. */
+/** A table that renders only the visible rows, and loads more on scrolling. */
 export function LongTable<Row>({ list, total, rowsName, keyOf, empty, ...props }: LongTableProps<Row>) {
   const { columns } = props
   if (total === 0) return <p class="faint">{empty}</p>
@@ -62,7 +62,7 @@ interface FrameProps<Row> extends HeadProps<Row> {
   readonly children: ComponentChildren
 }
 
-/** A table that scrolls sideways in a place of its own, by the keyboard too. */
+/** A table in a frame that scrolls horizontally, also by the keyboard. */
 function TableFrame<Row>({ name, rowCount, children, ...head }: FrameProps<Row>) {
   return (
     <div class="scrolled" tabIndex={0} role="group" aria-label={`${name}, as a table`}>

@@ -12,19 +12,19 @@ import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 
 export interface VirtualRowsOptions {
   readonly count: number
-  /** Height of a row that was not measured yet, in pixels. */
+  /** Estimated height of a row before it is measured, in pixels. */
   readonly estimate: number
-  /** Number of a row that stays on the page out of sight too, with those beside it: it has the focus. Null for none. */
+  /** Index of the row with the focus, which stays rendered with its neighbours; null for none. */
   readonly pinned: number | null
   readonly initialMeasurements: VirtualItem[]
 }
 
-/** Rows on either side of those in sight that are on the page too. */
+/** Number of rows that are rendered on either side of the visible ones. */
 const overscan = 8
 
 /**
- * Says which rows of a long table are on the page: those in sight of the window, and some on either side.
- * @returns the rows, and a function that takes the element that has them
+ * Determines the rows of a long table to render: the visible ones, and some on either side.
+ * @returns the rows, and a ref callback for the element that contains them
  */
 export function useVirtualRows({ count, estimate, pinned, initialMeasurements }: VirtualRowsOptions) {
   const place = useRef<HTMLElement | null>(null)
@@ -54,7 +54,7 @@ export function useVirtualRows({ count, estimate, pinned, initialMeasurements }:
       const top = (place.current?.getBoundingClientRect().top ?? 0) + window.scrollY
       setScrollMargin(Math.round(top))
     }
-    // Panels above grow when their data comes.
+    // Panels above the table grow when their data arrives.
     const observer = new ResizeObserver(measure)
     observer.observe(document.body)
     measure()
@@ -65,7 +65,7 @@ export function useVirtualRows({ count, estimate, pinned, initialMeasurements }:
 
 function withPinned(numbers: number[], pinned: number | null, count: number): number[] {
   if (pinned === null) return numbers
-  // The Tab key leads to the rows beside it.
+  // The Tab key moves to the neighbouring rows.
   const kept = [pinned - 1, pinned, pinned + 1].filter((number) => number >= 0 && number < count)
   return [...new Set([...numbers, ...kept])].sort((a, b) => a - b)
 }

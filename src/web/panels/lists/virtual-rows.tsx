@@ -9,18 +9,18 @@ export interface VirtualRowsProps<Row> {
   readonly keyOf: (row: Row) => string
   readonly cells: (row: Row) => ComponentChildren
   readonly columns: number
-  /** Names the rows, in the plural. */
+  /** Name of the rows, in the plural. */
   readonly name: string
 }
 
 /** Height of a row before any is measured, in pixels. */
 const usualHeight = 56
-/** Rows below those on the page that are loaded before they come into sight. */
+/** Number of rows that are loaded ahead, below the rendered ones. */
 const rowsAhead = 10
 
 /**
- * The rows of a long list that are in sight. Empty rows take the place of the others; the next page is loaded before its
- * end comes into sight.
+ * The visible rows of a long list. Empty rows replace the others; the next page is loaded before the end of the list is
+ * visible.
  */
 export function VirtualRows<Row>({ list, keyOf, cells, columns, name }: VirtualRowsProps<Row>) {
   const [pinned, setPinned] = useState<number | null>(null)
@@ -59,7 +59,7 @@ export function VirtualRows<Row>({ list, keyOf, cells, columns, name }: VirtualR
     const row = list.rowAt(index)
     const key = row === undefined ? 'more' : `${list.pageAt(index)} ${keyOf(row)}`
     return (
-      // The first row of the table is its head.
+      // Row 1 of the table is its head.
       <tr key={key} ref={virtualizer.measureElement} data-index={index} aria-rowindex={index + 2}>
         {row === undefined ? <MoreCell columns={columns} name={name} onWanted={() => list.loadMore()} /> : cells(row)}
       </tr>
@@ -92,7 +92,7 @@ function MoreCell({ columns, name, onWanted }: MoreCellProps) {
   )
 }
 
-/** Shows another list from its beginning. */
+/** Scrolls to the top when the list is replaced. */
 function useScrollToTop(place: { readonly current: HTMLElement | null }, list: unknown): void {
   const shown = useRef(list)
   useLayoutEffect(() => {

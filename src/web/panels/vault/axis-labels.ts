@@ -10,10 +10,10 @@ const clock = formatOf({ timeStyle: 'short' })
 const exactClock = formatOf({ timeStyle: 'medium' })
 
 /**
- * Labels times on an axis: dates, with the year below the first one of each year, or clock times, with the date below the
- * first one of each day.
+ * Labels times on an axis: dates, with the year below the first date of each year, or clock times, with the date below
+ * the first time of each day.
  * @param times in Unix seconds
- * @param step between two of them, in seconds
+ * @param step between two times, in seconds
  */
 export function timeLabels(times: readonly number[], step: number): string[] {
   const isDated = step >= day
@@ -26,12 +26,12 @@ export function timeLabels(times: readonly number[], step: number): string[] {
   })
 }
 
-/** Most digits after the point of an amount on an axis. */
+/** Maximum number of decimals of an amount on an axis. */
 const mostDigits = 12
 
 /**
- * Labels amounts on an axis, in thousands, millions or more, with as many digits as tell them from each other.
- * @param step between two of them
+ * Labels amounts on an axis, in thousands, millions or more, with enough digits to distinguish them.
+ * @param step between two amounts
  */
 export function usdLabels(amounts: readonly number[], step: number): string[] {
   const greatest = Math.max(...amounts.map(Math.abs), step)

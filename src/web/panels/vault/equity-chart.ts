@@ -5,7 +5,7 @@ import { type ChartCurve, type EquityChart, type EquityData } from './curves.ts'
 import { drawFlows, drawZero } from './equity-marks.ts'
 
 export interface EquityChartOptions {
-  /** Called with the window that was dragged over, in Unix seconds, its end excluded. */
+  /** Called with the selected window, in Unix seconds, its end excluded. */
   readonly onZoom: (since: number, until: number) => void
   /** Called with the index of the point under the pointer; null where there is none. */
   readonly onPoint: (index: number | null) => void
@@ -27,10 +27,10 @@ const figureOf = {
 /** Shortest drag that is a zoom, in pixels. */
 const leastDrag = 6
 
-/** Least width between two labels of times, least width of the labels of amounts, and of a character, in pixels. */
+/** Minimum space between time labels, minimum width of amount labels, and width of a character, in pixels. */
 const [timeSpace, leastAxis, characterWidth] = [76, 64, 7]
 
-/** Draws the equity chart in an element. Numbers are used for places on the screen alone. */
+/** Draws the equity chart in an element. Amounts are converted to numbers only for screen coordinates. */
 export function drawEquity(element: HTMLElement, options: EquityChartOptions): EquityChart {
   let flows: EquityData['flows'] = []
   const colour = colourReader(element)
@@ -69,7 +69,7 @@ export function drawEquity(element: HTMLElement, options: EquityChartOptions): E
   }
 }
 
-/** Reads colours of the style sheet as a canvas takes them: those of both themes are not such. */
+/** Resolves the style sheet's colours for a canvas, which does not accept colours for two themes. */
 function colourReader(element: HTMLElement): (name: string) => string {
   const probe = element.appendChild(document.createElement('span'))
   return (name) => {
@@ -79,7 +79,7 @@ function colourReader(element: HTMLElement): (name: string) => string {
 }
 
 /**
- * The width of the labels of amounts, the same in all plots, so that their times stand below each other.
+ * Computes the width of amount labels, the same in all plots, so that their time axes are aligned.
  * @param onGrowth called when labels are wider than those before
  */
 function axisWidth(onGrowth: () => void) {
@@ -116,7 +116,7 @@ function optionsOf(
     legend: { show: false },
     cursor: {
       drag: { x: true, y: false, setScale: false },
-      // The pointer is shown in both plots; a drag belongs to the one that it is over.
+      // The pointer is shown in both plots; a drag belongs to the plot under it.
       sync: { key: 'equity', filters: { pub: (type: string) => type === 'mousemove' || type === 'mouseleave' } },
       points: { size: 7 },
     },
@@ -128,7 +128,7 @@ function optionsOf(
   }
 }
 
-/** Returns the labels of an axis in the form that uPlot asks for them. */
+/** Adapts a function for axis labels to uPlot's signature. */
 function labelledBy(labelsOf: (splits: readonly number[], step: number) => string[]) {
   return (_plot: uPlot, splits: number[], _axis: number, _space: number, step: number): string[] =>
     labelsOf(splits, step)

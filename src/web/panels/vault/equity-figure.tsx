@@ -14,7 +14,7 @@ interface EquityFigureProps {
   readonly zoom: (since: number, until: number) => void
 }
 
-/** The chart of a vault's equity, whose code is loaded with it, with the figures of the point under the pointer. */
+/** The chart of a vault's equity, with the figures of the point under the pointer. Its code is loaded on demand. */
 export function EquityFigure({ equity: { equity, flows }, hidden, zoom }: EquityFigureProps) {
   const { changes } = useSurroundings()
   const place = useRef<HTMLDivElement | null>(null)
@@ -77,7 +77,7 @@ export function EquityFigure({ equity: { equity, flows }, hidden, zoom }: Equity
   )
 }
 
-/** Describes the chart in words. */
+/** Returns a text description of the chart. */
 function summaryOf(equity: EquityData['equity'], { nodes, pageInfo }: Equity['flows']): string {
   const [first, last] = [equity[0], equity.at(-1)]
   if (first === undefined || last === undefined) return 'No equity is recorded in this window'

@@ -31,7 +31,7 @@ export function drawFlows(colour: Colours, flowsNow: () => EquityData['flows']) 
   }
 }
 
-/** Returns a hook that draws the line of zero, where it is in sight. */
+/** Returns a hook that draws the zero line, where it is visible. */
 export function drawZero(colour: Colours) {
   return (drawn: uPlot): void => {
     const { ctx, bbox } = drawn

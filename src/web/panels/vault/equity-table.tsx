@@ -16,12 +16,12 @@ const columns: readonly Column<Point>[] = [
   { name: 'by the market', classes: 'number', cell: ({ marketDeltaUsd }) => <Part amount={marketDeltaUsd} /> },
 ]
 
-/** A part of a gain; null where it is not known. */
+/** A part of a gain; empty where it is unknown. */
 function Part({ amount }: { readonly amount: string | null }) {
   return amount === null ? null : <Usd amount={amount} isGain />
 }
 
-/** The points of the chart as a table, which is rendered when it is opened. */
+/** The points of the chart as a table, which is rendered once opened. */
 export function EquityTable({ equity }: { readonly equity: Points }) {
   const [isOpen, setOpen] = useState(false)
   return (

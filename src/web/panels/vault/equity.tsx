@@ -14,7 +14,7 @@ import { EquityFigure } from './equity-figure.tsx'
 import { EquityTable, equityTable } from './equity-table.tsx'
 
 const points = 400
-/** Deposits and withdrawals that are marked, the newest of the window. */
+/** Maximum number of marked deposits and withdrawals, the newest of the window. */
 const marks = 100
 const day = 86_400
 const windows = [
@@ -89,7 +89,7 @@ export function EquityPanel({ state, updatedAt }: { readonly state: VaultPageSta
   )
 }
 
-/** Tells whether a window begins at about a time: the newest fact, from which the buttons count, moves on. */
+/** Returns whether a window starts at about a time: the buttons count back from the newest fact, which advances. */
 function isAbout({ since, until }: VaultPageState, from: number | null, updatedAt: number): boolean {
   if (until !== null) return false
   return since === null || from === null ? since === from : Math.abs(from - since) <= (updatedAt - from) / 20
@@ -100,7 +100,7 @@ interface ZoomProps {
   readonly zoom: (since: number | null, until: number | null) => void
 }
 
-/** Zooms by the keyboard, as dragging does. */
+/** Buttons that zoom in and out by the keyboard, in place of dragging. */
 function StepButtons({ equity, zoom }: ZoomProps) {
   const [first, last] = [equity[0]?.ts, equity.at(-1)?.ts]
   if (first === undefined || last === undefined || first === last) return null

@@ -15,7 +15,7 @@ import { Panel } from '../panel.tsx'
 import { shortAddress, Time, Usd } from '../values.tsx'
 
 const pageSize = 50
-/** Most rows of one query. */
+/** Maximum number of rows of one query. */
 const mostRows = 1_000
 
 type Row = NonNullable<VaultLedgerQuery['vault']>['events']['nodes'][number]
@@ -93,7 +93,7 @@ function Transaction({ txHash, chainId }: { readonly txHash: string; readonly ch
   )
 }
 
-/** The ledger as REST gives it. */
+/** Returns the ledger as a table with the columns of the REST interface. */
 function ledgerTable(rows: readonly Row[]): CsvTable {
   return {
     columns: ['txHash', 'logIndex', 'block', 'ts', 'type', 'amountUsd', 'positionId', 'reason'],

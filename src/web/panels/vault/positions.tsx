@@ -77,10 +77,10 @@ interface RangeBarProps {
   readonly inRange: boolean
 }
 
-/** How far from the price a bound is drawn at most, as a factor: a range over all prices would leave it no place. */
+/** Maximum factor between the price and a drawn bound: a full range would not fit. */
 const farthest = 10
 
-/** A range as a bar, on a logarithmic scale, and the price as a mark. Numbers are used for places on the screen alone. */
+/** A range as a bar on a logarithmic scale, with the price as a mark. Numbers are used only for screen coordinates. */
 function RangeBar({ lower, current, upper, inRange }: RangeBarProps) {
   const distance = (price: string): number => {
     const ratio = Number(price) / Number(current)
