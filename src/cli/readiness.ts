@@ -39,9 +39,7 @@ export function createReadiness(database: Database, options: ReadinessOptions = 
   }
 }
 
-/**
- * Returns the age of the data with its causes. The causes exclude a database outage, which the readiness check reports.
- */
+/** Returns the age of the data with its causes, except a database outage, which the readiness check reports. */
 function ageOf(
   data: DataVersions,
   { stopped, waiting }: FeedConditions,

@@ -26,9 +26,7 @@ export function isFlow(event: VaultEvent | PositionEvent): event is FlowEvent {
   return 'change' in event && ['deposited', 'withdrawn'].includes(event.change.kind)
 }
 
-/**
- * Changes that a vault's other contracts log, too. Ownership is not among them: these contracts have separate owners.
- */
+/** Changes that a vault's other contracts log, too; not ownership, since these contracts have separate owners. */
 const kindsOfOthers: readonly VaultChange['kind'][] = ['paused', 'unpaused', 'charged', 'earned']
 
 /** A block with facts to read, or with changes of the vaults' holdings. */
@@ -40,10 +38,7 @@ export interface BlockPlan {
   readonly marked: ReadonlyMap<Address, VaultHoldings>
   /** The vaults whose holdings the block changes in any way, with the positions that they hold at its end. */
   readonly changed: ReadonlyMap<Address, VaultHoldings>
-  /**
-   * Positions and requests before the block, for vaults with deposits or withdrawals in it that are older than the
-   * block.
-   */
+  /** Positions and requests before the block, of older vaults with deposits or withdrawals in it. */
   readonly heldBefore: ReadonlyMap<Address, VaultHoldings>
   /** New owners of vaults. */
   readonly owners: ReadonlyMap<Address, Address>

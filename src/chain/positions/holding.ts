@@ -13,9 +13,8 @@ export interface Holding extends ArrivingPosition {
   readonly id: string
   readonly vault: Address
   /**
-   * Whether somebody else created the position in the vault's name (also in a range that the vault has left), or it is
-   * refused, and the vault has not changed it since. Anyone can create a position for a vault, which may never withdraw
-   * it.
+   * Whether the vault has not changed a position that is refused, or that somebody else created in the vault's name
+   * (also in a range that the vault has left). Anyone can create such a position, and the vault may never withdraw it.
    */
   readonly isForeign?: boolean
   /** The custody, where a contract holds the position for the vault. */

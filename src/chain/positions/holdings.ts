@@ -98,7 +98,7 @@ export class Holdings {
   }
 
   /**
-   * Adds contracts that take positions into custody: after a transfer to one, the position still belongs to the vault.
+   * Adds contracts that take positions into custody: a position that is transferred there still belongs to the vault.
    */
   expectCustody(custodians: Iterable<readonly [id: string, Address]>): void {
     for (const [id, custodian] of custodians) this.#custodians.set(id, custodian)
@@ -176,10 +176,7 @@ export class Holdings {
     changed.add(vault)
   }
 
-  /**
-   * Converts the exit of a position to a rebalance where the vault has other positions, or plants one in the same
-   * transaction.
-   */
+  /** Converts an exit to a rebalance where the vault has other positions, or plants one in the same transaction. */
   #toLedgerEvent(event: PositionEvent): PositionEvent {
     const stands = event.type === 'exit' && this.of(event.vault).positions.some(({ liquidity }) => liquidity !== 0n)
     return stands ? { ...event, type: 'rebalance' } : event

@@ -19,10 +19,7 @@ export interface ChainProgress {
   readonly block: ResumePoint
   /** The vaults that lag behind that block. */
   readonly late: readonly LateVault[]
-  /**
-   * Whether the database had facts of these vaults when the feed started, from another file or version, which are
-   * skipped.
-   */
+  /** Whether the database already had facts of these vaults, from another file or version, which are skipped. */
   readonly skipsApplied: boolean
 }
 

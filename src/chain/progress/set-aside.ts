@@ -22,8 +22,7 @@ export type VaultFault = ContractMismatch | PriceUnavailable | LogsIncomplete
 /**
  * Awaits work about one vault, and adds the vault to its errors.
  * @param vault undefined where it is unknown
- * @throws {ContractMismatch} with the vault, so that the vault is set aside, when a contract does not answer as
- * required
+ * @throws {ContractMismatch} with the vault to set aside, when a contract does not answer as required
  */
 export async function aboutVault<Value>(vault: Address | undefined, work: Promise<Value>): Promise<Value> {
   try {

@@ -58,10 +58,7 @@ const unexplained: LastingFault = {
   isCertain: false,
   isOfNode: false,
 }
-/**
- * A rate limit is temporary, an exhausted quota may not be: it is reported after a long time, and requests are still
- * retried.
- */
+/** A rate limit is temporary, but an exhausted quota may last: it is reported after a long time, and retried. */
 export const rateLimited: LastingFault = {
   problem: 'limits the rate of requests, or its quota is used up',
   remedy: "Lower its requestsPerSecond, or look at its provider's quota",
@@ -91,9 +88,7 @@ const noCallsByHashText =
 const missingMethodText = /method .*(not (found|available|supported|allowed)|does ?n[o']t exist|does not exist)/i
 const prunedText = /missing trie node|pruned/i
 
-/**
- * Reverts of geth and its forks, and of clients built on revm, such as reth and anvil, which use revm's error names.
- */
+/** Reverts of geth and its forks, and of clients built on revm, such as reth and anvil, with revm's error names. */
 const revertText =
   /revert|vm (execution|exception)|invalid ?(fe ?)?(opcode|jump)|bad (instruction|jump)|out ?of ?(gas|offset)|stack ?(under|over)flow|during ?static ?call|insidestatic/i
 
@@ -157,9 +152,7 @@ export function revertedOrThrow(error: unknown): 'reverted' {
   throw error
 }
 
-/**
- * Returns whether a request has taken a node too long: the node has stopped the execution, or the response timed out.
- */
+/** Returns whether a request took a node too long: the node stopped the execution, or the response timed out. */
 export function isTooSlow(error: unknown): boolean {
   const cause = error instanceof RequestFailed ? error.cause : error
   const answered = answeredError(error)

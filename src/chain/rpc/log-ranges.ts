@@ -64,9 +64,7 @@ export class RangeWidth {
   }
 }
 
-/**
- * Reads the logs in a range of final blocks that match any of these filters, in order; the newest blocks one by one.
- */
+/** Reads the logs in a range of final blocks that match any of these filters; the newest blocks one by one. */
 export async function readHistory(
   rpc: Rpc,
   filters: readonly LogFilter[],
@@ -108,10 +106,7 @@ async function firstSingle(rpc: Rpc, from: number, to: number): Promise<number> 
   return Math.min(Math.max(from, rpc.newest.number - singleBlocks + 1), to + 1)
 }
 
-/**
- * Reads logs by block hashes, which a node without the block refuses; skips blocks that cannot match by their bloom
- * filters.
- */
+/** Reads logs by block hashes, which a node without the block refuses; skips blocks that their blooms exclude. */
 async function readSingly(rpc: Rpc, filters: readonly LogFilter[], from: number, to: number): Promise<ChainLog[]> {
   const numbers = Array.from({ length: Math.max(0, to - from + 1) }, (_, index) => from + index)
   const found = await Promise.all(numbers.map((number) => readBlock(rpc, filters, number)))

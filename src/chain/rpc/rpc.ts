@@ -21,10 +21,7 @@ export interface RpcRetryOptions {
 
 const defaultRetry: RpcRetryOptions = { firstMilliseconds: 250, maxMilliseconds: 15_000 }
 
-/**
- * Number of consecutive checks that must find a block replaced before it counts as reorganised: a node may be out of
- * sync.
- */
+/** Number of consecutive checks after which a replaced block counts as reorganised: a node may be out of sync. */
 const confirmations = 5
 
 /** A block, identified by its hash too, because a reorganisation replaces blocks of the same number. */

@@ -15,8 +15,7 @@ export interface GiftOptions {
 /**
  * Values a vault. A token with a missing or refused price counts as nothing where the vault has not acquired it:
  * otherwise anyone could stop a vault by sending it such a token.
- * @throws {PriceUnavailable} when a token that the vault has acquired has no price; see {@link valueVault} for other
- * errors
+ * @throws {PriceUnavailable} when a token that the vault acquired has no price; see {@link valueVault} for other errors
  */
 export async function valueWithoutGifts(
   state: BlockState,

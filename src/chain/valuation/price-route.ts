@@ -31,10 +31,7 @@ export interface RouteProblem {
   readonly isAbsent: boolean
 }
 
-/**
- * A configured route. It is resolved once, at the first block at which its pools answer, since their tokens never
- * change.
- */
+/** A configured route, resolved once at the first block at which its pools answer: their tokens never change. */
 export interface LazyPriceRoute {
   /** Returns the route; null where it is not resolved yet, and a pool does not answer at this block. */
   at(state: BlockState): Promise<PriceRoute | null>

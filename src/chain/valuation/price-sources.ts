@@ -43,9 +43,7 @@ export type PriceReading = Decimal | PriceRefusal | PriceAbsence
 /** Reads the price of one token. */
 export interface PriceReader {
   read(moment: Moment): Promise<PriceReading>
-  /**
-   * Returns the problem of the source's contracts at a block; null where there is none, or a route was resolved before.
-   */
+  /** Returns the problem of the source's contracts at a block; null without one, or where a route is resolved. */
   find(state: BlockState): Promise<RouteProblem | null>
 }
 

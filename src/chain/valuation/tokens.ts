@@ -70,8 +70,7 @@ export class TokenPrices extends Map<string, Decimal> {
  * @param newest state at the newest block
  * @param older returns earlier states, at which pools that do not answer now are tried; null for a chain that
  *   was read with the same tokens before: a pool that does not answer then has vanished
- * @param onAbsent called with the problem of each token whose pools or feed never answered, and which has no price
- * until then
+ * @param onAbsent called with the problem of each token that has no price yet because its pools or feed never answered
  * @throws {BadChainConfig} with every problem
  */
 export async function readTokens(
@@ -178,9 +177,7 @@ function decimalsProblem(decimals: number | null): string[] {
   return decimals > 18 ? [`is of a token with ${decimals} decimals, and a fact's amounts have at most 18`] : []
 }
 
-/**
- * Returns whether both tokens of a position are configured. Anyone can transfer a position in other tokens to a vault.
- */
+/** Returns whether both tokens of a position are configured. Anyone can transfer other positions to a vault. */
 export function isInTokens(tokens: Tokens, { token0, token1 }: PositionTerms): boolean {
   return tokens.has(token0) && tokens.has(token1)
 }

@@ -3,9 +3,7 @@ import { type Decimal, roundUsd, usdDigits, zero } from '../../domain/decimal.ts
 import { WorthRefused } from '../errors.ts'
 import { amountIn, type Token, type TokenPrices, type Tokens } from './tokens.ts'
 
-/**
- * Maximum number of integer digits: one less than in facts, since the value before several withdrawals adds them up.
- */
+/** Maximum number of integer digits, one less than in facts: the value before several withdrawals is a sum. */
 const mostDigits = usdDigits - 1
 
 /** Tokens and their prices at a block. */

@@ -29,13 +29,11 @@ const minRemoved = 1_024
 
 /**
  * The deposit requests to a vault; anyone can make any number. A vault reports the sum of all requests of an id and
- * controller, so that the newest one represents them all. Settled requests are removed: only a new request can raise
- * the sum again.
+ * controller, so that the newest one represents them all. Settled requests are removed: only a new one can raise the
+ * sum.
  */
 export class DepositRequests {
-  /**
-   * In the order of the logs. Only appended to or replaced as a whole, because snapshots refer to its first elements.
-   */
+  /** In the order of the logs; only appended to, or replaced as a whole, because snapshots share it. */
   #made: DepositRequest[] = []
   #maxMade = minRemoved
   /** The first block at whose end a request is known to be settled. */

@@ -27,9 +27,7 @@ export interface FeeTerms {
 /** The vaults with fees that can be read; other vaults are left out. */
 export type VaultFeeTerms = ReadonlyMap<Address, FeeTerms>
 
-/**
- * Reads the fee terms of vaults that can pay fees in new shares. A vault that does not exist yet may have all terms.
- */
+/** Reads the fee terms of vaults that can pay fees in new shares; before its creation a vault may have all terms. */
 export async function readFeeTerms(state: BlockState, kinds: VaultKinds): Promise<VaultFeeTerms> {
   const vaults = kinds.vaults.filter(({ address }) => kinds.of(address).adapter.mintsFees)
   const terms = await Promise.all(
@@ -110,10 +108,7 @@ export async function feeAssets(
   return state.readRequired(contractCall(feeAbi, vault, 'convertToAssets', [shares]))
 }
 
-/**
- * Returns the value of all shares of a vault at its high-water mark (assets per whole share), in assets; null without a
- * mark.
- */
+/** Returns the assets of all shares at the vault's high-water mark (assets per whole share); null without a mark. */
 export async function highWaterAssets(state: BlockState, vault: Address): Promise<bigint | null> {
   const [mark, supply, decimals] = await Promise.all([
     state.read(contractCall(feeAbi, vault, 'highWaterMark', [])),

@@ -72,8 +72,7 @@ async function kindOf(
 }
 
 /**
- * Reads the accounts, pools and emitters of a vault; null where a contract does not answer, so that the kind does not
- * fit.
+ * Reads the accounts, pools and emitters of a vault; null where the kind does not fit, as a contract does not answer.
  */
 async function placesOf(adapter: VaultAdapter, state: BlockState, vault: Address): Promise<VaultPlaces | null> {
   try {

@@ -16,8 +16,7 @@ export async function isStaked(state: BlockState, { custodian, account }: Custod
 }
 
 /**
- * Reads the emissions that claiming would pay for a staked position: `earned` since its last change, `rewards` up to
- * it.
+ * Reads the claimable emissions of a staked position: `earned` since its last change, `rewards` up to it.
  * @see Slipstream, CLGauge.sol `earned`, `rewards`, `getReward`
  */
 export async function readEmissions(

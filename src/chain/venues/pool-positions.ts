@@ -60,10 +60,7 @@ export interface PoolPositionsOptions {
 export function poolPositions({ pools, known, vaultOf }: PoolPositionsOptions): Venue {
   const terms = new Map<Address, PoolTerms>()
 
-  /**
-   * Returns the tokens and fee of a pool, cached because they never change; Slipstream's fee changes and is read
-   * elsewhere.
-   */
+  /** Returns the immutable tokens and fee of a pool; Slipstream's fee changes, and is read again in valuations. */
   const termsOf = async (state: BlockState, pool: Address): Promise<PoolTerms | null> => {
     const read = terms.get(pool) ?? (await findTerms(state, pool))
     if (read !== null) terms.set(pool, read)

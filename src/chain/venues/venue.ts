@@ -52,9 +52,7 @@ export interface ChangeStates {
 export interface PositionTerms {
   readonly token0: Address
   readonly token1: Address
-  /**
-   * In hundredths of a basis point; for Slipstream's NFTs the tick spacing, which their manager stores in its place.
-   */
+  /** In hundredths of a basis point; for Slipstream's NFTs the tick spacing, which their manager stores instead. */
   readonly feeTier: number
   readonly ticks: TickRange
 }
@@ -114,9 +112,7 @@ export interface PositionList {
 
 /** Contracts that take a venue's positions into custody for the account that transferred them. */
 export interface PositionCustody {
-  /**
-   * Reads the contract that may take a position into custody; null where the position or the contract does not exist.
-   */
+  /** Reads the contract that may take a position into custody; null where either does not exist. */
   custodianOf(state: BlockState, id: string): Promise<Address | null>
   /** Returns whether a position is in custody for an account. */
   isHeld(state: BlockState, id: string, custody: Custody): Promise<boolean>
@@ -138,16 +134,11 @@ export interface Venue {
   has(id: string): boolean
   /** Decodes a log of the contracts; null where it is not about a position. */
   readLog(log: ChainLog): PositionChange | null
-  /**
-   * Returns filters for transfers of positions from or to these owners; for all changes where positions are not
-   * transferable.
-   */
+  /** Returns filters for transfers of positions from or to these owners; for all changes if not transferable. */
   movesOf(owners: readonly Address[]): readonly LogFilter[]
   /** Returns filters for all changes of these positions. */
   changesOf(ids: readonly string[]): readonly LogFilter[]
-  /**
-   * Reads the pools of positions, to narrow the filters for their changes. Absent where the filters are always narrow.
-   */
+  /** Reads the pools of positions, to narrow the filters for changes; absent where these are always narrow. */
   locate?(state: BlockState, ids: readonly string[]): Promise<void>
   /** Reads a position from the contract; null where it does not exist. */
   readStored(state: BlockState, id: string): Promise<StoredPosition | null>

@@ -75,10 +75,7 @@ function line(name: string, tally: Tally): string {
   return `${name.padEnd(8)} ${String(total(tally)).padStart(9)}${kinds.length === 0 ? '' : `  (${kinds.join(', ')})`}`
 }
 
-/**
- * Number of newest batches from which the remaining time is estimated, because skipping known facts is faster than
- * applying new ones.
- */
+/** Number of newest batches for the estimate of the remaining time: skipping known facts is faster than applying. */
 const newestBatches = 50
 
 /** Shows a progress bar on a terminal: percentage, applied and skipped facts, rate and remaining time. */

@@ -10,10 +10,7 @@ import { createReadiness } from '../readiness.ts'
 import type { Gateway, ServeCommand } from '../commands/serve.ts'
 import { migrationsVariable, workerVariable } from './supervisor.ts'
 
-/**
- * Timeout of the primary's answer, above the primary's timeouts for workers and database. After it, a worker reports
- * only its own metrics.
- */
+/** Timeout of the primary's answer, above its timeouts; a worker then reports only its own metrics. */
 const metricsTimeoutMilliseconds = 2_500
 
 /** Returns the number of this worker process; null for any other process. */

@@ -1,13 +1,7 @@
-/**
- * Members of a JSON text whose numbers are amounts or prices. Quotes within strings are escaped, so that the pattern
- * cannot match there.
- */
+/** Amounts and prices in a JSON text. Quotes within strings are escaped, so that none of these match. */
 const exactMembers = /"(\w*Usd|lower|upper|current)":(-?\d[\d.eE+-]*)/g
 
-/**
- * Quotes the amounts and prices of a JSON text, so that the page shows all digits that the server sent: a JavaScript
- * number would lose some.
- */
+/** Quotes the amounts and prices of a JSON text, because JavaScript numbers would lose digits. */
 export function quoteExactNumbers(json: string): string {
   return json.replaceAll(exactMembers, '"$1":"$2"')
 }

@@ -40,10 +40,7 @@ export function openLiveQuery<Data, Variables>(
   }
 }
 
-/**
- * Throttles a function: the first call is passed on immediately, further calls within the interval as one call at its
- * end.
- */
+/** Throttles a function: passes on the first call immediately, further calls as one at the end of the interval. */
 export function atMostEvery(milliseconds: number, call: () => void): { (): void; cancel(): void } {
   let timer: ReturnType<typeof setTimeout> | undefined
   let isPending = false

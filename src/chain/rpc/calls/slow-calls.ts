@@ -6,10 +6,7 @@ import type { BlockId } from '../rpc.ts'
 import { aggregate } from './aggregate.ts'
 import type { ContractCall } from './contract-call.ts'
 
-/**
- * The block of calls, and the Multicall3 contract, which serves to test whether a node answers other calls at that
- * block.
- */
+/** The block of calls, and the Multicall3 contract for a test whether a node answers other calls at that block. */
 export interface CallPlace {
   readonly block: BlockId
   readonly multicall: Address

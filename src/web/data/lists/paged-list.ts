@@ -157,10 +157,7 @@ export class PagedList<Data, Variables, Row> implements ListRows<Row> {
     this.load()
   }
 
-  /**
-   * Returns the pages after a page that was read again: outdated where its end has moved, as they started at the old
-   * end.
-   */
+  /** Returns the pages after one that was read again: outdated where its end has moved, at which they start. */
   private pagesBehind(number: number, { pageInfo }: ListPage<Row>): readonly LoadedPage<Row>[] {
     const behind = this.pages.slice(number + 1)
     const isSameEnd = this.pages[number]?.pageInfo.endCursor === pageInfo.endCursor

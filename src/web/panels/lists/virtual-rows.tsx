@@ -18,10 +18,7 @@ const usualHeight = 56
 /** Number of rows that are loaded ahead, below the rendered ones. */
 const rowsAhead = 10
 
-/**
- * The visible rows of a long list. Empty rows replace the others; the next page is loaded before the end of the list is
- * visible.
- */
+/** The visible rows of a long list, with empty rows for the others; loads the next page ahead of its end. */
 export function VirtualRows<Row>({ list, keyOf, cells, columns, name }: VirtualRowsProps<Row>) {
   const [pinned, setPinned] = useState<number | null>(null)
   const { virtualizer, place } = useVirtualRows({
