@@ -52,7 +52,7 @@ export interface SecondFacts extends TimestampFacts {
 
 /**
  * Reads the vaults of a configuration as facts, second by second.
- * @param start where to begin; null for the first block of the first vault
+ * @param start block to start from; null for the first block of the first vault
  */
 export async function* readSeconds(
   options: ReaderOptions,

@@ -13,8 +13,9 @@ export interface Holding extends ArrivingPosition {
   readonly id: string
   readonly vault: Address
   /**
-   * Whether the vault has not changed a position that is refused, or that somebody else created in the vault's name
-   * (also in a range that the vault has left). Anyone can create such a position, and the vault may never withdraw it.
+   * Whether the position is refused, or was created in the vault's name by somebody else (also in a range that the
+   * vault has left), and is unchanged by the vault since. Anyone can create such a position, and the vault may never
+   * withdraw it.
    */
   readonly isForeign?: boolean
   /** The custody, where a contract holds the position for the vault. */

@@ -97,9 +97,7 @@ export class Holdings {
     this.#arrivals = new Map(arrivals)
   }
 
-  /**
-   * Adds contracts that take positions into custody: a position that is transferred there still belongs to the vault.
-   */
+  /** Adds contracts that take positions into custody: a position transferred there still belongs to the vault. */
   expectCustody(custodians: Iterable<readonly [id: string, Address]>): void {
     for (const [id, custodian] of custodians) this.#custodians.set(id, custodian)
   }

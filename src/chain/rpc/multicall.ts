@@ -9,7 +9,7 @@ import { confirmations, contractExists } from './contract-existence.ts'
 import type { Node } from './node.ts'
 import type { Rpc } from './rpc.ts'
 
-/** The outcome of a call that reverts; null stands for a call where there is no contract. */
+/** The outcome of a call that reverts; null is the outcome where there is no contract. */
 const failed = Symbol('failed')
 
 /** The Multicall3 contract of a chain, which may not exist yet at the blocks that are read. */

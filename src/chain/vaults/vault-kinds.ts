@@ -71,9 +71,7 @@ async function kindOf(
   return { adapter: erc4626, accounts: [address], pools }
 }
 
-/**
- * Reads the accounts, pools and emitters of a vault; null where the kind does not fit, as a contract does not answer.
- */
+/** Reads the accounts, pools and emitters of a vault; null where a contract does not answer: the kind does not fit. */
 async function placesOf(adapter: VaultAdapter, state: BlockState, vault: Address): Promise<VaultPlaces | null> {
   try {
     return await adapter.readPlaces(state, vault)

@@ -49,7 +49,7 @@ interface PoolBlock {
  * Computes the amounts of a position's change, which its log does not contain: of the added or removed liquidity at the
  * price at that point of the block, or the fees of a change by zero.
  * @returns null for fees where the position changed again in the block and others traded in between: no state
- *   tells the fee growth then
+ *   contains the fee growth at that point
  * @see Uniswap v4 Core, Pool.sol `modifyLiquidity`
  */
 export async function v4ChangeAmounts(
